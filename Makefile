@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# all      the programs, under build/            image    bakes images/IMAGE.json under out/ and boots it
+# check    every test; ends with one line        soak     the long repetitions
+# bench    ratios against peers                  install  programs, manual pages, recipes and overlays
+# deps     what building and testing needs       format   clang-format over the tree
+#
+# SANITIZE=1 builds with ASan and UBSan into build-sanitize/.
+
+SHELL := /bin/bash
+BUILD ?= $(if $(SANITIZE),build/sanitize,build)
+PREFIX ?= /usr/local
+CC ?= gcc
+PKGS := json-c libcurl libcrypto blkid
+CFLAGS ?= -O2 -g
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE_FLAGS) -MMD -MP -Ifirstboot/shared -Ibuilder \
+	-DDATADIR='"$(PREFIX)/share/imgbuild"' $(shell pkg-config --cflags $(PKGS))
+LIBS = $(shell pkg-config --libs $(PKGS)) -lguestfs
+SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
+comma := ,
+export BUILD
+
+.PHONY: all image check soak bench install deps format clean
+all: $(BUILD)/imgbuild firstboot-all
+
+shared_objects  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard firstboot/shared/*.c))
+builder_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard builder/*.c))
+
+$(BUILD)/libshared.a: $(shared_objects)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/libbuilder.a: $(filter-out $(BUILD)/builder/main.o,$(builder_objects))
+	@rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/imgbuild: $(BUILD)/builder/main.o $(BUILD)/libbuilder.a $(BUILD)/libshared.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# firstboot/ is compiled inside images too, so it has a Makefile of its own.
+.PHONY: firstboot-all
+firstboot-all:
+	@if [ -e firstboot/Makefile ]; then $(MAKE) -C firstboot BUILD=$(abspath $(BUILD))/firstboot; fi
+
+# Unit tests mirror the source paths: tests/unit/builder/test-lock.c tests builder/lock.c.
+unit_builder := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/builder/test-*.c))
+unit_shared  := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/shared/test-*.c))
+
+$(unit_builder): $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libbuilder.a $(BUILD)/libshared.a $(LIBS) -lcmocka
+
+$(unit_shared): $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libshared.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libshared.a $(LIBS) -lcmocka
+
+.PHONY: unit
+unit: $(unit_builder) $(unit_shared)
+
+IMAGE ?= debian-13-gpu
+image: deps
+	$(MAKE) all
+	$(BUILD)/imgbuild build images/$(IMAGE).json
+	$(BUILD)/imgbuild boot out/$(IMAGE)/$(IMAGE).qcow2 --until multi-user --nvme 4
+
+check: deps
+	$(MAKE) all unit
+	tests/run
+
+soak: all
+	tests/run --soak
+
+bench: all
+	tests/bench/run
+
+deps:
+	tests/deps
+
+format:
+	git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	rm -rf build
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Whole files in and out, durably where it matters, and folders. */
+
+#include "macro.h"
+#include <sys/types.h>
+
+/* Reads a whole file of at most `max` bytes; -EFBIG beyond. The text is NUL-terminated behind its
+ * *ret_size bytes (ret_size may be NULL). The caller frees it. */
+int read_file(const char *path, size_t max, char **ret, size_t *ret_size);
+
+/* Like read_file() with the trailing newline removed: for sysfs attributes and the like. */
+int read_line_file(const char *path, char **ret);
+
+/* Replaces `path` in one atomic step: temporary file beside it, fsync, rename, fsync of the folder.
+ * At any moment a reader, or the next boot, sees the old content or the new, whole. */
+int write_file_durable(const char *path, const void *data, size_t size, mode_t mode);
+
+/* The same without the fsyncs, for what a power cut may take back. */
+int write_file_atomic(const char *path, const void *data, size_t size, mode_t mode);
+
+int write_all(int fd, const void *data, size_t size);
+
+/* Creates the folder and its missing parents; an existing folder is no error. */
+int mkdir_p(const char *path, mode_t mode);
+int mkdir_parents(const char *path, mode_t mode);
+
+/* Removes a tree without following symbolic links or crossing into other file systems. A missing one
+ * is no error. The first error is returned, what can be removed is. */
+int rm_rf(const char *path);
+
+/* "a/b" from "a" and "b", one slash between; NULL on out of memory. */
+char *path_join(const char *a, const char *b);
+
+/* The last part of a path; points into it. */
+const char *path_basename(const char *path);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* JSON with line and block comments for files that people write; json-c does the parsing. */
+
+#include "macro.h"
+#include <json-c/json.h>
+
+static inline void json_putp(json_object **o) {
+        if (*o)
+                json_object_put(*o);
+}
+#define _cleanup_json_ _cleanup_(json_putp)
+
+/* What is wrong and where; line and column count from 1, column in bytes. */
+typedef struct JsonError {
+        unsigned line, column;
+        char message[200];
+} JsonError;
+
+/* Parses one JSON value, comments allowed, nothing else json-c's lenient mode would let through.
+ * Returns 0; -EINVAL with *ret_error filled for bad text (a key given twice, nesting deeper than 64
+ * and bytes that are not UTF-8 are bad text); -ENOMEM. The caller puts *ret. */
+int json_parse(const char *text, size_t size, JsonError *ret_error, json_object **ret);
+
+/* Reads and parses a file of at most `max` bytes. As json_parse(); for a file that cannot be read or
+ * is too large (-EFBIG) ret_error->line is 0 and the message says so. */
+int json_load(const char *path, size_t max, JsonError *ret_error, json_object **ret);
+
+/* Lookups that answer the default where the key is absent or of another type. Borrowed results. */
+json_object *json_get(json_object *o, const char *key);
+const char *json_get_string(json_object *o, const char *key); /* NULL where absent */
+int64_t json_get_int(json_object *o, const char *key, int64_t fallback);
+bool json_get_bool(json_object *o, const char *key, bool fallback);
+
+/* Adds to object o; 0 or -ENOMEM. set() takes ownership of value. A NULL string is left out. */
+int json_set(json_object *o, const char *key, json_object *value);
+int json_set_string(json_object *o, const char *key, const char *value);
+int json_set_int(json_object *o, const char *key, int64_t value);
+
+/* Writes pretty JSON with a final newline, durably. */
+int json_save(const char *path, json_object *o, mode_t mode);

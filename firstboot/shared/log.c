@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "log.h"
+
+#include <stdarg.h>
+
+static int log_level = LOG_INFO;
+static const char *log_program;
+static log_writer_t log_writer;
+static void *log_writer_data;
+
+void log_set_level(int level) {
+        log_level = level;
+}
+
+int log_get_level(void) {
+        return log_level;
+}
+
+void log_set_program(const char *name) {
+        log_program = name;
+}
+
+void log_set_writer(log_writer_t writer, void *userdata) {
+        log_writer = writer;
+        log_writer_data = userdata;
+}
+
+int log_full(int level, int error, const char *format, ...) {
+        _cleanup_free_ char *text = NULL, *line = NULL;
+        const char *kind = level <= LOG_ERR ? "error: " : level == LOG_WARNING ? "warning: " : "";
+        int saved_errno = errno, e = abs(error);
+        va_list ap;
+
+        if (level > log_level)
+                return -e;
+
+        va_start(ap, format);
+        int n = vasprintf(&text, format, ap);
+        va_end(ap);
+        if (n < 0)
+                return -e;
+
+        if (asprintf(&line, "%s%s%s%s%s%s", strempty(log_program), log_program ? ": " : "", kind, text,
+                    e ? ": " : "", e ? strerror(e) : "") < 0)
+                return -e;
+
+        if (log_writer)
+                log_writer(level, line, log_writer_data);
+        else
+                fprintf(stderr, "%s\n", line);
+
+        errno = saved_errno;
+        return -e;
+}

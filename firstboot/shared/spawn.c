@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "spawn.h"
+#include "file-util.h"
+#include "strv.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define LINE_LENGTH_MAX 8192
+#define KILL_DELAY_USEC (5 * USEC_PER_SEC)
+
+static volatile sig_atomic_t interrupted;
+static int interrupt_pipe[2] = { -EBADF, -EBADF };
+
+static void on_signal(int sig) {
+        int saved_errno = errno;
+
+        interrupted = sig;
+        ssize_t ignored _unused_ = write(interrupt_pipe[1], "", 1); /* a full pipe is readable: enough */
+        errno = saved_errno;
+}
+
+int interrupt_install(void) {
+        struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+        if (interrupt_pipe[0] >= 0)
+                return 0;
+        if (pipe2(interrupt_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+                return -errno;
+        sigemptyset(&action.sa_mask);
+        if (sigaction(SIGINT, &action, NULL) < 0 || sigaction(SIGTERM, &action, NULL) < 0 ||
+                        sigaction(SIGHUP, &action, NULL) < 0)
+                return -errno;
+        signal(SIGPIPE, SIG_IGN);
+        return 0;
+}
+
+int interrupt_signal(void) {
+        return interrupted;
+}
+
+int interrupt_fd(void) {
+        return interrupt_pipe[0];
+}
+
+static uint64_t now_usec(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
+}
+
+bool program_find(const char *program, char **ret_path) {
+        _cleanup_strv_free_ char **folders = NULL;
+        const char *path = getenv("PATH");
+
+        if (strchr(program, '/'))
+                return access(program, X_OK) >= 0 && (!ret_path || (*ret_path = strdup(program)));
+        folders = strv_split(isempty(path) ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" : path, ":");
+        STRV_FOREACH (folder, folders) {
+                _cleanup_free_ char *candidate = path_join(*folder, program);
+                struct stat st;
+
+                if (!candidate || stat(candidate, &st) < 0 || !S_ISREG(st.st_mode) || access(candidate, X_OK) < 0)
+                        continue;
+                if (ret_path)
+                        *ret_path = TAKE_PTR(candidate);
+                return true;
+        }
+        return false;
+}
+
+static _noreturn_ void child_fail(int error_fd, int error) {
+        ssize_t ignored _unused_ = write(error_fd, &error, sizeof(error));
+
+        _exit(127);
+}
+
+static _noreturn_ void child_main(const SpawnOptions *o, char *const argv[], int output_fd, int error_fd, pid_t parent) {
+        sigset_t none;
+        int r;
+
+        /* What a signal of ours would do in the parent is nothing the child should inherit. */
+        for (int sig = 1; sig < NSIG; sig++)
+                signal(sig, SIG_DFL);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+                child_fail(error_fd, -errno);
+        if (getppid() != parent)
+                _exit(127);
+
+        if (!o->stdin_inherit) {
+                setpgid(0, 0);
+                int in = open(o->stdin_path ? o->stdin_path : "/dev/null", O_RDONLY | O_NOCTTY);
+                if (in < 0 || dup2(in, STDIN_FILENO) < 0 ||
+                                dup2(o->stdout_fd > 0 ? o->stdout_fd : output_fd, STDOUT_FILENO) < 0 ||
+                                dup2(output_fd, STDERR_FILENO) < 0)
+                        child_fail(error_fd, -errno);
+                if (in > STDERR_FILENO)
+                        close(in);
+        }
+        if (o->cwd && chdir(o->cwd) < 0)
+                child_fail(error_fd, -errno);
+        if (o->prepare) {
+                r = o->prepare(o->prepare_data);
+                if (r < 0)
+                        child_fail(error_fd, r);
+                if (!argv)
+                        _exit(r);
+        }
+        if (o->env) {
+                _cleanup_free_ char *path = NULL;
+                if (!program_find(argv[0], &path))
+                        child_fail(error_fd, -ENOENT);
+                execve(path, argv, o->env);
+        } else
+                execvp(argv[0], argv);
+        child_fail(error_fd, -errno);
+}
+
+typedef struct LineBuffer {
+        char text[LINE_LENGTH_MAX];
+        size_t used;
+} LineBuffer;
+
+static void feed_lines(LineBuffer *b, const SpawnOptions *o, const char *data, size_t size) {
+        for (size_t i = 0; i < size; i++) {
+                /* A carriage return ends a line too: progress meters redraw with it. */
+                bool ends = data[i] == '\n' || data[i] == '\r';
+
+                if (!ends)
+                        b->text[b->used++] = data[i];
+                if ((ends && b->used > 0) || b->used == sizeof(b->text) - 1) {
+                        b->text[b->used] = '\0';
+                        if (o->on_line)
+                                o->on_line(b->text, o->line_data);
+                        b->used = 0;
+                }
+        }
+}
+
+/* Ends whatever is left of the child's process group and of its output, so that nothing survives us. */
+static void reap(pid_t pid, bool own_group, int *ret_status) {
+        if (own_group)
+                kill(-pid, SIGKILL);
+        kill(pid, SIGKILL);
+        while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+                ;
+}
+
+int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status) {
+        static const SpawnOptions none = {};
+        const SpawnOptions *o = options ? options : &none;
+        _cleanup_(close_pairp) int output[2] = { -EBADF, -EBADF }, error[2] = { -EBADF, -EBADF };
+        _cleanup_close_ int pidfd = -EBADF;
+        _cleanup_free_ LineBuffer *lines = NULL;
+        uint64_t deadline = o->timeout_usec ? now_usec() + o->timeout_usec : 0, kill_at = 0;
+        int status = 0, r = 0, child_error = 0;
+        pid_t parent = getpid();
+
+        lines = calloc(1, sizeof(*lines));
+        if (!lines)
+                return -ENOMEM;
+        if (pipe2(output, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0)
+                return -errno;
+
+        pid_t pid = fork();
+        if (pid < 0)
+                return -errno;
+        if (pid == 0)
+                child_main(o, argv, output[1], error[1], parent);
+
+        output[1] = safe_close(output[1]);
+        error[1] = safe_close(error[1]);
+
+        pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+        if (pidfd < 0) {
+                r = -errno;
+                reap(pid, !o->stdin_inherit, &status);
+                return r;
+        }
+        fcntl(output[0], F_SETFL, O_NONBLOCK);
+
+        for (bool alive = true; alive;) {
+                struct pollfd fds[] = {
+                        { .fd = output[0], .events = POLLIN },
+                        { .fd = pidfd, .events = POLLIN },
+                        { .fd = kill_at || o->stdin_inherit ? -1 : interrupt_fd(), .events = POLLIN },
+                };
+                uint64_t now = now_usec(), next = kill_at ? kill_at : deadline;
+                int wait_ms = next == 0 ? -1 : next <= now ? 0 : (int) MIN((next - now) / 1000 + 1, 1000000u);
+
+                if (poll(fds, ELEMENTSOF(fds), wait_ms) < 0 && errno != EINTR) {
+                        r = -errno;
+                        break;
+                }
+                char buffer[65536];
+                for (ssize_t n; output[0] >= 0;) {
+                        n = read(output[0], buffer, sizeof(buffer));
+                        if (n > 0)
+                                feed_lines(lines, o, buffer, (size_t) n);
+                        else {
+                                if (n == 0) /* every writer is gone; a poll on it would only spin */
+                                        output[0] = safe_close(output[0]);
+                                break;
+                        }
+                }
+                if (fds[1].revents)
+                        alive = false;
+                else if (r == 0 && interrupt_signal() && !o->stdin_inherit)
+                        r = -ECANCELED;
+                else if (r == 0 && deadline && now_usec() >= deadline)
+                        r = -ETIMEDOUT;
+
+                if (alive && r < 0) {
+                        if (!kill_at) {
+                                kill(o->stdin_inherit ? pid : -pid, SIGTERM);
+                                kill_at = now_usec() + KILL_DELAY_USEC;
+                        } else if (now_usec() >= kill_at)
+                                break;
+                }
+        }
+        reap(pid, !o->stdin_inherit, &status);
+        feed_lines(lines, o, "\n", 1);
+
+        if (read(error[0], &child_error, sizeof(child_error)) == sizeof(child_error) && r == 0)
+                r = child_error;
+        if (r < 0)
+                return r;
+        if (ret_status)
+                *ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        return 0;
+}
+
+typedef struct Capture {
+        FILE *stream;
+        size_t size;
+} Capture;
+
+static void capture_line(const char *line, void *userdata) {
+        Capture *c = userdata;
+
+        c->size += strlen(line) + 1;
+        if (c->size <= 16 * 1024 * 1024)
+                fprintf(c->stream, "%s\n", line);
+}
+
+int spawn_capture(const SpawnOptions *options, char *const argv[], char **ret_output, int *ret_status) {
+        SpawnOptions o = options ? *options : (SpawnOptions) {};
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        Capture capture = {};
+        int r;
+
+        capture.stream = open_memstream(&text, &size);
+        if (!capture.stream)
+                return -ENOMEM;
+        o.on_line = capture_line;
+        o.line_data = &capture;
+        r = spawn_run(&o, argv, ret_status);
+        fclose(capture.stream);
+        if (r < 0)
+                return r;
+        if (capture.size > 16 * 1024 * 1024)
+                return -EFBIG;
+        *ret_output = TAKE_PTR(text);
+        return 0;
+}
