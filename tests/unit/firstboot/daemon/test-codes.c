@@ -42,12 +42,14 @@ static void codes_and_ids_are_unique(void **state) {
 }
 
 static void each_code_has_a_catalog_entry(void **state) {
-        _cleanup_free_ char *build = strf("%s/firstboot/firstboot.catalog", getenv("BUILD") ? getenv("BUILD") : "build"),
+        _cleanup_free_ char *build = strf("%s/firstboot/firstboot.catalog",
+                                            getenv("BUILD") ? getenv("BUILD") : "build"),
                             *text = slurp(build);
 
         (void) state;
         for (size_t i = 0; i < codes_count; i++) {
-                _cleanup_free_ char *head = strf("-- %s\nSubject: %s\n", codes[i].id, codes[i].title);
+                _cleanup_free_ char *head =
+                                strf("-- %s\nSubject: %s\n", codes[i].id, codes[i].title);
 
                 if (!strstr(text, head))
                         fail_msg("the catalog has no entry for %s", codes[i].code);
@@ -59,11 +61,13 @@ static void each_code_is_documented(void **state) {
 
         (void) state;
         for (size_t i = 0; i < codes_count; i++) {
-                _cleanup_free_ char *entry = strf("### `%s`\n\n%s. %s\n\nWhat to do: %s\n", codes[i].code, codes[i].title,
-                                codes[i].meaning, codes[i].remedy);
+                _cleanup_free_ char *entry = strf("### `%s`\n\n%s. %s\n\nWhat to do: %s\n",
+                                codes[i].code, codes[i].title, codes[i].meaning, codes[i].remedy);
 
                 if (!strstr(text, entry))
-                        fail_msg("docs/steps.md lacks %s, or says something else; see firstboot-codes reference", codes[i].code);
+                        fail_msg("docs/steps.md lacks %s, or says something else; see "
+                                 "firstboot-codes reference",
+                                        codes[i].code);
         }
 }
 
@@ -79,12 +83,15 @@ static void each_config_key_is_documented(void **state) {
         }
 }
 
-/* Every code that the sources give must be in the table: what is not would go out as step.failed. */
+/* Every code that the sources give must be in the table: what is not would go out as step.failed.
+ */
 static void sources_use_known_codes_only(void **state) {
-        static const char *const files[] = { "steps/host.c", "steps/grow.c", "steps/scratch.c", "steps/scratch-plan.c", "steps/mounts.c",
-                "steps/identity.c", "steps/slurm.c", "steps/munge.c", "daemon/engine.c", "daemon/job.c", "daemon/configure.c" };
-        static const char *const prefixes[] = { "\"host.", "\"scratch.", "\"mounts.", "\"identity.", "\"slurm.", "\"config.", "\"graph.",
-                "\"step.", "\"event." };
+        static const char *const files[] = {"steps/host.c", "steps/grow.c", "steps/scratch.c",
+                        "steps/scratch-plan.c", "steps/mounts.c", "steps/identity.c",
+                        "steps/slurm.c", "steps/munge.c", "daemon/engine.c", "daemon/job.c",
+                        "daemon/configure.c"};
+        static const char *const prefixes[] = {"\"host.", "\"scratch.", "\"mounts.", "\"identity.",
+                        "\"slurm.", "\"config.", "\"graph.", "\"step.", "\"event."};
 
         (void) state;
         for (size_t i = 0; i < ELEMENTSOF(files); i++) {
@@ -97,7 +104,8 @@ static void sources_use_known_codes_only(void **state) {
 
                                 if (endswith(code, ".h"))
                                         continue;
-                                if (strspn(code, "abcdefghijklmnopqrstuvwxyz.-") == n && !code_find(code))
+                                if (strspn(code, "abcdefghijklmnopqrstuvwxyz.-") == n &&
+                                                !code_find(code))
                                         fail_msg("%s uses the unknown code %s", name, code);
                         }
         }
@@ -105,12 +113,12 @@ static void sources_use_known_codes_only(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(each_code_is_whole),
-                cmocka_unit_test(codes_and_ids_are_unique),
-                cmocka_unit_test(each_code_has_a_catalog_entry),
-                cmocka_unit_test(each_code_is_documented),
-                cmocka_unit_test(each_config_key_is_documented),
-                cmocka_unit_test(sources_use_known_codes_only),
+                        cmocka_unit_test(each_code_is_whole),
+                        cmocka_unit_test(codes_and_ids_are_unique),
+                        cmocka_unit_test(each_code_has_a_catalog_entry),
+                        cmocka_unit_test(each_code_is_documented),
+                        cmocka_unit_test(each_config_key_is_documented),
+                        cmocka_unit_test(sources_use_known_codes_only),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
