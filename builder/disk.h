@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A finished tree to a bootable disk: GPT, ESP, root; native tools of the tools tree; no mount on the host. */
+
+#include "plan.h"
+#include "tools.h"
+
+typedef struct DiskInfo {
+        uint64_t size;       /* bytes of the virtual disk */
+        char root_uuid[37], esp_id[10], disk_guid[37]; /* derived from the plan's last digest */
+        uint64_t root_used;  /* bytes */
+} DiskInfo;
+
+/* Writes the raw disk (sparse) to `path`. The same layers, lock and tools give the same bytes. */
+int disk_build(Context *ctx, const Plan *plan, Tools *tools, char *const *layers, const char *path, DiskInfo *ret);
+
+/* Converts the raw disk to each of the recipe's formats beside it: FOLDER/NAME.qcow2 … */
+int disk_export(Context *ctx, const Plan *plan, Tools *tools, const char *raw, const char *folder, char ***ret_files);
+
+/* Reads the finished disk once through libguestfs, read-only, and compares with the tree. Logs each difference;
+ * -EBADMSG where there is one. */
+int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const char *image, const char *format);
