@@ -10,12 +10,13 @@
 SHELL := /bin/bash
 BUILD ?= $(if $(SANITIZE),build/sanitize,build)
 PREFIX ?= /usr/local
+VERSION := 0.1
 CC ?= gcc
 PKGS := json-c libcurl libcrypto blkid
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE_FLAGS) -MMD -MP -Ifirstboot/shared -Ibuilder \
-	-DDATADIR='"$(PREFIX)/share/imgbuild"' $(shell pkg-config --cflags $(PKGS))
+	-DDATADIR='"$(PREFIX)/share/imgbuild"' -DVERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))
 LIBS = $(shell pkg-config --libs $(PKGS)) -lguestfs
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 comma := ,
