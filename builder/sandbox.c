@@ -219,8 +219,9 @@ static int add_mounts(const Mount *m, char ***argv) {
         const Sandbox *s = m->sandbox;
         int r;
 
-        r = strv_extend_many(argv, s->read_only ? "--ro-bind" : "--bind", m->root, "/", "--proc", "/proc", "--dev",
-                        "/dev", "--tmpfs", "/sys", "--remount-ro", "/sys", "--perms", "0755", "--tmpfs", "/run",
+        r = strv_extend_many(argv, s->read_only ? "--ro-bind" : "--bind", m->root, "/", "--proc", "/proc",
+                        /* bubblewrap leaves it writable to root, by whose number the kernel judges */
+                        "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", "--tmpfs", "/sys", "--remount-ro", "/sys", "--perms", "0755", "--tmpfs", "/run",
                         "--perms", "1777", "--dir", "/run/lock", "--perms", "1777", "--tmpfs", "/tmp", NULL);
         if (r >= 0 && s->network && access("/etc/resolv.conf", F_OK) >= 0) {
                 _cleanup_free_ char *target = NULL;
