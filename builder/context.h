@@ -5,6 +5,8 @@
 
 #include "progress.h"
 #include "store.h"
+#include "log.h"
+#include "strv.h"
 
 typedef struct Context {
         Store *store;

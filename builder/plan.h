@@ -28,6 +28,9 @@ typedef struct Stage {
         Digest digest;
 } Stage;
 
+/* Kinds whose stages have an entry in the lock. */
+#define IN_PACKAGE_STAGE(kind) ((kind) == STAGE_BASE || (kind) == STAGE_PACKAGES || (kind) == STAGE_COMPILE)
+
 typedef struct Plan {
         const Recipe *recipe;
         const Lock *lock;
@@ -47,7 +50,14 @@ typedef struct PackageRequest {
 int plan_package_requests(const Recipe *recipe, PackageRequest **ret, size_t *ret_n);
 void package_requests_free(PackageRequest *requests, size_t n);
 
+/* -ESTALE where the lock lacks something the recipe asks for: resolve() first. Errors of the host's files are
+ * logged. The plan borrows recipe and lock. */
 int plan_new(const Recipe *recipe, const Lock *lock, Plan **ret);
+const char *stage_kind_name(StageKind kind); /* "base", "packages", … */
+
+/* Whether a path of the image (relative to its root) is something the initramfs is made from. */
+bool plan_path_is_early(const char *path);
+
 const Stage *plan_find(const Plan *p, const char *id);
 Plan *plan_free(Plan *p);
 DEFINE_CLEANUP(Plan *, plan_free);

@@ -63,6 +63,18 @@ typedef struct StoreUsage {
 } StoreUsage;
 int store_usage(Store *s, StoreUsage *ret);
 
-/* Removes layers and blobs not used for max_age seconds (0: any age counts), then oldest first until at most
- * max_bytes remain (UINT64_MAX: no limit). Layers in use by a running build stay. dry_run only reports. */
+/* What the store holds, least recently used first. */
+typedef struct StoreEntry {
+        char *digest;
+        bool blob;
+        char *what;      /* a layer's "RECIPE STAGE", as its meta.json says; "" for a blob */
+        uint64_t bytes;  /* on disk */
+        int64_t used;    /* when last, seconds since 1970 */
+} StoreEntry;
+int store_list(Store *s, StoreEntry **ret, size_t *ret_n);
+void store_entries_free(StoreEntry *entries, size_t n);
+
+/* Removes layers and blobs not used for max_age seconds (UINT64_MAX: none are too old), then oldest first until at most
+ * max_bytes remain (UINT64_MAX: no limit). Layers in use by a running build stay, and so do all blobs while another imgbuild has the
+ * store open. Logs and lock files go by the same age. dry_run only reports. */
 int store_prune(Store *s, uint64_t max_age, uint64_t max_bytes, bool dry_run, uint64_t *ret_freed);

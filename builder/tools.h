@@ -22,3 +22,6 @@ void tools_sandbox(Tools *t, Sandbox *ret);
 /* Runs a tool with `binds`; output to a log, shown on failure; non-zero exit is -EIO. */
 int tools_run(Tools *t, const SandboxBind *binds, size_t n_binds, char *const *env, const SpawnOptions *options, char *const argv[]);
 const char *tools_digest(const Tools *t); /* digest of the tree: part of every disk's identity */
+
+/* The digest that tools_open() would give, without building anything. Nothing is logged. */
+int tools_find_digest(Context *ctx, const char *near, Digest ret);

@@ -49,6 +49,14 @@ int interrupt_fd(void) {
         return interrupt_pipe[0];
 }
 
+static void (*tick_function)(void *userdata);
+static void *tick_data;
+
+void spawn_set_tick(void (*tick)(void *userdata), void *userdata) {
+        tick_function = tick;
+        tick_data = userdata;
+}
+
 static uint64_t now_usec(void) {
         struct timespec t;
 
@@ -198,10 +206,14 @@ int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status) 
                 uint64_t now = now_usec(), next = kill_at ? kill_at : deadline;
                 int wait_ms = next == 0 ? -1 : next <= now ? 0 : (int) MIN((next - now) / 1000 + 1, 1000000u);
 
+                if (tick_function && (wait_ms < 0 || wait_ms > 200))
+                        wait_ms = 200;
                 if (poll(fds, ELEMENTSOF(fds), wait_ms) < 0 && errno != EINTR) {
                         r = -errno;
                         break;
                 }
+                if (tick_function)
+                        tick_function(tick_data);
                 char buffer[65536];
                 for (ssize_t n; output[0] >= 0;) {
                         n = read(output[0], buffer, sizeof(buffer));
