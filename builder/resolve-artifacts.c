@@ -68,8 +68,7 @@ static int fetch_wanted(Context *ctx, const Recipe *recipe, Wanted *wanted, size
         return r;
 }
 
-int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOptions *options, bool keep_only,
-                Lock *l) {
+int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOptions *options, Lock *l) {
         Wanted *wanted;
         size_t n = 0, total = 0;
         int r = 0;
@@ -90,12 +89,12 @@ int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old, const
                         wanted[n].artifact = a;
                         /* One with a digest of its own cannot move without its overlay. */
                         if (is_locked(locked, a) && (a->sha256 || !moves(options, a)))
-                                r = add(l, wanted + n, locked->sha256, locked->size) < 0 ? log_oom() : 0;
+                                r = l && add(l, wanted + n, locked->sha256, locked->size) < 0 ? log_oom() : 0;
                         else
                                 n++;
                 }
         }
-        if (r >= 0 && n > 0 && !keep_only)
+        if (r >= 0 && n > 0 && l)
                 r = fetch_wanted(ctx, recipe, wanted, n, l);
         for (size_t i = 0; i < n; i++) {
                 free(wanted[i].what);

@@ -324,7 +324,7 @@ static int run(Resolution *x, Lock **ret) {
         packages = packages_wanted(x);
         if (packages < 0)
                 return log_oom();
-        artifacts = resolve_artifacts(x->ctx, x->recipe, x->old, x->options, true, l);
+        artifacts = resolve_artifacts(x->ctx, x->recipe, x->old, x->options, NULL);
         if (artifacts < 0)
                 return artifacts;
 
@@ -339,10 +339,8 @@ static int run(Resolution *x, Lock **ret) {
                 progress_set(progress, "resolve", PROGRESS_RUNNING);
         }
         r = packages ? solve_stages(x, l) : keep_stages(x, l);
-        if (r >= 0 && artifacts) {
-                l->n_artifacts = 0;
-                r = resolve_artifacts(x->ctx, x->recipe, x->old, x->options, false, l);
-        }
+        if (r >= 0)
+                r = resolve_artifacts(x->ctx, x->recipe, x->old, x->options, l);
         if (packages || artifacts)
                 progress_set(progress, "resolve", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         if (r < 0)

@@ -22,7 +22,6 @@ int resolve(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOp
  * and the requests before it. `ret` has room for n. */
 int resolve_request_digests(const Recipe *recipe, const PackageRequest *requests, size_t n, Digest *ret);
 
-/* Artifacts, for resolve.c: adds to `l` what is locked already and, unless `keep_only`, downloads the others. Returns
- * the number of artifacts that are (or would have to be) downloaded; errors are logged. */
-int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOptions *options, bool keep_only,
-                Lock *l);
+/* Artifacts, for resolve.c: adds them to `l`, downloading those that are not locked yet. Returns how many these were;
+ * l NULL: only counts. Errors are logged. */
+int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOptions *options, Lock *l);
