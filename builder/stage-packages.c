@@ -65,7 +65,7 @@ int stage_link_debs(StageBuild *b, char *const *blobs, char *const *names, char 
 
 int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, char *const *names) {
         static const char *const fixed[] = {
-                "apt-get", "install", "--yes", "--quiet", "--no-download", "--no-install-recommends",
+                "apt-get", "install", "--yes", "--quiet", "--no-install-recommends",
                 "--allow-downgrades", "--allow-change-held-packages", /* the lock is right */
                 "-oAPT::Sandbox::User=root", "-oDpkg::Use-Pty=0", "-oDpkg::Options::=--force-confold",
                 "-oDpkg::Options::=--force-unsafe-io", "-oDir::Etc::SourceList=/dev/null",
