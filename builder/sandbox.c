@@ -269,8 +269,8 @@ static int add_mounts(const Mount *m, char ***argv) {
                         r = strv_extend_many(argv, "--ro-bind", "/etc/resolv.conf", target, NULL);
         }
         for (size_t i = 0; r >= 0 && i < s->n_binds; i++)
-                r = strv_extend_many(argv, s->binds[i].writable ? "--bind" : "--ro-bind", s->binds[i].source,
-                                s->binds[i].target, NULL);
+                r = strv_extend_many(argv, s->binds[i].device ? "--dev-bind" : s->binds[i].writable ? "--bind" : "--ro-bind",
+                                s->binds[i].source, s->binds[i].target, NULL);
         return r;
 }
 
