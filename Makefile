@@ -13,7 +13,7 @@ BUILD ?= $(if $(SANITIZE),build/sanitize,build)
 PREFIX ?= /usr/local
 VERSION := 0.1
 CC ?= gcc
-PKGS := json-c libcurl libcrypto blkid
+PKGS := json-c libcurl libcrypto blkid libarchive
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE_FLAGS) -MMD -MP -Ifirstboot/shared -Ibuilder \
