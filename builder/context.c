@@ -106,6 +106,7 @@ int exit_code_from_errno(int r) {
                 return EXIT_BAD_INPUT;
         case EBADMSG:
         case ENETUNREACH:
+        case EREMOTEIO:
                 return EXIT_FETCH;
         case ENOSPC:
         case EDQUOT:

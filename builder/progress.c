@@ -9,7 +9,8 @@
 
 #define REDRAW_USEC (100 * USEC_PER_MSEC)
 #define WAITING_SHOWN 3
-#define BAR_WIDTH 20
+#define BAR_WIDTH 12
+#define ID_WIDTH 26
 
 typedef struct Item {
         char *id;
@@ -79,32 +80,30 @@ static void format_bytes(char *text, size_t size, uint64_t bytes) {
                 snprintf(text, size, "%.0f KiB", (double) bytes / (1 << 10));
 }
 
-/* "[######......] 12.0 MiB of 80.0 MiB, 6.1 MiB/s, 0:11 left" */
+/* "[######......] 12.0/80.0 MiB 6.1 MiB/s 0:11 left": fits, behind a name of ID_WIDTH, into 80 columns. */
 static void format_transfer(char *text, size_t size, const Item *i, uint64_t now) {
-        char done[32], total[32], rate[32];
-        double seconds = (double) (now - i->bytes_from) / USEC_PER_SEC, per_second;
+        double seconds = (double) (now - i->bytes_from) / USEC_PER_SEC;
+        double per_second = seconds > 0.2 ? (double) i->done / seconds : 0;
+        char done[32], total[32], rate[32], bar[BAR_WIDTH + 1];
 
-        text[0] = '\0';
-        if (i->done == 0 && i->total == 0)
-                return;
-        per_second = seconds > 0.2 ? (double) i->done / seconds : 0;
         format_bytes(done, sizeof(done), i->done);
         format_bytes(rate, sizeof(rate), (uint64_t) per_second);
         if (i->total == 0) {
-                snprintf(text, size, " %s, %s/s", done, rate);
+                snprintf(text, size, " %s %s/s", done, rate);
                 return;
         }
-        char bar[BAR_WIDTH + 1];
         size_t full = (size_t) ((double) MIN(i->done, i->total) / (double) i->total * BAR_WIDTH);
         memset(bar, '.', BAR_WIDTH);
         memset(bar, '#', full);
         bar[BAR_WIDTH] = '\0';
         format_bytes(total, sizeof(total), i->total);
-        if (per_second > 0 && i->done < i->total) {
+        if (streq(strchr(done, ' '), strchr(total, ' ')))
+                *strchr(done, ' ') = '\0'; /* the unit once */
+        int n = snprintf(text, size, " [%s] %s/%s", bar, done, total);
+        if (per_second > 0 && i->done < i->total && n > 0 && (size_t) n < size) {
                 unsigned left = (unsigned) ((double) (i->total - i->done) / per_second);
-                snprintf(text, size, " [%s] %s of %s, %s/s, %u:%02u left", bar, done, total, rate, left / 60, left % 60);
-        } else
-                snprintf(text, size, " [%s] %s of %s", bar, done, total);
+                snprintf(text + n, size - (size_t) n, " %s/s %u:%02u left", rate, left / 60, left % 60);
+        }
 }
 
 static void wipe(Progress *p) {
@@ -126,9 +125,9 @@ static void finished_line(Progress *p _unused_, Item *i) {
 
         i->printed = true;
         if (i->state == PROGRESS_CACHED)
-                fprintf(stderr, "  %-34s cached\n", i->id);
+                fprintf(stderr, "  %-*s   cached\n", ID_WIDTH, i->id);
         else
-                fprintf(stderr, "%s %-34s %6.1f s%s\n", i->state == PROGRESS_FAILED ? "!" : "*", i->id, seconds,
+                fprintf(stderr, "%s %-*s %6.1f s%s\n", i->state == PROGRESS_FAILED ? "!" : "*", ID_WIDTH, i->id, seconds,
                                 i->state == PROGRESS_FAILED ? "  FAILED" : "");
 }
 
@@ -154,11 +153,13 @@ static void draw(Progress *p, bool force) {
                 _cleanup_free_ char *line = NULL;
 
                 if (i->state == PROGRESS_RUNNING) {
-                        format_transfer(transfer, sizeof(transfer), i, now);
-                        line = strf("> %-34s %6.1f s%s%s%s", i->id, (double) (now - i->started) / USEC_PER_SEC,
-                                        transfer, i->detail ? "  " : "", strempty(i->detail));
+                        if (i->done > 0 || i->total > 0)
+                                format_transfer(transfer, sizeof(transfer), i, now);
+                        else
+                                snprintf(transfer, sizeof(transfer), " %6.1f s", (double) (now - i->started) / USEC_PER_SEC);
+                        line = strf("> %-*s%s%s%s", ID_WIDTH, i->id, transfer, i->detail ? "  " : "", strempty(i->detail));
                 } else if (i->state == PROGRESS_WAITING && shown++ < WAITING_SHOWN)
-                        line = strf("  %-34s", i->id);
+                        line = strf("  %s", i->id);
                 if (line)
                         live_line(p, columns, line);
         }
