@@ -68,6 +68,26 @@ $(unit_shared): $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libshared.a
 .PHONY: unit
 unit: $(unit_builder) $(unit_shared)
 
+# --- firstboot: tests of the agent link the archive that firstboot/Makefile builds -----------------------
+firstboot_build := $(BUILD)/firstboot
+firstboot_libs = $(shell pkg-config --libs json-c libsystemd libcurl blkid)
+firstboot_cflags = -Ifirstboot/daemon -Ifirstboot/steps -Ifirstboot/ctl
+unit_firstboot := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/firstboot/*/test-*.c))
+firstboot_fixtures := $(BUILD)/tests/fixtures/fake-systemd
+
+$(firstboot_build)/libfirstboot.a: firstboot-all
+
+$(unit_firstboot): $(BUILD)/tests/unit/%: tests/unit/%.c $(firstboot_build)/libfirstboot.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(firstboot_cflags) $(LDFLAGS) -o $@ $< $(firstboot_build)/libfirstboot.a $(firstboot_libs) -lcmocka
+
+$(firstboot_fixtures): $(BUILD)/tests/fixtures/%: tests/fixtures/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(shell pkg-config --libs libsystemd)
+
+unit: $(unit_firstboot) $(firstboot_fixtures)
+# --- end of firstboot --------------------------------------------------------------------------------------
+
 IMAGE ?= debian-13-gpu
 image: deps
 	$(MAKE) all

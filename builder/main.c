@@ -55,7 +55,7 @@ int main(int argc, char *argv[]) {
                 if (verbs[i].needs_root) {
                         bool wants_help = false;
 
-                        for (int a = 2; a < argc; a++)
+                        for (int a = 2; a < argc && !streq(argv[a], "--"); a++)
                                 wants_help = wants_help || streq(argv[a], "--help") || streq(argv[a], "-h");
                         int r = wants_help ? 0 : userns_enter(argc, argv);
                         if (r < 0)

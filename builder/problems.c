@@ -56,9 +56,9 @@ static bool path_within(const char *path, const char *prefix) {
         return rest && (*rest == '\0' || *rest == '.' || *rest == '[');
 }
 
-bool problems_at(const Problems *p, const char *path, bool below) {
+bool problems_at(const Problems *p, const char *path) {
         STRV_FOREACH(known, p->paths)
-                if (**known && (path_within(path, *known) || (below && path_within(*known, path))))
+                if (**known && (path_within(path, *known) || path_within(*known, path)))
                         return true;
         return false;
 }

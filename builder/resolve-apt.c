@@ -29,6 +29,8 @@ Apt *apt_free(Apt *a) {
         if (a->root)
                 rm_rf(a->root);
         for (size_t i = 0; i < a->n_sources; i++) {
+                free(a->sources[i].uri);
+                free(a->sources[i].suite);
                 free(a->sources[i].prefix);
                 free(a->sources[i].file);
                 free(a->sources[i].text);
@@ -169,22 +171,28 @@ static char *url_prefix(const char *uri) {
         return strf("%s/", bare);
 }
 
-static int add_source(Apt *a, AptSource source, const char *suites, const char *components, const char *keyring) {
+static int add_source(Apt *a, const char *origin, const Repository *repository, const char *uri, const char *suite,
+                const char *suites, const char *components, const char *keyring) {
         AptSource *grown = reallocarray(a->sources, a->n_sources + 1, sizeof(*grown));
 
         if (!grown)
                 return -ENOMEM;
         a->sources = grown;
         AptSource *s = grown + a->n_sources;
-        *s = source;
-        s->prefix = url_prefix(source.uri);
+        *s = (AptSource) {
+                .origin = origin,
+                .repository = repository,
+                .uri = strdup(uri),
+                .suite = strdup(suite),
+                .prefix = url_prefix(uri),
+        };
         s->file = strf("sources.list.d/%02zu.sources", a->n_sources);
-        s->text = strf("Types: deb\nURIs: %s\nSuites: %s\n%s%s%sArchitectures: %s\nSigned-By: %s\n", source.uri, suites,
+        s->text = strf("Types: deb\nURIs: %s\nSuites: %s\n%s%s%sArchitectures: %s\nSigned-By: %s\n", uri, suites,
                         isempty(components) ? "" : "Components: ", strempty(components), isempty(components) ? "" : "\n",
                         a->recipe->base.arch, keyring);
         s->enabled = true;
         a->n_sources++;
-        if (!s->prefix || !s->file || !s->text)
+        if (!s->uri || !s->suite || !s->prefix || !s->file || !s->text)
                 return -ENOMEM;
         return write_below(a, s->file, s->text);
 }
@@ -219,8 +227,8 @@ int apt_new(Context *ctx, const Recipe *recipe, const Mirrors *mirrors, Apt **re
                 const Mirror *m = mirrors->mirrors + i;
                 _cleanup_free_ char *suites = strv_join(m->suites, " ");
 
-                r = suites ? add_source(a, (AptSource) { .origin = m->origin, .uri = m->uri, .suite = m->suites[0] },
-                                             suites, isempty(components) ? "main" : components, mirrors->keyring) :
+                r = suites ? add_source(a, m->origin, NULL, m->uri, m->suites[0], suites,
+                                             isempty(components) ? "main" : components, mirrors->keyring) :
                              -ENOMEM;
                 if (r < 0)
                         return log_error_errno(r, "Cannot set up apt in the store %s", store_path(ctx->store));
@@ -254,10 +262,8 @@ int apt_add_repository(Apt *a, const Overlay *overlay, const Repository *reposit
         r = repository_key(a->ctx, overlay, repository, keyring);
         if (r < 0)
                 return r;
-        r = add_source(a,
-                        (AptSource) { .origin = repository->name, .uri = repository->uri, .suite = repository->suite,
-                                        .repository = repository },
-                        repository->suite, components, keyring);
+        r = add_source(a, repository->name, repository, repository->uri, repository->suite, repository->suite, components,
+                        keyring);
         return r < 0 ? log_error_errno(r, "Cannot set up repository %s", repository->name) : 0;
 }
 
@@ -348,8 +354,8 @@ int apt_origins(const Apt *a, Lock *l) {
                 const AptSource *s = a->sources + i;
                 LockedOrigin o = {
                         .name = (char *) s->origin,
-                        .uri = s->repository ? (char *) s->uri : NULL,
-                        .suite = (char *) s->suite,
+                        .uri = s->repository ? s->uri : NULL,
+                        .suite = s->suite,
                 };
 
                 if (lock_add_origin(l, &o) < 0)

@@ -10,8 +10,8 @@
 #include "mirror.h"
 
 typedef struct AptSource {
-        const char *origin;
-        const char *uri, *suite; /* borrowed */
+        const char *origin; /* borrowed from the table of archives or the repository */
+        char *uri, *suite;
         const Repository *repository; /* NULL: the distribution's */
         char *prefix;            /* of its packages' URLs, as apt prints them, with a slash at the end */
         char *file;              /* below sources.list.d */

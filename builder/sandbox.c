@@ -215,13 +215,52 @@ static int resolver_target(const Sandbox *s, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
+/* The host's programs over a tree that has none yet: its /usr and what the loader, alternatives and perl read of
+ * /etc, and none of its configuration. In the tree: /proc, and of /dev what every script uses. */
+static int add_host(const char *root, char ***argv) {
+        static const char *const links[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
+        static const char *const files[] = { "/etc/alternatives", "/etc/ld.so.cache", "/etc/passwd", "/etc/group" };
+        static const char *const devices[] = { "null", "zero", "full", "random", "urandom", "tty" };
+        int r;
+
+        r = strv_extend_many(argv, "--ro-bind", "/usr", "/usr", NULL);
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(links); i++) {
+                _cleanup_free_ char *path = strf("/%s", links[i]), *target = strf("usr/%s", links[i]);
+                struct stat st;
+
+                if (!path || !target)
+                        return -ENOMEM;
+                if (lstat(path, &st) < 0)
+                        continue;
+                r = S_ISLNK(st.st_mode) ? strv_extend_many(argv, "--symlink", target, path, NULL)
+                                        : strv_extend_many(argv, "--ro-bind", path, path, NULL);
+        }
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(files); i++)
+                r = strv_extend_many(argv, "--ro-bind-try", files[i], files[i], NULL);
+        if (r >= 0)
+                r = strv_extend_many(argv, "--perms", "0755", "--tmpfs", "/run", "--bind", root, SANDBOX_TREE,
+                                "--proc", SANDBOX_TREE "/proc", "--ro-bind", "/proc/sys", SANDBOX_TREE "/proc/sys",
+                                "--tmpfs", SANDBOX_TREE "/dev", NULL);
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(devices); i++) {
+                _cleanup_free_ char *from = strf("/dev/%s", devices[i]), *to = strf(SANDBOX_TREE "/dev/%s", devices[i]);
+
+                r = from && to ? strv_extend_many(argv, "--dev-bind", from, to, NULL) : -ENOMEM;
+        }
+        return r;
+}
+
 static int add_mounts(const Mount *m, char ***argv) {
         const Sandbox *s = m->sandbox;
         int r;
 
-        r = strv_extend_many(argv, s->read_only ? "--ro-bind" : "--bind", m->root, "/", "--proc", "/proc",
+        r = s->host ? add_host(m->root, argv)
+                    : strv_extend_many(argv, s->read_only ? "--ro-bind" : "--bind", m->root, "/", "--perms", "0755",
+                                      "--tmpfs", "/run", NULL);
+        if (r < 0)
+                return r;
+        r = strv_extend_many(argv, "--proc", "/proc",
                         /* bubblewrap leaves it writable to root, by whose number the kernel judges */
-                        "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", "--tmpfs", "/sys", "--remount-ro", "/sys", "--perms", "0755", "--tmpfs", "/run",
+                        "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", "--tmpfs", "/sys", "--remount-ro", "/sys",
                         "--perms", "1777", "--dir", "/run/lock", "--perms", "1777", "--tmpfs", "/tmp", NULL);
         if (r >= 0 && s->network && access("/etc/resolv.conf", F_OK) >= 0) {
                 _cleanup_free_ char *target = NULL;
@@ -230,8 +269,8 @@ static int add_mounts(const Mount *m, char ***argv) {
                         r = strv_extend_many(argv, "--ro-bind", "/etc/resolv.conf", target, NULL);
         }
         for (size_t i = 0; r >= 0 && i < s->n_binds; i++)
-                r = strv_extend_many(argv, s->binds[i].writable ? "--bind" : "--ro-bind", s->binds[i].source,
-                                s->binds[i].target, NULL);
+                r = strv_extend_many(argv, s->binds[i].device ? "--dev-bind" : s->binds[i].writable ? "--bind" : "--ro-bind",
+                                s->binds[i].source, s->binds[i].target, NULL);
         return r;
 }
 

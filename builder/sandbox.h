@@ -12,7 +12,11 @@ typedef struct SandboxBind {
         const char *source; /* host path: file or folder */
         const char *target; /* absolute path inside; created where missing in scratch, see sandbox.c */
         bool writable;
+        bool device; /* a device node that is to work inside */
 } SandboxBind;
+
+/* Where a sandbox of the host's programs has the tree that it works on. */
+#define SANDBOX_TREE "/run/imgbuild/tree"
 
 typedef struct Sandbox {
         Store *store;
@@ -20,6 +24,7 @@ typedef struct Sandbox {
         const char *upper, *work; /* where changes go; both NULL: they are thrown away (or refused: read_only) */
         bool read_only;
         bool network;
+        bool host; /* programs are the host's (its /usr, read-only; no other folder of it); the tree is SANDBOX_TREE */
         const SandboxBind *binds;
         size_t n_binds;
         char *const *env; /* on top of PATH, HOME, LC_ALL=C.UTF-8 and SOURCE_DATE_EPOCH */
