@@ -15,7 +15,8 @@ VERSION := 0.1
 CC ?= gcc
 PKGS := json-c libcurl libcrypto blkid libarchive
 CFLAGS ?= -O2 -g
-WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2 \
+	-Wno-missing-field-initializers
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE_FLAGS) -MMD -MP -Ifirstboot/shared -Ibuilder \
 	-DDATADIR='"$(PREFIX)/share/imgbuild"' -DVERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))
 LIBS = $(shell pkg-config --libs $(PKGS)) -lguestfs
