@@ -66,8 +66,16 @@ $(unit_shared): $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libshared.a
 	@$(if $(V),,echo "  LD   $@")
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libshared.a $(LIBS) -lcmocka
 
+# Fuzz targets (tests/fuzz/run fuzzes them) replay their corpus as unit tests.
+unit_fuzz := $(BUILD)/tests/unit/fuzz/test-json $(BUILD)/tests/unit/fuzz/test-recipe
+
+$(unit_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/replay.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
+	@mkdir -p $(@D)
+	@$(if $(V),,echo "  LD   $@")
+	$(Q)$(CC) $(ALL_CFLAGS) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $^ $(LIBS)
+
 .PHONY: unit
-unit: $(unit_builder) $(unit_shared)
+unit: $(unit_builder) $(unit_shared) $(unit_fuzz)
 
 # --- firstboot: tests of the agent link the archive that firstboot/Makefile builds -----------------------
 firstboot_build := $(BUILD)/firstboot
