@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* firstboot-helper: what needs libcurl, in processes of its own.
+ *
+ *   config              merges the node configuration and prints it as one JSON document
+ *   notify              tells the site's command and URL how the node stands
+ *   tls HOST PORT CA STARTTLS   looks at an LDAP server's certificate: "ok" or what is wrong with it */
+
+#include "config-load.h"
+#include "graph.h"
+#include "log.h"
+#include "notify.h"
+#include "tls-probe.h"
+
+static int print_config(void) {
+        _cleanup_config_ Config *c = config_new();
+        _cleanup_strv_free_ char **steps = NULL;
+        _cleanup_json_ json_object *o = NULL;
+        int r;
+
+        if (!c)
+                return log_oom();
+        r = graph_installed(&steps);
+        if (r < 0)
+                return log_error_errno(r, "Cannot list the steps that are installed");
+        r = config_load(c, steps);
+        if (r < 0)
+                return log_error_errno(r, "Cannot load the configuration");
+        o = config_to_json(c);
+        const char *text = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
+        if (!text)
+                return log_oom();
+        return puts(text) < 0 || fflush(stdout) < 0 ? log_error_errno(errno, "Cannot write the configuration") : 0;
+}
+
+int main(int argc, char *argv[]) {
+        log_set_program("firstboot-helper");
+        if (argc == 2 && streq(argv[1], "config"))
+                return print_config() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        if (argc == 2 && streq(argv[1], "notify"))
+                return notify_run() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        if (argc == 6 && streq(argv[1], "tls"))
+                return tls_probe(argv[2], argv[3], argv[4], streq(argv[5], "yes"));
+        fprintf(stderr, "Usage: firstboot-helper config | notify | tls HOST PORT CA-FILE yes|no\n");
+        return 2;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What has happened to the steps: kept in /var/lib/firstboot/state.json, written durably at each change, so
+ * that firstbootd can be restarted at any moment and power may go. Results count for one boot; that a
+ * first-boot step is done counts for the instance. Another instance-id starts afresh. */
+
+#include "json-util.h"
+
+typedef enum StepStatus {
+        STEP_WAITING,  /* for what it requires */
+        STEP_RUNNING,  /* its unit is starting; oneshot units stay in that state until done */
+        STEP_BACKOFF,  /* a transient failure; tried again at retry_usec */
+        STEP_DONE,
+        STEP_DEGRADED, /* done, with a defect that the configuration allows */
+        STEP_SKIPPED,  /* nothing to do */
+        STEP_FAILED,
+        STEP_BLOCKED,  /* not run, for what it requires failed */
+        _STEP_STATUS_MAX,
+} StepStatus;
+
+typedef enum NodeStatus {
+        NODE_STARTING,
+        NODE_READY,
+        NODE_DEGRADED, /* ready, with defects */
+        NODE_FAILED,
+        _NODE_STATUS_MAX,
+} NodeStatus;
+
+const char *step_status_to_string(StepStatus s);
+StepStatus step_status_from_string(const char *s); /* STEP_WAITING for what is unknown */
+const char *node_status_to_string(NodeStatus s);
+NodeStatus node_status_from_string(const char *s); /* NODE_STARTING for what is unknown */
+
+/* Whether the step has come to its end in this boot. */
+bool step_status_is_final(StepStatus s);
+/* Whether what requires it may run. */
+bool step_status_is_good(StepStatus s);
+
+/* All times are CLOCK_MONOTONIC of this boot in µs, 0: not yet. */
+typedef struct Attempt {
+        uint64_t started_usec, finished_usec;
+        char code[64]; /* why it failed; "" where it did not */
+} Attempt;
+
+typedef struct StepRun {
+        char *name;
+        StepStatus status;
+        bool completed;      /* was done once on this instance */
+        uint64_t free_usec;  /* what it waits for was done */
+        uint64_t retry_usec; /* in STEP_BACKOFF: when the next attempt begins */
+        Attempt *attempts;
+        size_t n_attempts;
+        json_object *result; /* code, message, remedy, figures of the last attempt; NULL: none */
+} StepRun;
+
+typedef struct State {
+        char *instance_id, *boot_id;
+        unsigned boots; /* of this instance, this one included */
+        NodeStatus node;
+        uint64_t started_usec, settled_usec;
+        StepRun *runs;
+        size_t n_runs;
+} State;
+
+State *state_free(State *s);
+DEFINE_CLEANUP(State *, state_free);
+#define _cleanup_state_ _cleanup_(state_freep)
+
+typedef enum StateOrigin {
+        STATE_NEW,      /* there was none, or it could not be read */
+        STATE_RESUMED,  /* of this very boot: firstbootd was restarted */
+        STATE_NEXT_BOOT,
+        STATE_OTHER_INSTANCE,
+} StateOrigin;
+
+/* Reads the state and fits it to this boot. A damaged file is kept aside as PATH.broken. 0 or -ENOMEM. */
+int state_load(const char *path, const char *instance_id, const char *boot_id, State **ret, StateOrigin *ret_origin);
+int state_save(const State *s, const char *path);
+
+/* The run of a step, made where there is none; NULL on out of memory. Pointers last until the next call. */
+StepRun *state_run(State *s, const char *name);
+
+/* Back to STEP_WAITING without attempts and result, for a rerun. */
+void step_run_reset(StepRun *run);
+Attempt *step_run_add_attempt(StepRun *run, uint64_t now_usec); /* NULL on out of memory */
+
+json_object *step_run_to_json(const StepRun *run);
