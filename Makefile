@@ -13,14 +13,15 @@ BUILD ?= $(if $(SANITIZE),build/sanitize,build)
 PREFIX ?= /usr/local
 VERSION := 0.1
 CC ?= gcc
-PKGS := json-c libcurl libcrypto blkid
+PKGS := json-c libcurl libcrypto blkid libarchive
 CFLAGS ?= -O2 -g
-WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2 \
+	-Wno-missing-field-initializers
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE_FLAGS) -MMD -MP -Ifirstboot/shared -Ibuilder \
 	-DDATADIR='"$(PREFIX)/share/imgbuild"' -DVERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))
 LIBS = $(shell pkg-config --libs $(PKGS)) -lguestfs
-SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 comma := ,
+SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 export BUILD
 
 .PHONY: all image check soak bench install deps format clean
@@ -65,8 +66,36 @@ $(unit_shared): $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libshared.a
 	@$(if $(V),,echo "  LD   $@")
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libshared.a $(LIBS) -lcmocka
 
+# Fuzz targets (tests/fuzz/run fuzzes them) replay their corpus as unit tests.
+unit_fuzz := $(BUILD)/tests/unit/fuzz/test-json $(BUILD)/tests/unit/fuzz/test-recipe
+
+$(unit_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/replay.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
+	@mkdir -p $(@D)
+	@$(if $(V),,echo "  LD   $@")
+	$(Q)$(CC) $(ALL_CFLAGS) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $^ $(LIBS)
+
 .PHONY: unit
-unit: $(unit_builder) $(unit_shared)
+unit: $(unit_builder) $(unit_shared) $(unit_fuzz)
+
+# --- firstboot: tests of the agent link the archive that firstboot/Makefile builds -----------------------
+firstboot_build := $(BUILD)/firstboot
+firstboot_libs = $(shell pkg-config --libs json-c libsystemd libcurl blkid)
+firstboot_cflags = -Ifirstboot/daemon -Ifirstboot/steps -Ifirstboot/ctl
+unit_firstboot := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/firstboot/*/test-*.c))
+firstboot_fixtures := $(BUILD)/tests/fixtures/fake-systemd
+
+$(firstboot_build)/libfirstboot.a: firstboot-all
+
+$(unit_firstboot): $(BUILD)/tests/unit/%: tests/unit/%.c $(firstboot_build)/libfirstboot.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(firstboot_cflags) $(LDFLAGS) -o $@ $< $(firstboot_build)/libfirstboot.a $(firstboot_libs) -lcmocka
+
+$(firstboot_fixtures): $(BUILD)/tests/fixtures/%: tests/fixtures/%.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(shell pkg-config --libs libsystemd)
+
+unit: $(unit_firstboot) $(firstboot_fixtures)
+# --- end of firstboot --------------------------------------------------------------------------------------
 
 IMAGE ?= debian-13-gpu
 image: deps

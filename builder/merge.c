@@ -7,9 +7,13 @@
 static int set_copy(json_object *into, const char *key, json_object *value) {
         json_object *copy = NULL;
 
-        if (json_object_deep_copy(value, &copy, NULL) < 0)
+        if (value && json_object_deep_copy(value, &copy, NULL) < 0)
                 return -ENOMEM;
-        return json_set(into, key, copy);
+        if (json_object_object_add(into, key, copy) < 0) { /* NULL is JSON's null */
+                json_object_put(copy);
+                return -ENOMEM;
+        }
+        return 0;
 }
 
 /* The object or list at `key`, made where there is none of that type. Borrowed; NULL on out of
@@ -82,6 +86,33 @@ static int merge_list(Problems *p, const char *file, const char *path, json_obje
         return 0;
 }
 
+static int merge_free_list(json_object *into, const char *key, json_object *from) {
+        json_object *list = get_or_make(into, key, json_type_array);
+
+        if (!list)
+                return -ENOMEM;
+        for (size_t i = 0; i < json_object_array_length(from); i++) {
+                json_object *item = json_object_array_get_idx(from, i), *copy = NULL;
+                const char *text = json_object_is_type(item, json_type_string)
+                                                   ? json_object_get_string(item)
+                                                   : NULL;
+                ssize_t at = text && *text == '-' ? find_string(list, text + 1) : -1;
+
+                if (at >= 0) {
+                        json_object_array_del_idx(list, (size_t) at, 1);
+                        continue;
+                }
+                if (item && json_object_deep_copy(item, &copy, NULL) < 0)
+                        return -ENOMEM;
+                if (json_object_array_add(list, copy) < 0) {
+                        json_object_put(copy);
+                        return -ENOMEM;
+                }
+        }
+        return 0;
+}
+
+/* p NULL: inside "node". */
 static int merge_level(Problems *p, const char *file, const char *path, json_object *into,
                 json_object *from) {
         json_object_object_foreach(from, key, value) {
@@ -96,12 +127,14 @@ static int merge_level(Problems *p, const char *file, const char *path, json_obj
                 switch (json_object_get_type(value)) {
                 case json_type_object:
                         object = get_or_make(into, key, json_type_object);
-                        r = !object                 ? -ENOMEM
-                            : streq(here, "$.node") ? merge_node(object, value)
-                                                    : merge_level(p, file, here, object, value);
+                        if (!object)
+                                return -ENOMEM;
+                        r = merge_level(streq(here, "$.node") ? NULL : p, file, here, object,
+                                        value);
                         break;
                 case json_type_array:
-                        r = merge_list(p, file, here, into, key, value);
+                        r = p ? merge_list(p, file, here, into, key, value)
+                              : merge_free_list(into, key, value);
                         break;
                 default:
                         r = set_copy(into, key, value);
@@ -116,48 +149,17 @@ int merge_recipe(Problems *p, const char *file, json_object *into, json_object *
         return merge_level(p, file, "$", into, from);
 }
 
-static int merge_node_list(json_object *list, json_object *from) {
-        for (size_t i = 0; i < json_object_array_length(from); i++) {
-                json_object *item = json_object_array_get_idx(from, i), *copy = NULL;
-
-                if (json_object_is_type(item, json_type_string) &&
-                                *json_object_get_string(item) == '-') {
-                        ssize_t at = find_string(list, json_object_get_string(item) + 1);
-                        if (at >= 0) {
-                                json_object_array_del_idx(list, (size_t) at, 1);
-                                continue;
-                        }
-                }
-                if (item && json_object_deep_copy(item, &copy, NULL) < 0)
-                        return -ENOMEM;
-                if (json_object_array_add(list, copy) < 0) {
-                        json_object_put(copy);
-                        return -ENOMEM;
-                }
-        }
-        return 0;
-}
-
-int merge_node(json_object *into, json_object *from) {
+int merge_layer(json_object *into, json_object *from) {
         json_object_object_foreach(from, key, value) {
-                json_object *target;
                 int r = 0;
 
-                switch (json_object_get_type(value)) {
-                case json_type_null:
+                if (json_object_is_type(value, json_type_null))
                         json_object_object_del(into, key);
-                        break;
-                case json_type_object:
-                        target = get_or_make(into, key, json_type_object);
-                        r = target ? merge_node(target, value) : -ENOMEM;
-                        break;
-                case json_type_array:
-                        target = get_or_make(into, key, json_type_array);
-                        r = target ? merge_node_list(target, value) : -ENOMEM;
-                        break;
-                default:
+                else if (json_object_is_type(value, json_type_object)) {
+                        json_object *object = get_or_make(into, key, json_type_object);
+                        r = object ? merge_layer(object, value) : -ENOMEM;
+                } else
                         r = set_copy(into, key, value);
-                }
                 if (r < 0)
                         return r;
         }

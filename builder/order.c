@@ -10,6 +10,7 @@ typedef struct Node {
         char *file;       /* its overlay.json as messages show it; NULL where it cannot be used */
         Overlay *overlay; /* given away once it has its place */
         char **requires, **conflicts;
+        bool missing;       /* no folder has it */
         size_t required_by; /* index of the node that brought it in; SIZE_MAX: the recipe */
         Mark mark;
 } Node;
@@ -101,7 +102,7 @@ static int visit(Ordering *o, const OverlayRef *ref, size_t required_by) {
         if (node && node->mark == MARK_OPEN)
                 return report_cycle(o, ref, required_by, (size_t) (node - o->nodes));
         if (node)
-                return node->file ? 0 : node->overlay ? 0 : report_missing(o, ref);
+                return node->missing ? report_missing(o, ref) : 0;
 
         grown = reallocarray(o->nodes, o->n_nodes + 1, sizeof(Node));
         if (!grown)
@@ -115,9 +116,10 @@ static int visit(Ordering *o, const OverlayRef *ref, size_t required_by) {
         o->n_nodes++;
 
         r = overlay_load(o->problems, o->ctx, ref->name, &node->overlay, &node->file);
-        if (r == -ENOENT)
+        if (r == -ENOENT) {
+                node->missing = true;
                 r = report_missing(o, ref);
-        else if (r >= 0) {
+        } else if (r >= 0) {
                 node->requires = strv_copy(node->overlay->requires);
                 node->conflicts = strv_copy(node->overlay->conflicts);
                 r = node->requires && node->conflicts ? visit_requires(o, index) : -ENOMEM;

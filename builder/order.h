@@ -15,8 +15,7 @@ typedef struct OverlayRef {
 /* Loads the named overlays and, transitively, what they require. Order: as named, but whatever one
  * requires comes right before it unless it came already; so naming one more at the end moves
  * nothing. `removed`: overlays that the recipe took away from what it extends, which nothing may
- * bring back. Missing overlays, cycles and conflicts are added to p. ret_sources: the overlay.json
- * files read. 0 or -ENOMEM. */
+ * bring back. Missing overlays, cycles and conflicts are added to p. 0 or -ENOMEM. */
 int order_overlays(Problems *p, const OverlayContext *ctx, const OverlayRef *named, size_t n_named,
                 char *const *removed, Overlay ***ret, size_t *ret_n);
 

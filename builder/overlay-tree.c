@@ -42,7 +42,7 @@ static char *suggest_file(const char *path) {
         return suggest_text(path_basename(path), names);
 }
 
-char *tree_resolve(const TreePlace *at, const char *root, const char *relative, bool folder) {
+char *overlay_resolve(const TreePlace *at, const char *root, const char *relative, bool folder) {
         _cleanup_free_ char *path = path_join(root, relative), *real = NULL;
         const char *rest;
         struct stat st;
@@ -79,8 +79,8 @@ char *tree_resolve(const TreePlace *at, const char *root, const char *relative, 
         return TAKE_PTR(real);
 }
 
-char *tree_resolve_script(const TreePlace *at, const char *root, const char *relative) {
-        _cleanup_free_ char *path = tree_resolve(at, root, relative, false);
+char *overlay_resolve_script(const TreePlace *at, const char *root, const char *relative) {
+        _cleanup_free_ char *path = overlay_resolve(at, root, relative, false);
         _cleanup_close_ int fd = -EBADF;
         char start[2] = {};
         struct stat st;

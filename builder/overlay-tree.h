@@ -15,10 +15,10 @@ typedef struct TreePlace {
 /* The absolute path of what `relative` names below `root` (absolute, resolved): a readable file or
  * folder, with symbolic links inside the overlay followed. Anything else is reported, and NULL
  * returned. */
-char *tree_resolve(const TreePlace *at, const char *root, const char *relative, bool folder);
+char *overlay_resolve(const TreePlace *at, const char *root, const char *relative, bool folder);
 
 /* The same for a script: it must also be executable and begin with "#!". */
-char *tree_resolve_script(const TreePlace *at, const char *root, const char *relative);
+char *overlay_resolve_script(const TreePlace *at, const char *root, const char *relative);
 
 /* Walks `folder` (a name below root, itself no symbolic link): only files, folders and links; names
  * of one line; all readable; relative links that stay below it. Each exception is reported.

@@ -47,7 +47,7 @@ static int begin_list(json_object *o, const char *key, size_t size, void *ret_it
 static char *resolve_script(const Loading *l, const char *path, const char *relative) {
         TreePlace at = {.problems = l->problems, .file = l->file, .path = path};
 
-        return tree_resolve_script(&at, l->overlay->path, relative);
+        return overlay_resolve_script(&at, l->overlay->path, relative);
 }
 
 static int load_repositories(const Loading *l, json_object *o) {
@@ -88,7 +88,7 @@ static int load_repositories(const Loading *l, json_object *o) {
 
                 if (!strstr(to->key, "://")) {
                         TreePlace at = {.problems = l->problems, .file = l->file, .path = path};
-                        key = tree_resolve(&at, overlay->path, to->key, false);
+                        key = overlay_resolve(&at, overlay->path, to->key, false);
                 }
         }
         return 0;
@@ -143,6 +143,8 @@ static int load_install(const Loading *l, const char *path, json_object *install
                 to->kind = INSTALL_PACKAGE;
                 return 0;
         }
+        if (problems_at(l->problems, l->file, path))
+                return 0; /* what was wrong is not there any more */
         if (!file == !unpack)
                 problems_add(l->problems, l->file, path,
                                 "must have either \"path\" (a file) or \"unpack\" (a folder)");
@@ -241,7 +243,7 @@ static int load_compile(const Loading *l, json_object *o) {
                                                 "in " DATADIR,
                                                 l->dir);
                 } else if (source) {
-                        to->source = tree_resolve(&at, overlay->path, source, true);
+                        to->source = overlay_resolve(&at, overlay->path, source, true);
                         if (to->source)
                                 tree_check(&at, overlay->path, source, false);
                 }

@@ -23,7 +23,7 @@ typedef struct Building {
 } Building;
 
 static bool known_wrong(const Building *b, const char *path) {
-        return b->chain->broken || problems_at(b->problems, path, false);
+        return b->chain->broken || problems_at(b->problems, NULL, path);
 }
 
 static void require(const Building *b, const char *path, const char *value, const char *what) {
@@ -286,9 +286,9 @@ static int build_node(Building *b) {
         if (!node)
                 return -ENOMEM;
         for (size_t i = 0; i < recipe->n_overlays; i++)
-                if (recipe->overlays[i]->node && merge_node(node, recipe->overlays[i]->node) < 0)
+                if (recipe->overlays[i]->node && merge_layer(node, recipe->overlays[i]->node) < 0)
                         return -ENOMEM;
-        if (own && merge_node(node, own) < 0)
+        if (own && merge_layer(node, own) < 0)
                 return -ENOMEM;
         if (json_object_object_length(node) > 0)
                 recipe->node = TAKE_PTR(node);

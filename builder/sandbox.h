@@ -12,6 +12,7 @@ typedef struct SandboxBind {
         const char *source; /* host path: file or folder */
         const char *target; /* absolute path inside; created where missing in scratch, see sandbox.c */
         bool writable;
+        bool device; /* a device node that is to work inside */
 } SandboxBind;
 
 /* Where a sandbox of the host's programs has the tree that it works on. */

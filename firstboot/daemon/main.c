@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* firstbootd: brings a node from power-on to ready, and refuses ready to a node that is not. */
+
+#include "engine.h"
+#include "file-util.h"
+#include "log.h"
+#include "paths.h"
+
+#include <signal.h>
+#include <systemd/sd-daemon.h>
+
+static int make_folders(void) {
+        static const struct {
+                const char *path;
+                mode_t mode;
+        } folders[] = { { PATH_RUN, 0755 }, { PATH_RUN_RESULTS, 0700 }, { "/var/lib/firstboot", 0755 } };
+
+        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
+                _cleanup_free_ char *path = fb_path(folders[i].path);
+                int r = path ? mkdir_p(path, folders[i].mode) : -ENOMEM;
+
+                if (r < 0)
+                        return log_error_errno(r, "Cannot make %s", folders[i].path);
+        }
+        return 0;
+}
+
+static int run(void) {
+        _cleanup_(sd_event_unrefp) sd_event *event = NULL;
+        _cleanup_(engine_freep) Engine *engine = NULL;
+        sigset_t signals;
+        int r;
+
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGINT);
+        sigaddset(&signals, SIGCHLD);
+        if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
+                return log_error_errno(errno, "Cannot block signals");
+
+        r = make_folders();
+        if (r < 0)
+                return r;
+        r = sd_event_new(&event);
+        if (r >= 0)
+                r = sd_event_add_signal(event, NULL, SIGTERM, NULL, NULL);
+        if (r >= 0)
+                r = sd_event_add_signal(event, NULL, SIGINT, NULL, NULL);
+        if (r >= 0)
+                r = sd_event_set_watchdog(event, true);
+        if (r < 0)
+                return log_error_errno(r, "Cannot set up the event loop");
+        r = engine_new(event, &engine);
+        if (r >= 0)
+                r = connection_open(engine);
+        if (r >= 0)
+                r = engine_configure(engine);
+        if (r < 0)
+                return log_error_errno(r, "Cannot begin");
+
+        r = sd_event_loop(event);
+        (void) sd_notify(0, "STOPPING=1");
+        return r < 0 ? log_error_errno(r, "The event loop ended") : 0;
+}
+
+int main(int argc, char *argv[]) {
+        (void) argv;
+        log_set_program(NULL);
+        if (argc > 1) {
+                fprintf(stderr, "firstbootd takes no arguments; it reads %s and %s.\n", PATH_BAKED_CONFIG, PATH_CONFIG_DROPINS);
+                return 2;
+        }
+        return run() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* firstboot-step NAME: runs one step and leaves its verdict for firstbootd (daemon/result.h). A name that is
+ * not built in is a site's own: the program of its step file takes our place. */
+
+#include "step.h"
+#include "file-util.h"
+#include "graph.h"
+#include "log.h"
+#include "paths.h"
+#include "result.h"
+
+#define CONFIG_MAX (16 * 1024 * 1024)
+
+typedef struct StepFunction {
+        const char *name;
+        int (*run)(StepContext *c);
+} StepFunction;
+
+static const StepFunction functions[] = {
+        { "host", host_run },
+        { "scratch", scratch_run },
+        { "mounts", mounts_run },
+        { "identity", identity_run },
+        { "slurm", slurm_run },
+};
+
+static int load_config(json_object **ret) {
+        _cleanup_free_ char *path = fb_path(PATH_RUN_CONFIG);
+        JsonError e = {};
+        int r;
+
+        if (!path)
+                return log_oom();
+        r = json_load(path, CONFIG_MAX, &e, ret);
+        if (r < 0)
+                return log_error_errno(r, "%s, line %u: %s; is firstbootd running?", path, e.line, e.message);
+        return 0;
+}
+
+static int run_builtin(const StepFunction *f, json_object *document) {
+        _cleanup_json_ json_object *result = json_object_new_object();
+        _cleanup_free_ char *path = fb_pathf("%s/%s.json", PATH_RUN_RESULTS, f->name);
+        json_object *config = json_get(document, "config");
+        StepContext c = { f->name, config, json_get(config, f->name), json_get(document, "instance"), result };
+        int r;
+
+        if (!result || !path)
+                return log_oom();
+        r = f->run(&c);
+        if (r < 0 && !step_has_failed(&c))
+                (void) step_fail_later(&c, "step.failed", "%s: %s", f->name, strerror(-r));
+        if (!json_get(result, "status"))
+                (void) step_done(&c, "nothing to change");
+
+        const char *text = json_object_to_json_string_ext(result, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+        r = text ? mkdir_parents(path, 0755) : -ENOMEM;
+        if (r >= 0)
+                r = write_file_atomic(path, text, strlen(text), 0600);
+        if (r < 0)
+                return log_error_errno(r, "Cannot write %s; is /run full?", path);
+        if (!step_has_failed(&c))
+                return EXIT_SUCCESS;
+        return json_get_bool(result, "transient", false) ? EXIT_TRANSIENT : EXIT_FAILURE;
+}
+
+static int run_site(const char *name, json_object *document) {
+        _cleanup_graph_ Graph *graph = NULL;
+        _cleanup_free_ char *result = fb_pathf("%s/%s.json", PATH_RUN_RESULTS, name), *config = fb_path(PATH_RUN_CONFIG);
+        int r;
+
+        r = graph_load(json_get(document, "config"), &graph);
+        if (r < 0)
+                return log_error_errno(r, "Cannot read the step files");
+        const Step *s = graph_find(graph, name);
+        if (!s || strv_length(s->exec) == 0) {
+                log_error("There is no step \"%s\": neither built in nor in %s.", name, PATH_SITE_STEPS);
+                return EXIT_FAILURE;
+        }
+        if (!result || !config || setenv("FIRSTBOOT_STEP", name, 1) < 0 || setenv("FIRSTBOOT_RESULT", result, 1) < 0 ||
+                        setenv("FIRSTBOOT_CONFIG", config, 1) < 0)
+                return log_oom();
+        execv(s->exec[0], s->exec);
+        return log_error_errno(errno, "Cannot run %s; see \"exec\" in %s", s->exec[0], s->file);
+}
+
+int main(int argc, char *argv[]) {
+        _cleanup_json_ json_object *document = NULL;
+        int r;
+
+        log_set_program(NULL);
+        if (argc != 2 || !step_name_is_valid(argv[1])) {
+                fprintf(stderr, "Usage: firstboot-step NAME\n");
+                return 2;
+        }
+        if (load_config(&document) < 0)
+                return EXIT_FAILURE;
+        for (size_t i = 0; i < ELEMENTSOF(functions); i++)
+                if (streq(functions[i].name, argv[1])) {
+                        r = run_builtin(&functions[i], document);
+                        return r < 0 ? EXIT_FAILURE : r;
+                }
+        r = run_site(argv[1], document);
+        return r < 0 ? EXIT_FAILURE : r;
+}

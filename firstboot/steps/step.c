@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "step.h"
+#include "log.h"
+#include "spawn.h"
+
+#include <stdarg.h>
+
+static int rank(const char *status) {
+        static const char *const order[] = { "skipped", "done", "degraded", "failed" };
+
+        for (size_t i = 0; i < ELEMENTSOF(order); i++)
+                if (streq_ptr(order[i], status))
+                        return (int) i;
+        return -1;
+}
+
+static void record(StepContext *c, const char *status, const char *code, bool transient, const char *format, va_list ap) {
+        _cleanup_free_ char *text = NULL;
+        int before = rank(json_get_string(c->result, "status"));
+
+        if (vasprintf(&text, format, ap) < 0) {
+                text = NULL;
+                return;
+        }
+        log_full(rank(status) == 3 ? LOG_ERR : rank(status) == 2 ? LOG_WARNING : LOG_INFO, 0, "%s", text);
+        if (before > rank(status) || (before == 3 && rank(status) == 3))
+                return;
+        (void) json_set_string(c->result, "status", status);
+        (void) json_set_string(c->result, "message", text);
+        json_object_object_del(c->result, "code");
+        (void) json_set_string(c->result, "code", code);
+        (void) json_set(c->result, "transient", json_object_new_boolean(transient));
+}
+
+#define RECORD(status, code, transient)                                                           \
+        do {                                                                                      \
+                va_list ap;                                                                       \
+                va_start(ap, format);                                                             \
+                record(c, status, code, transient, format, ap);                                   \
+                va_end(ap);                                                                       \
+        } while (0)
+
+int step_fail(StepContext *c, const char *code, const char *format, ...) {
+        RECORD("failed", code, false);
+        return -EPROTO;
+}
+
+int step_fail_later(StepContext *c, const char *code, const char *format, ...) {
+        RECORD("failed", code, true);
+        return -EAGAIN;
+}
+
+int step_degrade(StepContext *c, const char *code, const char *format, ...) {
+        RECORD("degraded", code, false);
+        return 0;
+}
+
+int step_done(StepContext *c, const char *format, ...) {
+        RECORD("done", NULL, false);
+        return 0;
+}
+
+int step_skip(StepContext *c, const char *format, ...) {
+        RECORD("skipped", NULL, false);
+        return 0;
+}
+
+void step_remedy(StepContext *c, const char *format, ...) {
+        _cleanup_free_ char *text = NULL;
+        va_list ap;
+
+        va_start(ap, format);
+        int n = vasprintf(&text, format, ap);
+        va_end(ap);
+        if (n >= 0)
+                (void) json_set_string(c->result, "remedy", text);
+        else
+                text = NULL;
+}
+
+void step_figure(StepContext *c, const char *name, json_object *value) {
+        json_object *figures = json_get(c->result, "figures");
+
+        if (!figures && json_set(c->result, "figures", figures = json_object_new_object()) < 0) {
+                json_object_put(value);
+                return;
+        }
+        (void) json_set(figures, name, value);
+}
+
+bool step_has_failed(const StepContext *c) {
+        return streq_ptr(json_get_string(c->result, "status"), "failed");
+}
+
+static void on_line(const char *line, void *userdata) {
+        char **last = userdata;
+
+        log_info("  %s", line);
+        if (last && line[strspn(line, " \t")]) {
+                free(*last);
+                *last = strdup(line);
+        }
+}
+
+int step_command(char *const argv[], uint64_t timeout_usec, char **ret_last) {
+        _cleanup_free_ char *text = strv_join(argv, " "), *last = NULL;
+        SpawnOptions o = { .on_line = on_line, .line_data = &last, .timeout_usec = timeout_usec };
+        int r, status = 0;
+
+        log_info("Running %s", strempty(text));
+        r = spawn_run(&o, argv, &status);
+        if (ret_last)
+                *ret_last = last ? TAKE_PTR(last) : strdup(r < 0 ? strerror(-r) : "");
+        return r < 0 ? r : status;
+}
