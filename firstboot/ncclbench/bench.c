@@ -256,21 +256,26 @@ static int sweep(Worker *w, const Collective *c, int type, int op) {
         return 0;
 }
 
-/* With -d all or -o all, what this NCCL does not know or no data can prove is left out; asked for by name it is an
- * error. */
+/* Whether a type and reduction can be measured here: 1 or 0. With -d all or -o all what cannot is left out; asked for
+ * by name it is an error, ours or NCCL's own. */
 static int usable(Worker *w, int type, int op, bool by_name) {
         PatternJob job = { .type = (uint32_t) type, .op = (uint32_t) op, .ranks = (uint32_t) w->ranks };
+        const TypeInfo *t = &type_table[type];
+        bool is_f8 = type == TYPE_F8E4M3 || type == TYPE_F8E5M2;
 
-        if (w->nccl.version < (int) type_table[type].min_nccl)
+        if (w->nccl.version < (int) t->min_nccl)
                 return by_name ? failure_set(&w->failure, REASON_NCCL_TOO_OLD, "%s needs NCCL %u.%u, this is %d.%d",
-                                 type_table[type].name, type_table[type].min_nccl / 10000,
-                                 type_table[type].min_nccl / 100 % 100, w->nccl.version / 10000,
+                                 t->name, t->min_nccl / 10000, t->min_nccl / 100 % 100, w->nccl.version / 10000,
                                  w->nccl.version / 100 % 100)
                                : 0;
         if (pattern_prepare(&job) < 0)
                 return by_name ? failure_set(&w->failure, REASON_INTERNAL, "%s of %s over %d ranks cannot be checked",
-                                 op_names[op], type_table[type].name, w->ranks)
+                                 op_names[op], t->name, w->ranks)
                                : 0;
+        /* NCCL reduces 8-bit floats from compute capability 9.0 on, and has no average of them (2.28: "invalid
+         * argument"). */
+        if (is_f8 && op != OP_NONE && !by_name && (op == OP_AVG || w->gpus[0].compute_major < 9))
+                return 0;
         return 1;
 }
 

@@ -43,6 +43,7 @@ int gpu_open(const CudaApi *cuda, Gpu *gpu, Failure *f) {
         TRY(cuda, gpu, f, DeviceGetName, gpu->name, (int) sizeof(gpu->name), gpu->handle);
         TRY(cuda, gpu, f, DeviceGetPCIBusId, gpu->pci, (int) sizeof(gpu->pci), gpu->handle);
         TRY(cuda, gpu, f, DeviceGetAttribute, &gpu->multiprocessors, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu->handle);
+        TRY(cuda, gpu, f, DeviceGetAttribute, &gpu->compute_major, CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu->handle);
         /* The primary context is the one that the CUDA runtime inside NCCL uses too. */
         TRY(cuda, gpu, f, PrimaryCtxRetain, &gpu->context, gpu->handle);
         TRY(cuda, gpu, f, CtxSetCurrent, gpu->context);

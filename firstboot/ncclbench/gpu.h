@@ -17,7 +17,7 @@ typedef struct Gpu {
         CUfunction fill, check;
         CUdeviceptr found;   /* two uint64_t: see kernels.cu */
         CUdeviceptr scratch; /* 16 bytes for barriers */
-        int multiprocessors;
+        int multiprocessors, compute_major;
         char name[96];
         char pci[16]; /* "0000:1b:00.0" */
 

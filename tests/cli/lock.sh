@@ -85,6 +85,52 @@ check "--update of an unknown name is refused" bash -c "test $rc -eq 3 && grep -
 run lock "$T/images/r.json" extra
 check "names without --update are refused" test $rc -eq 2
 
+# A store that has the locked .debs, and an archive that has them no more.
+overlay tools '{ "description": "a tool", "packages": { "debian": ["tool"] } }'
+recipe k '"overlays": ["tools"], "packages": ["extra"]'
+run lock "$T/images/k.json"
+keep() {
+        find "$SITE" -name '*.deb' | while read -r deb; do
+                sha=$(sha256sum "$deb" | cut -d' ' -f1)
+                mkdir -p "$T/cache/blobs/sha256/${sha:0:2}"
+                cp "$deb" "$T/cache/blobs/sha256/${sha:0:2}/$sha"
+        done
+}
+keep
+cp "$T/images/k.lock.json" "$T/first"
+rm "$SITE"/debian/pool/trixie/main/{tool,libtool,libc6,extra}/*
+package tool 2.0 'Depends: libtool (>= 1)'
+package libtool 2.0
+package libc6 2.42-1 'Essential: yes' 'Depends: base-files'
+package extra 2.0
+package more 2.0 'Depends: libtool'
+publish trixie --date='Thu, 06 Nov 2025 10:00:00 +0000'
+overlay tools '{ "description": "a tool", "packages": { "debian": ["tool", "more"] } }'
+: >"$LOG"
+run lock "$T/images/k.json"
+check "what is gone from the archive stays locked while the store has it" test "$rc $(version libc6 k) $(version tool k) $(version libtool k) $(version extra k) $(version more k)" = "0 2.41-2 1.2 1.2 1.0 2.0"
+check "… with the origin and path it had" bash -c "diff <(grep -E '\"(libc6|tool|libtool|extra)\"' '$T/first') <(grep -E '\"(libc6|tool|libtool|extra)\"' '$T/images/k.lock.json')"
+check "… and nothing is downloaded for it" test "$(requests '\.deb')" -eq 0
+run lock "$T/images/k.json" --update extra
+check "--update NAME moves one of them" test "$rc $(version extra k) $(version tool k)" = "0 2.0 1.2"
+
+# A package that comes as an artifact.
+package artifact 1.0 'Depends: libtool, needed'
+package needed 1.0
+"$TOP/tests/fixtures/make-apt-repo" --flat --gnupg="$T/key" "$T/new" "$SITE/files"
+rm -rf "$T/new"
+package needed 1.0
+publish trixie
+deb() { overlay deb "{ \"description\": \"a package by URL\", \"packages\": { \"debian\": $1 }, \"artifacts\": [ { \"name\": \"artifact\",
+        \"version\": \"1.0\", \"url\": \"$URL/files/artifact_1.0_amd64.deb\", \"install\": \"package\" } ] }"; }
+recipe d '"overlays": ["deb"]'
+deb '["libtool"]'
+run lock "$T/images/d.json"
+check "a .deb's dependency that nothing installs is told" bash -c "test $rc -eq 3 && grep -q 'depend on what nothing in the recipe installs: needed. Add' '$T/out'"
+deb '["libtool", "needed"]'
+run lock "$T/images/d.json"
+check "a .deb whose dependencies are locked is locked" bash -c "test $rc -eq 0 && grep -q artifact_1.0 '$T/images/d.lock.json'"
+
 # What cannot be resolved.
 recipe bad '"packages": ["no-such-package"]'
 run lock "$T/images/bad.json"
