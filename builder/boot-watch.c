@@ -172,6 +172,8 @@ void boot_watch_console(BootWatch *w, const char *data, size_t size, uint64_t no
 }
 
 static void unit_changed(BootWatch *w, const JournalEntry *e, UnitEvent event) {
+        if (event == UNIT_NOTHING || !e->unit)
+                return; /* most entries are of no unit: kernel messages, say */
         switch (event) {
         case UNIT_FAILED:
                 if (!strv_contains(w->failed, e->unit))

@@ -95,7 +95,7 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *
 
         if (!o->no_proof) {
                 progress_set(ctx->progress, "proof", PROGRESS_RUNNING);
-                r = disk_proof(ctx, plan, layers, raw, "raw");
+                r = disk_proof(ctx, plan, layers, &disk, raw, "raw");
                 progress_set(ctx->progress, "proof", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
                 if (r < 0)
                         return r;

@@ -17,7 +17,6 @@
 #include <fcntl.h>
 
 #define SECTOR 512
-#define BOOT_CODE 440 /* behind it: disk signature and partition table */
 #define BOOT_KERNEL_SECTOR 0x5c
 #define BOOT_DRIVE_CHECK 0x66
 #define CORE_FIRST_BLOCK (SECTOR - 12)
@@ -38,6 +37,7 @@ int disk_write_bios(Disk *d) {
         const Layout *l = &d->layout;
         _cleanup_free_ char *boot_path = path_join(d->work, "boot.img"), *core_path = path_join(d->work, "core.img");
         _cleanup_free_ char *boot = NULL, *core = NULL;
+        _cleanup_hash_free_ Hash *h = NULL;
         _cleanup_close_ int fd = -EBADF;
         char *copy[] = { (char *) "cp", (char *) "/usr/lib/grub/i386-pc/boot.img", (char *) "/work/boot.img", NULL };
         size_t boot_size, core_size;
@@ -62,8 +62,16 @@ int disk_write_bios(Disk *d) {
         memset(boot + BOOT_DRIVE_CHECK, 0x90, 2);
         put_sector(core + CORE_FIRST_BLOCK, l->bios_start + SECTOR);
 
+        r = hash_new(&h);
+        if (r < 0)
+                return log_error_errno(r, "Cannot hash the BIOS boot loader");
+        hash_bytes(h, boot, BIOS_BOOT_CODE);
+        hash_bytes(h, core, core_size);
+        hash_end(h, d->info.bios_loader);
+        d->info.bios_loader_size = core_size;
+
         fd = open(d->path, O_WRONLY | O_CLOEXEC);
-        r = fd < 0 ? -errno : write_at(fd, boot, BOOT_CODE, 0);
+        r = fd < 0 ? -errno : write_at(fd, boot, BIOS_BOOT_CODE, 0);
         if (r >= 0)
                 r = write_at(fd, core, core_size, l->bios_start);
         return r < 0 ? log_error_errno(r, "%s: cannot write the BIOS boot loader", d->path) : 0;

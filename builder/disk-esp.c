@@ -47,12 +47,18 @@ int grub_make_core(Disk *d, const char *format, const char *output) {
 
 int disk_write_esp(Disk *d) {
         const Layout *l = &d->layout;
-        _cleanup_free_ char *id = NULL, *offset = NULL, *blocks = NULL, *at = NULL;
+        _cleanup_free_ char *id = NULL, *offset = NULL, *blocks = NULL, *at = NULL, *loader = NULL;
         int r;
 
         r = grub_make_core(d, "x86_64-efi", "BOOTX64.EFI");
         if (r < 0)
                 return r;
+        loader = path_join(d->work, "BOOTX64.EFI");
+        if (!loader)
+                return log_oom();
+        r = digest_file(loader, d->info.efi_loader, NULL);
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot read it", loader);
         id = strf("%.4s%.4s", l->esp_id, l->esp_id + 5);
         offset = strf("%llu", (unsigned long long) (l->esp_start / 512));
         blocks = strf("%llu", (unsigned long long) (ESP_SIZE / 1024));
@@ -61,8 +67,9 @@ int disk_write_esp(Disk *d) {
                 return log_oom();
 
         /* One sector a cluster: with larger ones there would be too few clusters, and firmware reads it as FAT16. */
-        char *mkfs[] = { (char *) "mkfs.vfat", (char *) "-F", (char *) "32", (char *) "-s", (char *) "1", (char *) "-n",
-                (char *) "ESP", (char *) "-i", id, (char *) "--invariant", (char *) "--offset", offset, d->file, blocks, NULL };
+        char *mkfs[] = { (char *) "mkfs.vfat", (char *) "--invariant" /* before -i: it sets an id of its own */, (char *) "-i", id,
+                (char *) "-F", (char *) "32", (char *) "-s", (char *) "1", (char *) "-n", (char *) "ESP",
+                (char *) "--offset", offset, d->file, blocks, NULL };
         char *mmd[] = { (char *) "mmd", (char *) "-i", at, (char *) "::EFI", (char *) "::EFI/BOOT", NULL };
         char *mcopy[] = { (char *) "mcopy", (char *) "-m", (char *) "-i", at, (char *) "/work/BOOTX64.EFI",
                 (char *) "::EFI/BOOT/BOOTX64.EFI", NULL };

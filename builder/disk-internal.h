@@ -16,6 +16,7 @@ typedef struct Disk {
         char *file;       /* the same as the tools see it */
         Layout layout;
         TreeSize tree;
+        DiskInfo info;
 } Disk;
 
 /* Runs a tool with /work and /disk and, where tree is not NULL, that folder read-only at /tree. A full disk is told
@@ -31,6 +32,9 @@ int disk_write_bios(Disk *d); /* disk-bios.c */
 
 /* Makes GRUB's core image of a format ("x86_64-efi", "i386-pc") in the work folder. */
 int grub_make_core(Disk *d, const char *format, const char *output);
+
+/* SHA-256 of the bytes, as digest_file() gives it. */
+int digest_bytes(const void *data, size_t size, Digest ret);
 
 /* -ENOSPC, and a message, when the file system of `folder` has less than `bytes` free. */
 int require_space(const char *folder, uint64_t bytes, const char *what);

@@ -10,6 +10,7 @@
 #define GIB (1024 * MIB)
 #define DISK_ALIGN MIB
 #define BIOS_SIZE MIB          /* GRUB's core image: 180 KB in a partition of its own */
+#define BIOS_BOOT_CODE 440     /* bytes of the first sector; behind them: signature and partition table */
 #define ESP_SIZE (128 * MIB)   /* one sector a cluster: FAT32 wants 65525 of them at least */
 #define GPT_TAIL MIB           /* the second partition table: 33 sectors, rounded up to the alignment */
 

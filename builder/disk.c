@@ -116,14 +116,27 @@ static int measure(Disk *d) {
         return r;
 }
 
-static int write_stamped(const Disk *d, const char *top, const char *name, char *text) {
+int digest_bytes(const void *data, size_t size, Digest ret) {
+        _cleanup_hash_free_ Hash *h = NULL;
+        int r = hash_new(&h);
+
+        if (r < 0)
+                return r;
+        hash_bytes(h, data, size);
+        hash_end(h, ret);
+        return digest_valid(ret) ? 0 : -EIO;
+}
+
+static int write_stamped(const Disk *d, const char *top, const char *name, char *text, Digest ret) {
         _cleanup_free_ char *path = path_join(top, name), *owned = text;
         const struct timespec times[2] = { { .tv_sec = d->plan->lock->epoch }, { .tv_sec = d->plan->lock->epoch } };
         int r;
 
         if (!path || !owned)
                 return -ENOMEM;
-        r = write_file_atomic(path, owned, strlen(owned), 0644);
+        r = digest_bytes(owned, strlen(owned), ret);
+        if (r >= 0)
+                r = write_file_atomic(path, owned, strlen(owned), 0644);
         if (r < 0)
                 return r;
         return utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
@@ -142,10 +155,11 @@ static int make_top_layer(Disk *d) {
                 r = path ? mkdir_p(path, 0755) : -ENOMEM;
         }
         if (r >= 0)
-                r = write_stamped(d, top, "etc/fstab", layout_fstab(&d->layout));
+                r = write_stamped(d, top, "etc/fstab", layout_fstab(&d->layout), d->info.fstab);
         if (r >= 0)
                 r = write_stamped(d, top, "boot/grub/grub.cfg",
-                                layout_grub_config(&d->layout, d->plan->kernel, d->plan->recipe->kernel.cmdline));
+                                layout_grub_config(&d->layout, d->plan->kernel, d->plan->recipe->kernel.cmdline),
+                                d->info.grub_config);
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(folders); i++) {
                 _cleanup_free_ char *path = path_join(top, folders[i]);
                 if (!path)
@@ -225,6 +239,23 @@ static void disk_done(Disk *d) {
         strv_free(d->layers);
 }
 
+static void describe(const Disk *d, DiskInfo *ret) {
+        const Layout *l = &d->layout;
+
+        *ret = d->info; /* with the digests that the writers left there */
+        ret->size = l->size;
+        ret->root_used = d->tree.bytes;
+        ret->root_files = d->tree.inodes;
+        ret->bios_start = l->bios_start;
+        ret->esp_start = l->esp_start;
+        ret->root_start = l->root_start;
+        ret->root_size = l->root_size;
+        memcpy(ret->root_uuid, l->root_uuid, sizeof(ret->root_uuid));
+        memcpy(ret->disk_guid, l->disk_guid, sizeof(ret->disk_guid));
+        if (l->uefi)
+                memcpy(ret->esp_id, l->esp_id, sizeof(ret->esp_id));
+}
+
 int disk_build(Context *ctx, const Plan *plan, Tools *tools, char *const *layers, const char *path, DiskInfo *ret) {
         _cleanup_(disk_done) Disk d = { .ctx = ctx, .plan = plan, .tools = tools, .path = path };
         int r;
@@ -244,10 +275,6 @@ int disk_build(Context *ctx, const Plan *plan, Tools *tools, char *const *layers
                 (void) unlink(path); /* half a disk is none */
                 return r;
         }
-        ret->size = d.layout.size;
-        ret->root_used = d.tree.bytes;
-        memcpy(ret->root_uuid, d.layout.root_uuid, sizeof(ret->root_uuid));
-        memcpy(ret->esp_id, d.layout.esp_id, sizeof(ret->esp_id));
-        memcpy(ret->disk_guid, d.layout.disk_guid, sizeof(ret->disk_guid));
+        describe(&d, ret);
         return 0;
 }

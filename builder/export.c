@@ -34,9 +34,9 @@ static char *folder_of(const char *path) {
 
 static int qemu_img_convert(Tools *tools, const char *source, const char *driver, const char *folder, const char *name,
                 const ImageFormat *format) {
-        _cleanup_free_ char *inside = path_join("/source", path_basename(source)), *target = path_join("/target", name);
+        _cleanup_free_ char *target = path_join("/target", name);
         _cleanup_strv_free_ char **argv = NULL;
-        int r = inside && target ? 0 : -ENOMEM;
+        int r = target ? 0 : -ENOMEM;
 
         if (r >= 0)
                 r = strv_extend_many(&argv, "qemu-img", "convert", "-f", driver, "-O", format->driver, "-m", "16", NULL);
@@ -46,12 +46,12 @@ static int qemu_img_convert(Tools *tools, const char *source, const char *driver
         if (r >= 0 && format->options)
                 r = strv_extend_many(&argv, "-o", format->options, NULL);
         if (r >= 0)
-                r = strv_extend_many(&argv, inside, target, NULL);
+                r = strv_extend_many(&argv, "/source", target, NULL);
         if (r < 0)
                 return log_oom();
 
         const SandboxBind binds[] = {
-                { .source = source, .target = inside },
+                { .source = source, .target = "/source" },
                 { .source = folder, .target = "/target", .writable = true },
         };
         return tools_run(tools, binds, ELEMENTSOF(binds), NULL, NULL, argv);
