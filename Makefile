@@ -20,8 +20,8 @@ WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2 \
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE_FLAGS) -MMD -MP -Ifirstboot/shared -Ibuilder \
 	-DDATADIR='"$(PREFIX)/share/imgbuild"' -DVERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))
 LIBS = $(shell pkg-config --libs $(PKGS)) -lguestfs
-SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 comma := ,
+SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 export BUILD
 
 .PHONY: all image check soak bench install deps format clean
@@ -66,8 +66,16 @@ $(unit_shared): $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libshared.a
 	@$(if $(V),,echo "  LD   $@")
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libshared.a $(LIBS) -lcmocka
 
+# Fuzz targets (tests/fuzz/run fuzzes them) replay their corpus as unit tests.
+unit_fuzz := $(BUILD)/tests/unit/fuzz/test-json $(BUILD)/tests/unit/fuzz/test-recipe
+
+$(unit_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/replay.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
+	@mkdir -p $(@D)
+	@$(if $(V),,echo "  LD   $@")
+	$(Q)$(CC) $(ALL_CFLAGS) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $^ $(LIBS)
+
 .PHONY: unit
-unit: $(unit_builder) $(unit_shared)
+unit: $(unit_builder) $(unit_shared) $(unit_fuzz)
 
 # --- firstboot: tests of the agent link the archive that firstboot/Makefile builds -----------------------
 firstboot_build := $(BUILD)/firstboot

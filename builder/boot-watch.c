@@ -171,6 +171,8 @@ void boot_watch_console(BootWatch *w, const char *data, size_t size, uint64_t no
 }
 
 static void unit_changed(BootWatch *w, const JournalEntry *e, UnitEvent event) {
+        if (event == UNIT_NOTHING || !e->unit)
+                return; /* most entries are of no unit: kernel messages, say */
         switch (event) {
         case UNIT_FAILED:
                 if (!strv_contains(w->failed, e->unit))
@@ -195,7 +197,7 @@ static void unit_changed(BootWatch *w, const JournalEntry *e, UnitEvent event) {
                 else if (event == UNIT_FAILED)
                         boot_watch_fail(w, w->now, "%s failed: %s", w->unit, strempty(e->message));
         }
-        if (event != UNIT_NOTHING && w->on_unit)
+        if (w->on_unit)
                 w->on_unit(w, e->unit, event, e->message, w->userdata);
 }
 

@@ -77,7 +77,7 @@ int check_nvidia_held(const Tree *t, const char *rule, Findings *f) {
 
                 if (startswith(p->name, "linux-image-") && !p->held) {
                         int r = finding_add(f, rule, strf("package %s is not held: an upgrade brings a kernel without the driver", p->name),
-                                        strf("run \"apt-mark hold %s\" (overlay nvidia-common does)", p->name));
+                                        strf("run \"apt-mark hold %s\" (the builder does after the kernel stage; a package or script undid it)", p->name));
                         if (r < 0)
                                 return r;
                 }

@@ -150,11 +150,8 @@ int chain_load(Problems *p, const char *path, RecipeChain *ret) {
                 const char *extends;
                 int r = add_file(p, &c, current);
 
-                if (r == -ENOENT) {
+                if (r == -ENOENT)
                         report_missing(p, last ? last->shown : NULL, current);
-                        if (!last)
-                                return r;
-                }
                 if (r == -ENOMEM)
                         return r;
                 if (r < 0) {

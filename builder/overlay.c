@@ -143,6 +143,8 @@ static int load_install(const Loading *l, const char *path, json_object *install
                 to->kind = INSTALL_PACKAGE;
                 return 0;
         }
+        if (problems_at(l->problems, l->file, path))
+                return 0; /* what was wrong is not there any more */
         if (!file == !unpack)
                 problems_add(l->problems, l->file, path,
                                 "must have either \"path\" (a file) or \"unpack\" (a folder)");

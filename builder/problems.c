@@ -56,10 +56,15 @@ static bool path_within(const char *path, const char *prefix) {
         return rest && (*rest == '\0' || *rest == '.' || *rest == '[');
 }
 
-bool problems_at(const Problems *p, const char *path) {
-        STRV_FOREACH(known, p->paths)
-                if (**known && (path_within(path, *known) || path_within(*known, path)))
+bool problems_at(const Problems *p, const char *file, const char *path) {
+        for (size_t i = 0; i < p->n; i++) {
+                const char *known = p->paths[i];
+                const char *rest = file ? startswith(p->lines[i], file) : "";
+
+                if (*known && rest && (!file || *rest == ':') &&
+                                (path_within(path, known) || path_within(known, path)))
                         return true;
+        }
         return false;
 }
 

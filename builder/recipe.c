@@ -23,7 +23,7 @@ typedef struct Building {
 } Building;
 
 static bool known_wrong(const Building *b, const char *path) {
-        return b->chain->broken || problems_at(b->problems, path);
+        return b->chain->broken || problems_at(b->problems, NULL, path);
 }
 
 static void require(const Building *b, const char *path, const char *value, const char *what) {

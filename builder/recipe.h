@@ -107,7 +107,7 @@ typedef struct Recipe {
 /* Reads a recipe with all it extends and all its overlays. overlay_dirs: folders searched for overlays, first
  * hit wins; NULL: "../overlays" beside the recipe's folder, then DATADIR/overlays.
  * Every error is logged ("FILE:LINE:COLUMN: …" for syntax, "FILE: $.path: …" for meaning), all of them in one
- * go. Returns -EINVAL then, -ENOENT for a missing recipe file (logged too), -ENOMEM. */
+ * go. Returns -EINVAL then (a missing recipe file is an error like others), -ENOMEM. */
 int recipe_load(const char *path, char *const *overlay_dirs, Recipe **ret);
 
 /* The merged recipe as one JSON object, for `imgbuild plan --json` and the manifest. The caller puts it. */

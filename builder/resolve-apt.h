@@ -34,6 +34,7 @@ typedef struct Apt {
         AptRecord *installed;
         size_t n_installed;
         char **pins; /* blocks of the preferences file */
+        const Lock *old; /* what apt_offer_locked() offers; may be NULL */
 } Apt;
 
 int apt_new(Context *ctx, const Recipe *recipe, const Mirrors *mirrors, Apt **ret);
@@ -54,6 +55,10 @@ int apt_enable_repository(Apt *a, const Repository *repository);
 /* Makes apt prefer this version where the indexes still have it. One call a package name. */
 int apt_pin(Apt *a, const LockedPackage *package);
 
+/* Makes apt know the versions of `old` that the indexes have no more, as far as the store has their .debs: so that they
+ * can stay. `old` must outlive a. */
+int apt_offer_locked(Apt *a, const Lock *old);
+
 /* What installing `packages` would add to the system as it is. Patterns such as ?essential are allowed. `id` is for
  * messages. Fills s->packages. */
 int apt_solve(Apt *a, const char *id, char *const *packages, LockedStage *s);
@@ -61,8 +66,17 @@ int apt_solve(Apt *a, const char *id, char *const *packages, LockedStage *s);
 /* The system has these packages from now on, instead of others of the same names. */
 int apt_install(Apt *a, const LockedStage *s, const Lock *lock);
 
+/* Packages that overlays bring as artifacts must find all they depend on among what is locked. */
+int apt_check_artifacts(Apt *a, const Lock *l);
+
 /* All archives and repositories as the lock names them. */
 int apt_origins(const Apt *a, Lock *l);
+
+/* What the indexes say of these packages, as one text of stanzas. Versions they lack are simply not there. */
+int apt_read_stanzas(const Apt *a, const LockedPackage *const *packages, size_t n, char **ret);
+/* Takes the next stanza off a text of them: its end becomes NUL, *p moves on. NULL at the end. */
+char *apt_next_stanza(char **p);
+int apt_write_state(const Apt *a); /* status and preferences, before apt is asked */
 
 /* The command's output with what apt only says to pass the time left out, for messages. NULL on out of memory. */
 char *apt_complaint(const char *output);

@@ -31,6 +31,15 @@ static char *unescape(const char *s, size_t n) {
         return text;
 }
 
+/* One of the old lock's that apt_offer_locked() offers keeps the origin it had. */
+static int add_offered(const Apt *a, const char *sha256, LockedStage *s) {
+        for (size_t i = 0; a->old && i < a->old->n_stages; i++)
+                for (size_t k = 0; k < a->old->stages[i].n_packages; k++)
+                        if (streq(a->old->stages[i].packages[k].sha256, sha256))
+                                return locked_stage_add(s, a->old->stages[i].packages + k);
+        return -ENOENT;
+}
+
 /* 'URL' NAME_VERSION_ARCH.deb SIZE SHA256:DIGEST */
 static int parse_uri_line(const Apt *a, const char *id, const char *line, LockedStage *s) {
         const char *end = strchr(line + 1, '\'');
@@ -54,6 +63,8 @@ static int parse_uri_line(const Apt *a, const char *id, const char *line, Locked
                         n_path = n;
                 }
         }
+        if (startswith(line + 1, "file:") && add_offered(a, sha256, s) >= 0)
+                return 0;
         words[0][strlen(words[0]) - strlen(".deb")] = '\0';
         parts = strv_split(words[0], "_");
         if (!source || strv_length(parts) != 3) {
@@ -81,7 +92,7 @@ int apt_pin(Apt *a, const LockedPackage *p) {
         return strv_extendf(&a->pins, "Package: %s\nPin: version %s\nPin-Priority: %d\n", p->name, p->version, PIN_PRIORITY);
 }
 
-static int write_state(const Apt *a) {
+int apt_write_state(const Apt *a) {
         _cleanup_free_ char *pins = strv_join(a->pins, "\n"), *preferences = path_join(a->root, "preferences"),
                             *status = path_join(a->root, "state/status"), *text = NULL;
         size_t size;
@@ -115,7 +126,7 @@ int apt_solve(Apt *a, const char *id, char *const *packages, LockedStage *s) {
         if (strv_extend_many(&argv, "apt-get", "install", "--print-uris", "-y", "-q", "--no-remove", "--", NULL) < 0 ||
                         strv_extend_strv(&argv, packages) < 0)
                 return log_oom();
-        r = write_state(a);
+        r = apt_write_state(a);
         if (r < 0)
                 return log_error_errno(r, "Cannot write in the store %s", store_path(a->ctx->store));
         r = spawn_capture(&options, argv, &output, &status);
@@ -145,8 +156,7 @@ int apt_solve(Apt *a, const char *id, char *const *packages, LockedStage *s) {
         return 0;
 }
 
-/* What the index says of these packages, as one text of stanzas. Versions it lacks are simply not there. */
-static int read_stanzas(const Apt *a, const LockedStage *s, char **ret) {
+int apt_read_stanzas(const Apt *a, const LockedPackage *const *packages, size_t n, char **ret) {
         _cleanup_free_ char *path = path_join(a->root, "stanzas");
         _cleanup_strv_free_ char **argv = NULL;
         _cleanup_close_ int fd = -EBADF;
@@ -154,8 +164,8 @@ static int read_stanzas(const Apt *a, const LockedStage *s, char **ret) {
 
         if (!path || strv_extend_many(&argv, "apt-cache", "show", "--", NULL) < 0)
                 return -ENOMEM;
-        for (size_t i = 0; i < s->n_packages; i++)
-                if (strv_extendf(&argv, "%s:%s=%s", s->packages[i].name, s->packages[i].arch, s->packages[i].version) < 0)
+        for (size_t i = 0; i < n; i++)
+                if (strv_extendf(&argv, "%s:%s=%s", packages[i]->name, packages[i]->arch, packages[i]->version) < 0)
                         return -ENOMEM;
         fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
         if (fd < 0)
@@ -167,8 +177,24 @@ static int read_stanzas(const Apt *a, const LockedStage *s, char **ret) {
         return read_file(path, STANZAS_SIZE_MAX, ret, NULL);
 }
 
-static int set_installed(Apt *a, const char *name, const char *stanza, size_t size) {
-        _cleanup_free_ char *copy = strndup(stanza, size);
+char *apt_next_stanza(char **p) {
+        char *stanza = *p + strspn(*p, "\n"), *end;
+
+        if (!*stanza)
+                return NULL;
+        end = strstr(stanza, "\n\n");
+        *p = end ? end + 2 : stanza + strlen(stanza);
+        if (!end) { /* the last one, maybe with a newline at its end */
+                size_t n = strlen(stanza);
+                if (stanza[n - 1] == '\n')
+                        stanza[n - 1] = '\0';
+        } else
+                *end = '\0';
+        return stanza;
+}
+
+static int set_installed(Apt *a, const char *name, const char *stanza) {
+        _cleanup_free_ char *copy = strdup(stanza);
 
         if (!copy)
                 return -ENOMEM;
@@ -207,53 +233,45 @@ static int install_from_deb(Apt *a, const LockedPackage *p, const Lock *lock) {
                 log_error("%s %s cannot be read: dpkg-deb -f %s fails", p->name, p->version, deb);
                 return -EBADMSG;
         }
-        size_t n = strlen(output);
-        while (n > 0 && output[n - 1] == '\n')
-                n--;
-        return set_installed(a, p->name, output, n) < 0 ? log_oom() : 0;
+        for (size_t n = strlen(output); n > 0 && output[n - 1] == '\n'; n--)
+                output[n - 1] = '\0';
+        return set_installed(a, p->name, output) < 0 ? log_oom() : 0;
 }
 
 int apt_install(Apt *a, const LockedStage *s, const Lock *lock) {
+        _cleanup_free_ const LockedPackage **packages = NULL;
         _cleanup_free_ char *text = NULL;
-        _cleanup_free_ bool *found = NULL;
         int r;
 
         if (s->n_packages == 0)
                 return 0;
-        found = calloc(s->n_packages, sizeof(*found));
-        if (!found)
+        packages = calloc(s->n_packages, sizeof(*packages));
+        if (!packages)
                 return log_oom();
-        r = write_state(a);
-        if (r >= 0)
-                r = read_stanzas(a, s, &text);
+        for (size_t i = 0; i < s->n_packages; i++)
+                packages[i] = s->packages + i;
+        /* With the status that apt_solve() wrote: a new one would only make apt compute its cache again. */
+        r = apt_read_stanzas(a, packages, s->n_packages, &text);
         if (r == -ECANCELED)
                 return r;
         if (r < 0)
                 return log_error_errno(r, "Cannot ask apt about packages");
 
-        for (char *p = text; *p;) {
-                char *end = strstr(p, "\n\n"), *digest;
-                size_t n = end ? (size_t) (end - p) : strlen(p);
+        char *p = text;
+        for (char *stanza; (stanza = apt_next_stanza(&p));) {
+                const char *digest = strstr(stanza, "\nSHA256: ");
 
-                p[n] = '\0'; /* strstr() shall stay inside the stanza */
-                digest = strstr(p, "\nSHA256: ");
                 for (size_t i = 0; digest && i < s->n_packages; i++) {
-                        if (found[i] || strncmp(digest + strlen("\nSHA256: "), s->packages[i].sha256, DIGEST_HEX) != 0)
+                        if (!packages[i] || !startswith(digest + strlen("\nSHA256: "), packages[i]->sha256))
                                 continue;
-                        size_t size = n;
-                        while (size > 0 && p[size - 1] == '\n')
-                                size--;
-                        if (set_installed(a, s->packages[i].name, p, size) < 0)
+                        if (set_installed(a, packages[i]->name, stanza) < 0)
                                 return log_oom();
-                        found[i] = true;
+                        packages[i] = NULL;
                 }
-                p += end ? n + 2 : n;
-                while (*p == '\n')
-                        p++;
         }
         for (size_t i = 0; i < s->n_packages; i++)
-                if (!found[i]) {
-                        r = install_from_deb(a, s->packages + i, lock);
+                if (packages[i]) {
+                        r = install_from_deb(a, packages[i], lock);
                         if (r < 0)
                                 return r;
                 }

@@ -238,7 +238,9 @@ static int open_apt(const Resolution *x, Apt **ret, int64_t *ret_epoch) {
         r = apt_update(apt, ret_epoch);
         if (r < 0)
                 return r;
-        r = pin_locked(x, apt);
+        r = x->old ? apt_offer_locked(apt, x->old) : 0;
+        if (r >= 0)
+                r = pin_locked(x, apt);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(apt);
@@ -287,7 +289,7 @@ static int solve_stages(const Resolution *x, Lock *l) {
                 if (i == 0)
                         l->epoch = before && stages_equal(before, s) ? x->old->epoch : epoch;
         }
-        return 0;
+        return apt_check_artifacts(apt, l);
 }
 
 /* Whether any stage needs apt. 1, 0 or negative errno. */
@@ -309,6 +311,15 @@ static int same_text(const Lock *a, const Lock *b) {
         if (lock_to_text(a, &x) < 0 || lock_to_text(b, &y) < 0)
                 return log_oom();
         return streq(x, y);
+}
+
+/* Whether artifacts depend on packages, so that new ones must be looked at together with these. */
+static bool brings_packages(const Recipe *recipe) {
+        for (size_t i = 0; i < recipe->n_overlays; i++)
+                for (size_t k = 0; k < recipe->overlays[i]->n_artifacts; k++)
+                        if (recipe->overlays[i]->artifacts[k].kind == INSTALL_PACKAGE)
+                                return true;
+        return false;
 }
 
 static int run(Resolution *x, Lock **ret) {
@@ -338,9 +349,9 @@ static int run(Resolution *x, Lock **ret) {
                 progress_add(progress, "resolve");
                 progress_set(progress, "resolve", PROGRESS_RUNNING);
         }
-        r = packages ? solve_stages(x, l) : keep_stages(x, l);
+        r = resolve_artifacts(x->ctx, x->recipe, x->old, x->options, l);
         if (r >= 0)
-                r = resolve_artifacts(x->ctx, x->recipe, x->old, x->options, l);
+                r = packages || (artifacts && brings_packages(x->recipe)) ? solve_stages(x, l) : keep_stages(x, l);
         if (packages || artifacts)
                 progress_set(progress, "resolve", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         if (r < 0)

@@ -103,6 +103,34 @@ static int make_point(const char *points, const SandboxBind *b) {
         return 0;
 }
 
+/* Where the tree's resolver configuration is to be: what a symbolic link of the topmost layer says, as the file may
+ * not exist yet. */
+static int resolver_target(const Sandbox *s, char **ret) {
+        static const char name[] = "/etc/resolv.conf";
+        char link[PATH_MAX];
+        ssize_t n = -1;
+
+        for (size_t i = strv_length(s->layers); i > 0; i--) {
+                _cleanup_free_ char *path = path_join(s->layers[i - 1], name);
+                struct stat st;
+
+                if (!path)
+                        return -ENOMEM;
+                if (lstat(path, &st) < 0)
+                        continue;
+                if (S_ISLNK(st.st_mode))
+                        n = readlink(path, link, sizeof(link) - 1);
+                break;
+        }
+        if (n > 0) {
+                link[n] = '\0';
+                const char *relative = startswith(link, "../"); /* ../run/systemd/resolve/stub-resolv.conf */
+                *ret = relative ? strf("/%s", relative) : strdup(link);
+        } else
+                *ret = strdup(name);
+        return *ret ? 0 : -ENOMEM;
+}
+
 static int mount_prepare(const Sandbox *s, Mount *m) {
         _cleanup_strv_free_ char **lower = NULL;
         _cleanup_free_ char *points = NULL, *upper = NULL, *work = NULL, *joined = NULL, *changes = NULL;
@@ -136,6 +164,14 @@ static int mount_prepare(const Sandbox *s, Mount *m) {
                 r = make_point(points, s->binds + i);
                 if (r < 0)
                         return log_error_errno(r, "Cannot bind %s into the sandbox", s->binds[i].source);
+        }
+        if (s->network && s->read_only && access("/etc/resolv.conf", F_OK) >= 0) {
+                _cleanup_free_ char *target = NULL;
+                r = resolver_target(s, &target);
+                if (r >= 0)
+                        r = make_point(points, &(SandboxBind) { .source = "/etc/resolv.conf", .target = target });
+                if (r < 0)
+                        return r;
         }
 
         size_t n = strv_length(s->layers);
@@ -185,34 +221,6 @@ static int mount_tree(void *userdata) {
         if (m->fn)
                 return m->fn(m->root, m->userdata);
         return chdir("/") < 0 ? -errno : 0;
-}
-
-/* Where the tree's resolver configuration is to be: what a symbolic link of the topmost layer says, as the file may
- * not exist yet. */
-static int resolver_target(const Sandbox *s, char **ret) {
-        static const char name[] = "/etc/resolv.conf";
-        char link[PATH_MAX];
-        ssize_t n = -1;
-
-        for (size_t i = strv_length(s->layers); i > 0; i--) {
-                _cleanup_free_ char *path = path_join(s->layers[i - 1], name);
-                struct stat st;
-
-                if (!path)
-                        return -ENOMEM;
-                if (lstat(path, &st) < 0)
-                        continue;
-                if (S_ISLNK(st.st_mode))
-                        n = readlink(path, link, sizeof(link) - 1);
-                break;
-        }
-        if (n > 0) {
-                link[n] = '\0';
-                const char *relative = startswith(link, "../"); /* ../run/systemd/resolve/stub-resolv.conf */
-                *ret = relative ? strf("/%s", relative) : strdup(link);
-        } else
-                *ret = strdup(name);
-        return *ret ? 0 : -ENOMEM;
 }
 
 /* The host's programs over a tree that has none yet: its /usr and what the loader, alternatives and perl read of

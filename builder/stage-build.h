@@ -9,7 +9,6 @@
 /* Folders inside a sandbox. */
 #define INSIDE "/run/imgbuild"
 #define INSIDE_DEBS INSIDE "/debs"
-#define INSIDE_SHIMS INSIDE "/shims"
 
 typedef struct StageBuild {
         Context *ctx;

@@ -63,7 +63,26 @@ int stage_link_debs(StageBuild *b, char *const *blobs, char *const *names, char 
         return 0;
 }
 
-int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, char *const *names) {
+/* What the packages' scripts asked for and the shims put off. */
+static int run_later(StageBuild *b, const Sandbox *sandbox, const char *folder) {
+        Later *later;
+        size_t n;
+        int r;
+
+        r = shims_later(folder, b->ctx->jobs, &later, &n);
+        if (r < 0)
+                return log_error_errno(r, "Stage %s: cannot read what its packages left to do", b->stage->id);
+        for (size_t i = 0; r >= 0 && i < n; i++) {
+                int status;
+
+                r = stage_command(b->ctx, b->stage->id, sandbox, NULL, later[i].argv, later[i].optional ? &status : NULL);
+        }
+        later_free(later, n);
+        return r;
+}
+
+static int install(StageBuild *b, const Sandbox *sandbox, const char *debs, const char *shims, const char *later,
+                char *const *names) {
         static const char *const fixed[] = {
                 "apt-get", "install", "--yes", "--quiet", "--no-install-recommends",
                 "--allow-downgrades", "--allow-change-held-packages", /* the lock is right */
@@ -71,16 +90,40 @@ int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, cha
                 "-oDpkg::Options::=--force-unsafe-io", "-oDir::Etc::SourceList=/dev/null",
                 "-oDir::Etc::SourceParts=/dev/null", "-oDir::State::Lists=/run/imgbuild/lists",
                 "-oDir::Cache::PkgCache=", "-oDir::Cache::SrcPkgCache=", "-oDir::Log::Terminal=", "-oDir::Log::History=",
-                "-oDir::Log::Planner=", "-oApt::Cmd::Disable-Script-Warning=true", "-oAPT::Update::Post-Invoke=",
-                "-oDPkg::Post-Invoke=",
+                "-oDir::Log::Planner=", "-oApt::Cmd::Disable-Script-Warning=true", "-oDPkg::Post-Invoke=",
+                "-oDPkg::Path=" SHIMS_INSIDE ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         };
         static const char *const environment[] = {
                 "DEBIAN_FRONTEND=noninteractive", "DEBCONF_NONINTERACTIVE_SEEN=true", "DEBCONF_NOWARNINGS=yes",
                 "UCF_FORCE_CONFFOLD=1", "APT_LISTCHANGES_FRONTEND=none", "NEEDRESTART_SUSPEND=1", NULL,
         };
+        _cleanup_free_ char *policy = path_join(shims, "policy-rc.d");
         _cleanup_strv_free_ char **argv = NULL;
-        _cleanup_free_ char *debs = NULL, *shims = NULL, *policy = NULL;
         Sandbox s = *sandbox;
+        int r = policy ? 0 : -ENOMEM;
+
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(fixed); i++)
+                r = strv_extend(&argv, fixed[i]);
+        for (size_t i = 0; r >= 0 && i < strv_length(names); i++)
+                r = strv_extendf(&argv, INSIDE_DEBS "/%s", names[i]);
+        if (r < 0)
+                return log_oom();
+
+        const SandboxBind binds[] = {
+                { debs, INSIDE_DEBS, false },
+                { shims, SHIMS_INSIDE, false },
+                { later, SHIMS_LATER_INSIDE, true },
+                { policy, "/usr/sbin/policy-rc.d", false },
+        };
+        s.binds = binds;
+        s.n_binds = ELEMENTSOF(binds);
+        s.env = (char *const *) environment;
+        s.path_prefix = SHIMS_INSIDE;
+        return stage_command(b->ctx, b->stage->id, &s, NULL, argv, NULL);
+}
+
+int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, char *const *names) {
+        _cleanup_free_ char *debs = NULL, *shims = NULL, *later = NULL;
         int r;
 
         if (strv_length(blobs) == 0)
@@ -88,28 +131,16 @@ int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, cha
         r = stage_link_debs(b, blobs, names, &debs);
         if (r >= 0)
                 r = shims_write(b->ctx->store, &shims);
+        if (r >= 0)
+                r = store_scratch(b->ctx->store, "later", &later);
         if (r < 0)
                 return log_error_errno(r, "Stage %s: cannot lay out its packages", b->stage->id);
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(fixed); i++)
-                r = strv_extend(&argv, fixed[i]);
-        for (size_t i = 0; r >= 0 && i < strv_length(names); i++)
-                r = strv_extendf(&argv, INSIDE_DEBS "/%s", names[i]);
-        policy = path_join(shims, "policy-rc.d");
-        if (r < 0 || !policy)
-                return log_oom();
-
-        SandboxBind binds[] = {
-                { debs, INSIDE_DEBS, false },
-                { shims, INSIDE_SHIMS, false },
-                { policy, "/usr/sbin/policy-rc.d", false },
-        };
-        s.binds = binds;
-        s.n_binds = ELEMENTSOF(binds);
-        s.env = (char *const *) environment;
-        s.path_prefix = INSIDE_SHIMS;
-        r = stage_command(b->ctx, b->stage->id, &s, NULL, argv, NULL);
+        r = install(b, sandbox, debs, shims, later, names);
+        if (r >= 0)
+                r = run_later(b, sandbox, later);
         (void) rm_rf(debs);
         (void) rm_rf(shims);
+        (void) rm_rf(later);
         return r;
 }
 

@@ -26,6 +26,7 @@ typedef struct Output {
         const char *stage_id;
         const SpawnOptions *caller; /* its on_line is called too */
         FILE *log;
+        uint64_t started;
         char *last[LINES_SHOWN];
         size_t n;
 } Output;
@@ -37,13 +38,20 @@ static void output_done(Output *o) {
                 free(o->last[i]);
 }
 
+static uint64_t now_usec(void) {
+        struct timespec t;
+
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
+}
+
 static void output_line(const char *line, void *userdata) {
         Output *o = userdata;
         char **slot = o->last + o->n++ % LINES_SHOWN;
 
         free(*slot);
         *slot = strdup(line);
-        fprintf(o->log, "%s\n", line);
+        fprintf(o->log, "%7.2f %s\n", (double) (now_usec() - o->started) / USEC_PER_SEC, line);
         progress_detail(o->ctx->progress, o->stage_id, line);
         if (o->caller && o->caller->on_line)
                 o->caller->on_line(line, o->caller->line_data);
@@ -65,7 +73,9 @@ static bool store_is_full(Store *s) {
 
 static int run_command(Context *ctx, const char *stage_id, const Sandbox *sandbox, const SpawnOptions *options,
                 char *const argv[], bool show, int *ret_status) {
-        _cleanup_(output_done) Output output = { .ctx = ctx, .stage_id = stage_id, .caller = options };
+        _cleanup_(output_done) Output output = {
+                .ctx = ctx, .stage_id = stage_id, .caller = options, .started = now_usec()
+        };
         _cleanup_free_ char *path = NULL, *command = NULL;
         SpawnOptions o = options ? *options : (SpawnOptions) {};
         int r, status;
@@ -126,13 +136,6 @@ int stages_layers(Context *ctx, const Plan *plan, size_t last, char ***ret) {
         }
         *ret = TAKE_PTR(l);
         return 0;
-}
-
-static uint64_t now_usec(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
 }
 
 static int commit(StageBuild *b, size_t i, LayerDraft *draft, uint64_t started) {

@@ -280,6 +280,8 @@ static int accept_file(Transfer *t, Context *ctx) {
 
         if (item->size > 0 && t->size < item->size)
                 return say(t, 1, "only %" PRIu64 " of %" PRIu64 " bytes came", t->size, item->size);
+        if (lseek(t->fd, 0, SEEK_SET) < 0)
+                return say(t, -errno, "cannot read %s: %s", t->partial, strerror(errno));
         r = digest_fd(t->fd, digest, NULL);
         if (r < 0)
                 return say(t, r, "cannot read %s: %s", t->partial, strerror(-r));

@@ -10,7 +10,8 @@ version=$(dpkg-query -W -f '${Version}' "$source_package")
 version=${version%-*}
 echo "$source_package $version with kernel $KERNEL" >"$IMGBUILD_CONTEXT"
 
-build=$(mktemp -d)
+build=$PWD/source
+mkdir "$build"
 tar -C "$build" --strip-components=2 -xf "$archive"
 make -C "$build" -j"$JOBS" modules KERNEL_UNAME="$KERNEL"
 
