@@ -3,7 +3,7 @@
 # release page, both with doubles of the packages (tests/fixtures/vendor). Only addresses and the key are other ones.
 # Proves fetching, pinning, signature, digest, order and configuration.
 set -u
-source "$TOP/tests/e2e/lib.sh"
+source "$TOP/tests/e2e/lib.bash"
 project
 
 FIXTURES=$TOP/tests/fixtures
