@@ -19,17 +19,9 @@ size_t json_list_length(json_object *list) {
         return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 }
 
-/* The list `key` of o, room for its structs in *ret_items; *ret_n counts up as they are filled. */
-static int begin_list(json_object *o, const char *key, size_t size, void *ret_items,
-                json_object **ret_list) {
-        json_object *list = json_get(o, key);
-        void *items = calloc(json_list_length(list) + 1, size);
-
-        if (!items)
-                return -ENOMEM;
-        *(void **) ret_items = items;
-        *ret_list = list;
-        return 0;
+/* Room for as many structs as the list has items; one more, because none is no allocation. */
+static void *new_items(json_object *list, size_t size) {
+        return calloc(json_list_length(list) + 1, size);
 }
 
 char *overlay_load_script(const OverlayLoading *l, const char *path, const char *relative) {
@@ -40,13 +32,11 @@ char *overlay_load_script(const OverlayLoading *l, const char *path, const char 
 
 int overlay_load_repositories(const OverlayLoading *l, json_object *o) {
         Overlay *overlay = l->overlay;
-        json_object *list;
-        int r;
+        json_object *list = json_get(json_get(o, "repositories"), l->family);
 
-        r = begin_list(json_get(o, "repositories"), l->family, sizeof(Repository),
-                        &overlay->repositories, &list);
-        if (r < 0)
-                return r;
+        overlay->repositories = new_items(list, sizeof(Repository));
+        if (!overlay->repositories)
+                return -ENOMEM;
         for (size_t i = 0; i < json_list_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
                 Repository *to = &overlay->repositories[overlay->n_repositories];
@@ -154,12 +144,11 @@ static int load_install(
 
 int overlay_load_artifacts(const OverlayLoading *l, json_object *o) {
         Overlay *overlay = l->overlay;
-        json_object *list;
-        int r;
+        json_object *list = json_get(o, "artifacts");
 
-        r = begin_list(o, "artifacts", sizeof(Artifact), &overlay->artifacts, &list);
-        if (r < 0)
-                return r;
+        overlay->artifacts = new_items(list, sizeof(Artifact));
+        if (!overlay->artifacts)
+                return -ENOMEM;
         for (size_t i = 0; i < json_list_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
                 Artifact *to = &overlay->artifacts[overlay->n_artifacts];
@@ -202,12 +191,11 @@ static char *find_firstboot(const OverlayLoading *l) {
 
 int overlay_load_compile(const OverlayLoading *l, json_object *o) {
         Overlay *overlay = l->overlay;
-        json_object *list;
-        int r;
+        json_object *list = json_get(o, "compile");
 
-        r = begin_list(o, "compile", sizeof(Compile), &overlay->compile, &list);
-        if (r < 0)
-                return r;
+        overlay->compile = new_items(list, sizeof(Compile));
+        if (!overlay->compile)
+                return -ENOMEM;
         for (size_t i = 0; i < json_list_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
                 const char *source = json_get_string(item, "source");
@@ -242,12 +230,11 @@ int overlay_load_compile(const OverlayLoading *l, json_object *o) {
 
 int overlay_load_run(const OverlayLoading *l, json_object *o) {
         Overlay *overlay = l->overlay;
-        json_object *list;
-        int r;
+        json_object *list = json_get(o, "run");
 
-        r = begin_list(o, "run", sizeof(Run), &overlay->run, &list);
-        if (r < 0)
-                return r;
+        overlay->run = new_items(list, sizeof(Run));
+        if (!overlay->run)
+                return -ENOMEM;
         for (size_t i = 0; i < json_list_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
                 bool plain = json_object_is_type(item, json_type_string);
