@@ -27,6 +27,7 @@ static const char *const formats[] = { "qcow2", "raw", NULL };
 
 static const Schema overlay_name = { .flags = STRING, .check = value_overlay_name };
 static const Schema debian_package = { .flags = STRING, .check = value_debian_package };
+static const Schema base_package = { .flags = STRING, .check = value_base_package };
 static const Schema el_package = { .flags = STRING, .check = value_el_package };
 static const Schema component = { .flags = STRING, .check = value_component };
 static const Schema firmware = { .flags = STRING, .choices = firmwares };
@@ -41,7 +42,7 @@ static const Schema base_keys[] = {
         { "arch", STRING, .choices = architectures },
         { "components", LIST | SCHEMA_REMOVABLE, .item = &component },
         { "mirror", STRING, .check = value_url },
-        { "packages", LIST | SCHEMA_REMOVABLE, .item = &debian_package },
+        { "packages", LIST | SCHEMA_REMOVABLE, .item = &base_package },
         { "image", STRING, .check = value_text },
         { "sha256", STRING, .check = value_sha256 },
         { "signature", STRING, .check = value_text },

@@ -91,6 +91,9 @@ static int build_base(Building *b) {
                                 "\"release\" instead");
                 return 0;
         }
+        if (json_get(base, "sha256") || json_get(base, "signature"))
+                problems_add(b->problems, b->file, "$.base",
+                                "\"sha256\" and \"signature\" go with \"image\", which is not built yet");
         require(b, "$.base.distro", distro, "debian or ubuntu");
         require(b, "$.base.release", json_get_string(base, "release"),
                         "a release, as trixie or noble");
@@ -107,6 +110,9 @@ static int build_base(Building *b) {
                         copy_list(base, "components", "main", &r->base.components) < 0 ||
                         copy_list(base, "packages", NULL, &r->base.packages) < 0)
                 return -ENOMEM;
+        if (!r->base.components && !known_wrong(b, "$.base.components"))
+                problems_add(b->problems, b->file, "$.base.components",
+                                "is empty: there would be no packages");
         return 0;
 }
 
@@ -232,6 +238,34 @@ static void check_repositories(const Building *b) {
                                 }
 }
 
+static bool wants_kernel(char *const *packages) {
+        STRV_FOREACH (package, packages)
+                if (strstr(*package, "${kernel}"))
+                        return true;
+        return false;
+}
+
+/* A tree has no kernel whose release could stand for "${kernel}". */
+static void check_kernel_wanted(const Building *b) {
+        const Recipe *r = b->recipe;
+
+        if (r->kind != RECIPE_TREE)
+                return;
+        if (wants_kernel(r->packages))
+                problems_add(b->problems, b->file, "$.packages", "a tree has no kernel for ${kernel}");
+        for (size_t i = 0; i < r->n_overlays; i++) {
+                const Overlay *o = r->overlays[i];
+                bool wants = wants_kernel(o->packages);
+
+                for (size_t k = 0; k < o->n_compile; k++)
+                        wants = wants || wants_kernel(o->compile[k].packages);
+                if (wants)
+                        problems_add(b->problems, b->file, "$.overlays",
+                                        "overlay \"%s\" needs a kernel (\"${kernel}\"), and a tree has none",
+                                        o->name);
+        }
+}
+
 static void refs_free(OverlayRef *refs, size_t n) {
         for (size_t i = 0; i < n; i++)
                 free(refs[i].path);
@@ -315,6 +349,8 @@ static int build_recipe(Building *b, char *const *overlay_dirs) {
                 r = schema_get_strv(b->merged, "packages", &b->recipe->packages);
         if (r >= 0)
                 r = build_node(b);
+        if (r >= 0)
+                check_kernel_wanted(b);
         return r;
 }
 

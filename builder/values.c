@@ -164,6 +164,11 @@ const char *value_kernel_package(const char *s) {
                               : value_debian_package(s);
 }
 
+const char *value_base_package(const char *s) {
+        return strchr(s, '$') ? "depends on the kernel, which comes after the base"
+                              : value_debian_package(s);
+}
+
 const char *value_el_package(const char *s) {
         return is_word(s, WORD, WORD "+._:~^-") && strlen(s) >= 2
                                ? NULL

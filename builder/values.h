@@ -24,6 +24,7 @@ const char *value_key_reference(const char *s); /* URL or path inside the overla
 const char *value_source(const char *s); /* path inside the overlay or "imgbuild:firstboot" */
 const char *value_debian_package(const char *s);
 const char *value_kernel_package(const char *s);
+const char *value_base_package(const char *s);
 const char *value_el_package(const char *s);
 const char *value_version(const char *s);
 const char *value_file_name(const char *s);
