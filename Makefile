@@ -8,17 +8,21 @@
 # SANITIZE=1 builds with ASan and UBSan into build-sanitize/.
 
 SHELL := /bin/bash
+Q := $(if $(V),,@)
 BUILD ?= $(if $(SANITIZE),build/sanitize,build)
 PREFIX ?= /usr/local
+VERSION := 0.1
 CC ?= gcc
-PKGS := json-c libcurl libcrypto blkid
+PKGS := json-c libcurl libcrypto blkid libarchive
 CFLAGS ?= -O2 -g
-WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2 \
+	-Wno-missing-field-initializers
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE_FLAGS) -MMD -MP -Ifirstboot/shared -Ibuilder \
-	-DDATADIR='"$(PREFIX)/share/imgbuild"' $(shell pkg-config --cflags $(PKGS))
+	-DDATADIR='"$(PREFIX)/share/imgbuild"' -DVERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))
 LIBS = $(shell pkg-config --libs $(PKGS)) -lguestfs
-SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer)
 comma := ,
+# The instrumentation makes gcc see null pointers and truncations that are none: warnings, but no errors.
+SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer -Wno-error)
 export BUILD
 
 .PHONY: all image check soak bench install deps format clean
@@ -29,18 +33,20 @@ builder_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard builder/*.c))
 
 $(BUILD)/libshared.a: $(shared_objects)
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 
 $(BUILD)/libbuilder.a: $(filter-out $(BUILD)/builder/main.o,$(builder_objects))
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 
 $(BUILD)/imgbuild: $(BUILD)/builder/main.o $(BUILD)/libbuilder.a $(BUILD)/libshared.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	@$(if $(V),,echo "  LD   $@")
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	@$(if $(V),,echo "  CC   $<")
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # firstboot/ is compiled inside images too, so it has a Makefile of its own.
 .PHONY: firstboot-all
@@ -53,14 +59,24 @@ unit_shared  := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests
 
 $(unit_builder): $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libbuilder.a $(BUILD)/libshared.a $(LIBS) -lcmocka
+	@$(if $(V),,echo "  LD   $@")
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libbuilder.a $(BUILD)/libshared.a $(LIBS) -lcmocka
 
 $(unit_shared): $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libshared.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libshared.a $(LIBS) -lcmocka
+	@$(if $(V),,echo "  LD   $@")
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libshared.a $(LIBS) -lcmocka
+
+# Fuzz targets (tests/fuzz/run fuzzes them) replay their corpus as unit tests.
+unit_fuzz := $(BUILD)/tests/unit/fuzz/test-json $(BUILD)/tests/unit/fuzz/test-recipe
+
+$(unit_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/replay.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
+	@mkdir -p $(@D)
+	@$(if $(V),,echo "  LD   $@")
+	$(Q)$(CC) $(ALL_CFLAGS) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $^ $(LIBS)
 
 .PHONY: unit
-unit: $(unit_builder) $(unit_shared)
+unit: $(unit_builder) $(unit_shared) $(unit_fuzz)
 
 # --- firstboot: tests of the agent link the archive that firstboot/Makefile builds -----------------------
 firstboot_build := $(BUILD)/firstboot
@@ -97,6 +113,16 @@ soak: all
 
 bench: all
 	tests/bench/run
+
+install: all
+	install -D -m 0755 $(BUILD)/imgbuild $(DESTDIR)$(PREFIX)/bin/imgbuild
+	set -e; for page in docs/man/imgbuild*.[1-8]; do \
+		install -D -m 0644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
+	set -e; for folder in overlays images firstboot; do \
+		(cd $$folder && git ls-files -z 2>/dev/null | grep -z . || find . -type f -print0) | \
+		(cd $$folder && tar --null --no-recursion -T - -cf -) | \
+		(mkdir -p $(DESTDIR)$(PREFIX)/share/imgbuild/$$folder && tar -C $(DESTDIR)$(PREFIX)/share/imgbuild/$$folder --no-same-owner -xf -); done
+	install -D -m 0644 COPYING $(DESTDIR)$(PREFIX)/share/doc/imgbuild/COPYING
 
 deps:
 	tests/deps

@@ -4,11 +4,13 @@
 #include "strv.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <stdarg.h>
 
 #define DEPTH_MAX 64
 
-static int fail(JsonError *e, const char *text, const char *at, const char *format, ...) _printf_(4, 5);
+static int fail(JsonError *e, const char *text, const char *at, const char *format, ...)
+                _printf_(4, 5);
 
 static int fail(JsonError *e, const char *text, const char *at, const char *format, ...) {
         va_list ap;
@@ -26,16 +28,68 @@ static int fail(JsonError *e, const char *text, const char *at, const char *form
         return -EINVAL;
 }
 
-/* Overwrites comments with spaces, so that positions stay what they are in the file. */
+/* Length of the UTF-8 sequence at p, 0 where it is none: json-c's own check lets overlong forms,
+ * surrogates and what is beyond U+10FFFF through. */
+static size_t utf8_length(const unsigned char *p, const unsigned char *end) {
+        size_t n = *p < 0x80                 ? 1
+                   : *p >= 0xc2 && *p < 0xe0 ? 2
+                   : *p >= 0xe0 && *p < 0xf0 ? 3
+                   : *p >= 0xf0 && *p < 0xf5 ? 4
+                                             : 0;
+
+        if (n == 0 || (size_t) (end - p) < n)
+                return 0;
+        for (size_t i = 1; i < n; i++)
+                if ((p[i] & 0xc0) != 0x80)
+                        return 0;
+        if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0) ||
+                        (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] >= 0x90))
+                return 0;
+        return n;
+}
+
+static int check_bytes(const char *text, size_t size, JsonError *e) {
+        const char *nul = memchr(text, '\0', size);
+
+        if (nul)
+                return fail(e, text, nul, "NUL byte; is this a JSON file?");
+        if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+                return fail(e, text, text, "byte-order mark; save the file as UTF-8 without one");
+        for (const char *p = text, *end = text + size; p < end;) {
+                size_t n = utf8_length((const unsigned char *) p, (const unsigned char *) end);
+                if (n == 0)
+                        return fail(e, text, p, "byte 0x%02x is not UTF-8", (unsigned char) *p);
+                p += n;
+        }
+        return 0;
+}
+
+/* Overwrites comments with spaces, so that positions stay what they are in the file. Knows strings
+ * on the way, and so is the one to say that a line ends in the middle of one: json-c would go on to
+ * the next quote. */
 static int blank_comments(char *text, size_t size, JsonError *e) {
         char *end = text + size;
 
         for (char *p = text; p < end; p++) {
                 if (*p == '"') {
-                        for (p++; p < end && *p != '"'; p++)
-                                if (*p == '\\')
+                        char *start = p;
+
+                        for (p++; p < end && *p != '"'; p++) {
+                                if (*p == '\\' && p + 1 < end)
                                         p++;
-                } else if (p + 1 < end && p[0] == '/' && p[1] == '/') {
+                                if (*p == '\n')
+                                        return fail(e, text, start,
+                                                        "string is not closed on its line; "
+                                                        "a line break in a string is \\n");
+                                if ((unsigned char) *p < ' ')
+                                        return fail(e, text, p,
+                                                        "control character 0x%02x in a string; "
+                                                        "write \\u%04x",
+                                                        *p, *p);
+                        }
+                } else if (*p == '\'') /* which json-c takes for keys */
+                        return fail(e, text, p, "strings are written in double quotes");
+                else if (p + 1 < end && p[0] == '/' && p[1] == '/') {
                         for (; p < end && *p != '\n'; p++)
                                 *p = ' ';
                 } else if (p + 1 < end && p[0] == '/' && p[1] == '*') {
@@ -51,9 +105,79 @@ static int blank_comments(char *text, size_t size, JsonError *e) {
         return 0;
 }
 
+/* The string that begins at `start` in text that json-c accepted: *ret_end is its closing quote.
+ * \u0000 would cut it short for everybody who reads it as a C string. */
+static int check_string(const char *text, const char *start, const char **ret_end, JsonError *e) {
+        const char *p;
+
+        for (p = start + 1; *p != '"'; p++)
+                if (*p == '\\') {
+                        p++;
+                        if (startswith(p, "u0000"))
+                                return fail(e, text, p - 1, "NUL character in a string");
+                }
+        *ret_end = p;
+        return 0;
+}
+
+/* A number or word outside of strings. json-c knows NaN and Infinity, takes "-01" and "1.", and
+ * answers the largest number it has for any that is larger. */
+static int check_word(const char *text, const char *start, const char **ret_end, JsonError *e) {
+        size_t n = strcspn(start, " \t\r\n,:]}");
+        bool whole = true;
+        const char *p = start;
+
+        *ret_end = start + n - 1;
+        if (strchr("tf", *p) || (*p == 'n' && n == 4))
+                return 0;
+        if (*p == '-')
+                p++;
+        if (!isdigit((unsigned char) *p))
+                return fail(e, text, start, "%.*s is not a value of JSON", (int) MIN(n, 20u),
+                                start);
+        if (*p == '0' && isdigit((unsigned char) p[1]))
+                return fail(e, text, start, "a number does not begin with 0");
+        for (; p < start + n; p++)
+                if (strchr(".eE", *p)) {
+                        whole = false;
+                        if (*p == '.' && !isdigit((unsigned char) p[1]))
+                                return fail(e, text, p, "digits are missing after the point");
+                }
+        errno = 0;
+        if (whole)
+                (void) strtoll(start, NULL, 10);
+        else {
+                double d = strtod(start, NULL);
+                if (d < -DBL_MAX || d > DBL_MAX)
+                        errno = ERANGE;
+                else
+                        errno = 0; /* one that is too small is as good as zero */
+        }
+        return errno == ERANGE ? fail(e, text, start, "the number is too large") : 0;
+}
+
 /* json-c keeps the last of two equal keys without a word; a person who wrote both meant something.
- * This walk runs over text that json-c accepted, so it needs to know no more than strings and braces. */
-static int refuse_double_keys(const char *text, size_t size, JsonError *e) {
+ * `start` and `end` are its quotes. A key is compared as it reads, however it is escaped. */
+static int check_key(const char *text, json_object *seen, const char *start, const char *end,
+                JsonError *e) {
+        _cleanup_json_ json_object *string = NULL;
+        _cleanup_free_ char *quoted = strndup(start, (size_t) (end + 1 - start));
+        const char *key;
+
+        if (!quoted)
+                return -ENOMEM;
+        string = json_tokener_parse(quoted);
+        if (!string)
+                return -ENOMEM;
+        key = json_object_get_string(string);
+        if (json_object_object_get_ex(seen, key, NULL))
+                return fail(e, text, start, "key \"%.80s\" is given twice", key);
+        return json_object_object_add(seen, key, NULL) < 0 ? -ENOMEM : 0;
+}
+
+/* Refuses what json-c lets through. This walk runs over text that json-c accepted, so it needs to
+ * know no more than strings, words and braces. */
+static int check_strictly(const char *text, size_t size, JsonError *e) {
         struct {
                 bool object;
                 json_object *seen;
@@ -76,27 +200,34 @@ static int refuse_double_keys(const char *text, size_t size, JsonError *e) {
                 } else if (*p == '"') {
                         const char *start = p;
 
-                        for (p++; p < end && *p != '"'; p++)
-                                if (*p == '\\')
-                                        p++;
-                        const char *after = p + 1;
-                        while (after < end && isspace((unsigned char) *after))
-                                after++;
-                        if (after < end && *after == ':' && depth > 0 && stack[depth].object) {
-                                _cleanup_free_ char *key = strndup(start + 1, (size_t) (p - start - 1));
-
-                                if (!key)
-                                        r = -ENOMEM;
-                                else if (json_object_object_get_ex(stack[depth].seen, key, NULL))
-                                        r = fail(e, text, start, "key \"%.80s\" is given twice", key);
-                                else
-                                        json_object_object_add(stack[depth].seen, key, NULL);
-                        }
-                }
+                        r = check_string(text, start, &p, e);
+                        if (r < 0)
+                                break;
+                        const char *after = p + 1 + strspn(p + 1, " \t\r\n");
+                        if (*after == ':' && stack[depth].object)
+                                r = check_key(text, stack[depth].seen, start, p, e);
+                } else if (isalnum((unsigned char) *p) || *p == '-')
+                        r = check_word(text, p, &p, e);
         }
         for (size_t i = 0; i < ELEMENTSOF(stack); i++)
                 json_putp(&stack[i].seen);
         return r;
+}
+
+/* json-c's words for the slips that are made most would not lead anybody to them. */
+static int fail_tokener(JsonError *e, const char *text, size_t size, size_t at,
+                enum json_tokener_error error) {
+        const char *p = text + MIN(at, size), *before = p;
+
+        if (at >= size || error == json_tokener_continue || error == json_tokener_error_parse_eof)
+                return fail(e, text, text + size, "the file ends in the middle of a value");
+        while (before > text && strchr(" \t\r\n", before[-1]))
+                before--;
+        if (before > text && before[-1] == ',' && (*p == ']' || *p == '}'))
+                return fail(e, text, before - 1, "comma before the closing %c", *p);
+        if (error == json_tokener_error_depth)
+                return fail(e, text, p, "nested deeper than %d levels", DEPTH_MAX);
+        return fail(e, text, p, "%s", json_tokener_error_desc(error));
 }
 
 int json_parse(const char *input, size_t size, JsonError *ret_error, json_object **ret) {
@@ -105,40 +236,38 @@ int json_parse(const char *input, size_t size, JsonError *ret_error, json_object
         struct json_tokener *tokener;
         int r;
 
+        if (size > INT32_MAX - 1)
+                return fail(ret_error, input, input, "larger than 2 GiB");
         text = malloc(size + 1);
         if (!text)
                 return -ENOMEM;
-        memcpy(text, input, size);
+        if (size > 0)
+                memcpy(text, input, size);
         text[size] = '\0';
 
-        const char *nul = memchr(text, '\0', size);
-        if (nul)
-                return fail(ret_error, text, nul, "NUL byte; is this a JSON file?");
+        r = check_bytes(text, size, ret_error);
+        if (r < 0)
+                return r;
         r = blank_comments(text, size, ret_error);
         if (r < 0)
                 return r;
-
-        const char *first = text + strspn(text, " \t\r\n");
-        if (first == text + size)
+        if (text[strspn(text, " \t\r\n")] == '\0')
                 return fail(ret_error, text, text, "the file is empty");
 
-        if (size > INT32_MAX - 1)
-                return fail(ret_error, text, text, "larger than 2 GiB");
         tokener = json_tokener_new_ex(DEPTH_MAX);
         if (!tokener)
                 return -ENOMEM;
         json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-        o = json_tokener_parse_ex(tokener, text, (int) size + 1); /* with the NUL: numbers end there */
+        o = json_tokener_parse_ex(
+                        tokener, text, (int) size + 1); /* with the NUL: numbers end there */
 
         enum json_tokener_error error = json_tokener_get_error(tokener);
         size_t at = json_tokener_get_parse_end(tokener);
         json_tokener_free(tokener);
-        if (error == json_tokener_continue)
-                return fail(ret_error, text, text + size, "the file ends in the middle of a value");
         if (error != json_tokener_success)
-                return fail(ret_error, text, text + MIN(at, size), "%s", json_tokener_error_desc(error));
+                return fail_tokener(ret_error, text, size, at, error);
 
-        r = refuse_double_keys(text, size, ret_error);
+        r = check_strictly(text, size, ret_error);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(o);
@@ -157,8 +286,8 @@ int json_load(const char *path, size_t max, JsonError *ret_error, json_object **
                         snprintf(ret_error->message, sizeof(ret_error->message),
                                         "larger than the %zu KiB such a file may have", max / 1024);
                 else
-                        snprintf(ret_error->message, sizeof(ret_error->message), "cannot read it: %s",
-                                        strerror(-r));
+                        snprintf(ret_error->message, sizeof(ret_error->message),
+                                        "cannot read it: %s", strerror(-r));
                 return r;
         }
         return json_parse(text, size, ret_error, ret);
@@ -175,17 +304,21 @@ json_object *json_get(json_object *o, const char *key) {
 
 const char *json_get_string(json_object *o, const char *key) {
         json_object *value = json_get(o, key);
-        return value && json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
+        return value && json_object_is_type(value, json_type_string) ? json_object_get_string(value)
+                                                                     : NULL;
 }
 
 int64_t json_get_int(json_object *o, const char *key, int64_t fallback) {
         json_object *value = json_get(o, key);
-        return value && json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : fallback;
+        return value && json_object_is_type(value, json_type_int) ? json_object_get_int64(value)
+                                                                  : fallback;
 }
 
 bool json_get_bool(json_object *o, const char *key, bool fallback) {
         json_object *value = json_get(o, key);
-        return value && json_object_is_type(value, json_type_boolean) ? json_object_get_boolean(value) : fallback;
+        return value && json_object_is_type(value, json_type_boolean)
+                               ? json_object_get_boolean(value)
+                               : fallback;
 }
 
 int json_set(json_object *o, const char *key, json_object *value) {
@@ -209,7 +342,8 @@ int json_set_int(json_object *o, const char *key, int64_t value) {
 int json_save(const char *path, json_object *o, mode_t mode) {
         _cleanup_free_ char *text = NULL;
         const char *json = json_object_to_json_string_ext(
-                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
+                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+                                           JSON_C_TO_STRING_NOSLASHESCAPE);
 
         if (!json || !(text = strf("%s\n", json)))
                 return -ENOMEM;

@@ -16,18 +16,19 @@
 #define KILL_DELAY_USEC (5 * USEC_PER_SEC)
 
 static volatile sig_atomic_t interrupted;
-static int interrupt_pipe[2] = { -EBADF, -EBADF };
+static int interrupt_pipe[2] = {-EBADF, -EBADF};
 
 static void on_signal(int sig) {
         int saved_errno = errno;
 
         interrupted = sig;
-        ssize_t ignored _unused_ = write(interrupt_pipe[1], "", 1); /* a full pipe is readable: enough */
+        ssize_t ignored _unused_ =
+                        write(interrupt_pipe[1], "", 1); /* a full pipe is readable: enough */
         errno = saved_errno;
 }
 
 int interrupt_install(void) {
-        struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+        struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
         if (interrupt_pipe[0] >= 0)
                 return 0;
@@ -49,6 +50,14 @@ int interrupt_fd(void) {
         return interrupt_pipe[0];
 }
 
+static void (*tick_function)(void *userdata);
+static void *tick_data;
+
+void spawn_set_tick(void (*tick)(void *userdata), void *userdata) {
+        tick_function = tick;
+        tick_data = userdata;
+}
+
 static uint64_t now_usec(void) {
         struct timespec t;
 
@@ -62,12 +71,16 @@ bool program_find(const char *program, char **ret_path) {
 
         if (strchr(program, '/'))
                 return access(program, X_OK) >= 0 && (!ret_path || (*ret_path = strdup(program)));
-        folders = strv_split(isempty(path) ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" : path, ":");
-        STRV_FOREACH (folder, folders) {
+        folders = strv_split(isempty(path) ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/"
+                                             "sbin:/bin"
+                                           : path,
+                        ":");
+        STRV_FOREACH(folder, folders) {
                 _cleanup_free_ char *candidate = path_join(*folder, program);
                 struct stat st;
 
-                if (!candidate || stat(candidate, &st) < 0 || !S_ISREG(st.st_mode) || access(candidate, X_OK) < 0)
+                if (!candidate || stat(candidate, &st) < 0 || !S_ISREG(st.st_mode) ||
+                                access(candidate, X_OK) < 0)
                         continue;
                 if (ret_path)
                         *ret_path = TAKE_PTR(candidate);
@@ -82,7 +95,8 @@ static _noreturn_ void child_fail(int error_fd, int error) {
         _exit(127);
 }
 
-static _noreturn_ void child_main(const SpawnOptions *o, char *const argv[], int output_fd, int error_fd, pid_t parent) {
+static _noreturn_ void child_main(const SpawnOptions *o, char *const argv[], int output_fd,
+                int error_fd, pid_t parent) {
         sigset_t none;
         int r;
 
@@ -101,7 +115,8 @@ static _noreturn_ void child_main(const SpawnOptions *o, char *const argv[], int
                 setpgid(0, 0);
                 int in = open(o->stdin_path ? o->stdin_path : "/dev/null", O_RDONLY | O_NOCTTY);
                 if (in < 0 || dup2(in, STDIN_FILENO) < 0 ||
-                                dup2(o->stdout_fd > 0 ? o->stdout_fd : output_fd, STDOUT_FILENO) < 0 ||
+                                dup2(o->stdout_fd > 0 ? o->stdout_fd : output_fd, STDOUT_FILENO) <
+                                                0 ||
                                 dup2(output_fd, STDERR_FILENO) < 0)
                         child_fail(error_fd, -errno);
                 if (in > STDERR_FILENO)
@@ -129,25 +144,54 @@ static _noreturn_ void child_main(const SpawnOptions *o, char *const argv[], int
 typedef struct LineBuffer {
         char text[LINE_LENGTH_MAX];
         size_t used;
+        bool told; /* the line's text so far has been handed out, because of its length or a
+                      carriage return */
 } LineBuffer;
 
-static void feed_lines(LineBuffer *b, const SpawnOptions *o, const char *data, size_t size) {
-        for (size_t i = 0; i < size; i++) {
-                /* A carriage return ends a line too: progress meters redraw with it. */
-                bool ends = data[i] == '\n' || data[i] == '\r';
+static void tell_line(LineBuffer *b, const SpawnOptions *o) {
+        b->text[b->used] = '\0';
+        if (o->on_line)
+                o->on_line(b->text, o->line_data);
+        b->used = 0;
+        b->told = true;
+}
 
-                if (!ends)
+static void feed_lines(LineBuffer *b, const SpawnOptions *o, const char *data, size_t size) {
+        for (size_t i = 0; i < size; i++)
+                if (data[i] == '\n') {
+                        /* An empty line counts, the end of one that was told already does not. */
+                        if (b->used > 0 || !b->told)
+                                tell_line(b, o);
+                        b->told = false;
+                } else if (data[i] == '\r') {
+                        /* A carriage return ends a line too: progress meters redraw with it. */
+                        if (b->used > 0)
+                                tell_line(b, o);
+                } else {
                         b->text[b->used++] = data[i];
-                if ((ends && b->used > 0) || b->used == sizeof(b->text) - 1) {
-                        b->text[b->used] = '\0';
-                        if (o->on_line)
-                                o->on_line(b->text, o->line_data);
-                        b->used = 0;
+                        if (b->used == sizeof(b->text) - 1)
+                                tell_line(b, o);
                 }
+}
+
+/* Hands out what has come, at most `rounds` buffers of it: somebody who never stops writing must
+ * not keep us from looking at the clock. */
+static void drain(int *fd, LineBuffer *b, const SpawnOptions *o, unsigned rounds) {
+        char buffer[65536];
+
+        while (*fd >= 0 && rounds-- > 0) {
+                ssize_t n = read(*fd, buffer, sizeof(buffer));
+                if (n > 0)
+                        feed_lines(b, o, buffer, (size_t) n);
+                else if (n == 0) /* every writer is gone; a poll on it would only spin */
+                        *fd = safe_close(*fd);
+                else
+                        break;
         }
 }
 
-/* Ends whatever is left of the child's process group and of its output, so that nothing survives us. */
+/* Ends whatever is left of the child's process group and of its output, so that nothing survives
+ * us. */
 static void reap(pid_t pid, bool own_group, int *ret_status) {
         if (own_group)
                 kill(-pid, SIGKILL);
@@ -159,7 +203,7 @@ static void reap(pid_t pid, bool own_group, int *ret_status) {
 int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status) {
         static const SpawnOptions none = {};
         const SpawnOptions *o = options ? options : &none;
-        _cleanup_(close_pairp) int output[2] = { -EBADF, -EBADF }, error[2] = { -EBADF, -EBADF };
+        _cleanup_(close_pairp) int output[2] = {-EBADF, -EBADF}, error[2] = {-EBADF, -EBADF};
         _cleanup_close_ int pidfd = -EBADF;
         _cleanup_free_ LineBuffer *lines = NULL;
         uint64_t deadline = o->timeout_usec ? now_usec() + o->timeout_usec : 0, kill_at = 0;
@@ -180,6 +224,9 @@ int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status) 
 
         output[1] = safe_close(output[1]);
         error[1] = safe_close(error[1]);
+        if (!o->stdin_inherit)
+                setpgid(pid, pid); /* whichever of us comes first: a signal to the group must find
+                                      it */
 
         pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
         if (pidfd < 0) {
@@ -188,31 +235,29 @@ int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status) 
                 return r;
         }
         fcntl(output[0], F_SETFL, O_NONBLOCK);
+        fcntl(error[0], F_SETFL, O_NONBLOCK); /* a grandchild of prepare() may hold the other end */
 
         for (bool alive = true; alive;) {
                 struct pollfd fds[] = {
-                        { .fd = output[0], .events = POLLIN },
-                        { .fd = pidfd, .events = POLLIN },
-                        { .fd = kill_at || o->stdin_inherit ? -1 : interrupt_fd(), .events = POLLIN },
+                                {.fd = output[0], .events = POLLIN},
+                                {.fd = pidfd, .events = POLLIN},
+                                {.fd = kill_at || o->stdin_inherit ? -1 : interrupt_fd(),
+                                                .events = POLLIN},
                 };
                 uint64_t now = now_usec(), next = kill_at ? kill_at : deadline;
-                int wait_ms = next == 0 ? -1 : next <= now ? 0 : (int) MIN((next - now) / 1000 + 1, 1000000u);
+                int wait_ms = next == 0     ? -1
+                              : next <= now ? 0
+                                            : (int) MIN((next - now) / 1000 + 1, 1000000u);
 
+                if (tick_function && (wait_ms < 0 || wait_ms > 200))
+                        wait_ms = 200;
                 if (poll(fds, ELEMENTSOF(fds), wait_ms) < 0 && errno != EINTR) {
                         r = -errno;
                         break;
                 }
-                char buffer[65536];
-                for (ssize_t n; output[0] >= 0;) {
-                        n = read(output[0], buffer, sizeof(buffer));
-                        if (n > 0)
-                                feed_lines(lines, o, buffer, (size_t) n);
-                        else {
-                                if (n == 0) /* every writer is gone; a poll on it would only spin */
-                                        output[0] = safe_close(output[0]);
-                                break;
-                        }
-                }
+                if (tick_function)
+                        tick_function(tick_data);
+                drain(&output[0], lines, o, 4);
                 if (fds[1].revents)
                         alive = false;
                 else if (r == 0 && interrupt_signal() && !o->stdin_inherit)
@@ -229,7 +274,10 @@ int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status) 
                 }
         }
         reap(pid, !o->stdin_inherit, &status);
-        feed_lines(lines, o, "\n", 1);
+        drain(&output[0], lines, o,
+                        64); /* a pipe holds less; only who left the group could still write */
+        if (lines->used > 0)
+                tell_line(lines, o);
 
         if (read(error[0], &child_error, sizeof(child_error)) == sizeof(child_error) && r == 0)
                 r = child_error;
@@ -253,8 +301,9 @@ static void capture_line(const char *line, void *userdata) {
                 fprintf(c->stream, "%s\n", line);
 }
 
-int spawn_capture(const SpawnOptions *options, char *const argv[], char **ret_output, int *ret_status) {
-        SpawnOptions o = options ? *options : (SpawnOptions) {};
+int spawn_capture(const SpawnOptions *options, char *const argv[], char **ret_output,
+                int *ret_status) {
+        SpawnOptions o = options ? *options : (SpawnOptions){};
         _cleanup_free_ char *text = NULL;
         size_t size;
         Capture capture = {};

@@ -34,6 +34,9 @@ int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status);
  * 16 MiB; -EFBIG beyond. */
 int spawn_capture(const SpawnOptions *options, char *const argv[], char **ret_output, int *ret_status);
 
+/* Called about five times a second while a child runs, for a progress display; NULL: nothing. */
+void spawn_set_tick(void (*tick)(void *userdata), void *userdata);
+
 /* Whether `program` is found on PATH; *ret_path (may be NULL) is its path. */
 bool program_find(const char *program, char **ret_path);
 

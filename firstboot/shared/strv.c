@@ -6,20 +6,20 @@
 size_t strv_length(char *const *l) {
         size_t n = 0;
 
-        STRV_FOREACH (s, l)
+        STRV_FOREACH(s, l)
                 n++;
         return n;
 }
 
 bool strv_contains(char *const *l, const char *s) {
-        STRV_FOREACH (i, l)
+        STRV_FOREACH(i, l)
                 if (streq(*i, s))
                         return true;
         return false;
 }
 
 char **strv_free(char **l) {
-        STRV_FOREACH (s, l)
+        STRV_FOREACH(s, l)
                 free(*s);
         free(l);
         return NULL;
@@ -76,20 +76,15 @@ int strv_extend_strv(char ***l, char *const *more) {
 }
 
 int strv_extend_many(char ***l, ...) {
+        _cleanup_strv_free_ char **more = NULL;
         va_list ap;
         int r = 0;
 
         va_start(ap, l);
-        for (;;) {
-                const char *s = va_arg(ap, const char *);
-                if (!s)
-                        break;
-                r = strv_extend(l, s);
-                if (r < 0)
-                        break;
-        }
+        for (const char *s; r >= 0 && (s = va_arg(ap, const char *));)
+                r = strv_extend(&more, s);
         va_end(ap);
-        return r;
+        return r < 0 ? r : strv_extend_strv(l, more);
 }
 
 char **strv_copy(char *const *l) {
@@ -110,13 +105,13 @@ char *strv_join(char *const *l, const char *separator) {
         size_t size = 1, m = strlen(separator);
         char *joined, *p;
 
-        STRV_FOREACH (s, l)
+        STRV_FOREACH(s, l)
                 size += strlen(*s) + m;
         joined = p = malloc(size);
         if (!joined)
                 return NULL;
         *p = '\0';
-        STRV_FOREACH (s, l) {
+        STRV_FOREACH(s, l) {
                 if (s != (char *const *) l)
                         p = stpcpy(p, separator);
                 p = stpcpy(p, *s);

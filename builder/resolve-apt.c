@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "resolve-apt.h"
+#include "apt-host.h"
+#include "file-util.h"
+#include "repository-key.h"
+#include "sandbox.h"
+#include "spawn.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <time.h>
+
+#define RELEASE_SIZE_MAX (16 * 1024 * 1024)
+#define COMPLAINT_LINES_MAX 30
+
+extern char **environ;
+
+/* What the host must not decide: it would make locks differ from host to host, or let in what nobody signed. */
+static const char *const ignored_settings[] = {
+        "Acquire::IndexTargets", "Acquire::Languages", "Acquire::ForceHash",
+        "Acquire::AllowInsecureRepositories", "Acquire::AllowWeakRepositories",
+        "Acquire::AllowDowngradeToInsecureRepositories", "Acquire::By-Hash",
+};
+
+Apt *apt_free(Apt *a) {
+        if (!a)
+                return NULL;
+        if (a->root)
+                rm_rf(a->root);
+        for (size_t i = 0; i < a->n_sources; i++) {
+                free(a->sources[i].uri);
+                free(a->sources[i].suite);
+                free(a->sources[i].prefix);
+                free(a->sources[i].file);
+                free(a->sources[i].text);
+        }
+        for (size_t i = 0; i < a->n_installed; i++) {
+                free(a->installed[i].name);
+                free(a->installed[i].stanza);
+        }
+        free(a->sources);
+        free(a->installed);
+        free(a->root);
+        strv_free(a->env);
+        strv_free(a->pins);
+        free(a);
+        return NULL;
+}
+
+char *apt_complaint(const char *output) {
+        static const char *const chatter[] = { "Reading ", "Building ", "Get:", "Hit:", "Ign:", "Fetched ", "'",
+                "Some packages could not be", "requested an impossible", "distribution that some",
+                "or been moved out", "The following information may help", };
+        _cleanup_strv_free_ char **lines = strv_split(output, "\n"), **kept = NULL;
+
+        if (!lines)
+                return NULL;
+        STRV_FOREACH (line, lines) {
+                bool idle = strv_length(kept) >= COMPLAINT_LINES_MAX;
+
+                for (size_t i = 0; i < ELEMENTSOF(chatter) && !idle; i++)
+                        idle = startswith(*line, chatter[i]);
+                if (!idle && strv_extendf(&kept, "  %s", *line) < 0)
+                        return NULL;
+        }
+        return kept ? strv_join(kept, "\n") : strdup("  (apt gave no reason)");
+}
+
+static int write_below(const Apt *a, const char *name, const char *text) {
+        _cleanup_free_ char *path = path_join(a->root, name);
+
+        return path ? write_file_atomic(path, text, strlen(text), 0644) : -ENOMEM;
+}
+
+/* The store is its owner's alone, so apt's unprivileged user could not read keys and indexes in it. */
+static int write_config(const Apt *a) {
+        _cleanup_apt_settings_ AptSettings host = {};
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        FILE *f;
+        int r;
+
+        r = apt_settings_load(&host);
+        if (r == -ENOENT) {
+                log_error("apt is needed to resolve packages, and this host has none: install the packages apt and "
+                          "mmdebstrap");
+                return -ENOPKG;
+        }
+        if (r < 0)
+                return r == -ECANCELED ? r : log_error_errno(r, "apt-config does not work on this host");
+
+        f = open_memstream(&text, &size);
+        if (!f)
+                return log_oom();
+        for (size_t i = 0; i < host.n; i++) {
+                bool ours = false;
+
+                for (size_t k = 0; k < ELEMENTSOF(ignored_settings) && !ours; k++)
+                        ours = startswith(host.settings[i].key, ignored_settings[k]);
+                if (!ours && !strchr(host.settings[i].value, '"')) /* apt cannot quote these either */
+                        fprintf(f, "%s \"%s\";\n", host.settings[i].key, host.settings[i].value);
+        }
+        fprintf(f,
+                        "Dir::State \"%1$s/state\";\n"
+                        "Dir::State::status \"%1$s/state/status\";\n"
+                        "Dir::State::extended_states \"%1$s/state/extended_states\";\n"
+                        "Dir::Cache \"%1$s/cache\";\n"
+                        "Dir::Cache::pkgcache \"pkgcache.bin\";\n"
+                        "Dir::Cache::srcpkgcache \"srcpkgcache.bin\";\n"
+                        "Dir::Log \"%1$s\";\n"
+                        "Dir::Etc::main \"/dev/null\";\n"
+                        "Dir::Etc::parts \"/dev/null\";\n"
+                        "Dir::Etc::sourcelist \"/dev/null\";\n"
+                        "Dir::Etc::sourceparts \"%1$s/sources.list.d\";\n"
+                        "Dir::Etc::preferences \"%1$s/preferences\";\n"
+                        "Dir::Etc::preferencesparts \"/dev/null\";\n"
+                        "Dir::Etc::trusted \"/dev/null\";\n"
+                        "Dir::Etc::trustedparts \"/dev/null\";\n"
+                        "APT::Architecture \"%2$s\";\n"
+                        "#clear APT::Architectures;\n"
+                        "APT::Architectures { \"%2$s\"; };\n"
+                        "APT::Install-Recommends \"false\";\n"
+                        "APT::Install-Suggests \"false\";\n"
+                        "APT::Solver \"internal\";\n"
+                        "APT::Get::Always-Include-Phased-Updates \"true\";\n"
+                        "APT::Update::Error-Mode \"any\";\n"
+                        "APT::Color \"false\";\n"
+                        "APT::Sandbox::User \"root\";\n"
+                        "Acquire::Languages \"none\";\n"
+                        "Acquire::ForceHash \"SHA256\";\n"
+                        "Acquire::Retries \"3\";\n"
+                        "Acquire::http::Timeout \"30\";\n"
+                        "Acquire::AllowInsecureRepositories \"false\";\n"
+                        "Acquire::AllowWeakRepositories \"false\";\n"
+                        "Acquire::AllowDowngradeToInsecureRepositories \"false\";\n",
+                        a->root, a->recipe->base.arch);
+        if (fclose(f) != 0)
+                return log_oom();
+        r = write_below(a, "apt.conf", text);
+        return r < 0 ? log_error_errno(r, "Cannot write apt's configuration") : 0;
+}
+
+static int make_env(Apt *a) {
+        static const char *const replaced[] = { "APT_CONFIG=", "LC_ALL=", "LANGUAGE=", "LANG=" };
+
+        for (char **e = environ; *e; e++) {
+                bool ours = false;
+
+                for (size_t i = 0; i < ELEMENTSOF(replaced); i++)
+                        ours = ours || startswith(*e, replaced[i]);
+                if (!ours && strv_extend(&a->env, *e) < 0)
+                        return -ENOMEM;
+        }
+        if (strv_extendf(&a->env, "APT_CONFIG=%s/apt.conf", a->root) < 0)
+                return -ENOMEM;
+        return strv_extend(&a->env, "LC_ALL=C.UTF-8");
+}
+
+/* As apt prints the URLs of a source's packages. */
+static char *url_prefix(const char *uri) {
+        const char *path = startswith(uri, "file:///");
+        size_t n;
+        char *prefix = path ? strf("file:/%s", path) : strdup(uri);
+
+        for (n = prefix ? strlen(prefix) : 0; n > 0 && prefix[n - 1] == '/'; n--)
+                prefix[n - 1] = '\0';
+        if (!prefix)
+                return NULL;
+        _cleanup_free_ char *bare = prefix;
+        return strf("%s/", bare);
+}
+
+static int add_source(Apt *a, const char *origin, const Repository *repository, const char *uri, const char *suite,
+                const char *suites, const char *components, const char *keyring) {
+        AptSource *grown = reallocarray(a->sources, a->n_sources + 1, sizeof(*grown));
+
+        if (!grown)
+                return -ENOMEM;
+        a->sources = grown;
+        AptSource *s = grown + a->n_sources;
+        *s = (AptSource) {
+                .origin = origin,
+                .repository = repository,
+                .uri = strdup(uri),
+                .suite = strdup(suite),
+                .prefix = url_prefix(uri),
+        };
+        s->file = strf("sources.list.d/%02zu.sources", a->n_sources);
+        s->text = strf("Types: deb\nURIs: %s\nSuites: %s\n%s%s%sArchitectures: %s\nSigned-By: %s\n", uri, suites,
+                        isempty(components) ? "" : "Components: ", strempty(components), isempty(components) ? "" : "\n",
+                        a->recipe->base.arch, keyring);
+        s->enabled = true;
+        a->n_sources++;
+        if (!s->uri || !s->suite || !s->prefix || !s->file || !s->text)
+                return -ENOMEM;
+        return write_below(a, s->file, s->text);
+}
+
+int apt_new(Context *ctx, const Recipe *recipe, const Mirrors *mirrors, Apt **ret) {
+        static const char *const folders[] = { "state/lists/partial", "cache/archives/partial", "sources.list.d" };
+        _cleanup_free_ char *components = strv_join(recipe->base.components, " ");
+        _cleanup_apt_free_ Apt *a = calloc(1, sizeof(*a));
+        int r;
+
+        if (!a || !components)
+                return log_oom();
+        a->ctx = ctx;
+        a->recipe = recipe;
+        r = store_scratch(ctx->store, "apt", &a->root);
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(folders); i++) {
+                _cleanup_free_ char *folder = path_join(a->root, folders[i]);
+                r = folder ? mkdir_p(folder, 0755) : -ENOMEM;
+        }
+        if (r >= 0)
+                r = write_below(a, "state/status", "");
+        if (r >= 0)
+                r = write_below(a, "preferences", "");
+        if (r >= 0)
+                r = make_env(a);
+        if (r < 0)
+                return log_error_errno(r, "Cannot set up apt in the store %s", store_path(ctx->store));
+        r = write_config(a);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < mirrors->n; i++) {
+                const Mirror *m = mirrors->mirrors + i;
+                _cleanup_free_ char *suites = strv_join(m->suites, " ");
+
+                r = suites ? add_source(a, m->origin, NULL, m->uri, m->suites[0], suites,
+                                             isempty(components) ? "main" : components, mirrors->keyring) :
+                             -ENOMEM;
+                if (r < 0)
+                        return log_error_errno(r, "Cannot set up apt in the store %s", store_path(ctx->store));
+        }
+        *ret = TAKE_PTR(a);
+        return 0;
+}
+
+static AptSource *find_source(const Apt *a, const Repository *repository) {
+        for (size_t i = 0; i < a->n_sources; i++)
+                if (streq(a->sources[i].origin, repository->name))
+                        return a->sources + i;
+        return NULL;
+}
+
+int apt_add_repository(Apt *a, const Overlay *overlay, const Repository *repository) {
+        _cleanup_free_ char *components = strv_join(repository->components, " "), *keyring = NULL;
+        const AptSource *there = find_source(a, repository);
+        int r;
+
+        if (there && there->repository && streq(there->uri, repository->uri) && streq(there->suite, repository->suite))
+                return 0; /* two overlays may bring the same one */
+        if (there) {
+                log_error("%s: there is another repository named \"%s\" already: give this one another name", overlay->path,
+                                repository->name);
+                return -EINVAL;
+        }
+        keyring = strf("%s/%s.gpg", a->root, repository->name);
+        if (!keyring || !components)
+                return log_oom();
+        r = repository_key(a->ctx, overlay, repository, keyring);
+        if (r < 0)
+                return r;
+        r = add_source(a, repository->name, repository, repository->uri, repository->suite, repository->suite, components,
+                        keyring);
+        return r < 0 ? log_error_errno(r, "Cannot set up repository %s", repository->name) : 0;
+}
+
+/* The newest "Date:" of the Release files that apt has fetched. */
+static int newest_release(const Apt *a, int64_t *ret) {
+        _cleanup_free_ char *folder = path_join(a->root, "state/lists");
+        int64_t newest = -1;
+        DIR *d;
+
+        d = folder ? opendir(folder) : NULL;
+        if (!d)
+                return folder ? -errno : -ENOMEM;
+        for (struct dirent *e; (e = readdir(d));) {
+                _cleanup_free_ char *path = NULL, *text = NULL;
+                struct tm tm = {};
+                const char *date;
+
+                if (!endswith(e->d_name, "InRelease") && !endswith(e->d_name, "_Release"))
+                        continue;
+                path = path_join(folder, e->d_name);
+                if (!path || read_file(path, RELEASE_SIZE_MAX, &text, NULL) < 0)
+                        continue;
+                date = strstr(text, "\nDate: ");
+                if (date && strptime(date + strlen("\nDate: "), "%a, %d %b %Y %H:%M:%S", &tm))
+                        newest = MAX(newest, (int64_t) timegm(&tm));
+        }
+        closedir(d);
+        if (newest < 0)
+                return -ENODATA;
+        *ret = newest;
+        return 0;
+}
+
+int apt_update(Apt *a, int64_t *ret_epoch) {
+        char *argv[] = { "apt-get", "update", "-q", NULL };
+        SpawnOptions options = { .env = a->env };
+        _cleanup_free_ char *output = NULL;
+        int status, r;
+
+        r = spawn_capture(&options, argv, &output, &status);
+        if (r == -ECANCELED)
+                return r;
+        if (r < 0)
+                return log_error_errno(r, "Cannot run apt-get update");
+        if (status != 0) {
+                bool unsigned_ = strstr(output, "is not signed") || strstr(output, "signatures couldn't be verified") ||
+                                strstr(output, "signatures were invalid") || strstr(output, "OpenPGP signature verification failed");
+                _cleanup_free_ char *complaint = apt_complaint(output);
+
+                log_error("The package indexes of %s cannot be had%s. apt says:\n%s", a->recipe->name,
+                                unsigned_ ? ": a signature does not match the pinned key" :
+                                            "; check network, proxy and --mirror, and that the release has such suites",
+                                strempty(complaint));
+                return unsigned_ ? -EBADMSG : -ENETUNREACH;
+        }
+        r = newest_release(a, ret_epoch);
+        if (r < 0)
+                return log_error_errno(r, "The Release files that apt fetched have no date");
+
+        for (size_t i = 0; i < a->n_sources; i++) {
+                _cleanup_free_ char *path = NULL;
+
+                if (!a->sources[i].repository)
+                        continue;
+                path = path_join(a->root, a->sources[i].file);
+                if (!path || unlink(path) < 0)
+                        return log_error_errno(path ? -errno : -ENOMEM, "Cannot set up apt's sources");
+                a->sources[i].enabled = false;
+        }
+        return 0;
+}
+
+int apt_enable_repository(Apt *a, const Repository *repository) {
+        AptSource *s = find_source(a, repository);
+        int r;
+
+        if (!s || s->enabled)
+                return 0;
+        r = write_below(a, s->file, s->text);
+        if (r < 0)
+                return log_error_errno(r, "Cannot enable repository %s", repository->name);
+        s->enabled = true;
+        return 0;
+}
+
+int apt_origins(const Apt *a, Lock *l) {
+        for (size_t i = 0; i < a->n_sources; i++) {
+                const AptSource *s = a->sources + i;
+                LockedOrigin o = {
+                        .name = (char *) s->origin,
+                        .uri = s->repository ? s->uri : NULL,
+                        .suite = s->suite,
+                };
+
+                if (lock_add_origin(l, &o) < 0)
+                        return log_oom();
+        }
+        return 0;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Packages: the tree's own apt installs the stage's locked .debs, all named on its command line, in one call. It has
+ * no lists and no network, so nothing else can come in. */
+
+#include "stage-build.h"
+#include "shims.h"
+
+#include "file-util.h"
+#include "log.h"
+#include "strv.h"
+
+#include <sys/stat.h>
+
+/* apt's own name for a .deb in its cache: the version's colon is escaped. */
+static char *deb_name(const LockedPackage *p) {
+        _cleanup_free_ char *version = calloc(3, strlen(p->version) + 1);
+        char *v = version;
+
+        if (!version)
+                return NULL;
+        for (const char *c = p->version; *c; c++)
+                if (*c == ':')
+                        v = stpcpy(v, "%3a");
+                else
+                        *v++ = *c;
+        return strf("%s_%s_%s.deb", p->name, version, p->arch);
+}
+
+int stage_locked_debs(StageBuild *b, const LockedStage *locked, char ***ret_blobs, char ***ret_names) {
+        _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
+
+        for (size_t i = 0; i < locked->n_packages; i++) {
+                const LockedPackage *p = locked->packages + i;
+                int r = strv_push(&blobs, store_blob_path(b->ctx->store, p->sha256));
+
+                if (r >= 0)
+                        r = strv_push(&names, deb_name(p));
+                if (r < 0)
+                        return r;
+        }
+        *ret_blobs = TAKE_PTR(blobs);
+        *ret_names = TAKE_PTR(names);
+        return 0;
+}
+
+int stage_link_debs(StageBuild *b, char *const *blobs, char *const *names, char **ret_folder) {
+        _cleanup_free_ char *folder = NULL;
+        int r;
+
+        r = store_scratch(b->ctx->store, "debs", &folder);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < strv_length(blobs); i++) {
+                _cleanup_free_ char *path = path_join(folder, names[i]);
+
+                if (!path)
+                        return -ENOMEM;
+                if (link(blobs[i], path) < 0)
+                        return log_error_errno(-errno, "%s is not in the store", names[i]);
+        }
+        *ret_folder = TAKE_PTR(folder);
+        return 0;
+}
+
+/* What the packages' scripts asked for and the shims put off. */
+static int run_later(StageBuild *b, const Sandbox *sandbox, const char *folder) {
+        Later *later;
+        size_t n;
+        int r;
+
+        r = shims_later(folder, b->ctx->jobs, &later, &n);
+        if (r < 0)
+                return log_error_errno(r, "Stage %s: cannot read what its packages left to do", b->stage->id);
+        for (size_t i = 0; r >= 0 && i < n; i++) {
+                int status;
+
+                r = stage_command(b->ctx, b->stage->id, sandbox, NULL, later[i].argv, later[i].optional ? &status : NULL);
+        }
+        later_free(later, n);
+        return r;
+}
+
+static int install(StageBuild *b, const Sandbox *sandbox, const char *debs, const char *shims, const char *later,
+                char *const *names) {
+        static const char *const fixed[] = {
+                "apt-get", "install", "--yes", "--quiet", "--no-install-recommends",
+                "--allow-downgrades", "--allow-change-held-packages", /* the lock is right */
+                "-oAPT::Sandbox::User=root", "-oDpkg::Use-Pty=0", "-oDpkg::Options::=--force-confold",
+                "-oDpkg::Options::=--force-unsafe-io", "-oDir::Etc::SourceList=/dev/null",
+                "-oDir::Etc::SourceParts=/dev/null", "-oDir::State::Lists=/run/imgbuild/lists",
+                "-oDir::Cache::PkgCache=", "-oDir::Cache::SrcPkgCache=", "-oDir::Log::Terminal=", "-oDir::Log::History=",
+                "-oDir::Log::Planner=", "-oApt::Cmd::Disable-Script-Warning=true", "-oDPkg::Post-Invoke=",
+                "-oDPkg::Path=" SHIMS_INSIDE ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        };
+        static const char *const environment[] = {
+                "DEBIAN_FRONTEND=noninteractive", "DEBCONF_NONINTERACTIVE_SEEN=true", "DEBCONF_NOWARNINGS=yes",
+                "UCF_FORCE_CONFFOLD=1", "APT_LISTCHANGES_FRONTEND=none", "NEEDRESTART_SUSPEND=1", NULL,
+        };
+        _cleanup_free_ char *policy = path_join(shims, "policy-rc.d");
+        _cleanup_strv_free_ char **argv = NULL;
+        Sandbox s = *sandbox;
+        int r = policy ? 0 : -ENOMEM;
+
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(fixed); i++)
+                r = strv_extend(&argv, fixed[i]);
+        for (size_t i = 0; r >= 0 && i < strv_length(names); i++)
+                r = strv_extendf(&argv, INSIDE_DEBS "/%s", names[i]);
+        if (r < 0)
+                return log_oom();
+
+        const SandboxBind binds[] = {
+                { debs, INSIDE_DEBS, false },
+                { shims, SHIMS_INSIDE, false },
+                { later, SHIMS_LATER_INSIDE, true },
+                { policy, "/usr/sbin/policy-rc.d", false },
+        };
+        s.binds = binds;
+        s.n_binds = ELEMENTSOF(binds);
+        s.env = (char *const *) environment;
+        s.path_prefix = SHIMS_INSIDE;
+        return stage_command(b->ctx, b->stage->id, &s, NULL, argv, NULL);
+}
+
+int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, char *const *names) {
+        _cleanup_free_ char *debs = NULL, *shims = NULL, *later = NULL;
+        int r;
+
+        if (strv_length(blobs) == 0)
+                return 0;
+        r = stage_link_debs(b, blobs, names, &debs);
+        if (r >= 0)
+                r = shims_write(b->ctx->store, &shims);
+        if (r >= 0)
+                r = store_scratch(b->ctx->store, "later", &later);
+        if (r < 0)
+                return log_error_errno(r, "Stage %s: cannot lay out its packages", b->stage->id);
+        r = install(b, sandbox, debs, shims, later, names);
+        if (r >= 0)
+                r = run_later(b, sandbox, later);
+        (void) rm_rf(debs);
+        (void) rm_rf(shims);
+        (void) rm_rf(later);
+        return r;
+}
+
+/* A kernel that moved on its own would be one without the image's modules. */
+static int hold_kernel(StageBuild *b) {
+        _cleanup_strv_free_ char **argv = NULL;
+        int r = strv_extend_many(&argv, "apt-mark", "hold", NULL);
+
+        for (size_t i = 0; r >= 0 && i < b->stage->locked->n_packages; i++)
+                if (startswith(b->stage->locked->packages[i].name, "linux-image-"))
+                        r = strv_extend(&argv, b->stage->locked->packages[i].name);
+        if (r < 0)
+                return log_oom();
+        if (strv_length(argv) == 2)
+                return 0;
+        return stage_command(b->ctx, b->stage->id, &b->sandbox, NULL, argv, NULL);
+}
+
+int stage_packages(StageBuild *b) {
+        _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
+        int r;
+
+        r = stage_locked_debs(b, b->stage->locked, &blobs, &names);
+        if (r < 0)
+                return log_oom();
+        r = stage_install(b, &b->sandbox, blobs, names);
+        if (r >= 0 && streq(b->stage->id, "kernel"))
+                r = hold_kernel(b);
+        if (r >= 0 && b->stage->overlay)
+                r = stage_write_sources(b);
+        return r;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "launch.h"
+#include "file-util.h"
+#include "strv.h"
+
+#include <limits.h>
+
+#define SECRET_MIN 16 /* bytes; shorter ones can be guessed from one recorded handshake */
+
+static const char *environment_get(char *const *environment, const char *name) {
+        size_t n = strlen(name);
+
+        for (char *const *e = environment; e && *e; e++)
+                if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+                        return *e + n + 1;
+        return NULL;
+}
+
+int nodelist_first(const char *list, char *ret, size_t size) {
+        char host[256];
+        size_t n = 0;
+
+        for (const char *p = list; *p && *p != ','; p++) {
+                if (*p == '[') {
+                        /* The first of the range: its digits as they stand, with leading zeros. */
+                        p++;
+                        if (*p < '0' || *p > '9')
+                                return -EINVAL;
+                        for (; *p >= '0' && *p <= '9'; p++) {
+                                if (n >= sizeof(host) - 1)
+                                        return -EINVAL;
+                                host[n++] = *p;
+                        }
+                        while (*p && *p != ']')
+                                if (!strchr("0123456789-,", *p++))
+                                        return -EINVAL;
+                        if (*p != ']')
+                                return -EINVAL;
+                } else if ((*p >= '0' && *p <= '9') || ((*p | 0x20) >= 'a' && (*p | 0x20) <= 'z') || *p == '-' ||
+                        *p == '.' || *p == '_') {
+                        if (n >= sizeof(host) - 1)
+                                return -EINVAL;
+                        host[n++] = *p;
+                } else
+                        return -EINVAL;
+        }
+        if (n == 0 || n >= size)
+                return -EINVAL;
+        memcpy(ret, host, n);
+        ret[n] = '\0';
+        return 0;
+}
+
+/* A number from a variable: 1 where set, 0 where not, -EINVAL for nonsense. */
+static int environment_number(char *const *environment, const char *name, long min, long max, long *ret, char **ret_error) {
+        const char *text = environment_get(environment, name);
+        char *end;
+
+        if (!text)
+                return 0;
+        errno = 0;
+        long v = strtol(text, &end, 10);
+        if (errno || end == text || *end || v < min || v > max) {
+                *ret_error = strf("$%s is '%s', not a number from %ld to %ld", name, text, min, max);
+                return -EINVAL;
+        }
+        *ret = v;
+        return 1;
+}
+
+static int set_master(Launch *l, const char *host, const char *port, char **ret_error) {
+        char *end;
+        long v = strtol(port, &end, 10);
+
+        if (end == port || *end || v < 1 || v > 65535) {
+                *ret_error = strf("'%s' is not a port", port);
+                return -EINVAL;
+        }
+        if (isempty(host) || strlen(host) >= sizeof(l->host)) {
+                *ret_error = strf("'%s' is not a host", host);
+                return -EINVAL;
+        }
+        strcpy(l->host, host);
+        snprintf(l->port, sizeof(l->port), "%ld", v);
+        return 0;
+}
+
+static int split_master(Launch *l, const char *master, char **ret_error) {
+        const char *colon = strrchr(master, ':');
+        _cleanup_free_ char *host = NULL;
+
+        host = strndup(master, (size_t) (colon - master));
+        if (!host)
+                return -ENOMEM;
+        if (host[0] == '[' && endswith(host, "]")) { /* [::1]:4711 */
+                host[strlen(host) - 1] = '\0';
+                return set_master(l, host + 1, colon + 1, ret_error);
+        }
+        return set_master(l, host, colon + 1, ret_error);
+}
+
+static int from_flags(const Options *o, Launch *l, char **ret_error) {
+        l->by = "flags";
+        if (o->rank < 0 || o->world < 0) {
+                *ret_error = strf("--rank and --world-size go together");
+                return -EINVAL;
+        }
+        if (o->world > 1 && !o->master) {
+                *ret_error = strf("--world-size needs --master=HOST:PORT");
+                return -EINVAL;
+        }
+        l->rank = o->rank;
+        l->world = o->world;
+        l->local_rank = o->local_rank >= 0 ? o->local_rank : o->rank;
+        return o->master ? split_master(l, o->master, ret_error) : 0;
+}
+
+static int from_torchrun(char *const *env, Launch *l, char **ret_error) {
+        long rank = -1, world = -1, local = -1;
+
+        l->by = "torchrun";
+        if (environment_number(env, "RANK", 0, 1000000, &rank, ret_error) < 0 ||
+                        environment_number(env, "WORLD_SIZE", 1, 1000000, &world, ret_error) < 0 ||
+                        environment_number(env, "LOCAL_RANK", 0, 4095, &local, ret_error) < 0)
+                return -EINVAL;
+        if (rank < 0 || world < 0 || local < 0) {
+                *ret_error = strf("$RANK, $WORLD_SIZE and $LOCAL_RANK go together; $%s is missing",
+                        rank < 0 ? "RANK" : world < 0 ? "WORLD_SIZE" : "LOCAL_RANK");
+                return -EINVAL;
+        }
+        l->rank = (int) rank;
+        l->world = (int) world;
+        l->local_rank = (int) local;
+        if (world == 1)
+                return 0;
+        const char *host = environment_get(env, "MASTER_ADDR"), *port = environment_get(env, "MASTER_PORT");
+        if (!host || !port) {
+                *ret_error = strf("$%s is missing", host ? "MASTER_PORT" : "MASTER_ADDR");
+                return -EINVAL;
+        }
+        return set_master(l, host, port, ret_error);
+}
+
+/* Process 0 of a step runs on the first host of its node list. */
+static int from_srun(char *const *env, Launch *l, char **ret_error) {
+        long rank = -1, world = -1, local = 0, job = 0, step = 0;
+        char port[8], host[256];
+        const char *list;
+
+        l->by = "srun";
+        if (environment_number(env, "SLURM_PROCID", 0, 1000000, &rank, ret_error) < 0 ||
+                        environment_number(env, "SLURM_LOCALID", 0, 4095, &local, ret_error) < 0 ||
+                        environment_number(env, "SLURM_JOB_ID", 0, LONG_MAX, &job, ret_error) < 0 ||
+                        environment_number(env, "SLURM_STEP_ID", 0, LONG_MAX, &step, ret_error) < 0)
+                return -EINVAL;
+        int k = environment_number(env, "SLURM_STEP_NUM_TASKS", 1, 1000000, &world, ret_error);
+        if (k == 0)
+                k = environment_number(env, "SLURM_NTASKS", 1, 1000000, &world, ret_error);
+        if (k < 0)
+                return k;
+        if (world < 0) {
+                *ret_error = strf("$SLURM_NTASKS is missing");
+                return -EINVAL;
+        }
+        l->rank = (int) rank;
+        l->world = (int) world;
+        l->local_rank = (int) local;
+        if (world == 1)
+                return 0;
+        list = environment_get(env, "SLURM_STEP_NODELIST");
+        if (!list)
+                list = environment_get(env, "SLURM_JOB_NODELIST");
+        if (!list)
+                list = environment_get(env, "SLURM_NODELIST");
+        if (!list || nodelist_first(list, host, sizeof(host)) < 0) {
+                *ret_error = strf("$SLURM_STEP_NODELIST is %s", list ? "no node list" : "missing");
+                return -EINVAL;
+        }
+        /* Steps of one job, and jobs that share a host, keep out of each other's way; 20000 … 29999 lies
+         * below the range that Linux gives to outgoing connections (32768 …). */
+        snprintf(port, sizeof(port), "%ld", 20000 + (job * 16 + step) % 10000);
+        const char *given = environment_get(env, "MASTER_PORT");
+        return set_master(l, host, given ? given : port, ret_error);
+}
+
+static int read_secret(const Options *o, char *const *env, Launch *l, char **ret_error) {
+        _cleanup_free_ char *file = NULL;
+        const char *secret = environment_get(env, "NCCLBENCH_SECRET");
+        size_t size;
+        int r;
+
+        if (o->secret_file) {
+                r = read_file(o->secret_file, 4096, &file, &size);
+                if (r < 0) {
+                        *ret_error = strf("cannot read the secret %s: %s", o->secret_file, strerror(-r));
+                        return -EINVAL;
+                }
+                while (size > 0 && (file[size - 1] == '\n' || file[size - 1] == '\r'))
+                        size--;
+                secret = file;
+        } else if (secret)
+                size = strlen(secret);
+        else {
+                *ret_error = strf("%d processes need a shared secret: export NCCLBENCH_SECRET=$(openssl rand -hex 32) "
+                                  "before starting them, or give --secret-file",
+                        l->world);
+                return -EINVAL;
+        }
+        if (size < SECRET_MIN) {
+                *ret_error = strf("the shared secret has %zu bytes; %d are the least", size, SECRET_MIN);
+                return -EINVAL;
+        }
+        r = message_key_from_secret(secret, size, &l->secret);
+        if (r < 0)
+                *ret_error = strf("SHA-256: %s", strerror(-r));
+        return r;
+}
+
+int launch_detect(const Options *o, char *const *environment, Launch *ret, char **ret_error) {
+        Launch l = { .world = 1, .by = "alone" };
+        const char *name = environment_get(environment, "SLURMD_NODENAME");
+        int r = 0;
+
+        *ret_error = NULL;
+        if (name)
+                snprintf(l.name, sizeof(l.name), "%s", name);
+        else if (gethostname(l.name, sizeof(l.name) - 1) < 0)
+                strcpy(l.name, "localhost");
+
+        if (o->rank >= 0 || o->world >= 0)
+                r = from_flags(o, &l, ret_error);
+        else if (environment_get(environment, "RANK") || environment_get(environment, "WORLD_SIZE"))
+                r = from_torchrun(environment, &l, ret_error);
+        else if (environment_get(environment, "SLURM_PROCID") && environment_get(environment, "SLURM_STEP_ID"))
+                /* A batch script has SLURM_PROCID too, but it is no step: alone, as without Slurm. */
+                r = from_srun(environment, &l, ret_error);
+        if (r < 0)
+                return r;
+        if (l.rank >= l.world) {
+                *ret_error = strf("this is process %d, but there are %d (0 to %d)", l.rank, l.world, l.world - 1);
+                return -EINVAL;
+        }
+        if (l.world > 1) {
+                r = read_secret(o, environment, &l, ret_error);
+                if (r < 0)
+                        return r;
+        }
+        *ret = l;
+        return 0;
+}

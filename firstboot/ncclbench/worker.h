@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What the measuring half of the program carries with it: bench.c sets it up, measure.c uses it. */
+
+#include "comm.h"
+#include "event.h"
+#include "launch.h"
+
+typedef struct Worker {
+        const Options *options;
+        const Launch *launch;
+        EventWriter events;
+        CudaApi cuda;
+        NcclApi nccl;
+        Rendezvous *rendezvous;
+        Gpu gpus[OPTION_GPUS_MAX];
+        unsigned n_gpus;
+        int ranks;
+        Group group;
+        uint64_t deadline;
+        Failure failure; /* what ends the run at once */
+} Worker;
+
+/* One line of the table: an operation at a size. */
+typedef struct Row {
+        const Collective *collective;
+        int type, op, root; /* op OP_NONE and root -1 where the operation has none */
+        size_t nominal;     /* size asked for; the operation's own may be rounded down */
+        Layout layout;
+} Row;
+
+/* What one column group (out of place, in place) of a row says, the same in every process. */
+typedef struct Measured {
+        double usec, usec_min, usec_max; /* mean over the processes, and their extremes */
+        bool checked;
+        uint64_t wrong;
+        char detail[160]; /* of the first wrong element */
+} Measured;
+
+/* Runs a row once to warm up, `iterations` times without waiting in between. */
+int measure_warm_up(Worker *w, const Row *row, unsigned iterations);
+
+/* Times a row and checks every element. 0, or -EIO with w->failure set. */
+int measure_row(Worker *w, const Row *row, bool in_place, Measured *ret);

@@ -1,0 +1,34 @@
+#!/bin/bash
+# Every option of every verb is in its manual page, and every page renders without a warning.
+set -u
+cd "$TOP"
+rc=0
+check() { if [[ $2 -eq 0 ]]; then echo "ok - $1"; else echo "not ok - $1"; rc=1; fi; }
+
+verbs=$("$IMGBUILD" --help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+[[ -n $verbs ]]
+check "help lists verbs" $?
+
+for verb in $verbs; do
+        page=docs/man/imgbuild-$verb.1
+        bad=0
+        text=$(sed 's/\\-/-/g; s/\\f.//g' "$page" 2>/dev/null) || { echo "# no $page"; bad=1; }
+        options=$("$IMGBUILD" "$verb" --help | grep -oE '(^|[ ,])--[a-z-]+' | tr -d ' ,' | sort -u)
+        [[ -n $options ]] || { echo "# imgbuild $verb --help names no options"; bad=1; }
+        for o in $options; do
+                grep -qF -e "$o" <<<"$text" || { echo "# $o is not in $page"; bad=1; }
+        done
+        check "imgbuild-$verb.1 has every option" $bad
+done
+
+if command -v man >/dev/null; then
+        for page in docs/man/*.[1-8]; do
+                warnings=$(LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null | grep -v 'cannot adjust line')
+                [[ -z $warnings ]]
+                check "$page renders" $?
+                [[ -n $warnings ]] && echo "# $warnings"
+        done
+else
+        echo "skip - manual pages render: man-db is missing"
+fi
+exit $rc

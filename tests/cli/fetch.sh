@@ -1,0 +1,163 @@
+#!/bin/bash
+# Downloads: retried, resumed, verified; what is told when they fail. Artifacts are what is fetched here.
+set -u
+source "$TOP/tests/fixtures/archive.bash"
+publish_base
+head -c 3000000 /dev/urandom >"$SITE/file"
+sha=$(sha256sum "$SITE/file" | cut -d' ' -f1)
+blob() { echo "$T/cache/blobs/sha256/${1:0:2}/$1"; }
+
+# artifact PATH [SHA256]   a recipe with one artifact, not locked, not in the store
+artifact() {
+        overlay thing "{ \"description\": \"x\", \"artifacts\": [ { \"name\": \"thing\", \"version\": \"1\", \"url\": \"$1\",
+                ${2:+\"sha256\": \"$2\",} \"install\": { \"path\": \"/opt/thing\", \"mode\": \"0755\" } } ] }"
+        recipe a '"overlays": ["thing"]'
+        rm -f "$T/images/a.lock.json" "$(blob "$sha")"
+        : >"$LOG"
+}
+fetch() {
+        artifact "$@"
+        run lock "$T/images/a.json"
+}
+stored() { [[ $rc -eq 0 ]] && cmp "$SITE/file" "$(blob "$sha")"; }
+no_partial() { [[ -z $(ls -A "$T/cache/blobs/partial") ]]; }
+
+fetch "$URL/file" "$sha"
+check "a file with a pinned digest is stored" stored
+check "no partial file is left" no_partial
+check "the lock has url, digest and size" grep -qF "\"url\": \"$URL/file\", \"size\": 3000000, \"sha256\": \"$sha\"" "$T/images/a.lock.json"
+
+fetch "$URL/file"
+check "a file without one is locked as it comes" bash -c "$(declare -f stored blob); rc=$rc SITE=$SITE T=$T sha=$sha; stored && grep -q $sha $T/images/a.lock.json"
+: >"$LOG"
+run lock "$T/images/a.json"
+check "what is locked is not downloaded again" test $rc -eq 0 -a ! -s "$LOG"
+
+fetch "$URL/!500x2/file" "$sha"
+check "a server error is retried" stored
+fetch "$URL/!busyx1/file" "$sha"
+check "503 with Retry-After is retried" stored
+fetch "$URL/!redirect/file" "$sha"
+check "a redirect is followed" stored
+
+fetch "$URL/!halfx1/file" "$sha"
+check "half a file is completed" stored
+check "… by asking for the rest" grep -q 'bytes=[1-9]' "$LOG"
+fetch "$URL/!norange/!halfx1/file" "$sha"
+check "half a file is fetched anew from a server without ranges" stored
+fetch "$URL/!a/!halfx1/file"
+check "half a file of unknown digest goes on when its tag is the same" stored
+check "… by asking for the rest" grep -q 'bytes=[1-9]' "$LOG"
+fetch "$URL/!notag/!halfx1/file"
+check "half a file of unknown digest and without a tag starts over" stored
+check "… whole" bash -c "test $(requests 'file - 200') -eq 2"
+fetch "$URL/!hangx1/file" "$sha"
+check "a server that hangs is left and asked again" stored
+fetch "$URL/!dripx1/file" "$sha"
+check "a server that only drips is left and asked again" stored
+fetch "file://$SITE/file" "$sha"
+check "file: URLs work" stored
+
+# What an earlier run left.
+artifact "$URL/file" "$sha"
+head -c 2000000 "$SITE/file" >"$T/cache/blobs/partial/$sha"
+run lock "$T/images/a.json"
+check "an interrupted download goes on in the next run" stored
+check "… where it had stopped" grep -q 'bytes=2000000-' "$LOG"
+artifact "$URL/file" "$sha"
+head -c 2000000 /dev/urandom >"$T/cache/blobs/partial/$sha"
+run lock "$T/images/a.json"
+check "a partial file that is garbage is fetched anew" stored
+artifact "$URL/file" "$sha"
+cp "$SITE/file" "$T/cache/blobs/partial/$sha"
+run lock "$T/images/a.json"
+check "a partial file that is whole is taken" stored
+artifact "$URL/file" "$sha"
+{ cat "$SITE/file"; echo more; } >"$T/cache/blobs/partial/$sha"
+run lock "$T/images/a.json"
+check "a partial file that is too long is fetched anew" stored
+
+# kill -9 and Ctrl-C in the middle. The server drips, so they come in time.
+for signal in KILL INT TERM; do
+        artifact "$URL/!$signal/!dripx1/file" "$sha"
+        IMGBUILD_FETCH_STALL_SECONDS=30 "$IMGBUILD" lock "$T/images/a.json" --cache="$T/cache" --mirror="$URL/debian" >"$T/out" 2>&1 &
+        pid=$!
+        for _ in $(seq 100); do [[ -s $T/cache/blobs/partial/$sha ]] && break; sleep 0.05; done
+        kill -$signal $pid
+        wait $pid 2>/dev/null
+        rc=$?
+        [[ $signal == KILL ]] || check "SIG$signal ends it with 130" test $rc -eq 130
+        check "no lock file after SIG$signal" test ! -e "$T/images/a.lock.json"
+        run lock "$T/images/a.json"
+        check "the next run after SIG$signal works" stored
+        check "… and goes on" grep -q 'bytes=[1-9]' "$LOG"
+done
+
+# Failures: exit code 4, one message that names what, where, why and what to do; nothing left behind.
+fails() {
+        local name=$1 text=$2
+        shift 2
+        fetch "$@"
+        check "$name: exit code 4" test $rc -eq 4
+        check "$name: told" grep -q "artifact thing 1 (overlay thing).*$text" "$T/out"
+        check "$name: told once" test "$(grep -c 'artifact thing' "$T/out")" -eq 1
+        check "$name: no lock, no blob" test ! -e "$T/images/a.lock.json" -a ! -e "$(blob "$sha")"
+}
+fails "404" "the server answered 404" "$URL/nothing" "$sha"
+check "404 is final" test "$(requests nothing)" -eq 1
+fails "403" "the server answered 403" "$URL/!403/file" "$sha"
+fails "500 without end" "the server answered 500.*Try again later" "$URL/!500/file" "$sha"
+check "500 is tried five times" test "$(requests '!500')" -eq 5
+fails "another content" "not what was locked.*its sha256 is [0-9a-f]*, not $sha" "$URL/!wrong/file" "$sha"
+check "another content is final" test "$(requests '!wrong')" -eq 1
+check "nothing of it is kept" no_partial
+fails "half without end" "tries" "$URL/!norange/!half/file" "$sha"
+fails "nobody there" "tries. Check network and proxy" "http://127.0.0.1:1/file" "$sha"
+fails "a host that does not exist" "Could not resolve" "http://nowhere.invalid/file" "$sha"
+fails "a missing file: URL" "no such file" "file://$SITE/nothing" "$sha"
+rm -f "$T/cache/blobs/partial"/*
+
+run lock "$T/images/a.json" --offline
+check "offline: told, exit code 4" bash -c "test $rc -eq 4 && grep -q 'with --offline' '$T/out'"
+
+# A proxy of the host's apt configuration is used.
+fetch "$URL/file" "$sha"
+cp "$SITE/file" "$SITE/again"
+echo another >>"$SITE/again"
+overlay thing "$(sed "s|/file|/again|; s|$sha|$(sha256sum "$SITE/again" | cut -d' ' -f1)|" "$T/overlays/thing/overlay.json")"
+: >"$LOG"
+echo 'Acquire::http::Proxy "http://127.0.0.1:1";' >>"$APT_CONFIG"
+no_proxy='' run lock "$T/images/a.json"
+check "the proxy that apt is set to is used" bash -c "test $rc -eq 4 -a ! -s '$LOG'"
+echo 'Acquire::http::Proxy::127.0.0.1 "DIRECT";' >>"$APT_CONFIG"
+no_proxy='' run lock "$T/images/a.json"
+check "… but for hosts that apt is to ask directly" bash -c "test $rc -eq 0 && grep -q again '$LOG'"
+sed -i '/Proxy/d' "$APT_CONFIG"
+
+# A full disk: a store of 8 MB, the packages' indexes fit, the file does not.
+if mkdir "$T/small" && mount -t tmpfs -o size=8m none "$T/small" 2>/dev/null; then
+        head -c 12000000 /dev/zero >"$SITE/large"
+        artifact "$URL/large"
+        rc=0
+        "$IMGBUILD" lock "$T/images/a.json" --cache="$T/small/store" --mirror="$URL/debian" >"$T/out" 2>&1 || rc=$?
+        check "a full disk: exit code 5, told with what to do" bash -c "test $rc -eq 5 && grep -q 'No space left in the store.*cache --prune' '$T/out'"
+        check "a full disk: no lock file" test ! -e "$T/images/a.lock.json"
+        umount "$T/small"
+else
+        echo "skip - a full disk: mounting a tmpfs (needs root)"
+fi
+
+# Two at once download one thing once.
+artifact "$URL/!dripx1/file" "$sha"
+head -c 60000 /dev/urandom >"$SITE/short"
+short=$(sha256sum "$SITE/short" | cut -d' ' -f1)
+overlay thing "{ \"description\": \"x\", \"artifacts\": [ { \"name\": \"thing\", \"version\": \"1\", \"url\": \"$URL/short\",
+        \"sha256\": \"$short\", \"install\": { \"path\": \"/opt/thing\", \"mode\": \"0755\" } } ] }"
+cp "$T/images/a.json" "$T/images/b.json"
+sed -i 's/"a"/"b"/' "$T/images/b.json"
+"$IMGBUILD" lock "$T/images/a.json" --cache="$T/cache" --mirror="$URL/debian" >"$T/out.a" 2>&1 & a=$!
+"$IMGBUILD" lock "$T/images/b.json" --cache="$T/cache" --mirror="$URL/debian" >"$T/out" 2>&1 & b=$!
+wait $a; ra=$?
+wait $b; rb=$?
+check "two runs at once both end well" test $ra -eq 0 -a $rb -eq 0
+check "… and one store has it" cmp "$SITE/short" "$(blob "$short")"

@@ -1,0 +1,99 @@
+#!/bin/bash
+# Repositories that overlays bring: their keys, their signatures, and from where on they count.
+set -u
+source "$TOP/tests/fixtures/archive.bash"
+publish_base
+package vendor-tool 1.0 'Depends: libc6, vendor-lib'
+package vendor-lib 1:1.0+a
+repository vendor --flat
+package tool 9.9
+repository suited --suite=stable
+fpr=$(cat "$T/key-vendor/fingerprint")
+
+# vendor KEY FINGERPRINT [URI]
+vendor() {
+        overlay vendor "{ \"description\": \"a vendor\", \"repositories\": { \"debian\": [ { \"name\": \"vendor\",
+                \"uri\": \"${3:-$URL/vendor}\", \"suite\": \"./\", \"key\": \"$1\", \"fingerprint\": \"$2\" } ] },
+                \"packages\": { \"debian\": [\"vendor-tool\"] } }"
+        rm -f "$T/images/v.lock.json"
+}
+recipe v '"overlays": ["vendor"]'
+
+vendor "$URL/vendor.asc" "$fpr"
+run lock "$T/images/v.json"
+check "packages of a flat repository are locked" test "$rc $(version vendor-tool v) $(version vendor-lib v)" = "0 1.0 1:1.0+a"
+check "its origin keeps its URI" grep -qF "{ \"name\": \"vendor\", \"uri\": \"$URL/vendor\", \"suite\": \"./\" }" "$T/images/v.lock.json"
+check "paths are below the URI" grep -qF '"path": "vendor-tool_1.0_amd64.deb"' "$T/images/v.lock.json"
+: >"$LOG"
+rm "$T/images/v.lock.json"
+run lock "$T/images/v.json"
+check "a key that was checked once is kept" test "$rc $(requests vendor.asc)" = "0 0"
+
+cp "$T/key-vendor/key.gpg" "$T/overlays/vendor/vendor.gpg"
+vendor vendor.gpg "$fpr"
+run lock "$T/images/v.json"
+check "a binary key inside the overlay works" test $rc -eq 0
+vendor vendor.gpg "$(sed 's/..../& /g; s/ $//' <<<"$fpr")"
+run lock "$T/images/v.json"
+check "a fingerprint may be written with spaces" test $rc -eq 0
+
+other=$(cat "$T/key-suited/fingerprint")
+rm -rf "$T/cache/keys"
+vendor "$URL/vendor.asc" "$other"
+run lock "$T/images/v.json"
+check "another key than the pinned one is refused, both are named" bash -c "test $rc -eq 4 && grep -q 'has $fpr, the overlay pins $other' '$T/out'"
+check "no lock is left" test ! -e "$T/images/v.lock.json"
+
+cat "$T/key-vendor/key.gpg" "$T/key-suited/key.gpg" >"$T/overlays/vendor/both.gpg"
+vendor both.gpg "$other"
+run lock "$T/images/v.json"
+check "a file of two keys counts as the pinned one only" bash -c "test $rc -eq 4 && grep -q 'a signature does not match the pinned key' '$T/out'"
+head -c 100 /dev/urandom >"$T/overlays/vendor/junk.gpg"
+vendor junk.gpg "$fpr"
+run lock "$T/images/v.json"
+check "a file that is no key is refused" bash -c "test $rc -eq 4 && grep -q 'has no key, the overlay pins' '$T/out'"
+vendor "$URL/nothing.asc" "$fpr"
+run lock "$T/images/v.json"
+check "a key that cannot be downloaded" bash -c "test $rc -eq 4 && grep -q 'signing key of repository vendor.*404' '$T/out'"
+
+vendor "$URL/vendor.asc" "$fpr"
+cp "$SITE/vendor/Packages" "$T/Packages"
+echo >>"$SITE/vendor/Packages"
+run lock "$T/images/v.json"
+check "an index that its signature does not cover is refused" bash -c "test $rc -eq 4 -a ! -e '$T/images/v.lock.json'"
+cp "$T/Packages" "$SITE/vendor/Packages"
+cp "$SITE/vendor/InRelease" "$T/InRelease"
+rm "$SITE/vendor/InRelease"
+run lock "$T/images/v.json"
+check "an unsigned repository is refused" bash -c "test $rc -eq 4 && grep -q 'is not signed\|signature' '$T/out'"
+cp "$T/InRelease" "$SITE/vendor/InRelease"
+
+keyring=$IMGBUILD_KEYRING
+IMGBUILD_KEYRING=$T/key-vendor/key.gpg
+run lock "$T/images/v.json"
+check "a distribution signed by another key is refused" bash -c "test $rc -eq 4 && grep -q 'a signature does not match' '$T/out'"
+IMGBUILD_KEYRING=$T/none.gpg
+run lock "$T/images/v.json"
+check "a missing keyring is told" bash -c "test $rc -eq 5 && grep -q 'none.gpg is missing' '$T/out'"
+IMGBUILD_KEYRING=$keyring
+
+# A repository counts from its overlay on, not for what comes before.
+overlay first '{ "description": "before", "packages": { "debian": ["tool"] } }'
+overlay suited "{ \"description\": \"brings a newer tool\", \"repositories\": { \"debian\": [ { \"name\": \"suited\",
+        \"uri\": \"$URL/suited\", \"suite\": \"stable\", \"components\": [\"main\"], \"key\": \"$URL/suited.asc\",
+        \"fingerprint\": \"$other\" } ] } }"
+overlay last '{ "description": "after", "packages": { "debian": ["tool"] } }'
+recipe s '"overlays": ["first", "suited"]'
+run lock "$T/images/s.json"
+check "an overlay before the repository does not see it" test "$rc $(version tool s)" = "0 1.0"
+recipe s '"overlays": ["suited", "last"]'
+run lock "$T/images/s.json" --update
+check "an overlay after it does" test "$rc $(version tool s)" = "0 9.9"
+run lock "$T/images/s.json" --offline
+check "a whole lock with repositories needs no network" test $rc -eq 0
+
+overlay twin "{ \"description\": \"the same name, another place\", \"repositories\": { \"debian\": [ { \"name\": \"suited\",
+        \"uri\": \"$URL/vendor\", \"suite\": \"./\", \"key\": \"$URL/vendor.asc\", \"fingerprint\": \"$fpr\" } ] } }"
+recipe t '"overlays": ["suited", "twin"]'
+run lock "$T/images/t.json"
+check "two repositories of one name are refused" bash -c "test $rc -eq 3 && grep -q suited '$T/out'"

@@ -1,0 +1,54 @@
+#!/bin/bash
+# The shelf of overlays: what each folder must be so that a stranger can rely on it.
+set -u
+cd "$TOP"
+rc=0
+check() { if [[ $2 -eq 0 ]]; then echo "ok - $1"; else echo "not ok - $1"; rc=1; fi; }
+
+bad=0
+while read -r script; do
+        [[ -x $script ]] || { echo "# $script is not executable"; bad=1; }
+        head -n 1 "$script" | grep -qE '^#!/bin/(ba)?sh$' || { echo "# $script: no #!/bin/sh or #!/bin/bash"; bad=1; }
+        bash -n "$script" || { echo "# $script: syntax"; bad=1; }
+        grep -q '^set -eu' "$script" || { echo "# $script does not stop at the first error"; bad=1; }
+        grep -q "\"$(basename "$script")\"" "$(dirname "$script")/overlay.json" || { echo "# $script is not named in overlay.json"; bad=1; }
+done < <(find overlays -maxdepth 2 -name '*.sh')
+check "every script is executable, stops at errors, and is used" $bad
+
+bad=0
+while read -r file; do
+        echo "# $file: git cannot carry this"
+        bad=1
+done < <(find overlays -path '*/files/*' \( -type p -o -type s -o -type b -o -type c -o -perm /7000 \))
+check "files/ holds only files, folders and links" $bad
+
+bad=0
+while read -r unit; do
+        while IFS= read -r line; do
+                [[ -z $line || $line == '#'* || $line == ';'* || $line =~ ^\[[A-Z][A-Za-z]+\]$ || $line =~ ^[A-Z][A-Za-z]+= ]] ||
+                        { echo "# $unit: $line"; bad=1; }
+        done <"$unit"
+done < <(find overlays -path '*/systemd/*' -type f)
+check "units and drop-ins are made of sections and Key=Value lines" $bad
+
+grep -q '"fingerprint": "C95B 321B 61E8 8C18 09C4 F759 DDCA E044 F796 ECB0"' overlays/container-toolkit/overlay.json
+check "the container toolkit's key is pinned by its whole fingerprint" $?
+! grep -rq '"sha256"' overlays/enroot/overlay.json
+check "Enroot's digests come from the lock" $?
+! find overlays -name '*.key' -o -name 'id_*' | grep -q .
+check "no overlay carries a key" $?
+
+bad=0
+for folder in overlays/*/; do
+        name=$(basename "$folder")
+        description=$(sed -n 's/^ *"description": "\(.*\)",\{0,1\}$/\1/p' "$folder/overlay.json")
+        grep -qF "| \`$name\` | $description |" overlays/README.md || { echo "# overlays/README.md: $name"; bad=1; }
+done
+check "overlays/README.md has every overlay with its description" $bad
+
+# The driver's two kinds are one script but for the package they build.
+diff <(sed 's/nvidia-kernel/nvidia-X-kernel/g' overlays/nvidia-driver/compile.sh) \
+        <(sed 's/nvidia-open-kernel/nvidia-X-kernel/g' overlays/nvidia-driver-open/compile.sh) | sed 's/^/# /'
+[[ ${PIPESTATUS[0]} -eq 0 ]]
+check "proprietary and open modules are built alike" $?
+exit $rc

@@ -1,0 +1,150 @@
+#!/bin/bash
+# What is wrong with a recipe or overlay is told in one clear message each, all in one go, and the exit code says whose
+# fault it is. The rules themselves are tested in tests/unit/builder; here it is what a person at the command line sees.
+set -u
+rc=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+mkdir images overlays
+
+overlay() { mkdir -p "overlays/$1"; echo "{ \"description\": \"$1\"$2 }" >"overlays/$1/overlay.json"; }
+recipe() {
+        echo "{ \"name\": \"$1\", \"base\": { \"distro\": \"debian\", \"release\": \"trixie\" }," \
+                "\"kernel\": { \"package\": \"linux-image-amd64\" }$2 }" >"images/$1.json"
+}
+
+# refused NAME RECIPE LINE…: planning the recipe ends with exit code 3 and exactly these lines on standard error.
+refused() {
+        local name=$1 file=$2 out status
+        shift 2
+        out=$(timeout 20 "$IMGBUILD" plan "$file" --offline --cache "$work/cache" 2>&1 >stdout)
+        status=$?
+        if [[ $status -eq 3 && $out == "$(printf '%s\n' "${@/#/imgbuild: error: }")" && ! -s stdout ]]; then
+                echo "ok - $name"
+        else
+                echo "not ok - $name"
+                echo "# exit code $status, standard error:"
+                sed 's/^/#   /' <<<"$out"
+                rc=1
+        fi
+}
+
+printf '{\n  "name": "x",\n  "disk" {}\n}\n' >images/x.json
+refused "a syntax error has line and column" images/x.json \
+        "images/x.json:3:10: object property name separator ':' expected"
+
+printf '{ "name": "x", "packages": ["a", ] }' >images/x.json
+refused "a comma too many is pointed at" images/x.json "images/x.json:1:32: comma before the closing ]"
+
+printf '{ "name": "x", "name": "y" }' >images/x.json
+refused "a key given twice" images/x.json 'images/x.json:1:16: key "name" is given twice'
+
+printf '{ "name": "\xff" }' >images/x.json
+refused "bytes that are not UTF-8" images/x.json "images/x.json:1:12: byte 0xff is not UTF-8"
+
+printf '{ "name": \0 }' >images/x.json
+refused "NUL bytes" images/x.json "images/x.json:1:11: NUL byte; is this a JSON file?"
+
+head -c 200000 /dev/zero | tr '\0' '[' >images/x.json
+refused "200000 levels of nesting" images/x.json "images/x.json:1:65: nested deeper than 64 levels"
+
+: >images/x.json
+refused "an empty file" images/x.json "images/x.json:1:1: the file is empty"
+
+truncate -s 100M images/x.json
+refused "a file of 100 MB" images/x.json "images/x.json: larger than the 1024 KiB such a file may have"
+rm images/x.json
+
+refused "a folder" images "images: is a folder, not a file"
+
+recipe debian-13-gpu ''
+refused "a missing recipe suggests its neighbour" images/debian-13-gqu.json \
+        'images/debian-13-gqu.json: there is no such recipe; did you mean "debian-13-gpu"?'
+
+recipe x ', "disk": { "szie": "8G" }'
+refused "an unknown key suggests the nearest" images/x.json \
+        'images/x.json: $.disk.szie: unknown key; did you mean "size"?'
+
+recipe x ', "overlays": "nvidia"'
+refused "a wrong type says what is wanted" images/x.json \
+        'images/x.json: $.overlays: must be a list, not a string; write ["nvidia"]'
+
+recipe x ', "disk": { "size": "8 gigs" }'
+refused "a wrong size" "$work/images/x.json" \
+        "$work/images/x.json: \$.disk.size: \"8 gigs\" is not a disk size (from 256M to 64T, as \"8G\" or \"20480M\"; binary units)"
+
+overlay nvidia-driver ''
+recipe x ', "overlays": ["nvidia-drvier"]'
+status=$("$IMGBUILD" plan images/x.json --offline --cache "$work/cache" 2>&1 >/dev/null)
+if [[ $status == *'images/x.json: $.overlays[0]: there is no overlay "nvidia-drvier" in overlays or '*'; did you mean "nvidia-driver"?' ]]; then
+        echo "ok - a missing overlay suggests the nearest"
+else
+        echo "not ok - a missing overlay suggests the nearest"
+        echo "# $status"
+        rc=1
+fi
+
+echo '{ "name": "a", "extends": "b" }' >images/a.json
+echo '{ "name": "b", "extends": "a" }' >images/b.json
+refused "a circle of extends shows its way" images/a.json \
+        'images/b.json: $.extends: recipes extend each other in a circle: images/a.json → images/b.json → images/a.json'
+
+overlay a ', "requires": ["b"]'
+overlay b ', "requires": ["c"]'
+overlay c ', "requires": ["a"]'
+recipe x ', "overlays": ["a"]'
+refused "a circle of requires shows its way" images/x.json \
+        'overlays/c/overlay.json: $.requires[0]: overlays require each other in a circle: a → b → c → a'
+
+overlay open ', "conflicts": ["closed"]'
+overlay closed ''
+recipe x ', "overlays": ["closed", "open"]'
+refused "a conflict names both sides" images/x.json \
+        'overlays/open/overlay.json: $.conflicts[0]: "open" cannot be in one image with "closed"; leave one out'
+
+overlay out ', "run": ["../closed/overlay.json"]'
+recipe x ', "overlays": ["out"]'
+refused "a path leading out of the overlay" images/x.json \
+        'overlays/out/overlay.json: $.run[0]: "../closed/overlay.json" is not a path inside the overlay (relative, without "..")'
+
+overlay out ', "run": ["passwd"]'
+ln -s /etc/passwd overlays/out/passwd
+refused "a link leading out of the overlay" images/x.json \
+        'overlays/out/overlay.json: $.run[0]: "passwd" leads out of the overlay, to /etc/passwd'
+
+overlay out ''
+mkdir -p overlays/out/files/etc
+ln -s ../../../secret overlays/out/files/etc/link
+mkfifo overlays/out/files/fifo
+recipe x ', "overlays": ["out"], "zebra": 1'
+out=$(timeout 20 "$IMGBUILD" plan images/x.json --offline --cache "$work/cache" 2>&1 >/dev/null)
+status=$?
+if [[ $status -eq 3 && $(wc -l <<<"$out") -eq 3 && $out == *'$.zebra: unknown key'* &&
+        $out == *'files/etc/link: the link leads out of the tree, to "../../../secret"'* &&
+        $out == *'files/fifo: is a FIFO; only files, folders and links can be copied'* ]]; then
+        echo "ok - all errors come in one go"
+else
+        echo "not ok - all errors come in one go"
+        echo "# exit code $status"
+        sed 's/^/#   /' <<<"$out"
+        rc=1
+fi
+
+recipe x ', "extends": "base", "packages": ["-htop"]'
+recipe base ', "packages": ["vim"]'
+refused "taking away what is not there" images/x.json \
+        'images/x.json: $.packages[0]: there is no "htop" to take away'
+
+echo '{ "name": "x", "base": { "distro": "rocky", "release": "9" }, "kernel": { "package": "kernel-core" } }' >images/x.json
+refused "a family that cannot be built yet" images/x.json \
+        'images/x.json: $.base.distro: building rocky (family el) is not built yet; use debian or ubuntu'
+
+# A failed plan leaves no lock file behind.
+if compgen -G 'images/*.lock.json' >/dev/null; then
+        echo "not ok - no lock file is left"
+        rc=1
+else
+        echo "ok - no lock file is left"
+fi
+exit $rc

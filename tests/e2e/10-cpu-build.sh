@@ -1,0 +1,74 @@
+#!/bin/bash
+# debian-13-cpu: built cold, built again with nothing changed and no network, built after an edit, and once more from
+# another store: the same bytes.
+set -u
+source "$TOP/tests/e2e/lib.bash"
+project
+rm -rf "$CACHE/layers" "$OUT/debian-13-cpu"
+
+build debian-13-cpu >"$E2E/cpu-build.log" 2>&1
+s=$?
+check "debian-13-cpu builds cold" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$E2E/cpu-build.log"; exit 1; }
+
+[[ -s $OUT/debian-13-cpu/debian-13-cpu.qcow2 && -s $RECIPES/debian-13-cpu.lock.json ]]
+check "image and lock file are there" $?
+
+(cd "$OUT/debian-13-cpu" && sha256sum --quiet -c SHA256SUMS)
+check "checksums hold" $?
+
+python3 - "$OUT/debian-13-cpu/manifest.json" "$RECIPES/debian-13-cpu.lock.json" <<'E'
+import json, sys
+m, lock = (json.load(open(p)) for p in sys.argv[1:])
+locked = {(p["name"], p["version"], p["sha256"]) for s in lock["stages"] if not s["id"].startswith("compile:") for p in s["packages"]}
+got = {(p["name"], p["version"], p["sha256"]) for p in m["packages"]}
+assert locked == got, locked ^ got
+assert m["proved"] is True
+assert all(len(s["digest"]) == 64 for s in m["stages"])
+E
+check "the manifest names exactly the locked packages" $?
+
+qemu=$(sed -n 's/^\* \(qemu\)/\1/p' "$E2E/cpu-build.log") # no output of a tool may look like a stage of ours
+[[ -z $qemu ]]
+check "plain progress has only stages" $?
+
+unshare -n "$IMGBUILD" build "$RECIPES/debian-13-cpu.json" --cache "$CACHE" --output "$OUT" --progress plain >"$E2E/out" 2>&1 &&
+        grep -q 'up to date' "$E2E/out"
+check "with nothing changed it says so, without a network" $?
+
+digests() { "$IMGBUILD" plan "$RECIPES/debian-13-cpu.json" --cache "$1" --offline --json |
+        python3 -c 'import json,sys; [print(s["id"], s["digest"]) for s in json.load(sys.stdin)["stages"]]'; }
+digests "$CACHE" >"$E2E/digests"
+[[ -s $E2E/digests ]] && digests "$E2E/empty-cache" | cmp -s - "$E2E/digests"
+check "digests do not depend on the store" $?
+rm -rf "$E2E/empty-cache"
+
+# The same lock, another store, everything but the downloads built again: the same bytes.
+before=$(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2")
+other=$E2E/other-cache
+rm -rf "$other" && mkdir -p "$other"
+cp -al "$CACHE/blobs" "$other/"
+unshare -n "$IMGBUILD" build "$RECIPES/debian-13-cpu.json" --cache "$other" --output "$E2E/other-out" --no-proof --offline \
+        --progress plain >"$E2E/out" 2>&1
+check "a build from the downloads alone needs no network" $?
+[[ $(sha256sum <"$E2E/other-out/debian-13-cpu/debian-13-cpu.qcow2") == "$before" ]]
+check "the same lock gives the same bytes" $?
+rm -rf "$other" "$E2E/other-out"
+
+file=$(find "$PROJECT/overlays/slurm-node/files" -type f | sort | head -n 1)
+echo "# an edit" >>"$file"
+build debian-13-cpu --no-proof >"$E2E/out" 2>&1
+check "an edited file is built" $?
+ran=$(sed -n 's/^> //p' "$E2E/out" | tr '\n' ' ')
+[[ $ran == "files:slurm-node "* && $ran != *initramfs* && $ran != *packages* ]]
+check "only what lies above the edited file runs again" $?
+[[ $(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2") != "$before" ]]
+check "the edit is in the image" $?
+
+project
+build debian-13-cpu >"$E2E/out" 2>&1 && [[ $(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2") == "$before" ]]
+check "taken back, it is the first image again" $?
+
+no_leftovers
+check "nothing is left mounted or running" $?
+exit $rc

@@ -1,0 +1,129 @@
+#!/bin/bash
+# debian-13-gpu-enroot, the real recipe with the real overlays, from a local server: NVIDIA's signed repository and Enroot's
+# release page, both with doubles of the packages (tests/fixtures/vendor). Only addresses and the key are other ones.
+# Proves fetching, pinning, signature, digest, order and configuration.
+set -u
+source "$TOP/tests/e2e/lib.bash"
+project
+
+FIXTURES=$TOP/tests/fixtures
+T=$(mktemp -d)
+python3 "$FIXTURES/httpd" "$T/site" "$T/port" "$T/requests" &
+server=$!
+trap 'kill $server 2>/dev/null; rm -rf "$T"' EXIT
+mkdir -p "$T/site/enroot/v4.1.2"
+for _ in $(seq 100); do [[ -e $T/port ]] && break; sleep 0.05; done
+url=http://127.0.0.1:$(cat "$T/port")
+export no_proxy=127.0.0.1 IMGBUILD_FETCH_BACKOFF_MS=20
+
+# The vendor's side.
+"$FIXTURES/vendor/describe" "$T/toolkit" libnvidia-container1 libnvidia-container-tools nvidia-container-toolkit-base \
+        nvidia-container-toolkit
+"$FIXTURES/make-apt-repo" --flat --origin=vendor --label=vendor --gnupg="$T/key" "$T/toolkit" "$T/site/toolkit" >/dev/null
+cp "$T/key/key.asc" "$T/site/toolkit.asc"
+"$FIXTURES/vendor/describe" "$T/release" enroot enroot+caps
+"$FIXTURES/make-apt-repo" --flat --gnupg="$T/key" "$T/release" "$T/site/enroot/v4.1.2" >/dev/null
+
+# The same overlays, other addresses.
+redirect() { # FINGERPRINT
+        python3 - "$PROJECT/overlays" "$TOP/overlays" "$url" "$1" <<'EOF'
+import re, sys
+to, of, url, fingerprint = sys.argv[1:]
+text = open(of + "/container-toolkit/overlay.json").read()
+text, n = re.subn(r'https://nvidia\.github\.io/libnvidia-container/stable/deb/amd64', url + "/toolkit", text)
+text, k = re.subn(r'https://nvidia\.github\.io/libnvidia-container/gpgkey', url + "/toolkit.asc", text)
+text, f = re.subn(r'C95B 321B 61E8 8C18 09C4 F759 DDCA E044 F796 ECB0(?=")', fingerprint, text)
+assert (n, k, f) == (1, 1, 1), (n, k, f)
+open(to + "/container-toolkit/overlay.json", "w").write(text)
+text = open(of + "/enroot/overlay.json").read()
+text, n = re.subn(r'https://github\.com/NVIDIA/enroot/releases/download', url + "/enroot", text)
+assert n == 2, n
+open(to + "/enroot/overlay.json", "w").write(text)
+EOF
+}
+recipe=$RECIPES/debian-13-gpu-enroot.json
+lock=$RECIPES/debian-13-gpu-enroot.lock.json
+imgbuild() { "$IMGBUILD" "$1" "$recipe" --cache "$CACHE" --progress plain "${@:2}" >"$T/out" 2>&1; }
+says() { grep -qE -- "$1" "$T/out"; }
+report() { # NAME STATUS
+        check "$1" "$2"
+        [[ $2 -eq 0 ]] || tail -n 15 "$T/out" | sed 's/^/# /'
+}
+rm -f "$lock"
+
+redirect "0000 1111 2222 3333 4444 5555 6666 7777 8888 9999"
+imgbuild lock
+[[ $? -ne 0 && ! -e $lock ]] && says 00001111222233334444 && says "$(cat "$T/key/fingerprint")"
+report "a key with another fingerprint is refused, both are named" $?
+
+redirect "$(cat "$T/key/fingerprint")"
+cp "$T/site/toolkit/InRelease" "$T/InRelease"
+sed -i 's/^Origin: vendor/Origin: nobody/' "$T/site/toolkit/InRelease"
+imgbuild lock
+[[ $? -ne 0 && ! -e $lock ]]
+report "an index whose signature is broken is refused" $?
+cp "$T/InRelease" "$T/site/toolkit/InRelease"
+
+imgbuild lock
+report "the recipe is locked" $?
+python3 - "$lock" "$url" "$T/site" <<'EOF' >>"$T/out" 2>&1
+import hashlib, json, sys
+lock, url, site = json.load(open(sys.argv[1])), sys.argv[2], sys.argv[3]
+stage, = [s for s in lock["stages"] if s["id"] == "packages:container-toolkit"]
+packages = {p["name"]: p for p in stage["packages"]}
+for name in ("nvidia-container-toolkit", "nvidia-container-toolkit-base", "libnvidia-container1", "libnvidia-container-tools"):
+    p = packages[name]
+    assert p["version"] == "1.20.0-1", p
+    assert p["origin"] == "nvidia-container-toolkit", p
+    file = f"{site}/toolkit/{name}_1.20.0-1_amd64.deb"
+    assert p["sha256"] == hashlib.sha256(open(file, "rb").read()).hexdigest(), p
+assert packages["containerd"]["origin"].startswith("debian"), packages["containerd"]
+artifacts = {a["name"]: a for a in lock["artifacts"]}
+for name in ("enroot", "enroot+caps"):
+    a = artifacts[name]
+    assert a["url"] == f"{url}/enroot/v4.1.2/{name}_4.1.2-1_amd64.deb", a
+    file = f"{site}/enroot/v4.1.2/{name}_4.1.2-1_amd64.deb"
+    assert a["sha256"] == hashlib.sha256(open(file, "rb").read()).hexdigest(), a
+EOF
+report "the lock pins the vendor's packages and Enroot's release files by digest" $?
+
+# A release file that somebody replaced after it was locked. The store has the right one from locking: not this one.
+deb=$T/site/enroot/v4.1.2/enroot_4.1.2-1_amd64.deb
+cp "$deb" "$T/enroot.deb"
+digest=$(sha256sum "$deb" | cut -d' ' -f1)
+find "$CACHE/blobs" -name "$digest" -delete
+printf 'x' | dd of="$deb" bs=1 seek=200 conv=notrunc 2>/dev/null
+imgbuild check
+status=$?
+[[ $status -eq 4 ]] && says "$digest"
+report "a release file with another digest ends the build (exit code $status)" $?
+cp "$T/enroot.deb" "$deb"
+
+imgbuild check --json
+report "the image's tree is built and passes every check" $?
+grep -v '^[>*]' "$T/out" | sed -n '/^{/,$p' >"$T/json"
+[[ $(python3 -c 'import json,sys; v = json.load(open(sys.argv[1]))["versions"]; print(v["enroot"], v["container-toolkit"], v["driver"])' "$T/json") == \
+        "4.1.2-1 1.20.0-1 550."* ]]
+report "versions of Enroot, toolkit and driver are told" $?
+
+inside() { "$IMGBUILD" shell "$recipe" --cache "$CACHE" --progress none -- "$@" 2>"$T/out"; }
+[[ $(inside sh -c 'for k in RUNTIME CACHE DATA TEMP; do sed -n "s/^ENROOT_${k}_PATH *//p" /etc/enroot/enroot.conf; done' | grep -c ^/mnt/localdisk/) -eq 4 ]]
+report "enroot.conf is the overlay's, with four paths on the scratch volume, though the package brings one too" $?
+inside sh -c 'test -x /etc/enroot/hooks.d/98-nvidia.sh && test -x /etc/enroot/hooks.d/99-mellanox.sh'
+report "the GPU and InfiniBand hooks are switched on" $?
+inside getcap /usr/bin/enroot-mksquashovlfs /usr/bin/enroot-aufs2ovlfs | grep -c 'cap_sys_admin' | grep -qx 2
+report "enroot+caps ran after enroot: its capabilities survive the layers" $?
+inside grep -q '^user.max_user_namespaces' /etc/sysctl.d/60-enroot.conf
+report "user namespaces are allowed" $?
+inside sh -c 'systemctl is-enabled containerd.service nvidia-cdi-refresh.service enroot-scratch.service' | grep -c '^enabled' | grep -qx 3
+report "containerd, the CDI refresh and Enroot's folders are enabled" $?
+inside env NVIDIA_CTK_CDI_OUTPUT_FILE_PATH=/run/cdi/nvidia.yaml sh -c 'nvidia-ctk cdi generate && grep -q "kind: nvidia.com/gpu" /run/cdi/nvidia.yaml'
+report "the unit's call writes the CDI specification" $?
+inside sh -c 'containerd --config /etc/containerd/config.toml config dump' >"$T/dump"
+grep -q 'enable_cdi = true' "$T/dump" && grep -q 'BinaryName = "/usr/bin/nvidia-container-runtime"' "$T/dump"
+report "containerd itself reads the configuration: CDI on, NVIDIA's runtime there" $?
+inside sh -c 'grep -rl "'"$url"'/toolkit" /etc/apt/sources.list.d/' | grep -q nvidia-container-toolkit
+report "the image keeps the repository, with its key" $?
+no_leftovers
+check "nothing of it is mounted or running" $?
+exit $rc

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "recipe-fixture.h"
+
+static void reads_a_whole_recipe(void **state) {
+        put_overlay("one", "");
+        put_file("images/full.json",
+                        "// what a person writes\n"
+                        "{ \"name\": \"full\",\n"
+                        "  \"base\": { \"distro\": \"debian\", \"release\": \"trixie\", \"components\": [\"main\", \"non-free\"],\n"
+                        "            \"mirror\": \"http://mirror.example/debian\", \"packages\": [\"systemd-sysv\"] },\n"
+                        "  \"kernel\": { \"package\": \"linux-image-amd64\", \"cmdline\": \"console=ttyS0,115200n8 quiet\" },\n"
+                        "  \"overlays\": [\"one\"], \"packages\": [\"vim-tiny\", \"htop\"],\n"
+                        "  \"disk\": { \"size\": \"8G\", \"filesystem\": \"xfs\", \"firmware\": [\"uefi\", \"bios\"],\n"
+                        "            \"formats\": [\"raw\"] }, /* a node */\n"
+                        "  \"node\": { \"scratch\": { \"stripe_kib\": 64 } } }\n");
+        Recipe *r = load_good(*state, "images/full.json");
+
+        assert_string_equal(r->name, "full");
+        assert_int_equal(r->kind, RECIPE_DISK);
+        assert_int_equal(r->family, FAMILY_DEBIAN);
+        assert_string_equal(r->base.arch, "amd64");
+        assert_string_equal(r->base.components[1], "non-free");
+        assert_string_equal(r->base.mirror, "http://mirror.example/debian");
+        assert_string_equal(r->base.packages[0], "systemd-sysv");
+        assert_string_equal(r->kernel.cmdline, "console=ttyS0,115200n8 quiet");
+        assert_int_equal(r->n_overlays, 1);
+        assert_string_equal(r->packages[1], "htop");
+        assert_int_equal(r->disk.size, UINT64_C(8) << 30);
+        assert_string_equal(r->disk.filesystem, "xfs");
+        assert_int_equal(strv_length(r->disk.firmware), 2);
+        assert_string_equal(r->disk.formats[0], "raw");
+        assert_int_equal(json_get_int(json_get(r->node, "scratch"), "stripe_kib", 0), 64);
+}
+
+static void fills_in_what_a_short_recipe_leaves_out(void **state) {
+        put_recipe("short", "");
+        Recipe *r = load_good(*state, "images/short.json");
+
+        assert_string_equal(r->base.components[0], "main");
+        assert_null(r->base.mirror);
+        assert_string_equal(r->kernel.cmdline, "");
+        assert_int_equal(r->disk.size, 0);
+        assert_string_equal(r->disk.filesystem, "ext4");
+        assert_string_equal(r->disk.firmware[0], "uefi");
+        assert_string_equal(r->disk.formats[0], "qcow2");
+        assert_null(r->node);
+}
+
+static void paths_are_absolute(void **state) {
+        _cleanup_free_ char *here = NULL;
+
+        put_overlay("one", "");
+        put_recipe("base", "");
+        put_file("images/x.json", "{\"name\": \"x\", \"extends\": \"base\", \"overlays\": [\"one\"]}");
+        Recipe *r = load_good(*state, "images/x.json");
+
+        here = realpath(".", NULL);
+        const char *const expected[] = { "images/base.json", "images/x.json", "overlays/one/overlay.json" };
+        assert_int_equal(strv_length(r->sources), ELEMENTSOF(expected));
+        for (size_t i = 0; i < ELEMENTSOF(expected); i++) {
+                _cleanup_free_ char *path = path_join(here, expected[i]);
+                assert_string_equal(r->sources[i], path);
+        }
+        assert_string_equal(r->path, r->sources[1]);
+        assert_true(startswith(r->lock_path, here) && endswith(r->lock_path, "/images/x.lock.json"));
+        assert_true(startswith(r->overlays[0]->path, here) && endswith(r->overlays[0]->path, "/overlays/one"));
+}
+
+static void a_tree_needs_no_kernel(void **state) {
+        put_file("images/tools.json", "{\"name\": \"tools\", \"kind\": \"tree\","
+                                      "\"base\": {\"distro\": \"debian\", \"release\": \"trixie\"}}");
+        Recipe *r = load_good(*state, "images/tools.json");
+
+        assert_int_equal(r->kind, RECIPE_TREE);
+        assert_null(r->kernel.package);
+}
+
+static void a_tree_has_no_disk(void **state) {
+        put_file("images/t.json", "{\"name\": \"t\", \"kind\": \"tree\", \"disk\": {},"
+                                  "\"base\": {\"distro\": \"debian\", \"release\": \"trixie\"}}");
+        assert_refused(*state, "images/t.json", "images/t.json: $.disk: a tree (\"kind\") has no disk");
+}
+
+static void a_tree_has_no_kernel_for_others(void **state) {
+        put_overlay("one", ", \"packages\": {\"debian\": [\"linux-headers-${kernel}\"]}");
+        put_file("images/t.json", "{\"name\": \"t\", \"kind\": \"tree\", \"overlays\": [\"one\"],"
+                                  "\"base\": {\"distro\": \"debian\", \"release\": \"trixie\"}}");
+        assert_refused(*state, "images/t.json",
+                        "images/t.json: $.overlays: overlay \"one\" needs a kernel (\"${kernel}\"), and a tree has none");
+}
+
+static void an_unknown_key_is_refused_with_the_nearest(void **state) {
+        put_recipe("x", ", \"pacakges\": []");
+        assert_refused(*state, "images/x.json",
+                        "images/x.json: $.pacakges: unknown key; did you mean \"packages\"?");
+}
+
+static void a_key_in_the_wrong_place_is_told_its_place(void **state) {
+        put_recipe("x", ", \"cmdline\": \"quiet\"");
+        assert_refused(*state, "images/x.json",
+                        "images/x.json: $.cmdline: unknown key here; did you mean $.kernel.cmdline?");
+}
+
+static void a_key_like_no_other_lists_what_there_is(void **state) {
+        put_recipe("x", ", \"disk\": {\"zebra\": 1}");
+        assert_refused(*state, "images/x.json",
+                        "images/x.json: $.disk.zebra: unknown key; known are size, filesystem, firmware, formats");
+}
+
+static void a_syntax_error_says_line_and_column(void **state) {
+        put_file("images/x.json", "{\n  \"name\": \"x\",\n  \"disk\" {}\n}");
+        assert_refused(*state, "images/x.json",
+                        "images/x.json:3:10: object property name separator ':' expected");
+}
+
+static void wrong_types_are_named(void **state) {
+        static const struct {
+                const char *keys, *message;
+        } cases[] = {
+                { ", \"packages\": \"vim\"", "$.packages: must be a list, not a string; write [\"vim\"]" },
+                { ", \"packages\": {}", "$.packages: must be a list, not an object" },
+                { ", \"packages\": [1]", "$.packages[0]: must be a string, not a number" },
+                { ", \"packages\": [[]]", "$.packages[0]: must be a string, not a list" },
+                { ", \"disk\": null", "$.disk: must be an object, not null" },
+                { ", \"disk\": {\"size\": 8}", "$.disk.size: must be a string, not a number" },
+                { ", \"kind\": true", "$.kind: must be a string, not true or false" },
+                { ", \"node\": []", "$.node: must be an object, not a list" },
+                { ", \"extends\": 1.5", "$.extends: must be a string, not a number with a fraction" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_free_ char *message = strf("images/x.json: %s", cases[i].message);
+                put_recipe("x", cases[i].keys);
+                assert_refused(*state, "images/x.json", message);
+        }
+}
+
+static void wrong_values_are_named(void **state) {
+        static const struct {
+                const char *keys, *message;
+        } cases[] = {
+                { ", \"disk\": {\"size\": \"8\"}", "$.disk.size: \"8\" is not a disk size (from 256M to 64T, as \"8G\" or "
+                                                   "\"20480M\"; binary units)" },
+                { ", \"disk\": {\"filesystem\": \"ext5\"}",
+                                "$.disk.filesystem: \"ext5\" is not one of ext4, xfs; did you mean \"ext4\"?" },
+                { ", \"disk\": {\"firmware\": [\"efi\"]}",
+                                "$.disk.firmware[0]: \"efi\" is not one of uefi, bios; did you mean \"uefi\"?" },
+                { ", \"disk\": {\"formats\": [\"vdi\"]}", "$.disk.formats[0]: \"vdi\" is not one of qcow2, raw" },
+                { ", \"disk\": {\"formats\": []}", "$.disk.formats: is empty: there would be no image" },
+                { ", \"disk\": {\"firmware\": []}", "$.disk.firmware: is empty: nothing could boot it" },
+                { ", \"kind\": \"disc\"", "$.kind: \"disc\" is not one of disk, tree; did you mean \"disk\"?" },
+                { ", \"packages\": [\"Vim\"]", "$.packages[0]: \"Vim\" is not a package (lower-case letters, digits, + . -; "
+                                               "then :arch or =version)" },
+                { ", \"packages\": [\"vim\", \"gcc\", \"vim\"]", "$.packages[2]: \"vim\" is given twice" },
+                { ", \"overlays\": [\"../../etc\"]",
+                                "$.overlays[0]: \"../../etc\" is not an overlay's name (lower-case letters, digits, dot "
+                                "and minus)" },
+                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"components\": []}",
+                                "$.base.components: is empty: there would be no packages" },
+                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"packages\": [\"x-${kernel}\"]}",
+                                "$.base.packages[0]: \"x-${kernel}\" depends on the kernel, which comes after the base" },
+                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"signature\": \"x\"}",
+                                "$.base: \"sha256\" and \"signature\" go with \"image\", which is not built yet" },
+                { ", \"packages\": [\"-vim\"]",
+                                "$.packages[0]: \"-vim\" takes something away, but this recipe extends none" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_free_ char *message = strf("images/x.json: %s", cases[i].message);
+                if (strstr(cases[i].keys, "\"base\"")) {
+                        _cleanup_free_ char *text = strf("{\"name\": \"x\", \"kernel\": {\"package\": \"linux\"}%s}",
+                                        cases[i].keys);
+                        put_file("images/x.json", text);
+                } else
+                        put_recipe("x", cases[i].keys);
+                assert_refused(*state, "images/x.json", message);
+        }
+}
+
+static void the_name_is_the_files(void **state) {
+        put_recipe("x", "");
+        assert_int_equal(rename("images/x.json", "images/y.json"), 0);
+        assert_refused(*state, "images/y.json",
+                        "images/y.json: $.name: \"x\" differs from the file's name; write \"y\"");
+        put_file("images/z", "{\"name\": \"z\", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\"},"
+                             "\"kernel\": {\"package\": \"linux-image-amd64\"}}");
+        assert_refused(*state, "images/z", "images/z: a recipe's file name ends in .json");
+}
+
+static void what_is_missing_is_named(void **state) {
+        Fixture *f = *state;
+
+        put_file("images/x.json", "{}");
+        assert_int_equal(load(f, "images/x.json"), -EINVAL);
+        assert_int_equal(strv_length(f->lines), 4);
+        assert_true(was_logged(f, "images/x.json: $.name: missing"));
+        assert_true(was_logged(f, "images/x.json: $.base.distro: missing: debian or ubuntu"));
+        assert_true(was_logged(f, "images/x.json: $.base.release: missing: a release"));
+        assert_true(was_logged(f, "images/x.json: $.kernel.package: missing: the package of the kernel"));
+}
+
+static void what_is_wrong_is_not_called_missing_too(void **state) {
+        put_file("images/x.json", "{\"name\": \"x\", \"base\": [], \"kernel\": {\"package\": \"linux-image-amd64\"}}");
+        assert_refused(*state, "images/x.json", "images/x.json: $.base: must be an object, not a list");
+        put_file("images/x.json", "{\"name\": \"x\", \"base\": {\"distro\": \"debain\", \"release\": \"trixie\"},"
+                                  "\"kernel\": {\"package\": \"linux-image-amd64\"}}");
+        assert_refused(*state, "images/x.json",
+                        "images/x.json: $.base.distro: \"debain\" is not one of debian, ubuntu, oracle, rhel, rocky, alma; "
+                        "did you mean \"debian\"?");
+}
+
+static void all_errors_come_in_one_go(void **state) {
+        Fixture *f = *state;
+
+        put_overlay("one", ", \"zebra\": 1, \"run\": [\"none.sh\"]");
+        put_file("images/base.json", "{\"name\": \"base\", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", "
+                                     "\"arch\": \"vax\"}}");
+        put_file("images/x.json", "{\"name\": \"x\", \"extends\": \"base\", \"overlays\": [\"one\", \"tow\"],"
+                                  "\"disk\": {\"size\": \"big\"}}");
+        assert_int_equal(load(f, "images/x.json"), -EINVAL);
+        assert_int_equal(strv_length(f->lines), 6);
+        assert_true(was_logged(f, "images/x.json: $.disk.size: \"big\""));
+        assert_true(was_logged(f, "images/base.json: $.base.arch: \"vax\""));
+        assert_true(was_logged(f, "images/x.json: $.kernel.package: missing"));
+        assert_true(was_logged(f, "overlays/one/overlay.json: $.zebra: unknown key"));
+        assert_true(was_logged(f, "overlays/one/overlay.json: $.run[0]: there is no \"none.sh\""));
+        assert_true(was_logged(f, "images/x.json: $.overlays[1]: there is no overlay \"tow\""));
+}
+
+static void very_many_errors_are_counted(void **state) {
+        Fixture *f = *state;
+        _cleanup_strv_free_ char **keys = NULL;
+
+        for (int i = 0; i < 3000; i++)
+                assert_int_equal(strv_extendf(&keys, ", \"key%d\": 1", i), 0);
+        _cleanup_free_ char *text = strv_join(keys, "");
+        put_recipe("x", text);
+        assert_int_equal(load(f, "images/x.json"), -EINVAL);
+        assert_int_equal(strv_length(f->lines), 101);
+        assert_string_equal(f->lines[100], "error: … and 2900 more errors");
+}
+
+static void a_missing_recipe_suggests_its_neighbour(void **state) {
+        put_recipe("debian-13-gpu", "");
+        put_file("images/debian-13-cpu.lock.json", "{}");
+        assert_refused(*state, "images/debian-13-gpo.json",
+                        "images/debian-13-gpo.json: there is no such recipe; did you mean \"debian-13-gpu\"?");
+}
+
+static void what_is_no_json_file_gets_one_message(void **state) {
+        Fixture *f = *state;
+
+        put_file("images/empty.json", "");
+        assert_refused(f, "images/empty.json", "images/empty.json:1:1: the file is empty");
+        put_file("images/list.json", "[]");
+        assert_refused(f, "images/list.json", "images/list.json: must be an object, { … }, not a list");
+        put_file("images/null.json", "null");
+        assert_refused(f, "images/null.json", "images/null.json: must be an object, { … }, not null");
+        assert_int_equal(mkdir("images/folder.json", 0755), 0);
+        assert_refused(f, "images/folder.json", "images/folder.json: is a folder, not a file");
+        assert_int_equal(mkfifo("images/fifo.json", 0644), 0);
+        assert_refused(f, "images/fifo.json", "images/fifo.json: is a device, FIFO or socket, not a file");
+        put_file("images/big.json", "");
+        assert_int_equal(truncate("images/big.json", 100 * 1024 * 1024), 0);
+        assert_refused(f, "images/big.json", "images/big.json: larger than the 1024 KiB such a file may have");
+}
+
+static void control_characters_stay_off_the_terminal(void **state) {
+        put_recipe("x", ", \"\\u001b[2Jkey\": 1");
+        assert_refused(*state, "images/x.json",
+                        "images/x.json: $[\"?[2Jkey\"]: unknown key; known are name, extends, kind, base, kernel, overlays, "
+                        "packages, disk, node");
+}
+
+static void a_vendors_image_is_refused_for_now(void **state) {
+        put_file("images/x.json", "{\"name\": \"x\", \"base\": {\"image\": \"https://x.example/a.qcow2\"},"
+                                  "\"kernel\": {\"package\": \"linux-image-amd64\"}}");
+        assert_refused(*state, "images/x.json",
+                        "images/x.json: $.base.image: importing a vendor's image is not built yet; name \"distro\" and "
+                        "\"release\" instead");
+}
+
+static void the_el_family_is_refused_for_now(void **state) {
+        put_overlay("one", ", \"packages\": {\"debian\": [\"vim\"], \"el\": [\"vim-enhanced\", \"NetworkManager\"]}");
+        put_file("images/x.json", "{\"name\": \"x\", \"base\": {\"distro\": \"rocky\", \"release\": \"9\"},"
+                                  "\"kernel\": {\"package\": \"kernel-core\"}, \"overlays\": [\"one\"]}");
+        assert_refused(*state, "images/x.json",
+                        "images/x.json: $.base.distro: building rocky (family el) is not built yet; use debian or ubuntu");
+}
+
+static void messages_name_paths_as_they_were_given(void **state) {
+        Fixture *f = *state;
+        _cleanup_free_ char *path = strf("%s/images/x.json", f->folder);
+        _cleanup_free_ char *message = strf("%s: $.zebra: unknown key;", path);
+
+        put_recipe("x", ", \"zebra\": 1");
+        assert_int_equal(load(f, path), -EINVAL);
+        assert_true(was_logged(f, message));
+        assert_int_equal(load(f, "./images//x.json"), -EINVAL);
+        assert_true(was_logged(f, "error: ./images//x.json: $.zebra: unknown key;"));
+}
+
+static void overlays_are_found_beside_the_recipes_folder(void **state) {
+        put_recipe("x", ", \"overlays\": [\"bad\"]");
+        put_overlay("bad", ", \"zebra\": 1");
+        assert_int_equal(load(*state, "images/x.json"), -EINVAL);
+        assert_true(was_logged(*state, "error: overlays/bad/overlay.json: $.zebra"));
+        assert_int_equal(chdir("images"), 0);
+        assert_int_equal(load(*state, "x.json"), -EINVAL);
+        assert_true(was_logged(*state, "error: ../overlays/bad/overlay.json: $.zebra"));
+        assert_int_equal(load(*state, "../images/x.json"), -EINVAL);
+        assert_true(was_logged(*state, "error: ../overlays/bad/overlay.json: $.zebra"));
+}
+
+static void the_first_overlay_folder_wins(void **state) {
+        Fixture *f = *state;
+
+        put_recipe("x", ", \"overlays\": [\"one\", \"two\"]");
+        put_file("mine/one/overlay.json", "{\"description\": \"mine\"}");
+        put_overlay("one", "");
+        put_overlay("two", "");
+        assert_int_equal(recipe_load("images/x.json", (char *const[]) { "mine", "overlays", NULL }, &f->recipe), 0);
+        assert_string_equal(f->recipe->overlays[0]->description, "mine");
+        assert_string_equal(f->recipe->overlays[1]->description, "the two overlay");
+}
+
+static void node_defaults_of_overlays_lie_under_the_recipes(void **state) {
+        put_overlay("one", ", \"node\": {\"a\": {\"x\": 1, \"y\": 1, \"z\": 1}, \"list\": [1], \"gone\": true}");
+        put_overlay("two", ", \"node\": {\"a\": {\"y\": 2, \"z\": 2}, \"list\": [2]}");
+        put_recipe("x", ", \"overlays\": [\"one\", \"two\"], \"node\": {\"a\": {\"z\": 3}, \"gone\": null}");
+        Recipe *r = load_good(*state, "images/x.json");
+        assert_string_equal(json_object_to_json_string_ext(r->node, JSON_C_TO_STRING_PLAIN),
+                        "{\"a\":{\"x\":1,\"y\":2,\"z\":3},\"list\":[2]}");
+}
+
+static void one_repository_name_means_one_repository(void **state) {
+        static const char repository[] = ", \"repositories\": {\"debian\": [{\"name\": \"vendor\", \"uri\": \"https://%s\","
+                                         "\"suite\": \"./\", \"key\": \"https://x.example/key\","
+                                         "\"fingerprint\": \"0123456789abcdef0123456789abcdef01234567\"}]}";
+        _cleanup_free_ char *a = strf(repository, "a.example"), *b = strf(repository, "b.example");
+
+        put_overlay("one", a);
+        put_overlay("two", a);
+        put_recipe("x", ", \"overlays\": [\"one\", \"two\"]");
+        load_good(*state, "images/x.json");
+        put_overlay("two", b);
+        assert_refused(*state, "images/x.json",
+                        "images/x.json: $.overlays: overlays \"one\" and \"two\" mean different repositories by "
+                        "\"vendor\"; rename one");
+}
+
+static void json_shows_the_merged_recipe(void **state) {
+        _cleanup_json_ json_object *o = NULL;
+
+        put_overlay("one", ", \"requires\": [\"two\"]");
+        put_overlay("two", "");
+        put_recipe("base", ", \"packages\": [\"vim\"], \"node\": {\"a\": 1}");
+        put_file("images/x.json", "{\"name\": \"x\", \"extends\": \"base\", \"overlays\": [\"one\"],"
+                                  "\"packages\": [\"htop\"], \"disk\": {\"size\": \"1G\"}}");
+        assert_int_equal(recipe_to_json(load_good(*state, "images/x.json"), &o), 0);
+        assert_string_equal(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN),
+                        "{\"name\":\"x\",\"kind\":\"disk\",\"base\":{\"distro\":\"debian\",\"release\":\"trixie\","
+                        "\"arch\":\"amd64\",\"components\":[\"main\"],\"packages\":[]},"
+                        "\"kernel\":{\"package\":\"linux-image-amd64\",\"cmdline\":\"\"},"
+                        "\"overlays\":[\"two\",\"one\"],\"packages\":[\"vim\",\"htop\"],"
+                        "\"disk\":{\"size\":1073741824,\"filesystem\":\"ext4\",\"firmware\":[\"uefi\"],"
+                        "\"formats\":[\"qcow2\"]},\"node\":{\"a\":1}}");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+                TEST(reads_a_whole_recipe),
+                TEST(fills_in_what_a_short_recipe_leaves_out),
+                TEST(paths_are_absolute),
+                TEST(a_tree_needs_no_kernel),
+                TEST(a_tree_has_no_disk),
+                TEST(a_tree_has_no_kernel_for_others),
+                TEST(an_unknown_key_is_refused_with_the_nearest),
+                TEST(a_key_in_the_wrong_place_is_told_its_place),
+                TEST(a_key_like_no_other_lists_what_there_is),
+                TEST(a_syntax_error_says_line_and_column),
+                TEST(wrong_types_are_named),
+                TEST(wrong_values_are_named),
+                TEST(the_name_is_the_files),
+                TEST(what_is_missing_is_named),
+                TEST(what_is_wrong_is_not_called_missing_too),
+                TEST(all_errors_come_in_one_go),
+                TEST(very_many_errors_are_counted),
+                TEST(a_missing_recipe_suggests_its_neighbour),
+                TEST(what_is_no_json_file_gets_one_message),
+                TEST(control_characters_stay_off_the_terminal),
+                TEST(a_vendors_image_is_refused_for_now),
+                TEST(the_el_family_is_refused_for_now),
+                TEST(messages_name_paths_as_they_were_given),
+                TEST(overlays_are_found_beside_the_recipes_folder),
+                TEST(the_first_overlay_folder_wins),
+                TEST(node_defaults_of_overlays_lie_under_the_recipes),
+                TEST(one_repository_name_means_one_repository),
+                TEST(json_shows_the_merged_recipe),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
