@@ -148,6 +148,14 @@ static int take_metadata(Config *c, json_object *settings) {
         return !source ? -ENOMEM : layer ? config_merge(c, layer, source) : 0;
 }
 
+int config_load_files(Config *c, char *const *free_sections) {
+        int r = merge_file(c, PATH_BAKED_CONFIG, true);
+
+        if (r >= 0)
+                r = merge_dropins(c);
+        return r < 0 ? r : config_finish(c, free_sections);
+}
+
 int config_load(Config *c, char *const *free_sections) {
         _cleanup_config_ Config *first = config_new();
         int r;

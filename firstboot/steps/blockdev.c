@@ -28,6 +28,13 @@ bool model_is_network(const char *model) {
         return false;
 }
 
+char *disk_device(const Disk *d) {
+        _cleanup_free_ char *path = fb_path(d->path);
+        char *real = path ? realpath(path, NULL) : NULL;
+
+        return real ? real : TAKE_PTR(path);
+}
+
 void disks_done(Disks *d) {
         for (size_t i = 0; i < d->n; i++) {
                 free(d->items[i].name);

@@ -43,6 +43,18 @@ static void on_line(const char *line, void *userdata) {
         log_info("  %s", line);
 }
 
+/* lvm puts remarks between the lines of a report. Lines of JSON begin with a bracket, a brace or a quote;
+ * all others are blanked. */
+static void blank_remarks(char *text) {
+        for (char *line = text; *line;) {
+                size_t n = strcspn(line, "\n");
+
+                if (!strchr("{}[]\"", line[strspn(line, " \t")]))
+                        memset(line, ' ', n);
+                line += n + (line[n] == '\n');
+        }
+}
+
 int lvm_report(const Lvm *l, json_object **ret) {
         static char *const words[] = {(char *) "pvs", (char *) "--reportformat", (char *) "json",
                         (char *) "-o",
@@ -70,6 +82,8 @@ int lvm_report(const Lvm *l, json_object **ret) {
                 return -EIO;
         rewind(f);
         size_t n = fread(text, 1, (size_t) size, f);
+        text[n] = '\0';
+        blank_remarks(text);
         if (json_parse(text, n, &e, &o) < 0)
                 return -EBADMSG;
         json_object *reports = json_get(o, "report");

@@ -98,7 +98,7 @@ static int gather(Scratch *s) {
                 return step_fail_later(c, "scratch.probe-failed", "sysfs could not be read: %s",
                                 strerror(-r));
         for (size_t i = 0; i < s->disks.n; i++) {
-                r = strv_push(&s->lvm.devices, fb_path(s->disks.items[i].path));
+                r = strv_push(&s->lvm.devices, disk_device(&s->disks.items[i]));
                 if (r < 0)
                         return r;
         }
@@ -133,7 +133,7 @@ static int add_disks(Scratch *s, const char *verb, const char *vg) {
                                     : strv_extend_many(&words, verb, "--yes", vg, NULL);
         for (size_t i = 0; r >= 0 && i < s->plan.n_use; i++) {
                 const DiskFacts *f = &s->facts[s->plan.use[i]];
-                _cleanup_free_ char *device = fb_path(f->disk->path);
+                _cleanup_free_ char *device = disk_device(f->disk);
 
                 if (f->vg)
                         continue;
