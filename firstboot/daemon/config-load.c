@@ -56,11 +56,11 @@ static int merge_dropins(Config *c) {
  * about them is no fault of the admin's: it only warns. */
 static int take_cloud_init(Config *c) {
         static const char *const facts[][2] = {
-                        {"instance_id", "id"},
-                        {"cloud_name", "cloud"},
-                        {"region", "region"},
-                        {"availability_zone", "zone"},
-                        {"local_hostname", "hostname"},
+                { "instance_id", "id" },
+                { "cloud_name", "cloud" },
+                { "region", "region" },
+                { "availability_zone", "zone" },
+                { "local_hostname", "hostname" },
         };
         _cleanup_free_ char *data = fb_path(PATH_CLOUD_INIT_DATA),
                             *combined = fb_path(PATH_CLOUD_INIT_COMBINED);

@@ -2,8 +2,8 @@
 
 /* firstboot-helper: what needs libcurl, in processes of its own.
  *
- *   check               prints the faults of configuration and step files, without asking any network
- *   config              merges the node configuration and prints it as one JSON document
+ *   check               prints the faults of configuration and step files, without asking any
+ * network config              merges the node configuration and prints it as one JSON document
  *   notify              tells the site's command and URL how the node stands
  *   tls HOST PORT CA STARTTLS   looks at an LDAP server's certificate: "ok" or what is wrong with
  * it */
@@ -72,6 +72,7 @@ int main(int argc, char *argv[]) {
                 return notify_run() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         if (argc == 6 && streq(argv[1], "tls"))
                 return tls_probe(argv[2], argv[3], argv[4], streq(argv[5], "yes"));
-        fprintf(stderr, "Usage: firstboot-helper check | config | notify | tls HOST PORT CA-FILE yes|no\n");
+        fprintf(stderr, "Usage: firstboot-helper check | config | notify | tls HOST PORT CA-FILE "
+                        "yes|no\n");
         return 2;
 }

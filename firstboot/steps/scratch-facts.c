@@ -19,7 +19,7 @@ static int climb(const char *name, const char *label, unsigned depth, char **ret
         r = disk_holders(name, &holders);
         if (r < 0)
                 return r;
-        STRV_FOREACH(h, holders) {
+        STRV_FOREACH (h, holders) {
                 _cleanup_free_ char *sys = fb_pathf("/sys/dev/block/%s", *h), *device = NULL;
                 char real[PATH_MAX];
 
