@@ -7,7 +7,7 @@ mkdir -p "$W"
 small_project() {
         local o=$W/overlays/small
         rm -rf "$o"
-        mkdir -p "$W/images" "$o/files/etc/small" "$o/files/usr/bin" "$o/files/lib/modules-load.d" "$o/files/usr/lib/small"
+        mkdir -p "$W/images" "$o/files/etc/small" "$o/files/usr/bin" "$o/files/usr/lib/small"
         cat >"$W/images/small.json" <<'E'
 { "name": "small", "kind": "tree", "overlays": ["small"],
   "base": { "distro": "debian", "release": "trixie", "arch": "amd64", "components": ["main"] } }
