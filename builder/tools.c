@@ -69,7 +69,7 @@ int tools_open(Context *ctx, const char *near, Tools **ret) {
         if (r == -ENOENT) {
                 log_error("The recipe of the disk tools, tools.json, is neither beside the image's recipe, nor in ./images, nor in "
                           DATADIR "/images: 'make install' puts it there");
-                return r;
+                return -ENOPKG;
         }
         if (r < 0)
                 return log_oom();
