@@ -62,17 +62,15 @@ static int describe(const Recipe *recipe, const Lock *lock, const Mirrors *mirro
         return 0;
 }
 
-int fetch_stages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *const *stages, size_t n_stages,
-                const char *progress) {
+int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *stage, const char *progress) {
         _cleanup_mirrors_ Mirrors mirrors = {};
         _cleanup_free_ FetchItem *items = NULL;
         Download *downloads = NULL;
         size_t n = 0, total = 0;
         int r = 0;
 
-        for (size_t i = 0; i < n_stages; i++)
-                for (size_t k = 0; k < stages[i]->n_packages; k++)
-                        total += !store_has_blob(ctx->store, stages[i]->packages[k].sha256);
+        for (size_t i = 0; i < stage->n_packages; i++)
+                total += !store_has_blob(ctx->store, stage->packages[i].sha256);
         if (total == 0)
                 return 0;
         if (!ctx->offline) { /* finding a mirror may take a moment; nothing is asked of it offline */
@@ -86,21 +84,21 @@ int fetch_stages(Context *ctx, const Recipe *recipe, const Lock *lock, const Loc
                 free(downloads);
                 return log_oom();
         }
-        for (size_t i = 0; r >= 0 && i < n_stages; i++)
-                for (size_t k = 0; r >= 0 && k < stages[i]->n_packages; k++) {
-                        const LockedPackage *p = stages[i]->packages + k;
+        for (size_t i = 0; r >= 0 && i < stage->n_packages; i++) {
+                const LockedPackage *p = stage->packages + i;
 
-                        if (n == total || store_has_blob(ctx->store, p->sha256))
-                                continue;
-                        if (ctx->offline) {
-                                downloads[n].what = strf("%s %s", p->name, p->version);
-                                items[n] = (FetchItem) { .url = "", .sha256 = p->sha256, .size = p->size,
-                                        .what = downloads[n].what };
-                                r = downloads[n].what ? 0 : log_oom();
-                        } else
-                                r = describe(recipe, lock, &mirrors, p, downloads + n, items + n);
-                        n++;
-                }
+                if (n == total || store_has_blob(ctx->store, p->sha256))
+                        continue;
+                if (ctx->offline) {
+                        downloads[n].what = strf("%s %s", p->name, p->version);
+                        items[n] = (FetchItem) {
+                                .url = "", .sha256 = p->sha256, .size = p->size, .what = downloads[n].what,
+                        };
+                        r = downloads[n].what ? 0 : log_oom();
+                } else
+                        r = describe(recipe, lock, &mirrors, p, downloads + n, items + n);
+                n++;
+        }
         if (r >= 0)
                 r = fetch_all(ctx, progress, items, n);
         for (size_t i = 0; i < n; i++) {
@@ -110,8 +108,4 @@ int fetch_stages(Context *ctx, const Recipe *recipe, const Lock *lock, const Loc
         }
         free(downloads);
         return r;
-}
-
-int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *stage, const char *progress) {
-        return fetch_stages(ctx, recipe, lock, &stage, 1, progress);
 }

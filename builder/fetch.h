@@ -26,7 +26,5 @@ typedef struct FetchItem {
  * IMGBUILD_FETCH_STALL_SECONDS (30) with less than 1 KB/s a try counts as failed. */
 int fetch_all(Context *ctx, const char *stage, FetchItem *items, size_t n_items);
 
-/* The .debs of locked stages: URLs from the lock's origins and the mirror in force on this host. */
+/* The .debs of a locked stage: URLs from the lock's origins and the mirror in force on this host. */
 int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *stage, const char *progress);
-int fetch_stages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *const *stages,
-                size_t n_stages, const char *progress);

@@ -250,9 +250,8 @@ int apt_install(Apt *a, const LockedStage *s, const Lock *lock) {
                 return log_oom();
         for (size_t i = 0; i < s->n_packages; i++)
                 packages[i] = s->packages + i;
-        r = apt_write_state(a);
-        if (r >= 0)
-                r = apt_read_stanzas(a, packages, s->n_packages, &text);
+        /* With the status that apt_solve() wrote: a new one would only make apt compute its cache again. */
+        r = apt_read_stanzas(a, packages, s->n_packages, &text);
         if (r == -ECANCELED)
                 return r;
         if (r < 0)

@@ -52,7 +52,9 @@ static int write_index(const char *folder, char *const *blobs, char *const *name
 static int bootstrap(StageBuild *b, const LockedStage *locked, const char *repository) {
         _cleanup_strv_free_ char **include = NULL, **argv = NULL;
         _cleanup_free_ char *included = NULL;
-        SandboxBind bind = { repository, INSIDE_REPOSITORY, false };
+        /* The tree's /proc is a mount already, which root of a user namespace may not touch. */
+        static const char *const env[] = { "TAR_OPTIONS=--exclude=./proc", NULL };
+        const SandboxBind bind = { repository, INSIDE_REPOSITORY, false };
         Sandbox s = b->sandbox;
         int r = 0;
 
@@ -73,6 +75,7 @@ static int bootstrap(StageBuild *b, const LockedStage *locked, const char *repos
         if (r < 0)
                 return log_oom();
         s.host = true;
+        s.env = (char *const *) env;
         s.binds = &bind;
         s.n_binds = 1;
         return stage_command(b->ctx, b->stage->id, &s, NULL, argv, NULL);

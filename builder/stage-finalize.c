@@ -47,8 +47,6 @@ static const struct {
         { "var/lib/apt", "listchanges*", REMOVE },
         { "etc", "*-", REMOVE_FILE }, /* passwd-, shadow- … */
         { "etc", ".pwd.lock", REMOVE },
-        { "etc", ".updated", REMOVE },
-        { "var", ".updated", REMOVE },
 
         /* Traces of the build. */
         { "var", "log", REMOVE_FILES },

@@ -38,6 +38,14 @@ check "Enroot's digests come from the lock" $?
 ! find overlays -name '*.key' -o -name 'id_*' | grep -q .
 check "no overlay carries a key" $?
 
+bad=0
+for folder in overlays/*/; do
+        name=$(basename "$folder")
+        description=$(sed -n 's/^ *"description": "\(.*\)",\{0,1\}$/\1/p' "$folder/overlay.json")
+        grep -qF "| \`$name\` | $description |" overlays/README.md || { echo "# overlays/README.md: $name"; bad=1; }
+done
+check "overlays/README.md has every overlay with its description" $bad
+
 # The driver's two kinds are one script but for the package they build.
 diff <(sed 's/nvidia-kernel/nvidia-X-kernel/g' overlays/nvidia-driver/compile.sh) \
         <(sed 's/nvidia-open-kernel/nvidia-X-kernel/g' overlays/nvidia-driver-open/compile.sh) | sed 's/^/# /'

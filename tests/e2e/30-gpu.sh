@@ -10,7 +10,7 @@ s=$?
 check "debian-13-gpu builds, driver and all" $s
 [[ $s -eq 0 ]] || { tail -n 60 "$E2E/gpu-build.log"; exit 1; }
 
-driver=$(manifest debian-13-gpu driver)
+driver=$(manifest debian-13-gpu versions.driver)
 [[ $driver == 550.* ]]
 check "the manifest names the driver ($driver)" $?
 
@@ -27,7 +27,7 @@ import json, sys
 text = open(sys.argv[1]).read()
 m = json.load(open(sys.argv[2]))
 json.loads(text)
-for version in (m["kernel"], m["driver"]):
+for version in (m["kernel"], m["versions"]["driver"]):
     assert version in text, version
 E
 check "inspect finds kernel and driver in the finished image" $?

@@ -1,0 +1,9 @@
+#!/bin/sh
+# Does once, here, what systemd would do at the first boot of every node because /usr is newer than /etc and /var:
+# linker cache, journal catalog, users. Saves seconds of each first boot.
+set -eu
+systemctl set-default multi-user.target
+systemd-sysusers
+ldconfig
+journalctl --update-catalog
+touch /etc/.updated /var/.updated
