@@ -28,7 +28,8 @@ export BUILD
 .PHONY: all image check soak bench install deps format clean
 all: $(BUILD)/imgbuild firstboot-all
 
-shared_objects  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard firstboot/shared/*.c))
+# Not under $(BUILD)/firstboot: that is firstboot/Makefile's.
+shared_objects  := $(patsubst firstboot/%.c,$(BUILD)/%.o,$(wildcard firstboot/shared/*.c))
 builder_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard builder/*.c))
 
 $(BUILD)/libshared.a: $(shared_objects)
@@ -42,6 +43,11 @@ $(BUILD)/libbuilder.a: $(filter-out $(BUILD)/builder/main.o,$(builder_objects))
 $(BUILD)/imgbuild: $(BUILD)/builder/main.o $(BUILD)/libbuilder.a $(BUILD)/libshared.a
 	@$(if $(V),,echo "  LD   $@")
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/shared/%.o: firstboot/shared/%.c
+	@mkdir -p $(@D)
+	@$(if $(V),,echo "  CC   $<")
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
