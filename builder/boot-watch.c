@@ -149,9 +149,10 @@ static void console_event(ConsoleEvent event, const char *line, const char *deta
         case CONSOLE_UNIT_FAILED:
                 enter(w, BOOT_SERVICES);
                 break;
-        case CONSOLE_LOGIN: /* getty comes up with multi-user, before the target itself says so */
+        case CONSOLE_LOGIN:
                 enter(w, BOOT_SERVICES);
-                says = w->unit && streq(w->unit, "multi-user.target");
+                if (w->login_at == 0 && w->unit && streq(w->unit, "multi-user.target"))
+                        w->login_at = w->now;
                 break;
         case CONSOLE_FAILURE:
                 boot_watch_fail(w, w->now, "%s", detail);
@@ -209,7 +210,9 @@ static void journal_event(const JournalEntry *e, void *userdata) {
                                 (unsigned long long) (e->monotonic % USEC_PER_SEC),
                                 e->identifier ? e->identifier : "kernel", e->message);
         enter(w, BOOT_SERVICES);
-        unit_changed(w, e, journal_unit_event(e));
+        UnitEvent event = journal_unit_event(e);
+        if (event != UNIT_NOTHING)
+                unit_changed(w, e, event);
         /* A marker job that never ran because something it needs failed. */
         if (w->unit && e->pid == 1 && e->unit && streq(e->unit, w->unit) && streq_ptr(e->job_result, "dependency"))
                 boot_watch_fail(w, w->now, "%s", strempty(e->message));
@@ -223,10 +226,14 @@ void boot_watch_journal(BootWatch *w, const char *data, size_t size, uint64_t no
 }
 
 BootVerdict boot_watch_verdict(BootWatch *w, uint64_t now) {
-        uint64_t grace = w->journal.n_entries > 0 && !w->journal.broken ? BOOT_GRACE_USEC : BOOT_GRACE_SILENT_USEC;
+        bool silent = w->journal.n_entries == 0 || w->journal.broken;
+        uint64_t grace = silent ? BOOT_GRACE_SILENT_USEC : BOOT_GRACE_USEC;
 
         w->now = now;
-        if (w->verdict == BOOT_WAITING && w->console_says_at != 0 && now - w->console_says_at >= grace)
+        if (w->console_says_at != 0 && now - w->console_says_at >= grace)
+                reached(w, "console");
+        /* getty comes up before multi-user is complete, on a slow machine long before. */
+        if (silent && w->login_at != 0 && now - w->login_at >= BOOT_GRACE_LOGIN_USEC)
                 reached(w, "console");
         return w->verdict;
 }

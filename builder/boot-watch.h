@@ -16,6 +16,7 @@ typedef enum BootVerdict { BOOT_WAITING, BOOT_REACHED, BOOT_FAILED } BootVerdict
 /* How long the console's word waits for the journal's. Silent: nothing came through the journal's channel yet. */
 #define BOOT_GRACE_SILENT_USEC (5 * USEC_PER_SEC)
 #define BOOT_GRACE_USEC (20 * USEC_PER_SEC)
+#define BOOT_GRACE_LOGIN_USEC (30 * USEC_PER_SEC) /* a login prompt, and never a journal */
 
 typedef struct BootWatch BootWatch;
 struct BootWatch {
@@ -32,7 +33,7 @@ struct BootWatch {
         BootVerdict verdict;
         uint64_t verdict_at;
         const char *evidence; /* "journal" or "console", once reached */
-        uint64_t console_says_at;
+        uint64_t console_says_at, login_at;
         char *why;      /* once failed */
         char **failed;  /* units that are failed now */
         char *systemd;  /* what the guest's systemd said of itself, such as "Welcome to Debian GNU/Linux 13 (trixie)!" */

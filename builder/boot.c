@@ -200,7 +200,7 @@ static void keep_running(Boot *b, VmProcess *p) {
 static void switch_off(Boot *b, VmProcess *p) {
         int status;
 
-        if (b->o->power_off && vm_alive(p, &status) && vm_command(p, "system_powerdown") >= 0) {
+        if (b->o->power_off && b->watch.verdict == BOOT_REACHED && vm_alive(p, &status) && vm_command(p, "system_powerdown") >= 0) {
                 uint64_t end = boot_clock() + POWER_OFF_USEC;
 
                 while (vm_alive(p, &status) && boot_clock() < end && !interrupt_signal()) {

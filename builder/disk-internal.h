@@ -27,6 +27,7 @@ int disk_tool(const Disk *d, const char *tree, const SpawnOptions *options, char
 int disk_with_tree(const Disk *d, int (*fn)(const char *root, void *userdata), void *userdata);
 
 int disk_write_root(Disk *d); /* disk-root.c */
+int disk_write_xfs(Disk *d);  /* disk-xfs.c */
 int disk_write_esp(Disk *d);  /* disk-esp.c */
 int disk_write_bios(Disk *d); /* disk-bios.c */
 

@@ -46,5 +46,5 @@ static int write_ext4(const char *root, void *userdata) {
 }
 
 int disk_write_root(Disk *d) {
-        return disk_with_tree(d, write_ext4, d);
+        return d->layout.xfs ? disk_write_xfs(d) : disk_with_tree(d, write_ext4, d);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From the layers of a finished tree to a raw disk that boots. The order: measure the tree, lay out the disk, write the
- * partition table, root, ESP, BIOS boot loader. Every byte is written by a program of the tools tree in its sandbox,
+/* From the layers of a finished tree to a raw disk that boots. The order: measure the tree, lay out the disk, write
+ * root, partition table, ESP, BIOS boot loader. Every byte is written by a program of the tools tree in its sandbox,
  * straight into the file at the partition's offset: no loop device, no mount, nothing to undo. */
 
 #include "disk-internal.h"
@@ -170,16 +170,20 @@ static int make_top_layer(Disk *d) {
         return r >= 0 ? strv_push(&d->layers, TAKE_PTR(top)) : r;
 }
 
+static int make_file(Disk *d) {
+        _cleanup_close_ int fd = open(d->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+        if (fd < 0 || ftruncate(fd, (off_t) d->layout.size) < 0)
+                return log_error_errno(errno, "%s: cannot make the raw disk", d->path);
+        return 0;
+}
+
 static int write_partition_table(Disk *d) {
         _cleanup_free_ char *script = layout_sfdisk_script(&d->layout), *path = path_join(d->work, "partitions");
-        _cleanup_close_ int fd = -EBADF;
         int r;
 
         if (!script || !path)
                 return log_oom();
-        fd = open(d->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-        if (fd < 0 || ftruncate(fd, (off_t) d->layout.size) < 0)
-                return log_error_errno(errno, "%s: cannot make the raw disk", d->path);
         r = write_file_atomic(path, script, strlen(script), 0644);
         if (r < 0)
                 return log_error_errno(r, "%s: cannot write it", path);
@@ -264,9 +268,11 @@ int disk_build(Context *ctx, const Plan *plan, Tools *tools, char *const *layers
         if (r >= 0)
                 r = lay_out(&d);
         if (r >= 0)
-                r = write_partition_table(&d);
+                r = make_file(&d);
         if (r >= 0)
                 r = disk_write_root(&d);
+        if (r >= 0)
+                r = write_partition_table(&d);
         if (r >= 0 && d.layout.uefi)
                 r = disk_write_esp(&d);
         if (r >= 0 && d.layout.bios)

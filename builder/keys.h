@@ -15,16 +15,3 @@ typedef struct Distro {
         Family family;
 } Distro;
 extern const Distro distros[]; /* ends with a NULL name */
-
-/* "8G", "20480M", "1T" (binary units) to bytes; false where it is none, or is no size for a disk.
- */
-bool parse_disk_size(const char *text, uint64_t *ret);
-
-/* "0644" and the like: three to five octal digits. */
-bool parse_mode(const char *text, mode_t *ret);
-
-/* Checks as schema.h wants them, for what depends on more than the table. */
-const char *check_debian_package(const char *name);
-const char *check_overlay_name(const char *name);
-const char *check_url(const char *url);
-const char *check_key_reference(const char *key); /* URL or path inside the overlay */

@@ -86,7 +86,7 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
         return 0;
 }
 
-static int describe(const char *root, const char *inside, json_object *array) {
+static int describe(const char *root, const char *inside, int64_t epoch, json_object *array) {
         _cleanup_free_ char *path = path_join(root, inside);
         _cleanup_json_ json_object *o = json_object_new_object();
         unsigned char capability[CAPABILITY_MAX];
@@ -100,6 +100,7 @@ static int describe(const char *root, const char *inside, json_object *array) {
                 return log_error_errno(-errno, "The tree has no %s", inside);
         json_set_string(o, "path", inside);
         json_set_int(o, "mode", st.st_mode);
+        json_set_int(o, "mtime", MIN((int64_t) st.st_mtim.tv_sec, epoch));
         json_set_int(o, "uid", st.st_uid);
         json_set_int(o, "gid", st.st_gid);
         json_set_int(o, "size", S_ISREG(st.st_mode) ? st.st_size : 0);
@@ -156,7 +157,7 @@ static int take(const char *root, void *userdata) {
                         return -ENOMEM;
         strv_sort(walk.always);
         STRV_FOREACH (path, walk.always) {
-                r = describe(root, *path, array);
+                r = describe(root, *path, t->plan->lock->epoch, array);
                 if (r < 0)
                         return r;
         }
@@ -169,6 +170,7 @@ static int sample_parse(json_object *o, Sample *ret) {
         Sample s = {
                 .path = path ? strdup(path) : NULL,
                 .mode = (uint32_t) json_get_int(o, "mode", 0),
+                .mtime = json_get_int(o, "mtime", -1),
                 .uid = (uint32_t) json_get_int(o, "uid", -1),
                 .gid = (uint32_t) json_get_int(o, "gid", -1),
                 .size = (uint64_t) json_get_int(o, "size", 0),

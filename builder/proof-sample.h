@@ -11,6 +11,7 @@
 typedef struct Sample {
         char *path; /* absolute, in the image */
         uint32_t mode, uid, gid; /* mode with the file type */
+        int64_t mtime;      /* seconds since 1970, at most the lock's epoch */
         uint64_t size;
         char *target;       /* of a symbolic link */
         char *capability;   /* security.capability in hex; NULL: none */

@@ -177,6 +177,8 @@ static void check_sample(Proof *p, const Sample *s) {
         if (st->st_uid != s->uid || st->st_gid != s->gid)
                 differs(p, "%s belongs to %lld:%lld and should to %u:%u", s->path, (long long) st->st_uid, (long long) st->st_gid,
                                 s->uid, s->gid);
+        if (st->st_mtime_sec != s->mtime)
+                differs(p, "%s is of second %lld and should be of %lld", s->path, (long long) st->st_mtime_sec, (long long) s->mtime);
         if (S_ISREG(mode) && S_ISREG(s->mode)) {
                 if ((uint64_t) st->st_size != s->size)
                         differs(p, "%s has %lld bytes and should have %llu", s->path, (long long) st->st_size,

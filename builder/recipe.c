@@ -10,6 +10,7 @@
 #include "log.h"
 #include "merge.h"
 #include "order.h"
+#include "values.h"
 
 #include <sys/stat.h>
 
@@ -90,6 +91,9 @@ static int build_base(Building *b) {
                                 "\"release\" instead");
                 return 0;
         }
+        if (json_get(base, "sha256") || json_get(base, "signature"))
+                problems_add(b->problems, b->file, "$.base",
+                                "\"sha256\" and \"signature\" go with \"image\", which is not built yet");
         require(b, "$.base.distro", distro, "debian or ubuntu");
         require(b, "$.base.release", json_get_string(base, "release"),
                         "a release, as trixie or noble");
@@ -106,6 +110,9 @@ static int build_base(Building *b) {
                         copy_list(base, "components", "main", &r->base.components) < 0 ||
                         copy_list(base, "packages", NULL, &r->base.packages) < 0)
                 return -ENOMEM;
+        if (!r->base.components && !known_wrong(b, "$.base.components"))
+                problems_add(b->problems, b->file, "$.base.components",
+                                "is empty: there would be no packages");
         return 0;
 }
 
@@ -231,6 +238,34 @@ static void check_repositories(const Building *b) {
                                 }
 }
 
+static bool wants_kernel(char *const *packages) {
+        STRV_FOREACH (package, packages)
+                if (strstr(*package, "${kernel}"))
+                        return true;
+        return false;
+}
+
+/* A tree has no kernel whose release could stand for "${kernel}". */
+static void check_kernel_wanted(const Building *b) {
+        const Recipe *r = b->recipe;
+
+        if (r->kind != RECIPE_TREE)
+                return;
+        if (wants_kernel(r->packages))
+                problems_add(b->problems, b->file, "$.packages", "a tree has no kernel for ${kernel}");
+        for (size_t i = 0; i < r->n_overlays; i++) {
+                const Overlay *o = r->overlays[i];
+                bool wants = wants_kernel(o->packages);
+
+                for (size_t k = 0; k < o->n_compile; k++)
+                        wants = wants || wants_kernel(o->compile[k].packages);
+                if (wants)
+                        problems_add(b->problems, b->file, "$.overlays",
+                                        "overlay \"%s\" needs a kernel (\"${kernel}\"), and a tree has none",
+                                        o->name);
+        }
+}
+
 static void refs_free(OverlayRef *refs, size_t n) {
         for (size_t i = 0; i < n; i++)
                 free(refs[i].path);
@@ -314,6 +349,8 @@ static int build_recipe(Building *b, char *const *overlay_dirs) {
                 r = schema_get_strv(b->merged, "packages", &b->recipe->packages);
         if (r >= 0)
                 r = build_node(b);
+        if (r >= 0)
+                check_kernel_wanted(b);
         return r;
 }
 
@@ -341,72 +378,6 @@ int recipe_load(const char *path, char *const *overlay_dirs, Recipe **ret) {
         if (r < 0 || wrong < 0)
                 return r < 0 ? r : wrong;
         *ret = TAKE_PTR(recipe);
-        return 0;
-}
-
-static json_object *json_from_strv(char *const *l) {
-        _cleanup_json_ json_object *list = json_object_new_array();
-
-        STRV_FOREACH(s, l) {
-                json_object *item = json_object_new_string(*s);
-                if (!list || !item || json_object_array_add(list, item) < 0) {
-                        json_object_put(item);
-                        return NULL;
-                }
-        }
-        return TAKE_PTR(list);
-}
-
-static int json_set_copy(json_object *o, const char *key, json_object *value) {
-        json_object *copy = NULL;
-
-        if (!value)
-                return 0;
-        return json_object_deep_copy(value, &copy, NULL) < 0 ? -ENOMEM : json_set(o, key, copy);
-}
-
-int recipe_to_json(const Recipe *r, json_object **ret) {
-        _cleanup_json_ json_object *o = json_object_new_object(), *base = json_object_new_object();
-        _cleanup_json_ json_object *kernel = json_object_new_object(),
-                                   *disk = json_object_new_object();
-        _cleanup_strv_free_ char **overlays = NULL;
-
-        if (!o || !base || !kernel || !disk)
-                return -ENOMEM;
-        for (size_t i = 0; i < r->n_overlays; i++)
-                if (strv_extend(&overlays, r->overlays[i]->name) < 0)
-                        return -ENOMEM;
-        if (json_set_string(base, "distro", r->base.distro) < 0 ||
-                        json_set_string(base, "release", r->base.release) < 0 ||
-                        json_set_string(base, "arch", r->base.arch) < 0 ||
-                        json_set(base, "components", json_from_strv(r->base.components)) < 0 ||
-                        json_set_string(base, "mirror", r->base.mirror) < 0 ||
-                        json_set(base, "packages", json_from_strv(r->base.packages)) < 0 ||
-                        json_set_string(o, "name", r->name) < 0 ||
-                        json_set_string(o, "kind", r->kind == RECIPE_TREE ? "tree" : "disk") < 0 ||
-                        json_set(o, "base", TAKE_PTR(base)) < 0)
-                return -ENOMEM;
-        if (r->kind == RECIPE_DISK &&
-                        (json_set_string(kernel, "package", r->kernel.package) < 0 ||
-                                        json_set_string(kernel, "cmdline", r->kernel.cmdline) < 0 ||
-                                        json_set(o, "kernel", TAKE_PTR(kernel)) < 0))
-                return -ENOMEM;
-        if (json_set(o, "overlays", json_from_strv(overlays)) < 0 ||
-                        json_set(o, "packages", json_from_strv(r->packages)) < 0)
-                return -ENOMEM;
-        if (r->kind == RECIPE_DISK &&
-                        (json_set_int(disk, "size", (int64_t) r->disk.size) < 0 ||
-                                        json_set_string(disk, "filesystem", r->disk.filesystem) <
-                                                        0 ||
-                                        json_set(disk, "firmware",
-                                                        json_from_strv(r->disk.firmware)) < 0 ||
-                                        json_set(disk, "formats", json_from_strv(r->disk.formats)) <
-                                                        0 ||
-                                        json_set(o, "disk", TAKE_PTR(disk)) < 0))
-                return -ENOMEM;
-        if (json_set_copy(o, "node", r->node) < 0)
-                return -ENOMEM;
-        *ret = TAKE_PTR(o);
         return 0;
 }
 

@@ -206,6 +206,7 @@ static int mount_prepare(const Sandbox *s, Mount *m) {
 static int mount_tree(void *userdata) {
         const Mount *m = userdata;
 
+        umask(022); /* the caller's is no input of a build */
         if (unshare(CLONE_NEWNS) < 0)
                 return log_error_errno(-errno, "Cannot make a mount namespace; run as root, or see imgbuild doctor");
         if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)

@@ -60,11 +60,11 @@ static char *expected_types(const Schema *s) {
                 unsigned flag;
                 const char *name;
         } names[] = {
-                        {SCHEMA_STRING, "a string"},
-                        {SCHEMA_BOOL, "true or false"},
-                        {SCHEMA_INT, "a whole number"},
-                        {SCHEMA_LIST, "a list"},
-                        {SCHEMA_OBJECT, "an object"},
+                { SCHEMA_STRING, "a string" },
+                { SCHEMA_BOOL, "true or false" },
+                { SCHEMA_INT, "a whole number" },
+                { SCHEMA_LIST, "a list" },
+                { SCHEMA_OBJECT, "an object" },
         };
         _cleanup_strv_free_ char **words = NULL;
 
@@ -120,6 +120,10 @@ static void unknown_key(Validation *v, const char *path, const Schema *table, co
         _cleanup_free_ char *suggestion = NULL, *elsewhere = NULL, *all = NULL;
         bool full = false;
 
+        if (v->problems->n == PROBLEMS_MAX) { /* it will only be counted */
+                v->problems->more++;
+                return;
+        }
         for (const Schema *s = table; s->key && !full; s++)
                 full = strv_extend(&known, s->key) < 0;
         suggestion = suggest_text(key, known);
@@ -160,10 +164,19 @@ static bool validate_string(Validation *v, const char *path, const Schema *s, co
 }
 
 static bool validate_object(Validation *v, const char *path, const Schema *s, json_object *o) {
-        _cleanup_strv_free_ char **wrong = NULL;
         bool complete = true;
 
-        json_object_object_foreach(o, key, value) {
+        for (const Schema *k = s->keys; k && k->key; k++)
+                if (k->flags & SCHEMA_REQUIRED && !json_object_object_get_ex(o, k->key, NULL)) {
+                        _cleanup_free_ char *here = schema_path(path, k->key);
+
+                        if (here)
+                                problems_add(v->problems, v->file, here, "missing");
+                        else
+                                v->problems->oom = true;
+                        complete = false;
+                }
+        json_object_object_foreach (o, key, value) {
                 const Schema *known = s->flags & SCHEMA_MAP ? s->item : find_key(s->keys, key);
                 const char *bad_key =
                                 s->flags & SCHEMA_MAP && s->check_key ? s->check_key(key) : NULL;
@@ -180,25 +193,12 @@ static bool validate_object(Validation *v, const char *path, const Schema *s, js
                         valid = validate_value(v, here, known, value);
                 else
                         unknown_key(v, here, s->keys, key);
-                if (!valid) {
-                        if (known && known->flags & SCHEMA_REQUIRED)
-                                complete = false;
-                        if (strv_extend(&wrong, key) < 0)
-                                v->problems->oom = true;
-                }
-        }
-        for (const Schema *k = s->keys; k && k->key; k++)
-                if (k->flags & SCHEMA_REQUIRED && !json_object_object_get_ex(o, k->key, NULL)) {
-                        _cleanup_free_ char *here = schema_path(path, k->key);
-
-                        if (here)
-                                problems_add(v->problems, v->file, here, "missing");
-                        else
-                                v->problems->oom = true;
+                if (valid)
+                        continue;
+                if (known && known->flags & SCHEMA_REQUIRED)
                         complete = false;
-                }
-        STRV_FOREACH(bad, wrong)
-                json_object_object_del(o, *bad);
+                json_object_object_del(o, key); /* json-c allows it of the one we are at */
+        }
         return complete;
 }
 
@@ -283,8 +283,8 @@ static bool validate_value(Validation *v, const char *path, const Schema *s, jso
 
 void schema_validate(
                 Problems *p, const char *file, const Schema *table, json_object *o, bool extends) {
-        const Schema root = {.flags = SCHEMA_OBJECT, .keys = table};
-        Validation v = {.problems = p, .file = file, .root = table, .extends = extends};
+        const Schema root = { .flags = SCHEMA_OBJECT, .keys = table };
+        Validation v = { .problems = p, .file = file, .root = table, .extends = extends };
 
         validate_object(&v, "$", &root, o);
 }

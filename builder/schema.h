@@ -16,11 +16,12 @@ typedef enum SchemaFlags {
         SCHEMA_TYPES = (1 << 5) - 1,
 
         SCHEMA_REQUIRED = 1 << 5,
-        SCHEMA_REMOVABLE =
-                        1 << 6, /* a list in which "-x" takes away the x of the extended recipe */
-        SCHEMA_MAP = 1 << 7,    /* an object of any keys, each value as `item` says, keys as
-                                   `check_key` does */
-        SCHEMA_FREE = 1 << 8,   /* an object whose content is not ours to check */
+        /* A list in which "-x" takes away the x of the extended recipe. */
+        SCHEMA_REMOVABLE = 1 << 6,
+        /* An object of any keys: each value as `item` says, each key as `check_key` does. */
+        SCHEMA_MAP = 1 << 7,
+        /* An object whose content is not ours to check. */
+        SCHEMA_FREE = 1 << 8,
 } SchemaFlags;
 
 /* Returns NULL where the value is right, else the end of the sentence `"VALUE" …`, as "is not a

@@ -123,7 +123,8 @@ int store_begin_layer(Store *s, const char *digest, LayerDraft **ret_draft) {
         d->work = path_join(d->folder, "work");
         if (!d->upper || !d->work)
                 return -ENOMEM;
-        if (mkdir(d->upper, 0755) < 0 || mkdir(d->work, 0700) < 0)
+        /* The folder becomes the image's /: its mode must not depend on anybody's umask. */
+        if (mkdir(d->upper, 0755) < 0 || chmod(d->upper, 0755) < 0 || mkdir(d->work, 0700) < 0)
                 return -errno;
         *ret_draft = TAKE_PTR(d);
         return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* org.imgbuild.FirstBoot1 on the system bus: the node and its steps as objects, for firstbootctl and others.
- * Reading is for everybody, changes are for root and whom polkit lets. */
+/* org.imgbuild.FirstBoot1 on the system bus: the node and its steps as objects, for firstbootctl
+ * and others. Reading is for everybody, changes are for root and whom polkit lets. */
 
 #include "engine.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Build-time program: prints the table of codes as a journal catalog or as the reference in docs/steps.md. */
+/* Build-time program: prints the table of codes as a journal catalog or as the reference in
+ * docs/steps.md. */
 
 #include "codes.h"
 
@@ -21,8 +22,8 @@ static void print_reference(void) {
         for (size_t i = 0; i < codes_count; i++) {
                 const Code *c = &codes[i];
 
-                printf("### `%s`\n\n%s. %s\n\nWhat to do: %s\n\nMESSAGE_ID `%s`\n\n", c->code, c->title, c->meaning, c->remedy,
-                                c->id);
+                printf("### `%s`\n\n%s. %s\n\nWhat to do: %s\n\nMESSAGE_ID `%s`\n\n", c->code,
+                                c->title, c->meaning, c->remedy, c->id);
         }
 }
 

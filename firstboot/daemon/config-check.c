@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Defaults and validation of a merged configuration, both driven by the table in config-schema.c. Every
- * fault is reported in one go, each with the layer that brought it. */
+/* Defaults and validation of a merged configuration, both driven by the table in config-schema.c.
+ * Every fault is reported in one go, each with the layer that brought it. */
 
 #include "config.h"
 #include "config-schema.h"
 
 #include <stdarg.h>
 
-/* The layer to blame for what is wrong at path: the one that gave it, or gave something around or in it. */
+/* The layer to blame for what is wrong at path: the one that gave it, or gave something around or
+ * in it. */
 static const char *blame(const Config *c, const char *path) {
         _cleanup_free_ char *p = strdup(path);
 
@@ -19,7 +20,8 @@ static const char *blame(const Config *c, const char *path) {
                 if (source)
                         return source;
                 json_object_object_foreach(c->sources, key, value)
-                        if (strncmp(key, p, n) == 0 && key[n] == '.' && !streq(json_object_get_string(value), "default"))
+                        if (strncmp(key, p, n) == 0 && key[n] == '.' &&
+                                        !streq(json_object_get_string(value), "default"))
                                 return json_object_get_string(value);
                 char *dot = strrchr(p, '.'), *bracket = strrchr(p, '[');
                 char *cut = dot > bracket ? dot : bracket;
@@ -89,20 +91,30 @@ static const char *suggest(const char *pattern, const char *key) {
 }
 
 static const char *const type_names[] = {
-        [CONFIG_OBJECT] = "an object { … }", [CONFIG_LIST] = "a list [ … ] of objects", [CONFIG_STRING] = "a string",
-        [CONFIG_STRINGS] = "a list of strings", [CONFIG_BOOL] = "true or false", [CONFIG_INT] = "a whole number",
-        [CONFIG_SIZE] = "a size such as 65536 or \"64K\"", [CONFIG_DURATION] = "a time such as 30 (seconds) or \"5min\"",
-        [CONFIG_MAP] = "an object of names and plain values",
+                [CONFIG_OBJECT] = "an object { … }",
+                [CONFIG_LIST] = "a list [ … ] of objects",
+                [CONFIG_STRING] = "a string",
+                [CONFIG_STRINGS] = "a list of strings",
+                [CONFIG_BOOL] = "true or false",
+                [CONFIG_INT] = "a whole number",
+                [CONFIG_SIZE] = "a size such as 65536 or \"64K\"",
+                [CONFIG_DURATION] = "a time such as 30 (seconds) or \"5min\"",
+                [CONFIG_MAP] = "an object of names and plain values",
 };
 
 static bool type_fits(const ConfigKey *k, json_object *v) {
         static const json_type types[] = {
-                [CONFIG_OBJECT] = json_type_object, [CONFIG_LIST] = json_type_array, [CONFIG_STRING] = json_type_string,
-                [CONFIG_STRINGS] = json_type_array, [CONFIG_BOOL] = json_type_boolean, [CONFIG_INT] = json_type_int,
-                [CONFIG_MAP] = json_type_object,
+                        [CONFIG_OBJECT] = json_type_object,
+                        [CONFIG_LIST] = json_type_array,
+                        [CONFIG_STRING] = json_type_string,
+                        [CONFIG_STRINGS] = json_type_array,
+                        [CONFIG_BOOL] = json_type_boolean,
+                        [CONFIG_INT] = json_type_int,
+                        [CONFIG_MAP] = json_type_object,
         };
         if (k->type == CONFIG_SIZE || k->type == CONFIG_DURATION)
-                return json_object_is_type(v, json_type_int) || json_object_is_type(v, json_type_string);
+                return json_object_is_type(v, json_type_int) ||
+                       json_object_is_type(v, json_type_string);
         return json_object_is_type(v, types[k->type]);
 }
 
@@ -111,7 +123,8 @@ static bool choice_fits(const char *choices, const char *value) {
         return strv_contains(l, value);
 }
 
-static int check_object(Config *c, json_object *o, const char *pattern, const char *path, char *const *free_sections);
+static int check_object(Config *c, json_object *o, const char *pattern, const char *path,
+                char *const *free_sections);
 
 static int check_numbers(Config *c, const ConfigKey *k, json_object *v, const char *path) {
         uint64_t n = 0;
@@ -128,13 +141,17 @@ static int check_numbers(Config *c, const ConfigKey *k, json_object *v, const ch
                 return complain(c, path, "must be %s", type_names[k->type]);
         value = k->type == CONFIG_INT ? json_object_get_int64(v) : (int64_t) n;
         if ((k->min || k->max) && (value < k->min || value > k->max)) {
-                const char *unit = k->type == CONFIG_DURATION ? " ms" : k->type == CONFIG_SIZE ? " bytes" : "";
-                return complain(c, path, "must be from %lld to %lld%s", (long long) k->min, (long long) k->max, unit);
+                const char *unit = k->type == CONFIG_DURATION ? " ms"
+                                   : k->type == CONFIG_SIZE   ? " bytes"
+                                                              : "";
+                return complain(c, path, "must be from %lld to %lld%s", (long long) k->min,
+                                (long long) k->max, unit);
         }
         return 0;
 }
 
-static int check_value(Config *c, const ConfigKey *k, json_object *v, const char *path, char *const *free_sections) {
+static int check_value(Config *c, const ConfigKey *k, json_object *v, const char *path,
+                char *const *free_sections) {
         const char *wrong;
         int r;
 
@@ -157,9 +174,12 @@ static int check_value(Config *c, const ConfigKey *k, json_object *v, const char
                 return check_numbers(c, k, v, path);
         case CONFIG_MAP:
                 json_object_object_foreach(v, key, value)
-                        if (!value || json_object_is_type(value, json_type_object) || json_object_is_type(value, json_type_array) ||
-                                        strpbrk(key, "\n=") || strchr(json_object_get_string(value), '\n')) {
-                                r = complain(c, path, "\"%s\" must have a plain value of one line", key);
+                        if (!value || json_object_is_type(value, json_type_object) ||
+                                        json_object_is_type(value, json_type_array) ||
+                                        strpbrk(key, "\n=") ||
+                                        strchr(json_object_get_string(value), '\n')) {
+                                r = complain(c, path, "\"%s\" must have a plain value of one line",
+                                                key);
                                 if (r < 0)
                                         return r;
                         }
@@ -168,17 +188,21 @@ static int check_value(Config *c, const ConfigKey *k, json_object *v, const char
         case CONFIG_STRINGS:
                 for (size_t i = 0; i < json_object_array_length(v); i++) {
                         json_object *item = json_object_array_get_idx(v, i);
-                        _cleanup_free_ char *p = strf("%s[%zu]", path, i), *inner = strf("%s[]", k->path);
+                        _cleanup_free_ char *p = strf("%s[%zu]", path, i),
+                                            *inner = strf("%s[]", k->path);
 
                         if (!p || !inner)
                                 return -ENOMEM;
                         if (k->type == CONFIG_LIST)
-                                r = json_object_is_type(item, json_type_object) ? check_object(c, item, inner, p, free_sections)
-                                                                                : complain(c, p, "must be an object { … }");
+                                r = json_object_is_type(item, json_type_object)
+                                                    ? check_object(c, item, inner, p, free_sections)
+                                                    : complain(c, p, "must be an object { … }");
                         else if (!json_object_is_type(item, json_type_string))
                                 r = complain(c, p, "must be a string");
                         else
-                                r = k->check && (wrong = k->check(json_object_get_string(item))) ? complain(c, p, "%s", wrong) : 0;
+                                r = k->check && (wrong = k->check(json_object_get_string(item)))
+                                                    ? complain(c, p, "%s", wrong)
+                                                    : 0;
                         if (r < 0)
                                 return r;
                 }
@@ -190,13 +214,15 @@ static int check_value(Config *c, const ConfigKey *k, json_object *v, const char
 }
 
 static const ConfigKey *row_of(const char *pattern, const char *key) {
-        _cleanup_free_ char *exact = config_child_path(pattern, key), *any = config_child_path(pattern, "*");
+        _cleanup_free_ char *exact = config_child_path(pattern, key),
+                            *any = config_child_path(pattern, "*");
         const ConfigKey *k = exact && !strpbrk(key, ".[*") ? config_key_find(exact) : NULL;
 
         return k || !any ? k : config_key_find(any);
 }
 
-static int check_object(Config *c, json_object *o, const char *pattern, const char *path, char *const *free_sections) {
+static int check_object(Config *c, json_object *o, const char *pattern, const char *path,
+                char *const *free_sections) {
         int r;
 
         json_object_object_foreach(o, key, value) {
@@ -209,7 +235,8 @@ static int check_object(Config *c, json_object *o, const char *pattern, const ch
                         continue;
                 if (!k) {
                         const char *near = suggest(pattern, key);
-                        r = complain(c, p, "unknown key%s%s%s", near ? "; did you mean \"" : "", strempty(near), near ? "\"?" : "");
+                        r = complain(c, p, "unknown key%s%s%s", near ? "; did you mean \"" : "",
+                                        strempty(near), near ? "\"?" : "");
                 } else
                         r = check_value(c, k, value, p, free_sections);
                 if (r < 0)
@@ -220,7 +247,8 @@ static int check_object(Config *c, json_object *o, const char *pattern, const ch
         for (size_t i = 0; i < config_keys_count; i++) {
                 const ConfigKey *k = &config_keys[i];
 
-                if (!k->required || strncmp(k->path, pattern, n) != 0 || k->path[n] != '.' || strpbrk(k->path + n + 1, ".["))
+                if (!k->required || strncmp(k->path, pattern, n) != 0 || k->path[n] != '.' ||
+                                strpbrk(k->path + n + 1, ".["))
                         continue;
                 if (json_object_object_get_ex(o, k->path + n + 1, NULL))
                         continue;
@@ -269,7 +297,8 @@ static int fill_object(Config *c, json_object *o, const char *pattern, const cha
                 if (k->type == CONFIG_LIST && json_object_is_type(v, json_type_array))
                         for (size_t j = 0; j < json_object_array_length(v); j++) {
                                 json_object *item = json_object_array_get_idx(v, j);
-                                _cleanup_free_ char *inner = strf("%s[]", k->path), *q = strf("%s[%zu]", p, j);
+                                _cleanup_free_ char *inner = strf("%s[]", k->path),
+                                                    *q = strf("%s[%zu]", p, j);
 
                                 if (!inner || !q)
                                         return -ENOMEM;
@@ -290,14 +319,17 @@ static int check_together(Config *c) {
         uint64_t bytes;
         int r;
 
-        if (json_object_is_type(uris, json_type_array) && !json_get_bool(identity, "starttls", true) &&
+        if (json_object_is_type(uris, json_type_array) &&
+                        !json_get_bool(identity, "starttls", true) &&
                         !json_get_bool(identity, "allow_plain", false))
                 for (size_t i = 0; i < json_object_array_length(uris); i++) {
-                        const char *uri = json_object_get_string(json_object_array_get_idx(uris, i));
+                        const char *uri =
+                                        json_object_get_string(json_object_array_get_idx(uris, i));
 
                         if (uri && startswith(uri, "ldap://")) {
                                 r = complain(c, "identity.uri",
-                                                "%s would send passwords in the clear: use ldaps://, set \"starttls\": true, "
+                                                "%s would send passwords in the clear: use "
+                                                "ldaps://, set \"starttls\": true, "
                                                 "or say \"allow_plain\": true",
                                                 uri);
                                 if (r < 0)

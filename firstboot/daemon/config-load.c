@@ -37,7 +37,9 @@ static int merge_dropins(Config *c) {
                 return -ENOMEM;
         int n = scandir(folder, &entries, NULL, alphasort);
         if (n < 0)
-                return errno == ENOENT ? 0 : strv_extendf(&c->errors, "%s: %s", PATH_CONFIG_DROPINS, strerror(errno));
+                return errno == ENOENT ? 0
+                                       : strv_extendf(&c->errors, "%s: %s", PATH_CONFIG_DROPINS,
+                                                         strerror(errno));
         for (int i = 0; i < n; i++) {
                 const char *name = entries[i]->d_name;
                 _cleanup_free_ char *path = strf("%s/%s", PATH_CONFIG_DROPINS, name);
@@ -50,14 +52,18 @@ static int merge_dropins(Config *c) {
         return r;
 }
 
-/* What cloud-init found out about the instance. Its files are written by itself, so what is odd about them
- * is no fault of the admin's: it only warns. */
+/* What cloud-init found out about the instance. Its files are written by itself, so what is odd
+ * about them is no fault of the admin's: it only warns. */
 static int take_cloud_init(Config *c) {
         static const char *const facts[][2] = {
-                { "instance_id", "id" }, { "cloud_name", "cloud" }, { "region", "region" },
-                { "availability_zone", "zone" }, { "local_hostname", "hostname" },
+                        {"instance_id", "id"},
+                        {"cloud_name", "cloud"},
+                        {"region", "region"},
+                        {"availability_zone", "zone"},
+                        {"local_hostname", "hostname"},
         };
-        _cleanup_free_ char *data = fb_path(PATH_CLOUD_INIT_DATA), *combined = fb_path(PATH_CLOUD_INIT_COMBINED);
+        _cleanup_free_ char *data = fb_path(PATH_CLOUD_INIT_DATA),
+                            *combined = fb_path(PATH_CLOUD_INIT_COMBINED);
         _cleanup_json_ json_object *o = NULL, *config = NULL;
         JsonError e = {};
         int r;
@@ -70,7 +76,8 @@ static int take_cloud_init(Config *c) {
         for (size_t i = 0; o && i < ELEMENTSOF(facts); i++) {
                 const char *v = json_get_string(json_get(o, "v1"), facts[i][0]);
 
-                if (!isempty(v) && !json_get(c->instance, facts[i][1]) && json_set_string(c->instance, facts[i][1], v) < 0)
+                if (!isempty(v) && !json_get(c->instance, facts[i][1]) &&
+                                json_set_string(c->instance, facts[i][1], v) < 0)
                         return -ENOMEM;
         }
         r = json_load(combined, 16 * FILE_MAX, &e, &config);
@@ -101,10 +108,13 @@ static int take_credentials(Config *c) {
                         r = path && source ? read_line_file(path, &text) : -ENOMEM;
                         if (r < 0)
                                 r = strv_extendf(&c->errors, "%s: %s", source, strerror(-r));
-                        else if (k && k->type != CONFIG_STRING && json_parse(text, strlen(text), &e, &value) < 0)
-                                r = strv_extendf(&c->errors, "%s: line %u, column %u: %s", source, e.line, e.column, e.message);
+                        else if (k && k->type != CONFIG_STRING &&
+                                        json_parse(text, strlen(text), &e, &value) < 0)
+                                r = strv_extendf(&c->errors, "%s: line %u, column %u: %s", source,
+                                                e.line, e.column, e.message);
                         else
-                                r = config_set(c, key, value ? value : json_object_new_string(text), source);
+                                r = config_set(c, key, value ? value : json_object_new_string(text),
+                                                source);
                 }
                 free(entries[i]);
         }
@@ -123,14 +133,16 @@ static int take_metadata(Config *c, json_object *settings) {
                 provider = metadata_detect();
         if (!provider || streq(provider, "none"))
                 return 0;
-        r = metadata_fetch(c, provider, config_duration(settings, "timeout", 20 * USEC_PER_SEC), &layer, &detail);
+        r = metadata_fetch(c, provider, config_duration(settings, "timeout", 20 * USEC_PER_SEC),
+                        &layer, &detail);
         if (r == -ENOMEM)
                 return r;
         if (r < 0) {
                 bool required = json_get_bool(settings, "required", true);
 
                 c->retry = required;
-                return strv_extendf(required ? &c->errors : &c->warnings, "metadata of %s: %s", provider, strempty(detail));
+                return strv_extendf(required ? &c->errors : &c->warnings, "metadata of %s: %s",
+                                provider, strempty(detail));
         }
         source = strf("metadata of %s", provider);
         return !source ? -ENOMEM : layer ? config_merge(c, layer, source) : 0;

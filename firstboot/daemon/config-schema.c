@@ -70,7 +70,9 @@ static const char *check_options(const char *s) {
 }
 
 static const char *check_what(const char *s) {
-        return !strchr(s, ':') || strpbrk(s, " \t\n") ? "must be \"SERVER:/EXPORT\" without white space" : NULL;
+        return !strchr(s, ':') || strpbrk(s, " \t\n")
+                               ? "must be \"SERVER:/EXPORT\" without white space"
+                               : NULL;
 }
 
 static const char *check_ldap_uri(const char *s) {
@@ -109,150 +111,222 @@ static const char *check_controller(const char *s) {
 static const char *check_word(const char *s) {
         if (isempty(s))
                 return "must not be empty";
-        return strpbrk(s, " \t\n\"'\\") || check_line(s) ? "must be one word without quotes or white space" : NULL;
+        return strpbrk(s, " \t\n\"'\\") || check_line(s)
+                               ? "must be one word without quotes or white space"
+                               : NULL;
 }
 
 #define MS 1000
 #define MIN_ (60 * MS)
-#define KEY(p, t, ...) { .path = p, .type = t, ##__VA_ARGS__ }
+#define KEY(p, t, ...) \
+        { .path = p, .type = t, ##__VA_ARGS__ }
 
 const ConfigKey config_keys[] = {
-        KEY("host", CONFIG_OBJECT, .fallback = "{}", .meaning = "The machine itself."),
-        KEY("host.hostname", CONFIG_STRING, .check = check_hostname,
-                        .meaning = "Static host name. Absent: left as it is."),
-        KEY("host.timezone", CONFIG_STRING, .check = check_timezone,
-                        .meaning = "Time zone, such as \"Etc/UTC\". Absent: left as it is."),
-        KEY("host.firewall", CONFIG_STRING, .fallback = "\"keep\"", .choices = "on|off|keep",
-                        .meaning = "Enables or disables the distribution's firewall service (firewalld, ufw, nftables)."),
-        KEY("host.grow_root", CONFIG_BOOL, .fallback = "true",
-                        .meaning = "Grows root partition, physical volume, logical volume and file system to the disk's end."),
-        KEY("host.sysctl", CONFIG_MAP, .meaning = "Kernel settings, written to /etc/sysctl.d/90-firstboot.conf and applied."),
-        KEY("host.limits", CONFIG_LIST, .meaning = "Lines of /etc/security/limits.d/90-firstboot.conf."),
-        KEY("host.limits[].domain", CONFIG_STRING, .fallback = "\"*\"", .check = check_word,
-                        .meaning = "User, @group or \"*\"."),
-        KEY("host.limits[].type", CONFIG_STRING, .fallback = "\"-\"", .choices = "soft|hard|-",
-                        .meaning = "Which limit; \"-\" sets both."),
-        KEY("host.limits[].item", CONFIG_STRING, .required = true, .check = check_word,
-                        .meaning = "What is limited, such as \"memlock\" or \"nofile\"."),
-        KEY("host.limits[].value", CONFIG_STRING, .required = true, .check = check_word,
-                        .meaning = "The limit, a number or \"unlimited\", as a string."),
+                KEY("host", CONFIG_OBJECT, .fallback = "{}", .meaning = "The machine itself."),
+                KEY("host.hostname", CONFIG_STRING, .check = check_hostname,
+                                .meaning = "Static host name. Absent: left as it is."),
+                KEY("host.timezone", CONFIG_STRING, .check = check_timezone,
+                                .meaning = "Time zone, such as \"Etc/UTC\". Absent: left as it "
+                                           "is."),
+                KEY("host.firewall", CONFIG_STRING, .fallback = "\"keep\"",
+                                .choices = "on|off|keep",
+                                .meaning = "Enables or disables the distribution's firewall "
+                                           "service (firewalld, ufw, nftables)."),
+                KEY("host.grow_root", CONFIG_BOOL, .fallback = "true",
+                                .meaning = "Grows root partition, physical volume, logical volume "
+                                           "and file system to the disk's end."),
+                KEY("host.sysctl", CONFIG_MAP,
+                                .meaning = "Kernel settings, written to "
+                                           "/etc/sysctl.d/90-firstboot.conf and applied."),
+                KEY("host.limits", CONFIG_LIST,
+                                .meaning = "Lines of /etc/security/limits.d/90-firstboot.conf."),
+                KEY("host.limits[].domain", CONFIG_STRING, .fallback = "\"*\"", .check = check_word,
+                                .meaning = "User, @group or \"*\"."),
+                KEY("host.limits[].type", CONFIG_STRING, .fallback = "\"-\"",
+                                .choices = "soft|hard|-",
+                                .meaning = "Which limit; \"-\" sets both."),
+                KEY("host.limits[].item", CONFIG_STRING, .required = true, .check = check_word,
+                                .meaning = "What is limited, such as \"memlock\" or \"nofile\"."),
+                KEY("host.limits[].value", CONFIG_STRING, .required = true, .check = check_word,
+                                .meaning = "The limit, a number or \"unlimited\", as a string."),
 
-        KEY("scratch", CONFIG_OBJECT, .fallback = "{}", .meaning = "The striped file system on local NVMe disks."),
-        KEY("scratch.mount_point", CONFIG_STRING, .fallback = "\"/mnt/localdisk\"", .check = check_mount_point,
-                        .meaning = "Where it is mounted."),
-        KEY("scratch.vg", CONFIG_STRING, .fallback = "\"localscratch\"", .check = check_lvm_name,
-                        .meaning = "Name of the volume group."),
-        KEY("scratch.lv", CONFIG_STRING, .fallback = "\"scratch\"", .check = check_lvm_name,
-                        .meaning = "Name of the logical volume."),
-        KEY("scratch.label", CONFIG_STRING, .fallback = "\"localscratch\"", .check = check_label,
-                        .meaning = "File system label; a file system on local disks with this label is adopted."),
-        KEY("scratch.filesystem", CONFIG_STRING, .fallback = "\"xfs\"", .choices = "xfs|ext4",
-                        .meaning = "Made on the logical volume."),
-        KEY("scratch.stripe_size", CONFIG_SIZE, .fallback = "\"64K\"", .min = 4096, .max = 4 * 1024 * 1024,
-                        .meaning = "Bytes on one disk before the next one's turn; a power of two."),
-        KEY("scratch.options", CONFIG_STRING, .fallback = "\"noatime\"", .check = check_options,
-                        .meaning = "Mount options."),
-        KEY("scratch.mode", CONFIG_STRING, .fallback = "\"1777\"", .check = check_word,
-                        .meaning = "Access mode of the mounted root folder, octal."),
-        KEY("scratch.disks", CONFIG_INT, .min = 0, .max = 1024,
-                        .meaning = "How many disks there must be. Absent: as many as this instance had last time."),
-        KEY("scratch.allow_fewer", CONFIG_BOOL, .fallback = "false",
-                        .meaning = "Goes on with the usable disks where one is missing or foreign."),
-        KEY("scratch.required", CONFIG_BOOL, .fallback = "false",
-                        .meaning = "A node without any local disk fails."),
-        KEY("scratch.models", CONFIG_STRINGS, .check = check_line,
-                        .meaning = "Shell patterns; only disks whose model matches one are used. Absent: all local NVMe disks."),
+                KEY("scratch", CONFIG_OBJECT, .fallback = "{}",
+                                .meaning = "The striped file system on local NVMe disks."),
+                KEY("scratch.mount_point", CONFIG_STRING, .fallback = "\"/mnt/localdisk\"",
+                                .check = check_mount_point, .meaning = "Where it is mounted."),
+                KEY("scratch.vg", CONFIG_STRING, .fallback = "\"localscratch\"",
+                                .check = check_lvm_name, .meaning = "Name of the volume group."),
+                KEY("scratch.lv", CONFIG_STRING, .fallback = "\"scratch\"", .check = check_lvm_name,
+                                .meaning = "Name of the logical volume."),
+                KEY("scratch.label", CONFIG_STRING, .fallback = "\"localscratch\"",
+                                .check = check_label,
+                                .meaning = "File system label; a file system on local disks with "
+                                           "this label is adopted."),
+                KEY("scratch.filesystem", CONFIG_STRING, .fallback = "\"xfs\"",
+                                .choices = "xfs|ext4", .meaning = "Made on the logical volume."),
+                KEY("scratch.stripe_size", CONFIG_SIZE, .fallback = "\"64K\"", .min = 4096,
+                                .max = 4 * 1024 * 1024,
+                                .meaning = "Bytes on one disk before the next one's turn; a power "
+                                           "of two."),
+                KEY("scratch.options", CONFIG_STRING, .fallback = "\"noatime\"",
+                                .check = check_options, .meaning = "Mount options."),
+                KEY("scratch.mode", CONFIG_STRING, .fallback = "\"1777\"", .check = check_word,
+                                .meaning = "Access mode of the mounted root folder, octal."),
+                KEY("scratch.disks", CONFIG_INT, .min = 0, .max = 1024,
+                                .meaning = "How many disks there must be. Absent: as many as this "
+                                           "instance had last time."),
+                KEY("scratch.allow_fewer", CONFIG_BOOL, .fallback = "false",
+                                .meaning = "Goes on with the usable disks where one is missing or "
+                                           "foreign."),
+                KEY("scratch.required", CONFIG_BOOL, .fallback = "false",
+                                .meaning = "A node without any local disk fails."),
+                KEY("scratch.models", CONFIG_STRINGS, .check = check_line,
+                                .meaning = "Shell patterns; only disks whose model matches one are "
+                                           "used. Absent: all local NVMe disks."),
 
-        KEY("mounts", CONFIG_LIST, .meaning = "Network file systems, mounted in parallel."),
-        KEY("mounts[].what", CONFIG_STRING, .required = true, .check = check_what, .meaning = "Server and export."),
-        KEY("mounts[].where", CONFIG_STRING, .required = true, .check = check_mount_point, .meaning = "Mount point."),
-        KEY("mounts[].type", CONFIG_STRING, .fallback = "\"nfs\"", .choices = "nfs|nfs4|lustre", .meaning = "File system type."),
-        KEY("mounts[].options", CONFIG_STRING, .check = check_options, .meaning = "Mount options, such as \"vers=3\"."),
-        KEY("mounts[].verify", CONFIG_STRING, .fallback = "\"read\"", .choices = "read|write|none",
-                        .meaning = "How the mount is proved: a listing, or also a file written, read back and removed."),
-        KEY("mounts[].required", CONFIG_BOOL, .fallback = "true",
-                        .meaning = "Where false, a mount that fails makes the node degraded, not failed."),
-        KEY("mounts[].timeout", CONFIG_DURATION, .fallback = "\"30s\"", .min = MS, .max = 60 * MIN_,
-                        .meaning = "Limit of one try, mount and check each."),
-        KEY("mounts[].give_up", CONFIG_DURATION, .fallback = "\"5min\"", .min = 0, .max = 24 * 60 * (int64_t) MIN_,
-                        .meaning = "How long tries are repeated, with growing pauses."),
+                KEY("mounts", CONFIG_LIST, .meaning = "Network file systems, mounted in parallel."),
+                KEY("mounts[].what", CONFIG_STRING, .required = true, .check = check_what,
+                                .meaning = "Server and export."),
+                KEY("mounts[].where", CONFIG_STRING, .required = true, .check = check_mount_point,
+                                .meaning = "Mount point."),
+                KEY("mounts[].type", CONFIG_STRING, .fallback = "\"nfs\"",
+                                .choices = "nfs|nfs4|lustre", .meaning = "File system type."),
+                KEY("mounts[].options", CONFIG_STRING, .check = check_options,
+                                .meaning = "Mount options, such as \"vers=3\"."),
+                KEY("mounts[].verify", CONFIG_STRING, .fallback = "\"read\"",
+                                .choices = "read|write|none",
+                                .meaning = "How the mount is proved: a listing, or also a file "
+                                           "written, read back and removed."),
+                KEY("mounts[].required", CONFIG_BOOL, .fallback = "true",
+                                .meaning = "Where false, a mount that fails makes the node "
+                                           "degraded, not failed."),
+                KEY("mounts[].timeout", CONFIG_DURATION, .fallback = "\"30s\"", .min = MS,
+                                .max = 60 * MIN_,
+                                .meaning = "Limit of one try, mount and check each."),
+                KEY("mounts[].give_up", CONFIG_DURATION, .fallback = "\"5min\"", .min = 0,
+                                .max = 24 * 60 * (int64_t) MIN_,
+                                .meaning = "How long tries are repeated, with growing pauses."),
 
-        KEY("identity", CONFIG_OBJECT, .meaning = "Users and groups from LDAP through sssd. Absent: step skipped."),
-        KEY("identity.uri", CONFIG_STRINGS, .required = true, .check = check_ldap_uri,
-                        .meaning = "LDAP servers, tried in order."),
-        KEY("identity.base", CONFIG_STRING, .required = true, .check = check_line, .meaning = "Search base."),
-        KEY("identity.user_base", CONFIG_STRING, .check = check_line, .meaning = "Search base of users."),
-        KEY("identity.group_base", CONFIG_STRING, .check = check_line, .meaning = "Search base of groups."),
-        KEY("identity.schema", CONFIG_STRING, .fallback = "\"rfc2307\"", .choices = "rfc2307|rfc2307bis|ad|ipa",
-                        .meaning = "Directory schema."),
-        KEY("identity.bind_dn", CONFIG_STRING, .check = check_line, .meaning = "Whom to bind as. Absent: anonymous."),
-        KEY("identity.bind_password", CONFIG_STRING, .secret = true, .check = check_line,
-                        .meaning = "Password of bind_dn; best given as credential firstboot.identity.bind_password."),
-        KEY("identity.ca_file", CONFIG_STRING, .check = check_absolute,
-                        .meaning = "CA certificates that sign the server. Absent: the system's."),
-        KEY("identity.starttls", CONFIG_BOOL, .fallback = "true", .meaning = "StartTLS on ldap:// servers."),
-        KEY("identity.allow_plain", CONFIG_BOOL, .fallback = "false",
-                        .meaning = "Lets ldap:// without StartTLS pass. Passwords then travel in the clear."),
-        KEY("identity.probe_user", CONFIG_STRING, .required = true, .check = check_user,
-                        .meaning = "A user that must be found through sssd."),
-        KEY("identity.probe_group", CONFIG_STRING, .check = check_user, .meaning = "A group that must be found."),
-        KEY("identity.ssh_keys", CONFIG_BOOL, .fallback = "true", .meaning = "sshd asks sssd for authorized keys."),
-        KEY("identity.mkhomedir", CONFIG_BOOL, .fallback = "true", .meaning = "Home folders made at first login."),
-        KEY("identity.give_up", CONFIG_DURATION, .fallback = "\"3min\"", .min = MS, .max = 24 * 60 * (int64_t) MIN_,
-                        .meaning = "How long the lookup is repeated."),
+                KEY("identity", CONFIG_OBJECT,
+                                .meaning = "Users and groups from LDAP through sssd. Absent: step "
+                                           "skipped."),
+                KEY("identity.uri", CONFIG_STRINGS, .required = true, .check = check_ldap_uri,
+                                .meaning = "LDAP servers, tried in order."),
+                KEY("identity.base", CONFIG_STRING, .required = true, .check = check_line,
+                                .meaning = "Search base."),
+                KEY("identity.user_base", CONFIG_STRING, .check = check_line,
+                                .meaning = "Search base of users."),
+                KEY("identity.group_base", CONFIG_STRING, .check = check_line,
+                                .meaning = "Search base of groups."),
+                KEY("identity.schema", CONFIG_STRING, .fallback = "\"rfc2307\"",
+                                .choices = "rfc2307|rfc2307bis|ad|ipa",
+                                .meaning = "Directory schema."),
+                KEY("identity.bind_dn", CONFIG_STRING, .check = check_line,
+                                .meaning = "Whom to bind as. Absent: anonymous."),
+                KEY("identity.bind_password", CONFIG_STRING, .secret = true, .check = check_line,
+                                .meaning = "Password of bind_dn; best given as credential "
+                                           "firstboot.identity.bind_password."),
+                KEY("identity.ca_file", CONFIG_STRING, .check = check_absolute,
+                                .meaning = "CA certificates that sign the server. Absent: the "
+                                           "system's."),
+                KEY("identity.starttls", CONFIG_BOOL, .fallback = "true",
+                                .meaning = "StartTLS on ldap:// servers."),
+                KEY("identity.allow_plain", CONFIG_BOOL, .fallback = "false",
+                                .meaning = "Lets ldap:// without StartTLS pass. Passwords then "
+                                           "travel in the clear."),
+                KEY("identity.probe_user", CONFIG_STRING, .required = true, .check = check_user,
+                                .meaning = "A user that must be found through sssd."),
+                KEY("identity.probe_group", CONFIG_STRING, .check = check_user,
+                                .meaning = "A group that must be found."),
+                KEY("identity.ssh_keys", CONFIG_BOOL, .fallback = "true",
+                                .meaning = "sshd asks sssd for authorized keys."),
+                KEY("identity.mkhomedir", CONFIG_BOOL, .fallback = "true",
+                                .meaning = "Home folders made at first login."),
+                KEY("identity.give_up", CONFIG_DURATION, .fallback = "\"3min\"", .min = MS,
+                                .max = 24 * 60 * (int64_t) MIN_,
+                                .meaning = "How long the lookup is repeated."),
 
-        KEY("slurm", CONFIG_OBJECT, .meaning = "Membership in a Slurm cluster. Absent: step skipped."),
-        KEY("slurm.controllers", CONFIG_STRINGS, .required = true, .check = check_controller,
-                        .meaning = "slurmctld, HOST or HOST:PORT, primary first."),
-        KEY("slurm.node_name", CONFIG_STRING, .check = check_hostname, .meaning = "Absent: the short host name."),
-        KEY("slurm.cluster_name", CONFIG_STRING, .fallback = "\"cluster\"", .check = check_word,
-                        .meaning = "Used by the probe before slurmd has fetched the real configuration."),
-        KEY("slurm.dynamic", CONFIG_BOOL, .fallback = "false", .meaning = "Registers as a dynamic node (slurmd -Z)."),
-        KEY("slurm.features", CONFIG_STRINGS, .check = check_word, .meaning = "Features of a dynamic node."),
-        KEY("slurm.gres", CONFIG_STRING, .fallback = "\"auto\"", .check = check_word,
-                        .meaning = "Gres of a dynamic node; \"auto\" counts the GPUs there are, \"none\" gives none."),
-        KEY("slurm.options", CONFIG_STRINGS, .check = check_word, .meaning = "Further slurmd options."),
-        KEY("slurm.munge_key", CONFIG_STRING, .secret = true, .check = check_word,
-                        .meaning = "The munge key, base64; best given as credential firstboot.slurm.munge_key."),
-        KEY("slurm.munge_key_file", CONFIG_STRING, .check = check_absolute,
-                        .meaning = "A file, on a mount for instance, that holds the munge key."),
-        KEY("slurm.clock_skew_max", CONFIG_DURATION, .fallback = "\"60s\"", .min = MS, .max = 5 * MIN_,
-                        .meaning = "Largest difference from the controller's clock (munge itself gives up at 5 minutes)."),
-        KEY("slurm.drain_on_failure", CONFIG_BOOL, .fallback = "false",
-                        .meaning = "Where a required step failed, registers as DRAIN with the reason, so that sinfo -R shows it."),
-        KEY("slurm.give_up", CONFIG_DURATION, .fallback = "\"5min\"", .min = MS, .max = 24 * 60 * (int64_t) MIN_,
-                        .meaning = "How long the controller is waited for."),
+                KEY("slurm", CONFIG_OBJECT,
+                                .meaning = "Membership in a Slurm cluster. Absent: step skipped."),
+                KEY("slurm.controllers", CONFIG_STRINGS, .required = true,
+                                .check = check_controller,
+                                .meaning = "slurmctld, HOST or HOST:PORT, primary first."),
+                KEY("slurm.node_name", CONFIG_STRING, .check = check_hostname,
+                                .meaning = "Absent: the short host name."),
+                KEY("slurm.cluster_name", CONFIG_STRING, .fallback = "\"cluster\"",
+                                .check = check_word,
+                                .meaning = "Used by the probe before slurmd has fetched the real "
+                                           "configuration."),
+                KEY("slurm.dynamic", CONFIG_BOOL, .fallback = "false",
+                                .meaning = "Registers as a dynamic node (slurmd -Z)."),
+                KEY("slurm.features", CONFIG_STRINGS, .check = check_word,
+                                .meaning = "Features of a dynamic node."),
+                KEY("slurm.gres", CONFIG_STRING, .fallback = "\"auto\"", .check = check_word,
+                                .meaning = "Gres of a dynamic node; \"auto\" counts the GPUs there "
+                                           "are, \"none\" gives none."),
+                KEY("slurm.options", CONFIG_STRINGS, .check = check_word,
+                                .meaning = "Further slurmd options."),
+                KEY("slurm.munge_key", CONFIG_STRING, .secret = true, .check = check_word,
+                                .meaning = "The munge key, base64; best given as credential "
+                                           "firstboot.slurm.munge_key."),
+                KEY("slurm.munge_key_file", CONFIG_STRING, .check = check_absolute,
+                                .meaning = "A file, on a mount for instance, that holds the munge "
+                                           "key."),
+                KEY("slurm.clock_skew_max", CONFIG_DURATION, .fallback = "\"60s\"", .min = MS,
+                                .max = 5 * MIN_,
+                                .meaning = "Largest difference from the controller's clock (munge "
+                                           "itself gives up at 5 minutes)."),
+                KEY("slurm.drain_on_failure", CONFIG_BOOL, .fallback = "false",
+                                .meaning = "Where a required step failed, registers as DRAIN with "
+                                           "the reason, so that sinfo -R shows it."),
+                KEY("slurm.give_up", CONFIG_DURATION, .fallback = "\"5min\"", .min = MS,
+                                .max = 24 * 60 * (int64_t) MIN_,
+                                .meaning = "How long the controller is waited for."),
 
-        KEY("ready", CONFIG_OBJECT, .fallback = "{}", .meaning = "Who is told, and when."),
-        KEY("ready.command", CONFIG_STRINGS, .check = check_line,
-                        .meaning = "Program and arguments; the status JSON comes on its standard input."),
-        KEY("ready.url", CONFIG_STRING, .check = check_url, .meaning = "Receives the status JSON as an HTTP POST."),
-        KEY("ready.token", CONFIG_STRING, .secret = true, .check = check_word,
-                        .meaning = "Sent as bearer token with the POST."),
-        KEY("ready.on", CONFIG_STRING, .fallback = "\"ready\"", .choices = "ready|always",
-                        .meaning = "\"always\" tells of failure too."),
-        KEY("ready.timeout", CONFIG_DURATION, .fallback = "\"30s\"", .min = MS, .max = 60 * MIN_,
-                        .meaning = "Limit of command and POST each."),
+                KEY("ready", CONFIG_OBJECT, .fallback = "{}", .meaning = "Who is told, and when."),
+                KEY("ready.command", CONFIG_STRINGS, .check = check_line,
+                                .meaning = "Program and arguments; the status JSON comes on its "
+                                           "standard input."),
+                KEY("ready.url", CONFIG_STRING, .check = check_url,
+                                .meaning = "Receives the status JSON as an HTTP POST."),
+                KEY("ready.token", CONFIG_STRING, .secret = true, .check = check_word,
+                                .meaning = "Sent as bearer token with the POST."),
+                KEY("ready.on", CONFIG_STRING, .fallback = "\"ready\"", .choices = "ready|always",
+                                .meaning = "\"always\" tells of failure too."),
+                KEY("ready.timeout", CONFIG_DURATION, .fallback = "\"30s\"", .min = MS,
+                                .max = 60 * MIN_, .meaning = "Limit of command and POST each."),
 
-        KEY("metrics", CONFIG_OBJECT, .fallback = "{}", .meaning = "For Prometheus' node_exporter."),
-        KEY("metrics.directory", CONFIG_STRING, .fallback = "\"/var/lib/prometheus/node-exporter\"",
-                        .check = check_absolute,
-                        .meaning = "Where firstboot.prom is written, if the folder is there."),
+                KEY("metrics", CONFIG_OBJECT, .fallback = "{}",
+                                .meaning = "For Prometheus' node_exporter."),
+                KEY("metrics.directory", CONFIG_STRING,
+                                .fallback = "\"/var/lib/prometheus/node-exporter\"",
+                                .check = check_absolute,
+                                .meaning = "Where firstboot.prom is written, if the folder is "
+                                           "there."),
 
-        KEY("metadata", CONFIG_OBJECT, .fallback = "{}", .meaning = "The cloud's instance metadata service."),
-        KEY("metadata.provider", CONFIG_STRING, .fallback = "\"auto\"", .choices = "auto|none|oci|aws|gcp",
-                        .meaning = "\"auto\" decides by the firmware's (DMI) names."),
-        KEY("metadata.timeout", CONFIG_DURATION, .fallback = "\"20s\"", .min = MS, .max = 10 * MIN_,
-                        .meaning = "Limit for all requests of one try together."),
-        KEY("metadata.required", CONFIG_BOOL, .fallback = "true",
-                        .meaning = "Where false, a service that does not answer is passed over with a warning."),
+                KEY("metadata", CONFIG_OBJECT, .fallback = "{}",
+                                .meaning = "The cloud's instance metadata service."),
+                KEY("metadata.provider", CONFIG_STRING, .fallback = "\"auto\"",
+                                .choices = "auto|none|oci|aws|gcp",
+                                .meaning = "\"auto\" decides by the firmware's (DMI) names."),
+                KEY("metadata.timeout", CONFIG_DURATION, .fallback = "\"20s\"", .min = MS,
+                                .max = 10 * MIN_,
+                                .meaning = "Limit for all requests of one try together."),
+                KEY("metadata.required", CONFIG_BOOL, .fallback = "true",
+                                .meaning = "Where false, a service that does not answer is passed "
+                                           "over with a warning."),
 
-        KEY("steps", CONFIG_OBJECT, .meaning = "Per step, by name."),
-        KEY("steps.*", CONFIG_OBJECT, .meaning = "One step."),
-        KEY("steps.*.enabled", CONFIG_BOOL, .meaning = "Where false, the step is left out."),
-        KEY("steps.*.required", CONFIG_BOOL, .meaning = "Where false, its failure makes the node degraded, not failed."),
-        KEY("steps.*.timeout", CONFIG_DURATION, .min = MS, .max = 24 * 60 * (int64_t) MIN_, .meaning = "Limit of one attempt."),
-        KEY("steps.*.retries", CONFIG_INT, .min = 0, .max = 1000, .meaning = "Further attempts after a transient failure."),
+                KEY("steps", CONFIG_OBJECT, .meaning = "Per step, by name."),
+                KEY("steps.*", CONFIG_OBJECT, .meaning = "One step."),
+                KEY("steps.*.enabled", CONFIG_BOOL,
+                                .meaning = "Where false, the step is left out."),
+                KEY("steps.*.required", CONFIG_BOOL,
+                                .meaning = "Where false, its failure makes the node degraded, not "
+                                           "failed."),
+                KEY("steps.*.timeout", CONFIG_DURATION, .min = MS, .max = 24 * 60 * (int64_t) MIN_,
+                                .meaning = "Limit of one attempt."),
+                KEY("steps.*.retries", CONFIG_INT, .min = 0, .max = 1000,
+                                .meaning = "Further attempts after a transient failure."),
 };
 const size_t config_keys_count = ELEMENTSOF(config_keys);
 
@@ -268,7 +342,8 @@ typedef struct Suffix {
         uint64_t factor;
 } Suffix;
 
-static int parse_suffixed(json_object *value, const Suffix *suffixes, size_t n, uint64_t plain, uint64_t *ret) {
+static int parse_suffixed(json_object *value, const Suffix *suffixes, size_t n, uint64_t plain,
+                uint64_t *ret) {
         uint64_t number, factor = plain;
 
         if (json_object_is_type(value, json_type_int)) {
@@ -302,7 +377,10 @@ static int parse_suffixed(json_object *value, const Suffix *suffixes, size_t n, 
 
 int parse_size(json_object *value, uint64_t *ret_bytes) {
         static const Suffix suffixes[] = {
-                { "K", 1u << 10 }, { "M", 1u << 20 }, { "G", 1u << 30 }, { "T", UINT64_C(1) << 40 },
+                        {"K", 1u << 10},
+                        {"M", 1u << 20},
+                        {"G", 1u << 30},
+                        {"T", UINT64_C(1) << 40},
         };
         uint64_t bytes;
         int r = parse_suffixed(value, suffixes, ELEMENTSOF(suffixes), 1, &bytes);
@@ -314,8 +392,10 @@ int parse_size(json_object *value, uint64_t *ret_bytes) {
 
 int parse_duration(json_object *value, uint64_t *ret_usec) {
         static const Suffix suffixes[] = {
-                { "ms", USEC_PER_MSEC }, { "s", USEC_PER_SEC }, { "min", 60 * USEC_PER_SEC },
-                { "h", 3600 * USEC_PER_SEC },
+                        {"ms", USEC_PER_MSEC},
+                        {"s", USEC_PER_SEC},
+                        {"min", 60 * USEC_PER_SEC},
+                        {"h", 3600 * USEC_PER_SEC},
         };
         uint64_t usec;
         int r = parse_suffixed(value, suffixes, ELEMENTSOF(suffixes), USEC_PER_SEC, &usec);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The table of every key that a node configuration may have: type, limits, default, meaning. Validation,
- * defaults, masking of secrets, `firstbootctl config` and a test of docs/node-config.md all read it. */
+/* The table of every key that a node configuration may have: type, limits, default, meaning.
+ * Validation, defaults, masking of secrets, `firstbootctl config` and a test of docs/node-config.md
+ * all read it. */
 
 #include "json-util.h"
 
 typedef enum ConfigType {
-        CONFIG_OBJECT,   /* a section; its keys are rows of their own */
-        CONFIG_LIST,     /* a list of sections: rows below PATH[] */
+        CONFIG_OBJECT, /* a section; its keys are rows of their own */
+        CONFIG_LIST,   /* a list of sections: rows below PATH[] */
         CONFIG_STRING,
-        CONFIG_STRINGS,  /* a list of strings */
+        CONFIG_STRINGS, /* a list of strings */
         CONFIG_BOOL,
         CONFIG_INT,
         CONFIG_SIZE,     /* bytes: a number, or "64K", "1M", "2G" (powers of 1024) */
@@ -19,14 +20,15 @@ typedef enum ConfigType {
 } ConfigType;
 
 typedef struct ConfigKey {
-        const char *path;     /* "scratch.label", "mounts[].what", "steps.*.timeout" */
+        const char *path; /* "scratch.label", "mounts[].what", "steps.*.timeout" */
         ConfigType type;
         const char *fallback; /* default as JSON text; NULL: none */
         bool required;        /* where its section is there */
         bool secret;
-        int64_t min, max;     /* of INT, SIZE (bytes), DURATION (milliseconds); both 0: no limits */
-        const char *choices;  /* of STRING: "xfs|ext4" */
-        const char *(*check)(const char *value); /* of STRING, STRINGS: NULL where good, else what is wrong */
+        int64_t min, max;    /* of INT, SIZE (bytes), DURATION (milliseconds); both 0: no limits */
+        const char *choices; /* of STRING: "xfs|ext4" */
+        const char *(*check)(const char *value); /* of STRING, STRINGS: NULL where good, else what
+                                                    is wrong */
         const char *meaning;
 } ConfigKey;
 

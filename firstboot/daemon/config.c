@@ -2,7 +2,6 @@
 #include "config.h"
 #include "config-schema.h"
 
-
 Config *config_new(void) {
         Config *c = calloc(1, sizeof(*c));
 
@@ -49,7 +48,8 @@ static void forget_sources(json_object *sources, const char *path) {
         }
 }
 
-static int merge_object(Config *c, json_object *target, json_object *layer, const char *path, const char *source) {
+static int merge_object(Config *c, json_object *target, json_object *layer, const char *path,
+                const char *source) {
         int r;
 
         json_object_object_foreach(layer, key, value) {
@@ -126,9 +126,9 @@ json_object *config_to_json(const Config *c) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *errors = json_object_new_array(), *warnings = json_object_new_array();
 
-        STRV_FOREACH (e, c->errors)
+        STRV_FOREACH(e, c->errors)
                 json_object_array_add(errors, json_object_new_string(*e));
-        STRV_FOREACH (w, c->warnings)
+        STRV_FOREACH(w, c->warnings)
                 json_object_array_add(warnings, json_object_new_string(*w));
         if (json_set(o, "errors", errors) < 0 || json_set(o, "warnings", warnings) < 0 ||
                         json_set(o, "retry", json_object_new_boolean(c->retry)) < 0 ||
@@ -141,7 +141,8 @@ json_object *config_to_json(const Config *c) {
 
 /* Sections of site steps are not in the table: there, the name of a key tells. */
 static bool name_sounds_secret(const char *name) {
-        static const char *const words[] = { "password", "passphrase", "secret", "token", "private_key" };
+        static const char *const words[] = {
+                        "password", "passphrase", "secret", "token", "private_key"};
 
         for (size_t i = 0; i < ELEMENTSOF(words); i++)
                 if (strcasestr(name, words[i]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Gathers the configuration through firstboot-helper, a process of its own: it may wait for a metadata
- * service, and it needs libcurl, neither of which the daemon should. */
+/* Gathers the configuration through firstboot-helper, a process of its own: it may wait for a
+ * metadata service, and it needs libcurl, neither of which the daemon should. */
 
 #include "engine.h"
 #include "file-util.h"
@@ -30,7 +30,8 @@ static int again_later(Engine *e) {
         uint64_t delay = MIN((2 * USEC_PER_SEC) << MIN(e->configure_tries, 5u), AGAIN_MAX_USEC);
 
         e->configure_again = sd_event_source_disable_unref(e->configure_again);
-        return sd_event_add_time_relative(e->event, &e->configure_again, CLOCK_MONOTONIC, delay, 0, on_again, e);
+        return sd_event_add_time_relative(
+                        e->event, &e->configure_again, CLOCK_MONOTONIC, delay, 0, on_again, e);
 }
 
 /* A document with one error, for when the helper gave none. */
@@ -38,7 +39,9 @@ static json_object *error_document(const char *text) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *errors = json_object_new_array();
 
-        if (!o || json_set(o, "errors", errors) < 0 || json_set_string(o, "code", "config.helper") < 0 || json_object_array_add(errors, json_object_new_string(text)) < 0)
+        if (!o || json_set(o, "errors", errors) < 0 ||
+                        json_set_string(o, "code", "config.helper") < 0 ||
+                        json_object_array_add(errors, json_object_new_string(text)) < 0)
                 return NULL;
         return TAKE_PTR(o);
 }
@@ -55,7 +58,8 @@ static int finished(Engine *e, const char *trouble) {
         e->helper = 0;
         e->configure_tries++;
 
-        if (!trouble && json_parse(e->helper_output ? e->helper_output : "", e->helper_size, &error, &o) < 0)
+        if (!trouble && json_parse(e->helper_output ? e->helper_output : "", e->helper_size, &error,
+                                        &o) < 0)
                 trouble = "firstboot-helper: its output makes no sense";
         free(TAKE_PTR(e->helper_output));
         e->helper_size = 0;
@@ -66,7 +70,8 @@ static int finished(Engine *e, const char *trouble) {
 
         /* For steps, with secrets: for root only. */
         _cleanup_free_ char *path = fb_path(PATH_RUN_CONFIG);
-        const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+        const char *text = json_object_to_json_string_ext(
+                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
         if (!path || !text)
                 return log_oom();
         r = write_file_atomic(path, text, strlen(text), 0600);
@@ -112,8 +117,9 @@ static int on_child(sd_event_source *s, const siginfo_t *si, void *userdata) {
                 (void) on_output(e->helper_io, e->helper_fd, 0, e);
         (void) s;
         return finished(e, si->si_code == CLD_EXITED && si->si_status == 0 ? NULL
-                        : si->si_code == CLD_EXITED && si->si_status == 127 ? "firstboot-helper cannot be run; is the package whole?"
-                                                                             : "firstboot-helper did not run to its end");
+                           : si->si_code == CLD_EXITED && si->si_status == 127
+                                           ? "firstboot-helper cannot be run; is the package whole?"
+                                           : "firstboot-helper did not run to its end");
 }
 
 static int on_timeout(sd_event_source *s, uint64_t usec, void *userdata) {
@@ -126,7 +132,7 @@ static int on_timeout(sd_event_source *s, uint64_t usec, void *userdata) {
 }
 
 int engine_configure(Engine *e) {
-        _cleanup_(close_pairp) int fds[2] = { -EBADF, -EBADF };
+        _cleanup_(close_pairp) int fds[2] = {-EBADF, -EBADF};
         _cleanup_free_ char *path = fb_path(PATH_HELPER);
         pid_t pid;
         int r;
@@ -159,6 +165,7 @@ int engine_configure(Engine *e) {
         if (r >= 0)
                 r = sd_event_add_child(e->event, &e->helper_child, pid, WEXITED, on_child, e);
         if (r >= 0)
-                r = sd_event_add_time_relative(e->event, &e->helper_timeout, CLOCK_MONOTONIC, HELPER_USEC, 0, on_timeout, e);
+                r = sd_event_add_time_relative(e->event, &e->helper_timeout, CLOCK_MONOTONIC,
+                                HELPER_USEC, 0, on_timeout, e);
         return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The system bus: connected, named, subscribed to systemd; and all of that again when the bus was restarted,
- * without losing sight of steps that run meanwhile. */
+/* The system bus: connected, named, subscribed to systemd; and all of that again when the bus was
+ * restarted, without losing sight of steps that run meanwhile. */
 
 #include "engine.h"
 #include "bus-api.h"
@@ -45,8 +45,9 @@ static int on_systemd_owner(sd_bus_message *m, void *userdata, sd_bus_error *ret
         (void) ret_error;
         if (sd_bus_message_read(m, "sss", &name, &old, &new) < 0 || isempty(new) || !e->bus_ready)
                 return 0;
-        (void) sd_bus_call_method_async(e->bus, NULL, "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
-                        "org.freedesktop.systemd1.Manager", "Subscribe", NULL, NULL, NULL);
+        (void) sd_bus_call_method_async(e->bus, NULL, "org.freedesktop.systemd1",
+                        "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
+                        "Subscribe", NULL, NULL, NULL);
         engine_resync(e);
         return 0;
 }
@@ -57,7 +58,8 @@ static int on_subscribed(sd_bus_message *m, void *userdata, sd_bus_error *ret_er
 
         (void) ret_error;
         if (error && !sd_bus_error_has_name(error, "org.freedesktop.systemd1.AlreadySubscribed")) {
-                log_warning("systemd does not answer on the bus (%s); trying again.", error->message);
+                log_warning("systemd does not answer on the bus (%s); trying again.",
+                                error->message);
                 return reconnect_later(e);
         }
         e->bus_ready = true;
@@ -75,19 +77,22 @@ static int on_named(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) 
         (void) ret_error;
         if (error || sd_bus_message_read(m, "u", &answer) < 0 || (answer != 1 && answer != 4)) {
                 if (answer == 2 || answer == 3) {
-                        log_error("Another firstbootd owns %s; it is the one to talk to.", DBUS_NAME);
+                        log_error("Another firstbootd owns %s; it is the one to talk to.",
+                                        DBUS_NAME);
                         return sd_event_exit(e->event, -EEXIST);
                 }
-                log_error("The bus does not give us the name %s (%s); is its policy file installed?", DBUS_NAME,
-                                error ? error->message : "no reason given");
+                log_error("The bus does not give us the name %s (%s); is its policy file "
+                          "installed?",
+                                DBUS_NAME, error ? error->message : "no reason given");
                 return reconnect_later(e);
         }
         if (!e->announced) {
                 e->announced = true;
                 (void) sd_notify(0, "READY=1");
         }
-        r = sd_bus_call_method_async(e->bus, NULL, "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
-                        "org.freedesktop.systemd1.Manager", "Subscribe", on_subscribed, e, NULL);
+        r = sd_bus_call_method_async(e->bus, NULL, "org.freedesktop.systemd1",
+                        "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
+                        "Subscribe", on_subscribed, e, NULL);
         return r < 0 ? reconnect_later(e) : 0;
 }
 
@@ -100,14 +105,17 @@ static int try_open(Engine *e) {
                 return r;
         r = sd_bus_attach_event(bus, e->event, SD_EVENT_PRIORITY_NORMAL);
         if (r >= 0)
-                r = sd_bus_match_signal_async(bus, NULL, "org.freedesktop.DBus.Local", "/org/freedesktop/DBus/Local",
-                                "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, NULL, e);
+                r = sd_bus_match_signal_async(bus, NULL, "org.freedesktop.DBus.Local",
+                                "/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local",
+                                "Disconnected", on_disconnected, NULL, e);
         if (r >= 0)
-                r = sd_bus_match_signal_async(bus, NULL, "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
-                                "org.freedesktop.systemd1.Manager", "JobRemoved", on_job_removed, NULL, e);
+                r = sd_bus_match_signal_async(bus, NULL, "org.freedesktop.systemd1",
+                                "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
+                                "JobRemoved", on_job_removed, NULL, e);
         if (r >= 0)
                 r = sd_bus_add_match_async(bus, NULL,
-                                "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',"
+                                "type='signal',sender='org.freedesktop.DBus',member='"
+                                "NameOwnerChanged',"
                                 "arg0='org.freedesktop.systemd1'",
                                 on_systemd_owner, NULL, e);
         if (r >= 0)
@@ -138,7 +146,8 @@ static int reconnect_later(Engine *e) {
         if (e->reconnect)
                 return 0;
         e->reconnect_tries++;
-        return sd_event_add_time_relative(e->event, &e->reconnect, CLOCK_MONOTONIC, delay, 0, on_reconnect, e);
+        return sd_event_add_time_relative(
+                        e->event, &e->reconnect, CLOCK_MONOTONIC, delay, 0, on_reconnect, e);
 }
 
 void connection_close(Engine *e) {

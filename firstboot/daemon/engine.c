@@ -111,7 +111,8 @@ static int load_state(Engine *e) {
 
                 if (record)
                         (void) unlink(record);
-                journal_event("event.fresh-start", NULL, 0, 0, "This is another instance: starting afresh.");
+                journal_event("event.fresh-start", NULL, 0, 0,
+                                "This is another instance: starting afresh.");
         }
         e->told = origin == STATE_RESUMED && state->settled_usec > 0;
         if (state->started_usec == 0)
@@ -180,9 +181,9 @@ int engine_take_document(Engine *e, json_object *document) {
         if (!json_object_is_type(errors, json_type_array) || json_object_array_length(errors) > 0) {
                 text = join_errors(errors);
                 set_problem(e,
-                                json_get(document, "code")                       ? "config.helper"
-                                                : json_get_bool(document, "retry", false) ? "config.metadata"
-                                                                                          : "config.invalid",
+                                json_get(document, "code")                ? "config.helper"
+                                : json_get_bool(document, "retry", false) ? "config.metadata"
+                                                                          : "config.invalid",
                                 text);
                 engine_advance(e);
                 return 0;
@@ -201,7 +202,8 @@ int engine_take_document(Engine *e, json_object *document) {
         r = make_jobs(e);
         if (r < 0)
                 return r;
-        journal_event("event.started", NULL, 0, 0, "Bringing the node up with %zu steps.", e->n_jobs);
+        journal_event("event.started", NULL, 0, 0, "Bringing the node up with %zu steps.",
+                        e->n_jobs);
         if (e->bus_ready)
                 engine_resync(e);
         else
@@ -227,20 +229,22 @@ typedef enum Hurdle {
         HURDLE_FAILED, /* something required has failed */
 } Hurdle;
 
-/* What stands between a waiting step and its start; *ret_failed names the requirement that failed. */
+/* What stands between a waiting step and its start; *ret_failed names the requirement that failed.
+ */
 static Hurdle hurdle(const Job *j, const char **ret_failed) {
         Hurdle h = HURDLE_NONE;
 
-        STRV_FOREACH (name, j->step->after)
+        STRV_FOREACH(name, j->step->after)
                 if (!step_status_is_final(job_run(engine_find_job(j->engine, *name))->status))
                         h = HURDLE_WAIT;
-        STRV_FOREACH (name, j->step->requires) {
+        STRV_FOREACH(name, j->step->requires) {
                 const Job *other = engine_find_job(j->engine, *name);
                 StepStatus s = job_run(other)->status;
 
                 if (!step_status_is_final(s))
                         h = HURDLE_WAIT;
-                else if (!step_status_is_good(s) && other->step->required && !j->step->run_on_failure) {
+                else if (!step_status_is_good(s) && other->step->required &&
+                                !j->step->run_on_failure) {
                         *ret_failed = *name;
                         return HURDLE_FAILED;
                 }
@@ -314,9 +318,14 @@ void engine_advance(Engine *e) {
                         continue;
                 case HURDLE_FAILED:
                         run->status = STEP_BLOCKED;
-                        result_set(run, "step.requirement", strf("step %s, which it requires, is %s", failed,
-                                        step_status_to_string(job_run(engine_find_job(e, failed))->status)));
-                        journal_event("step.requirement", j->step->name, 0, 0, "%s is held back: step %s failed.", j->step->name, failed);
+                        result_set(run, "step.requirement",
+                                        strf("step %s, which it requires, is %s", failed,
+                                                        step_status_to_string(
+                                                                        job_run(engine_find_job(e,
+                                                                                                failed))
+                                                                                        ->status)));
+                        journal_event("step.requirement", j->step->name, 0, 0,
+                                        "%s is held back: step %s failed.", j->step->name, failed);
                         continue;
                 case HURDLE_NONE:
                         break;
@@ -345,8 +354,9 @@ void engine_changed(Engine *e, Job *j) {
 
 static bool depends_on(const Engine *e, const Step *s, const char *name) {
         for (unsigned i = 0; i < 2; i++)
-                STRV_FOREACH (other, i == 0 ? s->requires : s->after)
-                        if (streq(*other, name) || depends_on(e, graph_find(e->graph, *other), name))
+                STRV_FOREACH(other, i == 0 ? s->requires : s->after)
+                        if (streq(*other, name) ||
+                                        depends_on(e, graph_find(e->graph, *other), name))
                                 return true;
         return false;
 }

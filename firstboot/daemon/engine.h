@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A boot, from configuration to verdict: gathers the configuration, lays out the graph, starts each step as
- * soon as what it waits for is done, and settles on ready, degraded or failed. job.c carries one attempt of
- * one step; connection.c the bus; publish.c tells everybody. */
+/* A boot, from configuration to verdict: gathers the configuration, lays out the graph, starts each
+ * step as soon as what it waits for is done, and settles on ready, degraded or failed. job.c
+ * carries one attempt of one step; connection.c the bus; publish.c tells everybody. */
 
 #include "graph.h"
 #include "state.h"
@@ -17,26 +17,28 @@ typedef struct Engine Engine;
 typedef struct Job {
         Engine *engine;
         const Step *step;
-        char *unit, *unit_path;     /* firstboot@NAME.service and its object */
-        char *start_job, *stop_job; /* job objects; NULL: not known (yet) */
-        char *early_job, *early_result; /* a JobRemoved that came before the reply with the job's path */
+        char *unit, *unit_path;         /* firstboot@NAME.service and its object */
+        char *start_job, *stop_job;     /* job objects; NULL: not known (yet) */
+        char *early_job, *early_result; /* a JobRemoved that came before the reply with the job's
+                                           path */
         sd_bus_slot *start_slot, *stop_slot, *query_slot; /* calls without an answer yet */
         sd_event_source *deadline, *backoff;
-        bool stopping;              /* the time limit passed */
-        StepStatus told_status;     /* as last signalled on the bus */
+        bool stopping;          /* the time limit passed */
+        StepStatus told_status; /* as last signalled on the bus */
         size_t told_attempts;
 } Job;
 
 struct Engine {
         sd_event *event;
-        sd_bus *bus; /* NULL while the bus is away */
+        sd_bus *bus;    /* NULL while the bus is away */
         bool bus_ready; /* our name is ours and systemd's signals are on their way */
         bool announced; /* READY=1 was sent */
 
-        json_object *document; /* what firstboot-helper gave: config, sources, instance, errors, warnings */
+        json_object *document; /* what firstboot-helper gave: config, sources, instance, errors,
+                                  warnings */
         Graph *graph;          /* NULL until the configuration is there */
         State *state;
-        Job *jobs;             /* one for each step of the graph, in its order */
+        Job *jobs; /* one for each step of the graph, in its order */
         size_t n_jobs;
 
         /* What keeps the whole node from going on, or NULL. */
@@ -54,9 +56,9 @@ struct Engine {
         /* Connection to the bus (connection.c). */
         sd_event_source *reconnect;
         unsigned reconnect_tries;
-        char *published; /* the status as it was last written */
+        char *published;      /* the status as it was last written */
         NodeStatus told_node; /* as last signalled on the bus */
-        bool told;       /* settling was announced (a restart of firstbootd does not repeat it) */
+        bool told; /* settling was announced (a restart of firstbootd does not repeat it) */
 };
 
 Engine *engine_free(Engine *e);
@@ -74,8 +76,8 @@ void engine_advance(Engine *e);
 /* One step's attempts are over, or it has changed otherwise: save, publish, go on. */
 void engine_changed(Engine *e, Job *j);
 
-/* Runs a step and all that waits for it once more; "all" gathers the configuration afresh and runs every
- * step. -ENOENT: no such step; -EBUSY: it, or something that waits for it, is running. */
+/* Runs a step and all that waits for it once more; "all" gathers the configuration afresh and runs
+ * every step. -ENOENT: no such step; -EBUSY: it, or something that waits for it, is running. */
 int engine_rerun(Engine *e, const char *name);
 
 /* The bus is (again) there: finds out what happened to steps that were running. */

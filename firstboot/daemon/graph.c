@@ -94,13 +94,16 @@ static int take_strings(Graph *g, const Step *s, json_object *o, const char *key
         if (!list)
                 return 0;
         if (!json_object_is_type(list, json_type_array))
-                return strv_extendf(&g->errors, "%s: \"%s\" must be a list of strings", s->file, key);
+                return strv_extendf(
+                                &g->errors, "%s: \"%s\" must be a list of strings", s->file, key);
         for (size_t i = 0; i < json_object_array_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
 
                 int r = json_object_is_type(item, json_type_string)
-                                ? strv_extend(l, json_object_get_string(item))
-                                : strv_extendf(&g->errors, "%s: \"%s\" must be a list of strings", s->file, key);
+                                        ? strv_extend(l, json_object_get_string(item))
+                                        : strv_extendf(&g->errors,
+                                                          "%s: \"%s\" must be a list of strings",
+                                                          s->file, key);
                 if (r < 0)
                         return r;
         }
@@ -112,7 +115,8 @@ static int take_duration(Graph *g, const Step *s, json_object *o, const char *ke
 
         if (!v || parse_duration(v, usec) >= 0)
                 return 0;
-        return strv_extendf(&g->errors, "%s: \"%s\" must be a time such as 30 (seconds) or \"5min\"", s->file, key);
+        return strv_extendf(&g->errors,
+                        "%s: \"%s\" must be a time such as 30 (seconds) or \"5min\"", s->file, key);
 }
 
 /* true, or the path of a boolean in the configuration that decides. */
@@ -122,14 +126,15 @@ static bool decide(json_object *config, json_object *v) {
         if (!json_object_is_type(v, json_type_string))
                 return false;
         _cleanup_strv_free_ char **parts = strv_split(json_object_get_string(v), ".");
-        STRV_FOREACH (p, parts)
+        STRV_FOREACH(p, parts)
                 config = json_get(config, *p);
         return json_object_is_type(config, json_type_boolean) && json_object_get_boolean(config);
 }
 
 static int check_keys(Graph *g, const Step *s, json_object *o) {
-        static const char *const known[] = { "description", "requires", "after", "when", "timeout", "retries",
-                "retry_delay", "retry_delay_max", "required", "run_on_failure", "exec" };
+        static const char *const known[] = {"description", "requires", "after", "when", "timeout",
+                        "retries", "retry_delay", "retry_delay_max", "required", "run_on_failure",
+                        "exec"};
         int r;
 
         json_object_object_foreach(o, key, value) {
@@ -148,7 +153,8 @@ static int check_keys(Graph *g, const Step *s, json_object *o) {
 }
 
 static int fill_step(Graph *g, Step *s, json_object *o, json_object *config) {
-        const char *when = json_get_string(o, "when"), *description = json_get_string(o, "description");
+        const char *when = json_get_string(o, "when"),
+                   *description = json_get_string(o, "description");
         json_object *overrides = json_get(json_get(config, "steps"), s->name);
         int64_t retries;
         int r;
@@ -166,7 +172,8 @@ static int fill_step(Graph *g, Step *s, json_object *o, json_object *config) {
         if (r < 0)
                 return r;
         if (when && !streq(when, "first-boot") && !streq(when, "every-boot")) {
-                r = strv_extendf(&g->errors, "%s: \"when\" must be \"first-boot\" or \"every-boot\"", s->file);
+                r = strv_extendf(&g->errors,
+                                "%s: \"when\" must be \"first-boot\" or \"every-boot\"", s->file);
                 if (r < 0)
                         return r;
         }
@@ -188,7 +195,9 @@ static int fill_step(Graph *g, Step *s, json_object *o, json_object *config) {
                 return r;
         retries = json_get_int(overrides, "retries", json_get_int(o, "retries", 0));
         if (retries < 0 || retries > 1000 || s->timeout_usec == 0)
-                return strv_extendf(&g->errors, "%s: \"retries\" must be from 0 to 1000 and \"timeout\" above 0", s->file);
+                return strv_extendf(&g->errors,
+                                "%s: \"retries\" must be from 0 to 1000 and \"timeout\" above 0",
+                                s->file);
         s->retries = (unsigned) retries;
         return 0;
 }
@@ -201,7 +210,8 @@ static int load_step(Graph *g, const char *name, json_object *config, Step *s) {
 
         for (unsigned i = 0; i < 2; i++) {
                 const char *folder = i == 0 ? PATH_SITE_STEPS : PATH_STEPS;
-                _cleanup_free_ char *path = fb_pathf("%s/%s.json", folder, name), *file = strf("%s/%s.json", folder, name);
+                _cleanup_free_ char *path = fb_pathf("%s/%s.json", folder, name),
+                                    *file = strf("%s/%s.json", folder, name);
                 struct stat st;
 
                 if (!path || !file)
@@ -211,14 +221,17 @@ static int load_step(Graph *g, const char *name, json_object *config, Step *s) {
                 if (i == 0 && !S_ISDIR(st.st_mode) && st.st_size == 0)
                         return 0;
                 if (!step_name_is_valid(name))
-                        return strv_extendf(&g->errors, "%s: a step's name is made of a-z, 0-9 and '-', at most 32", file);
+                        return strv_extendf(&g->errors,
+                                        "%s: a step's name is made of a-z, 0-9 and '-', at most 32",
+                                        file);
                 r = json_load(path, STEP_FILE_MAX, &e, &o);
                 if (r == -ENOMEM)
                         return r;
                 if (r < 0 && e.line == 0)
                         return strv_extendf(&g->errors, "%s: %s", file, e.message);
                 if (r < 0)
-                        return strv_extendf(&g->errors, "%s:%u:%u: %s", file, e.line, e.column, e.message);
+                        return strv_extendf(&g->errors, "%s:%u:%u: %s", file, e.line, e.column,
+                                        e.message);
                 if (!json_object_is_type(o, json_type_object))
                         return strv_extendf(&g->errors, "%s: must be an object { … }", file);
                 s->name = strdup(name);
@@ -229,7 +242,8 @@ static int load_step(Graph *g, const char *name, json_object *config, Step *s) {
                 if (r < 0)
                         return r;
                 if (i == 0 && strv_length(s->exec) == 0)
-                        return strv_extendf(&g->errors, "%s: \"exec\" is missing: the program to run", s->file);
+                        return strv_extendf(&g->errors,
+                                        "%s: \"exec\" is missing: the program to run", s->file);
                 return 1;
         }
         return 0;
@@ -240,7 +254,7 @@ static bool reaches(const Graph *g, const Step *a, const char *b, bool *seen) {
                 return false;
         seen[a - g->steps] = true;
         for (unsigned i = 0; i < 2; i++)
-                STRV_FOREACH (name, i == 0 ? a->requires : a->after) {
+                STRV_FOREACH(name, i == 0 ? a->requires : a->after) {
                         const Step *other = graph_find(g, *name);
 
                         if (streq(*name, b) || (other && reaches(g, other, b, seen)))
@@ -249,7 +263,8 @@ static bool reaches(const Graph *g, const Step *a, const char *b, bool *seen) {
         return false;
 }
 
-/* Does a wait for b, directly or through others? "*" edges are not followed: they adapt to the others. */
+/* Does a wait for b, directly or through others? "*" edges are not followed: they adapt to the
+ * others. */
 static bool waits_for(const Graph *g, const Step *a, const char *b) {
         _cleanup_free_ bool *seen = calloc(g->n, sizeof(bool));
 
@@ -269,16 +284,21 @@ static int resolve(Graph *g, json_object *config, char *const *installed) {
 
                         if (!copy && l)
                                 return -ENOMEM;
-                        STRV_FOREACH (name, copy) {
+                        STRV_FOREACH(name, copy) {
                                 if (graph_find(g, *name))
                                         continue;
                                 strv_remove(l, *name);
                                 /* "after" orders only; a disabled step was taken out on purpose. */
                                 if (j == 1 || streq(*name, "*") ||
-                                                !json_get_bool(json_get(json_get(config, "steps"), *name), "enabled", true))
+                                                !json_get_bool(json_get(json_get(config, "steps"),
+                                                                               *name),
+                                                                "enabled", true))
                                         continue;
-                                r = strv_extendf(&g->errors, "%s: requires step \"%s\", which is %s", s->file, *name,
-                                                strv_contains(installed, *name) ? "faulty" : "not installed");
+                                r = strv_extendf(&g->errors,
+                                                "%s: requires step \"%s\", which is %s", s->file,
+                                                *name,
+                                                strv_contains(installed, *name) ? "faulty"
+                                                                                : "not installed");
                                 if (r < 0)
                                         return r;
                         }
@@ -290,7 +310,8 @@ static int resolve(Graph *g, json_object *config, char *const *installed) {
                 for (size_t j = 0; s->requires_all && j < g->n; j++) {
                         Step *other = &g->steps[j];
 
-                        if (other->requires_all || strv_contains(s->requires, other->name) || waits_for(g, other, s->name))
+                        if (other->requires_all || strv_contains(s->requires, other->name) ||
+                                        waits_for(g, other, s->name))
                                 continue;
                         r = strv_extend(&s->requires, other->name);
                         if (r < 0)
@@ -302,7 +323,7 @@ static int resolve(Graph *g, json_object *config, char *const *installed) {
 
 static bool all_before(const Graph *g, size_t n, const Step *s) {
         for (unsigned i = 0; i < 2; i++)
-                STRV_FOREACH (name, i == 0 ? s->requires : s->after) {
+                STRV_FOREACH(name, i == 0 ? s->requires : s->after) {
                         bool before = false;
 
                         for (size_t j = 0; j < n; j++)
@@ -326,7 +347,8 @@ static int order(Graph *g) {
                         if (all_before(g, done, &g->steps[i])) {
                                 Step s = g->steps[i];
 
-                                memmove(&g->steps[done + 1], &g->steps[done], (i - done) * sizeof(Step));
+                                memmove(&g->steps[done + 1], &g->steps[done],
+                                                (i - done) * sizeof(Step));
                                 g->steps[done++] = s;
                                 moved = true;
                                 break;
@@ -341,7 +363,8 @@ static int order(Graph *g) {
         if (!cycle)
                 return 0;
         text = strv_join(cycle, ", ");
-        return text ? strv_extendf(&g->errors, "%s: these steps wait for each other in a cycle: %s", PATH_SITE_STEPS, text)
+        return text ? strv_extendf(&g->errors, "%s: these steps wait for each other in a cycle: %s",
+                                      PATH_SITE_STEPS, text)
                     : -ENOMEM;
 }
 
@@ -363,7 +386,7 @@ int graph_load(json_object *config, Graph **ret) {
         g->steps = calloc(strv_length(names) + 1, sizeof(Step));
         if (!g->steps)
                 return -ENOMEM;
-        STRV_FOREACH (name, names) {
+        STRV_FOREACH(name, names) {
                 Step s = {};
 
                 if (!json_get_bool(json_get(json_get(config, "steps"), *name), "enabled", true))
@@ -381,7 +404,10 @@ int graph_load(json_object *config, Graph **ret) {
                 json_object_object_foreach(overrides, key, value) {
                         (void) value;
                         if (!strv_contains(names, key)) {
-                                r = strv_extendf(&g->errors, "configuration: steps.%s: no such step is installed", key);
+                                r = strv_extendf(&g->errors,
+                                                "configuration: steps.%s: no such step is "
+                                                "installed",
+                                                key);
                                 if (r < 0)
                                         return r;
                         }

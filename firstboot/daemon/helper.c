@@ -4,7 +4,8 @@
  *
  *   config              merges the node configuration and prints it as one JSON document
  *   notify              tells the site's command and URL how the node stands
- *   tls HOST PORT CA STARTTLS   looks at an LDAP server's certificate: "ok" or what is wrong with it */
+ *   tls HOST PORT CA STARTTLS   looks at an LDAP server's certificate: "ok" or what is wrong with
+ * it */
 
 #include "config-load.h"
 #include "graph.h"
@@ -27,10 +28,15 @@ static int print_config(void) {
         if (r < 0)
                 return log_error_errno(r, "Cannot load the configuration");
         o = config_to_json(c);
-        const char *text = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
+        const char *text =
+                        o ? json_object_to_json_string_ext(o,
+                                            JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+                          : NULL;
         if (!text)
                 return log_oom();
-        return puts(text) < 0 || fflush(stdout) < 0 ? log_error_errno(errno, "Cannot write the configuration") : 0;
+        return puts(text) < 0 || fflush(stdout) < 0
+                               ? log_error_errno(errno, "Cannot write the configuration")
+                               : 0;
 }
 
 int main(int argc, char *argv[]) {

@@ -49,7 +49,7 @@ int http_request(const HttpRequest *q, long *ret_status, char **ret_body, char *
 
         if (!c)
                 return -ENOMEM;
-        STRV_FOREACH (h, q->headers) {
+        STRV_FOREACH(h, q->headers) {
                 struct curl_slist *l = curl_slist_append(headers, *h);
                 if (!l)
                         return -ENOMEM;
@@ -60,7 +60,8 @@ int http_request(const HttpRequest *q, long *ret_status, char **ret_body, char *
         curl_easy_setopt(c, CURLOPT_PROXY, "");
         curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
         curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-        curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long) MIN(q->timeout_usec / USEC_PER_MSEC, 3000u));
+        curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
+                        (long) MIN(q->timeout_usec / USEC_PER_MSEC, 3000u));
         curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long) MAX(q->timeout_usec / USEC_PER_MSEC, 1u));
         curl_easy_setopt(c, CURLOPT_ERRORBUFFER, error);
         curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_data);
@@ -77,10 +78,10 @@ int http_request(const HttpRequest *q, long *ret_status, char **ret_body, char *
         if (code != CURLE_OK) {
                 if (ret_detail)
                         *ret_detail = strdup(isempty(error) ? curl_easy_strerror(code) : error);
-                return body.too_big                           ? -EFBIG
-                                : code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT
-                                : code == CURLE_COULDNT_CONNECT    ? -ECONNREFUSED
-                                                                   : -EIO;
+                return body.too_big                       ? -EFBIG
+                       : code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT
+                       : code == CURLE_COULDNT_CONNECT    ? -ECONNREFUSED
+                                                          : -EIO;
         }
         if (!text && !(text = strdup("")))
                 return -ENOMEM;

@@ -14,6 +14,7 @@ typedef struct HttpRequest {
         uint64_t timeout_usec;
 } HttpRequest;
 
-/* 0 with *ret_status the HTTP status and *ret_body (at most 1 MiB; caller frees); -ETIMEDOUT, -ECONNREFUSED
- * (no connection), -EFBIG, -EIO. *ret_detail (may be NULL) gets curl's words on failure; caller frees. */
+/* 0 with *ret_status the HTTP status and *ret_body (at most 1 MiB; caller frees); -ETIMEDOUT,
+ * -ECONNREFUSED (no connection), -EFBIG, -EIO. *ret_detail (may be NULL) gets curl's words on
+ * failure; caller frees. */
 int http_request(const HttpRequest *q, long *ret_status, char **ret_body, char **ret_detail);

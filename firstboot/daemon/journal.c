@@ -8,10 +8,11 @@
 #include <systemd/sd-journal.h>
 
 static int priority_of(const Code *c) {
-        static const char *const loud[] = { "event.step-retry", "event.step-degraded", "event.degraded", "scratch.fewer",
-                "slurm.drained" };
+        static const char *const loud[] = {"event.step-retry", "event.step-degraded",
+                        "event.degraded", "scratch.fewer", "slurm.drained"};
 
-        if (code_is_reason(c) && !streq(c->code, "scratch.fewer") && !streq(c->code, "slurm.drained"))
+        if (code_is_reason(c) && !streq(c->code, "scratch.fewer") &&
+                        !streq(c->code, "slurm.drained"))
                 return LOG_ERR;
         if (streq(c->code, "event.failed"))
                 return LOG_ERR;
@@ -21,7 +22,8 @@ static int priority_of(const Code *c) {
         return streq(c->code, "event.ready") ? LOG_NOTICE : LOG_INFO;
 }
 
-void journal_event(const char *code, const char *step, unsigned attempt, uint64_t duration_usec, const char *format, ...) {
+void journal_event(const char *code, const char *step, unsigned attempt, uint64_t duration_usec,
+                const char *format, ...) {
         const Code *c = code_find(code);
         _cleanup_free_ char *text = NULL;
         va_list ap;
@@ -37,10 +39,12 @@ void journal_event(const char *code, const char *step, unsigned attempt, uint64_
         }
         /* Without the journal (in a container, say) standard error is what there is. */
         if (access("/run/systemd/journal/socket", W_OK) < 0) {
-                log_full(priority_of(c), 0, "%s%s%s [%s]", strempty(step), step ? ": " : "", text, code);
+                log_full(priority_of(c), 0, "%s%s%s [%s]", strempty(step), step ? ": " : "", text,
+                                code);
                 return;
         }
-        (void) sd_journal_send("MESSAGE=%s%s%s", strempty(step), step ? ": " : "", text, "MESSAGE_ID=%s", c->id,
-                        "PRIORITY=%i", priority_of(c), "CODE=%s", code, "STEP=%s", step ? step : "node", "TEXT=%s", text,
-                        "ATTEMPT=%u", attempt, "DURATION_USEC=%llu", (unsigned long long) duration_usec, NULL);
+        (void) sd_journal_send("MESSAGE=%s%s%s", strempty(step), step ? ": " : "", text,
+                        "MESSAGE_ID=%s", c->id, "PRIORITY=%i", priority_of(c), "CODE=%s", code,
+                        "STEP=%s", step ? step : "node", "TEXT=%s", text, "ATTEMPT=%u", attempt,
+                        "DURATION_USEC=%llu", (unsigned long long) duration_usec, NULL);
 }

@@ -5,7 +5,7 @@
 
 #include "macro.h"
 
-/* Sends one entry with MESSAGE_ID of the code, CODE=, and where given STEP=, ATTEMPT= and DURATION_USEC=.
- * Codes of a site's own steps go out as step.failed with their own CODE=. */
-void journal_event(const char *code, const char *step, unsigned attempt, uint64_t duration_usec, const char *format, ...)
-                _printf_(5, 6);
+/* Sends one entry with MESSAGE_ID of the code, CODE=, and where given STEP=, ATTEMPT= and
+ * DURATION_USEC=. Codes of a site's own steps go out as step.failed with their own CODE=. */
+void journal_event(const char *code, const char *step, unsigned attempt, uint64_t duration_usec,
+                const char *format, ...) _printf_(5, 6);

@@ -14,7 +14,7 @@ static int make_folders(void) {
         static const struct {
                 const char *path;
                 mode_t mode;
-        } folders[] = { { PATH_RUN, 0755 }, { PATH_RUN_RESULTS, 0700 }, { "/var/lib/firstboot", 0755 } };
+        } folders[] = {{PATH_RUN, 0755}, {PATH_RUN_RESULTS, 0700}, {"/var/lib/firstboot", 0755}};
 
         for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
                 _cleanup_free_ char *path = fb_path(folders[i].path);
@@ -68,7 +68,8 @@ int main(int argc, char *argv[]) {
         (void) argv;
         log_set_program(NULL);
         if (argc > 1) {
-                fprintf(stderr, "firstbootd takes no arguments; it reads %s and %s.\n", PATH_BAKED_CONFIG, PATH_CONFIG_DROPINS);
+                fprintf(stderr, "firstbootd takes no arguments; it reads %s and %s.\n",
+                                PATH_BAKED_CONFIG, PATH_CONFIG_DROPINS);
                 return 2;
         }
         return run() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -23,12 +23,13 @@ static int run_command(json_object *list, const char *status_path, uint64_t time
         }
         if (strv_length(argv) == 0)
                 return 0;
-        SpawnOptions o = { .stdin_path = status_path, .timeout_usec = timeout_usec };
+        SpawnOptions o = {.stdin_path = status_path, .timeout_usec = timeout_usec};
         r = spawn_capture(&o, argv, &output, &status);
         if (r < 0)
                 return log_error_errno(r, "ready.command %s did not run to its end", argv[0]);
         if (status != 0) {
-                log_error("ready.command %s ended with exit code %d: %.500s", argv[0], status, output);
+                log_error("ready.command %s ended with exit code %d: %.500s", argv[0], status,
+                                output);
                 return -EIO;
         }
         return 0;
@@ -47,7 +48,7 @@ static int post(json_object *ready, const char *url, const char *text, uint64_t 
         if (r < 0)
                 return log_oom();
         for (unsigned i = 0; i < POST_TRIES; i++) {
-                HttpRequest q = { "POST", url, headers, text, timeout_usec };
+                HttpRequest q = {"POST", url, headers, text, timeout_usec};
 
                 free(TAKE_PTR(detail));
                 r = http_request(&q, &status, NULL, &detail);
@@ -64,7 +65,8 @@ static int post(json_object *ready, const char *url, const char *text, uint64_t 
 }
 
 int notify_run(void) {
-        _cleanup_free_ char *config_path = fb_path(PATH_RUN_CONFIG), *status_path = fb_path(PATH_RUN_STATUS), *text = NULL;
+        _cleanup_free_ char *config_path = fb_path(PATH_RUN_CONFIG),
+                            *status_path = fb_path(PATH_RUN_STATUS), *text = NULL;
         _cleanup_json_ json_object *config = NULL;
         JsonError e = {};
         int r, first = 0;
@@ -78,7 +80,8 @@ int notify_run(void) {
         if (r < 0)
                 return log_error_errno(r, "Cannot read %s", status_path);
 
-        json_object *ready = json_get(json_get(config, "config"), "ready"), *command = json_get(ready, "command");
+        json_object *ready = json_get(json_get(config, "config"), "ready"),
+                    *command = json_get(ready, "command");
         const char *url = json_get_string(ready, "url");
         uint64_t timeout_usec = config_duration(ready, "timeout", 30 * USEC_PER_SEC);
 

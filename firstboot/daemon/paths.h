@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Where everything lies. FIRSTBOOT_ROOT (for tests; ignored in set-uid programs) goes before each path. */
+/* Where everything lies. FIRSTBOOT_ROOT (for tests; ignored in set-uid programs) goes before each
+ * path. */
 
 #include "macro.h"
 

@@ -15,7 +15,7 @@
 static json_object *strings(char *const *l) {
         json_object *o = json_object_new_array();
 
-        STRV_FOREACH (s, l)
+        STRV_FOREACH(s, l)
                 json_object_array_add(o, json_object_new_string(*s));
         return o;
 }
@@ -36,26 +36,33 @@ static json_object *step_document(const Job *j) {
 json_object *status_document(const Engine *e) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *steps = json_object_new_array();
-        json_object *instance = json_get(e->document, "instance"), *warnings = json_get(e->document, "warnings"),
+        json_object *instance = json_get(e->document, "instance"),
+                    *warnings = json_get(e->document, "warnings"),
                     *errors = json_get(e->document, "errors");
         const State *s = e->state;
 
-        if (!o || json_set(o, "steps", steps) < 0 || json_set_string(o, "node", node_status_to_string(s ? s->node : NODE_STARTING)) < 0)
+        if (!o || json_set(o, "steps", steps) < 0 ||
+                        json_set_string(o, "node",
+                                        node_status_to_string(s ? s->node : NODE_STARTING)) < 0)
                 return NULL;
         if (e->problem) {
-                if (json_set_string(o, "code", e->problem) < 0 || json_set_string(o, "message", e->problem_text) < 0)
+                if (json_set_string(o, "code", e->problem) < 0 ||
+                                json_set_string(o, "message", e->problem_text) < 0)
                         return NULL;
         }
         if (e->problem && e->graph == NULL && errors && json_object_array_length(errors) > 0 &&
                         json_set(o, "errors", json_object_get(errors)) < 0)
                 return NULL;
-        if (warnings && json_object_array_length(warnings) > 0 && json_set(o, "warnings", json_object_get(warnings)) < 0)
+        if (warnings && json_object_array_length(warnings) > 0 &&
+                        json_set(o, "warnings", json_object_get(warnings)) < 0)
                 return NULL;
         if (instance && json_set(o, "instance", json_object_get(instance)) < 0)
                 return NULL;
-        if (s && (json_set_string(o, "instance_id", s->instance_id) < 0 || json_set_string(o, "boot_id", s->boot_id) < 0 ||
-                                json_set_int(o, "boots", s->boots) < 0 || json_set_int(o, "started_usec", (int64_t) s->started_usec) < 0 ||
-                                json_set_int(o, "settled_usec", (int64_t) s->settled_usec) < 0))
+        if (s && (json_set_string(o, "instance_id", s->instance_id) < 0 ||
+                                 json_set_string(o, "boot_id", s->boot_id) < 0 ||
+                                 json_set_int(o, "boots", s->boots) < 0 ||
+                                 json_set_int(o, "started_usec", (int64_t) s->started_usec) < 0 ||
+                                 json_set_int(o, "settled_usec", (int64_t) s->settled_usec) < 0))
                 return NULL;
         for (size_t i = 0; i < e->n_jobs; i++) {
                 json_object *step = step_document(&e->jobs[i]);
@@ -76,29 +83,41 @@ char *metrics_text(const Engine *e) {
         f = open_memstream(&text, &size);
         if (!f)
                 return NULL;
-        fprintf(f, "# HELP firstboot_node_state Whether the node is in this state (1) or not (0).\n# TYPE firstboot_node_state gauge\n");
+        fprintf(f, "# HELP firstboot_node_state Whether the node is in this state (1) or not "
+                   "(0).\n# TYPE firstboot_node_state gauge\n");
         for (NodeStatus n = 0; n < _NODE_STATUS_MAX; n++)
-                fprintf(f, "firstboot_node_state{state=\"%s\"} %d\n", node_status_to_string(n), e->state->node == n);
-        fprintf(f, "# HELP firstboot_seconds Time from the agent's start to its verdict.\n# TYPE firstboot_seconds gauge\n");
+                fprintf(f, "firstboot_node_state{state=\"%s\"} %d\n", node_status_to_string(n),
+                                e->state->node == n);
+        fprintf(f, "# HELP firstboot_seconds Time from the agent's start to its verdict.\n# TYPE "
+                   "firstboot_seconds gauge\n");
         if (e->state->settled_usec > e->state->started_usec)
-                fprintf(f, "firstboot_seconds %.3f\n", (double) (e->state->settled_usec - e->state->started_usec) / USEC_PER_SEC);
-        fprintf(f, "# HELP firstboot_step_state Whether the step is in this state (1) or not (0).\n# TYPE firstboot_step_state gauge\n");
+                fprintf(f, "firstboot_seconds %.3f\n",
+                                (double) (e->state->settled_usec - e->state->started_usec) /
+                                                USEC_PER_SEC);
+        fprintf(f, "# HELP firstboot_step_state Whether the step is in this state (1) or not "
+                   "(0).\n# TYPE firstboot_step_state gauge\n");
         for (size_t i = 0; i < e->n_jobs; i++)
                 for (StepStatus s = 0; s < _STEP_STATUS_MAX; s++)
-                        fprintf(f, "firstboot_step_state{step=\"%s\",state=\"%s\"} %d\n", e->jobs[i].step->name,
-                                        step_status_to_string(s), job_run(&e->jobs[i])->status == s);
-        fprintf(f, "# HELP firstboot_step_attempts Attempts made in this boot.\n# TYPE firstboot_step_attempts gauge\n");
+                        fprintf(f, "firstboot_step_state{step=\"%s\",state=\"%s\"} %d\n",
+                                        e->jobs[i].step->name, step_status_to_string(s),
+                                        job_run(&e->jobs[i])->status == s);
+        fprintf(f, "# HELP firstboot_step_attempts Attempts made in this boot.\n# TYPE "
+                   "firstboot_step_attempts gauge\n");
         for (size_t i = 0; i < e->n_jobs; i++)
-                fprintf(f, "firstboot_step_attempts{step=\"%s\"} %zu\n", e->jobs[i].step->name, job_run(&e->jobs[i])->n_attempts);
-        fprintf(f, "# HELP firstboot_step_seconds Time of the step's attempts together.\n# TYPE firstboot_step_seconds gauge\n");
+                fprintf(f, "firstboot_step_attempts{step=\"%s\"} %zu\n", e->jobs[i].step->name,
+                                job_run(&e->jobs[i])->n_attempts);
+        fprintf(f, "# HELP firstboot_step_seconds Time of the step's attempts together.\n# TYPE "
+                   "firstboot_step_seconds gauge\n");
         for (size_t i = 0; i < e->n_jobs; i++) {
                 const StepRun *run = job_run(&e->jobs[i]);
                 uint64_t usec = 0;
 
                 for (size_t k = 0; k < run->n_attempts; k++)
                         if (run->attempts[k].finished_usec > run->attempts[k].started_usec)
-                                usec += run->attempts[k].finished_usec - run->attempts[k].started_usec;
-                fprintf(f, "firstboot_step_seconds{step=\"%s\"} %.3f\n", run->name, (double) usec / USEC_PER_SEC);
+                                usec += run->attempts[k].finished_usec -
+                                        run->attempts[k].started_usec;
+                fprintf(f, "firstboot_step_seconds{step=\"%s\"} %.3f\n", run->name,
+                                (double) usec / USEC_PER_SEC);
         }
         if (fflush(f) != 0) {
                 fclose(TAKE_PTR(f));
@@ -109,9 +128,10 @@ char *metrics_text(const Engine *e) {
 }
 
 static void write_metrics(const Engine *e) {
-        const char *folder = json_get_string(json_get(json_get(e->document, "config"), "metrics"), "directory");
-        _cleanup_free_ char *path = folder ? fb_path(folder) : NULL, *file = path ? path_join(path, "firstboot.prom") : NULL,
-                            *text = NULL;
+        const char *folder = json_get_string(
+                        json_get(json_get(e->document, "config"), "metrics"), "directory");
+        _cleanup_free_ char *path = folder ? fb_path(folder) : NULL,
+                            *file = path ? path_join(path, "firstboot.prom") : NULL, *text = NULL;
         int r;
 
         if (!file || access(path, F_OK) < 0)
@@ -132,7 +152,8 @@ static void notify_progress(const Engine *e) {
                 StepStatus s = job_run(&e->jobs[i])->status;
 
                 done += step_status_is_final(s);
-                if ((s == STEP_RUNNING || s == STEP_BACKOFF) && strv_extend(&running, e->jobs[i].step->name) < 0)
+                if ((s == STEP_RUNNING || s == STEP_BACKOFF) &&
+                                strv_extend(&running, e->jobs[i].step->name) < 0)
                         return;
         }
         names = strv_join(running, ", ");
@@ -141,13 +162,18 @@ static void notify_progress(const Engine *e) {
         else if (e->state->settled_usec > 0)
                 (void) sd_notifyf(0, "STATUS=Node is %s", node_status_to_string(e->state->node));
         else if (names)
-                (void) sd_notifyf(0, "STATUS=%zu of %zu steps at their end; under way: %s", done, e->n_jobs, names[0] ? names : "none");
+                (void) sd_notifyf(0, "STATUS=%zu of %zu steps at their end; under way: %s", done,
+                                e->n_jobs, names[0] ? names : "none");
 }
 
 void publish_status(Engine *e) {
-        _cleanup_free_ char *state_path = fb_path(PATH_STATE), *status_path = fb_path(PATH_RUN_STATUS);
+        _cleanup_free_ char *state_path = fb_path(PATH_STATE),
+                            *status_path = fb_path(PATH_RUN_STATUS);
         _cleanup_json_ json_object *o = status_document(e);
-        const char *text = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
+        const char *text = o ? json_object_to_json_string_ext(
+                                               o, JSON_C_TO_STRING_PRETTY |
+                                                                  JSON_C_TO_STRING_NOSLASHESCAPE)
+                             : NULL;
         int r;
 
         if (!text || !state_path || !status_path) {
@@ -161,7 +187,8 @@ void publish_status(Engine *e) {
         if (e->state) {
                 r = state_save(e->state, state_path);
                 if (r < 0)
-                        log_error_errno(r, "Cannot save %s; after a restart, steps will run again", state_path);
+                        log_error_errno(r, "Cannot save %s; after a restart, steps will run again",
+                                        state_path);
                 write_metrics(e);
                 notify_progress(e);
         }
@@ -172,7 +199,8 @@ void publish_status(Engine *e) {
 }
 
 static void start_unit(const Engine *e, const char *method, const char *unit) {
-        int r = sd_bus_call_method_async(e->bus, NULL, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER, method, NULL, NULL, "ss", unit, "replace");
+        int r = sd_bus_call_method_async(e->bus, NULL, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
+                        method, NULL, NULL, "ss", unit, "replace");
 
         if (r < 0)
                 log_error_errno(r, "Cannot ask systemd for %s of %s", method, unit);
@@ -189,7 +217,9 @@ static char *failures(const Engine *e) {
                 const char *code = json_get_string(run->result, "code");
 
                 if ((run->status == STEP_FAILED || run->status == STEP_DEGRADED) &&
-                                strv_extendf(&l, "%s [%s] %s", run->name, strempty(code), strempty(json_get_string(run->result, "message"))) < 0)
+                                strv_extendf(&l, "%s [%s] %s", run->name, strempty(code),
+                                                strempty(json_get_string(run->result, "message"))) <
+                                                0)
                         return NULL;
         }
         return strv_join(l, "; ");
@@ -213,10 +243,12 @@ void publish_verdict(Engine *e) {
                 line = strf("%s\n", node_status_to_string(s->node));
                 r = line ? write_file_atomic(path, line, strlen(line), 0644) : -ENOMEM;
                 if (r < 0)
-                        log_error_errno(r, "Cannot write %s; node-ready.target will not be reached", path);
+                        log_error_errno(r, "Cannot write %s; node-ready.target will not be reached",
+                                        path);
                 start_unit(e, "StartUnit", "node-ready.target");
-                journal_event(s->node == NODE_READY ? "event.ready" : "event.degraded", NULL, 0, took, "Node is %s after %.1f s%s%s",
-                                node_status_to_string(s->node), (double) took / USEC_PER_SEC, isempty(why) ? "" : ": ", why);
+                journal_event(s->node == NODE_READY ? "event.ready" : "event.degraded", NULL, 0,
+                                took, "Node is %s after %.1f s%s%s", node_status_to_string(s->node),
+                                (double) took / USEC_PER_SEC, isempty(why) ? "" : ": ", why);
         } else {
                 (void) unlink(path);
                 start_unit(e, "StopUnit", "node-ready.target");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Tells everybody how the node stands: the state file, /run/firstboot/status.json, D-Bus properties and
- * signals, sd_notify's STATUS=, node_exporter's text file; and at the end the verdict. */
+/* Tells everybody how the node stands: the state file, /run/firstboot/status.json, D-Bus properties
+ * and signals, sd_notify's STATUS=, node_exporter's text file; and at the end the verdict. */
 
 #include "engine.h"
 
-/* The status document that firstbootctl, the notify command and the site's own tools read; NULL on out of
- * memory. The caller puts it. */
+/* The status document that firstbootctl, the notify command and the site's own tools read; NULL on
+ * out of memory. The caller puts it. */
 json_object *status_document(const Engine *e);
 
 /* Writes what has changed since the last call; does nothing where nothing has. */

@@ -35,7 +35,9 @@ int result_take(const char *step, json_object **ret) {
         if (r == -ENOMEM)
                 return r;
         (void) unlink(path);
-        *ret = r >= 0 && json_object_is_type(o, json_type_object) && json_get_string(o, "status") ? TAKE_PTR(o) : NULL;
+        *ret = r >= 0 && json_object_is_type(o, json_type_object) && json_get_string(o, "status")
+                               ? TAKE_PTR(o)
+                               : NULL;
         return 0;
 }
 

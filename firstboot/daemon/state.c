@@ -7,13 +7,21 @@
 #define STATE_VERSION 1
 
 static const char *const step_names[_STEP_STATUS_MAX] = {
-        [STEP_WAITING] = "waiting", [STEP_RUNNING] = "running", [STEP_BACKOFF] = "retrying",
-        [STEP_DONE] = "done", [STEP_DEGRADED] = "degraded", [STEP_SKIPPED] = "skipped",
-        [STEP_FAILED] = "failed", [STEP_BLOCKED] = "blocked",
+                [STEP_WAITING] = "waiting",
+                [STEP_RUNNING] = "running",
+                [STEP_BACKOFF] = "retrying",
+                [STEP_DONE] = "done",
+                [STEP_DEGRADED] = "degraded",
+                [STEP_SKIPPED] = "skipped",
+                [STEP_FAILED] = "failed",
+                [STEP_BLOCKED] = "blocked",
 };
 
 static const char *const node_names[_NODE_STATUS_MAX] = {
-        [NODE_STARTING] = "starting", [NODE_READY] = "ready", [NODE_DEGRADED] = "degraded", [NODE_FAILED] = "failed",
+                [NODE_STARTING] = "starting",
+                [NODE_READY] = "ready",
+                [NODE_DEGRADED] = "degraded",
+                [NODE_FAILED] = "failed",
 };
 
 const char *step_status_to_string(StepStatus s) {
@@ -74,7 +82,7 @@ StepRun *state_run(State *s, const char *name) {
         if (!grown)
                 return NULL;
         s->runs = grown;
-        s->runs[s->n_runs] = (StepRun) { .name = strdup(name) };
+        s->runs[s->n_runs] = (StepRun){.name = strdup(name)};
         if (!s->runs[s->n_runs].name)
                 return NULL;
         return &s->runs[s->n_runs++];
@@ -83,7 +91,7 @@ StepRun *state_run(State *s, const char *name) {
 void step_run_reset(StepRun *run) {
         free(run->attempts);
         json_putp(&run->result);
-        *run = (StepRun) { .name = run->name, .completed = run->completed };
+        *run = (StepRun){.name = run->name, .completed = run->completed};
 }
 
 Attempt *step_run_add_attempt(StepRun *run, uint64_t now_usec) {
@@ -92,7 +100,7 @@ Attempt *step_run_add_attempt(StepRun *run, uint64_t now_usec) {
         if (!grown)
                 return NULL;
         run->attempts = grown;
-        run->attempts[run->n_attempts] = (Attempt) { .started_usec = now_usec };
+        run->attempts[run->n_attempts] = (Attempt){.started_usec = now_usec};
         return &run->attempts[run->n_attempts++];
 }
 
@@ -100,7 +108,8 @@ json_object *step_run_to_json(const StepRun *run) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *attempts = json_object_new_array();
 
-        if (!o || json_set(o, "attempts", attempts) < 0 || json_set_string(o, "name", run->name) < 0 ||
+        if (!o || json_set(o, "attempts", attempts) < 0 ||
+                        json_set_string(o, "name", run->name) < 0 ||
                         json_set_string(o, "status", step_status_to_string(run->status)) < 0 ||
                         json_set(o, "completed", json_object_new_boolean(run->completed)) < 0 ||
                         json_set_int(o, "free_usec", (int64_t) run->free_usec) < 0 ||
@@ -114,7 +123,8 @@ json_object *step_run_to_json(const StepRun *run) {
 
                 if (!a || json_set_int(a, "started_usec", (int64_t) t->started_usec) < 0 ||
                                 json_set_int(a, "finished_usec", (int64_t) t->finished_usec) < 0 ||
-                                json_set_string(a, "code", t->code) < 0 || json_object_array_add(attempts, a) < 0) {
+                                json_set_string(a, "code", t->code) < 0 ||
+                                json_object_array_add(attempts, a) < 0) {
                         json_object_put(a);
                         return NULL;
                 }
@@ -140,9 +150,12 @@ static int run_from_json(State *s, json_object *o, bool same_boot) {
         run->retry_usec = (uint64_t) json_get_int(o, "retry_usec", 0);
         if (json_object_is_type(result, json_type_object))
                 run->result = json_object_get(result);
-        for (size_t i = 0; json_object_is_type(attempts, json_type_array) && i < json_object_array_length(attempts); i++) {
+        for (size_t i = 0; json_object_is_type(attempts, json_type_array) &&
+                           i < json_object_array_length(attempts);
+                        i++) {
                 json_object *a = json_object_array_get_idx(attempts, i);
-                Attempt *t = step_run_add_attempt(run, (uint64_t) json_get_int(a, "started_usec", 0));
+                Attempt *t = step_run_add_attempt(
+                                run, (uint64_t) json_get_int(a, "started_usec", 0));
 
                 if (!t)
                         return -ENOMEM;
@@ -166,14 +179,17 @@ static int state_new(const char *instance_id, const char *boot_id, State **ret) 
         return 0;
 }
 
-static int from_json(json_object *o, const char *instance_id, const char *boot_id, State **ret, StateOrigin *ret_origin) {
-        const char *instance = json_get_string(o, "instance_id"), *boot = json_get_string(o, "boot_id");
+static int from_json(json_object *o, const char *instance_id, const char *boot_id, State **ret,
+                StateOrigin *ret_origin) {
+        const char *instance = json_get_string(o, "instance_id"),
+                   *boot = json_get_string(o, "boot_id");
         json_object *steps = json_get(o, "steps");
         _cleanup_state_ State *s = NULL;
         bool same_boot;
         int r;
 
-        if (json_get_int(o, "version", 0) != STATE_VERSION || !instance || !boot || !json_object_is_type(steps, json_type_array))
+        if (json_get_int(o, "version", 0) != STATE_VERSION || !instance || !boot ||
+                        !json_object_is_type(steps, json_type_array))
                 return -EBADMSG;
         r = state_new(instance_id, boot_id, &s);
         if (r < 0)
@@ -200,7 +216,8 @@ static int from_json(json_object *o, const char *instance_id, const char *boot_i
         return 0;
 }
 
-int state_load(const char *path, const char *instance_id, const char *boot_id, State **ret, StateOrigin *ret_origin) {
+int state_load(const char *path, const char *instance_id, const char *boot_id, State **ret,
+                StateOrigin *ret_origin) {
         _cleanup_json_ json_object *o = NULL;
         _cleanup_free_ char *aside = NULL;
         JsonError e = {};
@@ -227,9 +244,11 @@ int state_save(const State *s, const char *path) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *steps = json_object_new_array();
 
-        if (!o || json_set(o, "steps", steps) < 0 || json_set_int(o, "version", STATE_VERSION) < 0 ||
+        if (!o || json_set(o, "steps", steps) < 0 ||
+                        json_set_int(o, "version", STATE_VERSION) < 0 ||
                         json_set_string(o, "instance_id", s->instance_id) < 0 ||
-                        json_set_string(o, "boot_id", s->boot_id) < 0 || json_set_int(o, "boots", s->boots) < 0 ||
+                        json_set_string(o, "boot_id", s->boot_id) < 0 ||
+                        json_set_int(o, "boots", s->boots) < 0 ||
                         json_set_string(o, "node", node_status_to_string(s->node)) < 0 ||
                         json_set_int(o, "started_usec", (int64_t) s->started_usec) < 0 ||
                         json_set_int(o, "settled_usec", (int64_t) s->settled_usec) < 0)

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What has happened to the steps: kept in /var/lib/firstboot/state.json, written durably at each change, so
- * that firstbootd can be restarted at any moment and power may go. Results count for one boot; that a
- * first-boot step is done counts for the instance. Another instance-id starts afresh. */
+/* What has happened to the steps: kept in /var/lib/firstboot/state.json, written durably at each
+ * change, so that firstbootd can be restarted at any moment and power may go. Results count for one
+ * boot; that a first-boot step is done counts for the instance. Another instance-id starts afresh.
+ */
 
 #include "json-util.h"
 
 typedef enum StepStatus {
-        STEP_WAITING,  /* for what it requires */
-        STEP_RUNNING,  /* its unit is starting; oneshot units stay in that state until done */
-        STEP_BACKOFF,  /* a transient failure; tried again at retry_usec */
+        STEP_WAITING, /* for what it requires */
+        STEP_RUNNING, /* its unit is starting; oneshot units stay in that state until done */
+        STEP_BACKOFF, /* a transient failure; tried again at retry_usec */
         STEP_DONE,
         STEP_DEGRADED, /* done, with a defect that the configuration allows */
         STEP_SKIPPED,  /* nothing to do */
         STEP_FAILED,
-        STEP_BLOCKED,  /* not run, for what it requires failed */
+        STEP_BLOCKED, /* not run, for what it requires failed */
         _STEP_STATUS_MAX,
 } StepStatus;
 
@@ -68,17 +69,20 @@ DEFINE_CLEANUP(State *, state_free);
 #define _cleanup_state_ _cleanup_(state_freep)
 
 typedef enum StateOrigin {
-        STATE_NEW,      /* there was none, or it could not be read */
-        STATE_RESUMED,  /* of this very boot: firstbootd was restarted */
+        STATE_NEW,     /* there was none, or it could not be read */
+        STATE_RESUMED, /* of this very boot: firstbootd was restarted */
         STATE_NEXT_BOOT,
         STATE_OTHER_INSTANCE,
 } StateOrigin;
 
-/* Reads the state and fits it to this boot. A damaged file is kept aside as PATH.broken. 0 or -ENOMEM. */
-int state_load(const char *path, const char *instance_id, const char *boot_id, State **ret, StateOrigin *ret_origin);
+/* Reads the state and fits it to this boot. A damaged file is kept aside as PATH.broken. 0 or
+ * -ENOMEM. */
+int state_load(const char *path, const char *instance_id, const char *boot_id, State **ret,
+                StateOrigin *ret_origin);
 int state_save(const State *s, const char *path);
 
-/* The run of a step, made where there is none; NULL on out of memory. Pointers last until the next call. */
+/* The run of a step, made where there is none; NULL on out of memory. Pointers last until the next
+ * call. */
 StepRun *state_run(State *s, const char *name);
 
 /* Back to STEP_WAITING without attempts and result, for a rerun. */

@@ -11,19 +11,49 @@
 
 /* ExtendedRequest, message 1, OID 1.3.6.1.4.1.1466.20037 (RFC 4511, 4.14). */
 static const unsigned char starttls_request[] = {
-        0x30, 0x1d, 0x02, 0x01, 0x01, 0x77, 0x18, 0x80, 0x16, '1', '.', '3', '.', '6', '.', '1', '.', '4', '.', '1', '.',
-        '1', '4', '6', '6', '.', '2', '0', '0', '3', '7',
+                0x30,
+                0x1d,
+                0x02,
+                0x01,
+                0x01,
+                0x77,
+                0x18,
+                0x80,
+                0x16,
+                '1',
+                '.',
+                '3',
+                '.',
+                '6',
+                '.',
+                '1',
+                '.',
+                '4',
+                '.',
+                '1',
+                '.',
+                '1',
+                '4',
+                '6',
+                '6',
+                '.',
+                '2',
+                '0',
+                '0',
+                '3',
+                '7',
 };
 
-/* curl hands over each socket right after it was made and before connect(): we connect it ourselves, so
- * that the LDAP exchange can go first, and tell curl that it is connected. */
+/* curl hands over each socket right after it was made and before connect(): we connect it
+ * ourselves, so that the LDAP exchange can go first, and tell curl that it is connected. */
 typedef struct Probe {
         bool starttls;
         char error[160];
 } Probe;
 
-static curl_socket_t open_socket(void *userdata, curlsocktype purpose, struct curl_sockaddr *address) {
-        struct timeval limit = { .tv_sec = TIMEOUT_MS / 1000 };
+static curl_socket_t open_socket(
+                void *userdata, curlsocktype purpose, struct curl_sockaddr *address) {
+        struct timeval limit = {.tv_sec = TIMEOUT_MS / 1000};
         Probe *p = userdata;
         unsigned char reply[256];
 
@@ -34,8 +64,10 @@ static curl_socket_t open_socket(void *userdata, curlsocktype purpose, struct cu
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
         if (connect(fd, &address->addr, address->addrlen) < 0) {
-                snprintf(p->error, sizeof(p->error), "%s: %s", errno == EINPROGRESS || errno == EAGAIN ? "timeout" : "unreachable",
-                                errno == EINPROGRESS ? "no answer to the connection" : strerror(errno));
+                snprintf(p->error, sizeof(p->error), "%s: %s",
+                                errno == EINPROGRESS || errno == EAGAIN ? "timeout" : "unreachable",
+                                errno == EINPROGRESS ? "no answer to the connection"
+                                                     : strerror(errno));
                 close(fd);
                 return CURL_SOCKET_BAD;
         }
@@ -44,7 +76,8 @@ static curl_socket_t open_socket(void *userdata, curlsocktype purpose, struct cu
 
                 if (write_all(fd, starttls_request, sizeof(starttls_request)) >= 0)
                         n = recv(fd, reply, sizeof(reply), 0);
-                /* An ExtendedResponse (0x78) whose resultCode, ENUMERATED of length 1, is 0 (success). */
+                /* An ExtendedResponse (0x78) whose resultCode, ENUMERATED of length 1, is 0
+                 * (success). */
                 unsigned char *code = n > 0 ? memmem(reply, (size_t) n, "\x0a\x01", 2) : NULL;
                 if (!code || code + 2 >= reply + n || code[2] != 0) {
                         snprintf(p->error, sizeof(p->error), "protocol: the server %s StartTLS",
@@ -83,7 +116,7 @@ static const char *kind_of(CURLcode code) {
 int tls_probe(const char *host, const char *port, const char *ca_file, bool starttls) {
         _cleanup_free_ char *url = strf("https://%s:%s/", host, port);
         char error[CURL_ERROR_SIZE] = "";
-        Probe p = { .starttls = starttls };
+        Probe p = {.starttls = starttls};
         CURL *c = curl_easy_init();
 
         if (!c || !url)
@@ -107,7 +140,8 @@ int tls_probe(const char *host, const char *port, const char *ca_file, bool star
         else if (p.error[0])
                 printf("%s\n", p.error);
         else
-                printf("%s: %s\n", kind_of(code), isempty(error) ? curl_easy_strerror(code) : error);
+                printf("%s: %s\n", kind_of(code),
+                                isempty(error) ? curl_easy_strerror(code) : error);
         curl_easy_cleanup(c);
         return code == CURLE_OK ? 0 : 1;
 }

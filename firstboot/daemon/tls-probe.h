@@ -5,7 +5,7 @@
 
 #include "macro.h"
 
-/* Connects, says StartTLS where asked to, and checks the certificate against ca_file ("": the system's).
- * Prints one line "KIND: text" with KIND one of ok, unreachable, timeout, certificate, ca-file, protocol.
- * Returns 0 for ok, 1 otherwise. */
+/* Connects, says StartTLS where asked to, and checks the certificate against ca_file ("": the
+ * system's). Prints one line "KIND: text" with KIND one of ok, unreachable, timeout, certificate,
+ * ca-file, protocol. Returns 0 for ok, 1 otherwise. */
 int tls_probe(const char *host, const char *port, const char *ca_file, bool starttls);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* firstboot-step NAME: runs one step and leaves its verdict for firstbootd (daemon/result.h). A name that is
- * not built in is a site's own: the program of its step file takes our place. */
+/* firstboot-step NAME: runs one step and leaves its verdict for firstbootd (daemon/result.h). A
+ * name that is not built in is a site's own: the program of its step file takes our place. */
 
 #include "step.h"
 #include "file-util.h"
@@ -18,11 +18,11 @@ typedef struct StepFunction {
 } StepFunction;
 
 static const StepFunction functions[] = {
-        { "host", host_run },
-        { "scratch", scratch_run },
-        { "mounts", mounts_run },
-        { "identity", identity_run },
-        { "slurm", slurm_run },
+                {"host", host_run},
+                {"scratch", scratch_run},
+                {"mounts", mounts_run},
+                {"identity", identity_run},
+                {"slurm", slurm_run},
 };
 
 static int load_config(json_object **ret) {
@@ -34,7 +34,8 @@ static int load_config(json_object **ret) {
                 return log_oom();
         r = json_load(path, CONFIG_MAX, &e, ret);
         if (r < 0)
-                return log_error_errno(r, "%s, line %u: %s; is firstbootd running?", path, e.line, e.message);
+                return log_error_errno(r, "%s, line %u: %s; is firstbootd running?", path, e.line,
+                                e.message);
         return 0;
 }
 
@@ -42,7 +43,8 @@ static int run_builtin(const StepFunction *f, json_object *document) {
         _cleanup_json_ json_object *result = json_object_new_object();
         _cleanup_free_ char *path = fb_pathf("%s/%s.json", PATH_RUN_RESULTS, f->name);
         json_object *config = json_get(document, "config");
-        StepContext c = { f->name, config, json_get(config, f->name), json_get(document, "instance"), result };
+        StepContext c = {f->name, config, json_get(config, f->name), json_get(document, "instance"),
+                        result};
         int r;
 
         if (!result || !path)
@@ -53,7 +55,8 @@ static int run_builtin(const StepFunction *f, json_object *document) {
         if (!json_get(result, "status"))
                 (void) step_done(&c, "nothing to change");
 
-        const char *text = json_object_to_json_string_ext(result, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+        const char *text = json_object_to_json_string_ext(
+                        result, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
         r = text ? mkdir_parents(path, 0755) : -ENOMEM;
         if (r >= 0)
                 r = write_file_atomic(path, text, strlen(text), 0600);
@@ -66,7 +69,8 @@ static int run_builtin(const StepFunction *f, json_object *document) {
 
 static int run_site(const char *name, json_object *document) {
         _cleanup_graph_ Graph *graph = NULL;
-        _cleanup_free_ char *result = fb_pathf("%s/%s.json", PATH_RUN_RESULTS, name), *config = fb_path(PATH_RUN_CONFIG);
+        _cleanup_free_ char *result = fb_pathf("%s/%s.json", PATH_RUN_RESULTS, name),
+                            *config = fb_path(PATH_RUN_CONFIG);
         int r;
 
         r = graph_load(json_get(document, "config"), &graph);
@@ -74,10 +78,12 @@ static int run_site(const char *name, json_object *document) {
                 return log_error_errno(r, "Cannot read the step files");
         const Step *s = graph_find(graph, name);
         if (!s || strv_length(s->exec) == 0) {
-                log_error("There is no step \"%s\": neither built in nor in %s.", name, PATH_SITE_STEPS);
+                log_error("There is no step \"%s\": neither built in nor in %s.", name,
+                                PATH_SITE_STEPS);
                 return EXIT_FAILURE;
         }
-        if (!result || !config || setenv("FIRSTBOOT_STEP", name, 1) < 0 || setenv("FIRSTBOOT_RESULT", result, 1) < 0 ||
+        if (!result || !config || setenv("FIRSTBOOT_STEP", name, 1) < 0 ||
+                        setenv("FIRSTBOOT_RESULT", result, 1) < 0 ||
                         setenv("FIRSTBOOT_CONFIG", config, 1) < 0)
                 return log_oom();
         execv(s->exec[0], s->exec);

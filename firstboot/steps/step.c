@@ -6,7 +6,7 @@
 #include <stdarg.h>
 
 static int rank(const char *status) {
-        static const char *const order[] = { "skipped", "done", "degraded", "failed" };
+        static const char *const order[] = {"skipped", "done", "degraded", "failed"};
 
         for (size_t i = 0; i < ELEMENTSOF(order); i++)
                 if (streq_ptr(order[i], status))
@@ -14,7 +14,8 @@ static int rank(const char *status) {
         return -1;
 }
 
-static void record(StepContext *c, const char *status, const char *code, bool transient, const char *format, va_list ap) {
+static void record(StepContext *c, const char *status, const char *code, bool transient,
+                const char *format, va_list ap) {
         _cleanup_free_ char *text = NULL;
         int before = rank(json_get_string(c->result, "status"));
 
@@ -22,7 +23,10 @@ static void record(StepContext *c, const char *status, const char *code, bool tr
                 text = NULL;
                 return;
         }
-        log_full(rank(status) == 3 ? LOG_ERR : rank(status) == 2 ? LOG_WARNING : LOG_INFO, 0, "%s", text);
+        log_full(rank(status) == 3          ? LOG_ERR
+                        : rank(status) == 2 ? LOG_WARNING
+                                            : LOG_INFO,
+                        0, "%s", text);
         if (before > rank(status) || (before == 3 && rank(status) == 3))
                 return;
         (void) json_set_string(c->result, "status", status);
@@ -32,12 +36,12 @@ static void record(StepContext *c, const char *status, const char *code, bool tr
         (void) json_set(c->result, "transient", json_object_new_boolean(transient));
 }
 
-#define RECORD(status, code, transient)                                                           \
-        do {                                                                                      \
-                va_list ap;                                                                       \
-                va_start(ap, format);                                                             \
-                record(c, status, code, transient, format, ap);                                   \
-                va_end(ap);                                                                       \
+#define RECORD(status, code, transient)                         \
+        do {                                                    \
+                va_list ap;                                     \
+                va_start(ap, format);                           \
+                record(c, status, code, transient, format, ap); \
+                va_end(ap);                                     \
         } while (0)
 
 int step_fail(StepContext *c, const char *code, const char *format, ...) {
@@ -104,7 +108,7 @@ static void on_line(const char *line, void *userdata) {
 
 int step_command(char *const argv[], uint64_t timeout_usec, char **ret_last) {
         _cleanup_free_ char *text = strv_join(argv, " "), *last = NULL;
-        SpawnOptions o = { .on_line = on_line, .line_data = &last, .timeout_usec = timeout_usec };
+        SpawnOptions o = {.on_line = on_line, .line_data = &last, .timeout_usec = timeout_usec};
         int r, status = 0;
 
         log_info("Running %s", strempty(text));

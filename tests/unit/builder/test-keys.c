@@ -11,6 +11,7 @@
 
 #include "file-util.h"
 #include "keys.h"
+#include "values.h"
 
 /* "base.distro", "artifacts[].install.path": one for each key of the table. */
 static void list_keys(const Schema *keys, const char *prefix, char ***ret) {

@@ -13,6 +13,7 @@ typedef struct World {
         char *layer, *layers[2];
         Store *store;
         Plan plan;
+        Lock lock;
 } World;
 
 static void put(World *w, const char *name, const char *text, mode_t mode) {
@@ -35,7 +36,8 @@ static int setup(void **state) {
                 return -1;
         w->layer = path_join(w->folder, "layer");
         w->layers[0] = w->layer;
-        w->plan.kernel = "1.0";
+        w->lock.epoch = 1000000000;
+        w->plan = (Plan) { .kernel = "1.0", .lock = &w->lock };
         store = path_join(w->folder, "store");
         link = path_join(w->layer, "etc/os-release");
         put(w, "boot/vmlinuz-1.0", "kernel", 0644);
@@ -96,6 +98,12 @@ static void what_boots_is_always_in_the_sample(void **state) {
         assert_int_equal(find(&s, "/boot/initrd.img-1.0")->size, strlen("initramfs"));
 }
 
+static void times_are_clamped_to_the_epoch(void **state) {
+        _cleanup_samples_ Samples s = take(world(state));
+
+        assert_int_equal(find(&s, "/boot/vmlinuz-1.0")->mtime, 1000000000);
+}
+
 static void files_with_rights_are_always_in_the_sample(void **state) {
         _cleanup_samples_ Samples s = take(world(state));
 
@@ -121,7 +129,7 @@ static void two_samples_are_the_same(void **state) {
 
 static void a_tree_without_its_kernel_is_an_error(void **state) {
         World *w = world(state);
-        Plan plan = { .kernel = "2.0" };
+        Plan plan = { .kernel = "2.0", .lock = &w->lock };
         Samples s = {};
 
         assert_int_equal(samples_take(w->store, &plan, w->layers, NULL, &s), -ENOENT);
@@ -138,6 +146,7 @@ static void ranks_spread_neighbours(void **state _unused_) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(what_boots_is_always_in_the_sample),
+                cmocka_unit_test(times_are_clamped_to_the_epoch),
                 cmocka_unit_test(files_with_rights_are_always_in_the_sample),
                 cmocka_unit_test(the_sample_has_its_size_and_no_file_of_the_disk),
                 cmocka_unit_test(two_samples_are_the_same),

@@ -81,6 +81,14 @@ static void a_tree_has_no_disk(void **state) {
         assert_refused(*state, "images/t.json", "images/t.json: $.disk: a tree (\"kind\") has no disk");
 }
 
+static void a_tree_has_no_kernel_for_others(void **state) {
+        put_overlay("one", ", \"packages\": {\"debian\": [\"linux-headers-${kernel}\"]}");
+        put_file("images/t.json", "{\"name\": \"t\", \"kind\": \"tree\", \"overlays\": [\"one\"],"
+                                  "\"base\": {\"distro\": \"debian\", \"release\": \"trixie\"}}");
+        assert_refused(*state, "images/t.json",
+                        "images/t.json: $.overlays: overlay \"one\" needs a kernel (\"${kernel}\"), and a tree has none");
+}
+
 static void an_unknown_key_is_refused_with_the_nearest(void **state) {
         put_recipe("x", ", \"pacakges\": []");
         assert_refused(*state, "images/x.json",
@@ -147,13 +155,24 @@ static void wrong_values_are_named(void **state) {
                 { ", \"overlays\": [\"../../etc\"]",
                                 "$.overlays[0]: \"../../etc\" is not an overlay's name (lower-case letters, digits, dot "
                                 "and minus)" },
+                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"components\": []}",
+                                "$.base.components: is empty: there would be no packages" },
+                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"packages\": [\"x-${kernel}\"]}",
+                                "$.base.packages[0]: \"x-${kernel}\" depends on the kernel, which comes after the base" },
+                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"signature\": \"x\"}",
+                                "$.base: \"sha256\" and \"signature\" go with \"image\", which is not built yet" },
                 { ", \"packages\": [\"-vim\"]",
                                 "$.packages[0]: \"-vim\" takes something away, but this recipe extends none" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 _cleanup_free_ char *message = strf("images/x.json: %s", cases[i].message);
-                put_recipe("x", cases[i].keys);
+                if (strstr(cases[i].keys, "\"base\"")) {
+                        _cleanup_free_ char *text = strf("{\"name\": \"x\", \"kernel\": {\"package\": \"linux\"}%s}",
+                                        cases[i].keys);
+                        put_file("images/x.json", text);
+                } else
+                        put_recipe("x", cases[i].keys);
                 assert_refused(*state, "images/x.json", message);
         }
 }
@@ -356,6 +375,7 @@ int main(void) {
                 TEST(paths_are_absolute),
                 TEST(a_tree_needs_no_kernel),
                 TEST(a_tree_has_no_disk),
+                TEST(a_tree_has_no_kernel_for_others),
                 TEST(an_unknown_key_is_refused_with_the_nearest),
                 TEST(a_key_in_the_wrong_place_is_told_its_place),
                 TEST(a_key_like_no_other_lists_what_there_is),

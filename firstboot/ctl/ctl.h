@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* firstbootctl: one file a verb, each a function that gets what is left of the command line. */
+
+#include "json-util.h"
+#include "strv.h"
+
+#include <systemd/sd-bus.h>
+
+typedef struct Ctl {
+        bool json, wait, color, utf8;
+        uint64_t timeout_usec; /* of --wait; 0: none */
+        sd_bus *bus;           /* opened on demand */
+} Ctl;
+
+enum {
+        EXIT_NODE_READY = 0,
+        EXIT_NODE_FAILED = 1,
+        EXIT_NODE_DEGRADED = 2,
+        EXIT_NODE_GOING = 3,
+        EXIT_UNKNOWN = 4, /* there is no firstbootd, and it left no status */
+        EXIT_USAGE = 64,
+};
+
+int verb_status(Ctl *c, int argc, char *argv[]);
+int verb_blame(Ctl *c, int argc, char *argv[]);
+int verb_plot(Ctl *c, int argc, char *argv[]);
+int verb_explain(Ctl *c, int argc, char *argv[]);
+int verb_rerun(Ctl *c, int argc, char *argv[]);
+int verb_config(Ctl *c, int argc, char *argv[]);
+int verb_log(Ctl *c, int argc, char *argv[]);
+
+/* Opens the system bus once. 0 or -errno, without a message. */
+int ctl_bus(Ctl *c);
+
+/* A method of the manager that returns JSON text. Logs; caller puts. */
+int ctl_call_json(Ctl *c, const char *method, json_object **ret);
+
+/* The status document from the bus, or where nobody answers there, as it was last written to /run.
+ * -ENOENT: neither. Does not log. */
+int ctl_status(Ctl *c, json_object **ret);
+
+/* Exit code for a status document. */
+int ctl_exit_code(json_object *status);
+
+uint64_t ctl_now_usec(void);
+
+/* Time of a step's attempts together, the one under way included, in µs. */
+uint64_t step_duration(json_object *step);
+
+/* One end of what drawing needs: the SVG text of a status document; NULL on out of memory. Caller
+ * frees. */
+char *plot_svg(json_object *status, uint64_t now_usec);
+
+/* The status table, as printed. NULL on out of memory; caller frees. */
+char *status_table(const Ctl *c, json_object *status);
+
+/* What is wrong, why, and what to do, for all steps of a status that are not good. Caller frees. */
+char *explain_status(json_object *status);

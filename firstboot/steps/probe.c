@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "probe.h"
+
+#include <blkid.h>
+#include <fcntl.h>
+
+static void probe_freep(blkid_probe *p) {
+        if (*p)
+                blkid_free_probe(*p);
+}
+
+static void copy_value(blkid_probe p, const char *name, char *to, size_t size) {
+        const char *value = NULL;
+
+        if (blkid_probe_lookup_value(p, name, &value, NULL) == 0 && value)
+                snprintf(to, size, "%s", value);
+}
+
+int probe_device(const char *path, Signature ret[SIGNATURES_MAX]) {
+        _cleanup_(probe_freep) blkid_probe p = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        int n = 0, r;
+
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0)
+                return -errno;
+        p = blkid_new_probe();
+        if (!p)
+                return -ENOMEM;
+        errno = 0;
+        if (blkid_probe_set_device(p, fd, 0, 0) != 0)
+                return errno ? -errno : -EIO;
+        /* BADCSUM: a damaged super block was somebody's data too. */
+        if (blkid_probe_enable_superblocks(p, 1) != 0 ||
+                        blkid_probe_set_superblocks_flags(
+                                        p, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_USAGE |
+                                                           BLKID_SUBLKS_LABEL |
+                                                           BLKID_SUBLKS_BADCSUM) != 0 ||
+                        blkid_probe_enable_partitions(p, 1) != 0)
+                return -EIO;
+
+        while ((r = blkid_do_probe(p)) == 0) {
+                Signature s = {};
+
+                copy_value(p, "TYPE", s.type, sizeof(s.type));
+                copy_value(p, "USAGE", s.usage, sizeof(s.usage));
+                copy_value(p, "LABEL", s.label, sizeof(s.label));
+                if (s.type[0] == '\0') {
+                        copy_value(p, "PTTYPE", s.type, sizeof(s.type));
+                        snprintf(s.usage, sizeof(s.usage), "partition table");
+                }
+                if (s.type[0] == '\0')
+                        snprintf(s.type, sizeof(s.type), "unknown");
+                if (n < SIGNATURES_MAX)
+                        ret[n++] = s;
+        }
+        return r < 0 ? -EIO : n;
+}
+
+bool probe_has_label(const char *path, const char *label) {
+        Signature s[SIGNATURES_MAX];
+        int n = probe_device(path, s);
+
+        for (int i = 0; i < n; i++)
+                if (streq(s[i].usage, "filesystem") && streq(s[i].label, label))
+                        return true;
+        return false;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What libblkid finds on a device or an image file, read-only. */
+
+#include "macro.h"
+
+typedef struct Signature {
+        char type[32];  /* "ext4", "LVM2_member", "gpt" … */
+        char usage[24]; /* "filesystem", "raid", "crypto", "other", "partition table" */
+        char label[64];
+} Signature;
+
+#define SIGNATURES_MAX 16
+
+/* All signatures on the device, damaged ones included. Returns how many (at most SIGNATURES_MAX),
+ * or negative errno where the device could not be read: then nothing is known about it. */
+int probe_device(const char *path, Signature ret[SIGNATURES_MAX]);
+
+/* Whether the device holds a file system with this label. */
+bool probe_has_label(const char *path, const char *label);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* systemd units from a step: started and waited for, each call with a time limit. */
+
+#include "macro.h"
+#include <systemd/sd-bus.h>
+
+/* Opens the system bus and subscribes to systemd's signals; caller unrefs. */
+int unit_bus(sd_bus **ret);
+
+/* method: StartUnit, RestartUnit, ReloadOrRestartUnit, StopUnit. Waits until the job is over.
+ * 0: it went well; -EIO: the job failed, with *ret_result (may be NULL) its result or systemd's
+ * words, which the caller frees; -ENOENT: no such unit; -ETIMEDOUT. */
+int unit_job(sd_bus *bus, const char *method, const char *unit, uint64_t timeout_usec,
+                char **ret_result);
+
+typedef struct MountUnit {
+        const char *what, *where, *type, *options, *description;
+        bool network;          /* ordered after network-online.target */
+        uint64_t timeout_usec; /* of the mount program */
+} MountUnit;
+
+/* The unit's name for a mount point: "/mnt/localdisk" → "mnt-localdisk.mount". NULL on out of
+ * memory. */
+char *unit_mount_name(const char *where);
+
+/* Builds the StartTransientUnit call for a mount; caller unrefs. */
+int unit_mount_message(sd_bus *bus, const MountUnit *m, sd_bus_message **ret);
+
+/* Mounts by a transient unit, or by the unit that is there already (from fstab), and waits. As
+ * unit_job(). */
+int unit_mount(sd_bus *bus, const MountUnit *m, char **ret_result);
+
+/* Whether something is mounted at a path, and what ("/dev/…", "server:/export"); *ret_source may be
+ * NULL. */
+bool mounted_at(const char *where, char **ret_source);
