@@ -12,6 +12,9 @@
 
 #include <sys/stat.h>
 
+/* apt's caches are worth megabytes in each layer, and nothing to anybody. /run is in memory. */
+#define NO_CACHE "-oDir::Cache::PkgCache=/run/pkgcache.bin", "-oDir::Cache::SrcPkgCache=/run/srcpkgcache.bin"
+
 /* apt's own name for a .deb in its cache: the version's colon is escaped. */
 static char *deb_name(const LockedPackage *p) {
         _cleanup_free_ char *version = calloc(3, strlen(p->version) + 1);
@@ -89,7 +92,7 @@ static int install(StageBuild *b, const Sandbox *sandbox, const char *debs, cons
                 "-oAPT::Sandbox::User=root", "-oDpkg::Use-Pty=0", "-oDpkg::Options::=--force-confold",
                 "-oDpkg::Options::=--force-unsafe-io", "-oDir::Etc::SourceList=/dev/null",
                 "-oDir::Etc::SourceParts=/dev/null", "-oDir::State::Lists=/run/imgbuild/lists",
-                "-oDir::Cache::PkgCache=", "-oDir::Cache::SrcPkgCache=", "-oDir::Log::Terminal=", "-oDir::Log::History=",
+                NO_CACHE, "-oDir::Log::Terminal=", "-oDir::Log::History=",
                 "-oDir::Log::Planner=", "-oApt::Cmd::Disable-Script-Warning=true", "-oDPkg::Post-Invoke=",
                 "-oDPkg::Path=" SHIMS_INSIDE ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         };
@@ -147,14 +150,14 @@ int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, cha
 /* A kernel that moved on its own would be one without the image's modules. */
 static int hold_kernel(StageBuild *b) {
         _cleanup_strv_free_ char **argv = NULL;
-        int r = strv_extend_many(&argv, "apt-mark", "hold", NULL);
+        int r = strv_extend_many(&argv, "apt-mark", NO_CACHE, "hold", NULL);
 
         for (size_t i = 0; r >= 0 && i < b->stage->locked->n_packages; i++)
                 if (startswith(b->stage->locked->packages[i].name, "linux-image-"))
                         r = strv_extend(&argv, b->stage->locked->packages[i].name);
         if (r < 0)
                 return log_oom();
-        if (strv_length(argv) == 2)
+        if (strv_length(argv) == 4)
                 return 0;
         return stage_command(b->ctx, b->stage->id, &b->sandbox, NULL, argv, NULL);
 }
