@@ -251,6 +251,7 @@ static int open_apt(const Resolution *x, Apt **ret, int64_t *ret_epoch) {
                         if (r < 0)
                                 return r;
                 }
+        progress_detail(x->ctx->progress, "resolve", "package indexes");
         r = apt_update(apt, ret_epoch);
         if (r < 0)
                 return r;
