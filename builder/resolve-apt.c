@@ -84,7 +84,8 @@ char *apt_complaint(const char *output) {
 }
 
 int apt_log_no_space(const Apt *a) {
-        log_error("No space left in the store %s for package indexes. Free some with 'imgbuild cache "
+        log_error("No space left in the store %s for package indexes. Free some with 'imgbuild "
+                  "cache "
                   "prune', or use --cache on a larger file system",
                         store_path(a->ctx->store));
         return -ENOSPC;
@@ -403,15 +404,30 @@ int apt_enable_repository(Apt *a, const Repository *repository) {
         return 0;
 }
 
-int apt_origins(const Apt *a, Lock *l) {
+int apt_origins(const Apt *a, const Lock *old, Lock *l) {
         for (size_t i = 0; i < a->n_sources; i++) {
                 const AptSource *s = a->sources + i;
-                LockedOrigin o = {
-                        .name = (char *) s->origin,
-                        .uri = s->repository ? s->uri : NULL,
-                        .suite = s->suite,
-                };
+                const LockedOrigin *before = lock_find_origin(old, s->origin);
+                LockedOrigin o = { .name = (char *) s->origin, .suite = s->suite };
+                _cleanup_free_ char *keyring = NULL, *key = NULL;
+                int r;
 
+                if (s->repository) {
+                        o.uri = s->uri;
+                        o.fingerprint = s->repository->fingerprint;
+                        keyring = strf("%s/%s.gpg", a->root, s->origin);
+                        if (!keyring)
+                                return log_oom();
+                        r = key_to_text(keyring, &key);
+                        if (r < 0)
+                                return log_error_errno(r, "The key of repository %s cannot be read",
+                                                s->origin);
+                        /* Vendors sign their keys anew now and then: that moves nothing by itself.
+                         */
+                        o.key = before && streq_ptr(before->fingerprint, o.fingerprint)
+                                                ? before->key
+                                                : key;
+                }
                 if (lock_add_origin(l, &o) < 0)
                         return log_oom();
         }

@@ -71,8 +71,9 @@ int apt_install(Apt *a, const LockedStage *s, const Lock *lock);
 /* Packages that overlays bring as artifacts must find all they depend on among what is locked. */
 int apt_check_artifacts(Apt *a, const Lock *l);
 
-/* All archives and repositories as the lock names them. */
-int apt_origins(const Apt *a, Lock *l);
+/* All archives and repositories as the lock names them. A key that `old` has (may be NULL) stays
+ * the same bytes. */
+int apt_origins(const Apt *a, const Lock *old, Lock *l);
 
 /* What the indexes say of these packages, as one text of stanzas. Versions they lack are simply not
  * there. */

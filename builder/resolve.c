@@ -273,7 +273,7 @@ static int solve_stages(const Resolution *x, Lock *l) {
         r = open_apt(x, &apt, &epoch);
         if (r < 0)
                 return r;
-        r = apt_origins(apt, l);
+        r = apt_origins(apt, updates_all(x) ? NULL : x->old, l);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < x->n; i++) {
