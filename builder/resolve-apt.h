@@ -75,6 +75,11 @@ int apt_check_artifacts(Apt *a, const Lock *l);
  * the same bytes. */
 int apt_origins(const Apt *a, const Lock *old, Lock *l);
 
+/* resolve-config.c: apt.conf in a->root, the environment that names it, and files there. */
+int apt_write_config(const Apt *a); /* errors are logged */
+int apt_make_env(Apt *a);
+int apt_write_below(const Apt *a, const char *name, const char *text);
+
 /* What the indexes say of these packages, as one text of stanzas. Versions they lack are simply not
  * there. */
 int apt_read_stanzas(const Apt *a, const LockedPackage *const *packages, size_t n, char **ret);
