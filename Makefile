@@ -81,6 +81,12 @@ $(unit_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/re
 	@$(if $(V),,echo "  LD   $@")
 	$(Q)$(CC) $(ALL_CFLAGS) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
+# Programs that e2e tests ask for by name.
+$(BUILD)/tests/fixtures/%: tests/fixtures/%.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
+	@mkdir -p $(@D)
+	@$(if $(V),,echo "  LD   $@")
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libbuilder.a $(BUILD)/libshared.a $(LIBS)
+
 .PHONY: unit
 unit: $(unit_builder) $(unit_shared) $(unit_fuzz)
 
