@@ -28,7 +28,8 @@ export BUILD
 .PHONY: all image check soak bench install deps format clean
 all: $(BUILD)/imgbuild firstboot-all
 
-shared_objects  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard firstboot/shared/*.c))
+# Not under $(BUILD)/firstboot: that is firstboot/Makefile's.
+shared_objects  := $(patsubst firstboot/%.c,$(BUILD)/%.o,$(wildcard firstboot/shared/*.c))
 builder_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard builder/*.c))
 
 $(BUILD)/libshared.a: $(shared_objects)
@@ -42,6 +43,11 @@ $(BUILD)/libbuilder.a: $(filter-out $(BUILD)/builder/main.o,$(builder_objects))
 $(BUILD)/imgbuild: $(BUILD)/builder/main.o $(BUILD)/libbuilder.a $(BUILD)/libshared.a
 	@$(if $(V),,echo "  LD   $@")
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/shared/%.o: firstboot/shared/%.c
+	@mkdir -p $(@D)
+	@$(if $(V),,echo "  CC   $<")
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -98,6 +104,42 @@ $(firstboot_fixtures): $(BUILD)/tests/fixtures/%: tests/fixtures/%.c
 unit: $(unit_firstboot) $(firstboot_fixtures)
 # --- end of firstboot --------------------------------------------------------------------------------------
 
+# --- ncclbench: firstboot/ncclbench/Makefile builds it; its tests run on doubles of CUDA and NCCL ----------
+ncclbench_build := $(BUILD)/firstboot/ncclbench
+ncclbench_libs = $(shell pkg-config --libs json-c libcrypto) -ldl -lm
+ncclbench_doubles := $(addprefix $(BUILD)/tests/nccl-double/,libcuda.so.1 libnccl.so.2 libnccl-2.17.so.2)
+unit_ncclbench := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/ncclbench/test-*.c)) \
+	$(BUILD)/tests/unit/fuzz/test-ncclbench-rendezvous
+
+$(ncclbench_build)/libncclbench.a: firstboot-all
+
+$(BUILD)/tests/unit/ncclbench/%: tests/unit/ncclbench/%.c $(ncclbench_build)/libncclbench.a
+	@mkdir -p $(@D)
+	@$(if $(V),,echo "  LD   $@")
+	$(Q)$(CC) $(ALL_CFLAGS) -Ifirstboot/ncclbench $(LDFLAGS) -o $@ $< $(ncclbench_build)/libncclbench.a $(ncclbench_libs) -lcmocka
+
+$(BUILD)/tests/unit/fuzz/test-ncclbench-rendezvous: tests/fuzz/fuzz-ncclbench-rendezvous.c tests/fuzz/replay.c $(ncclbench_build)/libncclbench.a
+	@mkdir -p $(@D)
+	@$(if $(V),,echo "  LD   $@")
+	$(Q)$(CC) $(ALL_CFLAGS) -Ifirstboot/ncclbench -DCORPUS='"ncclbench-rendezvous"' $(LDFLAGS) -o $@ $^ $(ncclbench_libs)
+
+# Not sanitized: a library that is loaded at run time brings no sanitizer of its own along. The second NCCL is one
+# from before ncclCommSplit (2.18) and ncclAlltoAll (2.28).
+double_cc = $(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -Ifirstboot/ncclbench -Itests/fixtures/nccl-double
+double_headers := tests/fixtures/nccl-double/double.h firstboot/ncclbench/pattern.h
+$(BUILD)/tests/nccl-double/libcuda.so.1: tests/fixtures/nccl-double/cuda.c $(double_headers)
+	@mkdir -p $(@D)
+	$(Q)$(double_cc) -o $@ $<
+$(BUILD)/tests/nccl-double/libnccl.so.2: tests/fixtures/nccl-double/nccl.c $(double_headers)
+	@mkdir -p $(@D)
+	$(Q)$(double_cc) -o $@ $< -lm
+$(BUILD)/tests/nccl-double/libnccl-2.17.so.2: tests/fixtures/nccl-double/nccl.c $(double_headers)
+	@mkdir -p $(@D)
+	$(Q)$(double_cc) -DBEFORE_2_18 -o $@ $< -lm
+
+unit: $(unit_ncclbench) $(ncclbench_doubles)
+# --- end of ncclbench --------------------------------------------------------------------------------------
+
 IMAGE ?= debian-13-gpu
 image: deps
 	$(MAKE) all
@@ -133,4 +175,4 @@ format:
 clean:
 	rm -rf build
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -path $(BUILD)/e2e -prune -o -type f -name '*.d' -print 2>/dev/null)
