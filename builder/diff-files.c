@@ -5,8 +5,11 @@
 
 #include "diff.h"
 
+#include "file-util.h"
 #include "inspect.h"
 #include "log.h"
+#include "spawn.h"
+#include "strv.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -86,59 +89,113 @@ static int scratch_file(char path[static 64]) {
         return fd;
 }
 
-static int add_chunk(guestfs_h *g, char **names, FileList **l) {
-        struct guestfs_statns_list *stats = guestfs_lstatnslist(g, "/", names);
-        _cleanup_strv_free_ char **links = NULL;
-        int r = 0;
+/* Where the links among the entries from `first` on lead to. All are of one folder. */
+static int read_links(guestfs_h *g, const char *folder, FileList *l, size_t first) {
+        _cleanup_free_ char **names = calloc(l->n - first + 1, sizeof(*names)); /* borrows its strings */
+        _cleanup_strv_free_ char **targets = NULL;
+        size_t n = 0;
 
-        if (!stats)
+        if (!names)
+                return -ENOMEM;
+        for (size_t i = first; i < l->n; i++)
+                if (S_ISLNK(l->entries[i].mode))
+                        names[n++] = (char *) path_basename(l->entries[i].path);
+        if (n == 0)
+                return 0;
+        targets = inspect_take_list(guestfs_readlinklist(g, folder, names));
+        if (!targets || strv_length(targets) != n)
                 return -EIO;
-        links = inspect_take_list(guestfs_readlinklist(g, "/", names)); /* "" for what is no link */
-        if (!links)
-                r = -EIO;
-        for (uint32_t i = 0; r >= 0 && i < stats->len && names[i]; i++) {
-                const struct guestfs_statns *s = stats->val + i;
-                unsigned mode = (unsigned) s->st_mode;
-                bool has_size = S_ISREG(mode);
-
-                if (s->st_ino == -1)
-                        continue;
-                r = file_list_add(l, names[i], mode, (unsigned) s->st_uid, (unsigned) s->st_gid,
-                                has_size ? (uint64_t) s->st_size : 0, S_ISLNK(mode) && i < strv_length(links) ? links[i] : NULL);
-        }
-        guestfs_free_statns_list(stats);
-        return r;
+        n = 0;
+        for (size_t i = first; i < l->n; i++)
+                if (S_ISLNK(l->entries[i].mode) && !(l->entries[i].content = strdup(targets[n++])))
+                        return -ENOMEM;
+        return 0;
 }
 
-static int read_names(guestfs_h *g, FileList **l) {
-        _cleanup_strv_free_ char **names = NULL;
-        _cleanup_free_ char *name = NULL;
-        char path[64];
-        size_t room = 0;
-        int r = 0, fd = scratch_file(path);
+/* Entries of one folder, which libguestfs asks for at once: `names` are paths from the root. */
+static int add_chunk(guestfs_h *g, char *const *names, size_t n, FileList **l) {
+        _cleanup_free_ char **base = calloc(n + 1, sizeof(*base)); /* borrows its strings */
+        _cleanup_free_ char *folder = strf("/%.*s", (int) (path_basename(names[0]) - names[0]), names[0]);
+        size_t first = (*l)->n, length = folder ? strlen(folder) : 0;
+        int r = 0;
+
+        if (!base || !folder)
+                return -ENOMEM;
+        if (length > 1) /* "/etc/" */
+                folder[length - 1] = '\0';
+        for (size_t i = 0; i < n; i++)
+                base[i] = (char *) path_basename(names[i]);
+        struct guestfs_statns_list *stats = guestfs_lstatnslist(g, folder, base);
+        if (!stats)
+                return -EIO;
+        for (uint32_t i = 0; r >= 0 && i < stats->len && i < n; i++) {
+                const struct guestfs_statns *s = stats->val + i;
+                unsigned mode = (unsigned) s->st_mode;
+
+                if (s->st_ino != -1)
+                        r = file_list_add(l, names[i], mode, (unsigned) s->st_uid, (unsigned) s->st_gid,
+                                        S_ISREG(mode) ? (uint64_t) s->st_size : 0, NULL);
+        }
+        guestfs_free_statns_list(stats);
+        return r < 0 ? r : read_links(g, folder, *l, first);
+}
+
+/* By folder, then by name. */
+static int by_folder(const void *a, const void *b) {
+        const char *x = *(const char *const *) a, *y = *(const char *const *) b;
+        size_t n = (size_t) (path_basename(x) - x), m = (size_t) (path_basename(y) - y);
+        int r = memcmp(x, y, MIN(n, m));
+
+        return r != 0 ? r : n != m ? (n < m ? -1 : 1) : strcmp(x, y);
+}
+
+static bool same_folder(const char *x, const char *y) {
+        size_t n = (size_t) (path_basename(x) - x);
+
+        return n == (size_t) (path_basename(y) - y) && memcmp(x, y, n) == 0;
+}
+
+/* Every path of the guest, in one stream of names that end with NUL. */
+static int read_paths(guestfs_h *g, char **ret_text, char ***ret_paths, size_t *ret_n) {
+        _cleanup_free_ char *text = NULL, **paths = NULL;
+        char scratch[64];
+        size_t size, n = 0, i = 0;
+        int r, fd = scratch_file(scratch);
 
         if (fd < 0)
                 return fd;
-        _cleanup_fclose_ FILE *f = fdopen(fd, "r");
-        if (!f) {
-                close(fd);
+        r = guestfs_find0(g, "/", scratch) < 0 ? -EIO : read_file(scratch, (size_t) 1 << 30, &text, &size);
+        close(fd);
+        if (r < 0)
+                return r;
+        for (const char *p = text; p < text + size; p += strlen(p) + 1)
+                n++;
+        paths = calloc(n + 1, sizeof(*paths));
+        if (!paths)
                 return -ENOMEM;
-        }
-        if (guestfs_find0(g, "/", path) < 0)
-                return -EIO;
-        rewind(f);
-        for (;;) {
-                ssize_t n = getdelim(&name, &room, '\0', f);
+        for (char *p = text; p < text + size; p += strlen(p) + 1)
+                if (*p)
+                        paths[i++] = p;
+        *ret_text = TAKE_PTR(text);
+        *ret_paths = TAKE_PTR(paths);
+        *ret_n = i;
+        return 0;
+}
 
-                if (n > 0)
-                        r = strv_extend(&names, name);
-                if (r >= 0 && names && (n < 0 || strv_length(names) == CHUNK)) {
-                        r = add_chunk(g, names, l);
-                        names = strv_free(names);
-                }
-                if (n < 0 || r < 0)
-                        return r;
+static int read_names(guestfs_h *g, FileList **l) {
+        _cleanup_free_ char *text = NULL, **paths = NULL;
+        size_t n = 0;
+        int r;
+
+        r = read_paths(g, &text, &paths, &n);
+        if (r >= 0 && n > 0)
+                qsort(paths, n, sizeof(*paths), by_folder);
+        for (size_t i = 0, end; r >= 0 && i < n; i = end) {
+                for (end = i + 1; end < n && end - i < CHUNK && same_folder(paths[i], paths[end]);)
+                        end++;
+                r = interrupt_signal() ? -ECANCELED : add_chunk(g, paths + i, end - i, l);
         }
+        return r;
 }
 
 /* Lines of md5sum: digest, two characters, "./path". A name with a newline is escaped and left without a checksum. */
