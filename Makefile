@@ -92,7 +92,7 @@ unit: $(unit_builder) $(unit_shared) $(unit_fuzz)
 
 # --- firstboot: tests of the agent link the archive that firstboot/Makefile builds -----------------------
 firstboot_build := $(BUILD)/firstboot
-firstboot_libs = $(shell pkg-config --libs json-c libsystemd libcurl blkid)
+firstboot_libs = $(shell pkg-config --libs json-c libsystemd libcurl blkid openssl)
 firstboot_cflags = -Ifirstboot/daemon -Ifirstboot/steps -Ifirstboot/ctl
 unit_firstboot := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/firstboot/*/test-*.c))
 firstboot_fixtures := $(BUILD)/tests/fixtures/fake-systemd
