@@ -175,4 +175,4 @@ format:
 clean:
 	rm -rf build
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -path $(BUILD)/e2e -prune -o -type f -name '*.d' -print 2>/dev/null)

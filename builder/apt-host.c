@@ -6,16 +6,18 @@
 
 #include <strings.h>
 
-static int settings_add(AptSettings *s, const char *key, size_t key_length, const char *value, size_t value_length) {
+static int settings_add(AptSettings *s, const char *key, size_t key_length, const char *value,
+                size_t value_length) {
         AptSetting *grown = reallocarray(s->settings, s->n + 1, sizeof(*grown));
 
         if (!grown)
                 return -ENOMEM;
         s->settings = grown;
-        AptSetting *new = grown + s->n;
-        *new = (AptSetting) { .key = strndup(key, key_length), .value = strndup(value, value_length) };
+        AptSetting *added = grown + s->n;
+        *added = (AptSetting){ .key = strndup(key, key_length),
+                .value = strndup(value, value_length) };
         s->n++;
-        return new->key && new->value ? 0 : -ENOMEM;
+        return added->key && added->value ? 0 : -ENOMEM;
 }
 
 void apt_settings_done(AptSettings *s) {
@@ -24,7 +26,7 @@ void apt_settings_done(AptSettings *s) {
                 free(s->settings[i].value);
         }
         free(s->settings);
-        *s = (AptSettings) {};
+        *s = (AptSettings){};
 }
 
 int apt_settings_load(AptSettings *ret) {
@@ -47,12 +49,13 @@ int apt_settings_load(AptSettings *ret) {
 
                 if (!startswith(*line, "Acquire::") || !equals || equals[1] == '\0')
                         continue;
-                r = settings_add(&s, *line, (size_t) (equals - *line), equals + 1, strlen(equals + 1));
+                r = settings_add(&s, *line, (size_t) (equals - *line), equals + 1,
+                                strlen(equals + 1));
                 if (r < 0)
                         return r;
         }
         *ret = s;
-        s = (AptSettings) {};
+        s = (AptSettings){};
         return 0;
 }
 
@@ -139,8 +142,8 @@ void apt_targets_free(AptTarget *targets, size_t n) {
 }
 
 int apt_targets_load(AptTarget **ret, size_t *ret_n) {
-        char *argv[] = { "apt-get", "indextargets", "--format", "uri=$(REPO_URI)|$(ORIGIN)|$(LABEL)|", "Created-By: Packages",
-                NULL };
+        char *argv[] = { "apt-get", "indextargets", "--format",
+                "uri=$(REPO_URI)|$(ORIGIN)|$(LABEL)|", "Created-By: Packages", NULL };
         _cleanup_strv_free_ char **lines = NULL;
         _cleanup_free_ char *output = NULL;
         AptTarget *targets = NULL;
@@ -166,7 +169,7 @@ int apt_targets_load(AptTarget **ret, size_t *ret_n) {
                 }
                 targets = grown;
                 AptTarget *t = targets + n++;
-                *t = (AptTarget) {
+                *t = (AptTarget){
                         .uri = strndup(uri, (size_t) (origin - uri)),
                         .origin = strndup(origin + 1, (size_t) (label - origin - 1)),
                         .label = strndup(label + 1, strcspn(label + 1, "|")),

@@ -104,7 +104,7 @@ int enabled_units(const Tree *t, char ***ret);
 /* Turns systemd-analyze's output into findings, one a unit. */
 int verify_findings(const char *rule, const char *output, int status, Findings *f);
 
-/* Every rule in the order they run; ends with a NULL name. `rules_run` runs those that look at the tree alone. */
+/* Every rule in the order they run; ends with a NULL name. */
 typedef enum RuleWhen {
         WHEN_ALWAYS,
         WHEN_DISK,    /* images that boot */
@@ -117,4 +117,6 @@ typedef struct Rule {
         rule_run_t run;
 } Rule;
 extern const Rule check_rules[];
-int rules_run(const char *root, const Recipe *recipe, Findings *f);
+
+/* Runs the rules that look at the tree alone. *ret_units: the enabled units, for services.verify; may be NULL. */
+int rules_run(const char *root, const Recipe *recipe, Findings *f, char ***ret_units);

@@ -97,7 +97,7 @@ static bool applies(const Rule *rule, const Tree *t) {
         return true;
 }
 
-int rules_run(const char *root, const Recipe *recipe, Findings *f) {
+int rules_run(const char *root, const Recipe *recipe, Findings *f, char ***ret_units) {
         Tree t;
         int r = tree_open(root, recipe, &t);
 
@@ -111,6 +111,8 @@ int rules_run(const char *root, const Recipe *recipe, Findings *f) {
                 }
         if (r >= 0)
                 r = check_facts(&t, f);
+        if (r >= 0 && ret_units)
+                r = enabled_units(&t, ret_units);
         tree_done(&t);
         return r;
 }
@@ -157,15 +159,8 @@ static int look_inside(const char *root, void *userdata) {
         Inside *in = userdata;
         _cleanup_strv_free_ char **units = NULL;
         Findings f = {};
-        Tree t;
-        int r = rules_run(root, in->recipe, &f);
+        int r = rules_run(root, in->recipe, &f, &units);
 
-        if (r >= 0)
-                r = tree_open(root, in->recipe, &t);
-        if (r >= 0) {
-                r = enabled_units(&t, &units);
-                tree_done(&t);
-        }
         if (r >= 0)
                 r = findings_write(&f, units, in->fd);
         findings_done(&f);

@@ -64,7 +64,7 @@ static void print_size(uint64_t bytes) {
 static void print_age(int64_t used) {
         int64_t age = (int64_t) time(NULL) - used;
 
-        for (size_t i = ELEMENTSOF(ages); i-- > 0;)
+        for (size_t i = ELEMENTSOF(ages) - 1; i-- > 0;) /* up to days */
                 if (age >= (int64_t) ages[i].factor || i == 0) {
                         printf("%5lld%c", (long long) (age < 0 ? 0 : age) / (long long) ages[i].factor, ages[i].letter);
                         return;

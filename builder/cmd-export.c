@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild export: an image that is there in another format, for a cloud or hypervisor that wants it. The image
- * itself is only read. */
+/* imgbuild export: an image that is there in another format, for a cloud or hypervisor that wants
+ * it. The image itself is only read. */
 
 #include "export.h"
 #include "file-util.h"
@@ -19,11 +19,13 @@ typedef struct ExportOptions {
 } ExportOptions;
 
 static void help(void) {
-        printf("imgbuild export IMAGE --format=FORMAT [OPTION…]\n\nConverts a disk image. Formats:\n\n");
+        printf("imgbuild export IMAGE --format=FORMAT [OPTION…]\n\nConverts a disk image. "
+               "Formats:\n\n");
         for (const ImageFormat *f = image_formats; f->name; f++)
                 printf("  %-8s %s\n", f->name, f->used_by);
         printf("\n  -f, --format=FORMAT     what to make\n"
-               "  -o, --output=FILE       where (default: beside the image, with the format as suffix)\n"
+               "  -o, --output=FILE       where (default: beside the image, with the format as "
+               "suffix)\n"
                "      --force             replace FILE where it exists\n%s",
                         common_options_help);
 }
@@ -55,12 +57,16 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
         if (r < 0)
                 return r;
         output = o->output ? strdup(o->output) : default_output(image, o->format);
-        source = realpath(image, NULL); /* what is bound into the sandbox is the file, not a link to it */
+        /* What is bound into the sandbox is the file, not a link to it. */
+        source = realpath(image, NULL);
         if (!output || !source)
                 return log_oom();
         if (stat(output, &to) >= 0) {
-                if (stat(image, &from) >= 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino) {
-                        log_error("%s would be written over itself: name another file with --output", output);
+                if (stat(image, &from) >= 0 && from.st_dev == to.st_dev &&
+                                from.st_ino == to.st_ino) {
+                        log_error("%s would be written over itself: name another file with "
+                                  "--output",
+                                        output);
                         return -EINVAL;
                 }
                 if (S_ISDIR(to.st_mode)) {
@@ -68,7 +74,9 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
                         return -EINVAL;
                 }
                 if (!o->force) {
-                        log_error("%s exists: name another file with --output, or replace it with --force", output);
+                        log_error("%s exists: name another file with --output, or replace it with "
+                                  "--force",
+                                        output);
                         return -EEXIST;
                 }
         }
@@ -80,7 +88,8 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
                 return r;
         if (stat(output, &to) < 0)
                 return log_error_errno(errno, "%s: cannot see it", output);
-        log_info("Wrote %s, %lld MiB on disk", output, (long long) to.st_blocks * 512 / (1024 * 1024));
+        log_info("Wrote %s, %lld MiB on disk", output,
+                        (long long) to.st_blocks * 512 / (1024 * 1024));
         return 0;
 }
 
@@ -117,7 +126,8 @@ int cmd_export(int argc, char *argv[]) {
                                 return EXIT_USAGE;
                 }
         if (argc - optind != 1 || !o.format) {
-                log_error("'imgbuild export' takes one image and --format; see 'imgbuild export --help'");
+                log_error("'imgbuild export' takes one image and --format; see 'imgbuild export "
+                          "--help'");
                 return EXIT_USAGE;
         }
         r = context_open(&common, &ctx);

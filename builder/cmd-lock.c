@@ -16,8 +16,10 @@ typedef struct LockOptions {
 
 static void help(void) {
         printf("imgbuild lock RECIPE [--update [NAME…]] [OPTION…]\n\n"
-               "Completes the recipe's lock file with what it lacks: exact packages and artifacts. What is locked stays.\n\n"
-               "      --update            move to what the repositories have now: all, or only the packages and\n"
+               "Completes the recipe's lock file with what it lacks: exact packages and artifacts. "
+               "What is locked stays.\n\n"
+               "      --update            move to what the repositories have now: all, or only the "
+               "packages and\n"
                "                          artifacts named\n"
                "      --check             write nothing; exit code 1 when the lock would change\n"
                "      --json              what moved, as JSON\n%s",
@@ -38,25 +40,29 @@ static size_t count_packages(const Lock *l, uint64_t *ret_bytes) {
         return n;
 }
 
-static void print_for_people(const Recipe *recipe, const Lock *old, const Lock *new, const LockDiff *diff, bool changed,
-                bool check) {
+static void print_for_people(const Recipe *recipe, const Lock *old, const Lock *new,
+                const LockDiff *diff, bool changed, bool check) {
         uint64_t bytes;
         size_t packages = count_packages(new, &bytes);
 
         if (!changed)
                 printf("%s: up to date, nothing moved\n", recipe->lock_path);
         else if (!old)
-                printf("%s: %s %zu packages in %zu stages and %zu artifacts, %.1f MB to download in all\n", recipe->lock_path,
-                                check ? "would lock" : "locks", packages, new->n_stages, new->n_artifacts,
-                                (double) bytes / 1e6);
+                printf("%s: %s %zu packages in %zu stages and %zu artifacts, %.1f MB to download "
+                       "in all\n",
+                                recipe->lock_path, check ? "would lock" : "locks", packages,
+                                new->n_stages, new->n_artifacts, (double) bytes / 1e6);
         else {
                 lock_diff_print(diff, stdout);
                 if (diff->n == 0)
-                        printf("%s: %s for the recipe's new wording; no package and no artifact moved\n", recipe->lock_path,
+                        printf("%s: %s for the recipe's new wording; no package and no artifact "
+                               "moved\n",
+                                        recipe->lock_path,
                                         check ? "would be rewritten" : "rewritten");
                 else
-                        printf("%s: %zu moved, %zu added, %zu removed%s\n", recipe->lock_path, diff->moved, diff->added,
-                                        diff->removed, check ? " (nothing was written)" : "");
+                        printf("%s: %zu moved, %zu added, %zu removed%s\n", recipe->lock_path,
+                                        diff->moved, diff->added, diff->removed,
+                                        check ? " (nothing was written)" : "");
         }
 }
 
@@ -68,13 +74,14 @@ static int print_json(const Recipe *recipe, const Lock *new, const LockDiff *dif
 
         if (!o || json_set_string(o, "lock", recipe->lock_path) < 0 ||
                         json_set(o, "changed", json_object_new_boolean(changed)) < 0 ||
-                        json_set_int(o, "epoch", new->epoch) < 0 || json_set_int(o, "packages", (int64_t) packages) < 0 ||
+                        json_set_int(o, "epoch", new->epoch) < 0 ||
+                        json_set_int(o, "packages", (int64_t) packages) < 0 ||
                         json_set_int(o, "artifacts", (int64_t) new->n_artifacts) < 0 ||
-                        json_set_int(o, "bytes", (int64_t) bytes) < 0 || lock_diff_to_json(diff, &list) < 0 ||
-                        json_set(o, "changes", list) < 0)
+                        json_set_int(o, "bytes", (int64_t) bytes) < 0 ||
+                        lock_diff_to_json(diff, &list) < 0 || json_set(o, "changes", list) < 0)
                 return log_oom();
-        puts(json_object_to_json_string_ext(
-                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
+        puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+                                                               JSON_C_TO_STRING_NOSLASHESCAPE));
         return 0;
 }
 
@@ -102,7 +109,8 @@ static int lock(Context *ctx, const LockOptions *o, const char *path) {
         if (changed && !o->check) {
                 r = lock_write(new, recipe->lock_path);
                 if (r < 0)
-                        return exit_code_from_errno(log_error_errno(r, "%s: cannot write the lock", recipe->lock_path));
+                        return exit_code_from_errno(log_error_errno(
+                                        r, "%s: cannot write the lock", recipe->lock_path));
         }
         /* The live list shall be off the screen before the table comes. */
         ctx->progress = progress_free(ctx->progress);
@@ -147,7 +155,8 @@ int cmd_lock(int argc, char *argv[]) {
                                 return EXIT_USAGE;
                 }
         if (optind == argc || (argc - optind > 1 && !o.update)) {
-                log_error("'imgbuild lock' takes one recipe, and names of packages only with --update; see 'imgbuild lock "
+                log_error("'imgbuild lock' takes one recipe, and names of packages only with "
+                          "--update; see 'imgbuild lock "
                           "--help'");
                 return EXIT_USAGE;
         }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* GRUB for BIOS firmware. Its own installer wants block devices; on a file the work is two sectors' worth of
- * addresses, at the places that GRUB's boot sector documents (grub-core/boot/i386/pc, include/grub/i386/pc/boot.h):
+/* GRUB for BIOS firmware. Its own installer wants block devices; on a file the work is two sectors'
+ * worth of addresses, at the places that GRUB's boot sector documents (grub-core/boot/i386/pc,
+ * include/grub/i386/pc/boot.h):
  *
- *   boot.img, the first 440 bytes of the disk: at 0x5c the sector of the core image, and at 0x66 a jump that only
- *   floppy disks need, made two no-operations as the installer does for every hard disk.
- *   core.img, in the BIOS boot partition: its first sector loads the others; at 500 stands where they begin. Their
- *   number and the segment to load them to are there already. */
+ * - boot.img, the first 440 bytes of the disk: at 0x5c the sector of the core image, and at 0x66 a
+ *   jump that only floppy disks need, made two no-operations as the installer does for hard disks.
+ * - core.img, in the BIOS boot partition: its first sector loads the others; at 500 stands where
+ *   they begin. Their number and the segment to load them to are there already. */
 
 #include "disk-internal.h"
 
@@ -35,11 +36,13 @@ static void put_sector(char *at, uint64_t offset) {
 
 int disk_write_bios(Disk *d) {
         const Layout *l = &d->layout;
-        _cleanup_free_ char *boot_path = path_join(d->work, "boot.img"), *core_path = path_join(d->work, "core.img");
+        _cleanup_free_ char *boot_path = path_join(d->work, "boot.img"),
+                            *core_path = path_join(d->work, "core.img");
         _cleanup_free_ char *boot = NULL, *core = NULL;
         _cleanup_hash_free_ Hash *h = NULL;
         _cleanup_close_ int fd = -EBADF;
-        char *copy[] = { (char *) "cp", (char *) "/usr/lib/grub/i386-pc/boot.img", (char *) "/work/boot.img", NULL };
+        char *copy[] = { (char *) "cp", (char *) "/usr/lib/grub/i386-pc/boot.img",
+                (char *) "/work/boot.img", NULL };
         size_t boot_size, core_size;
         int r;
 
@@ -56,7 +59,7 @@ int disk_write_bios(Disk *d) {
         if (r < 0)
                 return log_error_errno(r, "Cannot read GRUB's images for BIOS");
         if (boot_size != SECTOR || core_size <= SECTOR)
-                return log_error_errno(-EBADMSG, "GRUB's images for BIOS are not what they should be");
+                return log_error_errno(-EIO, "GRUB's images for BIOS are not what they should be");
 
         put_sector(boot + BOOT_KERNEL_SECTOR, l->bios_start);
         memset(boot + BOOT_DRIVE_CHECK, 0x90, 2);

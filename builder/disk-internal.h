@@ -9,7 +9,8 @@ typedef struct Disk {
         Context *ctx;
         const Plan *plan;
         Tools *tools;
-        char **layers;    /* the image's trees and, on top, what only the disk knows: fstab and grub.cfg */
+        char **layers;    /* the image's trees and, on top, what only the disk knows: fstab and
+                             grub.cfg */
         char *work;       /* scratch: /work in the tools' sandbox */
         char *folder;     /* of the raw disk: /disk in the tools' sandbox */
         const char *path; /* of the raw disk */
@@ -19,8 +20,8 @@ typedef struct Disk {
         DiskInfo info;
 } Disk;
 
-/* Runs a tool with /work and /disk and, where tree is not NULL, that folder read-only at /tree. A full disk is told
- * apart: -ENOSPC. Everything is logged. */
+/* Runs a tool with /work and /disk and, where tree is not NULL, that folder read-only at /tree. A
+ * full disk is told apart: -ENOSPC. Everything is logged. */
 int disk_tool(const Disk *d, const char *tree, const SpawnOptions *options, char *const argv[]);
 
 /* Calls fn in a child that sees the image's merged tree at `root`. */

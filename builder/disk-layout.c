@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The disk: [BIOS boot] [ESP] root, in this order. Root comes last so that it can grow with the volume; every start is
- * on a whole MiB. */
+/* The disk: [BIOS boot] [ESP] root, in this order. Root comes last so that it can grow with the
+ * volume; every start is on a whole MiB. */
 
 #include "disk-layout.h"
 
@@ -9,10 +9,12 @@
 
 #define BIOS_TYPE "21686148-6449-6E6F-744E-656564454649"
 #define ESP_TYPE "C12A7328-F81F-11D2-BA4B-00A0C93EC93B"
-#define ROOT_TYPE "4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709" /* x86-64 root, Discoverable Partitions Specification */
+#define ROOT_TYPE                                                                      \
+        "4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709" /* x86-64 root, Discoverable Partitions \
+                                                  Specification */
 
-/* What a file system takes for itself: ext4's journal (at most 128 MiB below 128 GiB) and group tables, XFS's log of
- * 64 MiB and its smallest size of 300 MiB. */
+/* What a file system takes for itself: ext4's journal (at most 128 MiB below 128 GiB) and group
+ * tables, XFS's log of 64 MiB and its smallest size of 300 MiB. */
 #define EXT4_OVERHEAD (160 * MIB)
 #define XFS_OVERHEAD (160 * MIB)
 #define XFS_SIZE_MIN (384 * MIB)
@@ -80,8 +82,10 @@ static int derive_identifiers(const char *tree_digest, Layout *l) {
 /* Bytes that the root file system must have for the tree; with `room`, for it to be of use too. */
 static uint64_t root_needs(const Layout *l, const TreeSize *tree, bool room) {
         uint64_t content = tree->bytes + tree->inodes * (l->xfs ? 512 : 256);
-        /* 1/32: bitmaps, unused inodes, block maps and XFS's allocation groups; on ext4 1 % is kept for root. */
-        uint64_t needed = content + content / 32 + content / 100 + (l->xfs ? XFS_OVERHEAD : EXT4_OVERHEAD);
+        /* 1/32: bitmaps, unused inodes, block maps and XFS's allocation groups; on ext4 1 % is kept
+         * for root. */
+        uint64_t needed = content + content / 32 + content / 100 +
+                          (l->xfs ? XFS_OVERHEAD : EXT4_OVERHEAD);
 
         if (room)
                 needed += tree->bytes / 4;
@@ -90,7 +94,8 @@ static uint64_t root_needs(const Layout *l, const TreeSize *tree, bool room) {
         return round_up(needed, DISK_ALIGN);
 }
 
-int layout_make(const Recipe *recipe, const char *tree_digest, const TreeSize *tree, Layout *ret, uint64_t *ret_needed) {
+int layout_make(const Recipe *recipe, const char *tree_digest, const TreeSize *tree, Layout *ret,
+                uint64_t *ret_needed) {
         Layout l = {
                 .uefi = strv_contains(recipe->disk.firmware, "uefi"),
                 .bios = strv_contains(recipe->disk.firmware, "bios"),
@@ -122,7 +127,8 @@ int layout_make(const Recipe *recipe, const char *tree_digest, const TreeSize *t
         }
         l.root_size = l.size - l.root_start - GPT_TAIL;
         /* Trees of very many small files want more inodes than ext4's default gives. */
-        while (l.root_size / l.inode_ratio < tree->inodes + tree->inodes / 4 && l.inode_ratio > 2048)
+        while (l.root_size / l.inode_ratio < tree->inodes + tree->inodes / 4 &&
+                        l.inode_ratio > 2048)
                 l.inode_ratio /= 2;
 
         r = derive_identifiers(tree_digest, &l);
@@ -132,22 +138,29 @@ int layout_make(const Recipe *recipe, const char *tree_digest, const TreeSize *t
         return 0;
 }
 
-static int append_partition(char ***lines, uint64_t start, uint64_t size, const char *type, const char *guid, const char *name) {
+static int append_partition(char ***lines, uint64_t start, uint64_t size, const char *type,
+                const char *guid, const char *name) {
         return strv_extendf(lines, "start=%lluMiB, size=%lluMiB, type=%s, uuid=%s, name=\"%s\"",
-                        (unsigned long long) (start / MIB), (unsigned long long) (size / MIB), type, guid, name);
+                        (unsigned long long) (start / MIB), (unsigned long long) (size / MIB), type,
+                        guid, name);
 }
 
 char *layout_sfdisk_script(const Layout *l) {
         _cleanup_strv_free_ char **lines = NULL;
         int r;
 
-        r = strv_extendf(&lines, "label: gpt\nlabel-id: %s\nunit: sectors\nfirst-lba: 2048\nsector-size: 512\n", l->disk_guid);
+        r = strv_extendf(&lines,
+                        "label: gpt\nlabel-id: %s\nunit: sectors\nfirst-lba: 2048\nsector-size: "
+                        "512\n",
+                        l->disk_guid);
         if (r >= 0 && l->bios)
-                r = append_partition(&lines, l->bios_start, BIOS_SIZE, BIOS_TYPE, l->bios_guid, "bios");
+                r = append_partition(
+                                &lines, l->bios_start, BIOS_SIZE, BIOS_TYPE, l->bios_guid, "bios");
         if (r >= 0 && l->uefi)
                 r = append_partition(&lines, l->esp_start, ESP_SIZE, ESP_TYPE, l->esp_guid, "esp");
         if (r >= 0)
-                r = append_partition(&lines, l->root_start, l->root_size, ROOT_TYPE, l->root_guid, "root");
+                r = append_partition(&lines, l->root_start, l->root_size, ROOT_TYPE, l->root_guid,
+                                "root");
         if (r >= 0)
                 r = strv_extend(&lines, "");
         return r < 0 ? NULL : strv_join(lines, "\n");
@@ -156,14 +169,19 @@ char *layout_sfdisk_script(const Layout *l) {
 char *layout_fstab(const Layout *l) {
         _cleanup_free_ char *esp = NULL;
 
-        /* The ESP is mounted when somebody looks: a node does not need it, and a broken one must not stop a boot. */
+        /* The ESP is mounted when somebody looks: a node does not need it, and a broken one must
+         * not stop a boot. */
         if (l->uefi) {
-                esp = strf("UUID=%s /boot/efi vfat umask=0077,nofail,noauto,x-systemd.automount 0 0\n", l->esp_id);
+                esp = strf("UUID=%s /boot/efi vfat umask=0077,nofail,noauto,x-systemd.automount 0 "
+                           "0\n",
+                                l->esp_id);
                 if (!esp)
                         return NULL;
         }
-        return strf("# Made with the image. The UUIDs are derived from its contents.\nUUID=%s / %s %s 0 %d\n%s", l->root_uuid,
-                        l->xfs ? "xfs" : "ext4", l->xfs ? "defaults" : "errors=remount-ro", l->xfs ? 0 : 1, strempty(esp));
+        return strf("# Made with the image. The UUIDs are derived from its contents.\nUUID=%s / %s "
+                    "%s 0 %d\n%s",
+                        l->root_uuid, l->xfs ? "xfs" : "ext4",
+                        l->xfs ? "defaults" : "errors=remount-ro", l->xfs ? 0 : 1, strempty(esp));
 }
 
 char *layout_grub_early(const Layout *l) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The root file system, filled while it is made, from the merged tree. The tree comes to mke2fs as a tar stream and not
- * as a folder: a folder also has access and change times, which no two hosts share, and mke2fs would keep them. */
+/* The root file system, filled while it is made, from the merged tree. The tree comes to mke2fs as
+ * a tar stream and not as a folder: a folder also has access and change times, which no two hosts
+ * share, and mke2fs would keep them. */
 
 #include "disk-internal.h"
 
@@ -11,10 +12,11 @@
 #define EXT4_FEATURES "^orphan_file,^metadata_csum_seed"
 
 /* $1: epoch; the others: mke2fs's. Only constants are the shell's to read. */
-static const char ext4_script[] =
-                "epoch=$1; shift\n"
-                "tar --create --directory=/tree --sort=name --numeric-owner --format=pax --xattrs --xattrs-include='*' "
-                "--mtime=@$epoch --clamp-mtime --pax-option=atime:=$epoch,ctime:=$epoch . | mke2fs \"$@\"\n";
+static const char ext4_script[] = "epoch=$1; shift\n"
+                                  "tar --create --directory=/tree --sort=name --numeric-owner "
+                                  "--format=pax --xattrs --xattrs-include='*' "
+                                  "--mtime=@$epoch --clamp-mtime "
+                                  "--pax-option=atime:=$epoch,ctime:=$epoch . | mke2fs \"$@\"\n";
 
 static int write_ext4(const char *root, void *userdata) {
         Disk *d = userdata;
@@ -26,14 +28,18 @@ static int write_ext4(const char *root, void *userdata) {
         if (r >= 0)
                 r = strv_extendf(&argv, "%lld", (long long) d->plan->lock->epoch);
         if (r >= 0)
-                r = strv_extend_many(&argv, "-q", "-F", "-t", "ext4", "-b", "4096", "-m", "1", "-L", "root", "-O", EXT4_FEATURES, "-i", NULL);
+                r = strv_extend_many(&argv, "-q", "-F", "-t", "ext4", "-b", "4096", "-m", "1", "-L",
+                                "root", "-O", EXT4_FEATURES, "-i", NULL);
         if (r >= 0)
                 r = strv_extendf(&argv, "%u", l->inode_ratio);
         if (r >= 0)
                 r = strv_extend_many(&argv, "-U", l->root_uuid, "-d", "-", "-E", NULL);
-        /* A new sparse file reads as zeros: inode tables need no writing, now or at the first boot. */
+        /* A new sparse file reads as zeros: inode tables need no writing, now or at the first boot.
+         */
         if (r >= 0)
-                r = strv_extendf(&argv, "offset=%llu,root_owner=0:0,hash_seed=%s,assume_storage_prezeroed=1",
+                r = strv_extendf(&argv,
+                                "offset=%llu,root_owner=0:0,hash_seed=%s,assume_storage_prezeroed="
+                                "1",
                                 (unsigned long long) l->root_start, l->hash_seed);
         if (r >= 0)
                 r = strv_extend(&argv, d->file);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An XFS root. mkfs.xfs fills a file system from a "protofile", a list of what is to be in it; what that cannot say
- * xfs_db writes afterwards into the unmounted file: times of change, sticky bits, further names of a file. Both see a
- * clock that stands still and a random generator with a fixed seed (libfaketime), since neither takes SOURCE_DATE_EPOCH;
- * so the same tree gives the same bytes here too.
+/* An XFS root. mkfs.xfs fills a file system from a "protofile", a list of what is to be in it; what
+ * that cannot say xfs_db writes afterwards into the unmounted file: times of change, sticky bits,
+ * further names of a file. Both see a clock that stands still and a random generator with a fixed
+ * seed (libfaketime), since neither takes SOURCE_DATE_EPOCH; so the same tree gives the same bytes
+ * here too.
  *
- * mkfs.xfs knows no offset. The file is made as the file system alone and then moved up to where the partition begins
- * by inserting a hole in front of it; where the host's file system cannot do that, by copying. */
+ * mkfs.xfs knows no offset. The file is made as the file system alone and then moved up to where
+ * the partition begins by inserting a hole in front of it; where the host's file system cannot do
+ * that, by copying. */
 
 #include "disk-internal.h"
 
@@ -21,7 +23,8 @@
 #define FAKETIME_LIBRARY "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 #define OUTPUT_MAX (64 * 1024 * 1024)
 
-static int run_deterministic(Disk *d, const char *tree, const SpawnOptions *options, char *const command[]) {
+static int run_deterministic(
+                Disk *d, const char *tree, const SpawnOptions *options, char *const command[]) {
         _cleanup_strv_free_ char **argv = NULL;
         time_t epoch = (time_t) d->plan->lock->epoch;
         char clock[32];
@@ -34,7 +37,8 @@ static int run_deterministic(Disk *d, const char *tree, const SpawnOptions *opti
         if (r >= 0)
                 r = strv_extendf(&argv, "FAKETIME=%s", clock);
         if (r >= 0)
-                r = strv_extendf(&argv, "FAKERANDOM_SEED=0x%.8s%.4s%.4s", d->layout.hash_seed, d->layout.hash_seed + 9, d->layout.hash_seed + 14);
+                r = strv_extendf(&argv, "FAKERANDOM_SEED=0x%.8s%.4s%.4s", d->layout.hash_seed,
+                                d->layout.hash_seed + 9, d->layout.hash_seed + 14);
         if (r >= 0)
                 r = strv_extend_strv(&argv, command);
         return r < 0 ? log_oom() : disk_tool(d, tree, options, argv);
@@ -52,9 +56,11 @@ static int make_xfs(const char *root, void *userdata) {
         r = xfs_write_lists(root, "/tree", d->work, "/work", d->plan->lock->epoch);
         if (r < 0)
                 return r;
-        char *argv[] = { (char *) "mkfs.xfs", (char *) "-q", (char *) "-f", (char *) "-K", (char *) "-b", (char *) "size=4096",
-                (char *) "-s", (char *) "size=512", (char *) "-m", uuid, (char *) "-d", (char *) "agcount=4", (char *) "-l",
-                (char *) "size=64m", (char *) "-i", (char *) "size=512,nrext64=1", (char *) "-L", (char *) "root", (char *) "-p",
+        char *argv[] = { (char *) "mkfs.xfs", (char *) "-q", (char *) "-f", (char *) "-K",
+                (char *) "-b", (char *) "size=4096", (char *) "-s", (char *) "size=512",
+                (char *) "-m", uuid, (char *) "-d", (char *) "agcount=4", (char *) "-l",
+                (char *) "size=64m", (char *) "-i", (char *) "size=512,nrext64=1", (char *) "-L",
+                (char *) "root", (char *) "-p",
                 (char *) "slashes_are_spaces=1,file=/work/" XFS_PROTO, d->file, NULL };
         return run_deterministic(d, root, NULL, argv);
 }
@@ -70,7 +76,8 @@ static int run_xfs_db(Disk *d, const char *script, const char *output, bool writ
         fd = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         if (fd < 0)
                 return log_error_errno(errno, "%s: cannot write it", out);
-        return run_deterministic(d, NULL, &(SpawnOptions) { .stdin_path = in, .stdout_fd = fd }, argv);
+        return run_deterministic(
+                        d, NULL, &(SpawnOptions){ .stdin_path = in, .stdout_fd = fd }, argv);
 }
 
 static int complete_xfs(Disk *d) {
@@ -91,8 +98,8 @@ static int complete_xfs(Disk *d) {
                 r = run_xfs_db(d, XFS_LINK_SCRIPT, "link.out", true);
         if (r >= 0)
                 r = run_xfs_db(d, XFS_TIME_SCRIPT, "time.out", true);
-        /* xfs_db does not fail where a command of a script does; a damaged file system shows here, a missing time in the
-         * proof. */
+        /* xfs_db does not fail where a command of a script does; a damaged file system shows here,
+         * a missing time in the proof. */
         return r < 0 ? r : disk_tool(d, NULL, NULL, repair);
 }
 
@@ -111,11 +118,13 @@ static int copy_data(int from, int to, off_t size, off_t shift) {
                 if (end < 0)
                         return -errno;
                 while (start < end) {
-                        ssize_t n = pread(from, buffer, (size_t) MIN((off_t) MIB, end - start), start);
+                        ssize_t n = pread(from, buffer, (size_t) MIN((off_t) MIB, end - start),
+                                        start);
                         if (n <= 0)
                                 return n < 0 ? -errno : -EIO;
                         for (ssize_t done = 0; done < n;) {
-                                ssize_t w = pwrite(to, buffer + done, (size_t) (n - done), start + shift + done);
+                                ssize_t w = pwrite(to, buffer + done, (size_t) (n - done),
+                                                start + shift + done);
                                 if (w < 0)
                                         return -errno;
                                 done += w;
@@ -167,5 +176,7 @@ int disk_write_xfs(Disk *d) {
         if (r < 0)
                 return r;
         r = shift_up(d);
-        return r < 0 ? log_error_errno(r, "%s: cannot move the file system to its partition", d->path) : 0;
+        return r < 0 ? log_error_errno(r, "%s: cannot move the file system to its partition",
+                                       d->path)
+                     : 0;
 }

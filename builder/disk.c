@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From the layers of a finished tree to a raw disk that boots. The order: measure the tree, lay out the disk, write
- * root, partition table, ESP, BIOS boot loader. Every byte is written by a program of the tools tree in its sandbox,
- * straight into the file at the partition's offset: no loop device, no mount, nothing to undo. */
+/* From the layers of a finished tree to a raw disk that boots. The order: measure the tree, lay out
+ * the disk, write root, partition table, ESP, BIOS boot loader. Every byte is written by a program
+ * of the tools tree in its sandbox, straight into the file at the partition's offset: no loop
+ * device, no mount, nothing to undo. */
 
 #include "disk-internal.h"
 
+#include "extends.h"
 #include "file-util.h"
 #include "log.h"
 
@@ -26,9 +28,11 @@ int require_space(const char *folder, uint64_t bytes, const char *what) {
         uint64_t available = (uint64_t) v.f_bavail * v.f_frsize;
         if (available >= bytes)
                 return 0;
-        log_error("No space for %s: %s has %llu MiB free and about %llu MiB are needed. Free some (imgbuild cache prune), or "
+        log_error("No space for %s: %s has %llu MiB free and about %llu MiB are needed. Free some "
+                  "(imgbuild cache prune), or "
                   "choose another place (--cache, --output)",
-                        what, folder, (unsigned long long) (available / MIB), (unsigned long long) (bytes / MIB) + 1);
+                        what, folder, (unsigned long long) (available / MIB),
+                        (unsigned long long) (bytes / MIB) + 1);
         return -ENOSPC;
 }
 
@@ -60,7 +64,8 @@ int disk_with_tree(const Disk *d, int (*fn)(const char *root, void *userdata), v
 /* nftw() passes no context along; this only ever runs in a child of its own. */
 static TreeSize measured;
 
-static int measure_one(const char *path _unused_, const struct stat *st, int type, struct FTW *f _unused_) {
+static int measure_one(const char *path _unused_, const struct stat *st, int type,
+                struct FTW *f _unused_) {
         if (type == FTW_DNR || type == FTW_NS)
                 return EIO;
         measured.inodes++;
@@ -81,7 +86,9 @@ static int check_boot_file(const char *root, const char *prefix, const char *ker
         if (!path)
                 return -ENOMEM;
         if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
-                return log_error_errno(-ENOENT, "The tree has no /boot/%s%s, so nothing could boot it", prefix, kernel);
+                return log_error_errno(-ENOENT,
+                                "The tree has no /boot/%s%s, so nothing could boot it", prefix,
+                                kernel);
         return 0;
 }
 
@@ -106,8 +113,10 @@ static int measure(Disk *d) {
         int r;
 
         if (!d->plan->kernel)
-                return log_error_errno(-EINVAL, "%s installs no kernel, so it has no disk", d->plan->recipe->path);
-        m.shared = mmap(NULL, sizeof(*m.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+                return log_error_errno(-EINVAL, "%s installs no kernel, so it has no disk",
+                                d->plan->recipe->path);
+        m.shared = mmap(NULL, sizeof(*m.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                        -1, 0);
         if (m.shared == MAP_FAILED)
                 return log_oom();
         r = disk_with_tree(d, measure_tree, &m);
@@ -129,7 +138,8 @@ int digest_bytes(const void *data, size_t size, Digest ret) {
 
 static int write_stamped(const Disk *d, const char *top, const char *name, char *text, Digest ret) {
         _cleanup_free_ char *path = path_join(top, name), *owned = text;
-        const struct timespec times[2] = { { .tv_sec = d->plan->lock->epoch }, { .tv_sec = d->plan->lock->epoch } };
+        const struct timespec times[2] = { { .tv_sec = d->plan->lock->epoch },
+                { .tv_sec = d->plan->lock->epoch } };
         int r;
 
         if (!path || !owned)
@@ -142,11 +152,12 @@ static int write_stamped(const Disk *d, const char *top, const char *name, char 
         return utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-/* A throw-away layer with the files that need to know the disk. Its folders stand for those of the tree below, so
- * they get the modes every system has there. */
+/* A throw-away layer with the files that need to know the disk. Its folders stand for those of the
+ * tree below, so they get the modes every system has there. */
 static int make_top_layer(Disk *d) {
         static const char *const folders[] = { "boot/efi", "boot/grub", "boot", "etc", "" };
-        const struct timespec times[2] = { { .tv_sec = d->plan->lock->epoch }, { .tv_sec = d->plan->lock->epoch } };
+        const struct timespec times[2] = { { .tv_sec = d->plan->lock->epoch },
+                { .tv_sec = d->plan->lock->epoch } };
         _cleanup_free_ char *top = path_join(d->work, "top");
         int r = top ? 0 : -ENOMEM;
 
@@ -158,13 +169,15 @@ static int make_top_layer(Disk *d) {
                 r = write_stamped(d, top, "etc/fstab", layout_fstab(&d->layout), d->info.fstab);
         if (r >= 0)
                 r = write_stamped(d, top, "boot/grub/grub.cfg",
-                                layout_grub_config(&d->layout, d->plan->kernel, d->plan->recipe->kernel.cmdline),
+                                layout_grub_config(&d->layout, d->plan->kernel,
+                                                d->plan->recipe->kernel.cmdline),
                                 d->info.grub_config);
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(folders); i++) {
                 _cleanup_free_ char *path = path_join(top, folders[i]);
                 if (!path)
                         r = -ENOMEM;
-                else if (chmod(path, 0755) < 0 || utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) < 0)
+                else if (chmod(path, 0755) < 0 ||
+                                utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) < 0)
                         r = -errno;
         }
         return r >= 0 ? strv_push(&d->layers, TAKE_PTR(top)) : r;
@@ -179,7 +192,8 @@ static int make_file(Disk *d) {
 }
 
 static int write_partition_table(Disk *d) {
-        _cleanup_free_ char *script = layout_sfdisk_script(&d->layout), *path = path_join(d->work, "partitions");
+        _cleanup_free_ char *script = layout_sfdisk_script(&d->layout),
+                            *path = path_join(d->work, "partitions");
         int r;
 
         if (!script || !path)
@@ -188,17 +202,16 @@ static int write_partition_table(Disk *d) {
         if (r < 0)
                 return log_error_errno(r, "%s: cannot write it", path);
 
-        char *argv[] = { (char *) "sfdisk", (char *) "--quiet", (char *) "--no-tell-kernel", (char *) "--no-reread",
-                (char *) "--wipe=never", d->file, NULL };
-        return disk_tool(d, NULL, &(SpawnOptions) { .stdin_path = path }, argv);
+        char *argv[] = { (char *) "sfdisk", (char *) "--quiet", (char *) "--no-tell-kernel",
+                (char *) "--no-reread", (char *) "--wipe=never", d->file, NULL };
+        return disk_tool(d, NULL, &(SpawnOptions){ .stdin_path = path }, argv);
 }
 
 static int disk_prepare(Disk *d, char *const *layers) {
-        const char *slash = strrchr(d->path, '/');
         int r;
 
         d->layers = strv_copy(layers);
-        d->folder = !slash ? strdup(".") : slash == d->path ? strdup("/") : strndup(d->path, (size_t) (slash - d->path));
+        d->folder = path_folder(d->path);
         d->file = path_join("/disk", path_basename(d->path));
         if (!d->layers || !d->folder || !d->file)
                 return log_oom();
@@ -216,12 +229,15 @@ static int lay_out(Disk *d) {
         r = measure(d);
         if (r < 0)
                 return r;
-        r = layout_make(plan->recipe, plan->stages[plan->n_stages - 1].digest, &d->tree, &d->layout, &needed);
+        r = layout_make(plan->recipe, plan->stages[plan->n_stages - 1].digest, &d->tree, &d->layout,
+                        &needed);
         if (r == -ENOSPC) {
-                log_error("%s: $.disk.size: the tree has %llu MiB in %llu files and does not fit: say \"%llu MiB\" at least, or "
+                log_error("%s: $.disk.size: the tree has %llu MiB in %llu files and does not fit: "
+                          "say \"%llu MiB\" at least, or "
                           "leave the size out",
                                 plan->recipe->path, (unsigned long long) (d->tree.bytes / MIB),
-                                (unsigned long long) d->tree.inodes, (unsigned long long) (needed / MIB));
+                                (unsigned long long) d->tree.inodes,
+                                (unsigned long long) (needed / MIB));
                 return -EINVAL;
         }
         if (r < 0)
@@ -231,7 +247,9 @@ static int lay_out(Disk *d) {
         if (r < 0)
                 return r;
         r = make_top_layer(d);
-        return r < 0 ? log_error_errno(r, "Cannot write what only the disk knows: fstab and grub.cfg") : 0;
+        return r < 0 ? log_error_errno(r,
+                                       "Cannot write what only the disk knows: fstab and grub.cfg")
+                     : 0;
 }
 
 static void disk_done(Disk *d) {
@@ -260,7 +278,8 @@ static void describe(const Disk *d, DiskInfo *ret) {
                 memcpy(ret->esp_id, l->esp_id, sizeof(ret->esp_id));
 }
 
-int disk_build(Context *ctx, const Plan *plan, Tools *tools, char *const *layers, const char *path, DiskInfo *ret) {
+int disk_build(Context *ctx, const Plan *plan, Tools *tools, char *const *layers, const char *path,
+                DiskInfo *ret) {
         _cleanup_(disk_done) Disk d = { .ctx = ctx, .plan = plan, .tools = tools, .path = path };
         int r;
 

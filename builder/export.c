@@ -5,6 +5,7 @@
 #include "export.h"
 
 #include "disk-internal.h"
+#include "extends.h"
 #include "file-util.h"
 #include "log.h"
 
@@ -26,21 +27,17 @@ const ImageFormat *image_format_find(const char *name) {
         return NULL;
 }
 
-static char *folder_of(const char *path) {
-        const char *slash = strrchr(path, '/');
-
-        return !slash ? strdup(".") : slash == path ? strdup("/") : strndup(path, (size_t) (slash - path));
-}
-
-static int qemu_img_convert(Tools *tools, const char *source, const char *driver, const char *folder, const char *name,
-                const ImageFormat *format) {
+static int qemu_img_convert(Tools *tools, const char *source, const char *driver,
+                const char *folder, const char *name, const ImageFormat *format) {
         _cleanup_free_ char *target = path_join("/target", name);
         _cleanup_strv_free_ char **argv = NULL;
         int r = target ? 0 : -ENOMEM;
 
         if (r >= 0)
-                r = strv_extend_many(&argv, "qemu-img", "convert", "-f", driver, "-O", format->driver, "-m", "16", NULL);
-        /* qemu-img's -W would be faster by a third, but writes the clusters in the order that threads finish. */
+                r = strv_extend_many(&argv, "qemu-img", "convert", "-f", driver, "-O",
+                                format->driver, "-m", "16", NULL);
+        /* qemu-img's -W would be faster by a third, but writes the clusters in the order that
+         * threads finish. */
         if (r >= 0 && format->compress)
                 r = strv_extend(&argv, "-c");
         if (r >= 0 && format->options)
@@ -57,8 +54,9 @@ static int qemu_img_convert(Tools *tools, const char *source, const char *driver
         return tools_run(tools, binds, ELEMENTSOF(binds), NULL, NULL, argv);
 }
 
-int image_convert(Tools *tools, const char *source, const char *driver, const char *target, const ImageFormat *format) {
-        _cleanup_free_ char *folder = folder_of(target), *draft = strf("%s.new", target);
+int image_convert(Tools *tools, const char *source, const char *driver, const char *target,
+                const ImageFormat *format) {
+        _cleanup_free_ char *folder = path_folder(target), *draft = strf("%s.new", target);
         _cleanup_close_ int fd = -EBADF;
         int r;
 
@@ -76,18 +74,21 @@ int image_convert(Tools *tools, const char *source, const char *driver, const ch
         return r;
 }
 
-int disk_export(Context *ctx, const Plan *plan, Tools *tools, const char *raw, const char *folder, char ***ret_files) {
+int disk_export(Context *ctx, const Plan *plan, Tools *tools, const char *raw, const char *folder,
+                char ***ret_files) {
         _cleanup_strv_free_ char **files = NULL;
         int r;
 
         STRV_FOREACH (name, plan->recipe->disk.formats) {
                 const ImageFormat *format = image_format_find(*name);
-                _cleanup_free_ char *file = strf("%s.%s", plan->recipe->name, *name), *target = file ? path_join(folder, file) : NULL;
+                _cleanup_free_ char *file = strf("%s.%s", plan->recipe->name, *name),
+                                    *target = file ? path_join(folder, file) : NULL;
 
                 if (!target)
                         return log_oom();
                 if (!format) {
-                        log_error("%s: $.disk.formats: imgbuild cannot write \"%s\"", plan->recipe->path, *name);
+                        log_error("%s: $.disk.formats: imgbuild cannot write \"%s\"",
+                                        plan->recipe->path, *name);
                         return -EINVAL;
                 }
                 progress_detail(ctx->progress, "export", file);

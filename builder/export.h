@@ -10,13 +10,15 @@ typedef struct ImageFormat {
         const char *driver;  /* qemu-img's name for it */
         const char *options; /* -o; NULL: none */
         bool compress;
-        bool same_bytes;     /* the same disk gives the same file: others carry random ids and the time of day */
+        bool same_bytes; /* the same disk gives the same file: others carry random ids and the time
+                            of day */
         const char *used_by; /* for help and docs */
 } ImageFormat;
 
 extern const ImageFormat image_formats[]; /* ends with a NULL name */
 const ImageFormat *image_format_find(const char *name);
 
-/* Converts the image `source` (driver: qemu-img's name of its format) to `target`, which appears whole or not at all.
- * Errors are logged. */
-int image_convert(Tools *tools, const char *source, const char *driver, const char *target, const ImageFormat *format);
+/* Converts the image `source` (driver: qemu-img's name of its format) to `target`, which appears
+ * whole or not at all. Errors are logged. */
+int image_convert(Tools *tools, const char *source, const char *driver, const char *target,
+                const ImageFormat *format);

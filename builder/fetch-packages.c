@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Locked packages to downloads: the URL is the mirror in force on this host and the package's path below it. */
+/* Locked packages to downloads: the URL is the mirror in force on this host and the package's path
+ * below it. */
 
 #include "fetch.h"
 #include "mirror.h"
@@ -11,7 +12,8 @@ typedef struct Download {
         char *url, *what, *update;
 } Download;
 
-/* As apt writes URLs: everything but the plainest characters escaped. Some mirrors are object stores that read a bare
+/* As apt writes URLs: everything but the plainest characters escaped. Some mirrors are object
+ * stores that read a bare
  * '+' as a space. */
 static char *escape_path(const char *path) {
         char *escaped = malloc(strlen(path) * 3 + 1), *p = escaped;
@@ -37,15 +39,18 @@ static const char *origin_uri(const Lock *lock, const Mirrors *mirrors, const ch
         return mirror ? mirror->uri : NULL;
 }
 
-static int describe(const Recipe *recipe, const Lock *lock, const Mirrors *mirrors, const LockedPackage *p, Download *d,
-                FetchItem *item) {
+static int describe(const Recipe *recipe, const Lock *lock, const Mirrors *mirrors,
+                const LockedPackage *p, Download *d, FetchItem *item) {
         const char *uri = origin_uri(lock, mirrors, p->origin);
         _cleanup_free_ char *path = escape_path(p->path);
         size_t n;
 
         if (!uri) {
-                log_error("%s: package %s comes from \"%s\", which is no archive of %s: 'imgbuild lock %s --update' makes "
-                          "the lock anew", recipe->lock_path, p->name, p->origin, recipe->base.distro, recipe->path);
+                log_error("%s: package %s comes from \"%s\", which is no archive of %s: 'imgbuild "
+                          "lock %s --update' makes "
+                          "the lock anew",
+                                recipe->lock_path, p->name, p->origin, recipe->base.distro,
+                                recipe->path);
                 return -EINVAL;
         }
         n = strlen(uri);
@@ -56,13 +61,18 @@ static int describe(const Recipe *recipe, const Lock *lock, const Mirrors *mirro
         d->update = strf("imgbuild lock %s --update %s", recipe->path, p->name);
         if (!d->url || !d->what || !d->update)
                 return log_oom();
-        *item = (FetchItem) {
-                .url = d->url, .sha256 = p->sha256, .size = p->size, .what = d->what, .update = d->update,
+        *item = (FetchItem){
+                .url = d->url,
+                .sha256 = p->sha256,
+                .size = p->size,
+                .what = d->what,
+                .update = d->update,
         };
         return 0;
 }
 
-int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *stage, const char *progress) {
+int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *stage,
+                const char *progress) {
         _cleanup_mirrors_ Mirrors mirrors = {};
         _cleanup_free_ FetchItem *items = NULL;
         Download *downloads = NULL;
@@ -73,7 +83,8 @@ int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const L
                 total += !store_has_blob(ctx->store, stage->packages[i].sha256);
         if (total == 0)
                 return 0;
-        if (!ctx->offline) { /* finding a mirror may take a moment; nothing is asked of it offline */
+        if (!ctx->offline) { /* finding a mirror may take a moment; nothing is asked of it offline
+                              */
                 r = mirrors_find(ctx, recipe, &mirrors);
                 if (r < 0)
                         return r;
@@ -91,8 +102,11 @@ int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const L
                         continue;
                 if (ctx->offline) {
                         downloads[n].what = strf("%s %s", p->name, p->version);
-                        items[n] = (FetchItem) {
-                                .url = "", .sha256 = p->sha256, .size = p->size, .what = downloads[n].what,
+                        items[n] = (FetchItem){
+                                .url = "",
+                                .sha256 = p->sha256,
+                                .size = p->size,
+                                .what = downloads[n].what,
                         };
                         r = downloads[n].what ? 0 : log_oom();
                 } else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The loop that keeps several transfers going; transfer.c is one of them. Single-threaded: curl's multi interface
- * does the waiting, together with the pipe that a Ctrl-C writes to. */
+/* The loop that keeps several transfers going; transfer.c is one of them. Single-threaded: curl's
+ * multi interface does the waiting, together with the pipe that a Ctrl-C writes to. */
 
 #include "transfer.h"
 #include "apt-host.h"
@@ -17,7 +17,7 @@
 #define TRIES_MAX 5
 #define BACKOFF_MAX_USEC (30 * USEC_PER_SEC)
 #define BUSY_USEC (250 * USEC_PER_MSEC) /* between looks at what another build is downloading */
-#define FAILURES_SHOWN 5 /* of one server for one reason */
+#define FAILURES_SHOWN 5                /* of one server for one reason */
 
 typedef struct Fetch {
         Context *ctx;
@@ -28,7 +28,7 @@ typedef struct Fetch {
         AptSettings settings;
         uint64_t backoff_usec;
         uint64_t bytes_total, bytes_known; /* total is 0 where a size is unknown */
-        int stop; /* an error that ends everything: full disk, interrupt */
+        int stop;                          /* an error that ends everything: full disk, interrupt */
 } Fetch;
 
 static uint64_t now_usec(void) {
@@ -45,7 +45,8 @@ static uint64_t backoff_base(void) {
         return (n > 0 ? (uint64_t) n : 500) * USEC_PER_MSEC;
 }
 
-/* base × 2^(tries-1), times 0.5 to 1.5: machines that failed together shall not come back together. */
+/* base × 2^(tries-1), times 0.5 to 1.5: machines that failed together shall not come back together.
+ */
 static uint64_t pause_for(const Fetch *f, unsigned tries) {
         uint64_t usec = MIN(f->backoff_usec << MIN(tries - 1, 16u), (uint64_t) BACKOFF_MAX_USEC);
         uint16_t random = 0;
@@ -109,9 +110,10 @@ static void on_finished(Fetch *f, Transfer *t, CURLcode code) {
                         give_up_server(f, t);
                 return;
         }
-        uint64_t pause = MAX(pause_for(f, t->tries), MIN((uint64_t) retry_after * USEC_PER_SEC, (uint64_t) BACKOFF_MAX_USEC));
-        log_debug("%s: %s; try %u of %d in %.1f s", t->item->what, strempty(t->reason), t->tries + 1, TRIES_MAX,
-                        (double) pause / USEC_PER_SEC);
+        uint64_t pause = MAX(pause_for(f, t->tries),
+                        MIN((uint64_t) retry_after * USEC_PER_SEC, (uint64_t) BACKOFF_MAX_USEC));
+        log_debug("%s: %s; try %u of %d in %.1f s", t->item->what, strempty(t->reason),
+                        t->tries + 1, TRIES_MAX, (double) pause / USEC_PER_SEC);
         t->not_before = now_usec() + pause;
         t->state = TRANSFER_WAITING;
 }
@@ -151,7 +153,8 @@ static void show_progress(const Fetch *f) {
                 return;
         for (size_t i = 0; i < f->n; i++)
                 if (f->transfers[i].state != TRANSFER_FAILED)
-                        done += f->transfers[i].state == TRANSFER_DONE ? f->transfers[i].item->size : f->transfers[i].size;
+                        done += f->transfers[i].state == TRANSFER_DONE ? f->transfers[i].item->size
+                                                                       : f->transfers[i].size;
         progress_bytes(f->ctx->progress, f->stage, done, f->bytes_total);
 }
 
@@ -189,7 +192,8 @@ static int run(Fetch *f) {
                         return -ECANCELED;
                 int wait_ms = next <= now ? 0 : (int) ((next - now) / 1000 + 1);
                 if (f->n_finished < f->n)
-                        curl_multi_poll(f->multi, &interrupt, interrupt.fd >= 0 ? 1 : 0, wait_ms, NULL);
+                        curl_multi_poll(f->multi, &interrupt, interrupt.fd >= 0 ? 1 : 0, wait_ms,
+                                        NULL);
         }
         return f->stop;
 }
@@ -202,30 +206,41 @@ static void log_failure(const Fetch *f, const Transfer *t) {
         switch (-t->result) {
         case EREMOTEIO:
                 if (t->gone && item->update)
-                        log_error("%s is gone from its source: %s: %s. Move the lock past it: %s; or use --mirror with "
-                                  "an archive that keeps old versions", item->what, item->url, reason, item->update);
+                        log_error("%s is gone from its source: %s: %s. Move the lock past it: %s; "
+                                  "or use --mirror with "
+                                  "an archive that keeps old versions",
+                                        item->what, item->url, reason, item->update);
                 else if (t->gone)
-                        log_error("%s cannot be downloaded: %s: %s. Check the URL", item->what, item->url, reason);
-                else
-                        log_error("%s cannot be downloaded: %s: %s. Try again later, or use another source", item->what,
+                        log_error("%s cannot be downloaded: %s: %s. Check the URL", item->what,
                                         item->url, reason);
+                else
+                        log_error("%s cannot be downloaded: %s: %s. Try again later, or use "
+                                  "another source",
+                                        item->what, item->url, reason);
                 break;
         case EBADMSG:
-                log_error("%s is not what was locked: %s: %s. It was changed at its source or on the way; nothing of it "
-                          "was kept.%s%s", item->what, item->url, reason,
-                                item->update ? " If its source says the change is meant: " : "", strempty(item->update));
+                log_error("%s is not what was locked: %s: %s. It was changed at its source or on "
+                          "the way; nothing of it "
+                          "was kept.%s%s",
+                                item->what, item->url, reason,
+                                item->update ? " If its source says the change is meant: " : "",
+                                strempty(item->update));
                 break;
         case ENETUNREACH:
-                log_error("%s cannot be downloaded: %s: %s, %d tries. Check network and proxy, or use --mirror; what came "
-                          "so far is kept for the next run", item->what, item->url, reason, TRIES_MAX);
+                log_error("%s cannot be downloaded: %s: %s, %d tries. Check network and proxy, or "
+                          "use --mirror; what came "
+                          "so far is kept for the next run",
+                                item->what, item->url, reason, TRIES_MAX);
                 break;
         case ENOSPC:
         case EDQUOT: {
                 struct statvfs fs = {};
 
                 (void) statvfs(store_path(f->ctx->store), &fs);
-                log_error("No space left in the store %s while downloading %s (%llu MB free). Free some with 'imgbuild "
-                          "cache --prune', or use --cache on a larger file system", store_path(f->ctx->store), item->what,
+                log_error("No space left in the store %s while downloading %s (%llu MB free). Free "
+                          "some with 'imgbuild "
+                          "cache prune', or use --cache on a larger file system",
+                                store_path(f->ctx->store), item->what,
                                 (unsigned long long) fs.f_bavail * fs.f_frsize / 1000000);
                 break;
         }
@@ -234,7 +249,8 @@ static void log_failure(const Fetch *f, const Transfer *t) {
         }
 }
 
-/* Each failed item is told, but of one server that is down only the first few. Returns the first one's result. */
+/* Each failed item is told, but of one server that is down only the first few. Returns the first
+ * one's result. */
 static int report(Fetch *f) {
         int first = f->stop;
 
@@ -258,7 +274,8 @@ static int report(Fetch *f) {
                         for (size_t k = 0; k < f->n; k++) {
                                 const Transfer *o = f->transfers + k;
 
-                                if (o->state == TRANSFER_FAILED && o->result == t->result && streq(o->host, t->host))
+                                if (o->state == TRANSFER_FAILED && o->result == t->result &&
+                                                streq(o->host, t->host))
                                         *(k < i ? &same : &later) += 1;
                         }
                 if (same < FAILURES_SHOWN)
@@ -269,9 +286,12 @@ static int report(Fetch *f) {
         return first;
 }
 
-static int fetch_missing(Context *ctx, const char *stage, FetchItem **missing, size_t n, uint64_t known) {
+static int fetch_missing(
+                Context *ctx, const char *stage, FetchItem **missing, size_t n, uint64_t known) {
         _cleanup_free_ char *folder = NULL;
-        Fetch f = { .ctx = ctx, .stage = stage, .backoff_usec = backoff_base(), .bytes_known = known };
+        Fetch f = {
+                .ctx = ctx, .stage = stage, .backoff_usec = backoff_base(), .bytes_known = known
+        };
         bool sized = true;
         int r = 0;
 
@@ -297,10 +317,12 @@ static int fetch_missing(Context *ctx, const char *stage, FetchItem **missing, s
         }
         if (r >= 0) {
                 f.bytes_total = sized ? f.bytes_total + known : 0;
-                curl_multi_setopt(f.multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long) CONNECTIONS_PER_HOST);
+                curl_multi_setopt(f.multi, CURLMOPT_MAX_HOST_CONNECTIONS,
+                                (long) CONNECTIONS_PER_HOST);
                 curl_multi_setopt(f.multi, CURLMOPT_MAXCONNECTS, (long) TRANSFERS_MAX);
                 if (apt_settings_load(&f.settings) < 0)
-                        log_debug("This host has no apt to ask for proxies; the environment's count");
+                        log_debug("This host has no apt to ask for proxies; the environment's "
+                                  "count");
                 r = run(&f);
                 if (r == 0 || r == f.stop)
                         r = report(&f);
@@ -336,7 +358,8 @@ int fetch_all(Context *ctx, const char *stage, FetchItem *items, size_t n_items)
                 return 0;
         if (ctx->offline) {
                 for (size_t i = 0; i < MIN(n, (size_t) FAILURES_SHOWN); i++)
-                        log_error("%s is not in the store %s", missing[i]->what, store_path(ctx->store));
+                        log_error("%s is not in the store %s", missing[i]->what,
+                                        store_path(ctx->store));
                 if (n > FAILURES_SHOWN)
                         log_error("… nor are %zu more", n - FAILURES_SHOWN);
                 log_error("With --offline nothing is downloaded: run once without it");

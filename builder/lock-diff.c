@@ -21,12 +21,14 @@ static int pins_of(const Lock *l, Pin **ret, size_t *ret_n) {
                 for (size_t k = 0; k < l->stages[i].n_packages; k++) {
                         const LockedPackage *p = l->stages[i].packages + k;
 
-                        pins[n++] = (Pin) { l->stages[i].id, p->name, p->version, p->sha256, false, false };
+                        pins[n++] = (Pin){ l->stages[i].id, p->name, p->version, p->sha256, false,
+                                false };
                 }
         for (size_t i = 0; l && i < l->n_artifacts; i++) {
                 const LockedArtifact *a = l->artifacts + i;
 
-                pins[n++] = (Pin) { a->overlay, a->name, strempty(a->version), a->sha256, true, false };
+                pins[n++] = (Pin){ a->overlay, a->name, strempty(a->version), a->sha256, true,
+                        false };
         }
         *ret = pins;
         *ret_n = n;
@@ -67,41 +69,43 @@ int lock_diff(const Lock *before, const Lock *after, LockDiff *ret) {
         d.changes = calloc(n_old + n_new + 1, sizeof(*d.changes));
         if (!d.changes)
                 return -ENOMEM;
-        /* Same stages first, so that a package which another stage has too is not paired with the wrong one. */
+        /* Same stages first, so that a package which another stage has too is not paired with the
+         * wrong one. */
         for (int pass = 0; pass < 2; pass++)
                 for (size_t i = 0; i < n_new; i++) {
                         Pin *p = new + i, *q;
 
-                        if (p->met || !(q = partner(old, n_old, p)) || (pass == 0 && !streq(q->stage, p->stage)))
+                        if (p->met || !(q = partner(old, n_old, p)) ||
+                                        (pass == 0 && !streq(q->stage, p->stage)))
                                 continue;
                         p->met = q->met = true;
                         if (streq(p->version, q->version) && streq(p->sha256, q->sha256))
                                 continue;
                         d.moved++;
-                        d.changes[d.n++] = (LockChange) { p->stage, p->name, q->version, p->version,
+                        d.changes[d.n++] = (LockChange){ p->stage, p->name, q->version, p->version,
                                 streq(p->version, q->version), p->artifact };
                 }
         for (size_t i = 0; i < n_new; i++)
                 if (!new[i].met) {
                         d.added++;
-                        d.changes[d.n++] = (LockChange) { new[i].stage, new[i].name, NULL, new[i].version, false,
-                                new[i].artifact };
+                        d.changes[d.n++] = (LockChange){ new[i].stage, new[i].name, NULL,
+                                new[i].version, false, new[i].artifact };
                 }
         for (size_t i = 0; i < n_old; i++)
                 if (!old[i].met) {
                         d.removed++;
-                        d.changes[d.n++] = (LockChange) { old[i].stage, old[i].name, old[i].version, NULL, false,
-                                old[i].artifact };
+                        d.changes[d.n++] = (LockChange){ old[i].stage, old[i].name, old[i].version,
+                                NULL, false, old[i].artifact };
                 }
         qsort(d.changes, d.n, sizeof(*d.changes), compare);
         *ret = d;
-        d = (LockDiff) {};
+        d = (LockDiff){};
         return 0;
 }
 
 void lock_diff_done(LockDiff *d) {
         free(d->changes);
-        *d = (LockDiff) {};
+        *d = (LockDiff){};
 }
 
 void lock_diff_print(const LockDiff *d, FILE *f) {
@@ -118,8 +122,9 @@ void lock_diff_print(const LockDiff *d, FILE *f) {
                 const LockChange *c = d->changes + i;
                 const char *how = !c->before ? "+" : !c->after ? "-" : "→";
 
-                fprintf(f, "  %-*s  %-*s %s %-*s  %s%s\n", name, c->name, before, strempty(c->before), how, after,
-                                strempty(c->after), c->stage, c->content ? " (same version, other content)" : "");
+                fprintf(f, "  %-*s  %-*s %s %-*s  %s%s\n", name, c->name, before,
+                                strempty(c->before), how, after, strempty(c->after), c->stage,
+                                c->content ? " (same version, other content)" : "");
         }
 }
 
@@ -135,8 +140,10 @@ int lock_diff_to_json(const LockDiff *d, json_object **ret) {
                         return -ENOMEM;
                 }
                 if (json_set_string(o, "name", c->name) < 0 ||
-                                json_set_string(o, c->artifact ? "overlay" : "stage", c->stage) < 0 ||
-                                json_set_string(o, "before", c->before) < 0 || json_set_string(o, "after", c->after) < 0)
+                                json_set_string(o, c->artifact ? "overlay" : "stage", c->stage) <
+                                                0 ||
+                                json_set_string(o, "before", c->before) < 0 ||
+                                json_set_string(o, "after", c->after) < 0)
                         return -ENOMEM;
         }
         if (!list)

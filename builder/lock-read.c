@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Lock files in. What is read here names files, versions and URLs that later rooms use without looking
- * again, so everything is checked; people merge these files in git, so the messages expect that. */
+/* Lock files in. What is read here names files, versions and URLs that later rooms use without
+ * looking again, so everything is checked; people merge these files in git, so the messages expect
+ * that. */
 
 #include "digest.h"
 #include "file-util.h"
@@ -34,15 +35,16 @@ static void bad(Reader *r, const char *where, const char *format, ...) {
 
 static bool only(const char *s, const char *also) {
         for (; *s; s++)
-                if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
-                                    strchr(also, *s)))
+                if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+                                    (*s >= '0' && *s <= '9') || strchr(also, *s)))
                         return false;
         return true;
 }
 
-/* Names become parts of file names and of apt's command line: no slash, nothing that looks like an option. */
+/* Names become parts of file names and of apt's command line: no slash, nothing that looks like an
+ * option. */
 static bool name_valid(const char *s) {
-        return s[0] && only((char[]) { s[0], 0 }, "") && only(s, "+._-");
+        return s[0] && only((char[]){ s[0], 0 }, "") && only(s, "+._-");
 }
 
 static bool version_valid(const char *s) {
@@ -50,7 +52,7 @@ static bool version_valid(const char *s) {
 }
 
 static bool id_valid(const char *s) {
-        return s[0] && only((char[]) { s[0], 0 }, "") && only(s, "+._-:/");
+        return s[0] && only((char[]){ s[0], 0 }, "") && only(s, "+._-:/");
 }
 
 static bool printable(const char *s) {
@@ -92,14 +94,17 @@ static bool read_fields(Reader *r, json_object *o, const char *where, const Fiel
                 bad(r, where, "must be an object");
                 return false;
         }
-        json_object_object_foreach(o, key, ignored) {
+        json_object_object_foreach (o, key, ignored) {
                 bool known = false;
 
                 (void) ignored;
                 for (size_t i = 0; i < n; i++)
                         known = known || streq(fields[i].key, key);
                 if (!known)
-                        bad(r, where, "unknown key \"%s\"; was this lock written by a newer imgbuild?", key);
+                        bad(r, where,
+                                        "unknown key \"%s\"; was this lock written by a newer "
+                                        "imgbuild?",
+                                        key);
         }
         for (size_t i = 0; i < n; i++) {
                 const Field *f = fields + i;
@@ -111,13 +116,16 @@ static bool read_fields(Reader *r, json_object *o, const char *where, const Fiel
                         if (!f->optional)
                                 bad(r, where, "\"%s\" is missing: %s", f->key, f->wanted);
                 } else if (!f->valid) {
-                        int64_t v = json_object_is_type(value, json_type_int) ? json_object_get_int64(value) : -1;
+                        int64_t v = json_object_is_type(value, json_type_int)
+                                                    ? json_object_get_int64(value)
+                                                    : -1;
 
                         if (v < 0)
                                 bad(r, where, "\"%s\" must be %s", f->key, f->wanted);
                         else
                                 *number = (uint64_t) v;
-                } else if (!json_object_is_type(value, json_type_string) || !f->valid(json_object_get_string(value)))
+                } else if (!json_object_is_type(value, json_type_string) ||
+                                !f->valid(json_object_get_string(value)))
                         bad(r, where, "\"%s\" must be %s", f->key, f->wanted);
                 else
                         strings[s - 1] = json_object_get_string(value);
@@ -126,7 +134,8 @@ static bool read_fields(Reader *r, json_object *o, const char *where, const Fiel
 }
 
 /* The array at key, empty where it is not one (which is reported). */
-static json_object *array(Reader *r, json_object *o, const char *where, const char *key, size_t *ret_n) {
+static json_object *array(
+                Reader *r, json_object *o, const char *where, const char *key, size_t *ret_n) {
         json_object *a = json_get(o, key);
 
         *ret_n = 0;
@@ -174,12 +183,14 @@ static int read_origins(Reader *r, json_object *root, Lock *l) {
                 char where[64];
 
                 snprintf(where, sizeof(where), "$.origins[%zu]", i);
-                if (!read_fields(r, json_object_array_get_idx(a, i), where, origin_fields, ELEMENTSOF(origin_fields),
-                                    s, NULL))
+                if (!read_fields(r, json_object_array_get_idx(a, i), where, origin_fields,
+                                    ELEMENTSOF(origin_fields), s, NULL))
                         continue;
                 if (lock_find_origin(l, s[0]))
                         bad(r, where, "there are two origins \"%s\"", s[0]);
-                LockedOrigin o = { .name = (char *) s[0], .uri = (char *) s[1], .suite = (char *) s[2] };
+                LockedOrigin o = {
+                        .name = (char *) s[0], .uri = (char *) s[1], .suite = (char *) s[2]
+                };
                 if (lock_add_origin(l, &o) < 0)
                         return -ENOMEM;
         }
@@ -197,10 +208,13 @@ static int read_stage(Reader *r, json_object *o, const char *where, Lock *l) {
                 bad(r, where, "must be an object");
                 return 0;
         }
-        json_object_object_foreach(o, key, ignored) {
+        json_object_object_foreach (o, key, ignored) {
                 (void) ignored;
                 if (!streq(key, keys[0]) && !streq(key, keys[1]) && !streq(key, keys[2]))
-                        bad(r, where, "unknown key \"%s\"; was this lock written by a newer imgbuild?", key);
+                        bad(r, where,
+                                        "unknown key \"%s\"; was this lock written by a newer "
+                                        "imgbuild?",
+                                        key);
         }
         if (!id || !id_valid(id))
                 bad(r, where, "\"id\" must be a stage such as \"packages:slurm\"");
@@ -258,7 +272,8 @@ static int read_artifacts(Reader *r, json_object *root, Lock *l) {
                                     ELEMENTSOF(artifact_fields), s, &size))
                         continue;
                 if (lock_find_artifact(l, s[0], s[1]))
-                        bad(r, where, "artifact \"%s\" of overlay \"%s\" is listed twice", s[1], s[0]);
+                        bad(r, where, "artifact \"%s\" of overlay \"%s\" is listed twice", s[1],
+                                        s[0]);
                 LockedArtifact artifact = {
                         .overlay = (char *) s[0],
                         .name = (char *) s[1],
@@ -274,7 +289,8 @@ static int read_artifacts(Reader *r, json_object *root, Lock *l) {
 }
 
 static int read_root(Reader *r, json_object *root, Lock **ret) {
-        static const char *const keys[] = { "version", "recipe", "epoch", "origins", "stages", "artifacts" };
+        static const char *const keys[] = { "version", "recipe", "epoch", "origins", "stages",
+                "artifacts" };
         _cleanup_lock_free_ Lock *l = NULL;
         const char *recipe = json_get_string(root, "recipe");
         int64_t version = json_get_int(root, "version", 0);
@@ -286,18 +302,22 @@ static int read_root(Reader *r, json_object *root, Lock **ret) {
                 return 0;
         }
         if (version != LOCK_VERSION) {
-                bad(r, "$.version", "this imgbuild reads version %d, the file has %" PRId64 "%s", LOCK_VERSION, version,
+                bad(r, "$.version", "this imgbuild reads version %d, the file has %" PRId64 "%s",
+                                LOCK_VERSION, version,
                                 version > LOCK_VERSION ? ": it needs a newer imgbuild" : "");
                 return 0;
         }
-        json_object_object_foreach(root, key, ignored) {
+        json_object_object_foreach (root, key, ignored) {
                 bool known = false;
 
                 (void) ignored;
                 for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                         known = known || streq(keys[i], key);
                 if (!known)
-                        bad(r, "$", "unknown key \"%s\"; was this lock written by a newer imgbuild?", key);
+                        bad(r, "$",
+                                        "unknown key \"%s\"; was this lock written by a newer "
+                                        "imgbuild?",
+                                        key);
         }
         if (!recipe || !name_valid(recipe)) {
                 bad(r, "$", "\"recipe\" must be the recipe's name");
@@ -342,7 +362,8 @@ int lock_read(const char *path, Lock **ret) {
         if (r == -ENOENT)
                 return r;
         if (r == -EFBIG) {
-                log_error("%s: larger than the %d MiB a lock may have; remove it, and 'imgbuild lock' makes a new one",
+                log_error("%s: larger than the %d MiB a lock may have; remove it, and 'imgbuild "
+                          "lock' makes a new one",
                                 path, LOCK_SIZE_MAX / (1024 * 1024));
                 return -EINVAL;
         }
@@ -353,12 +374,15 @@ int lock_read(const char *path, Lock **ret) {
         if (r == -ENOMEM)
                 return log_oom();
         if (r < 0 && has_conflict_markers(text)) {
-                log_error("%s:%u: unresolved merge: take either side's whole file (git checkout --ours or --theirs), "
-                          "and 'imgbuild lock' adds what it lacks", path, error.line);
+                log_error("%s:%u: unresolved merge: take either side's whole file (git checkout "
+                          "--ours or --theirs), "
+                          "and 'imgbuild lock' adds what it lacks",
+                                path, error.line);
                 return -EINVAL;
         }
         if (r < 0) {
-                log_error("%s:%u:%u: %s; restore the file from git, or remove it and 'imgbuild lock' makes a new one",
+                log_error("%s:%u:%u: %s; restore the file from git, or remove it and 'imgbuild "
+                          "lock' makes a new one",
                                 path, error.line, error.column, error.message);
                 return -EINVAL;
         }
@@ -368,8 +392,10 @@ int lock_read(const char *path, Lock **ret) {
         if (reader.errors > 0) {
                 if (reader.errors > ERRORS_SHOWN)
                         log_error("%s: and %zu more of these", path, reader.errors - ERRORS_SHOWN);
-                log_error("%s: not a lock to build from; restore it from git, or remove it and 'imgbuild lock' makes "
-                          "a new one", path);
+                log_error("%s: not a lock to build from; restore it from git, or remove it and "
+                          "'imgbuild lock' makes "
+                          "a new one",
+                                path);
                 return -EINVAL;
         }
         *ret = TAKE_PTR(l);

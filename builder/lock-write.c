@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Lock files out. json-c's pretty form would spread a package over nine lines; with one a line, `git diff` of a lock
- * reads like the list of what moved. */
+/* Lock files out. json-c's pretty form would spread a package over nine lines; with one a line,
+ * `git diff` of a lock reads like the list of what moved. */
 
 #include "file-util.h"
 #include "lock.h"
@@ -22,7 +22,8 @@ static int put_line(FILE *f, const char *indent, json_object *o, bool last) {
         if (!o)
                 return -ENOMEM;
         fprintf(f, "%s%s%s\n", indent,
-                        json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE),
+                        json_object_to_json_string_ext(o,
+                                        JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE),
                         last ? "" : ",");
         return 0;
 }
@@ -32,7 +33,8 @@ static int put_package(FILE *f, const LockedPackage *p, bool last) {
         const char *const values[] = { p->name, p->version, p->arch, p->origin, p->path };
         _cleanup_json_ json_object *o = object(keys, values, ELEMENTSOF(keys));
 
-        if (!o || json_set_int(o, "size", (int64_t) p->size) < 0 || json_set_string(o, "sha256", p->sha256) < 0)
+        if (!o || json_set_int(o, "size", (int64_t) p->size) < 0 ||
+                        json_set_string(o, "sha256", p->sha256) < 0)
                 return -ENOMEM;
         return put_line(f, "        ", o, last);
 }
@@ -42,7 +44,8 @@ static int put_artifact(FILE *f, const LockedArtifact *a, bool last) {
         const char *const values[] = { a->overlay, a->name, a->version, a->url };
         _cleanup_json_ json_object *o = object(keys, values, ELEMENTSOF(keys));
 
-        if (!o || json_set_int(o, "size", (int64_t) a->size) < 0 || json_set_string(o, "sha256", a->sha256) < 0)
+        if (!o || json_set_int(o, "size", (int64_t) a->size) < 0 ||
+                        json_set_string(o, "sha256", a->sha256) < 0)
                 return -ENOMEM;
         return put_line(f, "    ", o, last);
 }
@@ -51,12 +54,15 @@ static int put_lock(FILE *f, const Lock *l) {
         static const char *const origin_keys[] = { "name", "uri", "suite" };
         int r = 0;
 
-        fprintf(f, "{\n  \"version\": %d,\n  \"recipe\": \"%s\",\n  \"epoch\": %" PRId64 ",\n  \"origins\": [\n",
+        fprintf(f,
+                        "{\n  \"version\": %d,\n  \"recipe\": \"%s\",\n  \"epoch\": %" PRId64
+                        ",\n  \"origins\": [\n",
                         LOCK_VERSION, l->recipe, l->epoch);
         for (size_t i = 0; i < l->n_origins && r == 0; i++) {
                 const LockedOrigin *origin = l->origins + i;
                 const char *const values[] = { origin->name, origin->uri, origin->suite };
-                _cleanup_json_ json_object *o = object(origin_keys, values, ELEMENTSOF(origin_keys));
+                _cleanup_json_ json_object *o =
+                                object(origin_keys, values, ELEMENTSOF(origin_keys));
 
                 r = put_line(f, "    ", o, i + 1 == l->n_origins);
         }
@@ -64,8 +70,10 @@ static int put_lock(FILE *f, const Lock *l) {
         for (size_t i = 0; i < l->n_stages && r == 0; i++) {
                 const LockedStage *s = l->stages + i;
 
-                fprintf(f, "    {\n      \"id\": \"%s\",\n      \"request\": \"%s\",\n      \"packages\": [\n", s->id,
-                                s->request);
+                fprintf(f,
+                                "    {\n      \"id\": \"%s\",\n      \"request\": \"%s\",\n      "
+                                "\"packages\": [\n",
+                                s->id, s->request);
                 for (size_t k = 0; k < s->n_packages && r == 0; k++)
                         r = put_package(f, s->packages + k, k + 1 == s->n_packages);
                 fprintf(f, "      ]\n    }%s\n", i + 1 == l->n_stages ? "" : ",");

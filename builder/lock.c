@@ -151,7 +151,8 @@ const LockedOrigin *lock_find_origin(const Lock *l, const char *name) {
 const char *lock_kernel_release(const Lock *l) {
         const LockedStage *s = lock_find_stage(l, "kernel");
 
-        /* linux-image-amd64 only depends on the package that carries the kernel: linux-image-6.12.57+deb13-amd64. */
+        /* linux-image-amd64 only depends on the package that carries the kernel:
+         * linux-image-6.12.57+deb13-amd64. */
         for (size_t i = 0; s && i < s->n_packages; i++) {
                 const char *release = startswith(s->packages[i].name, "linux-image-");
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* images/x.lock.json: every package (name, version, arch, sha256, size, origin, path below its mirror) and
- * artifact (url, sha256) a recipe resolves to, by stage. Nothing moves under a build that has one.
- * docs/lock.md describes the file. */
+/* images/x.lock.json: every package (name, version, arch, sha256, size, origin, path below its
+ * mirror) and artifact (url, sha256) a recipe resolves to, by stage. Nothing moves under a build
+ * that has one. docs/lock.md describes the file. */
 
 #include "recipe.h"
 
 #define LOCK_VERSION 1
-#define LOCK_SIZE_MAX (16 * 1024 * 1024) /* bytes a lock file may have; one of 600 packages has 200 KB */
+#define LOCK_SIZE_MAX \
+        (16 * 1024 * 1024) /* bytes a lock file may have; one of 600 packages has 200 KB */
 
 typedef struct LockedPackage {
         char *name, *version, *arch;
@@ -18,8 +19,8 @@ typedef struct LockedPackage {
         char *path;   /* below the origin's URI, not URL-encoded: pool/main/… */
 } LockedPackage;
 
-/* Where packages come from. No mirror host is locked for a distribution: `uri` is NULL and the mirror is found
- * anew on each host; a repository that an overlay names keeps its own URI. */
+/* Where packages come from. No mirror host is locked for a distribution: `uri` is NULL and the
+ * mirror is found anew on each host; a repository that an overlay names keeps its own URI. */
 typedef struct LockedOrigin {
         char *name; /* "debian", "debian-security", or the repository's name */
         char *uri;
@@ -32,7 +33,8 @@ typedef struct LockedArtifact {
 } LockedArtifact;
 
 typedef struct LockedStage {
-        char *id;      /* as plan.h names stages: "base", "kernel", "packages:slurm", "compile:nvidia-driver/0" */
+        char *id;      /* as plan.h names stages: "base", "kernel", "packages:slurm",
+                          "compile:nvidia-driver/0" */
         char *request; /* digest of what was asked for: recipe's packages, repositories, release */
         LockedPackage *packages; /* what this stage adds, sorted by name */
         size_t n_packages;
@@ -40,7 +42,8 @@ typedef struct LockedStage {
 
 typedef struct Lock {
         char *recipe;
-        int64_t epoch; /* SOURCE_DATE_EPOCH of everything built from this lock: the newest Release file's date */
+        int64_t epoch; /* SOURCE_DATE_EPOCH of everything built from this lock: the newest Release
+                          file's date */
         LockedOrigin *origins;
         size_t n_origins;
         LockedStage *stages;
@@ -49,7 +52,8 @@ typedef struct Lock {
         size_t n_artifacts;
 } Lock;
 
-int lock_read(const char *path, Lock **ret); /* -ENOENT; -EINVAL: logged, with file, place and remedy */
+int lock_read(const char *path,
+                Lock **ret); /* -ENOENT; -EINVAL: logged, with file, place and remedy */
 
 /* Durably, sorted, one package a line, so that a diff reads like a list of what moved. */
 int lock_write(const Lock *l, const char *path);
@@ -59,7 +63,8 @@ const LockedStage *lock_find_stage(const Lock *l, const char *id);
 const LockedArtifact *lock_find_artifact(const Lock *l, const char *overlay, const char *name);
 const LockedOrigin *lock_find_origin(const Lock *l, const char *name);
 
-/* Release of the kernel that stage "kernel" installs ("6.12.57+deb13-amd64"); NULL where there is none. */
+/* Release of the kernel that stage "kernel" installs ("6.12.57+deb13-amd64"); NULL where there is
+ * none. */
 const char *lock_kernel_release(const Lock *l);
 
 /* For those who make locks. All return 0 or -ENOMEM; what is added is copied. */

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* manifest.json and SHA256SUMS beside the image. docs/disk.md describes the keys; output.c reads some of them back to
- * see whether a build is due, so they are an interface. */
+/* manifest.json and SHA256SUMS beside the image. docs/disk.md describes the keys; output.c reads
+ * some of them back to see whether a build is due, so they are an interface. */
 
 #include "manifest.h"
 
+#include "extends.h"
 #include "file-util.h"
 #include "log.h"
 #include "output.h"
 
 #define MANIFEST_VERSION 1
 
-/* Adds `value` to array or object and frees it on failure: json-c takes ownership only on success. */
+/* Adds `value` to array or object and frees it on failure: json-c takes ownership only on success.
+ */
 static int append(json_object *array, json_object *value) {
         if (!value)
                 return -ENOMEM;
@@ -70,7 +72,8 @@ static int add_recipe(json_object *m, const Recipe *recipe) {
         return r < 0 ? r : json_set(o, "merged", merged);
 }
 
-static int add_packages(json_object *o, const char *key, const LockedStage *locked, const char *stage) {
+static int add_packages(
+                json_object *o, const char *key, const LockedStage *locked, const char *stage) {
         json_object *array = json_get(o, key);
         int r = array ? 0 : put_array(o, key, &array);
 
@@ -111,7 +114,9 @@ static int add_stages(json_object *m, const Plan *plan) {
         }
         /* What the image has, and apart from it what was only there to compile. */
         for (size_t i = 0; r >= 0 && i < plan->n_stages; i++)
-                r = add_packages(m, plan->stages[i].kind == STAGE_COMPILE ? "build_packages" : "packages",
+                r = add_packages(m,
+                                plan->stages[i].kind == STAGE_COMPILE ? "build_packages"
+                                                                      : "packages",
                                 plan->stages[i].locked, plan->stages[i].id);
         return r;
 }
@@ -181,7 +186,8 @@ static int add_timings(json_object *m, const ManifestTiming *timings, size_t n) 
         for (size_t i = 0; r >= 0 && i < n; i++) { /* seconds, to the millisecond */
                 double seconds = (double) timings[i].usec / (double) USEC_PER_SEC;
                 _cleanup_free_ char *text = strf("%.3f", seconds);
-                r = text ? json_set(o, timings[i].what, json_object_new_double_s(seconds, text)) : -ENOMEM;
+                r = text ? json_set(o, timings[i].what, json_object_new_double_s(seconds, text))
+                         : -ENOMEM;
         }
         return r;
 }
@@ -215,7 +221,8 @@ static int add_files(json_object *m, const char *folder, char *const *files, cha
         return r;
 }
 
-static int add_head(json_object *m, const Plan *plan, const Findings *findings, const char *tools_digest, bool proved) {
+static int add_head(json_object *m, const Plan *plan, const Findings *findings,
+                const char *tools_digest, bool proved) {
         Digest identity;
         int r;
 
@@ -247,11 +254,11 @@ static int add_head(json_object *m, const Plan *plan, const Findings *findings, 
         return r;
 }
 
-int manifest_write(Context *ctx _unused_, const Plan *plan, const Findings *findings, const DiskInfo *disk, char *const *files,
-                const char *tools_digest, bool proved, const ManifestTiming *timings, size_t n_timings, const char *path) {
+int manifest_write(Context *ctx _unused_, const Plan *plan, const Findings *findings,
+                const DiskInfo *disk, char *const *files, const char *tools_digest, bool proved,
+                const ManifestTiming *timings, size_t n_timings, const char *path) {
         _cleanup_json_ json_object *m = json_object_new_object();
-        const char *slash = strrchr(path, '/');
-        _cleanup_free_ char *folder = slash ? strndup(path, (size_t) (slash - path)) : strdup("."), *sums_path = NULL, *text = NULL;
+        _cleanup_free_ char *folder = path_folder(path), *sums_path = NULL, *text = NULL;
         _cleanup_strv_free_ char **sums = NULL;
         int r;
 

@@ -4,7 +4,8 @@
 #include "file-util.h"
 #include "spawn.h"
 
-/* One row an archive. `suites` are what follows the release's name. Rolling releases have the plain suite only. */
+/* One row an archive. `suites` are what follows the release's name. Rolling releases have the plain
+ * suite only. */
 typedef struct Archive {
         const char *distro;
         const char *name;
@@ -21,7 +22,8 @@ static const Archive archives[] = {
 static const struct {
         const char *distro, *origin, *keyring, *keyring_package;
 } distros[] = {
-        { "debian", "Debian", "/usr/share/keyrings/debian-archive-keyring.gpg", "debian-archive-keyring" },
+        { "debian", "Debian", "/usr/share/keyrings/debian-archive-keyring.gpg",
+                        "debian-archive-keyring" },
         { "ubuntu", "Ubuntu", "/usr/share/keyrings/ubuntu-archive-keyring.gpg", "ubuntu-keyring" },
 };
 
@@ -40,12 +42,13 @@ void mirrors_done(Mirrors *m) {
                 strv_free(m->mirrors[i].suites);
         }
         free(m->mirrors);
-        *m = (Mirrors) {};
+        *m = (Mirrors){};
 }
 
 /* Where `name` stands in the path of `uri` as a whole part, the last of these. */
 static const char *find_part(const char *uri, const char *name) {
-        const char *scheme = strstr(uri, "://"), *path = strchr(scheme ? scheme + 3 : uri, '/'), *found = NULL;
+        const char *scheme = strstr(uri, "://"), *path = strchr(scheme ? scheme + 3 : uri, '/'),
+                   *found = NULL;
         size_t n = strlen(name);
 
         for (const char *p = path; p; p = strchr(p + 1, '/'))
@@ -85,7 +88,8 @@ static void set_uri(Mirror *m, char *uri) {
         m->uri = uri;
 }
 
-/* Fills what the host's sources know. A host of another distribution knows nothing, which is no error. */
+/* Fills what the host's sources know. A host of another distribution knows nothing, which is no
+ * error. */
 static int ask_host(Mirrors *m, const Archive *const *rows, const char *origin) {
         AptTarget *targets = NULL;
         size_t n = 0;
@@ -103,7 +107,8 @@ static int ask_host(Mirrors *m, const Archive *const *rows, const char *origin) 
                         char *uri = NULL;
                         bool ours;
 
-                        /* Before the host's first "apt-get update", only the URI's last part says what it is. */
+                        /* Before the host's first "apt-get update", only the URI's last part says
+                         * what it is. */
                         if (isempty(t->origin)) {
                                 const char *part = find_part(t->uri, rows[i]->name);
                                 ours = part && strlen(part) <= strlen(rows[i]->name) + 1;
@@ -116,7 +121,8 @@ static int ask_host(Mirrors *m, const Archive *const *rows, const char *origin) 
                                         list++;
                                 if (read_mirror_list(list, &uri) < 0)
                                         continue;
-                        } else if (startswith(t->uri, "http://") || startswith(t->uri, "https://") ||
+                        } else if (startswith(t->uri, "http://") ||
+                                        startswith(t->uri, "https://") ||
                                         startswith(t->uri, "file:"))
                                 uri = strdup(t->uri);
                         else
@@ -130,7 +136,8 @@ static int ask_host(Mirrors *m, const Archive *const *rows, const char *origin) 
         return r;
 }
 
-/* mmdebstrap knows a default; a hook that prints what it wrote and fails ends it before it fetches anything. */
+/* mmdebstrap knows a default; a hook that prints what it wrote and fails ends it before it fetches
+ * anything. */
 static int ask_mmdebstrap(Context *ctx, Mirrors *m, const Recipe *recipe) {
         _cleanup_free_ char *scratch = NULL, *target = NULL, *output = NULL;
         _cleanup_strv_free_ char **lines = NULL;
@@ -142,8 +149,10 @@ static int ask_mmdebstrap(Context *ctx, Mirrors *m, const Recipe *recipe) {
         target = path_join(scratch, "tree");
         if (!target)
                 return -ENOMEM;
-        char *argv[] = { "mmdebstrap", "--variant=apt", geteuid() == 0 ? "--mode=root" : "--mode=auto",
-                "--setup-hook=cat \"$1\"/etc/apt/sources.list >&2; exit 1", recipe->base.release, target, NULL };
+        char *argv[] = { "mmdebstrap", "--variant=apt",
+                geteuid() == 0 ? "--mode=root" : "--mode=auto",
+                "--setup-hook=cat \"$1\"/etc/apt/sources.list >&2; exit 1", recipe->base.release,
+                target, NULL };
         r = spawn_capture(NULL, argv, &output, &status);
         rm_rf(scratch);
         if (r < 0)
@@ -165,7 +174,8 @@ static int ask_mmdebstrap(Context *ctx, Mirrors *m, const Recipe *recipe) {
                 if (!words)
                         return -ENOMEM;
                 for (size_t i = 0; i < m->n; i++)
-                        if (strv_length(words) >= 2 && !m->mirrors[i].uri && strv_contains(m->mirrors[i].suites, words[1])) {
+                        if (strv_length(words) >= 2 && !m->mirrors[i].uri &&
+                                        strv_contains(m->mirrors[i].suites, words[1])) {
                                 char *uri = strdup(words[0]);
 
                                 if (!uri)
@@ -177,14 +187,16 @@ static int ask_mmdebstrap(Context *ctx, Mirrors *m, const Recipe *recipe) {
         return 0;
 }
 
-static int choose(Context *ctx, Mirrors *m, const Archive *const *rows, const Recipe *recipe, const char *origin) {
+static int choose(Context *ctx, Mirrors *m, const Archive *const *rows, const Recipe *recipe,
+                const char *origin) {
         const char *given = ctx->mirror ? ctx->mirror : recipe->base.mirror;
         int r;
 
         if (given) {
                 m->chosen_by = ctx->mirror ? "--mirror" : "the recipe's base.mirror";
                 for (size_t i = 0; i < m->n; i++) {
-                        char *uri = i == 0 ? strdup(given) : mirror_sibling(given, rows[0]->name, rows[i]->name);
+                        char *uri = i == 0 ? strdup(given)
+                                           : mirror_sibling(given, rows[0]->name, rows[i]->name);
 
                         if (!uri)
                                 return log_oom();
@@ -210,9 +222,11 @@ static int choose(Context *ctx, Mirrors *m, const Archive *const *rows, const Re
                 return r;
         for (size_t i = 0; i < m->n; i++)
                 if (r < 0 || !m->mirrors[i].uri) {
-                        log_error("No mirror of %s is known: this host's apt has none and mmdebstrap names none%s. "
+                        log_error("No mirror of %s is known: this host's apt has none and "
+                                  "mmdebstrap names none%s. "
                                   "Give one with --mirror or in the recipe's base.mirror",
-                                        rows[i]->name, r == -ENOENT ? " (it is not installed)" : "");
+                                        rows[i]->name,
+                                        r == -ENOENT ? " (it is not installed)" : "");
                         return -ENOPKG;
                 }
         return 0;
@@ -230,16 +244,20 @@ int mirrors_find(Context *ctx, const Recipe *recipe, Mirrors *ret) {
                         origin = distros[i].origin;
                         m.keyring = isempty(own_keyring) ? distros[i].keyring : own_keyring;
                         if (access(m.keyring, R_OK) < 0) {
-                                log_error("%s is missing: without it no package of %s can be trusted. %s%s", m.keyring,
-                                                recipe->base.distro,
-                                                isempty(own_keyring) ? "Install " : "Set IMGBUILD_KEYRING right",
-                                                isempty(own_keyring) ? distros[i].keyring_package : "");
+                                log_error("%s is missing: without it no package of %s can be "
+                                          "trusted. %s%s",
+                                                m.keyring, recipe->base.distro,
+                                                isempty(own_keyring) ? "Install "
+                                                                     : "Set IMGBUILD_KEYRING right",
+                                                isempty(own_keyring) ? distros[i].keyring_package
+                                                                     : "");
                                 return -ENOPKG;
                         }
                 }
         if (!origin || recipe->family != FAMILY_DEBIAN) {
-                log_error("%s: packages of \"%s\" cannot be resolved; this imgbuild knows debian and ubuntu", recipe->path,
-                                recipe->base.distro);
+                log_error("%s: packages of \"%s\" cannot be resolved; this imgbuild knows debian "
+                          "and ubuntu",
+                                recipe->path, recipe->base.distro);
                 return -EOPNOTSUPP;
         }
         for (size_t i = 0; i < ELEMENTSOF(rolling); i++)
@@ -256,16 +274,20 @@ int mirrors_find(Context *ctx, const Recipe *recipe, Mirrors *ret) {
                 rows[m.n] = a;
                 Mirror *mirror = m.mirrors + m.n++;
                 mirror->origin = a->name;
-                for (size_t k = 0; k < ELEMENTSOF(a->suites) && a->suites[k] && (k == 0 || !one_suite); k++)
-                        if (strv_extendf(&mirror->suites, "%s%s", recipe->base.release, a->suites[k]) < 0)
+                for (size_t k = 0;
+                                k < ELEMENTSOF(a->suites) && a->suites[k] && (k == 0 || !one_suite);
+                                k++)
+                        if (strv_extendf(&mirror->suites, "%s%s", recipe->base.release,
+                                            a->suites[k]) < 0)
                                 return log_oom();
         }
         r = choose(ctx, &m, rows, recipe, origin);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < m.n; i++)
-                log_debug("Mirror of %s: %s (by %s)", m.mirrors[i].origin, m.mirrors[i].uri, m.chosen_by);
+                log_debug("Mirror of %s: %s (by %s)", m.mirrors[i].origin, m.mirrors[i].uri,
+                                m.chosen_by);
         *ret = m;
-        m = (Mirrors) {};
+        m = (Mirrors){};
         return 0;
 }

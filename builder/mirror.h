@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Where a distribution's archives are found on this host. Locks name archives ("debian", "debian-security"), never
- * hosts; the mirror in force is, in this order: --mirror, the recipe's base.mirror, what the host's own apt uses,
- * mmdebstrap's default. */
+/* Where a distribution's archives are found on this host. Locks name archives ("debian",
+ * "debian-security"), never hosts; the mirror in force is, in this order: --mirror, the recipe's
+ * base.mirror, what the host's own apt uses, mmdebstrap's default. */
 
 #include "context.h"
 #include "recipe.h"
@@ -23,10 +23,12 @@ typedef struct Mirrors {
 
 /* Errors are logged. -EOPNOTSUPP for a distribution that has no row in mirror.c. */
 int mirrors_find(Context *ctx, const Recipe *recipe, Mirrors *ret);
-const Mirror *mirrors_get(const Mirrors *m, const char *origin); /* NULL where it is not one of them */
+const Mirror *mirrors_get(
+                const Mirrors *m, const char *origin); /* NULL where it is not one of them */
 void mirrors_done(Mirrors *m);
 #define _cleanup_mirrors_ _cleanup_(mirrors_done)
 
-/* "http://host/debian" to "http://host/debian-security": the sibling of a main archive. The mirror itself where no
- * part of its path is the main archive's name, as in one that carries all suites. NULL on out of memory. */
+/* "http://host/debian" to "http://host/debian-security": the sibling of a main archive. The mirror
+ * itself where no part of its path is the main archive's name, as in one that carries all suites.
+ * NULL on out of memory. */
 char *mirror_sibling(const char *mirror, const char *main, const char *origin);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The tree's side of the proof. A child walks the merged tree once and chooses; what it found comes back as a JSON
- * file in scratch. The choice depends on the paths' names alone, so two hosts prove the same files. */
+/* The tree's side of the proof. A child walks the merged tree once and chooses; what it found comes
+ * back as a JSON file in scratch. The choice depends on the paths' names alone, so two hosts prove
+ * the same files. */
 
 #include "proof-sample.h"
 
@@ -24,10 +25,11 @@ void samples_done(Samples *s) {
                 free(s->samples[i].capability);
         }
         free(s->samples);
-        *s = (Samples) {};
+        *s = (Samples){};
 }
 
-/* FNV-1a and a final mix (both of public domain), so that neighbours in the tree are none in the order. */
+/* FNV-1a and a final mix (both of public domain), so that neighbours in the tree are none in the
+ * order. */
 uint64_t sample_rank(const char *path) {
         uint64_t h = UINT64_C(14695981039346656037);
 
@@ -64,7 +66,7 @@ static void choose(const char *path) {
                         return;
                 free(slot->path);
         }
-        *slot = (Ranked) { rank, strdup(path) };
+        *slot = (Ranked){ rank, strdup(path) };
         if (walk.n == PROOF_SAMPLE)
                 for (size_t i = walk.highest = 0; i < walk.n; i++)
                         if (walk.chosen[i].rank > walk.chosen[walk.highest].rank)
@@ -79,7 +81,8 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
         if (!*inside || strv_contains(walk.left_out, inside))
                 return 0;
         if (S_ISREG(st->st_mode) &&
-            ((st->st_mode & (S_ISUID | S_ISGID)) || lgetxattr(path, "security.capability", NULL, 0) > 0))
+                        ((st->st_mode & (S_ISUID | S_ISGID)) ||
+                                        lgetxattr(path, "security.capability", NULL, 0) > 0))
                 return strv_extend(&walk.always, inside) < 0 ? ENOMEM : 0;
         if (S_ISREG(st->st_mode) || S_ISLNK(st->st_mode) || S_ISDIR(st->st_mode))
                 choose(inside);
@@ -111,7 +114,9 @@ static int describe(const char *root, const char *inside, int64_t epoch, json_ob
                 target[n] = '\0';
                 json_set_string(o, "target", target);
         }
-        n = S_ISREG(st.st_mode) ? lgetxattr(path, "security.capability", capability, sizeof(capability)) : 0;
+        n = S_ISREG(st.st_mode)
+                            ? lgetxattr(path, "security.capability", capability, sizeof(capability))
+                            : 0;
         if (n > 0) {
                 for (ssize_t i = 0; i < n; i++)
                         sprintf(hex + 2 * i, "%02x", capability[i]);
@@ -153,7 +158,8 @@ static int take(const char *root, void *userdata) {
         if (r != 0)
                 return r > 0 ? -r : -errno;
         for (size_t i = 0; i < walk.n; i++)
-                if (!strv_contains(walk.always, walk.chosen[i].path) && strv_push(&walk.always, walk.chosen[i].path) < 0)
+                if (!strv_contains(walk.always, walk.chosen[i].path) &&
+                                strv_push(&walk.always, walk.chosen[i].path) < 0)
                         return -ENOMEM;
         strv_sort(walk.always);
         STRV_FOREACH (path, walk.always) {
@@ -166,7 +172,8 @@ static int take(const char *root, void *userdata) {
 
 static int sample_parse(json_object *o, Sample *ret) {
         const char *path = json_get_string(o, "path"), *target = json_get_string(o, "target"),
-                   *capability = json_get_string(o, "capability"), *sha256 = json_get_string(o, "sha256");
+                   *capability = json_get_string(o, "capability"),
+                   *sha256 = json_get_string(o, "sha256");
         Sample s = {
                 .path = path ? strdup(path) : NULL,
                 .mode = (uint32_t) json_get_int(o, "mode", 0),
@@ -184,7 +191,8 @@ static int sample_parse(json_object *o, Sample *ret) {
         return s.path && (!target || s.target) && (!capability || s.capability) ? 0 : -ENOMEM;
 }
 
-int samples_take(Store *store, const Plan *plan, char *const *layers, char *const *left_out, Samples *ret) {
+int samples_take(Store *store, const Plan *plan, char *const *layers, char *const *left_out,
+                Samples *ret) {
         _cleanup_free_ char *scratch = NULL, *file = NULL;
         _cleanup_json_ json_object *array = NULL;
         _cleanup_samples_ Samples s = {};
@@ -197,7 +205,7 @@ int samples_take(Store *store, const Plan *plan, char *const *layers, char *cons
                 file = path_join(scratch, "samples.json");
         if (r < 0 || !file)
                 return log_error_errno(r < 0 ? r : -ENOMEM, "Cannot make room for the proof");
-        r = sandbox_call(&sandbox, take, &(Take) { plan, left_out, file });
+        r = sandbox_call(&sandbox, take, &(Take){ plan, left_out, file });
         if (r >= 0)
                 r = json_load(file, SAMPLES_FILE_MAX, &error, &array);
         (void) rm_rf(scratch);
@@ -214,6 +222,6 @@ int samples_take(Store *store, const Plan *plan, char *const *layers, char *cons
                         return log_oom();
         }
         *ret = s;
-        s = (Samples) {};
+        s = (Samples){};
         return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The finished disk, read back by somebody else: not by the tools that wrote it, but by a Linux kernel, in libguestfs'
- * appliance, started once and read-only. Whether the boot loader, the partition table and the files are what the tree
- * had is decided by comparing, never by trusting that no tool complained. */
+/* The finished disk, read back by somebody else: not by the tools that wrote it, but by a Linux
+ * kernel, in libguestfs' appliance, started once and read-only. Whether the boot loader, the
+ * partition table and the files are what the tree had is decided by comparing, never by trusting
+ * that no tool complained. */
 
 #include "disk-internal.h"
 
@@ -14,7 +15,9 @@
 
 #define DIFFERENCES_SHOWN 20
 #define CHUNK (1024 * 1024) /* a message of libguestfs' has room for 4 MiB */
-#define INLINE_MAX (512 * 1024) /* smaller files are read and hashed here: starting a program there costs more */
+#define INLINE_MAX                                                                             \
+        (512 * 1024) /* smaller files are read and hashed here: starting a program there costs \
+                        more */
 #define DEVICE "/dev/sda"
 
 typedef struct Proof {
@@ -63,10 +66,12 @@ static void check_partitions(Proof *p) {
                 if (starts[i] == 0)
                         continue;
                 if (n >= list->len || list->val[n].part_start != starts[i])
-                        differs(p, "partition %zu does not begin at byte %llu", n + 1, (unsigned long long) starts[i]);
+                        differs(p, "partition %zu does not begin at byte %llu", n + 1,
+                                        (unsigned long long) starts[i]);
                 else if (starts[i] == d->root_start && list->val[n].part_size != d->root_size)
                         differs(p, "the root partition has %llu bytes and should have %llu",
-                                        (unsigned long long) list->val[n].part_size, (unsigned long long) d->root_size);
+                                        (unsigned long long) list->val[n].part_size,
+                                        (unsigned long long) d->root_size);
                 n++;
         }
         if (list->len != n)
@@ -79,8 +84,10 @@ static int hash_guest(Proof *p, Hash *h, const char *path, uint64_t offset, uint
         while (size > 0) {
                 int count = (int) MIN(size, (uint64_t) CHUNK);
                 size_t got = 0;
-                _cleanup_free_ char *data = path ? guestfs_pread(p->g, path, count, (int64_t) offset, &got)
-                                                 : guestfs_pread_device(p->g, DEVICE, count, (int64_t) offset, &got);
+                _cleanup_free_ char *data =
+                                path ? guestfs_pread(p->g, path, count, (int64_t) offset, &got)
+                                     : guestfs_pread_device(
+                                                       p->g, DEVICE, count, (int64_t) offset, &got);
 
                 if (!data || got == 0)
                         return -EIO;
@@ -98,7 +105,7 @@ static void check_bios_loader(Proof *p) {
         if (p->disk->bios_start == 0)
                 return;
         if (hash_new(&h) < 0 || hash_guest(p, h, NULL, 0, BIOS_BOOT_CODE) < 0 ||
-            hash_guest(p, h, NULL, p->disk->bios_start, p->disk->bios_loader_size) < 0)
+                        hash_guest(p, h, NULL, p->disk->bios_start, p->disk->bios_loader_size) < 0)
                 return failed(p, "the BIOS boot loader");
         hash_end(h, found);
         expect(p, "the BIOS boot loader's SHA-256", found, p->disk->bios_loader);
@@ -175,21 +182,23 @@ static void check_sample(Proof *p, const Sample *s) {
         if (mode != s->mode)
                 differs(p, "%s has mode %06o and should have %06o", s->path, mode, s->mode);
         if (st->st_uid != s->uid || st->st_gid != s->gid)
-                differs(p, "%s belongs to %lld:%lld and should to %u:%u", s->path, (long long) st->st_uid, (long long) st->st_gid,
-                                s->uid, s->gid);
+                differs(p, "%s belongs to %lld:%lld and should to %u:%u", s->path,
+                                (long long) st->st_uid, (long long) st->st_gid, s->uid, s->gid);
         if (st->st_mtime_sec != s->mtime)
-                differs(p, "%s is of second %lld and should be of %lld", s->path, (long long) st->st_mtime_sec, (long long) s->mtime);
+                differs(p, "%s is of second %lld and should be of %lld", s->path,
+                                (long long) st->st_mtime_sec, (long long) s->mtime);
         if (S_ISREG(mode) && S_ISREG(s->mode)) {
                 if ((uint64_t) st->st_size != s->size)
-                        differs(p, "%s has %lld bytes and should have %llu", s->path, (long long) st->st_size,
-                                        (unsigned long long) s->size);
+                        differs(p, "%s has %lld bytes and should have %llu", s->path,
+                                        (long long) st->st_size, (unsigned long long) s->size);
                 else {
                         Digest found;
                         digest_guest_file(p, s->path, s->size, found);
                         if (!*found)
                                 failed(p, s->path);
                         else if (!streq(found, s->sha256))
-                                differs(p, "%s has SHA-256 %s and should have %s", s->path, found, s->sha256);
+                                differs(p, "%s has SHA-256 %s and should have %s", s->path, found,
+                                                s->sha256);
                 }
                 if (s->capability) {
                         _cleanup_free_ char *found = guest_capability(p, s->path);
@@ -206,9 +215,12 @@ static void check_sample(Proof *p, const Sample *s) {
         guestfs_free_statns(st);
 }
 
-int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const DiskInfo *disk, const char *image, const char *format) {
-        /* The disk's own: they come from the top layer that only disk.c has. Folders it touched are left out too. */
-        static const char *const of_the_disk[] = { "/etc/fstab", "/boot/grub/grub.cfg", "/boot/grub", "/boot/efi", "/boot", "/etc", NULL };
+int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const DiskInfo *disk,
+                const char *image, const char *format) {
+        /* The disk's own: they come from the top layer that only disk.c has. Folders it touched are
+         * left out too. */
+        static const char *const of_the_disk[] = { "/etc/fstab", "/boot/grub/grub.cfg",
+                "/boot/grub", "/boot/efi", "/boot", "/etc", NULL };
         _cleanup_guestfs_ guestfs_h *g = NULL;
         _cleanup_samples_ Samples samples = {};
         Proof p = { .disk = disk, .recipe = plan->recipe };
@@ -218,7 +230,8 @@ int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const DiskIn
         if (r < 0)
                 return r;
         progress_detail(ctx->progress, "proof", "starting libguestfs");
-        r = guestfs_open_readonly((const char *const[]) { image, NULL }, (const char *const[]) { format, NULL }, &g);
+        r = guestfs_open_readonly((const char *const[]){ image, NULL },
+                        (const char *const[]){ format, NULL }, &g);
         if (r < 0)
                 return r;
         p.g = g;
@@ -239,9 +252,11 @@ int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const DiskIn
         if (p.differences > DIFFERENCES_SHOWN)
                 log_error("proof: %zu more differences", p.differences - DIFFERENCES_SHOWN);
         if (p.differences > 0) {
-                log_error("The finished disk is not what the tree was, so it is thrown away. Is the host's memory or disk damaged?");
+                log_error("The finished disk is not what the tree was, so it is thrown away. Is "
+                          "the host's memory or disk damaged?");
                 return -EIO;
         }
-        log_debug("proof: boot loader, kernel, fstab and %zu files are what the tree had", samples.n);
+        log_debug("proof: boot loader, kernel, fstab and %zu files are what the tree had",
+                        samples.n);
         return 0;
 }

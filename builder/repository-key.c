@@ -14,7 +14,10 @@ static int gpg(const char *home, const char *output_path, char **ret_output, ...
 
 /* gpg on a keyring of its own: nothing of the user's, no agent, no network. */
 static int gpg(const char *home, const char *output_path, char **ret_output, ...) {
-        _cleanup_close_ int fd = output_path ? open(output_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -EBADF;
+        _cleanup_close_ int fd =
+                        output_path ? open(output_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                                                      0644)
+                                    : -EBADF;
         _cleanup_strv_free_ char **argv = NULL;
         _cleanup_free_ char *output = NULL;
         SpawnOptions options = { .stdout_fd = fd, .timeout_usec = 60 * USEC_PER_SEC };
@@ -23,8 +26,8 @@ static int gpg(const char *home, const char *output_path, char **ret_output, ...
 
         if (output_path && fd < 0)
                 return -errno;
-        r = strv_extend_many(&argv, "gpg", "--homedir", home, "--batch", "--no-options", "--no-autostart",
-                        "--no-auto-key-retrieve", "--no-tty", "--quiet", NULL);
+        r = strv_extend_many(&argv, "gpg", "--homedir", home, "--batch", "--no-options",
+                        "--no-autostart", "--no-auto-key-retrieve", "--no-tty", "--quiet", NULL);
         va_start(ap, ret_output);
         for (const char *a; r >= 0 && (a = va_arg(ap, const char *));)
                 r = strv_extend(&argv, a);
@@ -67,13 +70,16 @@ static int primary_fingerprints(const char *listing, char ***ret) {
         return 0;
 }
 
-/* Imports `file` and writes the pinned key of it, and no other, to `path`. *ret_found: what was there instead. */
-static int extract(const char *home, const char *file, const char *fingerprint, const char *path, char **ret_found) {
+/* Imports `file` and writes the pinned key of it, and no other, to `path`. *ret_found: what was
+ * there instead. */
+static int extract(const char *home, const char *file, const char *fingerprint, const char *path,
+                char **ret_found) {
         _cleanup_strv_free_ char **fingerprints = NULL;
         _cleanup_free_ char *listing = NULL;
         int r;
 
-        r = gpg(home, NULL, NULL, "--import", file, NULL); /* what it could not import is missing below */
+        r = gpg(home, NULL, NULL, "--import", file,
+                        NULL); /* what it could not import is missing below */
         if (r < 0)
                 return r;
         r = gpg(home, NULL, &listing, "--list-keys", "--with-colons", NULL);
@@ -86,7 +92,8 @@ static int extract(const char *home, const char *file, const char *fingerprint, 
                 *ret_found = fingerprints ? strv_join(fingerprints, ", ") : strdup("no key");
                 return *ret_found ? -EBADMSG : -ENOMEM;
         }
-        r = gpg(home, path, NULL, "--export", "--export-options", "export-minimal", fingerprint, NULL);
+        r = gpg(home, path, NULL, "--export", "--export-options", "export-minimal", fingerprint,
+                        NULL);
         return r > 0 ? -EIO : r;
 }
 
@@ -104,9 +111,11 @@ static int fetch_key(Context *ctx, const Repository *repository, char **ret) {
         return *ret ? 0 : log_oom();
 }
 
-int repository_key(Context *ctx, const Overlay *overlay, const Repository *repository, const char *path) {
+int repository_key(Context *ctx, const Overlay *overlay, const Repository *repository,
+                const char *path) {
         bool is_url = strstr(repository->key, "://");
-        _cleanup_free_ char *home = NULL, *file = NULL, *found = NULL, *kept = NULL, *keyring = NULL;
+        _cleanup_free_ char *home = NULL, *file = NULL, *found = NULL, *kept = NULL,
+                            *keyring = NULL;
         size_t size;
         int r;
 
@@ -127,7 +136,8 @@ int repository_key(Context *ctx, const Overlay *overlay, const Repository *repos
         if (is_url)
                 r = fetch_key(ctx, repository, &file);
         else {
-                file = repository->key[0] == '/' ? strdup(repository->key) : path_join(overlay->path, repository->key);
+                file = repository->key[0] == '/' ? strdup(repository->key)
+                                                 : path_join(overlay->path, repository->key);
                 r = file ? 0 : log_oom();
         }
         if (r < 0)
@@ -135,18 +145,25 @@ int repository_key(Context *ctx, const Overlay *overlay, const Repository *repos
         r = extract(home, file, repository->fingerprint, path, &found);
         rm_rf(home);
         if (r == -ENOENT) {
-                log_error("gpg is needed to check the key of repository %s: install the package gpg", repository->name);
+                log_error("gpg is needed to check the key of repository %s: install the package "
+                          "gpg",
+                                repository->name);
                 return -ENOPKG;
         }
         if (r == -EBADMSG) {
-                log_error("%s: the key of repository %s is not the pinned one: %s has %s, the overlay pins %s. If the "
-                          "vendor changed keys, compare with what it publishes elsewhere before you change the overlay",
-                                overlay->path, repository->name, repository->key, strempty(found), repository->fingerprint);
+                log_error("%s: the key of repository %s is not the pinned one: %s has %s, the "
+                          "overlay pins %s. If the "
+                          "vendor changed keys, compare with what it publishes elsewhere before "
+                          "you change the overlay",
+                                overlay->path, repository->name, repository->key, strempty(found),
+                                repository->fingerprint);
                 return r;
         }
         if (r < 0)
-                return log_error_errno(r, "The key of repository %s cannot be read: %s", repository->name, repository->key);
-        if (is_url && (r = mkdir_parents(kept, 0755)) >= 0 && read_file(path, KEY_SIZE_MAX, &keyring, &size) >= 0)
+                return log_error_errno(r, "The key of repository %s cannot be read: %s",
+                                repository->name, repository->key);
+        if (is_url && (r = mkdir_parents(kept, 0755)) >= 0 &&
+                        read_file(path, KEY_SIZE_MAX, &keyring, &size) >= 0)
                 r = write_file_atomic(kept, keyring, size, 0644);
         if (r < 0)
                 log_debug("The key of %s could not be kept", repository->name);

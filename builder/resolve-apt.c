@@ -16,11 +16,16 @@
 
 extern char **environ;
 
-/* What the host must not decide: it would make locks differ from host to host, or let in what nobody signed. */
+/* What the host must not decide: it would make locks differ from host to host, or let in what
+ * nobody signed. */
 static const char *const ignored_settings[] = {
-        "Acquire::IndexTargets", "Acquire::Languages", "Acquire::ForceHash",
-        "Acquire::AllowInsecureRepositories", "Acquire::AllowWeakRepositories",
-        "Acquire::AllowDowngradeToInsecureRepositories", "Acquire::By-Hash",
+        "Acquire::IndexTargets",
+        "Acquire::Languages",
+        "Acquire::ForceHash",
+        "Acquire::AllowInsecureRepositories",
+        "Acquire::AllowWeakRepositories",
+        "Acquire::AllowDowngradeToInsecureRepositories",
+        "Acquire::By-Hash",
 };
 
 Apt *apt_free(Apt *a) {
@@ -49,9 +54,20 @@ Apt *apt_free(Apt *a) {
 }
 
 char *apt_complaint(const char *output) {
-        static const char *const chatter[] = { "Reading ", "Building ", "Get:", "Hit:", "Ign:", "Fetched ", "'",
-                "Some packages could not be", "requested an impossible", "distribution that some",
-                "or been moved out", "The following information may help", };
+        static const char *const chatter[] = {
+                "Reading ",
+                "Building ",
+                "Get:",
+                "Hit:",
+                "Ign:",
+                "Fetched ",
+                "'",
+                "Some packages could not be",
+                "requested an impossible",
+                "distribution that some",
+                "or been moved out",
+                "The following information may help",
+        };
         _cleanup_strv_free_ char **lines = strv_split(output, "\n"), **kept = NULL;
 
         if (!lines)
@@ -67,13 +83,21 @@ char *apt_complaint(const char *output) {
         return kept ? strv_join(kept, "\n") : strdup("  (apt gave no reason)");
 }
 
+int apt_log_no_space(const Apt *a) {
+        log_error("No space left in the store %s for package indexes. Free some with 'imgbuild cache "
+                  "prune', or use --cache on a larger file system",
+                        store_path(a->ctx->store));
+        return -ENOSPC;
+}
+
 static int write_below(const Apt *a, const char *name, const char *text) {
         _cleanup_free_ char *path = path_join(a->root, name);
 
         return path ? write_file_atomic(path, text, strlen(text), 0644) : -ENOMEM;
 }
 
-/* The store is its owner's alone, so apt's unprivileged user could not read keys and indexes in it. */
+/* The store is its owner's alone, so apt's unprivileged user could not read keys and indexes in it.
+ */
 static int write_config(const Apt *a) {
         _cleanup_apt_settings_ AptSettings host = {};
         _cleanup_free_ char *text = NULL;
@@ -83,12 +107,15 @@ static int write_config(const Apt *a) {
 
         r = apt_settings_load(&host);
         if (r == -ENOENT) {
-                log_error("apt is needed to resolve packages, and this host has none: install the packages apt and "
+                log_error("apt is needed to resolve packages, and this host has none: install the "
+                          "packages apt and "
                           "mmdebstrap");
                 return -ENOPKG;
         }
         if (r < 0)
-                return r == -ECANCELED ? r : log_error_errno(r, "apt-config does not work on this host");
+                return r == -ECANCELED ? r
+                                       : log_error_errno(r,
+                                                         "apt-config does not work on this host");
 
         f = open_memstream(&text, &size);
         if (!f)
@@ -98,7 +125,8 @@ static int write_config(const Apt *a) {
 
                 for (size_t k = 0; k < ELEMENTSOF(ignored_settings) && !ours; k++)
                         ours = startswith(host.settings[i].key, ignored_settings[k]);
-                if (!ours && !strchr(host.settings[i].value, '"')) /* apt cannot quote these either */
+                if (!ours && !strchr(host.settings[i].value,
+                                             '"')) /* apt cannot quote these either */
                         fprintf(f, "%s \"%s\";\n", host.settings[i].key, host.settings[i].value);
         }
         fprintf(f,
@@ -171,15 +199,16 @@ static char *url_prefix(const char *uri) {
         return strf("%s/", bare);
 }
 
-static int add_source(Apt *a, const char *origin, const Repository *repository, const char *uri, const char *suite,
-                const char *suites, const char *components, const char *keyring) {
+static int add_source(Apt *a, const char *origin, const Repository *repository, const char *uri,
+                const char *suite, const char *suites, const char *components,
+                const char *keyring) {
         AptSource *grown = reallocarray(a->sources, a->n_sources + 1, sizeof(*grown));
 
         if (!grown)
                 return -ENOMEM;
         a->sources = grown;
         AptSource *s = grown + a->n_sources;
-        *s = (AptSource) {
+        *s = (AptSource){
                 .origin = origin,
                 .repository = repository,
                 .uri = strdup(uri),
@@ -187,9 +216,10 @@ static int add_source(Apt *a, const char *origin, const Repository *repository, 
                 .prefix = url_prefix(uri),
         };
         s->file = strf("sources.list.d/%02zu.sources", a->n_sources);
-        s->text = strf("Types: deb\nURIs: %s\nSuites: %s\n%s%s%sArchitectures: %s\nSigned-By: %s\n", uri, suites,
-                        isempty(components) ? "" : "Components: ", strempty(components), isempty(components) ? "" : "\n",
-                        a->recipe->base.arch, keyring);
+        s->text = strf("Types: deb\nURIs: %s\nSuites: %s\n%s%s%sArchitectures: %s\nSigned-By: %s\n",
+                        uri, suites,
+                        isempty(components) ? "" : "Components: ", strempty(components),
+                        isempty(components) ? "" : "\n", a->recipe->base.arch, keyring);
         s->enabled = true;
         a->n_sources++;
         if (!s->uri || !s->suite || !s->prefix || !s->file || !s->text)
@@ -198,7 +228,8 @@ static int add_source(Apt *a, const char *origin, const Repository *repository, 
 }
 
 int apt_new(Context *ctx, const Recipe *recipe, const Mirrors *mirrors, Apt **ret) {
-        static const char *const folders[] = { "state/lists/partial", "cache/archives/partial", "sources.list.d" };
+        static const char *const folders[] = { "state/lists/partial", "cache/archives/partial",
+                "sources.list.d" };
         _cleanup_free_ char *components = strv_join(recipe->base.components, " ");
         _cleanup_apt_free_ Apt *a = calloc(1, sizeof(*a));
         int r;
@@ -219,7 +250,8 @@ int apt_new(Context *ctx, const Recipe *recipe, const Mirrors *mirrors, Apt **re
         if (r >= 0)
                 r = make_env(a);
         if (r < 0)
-                return log_error_errno(r, "Cannot set up apt in the store %s", store_path(ctx->store));
+                return log_error_errno(
+                                r, "Cannot set up apt in the store %s", store_path(ctx->store));
         r = write_config(a);
         if (r < 0)
                 return r;
@@ -228,10 +260,12 @@ int apt_new(Context *ctx, const Recipe *recipe, const Mirrors *mirrors, Apt **re
                 _cleanup_free_ char *suites = strv_join(m->suites, " ");
 
                 r = suites ? add_source(a, m->origin, NULL, m->uri, m->suites[0], suites,
-                                             isempty(components) ? "main" : components, mirrors->keyring) :
-                             -ENOMEM;
+                                             isempty(components) ? "main" : components,
+                                             mirrors->keyring)
+                           : -ENOMEM;
                 if (r < 0)
-                        return log_error_errno(r, "Cannot set up apt in the store %s", store_path(ctx->store));
+                        return log_error_errno(r, "Cannot set up apt in the store %s",
+                                        store_path(ctx->store));
         }
         *ret = TAKE_PTR(a);
         return 0;
@@ -249,11 +283,13 @@ int apt_add_repository(Apt *a, const Overlay *overlay, const Repository *reposit
         const AptSource *there = find_source(a, repository);
         int r;
 
-        if (there && there->repository && streq(there->uri, repository->uri) && streq(there->suite, repository->suite))
+        if (there && there->repository && streq(there->uri, repository->uri) &&
+                        streq(there->suite, repository->suite))
                 return 0; /* two overlays may bring the same one */
         if (there) {
-                log_error("%s: there is another repository named \"%s\" already: give this one another name", overlay->path,
-                                repository->name);
+                log_error("%s: there is another repository named \"%s\" already: give this one "
+                          "another name",
+                                overlay->path, repository->name);
                 return -EINVAL;
         }
         keyring = strf("%s/%s.gpg", a->root, repository->name);
@@ -262,8 +298,8 @@ int apt_add_repository(Apt *a, const Overlay *overlay, const Repository *reposit
         r = repository_key(a->ctx, overlay, repository, keyring);
         if (r < 0)
                 return r;
-        r = add_source(a, repository->name, repository, repository->uri, repository->suite, repository->suite, components,
-                        keyring);
+        r = add_source(a, repository->name, repository, repository->uri, repository->suite,
+                        repository->suite, components, keyring);
         return r < 0 ? log_error_errno(r, "Cannot set up repository %s", repository->name) : 0;
 }
 
@@ -297,6 +333,32 @@ static int newest_release(const Apt *a, int64_t *ret) {
         return 0;
 }
 
+/* apt tells everything that goes wrong by the same exit code. */
+static int explain_update(const Apt *a, const char *output) {
+        static const char *const untrusted[] = {
+                "is not signed",
+                "signatures couldn't be verified",
+                "signatures were invalid",
+                "OpenPGP signature verification failed",
+        };
+        _cleanup_free_ char *complaint = apt_complaint(output);
+        bool is_untrusted = false;
+
+        for (size_t i = 0; i < ELEMENTSOF(untrusted); i++)
+                is_untrusted = is_untrusted || strstr(output, untrusted[i]);
+        if (strstr(output, strerror(ENOSPC)))
+                return apt_log_no_space(a);
+        if (is_untrusted)
+                log_error("The package indexes of %s cannot be trusted: a signature does not match "
+                          "the pinned key. apt says:\n%s",
+                                a->recipe->name, strempty(complaint));
+        else
+                log_error("The package indexes of %s cannot be had; check network, proxy and "
+                          "--mirror, and that the release has such suites. apt says:\n%s",
+                                a->recipe->name, strempty(complaint));
+        return is_untrusted ? -EBADMSG : -ENETUNREACH;
+}
+
 int apt_update(Apt *a, int64_t *ret_epoch) {
         char *argv[] = { "apt-get", "update", "-q", NULL };
         SpawnOptions options = { .env = a->env };
@@ -308,17 +370,8 @@ int apt_update(Apt *a, int64_t *ret_epoch) {
                 return r;
         if (r < 0)
                 return log_error_errno(r, "Cannot run apt-get update");
-        if (status != 0) {
-                bool unsigned_ = strstr(output, "is not signed") || strstr(output, "signatures couldn't be verified") ||
-                                strstr(output, "signatures were invalid") || strstr(output, "OpenPGP signature verification failed");
-                _cleanup_free_ char *complaint = apt_complaint(output);
-
-                log_error("The package indexes of %s cannot be had%s. apt says:\n%s", a->recipe->name,
-                                unsigned_ ? ": a signature does not match the pinned key" :
-                                            "; check network, proxy and --mirror, and that the release has such suites",
-                                strempty(complaint));
-                return unsigned_ ? -EBADMSG : -ENETUNREACH;
-        }
+        if (status != 0)
+                return explain_update(a, output);
         r = newest_release(a, ret_epoch);
         if (r < 0)
                 return log_error_errno(r, "The Release files that apt fetched have no date");
@@ -330,7 +383,8 @@ int apt_update(Apt *a, int64_t *ret_epoch) {
                         continue;
                 path = path_join(a->root, a->sources[i].file);
                 if (!path || unlink(path) < 0)
-                        return log_error_errno(path ? -errno : -ENOMEM, "Cannot set up apt's sources");
+                        return log_error_errno(
+                                        path ? -errno : -ENOMEM, "Cannot set up apt's sources");
                 a->sources[i].enabled = false;
         }
         return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Artifacts into the lock: url and sha256, from the overlay where it pins one, else of what the URL serves when it
- * is locked first. They are downloaded at once, so that a lock never names what was not there. */
+/* Artifacts into the lock: url and sha256, from the overlay where it pins one, else of what the URL
+ * serves when it is locked first. They are downloaded at once, so that a lock never names what was
+ * not there. */
 
 #include "fetch.h"
 #include "resolve.h"
@@ -18,14 +19,18 @@ static bool moves(const ResolveOptions *o, const Artifact *a) {
 
 static bool is_locked(const LockedArtifact *locked, const Artifact *a) {
         return locked && streq(locked->url, a->url) && streq_ptr(locked->version, a->version) &&
-                        (!a->sha256 || streq(a->sha256, locked->sha256));
+               (!a->sha256 || streq(a->sha256, locked->sha256));
 }
 
 static int add(Lock *l, const Wanted *w, const char *sha256, uint64_t size) {
-        return lock_add_artifact(l, &(LockedArtifact) {
-                        .overlay = w->overlay->name, .name = w->artifact->name, .version = w->artifact->version,
-                        .url = w->artifact->url, .sha256 = (char *) sha256, .size = size,
-        });
+        return lock_add_artifact(l, &(LockedArtifact){
+                                                    .overlay = w->overlay->name,
+                                                    .name = w->artifact->name,
+                                                    .version = w->artifact->version,
+                                                    .url = w->artifact->url,
+                                                    .sha256 = (char *) sha256,
+                                                    .size = size,
+                                    });
 }
 
 /* What the store has already, offline or not, costs nothing. */
@@ -46,12 +51,16 @@ static int fetch_wanted(Context *ctx, const Recipe *recipe, Wanted *wanted, size
                 Wanted *w = wanted + i;
                 const Artifact *a = w->artifact;
 
-                w->what = strf("artifact %s %s (overlay %s)", a->name, strempty(a->version), w->overlay->name);
-                w->update = a->sha256 ? strf("change url or sha256 in %s/overlay.json", w->overlay->path) :
-                                        strf("imgbuild lock %s --update %s", recipe->path, a->name);
+                w->what = strf("artifact %s %s (overlay %s)", a->name, strempty(a->version),
+                                w->overlay->name);
+                w->update = a->sha256 ? strf("change url or sha256 in %s/overlay.json",
+                                                        w->overlay->path)
+                                      : strf("imgbuild lock %s --update %s", recipe->path, a->name);
                 if (!w->what || !w->update)
                         return log_oom();
-                items[i] = (FetchItem) { .url = a->url, .sha256 = a->sha256, .what = w->what,
+                items[i] = (FetchItem){ .url = a->url,
+                        .sha256 = a->sha256,
+                        .what = w->what,
                         .update = a->sha256 ? w->update : NULL };
         }
         r = fetch_all(ctx, "resolve", items, n);
@@ -68,7 +77,8 @@ static int fetch_wanted(Context *ctx, const Recipe *recipe, Wanted *wanted, size
         return r;
 }
 
-int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOptions *options, Lock *l) {
+int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old,
+                const ResolveOptions *options, Lock *l) {
         Wanted *wanted;
         size_t n = 0, total = 0;
         int r = 0;
@@ -89,7 +99,9 @@ int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old, const
                         wanted[n].artifact = a;
                         /* One with a digest of its own cannot move without its overlay. */
                         if (is_locked(locked, a) && (a->sha256 || !moves(options, a)))
-                                r = l && add(l, wanted + n, locked->sha256, locked->size) < 0 ? log_oom() : 0;
+                                r = l && add(l, wanted + n, locked->sha256, locked->size) < 0
+                                                    ? log_oom()
+                                                    : 0;
                         else
                                 n++;
                 }

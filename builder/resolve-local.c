@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Packages that lie here already, as apt sees them: locked ones that the indexes have no more, and those that
- * overlays bring as artifacts. */
+/* Packages that lie here already, as apt sees them: locked ones that the indexes have no more, and
+ * those that overlays bring as artifacts. */
 
 #include "file-util.h"
 #include "resolve-apt.h"
@@ -34,7 +34,8 @@ static int find_gone(const Apt *a, const Lock *old, const LockedPackage ***ret, 
                 const char *digest = strstr(stanza, "\nSHA256: ");
 
                 for (size_t i = 0; digest && i < n; i++)
-                        if (packages[i] && startswith(digest + strlen("\nSHA256: "), packages[i]->sha256))
+                        if (packages[i] && startswith(digest + strlen("\nSHA256: "),
+                                                           packages[i]->sha256))
                                 packages[i] = NULL;
         }
         for (size_t i = 0; i < n; i++)
@@ -45,8 +46,10 @@ static int find_gone(const Apt *a, const Lock *old, const LockedPackage ***ret, 
         return 0;
 }
 
-/* A flat repository of them: links to the store's blobs, and an index made of what the .debs say. */
-static int write_index(const Apt *a, const char *folder, const LockedPackage *const *packages, size_t n) {
+/* A flat repository of them: links to the store's blobs, and an index made of what the .debs say.
+ */
+static int write_index(
+                const Apt *a, const char *folder, const LockedPackage *const *packages, size_t n) {
         _cleanup_free_ char *path = path_join(folder, "Packages");
         _cleanup_fclose_ FILE *f = NULL;
         int status, r;
@@ -58,13 +61,15 @@ static int write_index(const Apt *a, const char *folder, const LockedPackage *co
         if (!f)
                 return -errno;
         for (size_t i = 0; i < n; i++) {
-                _cleanup_free_ char *blob = store_blob_path(a->ctx->store, packages[i]->sha256), *control = NULL,
+                _cleanup_free_ char *blob = store_blob_path(a->ctx->store, packages[i]->sha256),
+                                    *control = NULL,
                                     *link = strf("%s/%s.deb", folder, packages[i]->sha256);
                 char *argv[] = { "dpkg-deb", "-f", blob, NULL };
 
                 if (!blob || !link)
                         return -ENOMEM;
-                if (symlink(blob, link) < 0 && errno != EEXIST) /* two stages may lock one package */
+                if (symlink(blob, link) < 0 &&
+                                errno != EEXIST) /* two stages may lock one package */
                         return -errno;
                 r = spawn_capture(NULL, argv, &control, &status);
                 if (r < 0)
@@ -73,16 +78,16 @@ static int write_index(const Apt *a, const char *folder, const LockedPackage *co
                         continue;
                 for (size_t l = strlen(control); l > 0 && control[l - 1] == '\n'; l--)
                         control[l - 1] = '\0';
-                fprintf(f, "%s\nFilename: ./%s.deb\nSize: %" PRIu64 "\nSHA256: %s\n\n", control, packages[i]->sha256,
-                                packages[i]->size, packages[i]->sha256);
+                fprintf(f, "%s\nFilename: ./%s.deb\nSize: %" PRIu64 "\nSHA256: %s\n\n", control,
+                                packages[i]->sha256, packages[i]->size, packages[i]->sha256);
         }
         return fflush(f) == 0 ? 0 : -errno;
 }
 
 int apt_offer_locked(Apt *a, const Lock *old) {
         _cleanup_free_ const LockedPackage **packages = NULL;
-        _cleanup_free_ char *folder = path_join(a->root, "locked"), *text = NULL, *path = NULL, *output = NULL,
-                            *only = NULL;
+        _cleanup_free_ char *folder = path_join(a->root, "locked"), *text = NULL, *path = NULL,
+                            *output = NULL, *only = NULL;
         size_t n;
         int status, r;
 
@@ -97,7 +102,8 @@ int apt_offer_locked(Apt *a, const Lock *old) {
         if (r < 0)
                 return log_error_errno(r, "Cannot offer apt the locked packages of the store");
 
-        /* Made a moment ago out of files whose digests are checked, by us alone: nobody needs to sign it. */
+        /* Made a moment ago out of files whose digests are checked, by us alone: nobody needs to
+         * sign it. */
         text = strf("Types: deb\nURIs: file:%s\nSuites: ./\nTrusted: yes\n", folder);
         path = path_join(a->root, "sources.list.d/locked.sources");
         only = strf("Dir::Etc::sourceparts=%s/none", a->root);
@@ -107,7 +113,8 @@ int apt_offer_locked(Apt *a, const Lock *old) {
         if (r < 0)
                 return log_error_errno(r, "Cannot set up apt's sources");
         _cleanup_free_ char *list = strf("Dir::Etc::sourcelist=%s", path);
-        char *argv[] = { "apt-get", "update", "-q", "-o", only, "-o", list, "-o", "APT::Get::List-Cleanup=false", NULL };
+        char *argv[] = { "apt-get", "update", "-q", "-o", only, "-o", list, "-o",
+                "APT::Get::List-Cleanup=false", NULL };
         SpawnOptions options = { .env = a->env };
         if (!list)
                 return log_oom();
@@ -117,7 +124,8 @@ int apt_offer_locked(Apt *a, const Lock *old) {
         if (r < 0 || status != 0) {
                 _cleanup_free_ char *complaint = apt_complaint(strempty(output));
 
-                log_error("apt cannot read the locked packages of the store:\n%s", strempty(complaint));
+                log_error("apt cannot read the locked packages of the store:\n%s",
+                                strempty(complaint));
                 return r < 0 ? r : -EIO;
         }
         log_debug("%zu locked packages are in no index any more; the store has them", n);
@@ -141,14 +149,16 @@ int apt_check_artifacts(Apt *a, const Lock *l) {
         size_t n = 0;
         int status, r;
 
-        if (strv_extend_many(&argv, "apt-get", "install", "--print-uris", "-y", "-q", "--no-remove", "--", NULL) < 0)
+        if (strv_extend_many(&argv, "apt-get", "install", "--print-uris", "-y", "-q", "--no-remove",
+                            "--", NULL) < 0)
                 return log_oom();
         for (size_t i = 0; i < l->n_artifacts; i++) {
                 const LockedArtifact *locked = l->artifacts + i;
                 const Artifact *artifact = find_artifact(a->recipe, locked);
                 _cleanup_free_ char *blob = NULL, *link = NULL;
 
-                if (!artifact || artifact->kind != INSTALL_PACKAGE || !store_has_blob(a->ctx->store, locked->sha256))
+                if (!artifact || artifact->kind != INSTALL_PACKAGE ||
+                                !store_has_blob(a->ctx->store, locked->sha256))
                         continue;
                 blob = store_blob_path(a->ctx->store, locked->sha256);
                 link = strf("%s/artifact-%zu.deb", a->root, n++);
@@ -156,7 +166,8 @@ int apt_check_artifacts(Apt *a, const Lock *l) {
                         return log_oom();
                 if (symlink(blob, link) < 0)
                         return log_error_errno(-errno, "Cannot show apt an artifact");
-                if (!strv_contains(brought_by, locked->overlay) && strv_extend(&brought_by, locked->overlay) < 0)
+                if (!strv_contains(brought_by, locked->overlay) &&
+                                strv_extend(&brought_by, locked->overlay) < 0)
                         return log_oom();
         }
         if (n == 0)
@@ -172,8 +183,10 @@ int apt_check_artifacts(Apt *a, const Lock *l) {
         if (!overlays || !lines || !complaint)
                 return log_oom();
         if (status != 0) {
-                log_error("The packages that overlays bring as artifacts (%s) cannot be installed on what is locked. apt "
-                          "says:\n%s", overlays, complaint);
+                log_error("The packages that overlays bring as artifacts (%s) cannot be installed "
+                          "on what is locked. apt "
+                          "says:\n%s",
+                                overlays, complaint);
                 return -EINVAL;
         }
         STRV_FOREACH (line, lines) {
@@ -190,7 +203,9 @@ int apt_check_artifacts(Apt *a, const Lock *l) {
         if (!missing)
                 return 0;
         names = strv_join(missing, ", ");
-        log_error("The packages that overlays bring as artifacts (%s) depend on what nothing in the recipe installs: %s. Add "
-                  "these to the overlay's packages, so that they are locked", overlays, strempty(names));
+        log_error("The packages that overlays bring as artifacts (%s) depend on what nothing in "
+                  "the recipe installs: %s. Add "
+                  "these to the overlay's packages, so that they are locked",
+                        overlays, strempty(names));
         return -EINVAL;
 }

@@ -19,7 +19,8 @@ static char *unescape(const char *s, size_t n) {
         for (size_t i = 0; text && i < n; i++) {
                 unsigned c;
 
-                if (s[i] == '%' && i + 2 < n && isxdigit((unsigned char) s[i + 1]) && isxdigit((unsigned char) s[i + 2]) &&
+                if (s[i] == '%' && i + 2 < n && isxdigit((unsigned char) s[i + 1]) &&
+                                isxdigit((unsigned char) s[i + 2]) &&
                                 sscanf(s + i + 1, "%2x", &c) == 1) {
                         *p++ = (char) c;
                         i += 2;
@@ -52,13 +53,15 @@ static int parse_uri_line(const Apt *a, const char *id, const char *line, Locked
         if (strv_length(words) >= 3)
                 sha256 = startswith(words[2], "SHA256:");
         if (!sha256 || !digest_valid(sha256) || !endswith(words[0], ".deb")) {
-                log_error("Stage %s: apt gives no sha256 for a package, so it cannot be locked: %s", id, line);
+                log_error("Stage %s: apt gives no sha256 for a package, so it cannot be locked: %s",
+                                id, line);
                 return -EBADMSG;
         }
         for (size_t i = 0; i < a->n_sources; i++) {
                 size_t n = strlen(a->sources[i].prefix);
 
-                if (a->sources[i].enabled && n > n_path && strncmp(line + 1, a->sources[i].prefix, n) == 0) {
+                if (a->sources[i].enabled && n > n_path &&
+                                strncmp(line + 1, a->sources[i].prefix, n) == 0) {
                         source = a->sources + i;
                         n_path = n;
                 }
@@ -68,7 +71,9 @@ static int parse_uri_line(const Apt *a, const char *id, const char *line, Locked
         words[0][strlen(words[0]) - strlen(".deb")] = '\0';
         parts = strv_split(words[0], "_");
         if (!source || strv_length(parts) != 3) {
-                log_error("Stage %s: apt names a package that belongs to none of the recipe's sources: %s", id, line);
+                log_error("Stage %s: apt names a package that belongs to none of the recipe's "
+                          "sources: %s",
+                                id, line);
                 return -EBADMSG;
         }
         const char *path = line + 1 + n_path;
@@ -80,20 +85,26 @@ static int parse_uri_line(const Apt *a, const char *id, const char *line, Locked
         _cleanup_free_ char *arch = unescape(parts[2], strlen(parts[2]));
         _cleanup_free_ char *plain_path = unescape(path, (size_t) (end - path));
         if (name && version && arch && plain_path)
-                r = locked_stage_add(s, &(LockedPackage) {
-                                .name = name, .version = version, .arch = arch, .sha256 = (char *) sha256,
-                                .size = strtoull(words[1], NULL, 10), .origin = (char *) source->origin,
-                                .path = plain_path,
-                });
+                r = locked_stage_add(s, &(LockedPackage){
+                                                        .name = name,
+                                                        .version = version,
+                                                        .arch = arch,
+                                                        .sha256 = (char *) sha256,
+                                                        .size = strtoull(words[1], NULL, 10),
+                                                        .origin = (char *) source->origin,
+                                                        .path = plain_path,
+                                        });
         return r < 0 ? log_oom() : 0;
 }
 
 int apt_pin(Apt *a, const LockedPackage *p) {
-        return strv_extendf(&a->pins, "Package: %s\nPin: version %s\nPin-Priority: %d\n", p->name, p->version, PIN_PRIORITY);
+        return strv_extendf(&a->pins, "Package: %s\nPin: version %s\nPin-Priority: %d\n", p->name,
+                        p->version, PIN_PRIORITY);
 }
 
 int apt_write_state(const Apt *a) {
-        _cleanup_free_ char *pins = strv_join(a->pins, "\n"), *preferences = path_join(a->root, "preferences"),
+        _cleanup_free_ char *pins = strv_join(a->pins, "\n"),
+                            *preferences = path_join(a->root, "preferences"),
                             *status = path_join(a->root, "state/status"), *text = NULL;
         size_t size;
         FILE *f;
@@ -122,25 +133,33 @@ int apt_solve(Apt *a, const char *id, char *const *packages, LockedStage *s) {
 
         if (strv_length(packages) == 0)
                 return 0;
-        /* What a stage adds is all that a layer can hold: a solution that removes something is none. */
-        if (strv_extend_many(&argv, "apt-get", "install", "--print-uris", "-y", "-q", "--no-remove", "--", NULL) < 0 ||
+        /* What a stage adds is all that a layer can hold: a solution that removes something is
+         * none. */
+        if (strv_extend_many(&argv, "apt-get", "install", "--print-uris", "-y", "-q", "--no-remove",
+                            "--", NULL) < 0 ||
                         strv_extend_strv(&argv, packages) < 0)
                 return log_oom();
         r = apt_write_state(a);
         if (r < 0)
-                return log_error_errno(r, "Cannot write in the store %s", store_path(a->ctx->store));
+                return log_error_errno(
+                                r, "Cannot write in the store %s", store_path(a->ctx->store));
         r = spawn_capture(&options, argv, &output, &status);
         if (r == -ECANCELED)
                 return r;
         if (r < 0)
                 return log_error_errno(r, "Cannot run apt-get");
+        if (status != 0 && strstr(output, strerror(ENOSPC)))
+                return apt_log_no_space(a);
         if (status != 0) {
                 _cleanup_free_ char *complaint = apt_complaint(output);
                 _cleanup_free_ char *components = strv_join(a->recipe->base.components, " ");
 
-                log_error("Stage %s cannot have its packages from %s (%s) and the overlays' repositories. apt says:\n%s\n"
-                          "Correct the names in the recipe or overlay, or add a component or repository that has them",
-                                id, a->recipe->base.release, strempty(components), strempty(complaint));
+                log_error("Stage %s cannot have its packages from %s (%s) and the overlays' "
+                          "repositories. apt says:\n%s\n"
+                          "Correct the names in the recipe or overlay, or add a component or "
+                          "repository that has them",
+                                id, a->recipe->base.release, strempty(components),
+                                strempty(complaint));
                 return -EINVAL;
         }
         lines = strv_split(output, "\n");
@@ -165,7 +184,8 @@ int apt_read_stanzas(const Apt *a, const LockedPackage *const *packages, size_t 
         if (!path || strv_extend_many(&argv, "apt-cache", "show", "--", NULL) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
-                if (strv_extendf(&argv, "%s:%s=%s", packages[i]->name, packages[i]->arch, packages[i]->version) < 0)
+                if (strv_extendf(&argv, "%s:%s=%s", packages[i]->name, packages[i]->arch,
+                                    packages[i]->version) < 0)
                         return -ENOMEM;
         fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
         if (fd < 0)
@@ -208,7 +228,7 @@ static int set_installed(Apt *a, const char *name, const char *stanza) {
         if (!grown)
                 return -ENOMEM;
         a->installed = grown;
-        grown[a->n_installed] = (AptRecord) { .name = strdup(name), .stanza = TAKE_PTR(copy) };
+        grown[a->n_installed] = (AptRecord){ .name = strdup(name), .stanza = TAKE_PTR(copy) };
         return grown[a->n_installed++].name ? 0 : -ENOMEM;
 }
 
@@ -250,7 +270,8 @@ int apt_install(Apt *a, const LockedStage *s, const Lock *lock) {
                 return log_oom();
         for (size_t i = 0; i < s->n_packages; i++)
                 packages[i] = s->packages + i;
-        /* With the status that apt_solve() wrote: a new one would only make apt compute its cache again. */
+        /* With the status that apt_solve() wrote: a new one would only make apt compute its cache
+         * again. */
         r = apt_read_stanzas(a, packages, s->n_packages, &text);
         if (r == -ECANCELED)
                 return r;
@@ -262,7 +283,8 @@ int apt_install(Apt *a, const LockedStage *s, const Lock *lock) {
                 const char *digest = strstr(stanza, "\nSHA256: ");
 
                 for (size_t i = 0; digest && i < s->n_packages; i++) {
-                        if (!packages[i] || !startswith(digest + strlen("\nSHA256: "), packages[i]->sha256))
+                        if (!packages[i] || !startswith(digest + strlen("\nSHA256: "),
+                                                            packages[i]->sha256))
                                 continue;
                         if (set_installed(a, packages[i]->name, stanza) < 0)
                                 return log_oom();

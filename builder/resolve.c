@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which stages keep what is locked, which are asked anew, and what holds still meanwhile. A stage is asked anew when
- * its request changed, when something in it is to move, or when a stage before it came out different. All versions
- * that are locked and not to move are pinned then, so that adding one package moves no other. */
+/* Which stages keep what is locked, which are asked anew, and what holds still meanwhile. A stage
+ * is asked anew when its request changed, when something in it is to move, or when a stage before
+ * it came out different. All versions that are locked and not to move are pinned then, so that
+ * adding one package moves no other. */
 
 #include "resolve.h"
 #include "resolve-apt.h"
 
-#define RESOLVER_FORMAT "1" /* part of every request; raised when equal requests would be answered differently */
+#define RESOLVER_FORMAT \
+        "1" /* part of every request; raised when equal requests would be answered differently */
 
 typedef struct Resolution {
         Context *ctx;
@@ -24,7 +26,8 @@ static bool updates_all(const Resolution *x) {
         return x->options->update && !x->options->names;
 }
 
-int resolve_request_digests(const Recipe *recipe, const PackageRequest *requests, size_t n, Digest *ret) {
+int resolve_request_digests(
+                const Recipe *recipe, const PackageRequest *requests, size_t n, Digest *ret) {
         const char *previous = NULL;
 
         for (size_t i = 0; i < n; i++) {
@@ -60,11 +63,13 @@ int resolve_request_digests(const Recipe *recipe, const PackageRequest *requests
         return 0;
 }
 
-/* Packages of one source lie in one folder of the pool, and often want each other's very version. */
+/* Packages of one source lie in one folder of the pool, and often want each other's very version.
+ */
 static char *source_of(const LockedPackage *p) {
         const char *slash = strrchr(p->path, '/');
 
-        return slash ? strf("%s:%.*s", p->origin, (int) (slash - p->path), p->path) : strf("%s:=%s", p->origin, p->name);
+        return slash ? strf("%s:%.*s", p->origin, (int) (slash - p->path), p->path)
+                     : strf("%s:=%s", p->origin, p->name);
 }
 
 /* 1 when the package is to move, 0 when it is not. */
@@ -104,7 +109,8 @@ static int find_moving(Resolution *x) {
                                         return log_oom();
                         }
                 if (!known) {
-                        log_error("--update %s: neither a package nor an artifact that %s locks", *name, x->recipe->lock_path);
+                        log_error("--update %s: neither a package nor an artifact that %s locks",
+                                        *name, x->recipe->lock_path);
                         return -EINVAL;
                 }
         }
@@ -130,7 +136,8 @@ static bool stages_equal(const LockedStage *a, const LockedStage *b) {
         if (a->n_packages != b->n_packages || !streq(a->request, b->request))
                 return false;
         for (size_t i = 0; i < a->n_packages; i++)
-                if (!streq(a->packages[i].name, b->packages[i].name) || !streq(a->packages[i].sha256, b->packages[i].sha256))
+                if (!streq(a->packages[i].name, b->packages[i].name) ||
+                                !streq(a->packages[i].sha256, b->packages[i].sha256))
                         return false;
         return true;
 }
@@ -142,7 +149,8 @@ static int copy_stage(const LockedStage *from, LockedStage *to) {
         return 0;
 }
 
-/* What is locked and not to move. A later stage's version of a package is the one the image ends up with. */
+/* What is locked and not to move. A later stage's version of a package is the one the image ends up
+ * with. */
 static int pin_locked(const Resolution *x, Apt *apt) {
         _cleanup_strv_free_ char **seen = NULL;
 
@@ -163,7 +171,8 @@ static int pin_locked(const Resolution *x, Apt *apt) {
         return 0;
 }
 
-/* The names to ask apt for: the base's implied ones, and "${kernel}" replaced by the locked kernel's release. */
+/* The names to ask apt for: the base's implied ones, and "${kernel}" replaced by the locked
+ * kernel's release. */
 static int expand(const Resolution *x, const PackageRequest *q, const Lock *l, char ***ret) {
         static const char variable[] = "${kernel}";
         _cleanup_strv_free_ char **names = NULL;
@@ -177,19 +186,23 @@ static int expand(const Resolution *x, const PackageRequest *q, const Lock *l, c
 
                 if (at && !kernel) {
                         log_error("Stage %s: \"%s\" needs a kernel, and %s", q->id, *p,
-                                        x->recipe->kernel.package ? "kernel.package brings no linux-image package" :
-                                                                    "the recipe has no kernel.package");
+                                        x->recipe->kernel.package
+                                                        ? "kernel.package brings no linux-image "
+                                                          "package"
+                                                        : "the recipe has no kernel.package");
                         return -EINVAL;
                 }
-                if ((at ? strv_extendf(&names, "%.*s%s%s", (int) (at - *p), *p, kernel, at + strlen(variable)) :
-                          strv_extend(&names, *p)) < 0)
+                if ((at ? strv_extendf(&names, "%.*s%s%s", (int) (at - *p), *p, kernel,
+                                          at + strlen(variable))
+                        : strv_extend(&names, *p)) < 0)
                         return log_oom();
         }
         *ret = TAKE_PTR(names);
         return 0;
 }
 
-/* Origins of a lock that needed no apt: the old one's, without repositories that no overlay brings any more. */
+/* Origins of a lock that needed no apt: the old one's, without repositories that no overlay brings
+ * any more. */
 static int keep_origins(const Resolution *x, Lock *l) {
         for (size_t i = 0; x->old && i < x->old->n_origins; i++) {
                 const LockedOrigin *o = x->old->origins + i;
@@ -197,7 +210,9 @@ static int keep_origins(const Resolution *x, Lock *l) {
 
                 for (size_t k = 0; k < x->recipe->n_overlays && !wanted; k++)
                         for (size_t m = 0; m < x->recipe->overlays[k]->n_repositories; m++)
-                                wanted = wanted || streq(x->recipe->overlays[k]->repositories[m].name, o->name);
+                                wanted = wanted ||
+                                         streq(x->recipe->overlays[k]->repositories[m].name,
+                                                         o->name);
                 if (wanted && lock_add_origin(l, o) < 0)
                         return log_oom();
         }
@@ -231,7 +246,8 @@ static int open_apt(const Resolution *x, Apt **ret, int64_t *ret_epoch) {
                 return r;
         for (size_t i = 0; i < x->recipe->n_overlays; i++)
                 for (size_t k = 0; k < x->recipe->overlays[i]->n_repositories; k++) {
-                        r = apt_add_repository(apt, x->recipe->overlays[i], x->recipe->overlays[i]->repositories + k);
+                        r = apt_add_repository(apt, x->recipe->overlays[i],
+                                        x->recipe->overlays[i]->repositories + k);
                         if (r < 0)
                                 return r;
                 }
@@ -285,7 +301,8 @@ static int solve_stages(const Resolution *x, Lock *l) {
                         return r;
                 if (!q->throwaway && (!before || !stages_equal(before, s)))
                         changed = true;
-                /* Layers below stay what they are as long as the base does: so must their time stamps. */
+                /* Layers below stay what they are as long as the base does: so must their time
+                 * stamps. */
                 if (i == 0)
                         l->epoch = before && stages_equal(before, s) ? x->old->epoch : epoch;
         }
@@ -340,8 +357,10 @@ static int run(Resolution *x, Lock **ret) {
                 return artifacts;
 
         if (x->ctx->offline && (packages || artifacts)) {
-                log_error("%s does not lock all that the recipe asks for%s, and with --offline nothing is looked up: run "
-                          "'imgbuild lock %s' once without it", x->recipe->lock_path,
+                log_error("%s does not lock all that the recipe asks for%s, and with --offline "
+                          "nothing is looked up: run "
+                          "'imgbuild lock %s' once without it",
+                                x->recipe->lock_path,
                                 x->options->update ? ", or is to be moved" : "", x->recipe->path);
                 return -ENETUNREACH;
         }
@@ -351,7 +370,8 @@ static int run(Resolution *x, Lock **ret) {
         }
         r = resolve_artifacts(x->ctx, x->recipe, x->old, x->options, l);
         if (r >= 0)
-                r = packages || (artifacts && brings_packages(x->recipe)) ? solve_stages(x, l) : keep_stages(x, l);
+                r = packages || (artifacts && brings_packages(x->recipe)) ? solve_stages(x, l)
+                                                                          : keep_stages(x, l);
         if (packages || artifacts)
                 progress_set(progress, "resolve", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         if (r < 0)
@@ -364,7 +384,8 @@ static int run(Resolution *x, Lock **ret) {
         return r ? 0 : 1;
 }
 
-int resolve(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOptions *options, Lock **ret) {
+int resolve(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOptions *options,
+                Lock **ret) {
         Resolution x = { .ctx = ctx, .recipe = recipe, .old = old, .options = options };
         int r;
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The tools tree is a recipe like any other, only without a kernel and a disk: resolved, locked, planned, built and
- * cached by the same rooms. Its lock lies beside it, so that a project pins its tools as it pins its images; that of
- * the installed recipe, whose folder is not ours to write in, lies in the store. */
+/* The tools tree is a recipe like any other, only without a kernel and a disk: resolved, locked,
+ * planned, built and cached by the same rooms. Its lock lies beside it, so that a project pins its
+ * tools as it pins its images; that of the installed recipe, whose folder is not ours to write in,
+ * lies in the store. */
 
 #include "tools.h"
 
+#include "extends.h"
 #include "file-util.h"
 #include "load.h"
 #include "log.h"
@@ -19,21 +21,17 @@ struct Tools {
         const char *digest;
 };
 
-static char *folder_of(const char *path) {
-        const char *slash = strrchr(path, '/');
-
-        return !slash ? strdup(".") : slash == path ? strdup("/") : strndup(path, (size_t) (slash - path));
-}
-
 /* Where the recipe is and where its lock is to be. */
 static int find_recipe(Context *ctx, const char *near, char **ret_recipe, char **ret_lock) {
-        _cleanup_free_ char *beside = near ? folder_of(near) : NULL;
+        _cleanup_free_ char *beside = near ? path_folder(near) : NULL;
         const char *const folders[] = { beside, "images", DATADIR "/images" };
 
         if (near && !beside)
                 return -ENOMEM;
         for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
-                _cleanup_free_ char *recipe = folders[i] ? path_join(folders[i], "tools.json") : NULL, *lock = NULL;
+                _cleanup_free_ char *recipe = folders[i] ? path_join(folders[i], "tools.json")
+                                                         : NULL,
+                                    *lock = NULL;
 
                 if (!folders[i])
                         continue;
@@ -42,7 +40,9 @@ static int find_recipe(Context *ctx, const char *near, char **ret_recipe, char *
                 if (access(recipe, F_OK) < 0)
                         continue;
                 lock = path_join(folders[i], "tools.lock.json");
-                if (lock && access(lock, R_OK) < 0 && (streq(folders[i], DATADIR "/images") || access(folders[i], W_OK) < 0)) {
+                if (lock && access(lock, R_OK) < 0 &&
+                                (streq(folders[i], DATADIR "/images") ||
+                                                access(folders[i], W_OK) < 0)) {
                         free(lock);
                         lock = path_join(store_path(ctx->store), "tools.lock.json");
                 }
@@ -67,9 +67,10 @@ int tools_open(Context *ctx, const char *near, Tools **ret) {
         t->ctx = ctx;
         r = find_recipe(ctx, near, &recipe, &lock);
         if (r == -ENOENT) {
-                log_error("The recipe of the disk tools, tools.json, is neither beside the image's recipe, nor in ./images, nor in "
-                          DATADIR "/images: 'make install' puts it there");
-                return r;
+                log_error("The recipe of the disk tools, tools.json, is neither beside the image's "
+                          "recipe, nor in ./images, nor in " DATADIR
+                          "/images: 'make install' puts it there");
+                return -ENOPKG;
         }
         if (r < 0)
                 return log_oom();
@@ -102,7 +103,7 @@ Tools *tools_free(Tools *t) {
 }
 
 void tools_sandbox(Tools *t, Sandbox *ret) {
-        *ret = (Sandbox) {
+        *ret = (Sandbox){
                 .store = t->ctx->store,
                 .layers = t->layers,
                 .read_only = true,
@@ -110,7 +111,8 @@ void tools_sandbox(Tools *t, Sandbox *ret) {
         };
 }
 
-int tools_run(Tools *t, const SandboxBind *binds, size_t n_binds, char *const *env, const SpawnOptions *options, char *const argv[]) {
+int tools_run(Tools *t, const SandboxBind *binds, size_t n_binds, char *const *env,
+                const SpawnOptions *options, char *const argv[]) {
         Sandbox s;
 
         tools_sandbox(t, &s);

@@ -17,7 +17,7 @@ int transfer_init(Transfer *t, Context *ctx, FetchItem *item) {
         const char *scheme = strstr(item->url, "://"), *name = item->sha256;
         Digest url_digest;
 
-        *t = (Transfer) { .item = item, .fd = -EBADF };
+        *t = (Transfer){ .item = item, .fd = -EBADF };
         if (!name) { /* what it will be is not known: only this URL's next try may go on from it */
                 _cleanup_hash_free_ Hash *h = NULL;
                 int r = hash_new(&h);
@@ -28,9 +28,11 @@ int transfer_init(Transfer *t, Context *ctx, FetchItem *item) {
                 hash_end(h, url_digest);
                 name = url_digest;
         }
-        t->partial = strf("%s/blobs/partial/%s%s", store_path(ctx->store), item->sha256 ? "" : "url-", name);
-        t->host = scheme ? strndup(item->url, (size_t) (scheme - item->url) + 3 + strcspn(scheme + 3, "/")) :
-                           strdup(item->url);
+        t->partial = strf("%s/blobs/partial/%s%s", store_path(ctx->store),
+                        item->sha256 ? "" : "url-", name);
+        t->host = scheme ? strndup(item->url, (size_t) (scheme - item->url) + 3 +
+                                                              strcspn(scheme + 3, "/"))
+                         : strdup(item->url);
         return t->partial && t->host ? 0 : -ENOMEM;
 }
 
@@ -83,7 +85,8 @@ int transfer_open(Transfer *t, Context *ctx) {
         if (t->fd >= 0)
                 return 0;
         for (;;) {
-                _cleanup_close_ int fd = open(t->partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+                _cleanup_close_ int fd =
+                                open(t->partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
                 if (fd < 0)
                         return -errno;
@@ -91,7 +94,8 @@ int transfer_open(Transfer *t, Context *ctx) {
                         return errno == EWOULDBLOCK ? -EAGAIN : -errno;
                 if (fstat(fd, &opened) < 0)
                         return -errno;
-                /* Between the two calls whoever held the lock may have moved the file into the store. */
+                /* Between the two calls whoever held the lock may have moved the file into the
+                 * store. */
                 if (stat(t->partial, &there) < 0 || there.st_ino != opened.st_ino)
                         continue;
                 if (t->item->sha256 && store_has_blob(ctx->store, t->item->sha256)) {
@@ -102,7 +106,8 @@ int transfer_open(Transfer *t, Context *ctx) {
                 break;
         }
         t->size = t->best = (uint64_t) opened.st_size;
-        /* Nothing tells whether an earlier run's bytes are of what the URL serves now, unless a digest will. */
+        /* Nothing tells whether an earlier run's bytes are of what the URL serves now, unless a
+         * digest will. */
         if (t->size > 0 && (!t->item->sha256 || (t->item->size > 0 && t->size > t->item->size)))
                 return start_over(t);
         return 0;
@@ -125,7 +130,8 @@ static size_t on_header(char *data, size_t one, size_t n, void *userdata) {
         for (size_t i = 0; i < ELEMENTSOF(validators) && !t->item->sha256; i++) {
                 size_t l = strlen(validators[i]);
 
-                if (n <= l || strncasecmp(data, validators[i], l) != 0 || t->size > 0 || t->validator)
+                if (n <= l || strncasecmp(data, validators[i], l) != 0 || t->size > 0 ||
+                                t->validator)
                         continue;
                 const char *value = data + l;
                 size_t length = n - l;
@@ -133,7 +139,8 @@ static size_t on_header(char *data, size_t one, size_t n, void *userdata) {
                         length--;
                 while (length > 0 && *value == ' ')
                         value++, length--;
-                if (length > 0 && strncmp(value, "W/", 2) != 0) /* a weak one does not vouch for bytes */
+                if (length > 0 && strncmp(value, "W/", 2) !=
+                                                  0) /* a weak one does not vouch for bytes */
                         t->validator = strndup(value, length);
         }
         return n * one;
@@ -212,13 +219,15 @@ int transfer_start(Transfer *t, const char *proxy) {
         curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, (long) STALL_BYTES);
         curl_easy_setopt(e, CURLOPT_LOW_SPEED_TIME, stall_seconds());
         curl_easy_setopt(e, CURLOPT_NETRC, (long) CURL_NETRC_OPTIONAL);
-        curl_easy_setopt(e, CURLOPT_NETRC_FILE, "/etc/apt/auth.conf"); /* where hosts keep a private mirror's login */
+        curl_easy_setopt(e, CURLOPT_NETRC_FILE,
+                        "/etc/apt/auth.conf"); /* where hosts keep a private mirror's login */
         /* A redirect may neither reach local files nor leave TLS. */
 #if LIBCURL_VERSION_NUM >= 0x075500
         curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https,file");
         curl_easy_setopt(e, CURLOPT_REDIR_PROTOCOLS_STR, secure ? "https" : "http,https");
 #else
-        curl_easy_setopt(e, CURLOPT_PROTOCOLS, (long) (CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE));
+        curl_easy_setopt(e, CURLOPT_PROTOCOLS,
+                        (long) (CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE));
         curl_easy_setopt(e, CURLOPT_REDIR_PROTOCOLS,
                         (long) (secure ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
@@ -269,7 +278,8 @@ static bool transient(CURLcode code) {
 }
 
 static bool transient_answer(long code) {
-        return code == 408 || code == 425 || code == 429 || (code >= 500 && code != 501 && code != 505);
+        return code == 408 || code == 425 || code == 429 ||
+               (code >= 500 && code != 501 && code != 505);
 }
 
 /* A whole file: is it the right one? */
@@ -317,14 +327,22 @@ int transfer_finish(Transfer *t, Context *ctx, CURLcode code) {
                 return say(t, t->error, "cannot write %s: %s", t->partial, strerror(-t->error));
         if (t->too_long) {
                 r = start_over(t);
-                return r < 0 ? r : say(t, -EBADMSG, "it is longer than the %" PRIu64 " bytes it should have", t->item->size);
+                return r < 0 ? r
+                             : say(t, -EBADMSG,
+                                               "it is longer than the %" PRIu64
+                                               " bytes it should have",
+                                               t->item->size);
         }
-        if (t->range_wrong || answer == 416) { /* asked for what the file does not have: the partial file is not of it */
-                r = answer == 416 && t->item->size > 0 && t->size == t->item->size ? accept_file(t, ctx) : 1;
+        if (t->range_wrong || answer == 416) { /* asked for what the file does not have: the partial
+                                                  file is not of it */
+                r = answer == 416 && t->item->size > 0 && t->size == t->item->size
+                                    ? accept_file(t, ctx)
+                                    : 1;
                 if (r <= 0)
                         return r;
                 r = start_over(t);
-                return r < 0 ? r : say(t, 1, "the server did not go on where the download had stopped");
+                return r < 0 ? r
+                             : say(t, 1, "the server did not go on where the download had stopped");
         }
         switch (code) {
         case CURLE_OK:
@@ -333,10 +351,12 @@ int transfer_finish(Transfer *t, Context *ctx, CURLcode code) {
                 if (transient_answer(answer))
                         return say(t, 1, "the server answered %ld", answer);
                 t->gone = answer == 404 || answer == 410;
-                return say(t, -EREMOTEIO, "the server answered %ld%s", answer, t->gone ? " (not there)" : "");
+                return say(t, -EREMOTEIO, "the server answered %ld%s", answer,
+                                t->gone ? " (not there)" : "");
         case CURLE_FILE_COULDNT_READ_FILE:
                 t->gone = true;
-                return say(t, -EREMOTEIO, "%s", file ? "there is no such file, or it cannot be read" : text);
+                return say(t, -EREMOTEIO, "%s",
+                                file ? "there is no such file, or it cannot be read" : text);
         default:
                 return say(t, transient(code) ? 1 : -EREMOTEIO, "%s", text);
         }

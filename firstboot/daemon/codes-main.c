@@ -4,6 +4,7 @@
  * docs/steps.md. */
 
 #include "codes.h"
+#include "config-schema.h"
 
 static void print_catalog(void) {
         for (size_t i = 0; i < codes_count; i++) {
@@ -27,13 +28,38 @@ static void print_reference(void) {
         }
 }
 
+static void print_keys(void) {
+        static const char *const types[] = {
+                [CONFIG_OBJECT] = "object", [CONFIG_LIST] = "list of objects", [CONFIG_STRING] = "string",
+                [CONFIG_STRINGS] = "list of strings", [CONFIG_BOOL] = "true, false", [CONFIG_INT] = "number",
+                [CONFIG_SIZE] = "size", [CONFIG_DURATION] = "time", [CONFIG_MAP] = "object, free names",
+        };
+
+        printf("| Key | Type | Default | Meaning |\n|---|---|---|---|\n");
+        for (size_t i = 0; i < config_keys_count; i++) {
+                const ConfigKey *k = &config_keys[i];
+                const char *fallback = k->type == CONFIG_OBJECT ? NULL : k->fallback;
+
+                printf("| `%s` | ", k->path);
+                if (k->choices)
+                        for (const char *p = k->choices; *p; p++)
+                                printf("%s%c", *p == '|' ? "\\" : "", *p);
+                else
+                        printf("%s", types[k->type]);
+                printf(" | %s%s%s | %s%s |\n", fallback ? "`" : "", fallback ? fallback : k->required ? "required" : "",
+                                fallback ? "`" : "", k->meaning, k->secret ? " Secret." : "");
+        }
+}
+
 int main(int argc, char *argv[]) {
         if (argc == 2 && streq(argv[1], "catalog"))
                 print_catalog();
         else if (argc == 2 && streq(argv[1], "reference"))
                 print_reference();
+        else if (argc == 2 && streq(argv[1], "keys"))
+                print_keys();
         else {
-                fprintf(stderr, "Usage: firstboot-codes catalog | reference\n");
+                fprintf(stderr, "Usage: firstboot-codes catalog | reference | keys\n");
                 return 2;
         }
         return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -5,6 +5,7 @@
 #include "paths.h"
 
 #include <limits.h>
+#include <sys/stat.h>
 
 /* A device with our label that stands on the named one, at any height; *ret_top is the first holder
  * met. */
@@ -68,6 +69,16 @@ static int look(const Disk *disk, const char *label, DiskFacts *f) {
         return 0;
 }
 
+/* lvm may know the device by another of its names. */
+static bool same_file(const char *a, const char *b) {
+        struct stat x, y;
+
+        if (streq(a, b))
+                return true;
+        return stat(a, &x) >= 0 && stat(b, &y) >= 0 && S_ISBLK(x.st_mode) && S_ISBLK(y.st_mode) &&
+               x.st_rdev == y.st_rdev;
+}
+
 static int add_lvm(const Lvm *lvm, DiskFacts *facts, size_t n) {
         _cleanup_json_ json_object *list = NULL;
         int r;
@@ -85,7 +96,7 @@ static int add_lvm(const Lvm *lvm, DiskFacts *facts, size_t n) {
 
                         if (!device)
                                 return -ENOMEM;
-                        if (!streq(device, pv))
+                        if (!same_file(device, pv))
                                 continue;
                         f->orphan = isempty(vg);
                         f->vg_empty = !f->orphan &&

@@ -13,7 +13,13 @@ echo "$source_package $version with kernel $KERNEL" >"$IMGBUILD_CONTEXT"
 build=$PWD/source
 mkdir "$build"
 tar -C "$build" --strip-components=2 -xf "$archive"
-make -C "$build" -j"$JOBS" modules KERNEL_UNAME="$KERNEL"
+
+# Debug information would be stripped below anyway and takes a third of the time, but newer kernels compute their symbol
+# versions from it.
+config=/boot/config-$KERNEL
+debug=-g0
+if grep -q '^CONFIG_GENDWARFKSYMS=y' "$config"; then debug=; fi
+make -C "$build" -j"$JOBS" modules KERNEL_UNAME="$KERNEL" KCFLAGS="$debug"
 
 # "updates" goes before the kernel's own modules in depmod's search order.
 target=$DESTDIR/usr/lib/modules/$KERNEL/updates/nvidia
@@ -23,7 +29,6 @@ for m in "${modules[@]}"; do
 done
 
 # Compressed as the kernel can read it: small dictionaries and crc32 are what its decoder takes.
-config=/boot/config-$KERNEL
 if grep -q '^CONFIG_MODULE_COMPRESS_XZ=y' "$config"; then
         xz --check=crc32 --lzma2=dict=1MiB -T"$JOBS" "$target"/*.ko
 elif grep -q '^CONFIG_MODULE_COMPRESS_ZSTD=y' "$config"; then

@@ -140,7 +140,7 @@ if mkdir "$T/small" && mount -t tmpfs -o size=8m none "$T/small" 2>/dev/null; th
         artifact "$URL/large"
         rc=0
         "$IMGBUILD" lock "$T/images/a.json" --cache="$T/small/store" --mirror="$URL/debian" >"$T/out" 2>&1 || rc=$?
-        check "a full disk: exit code 5, told with what to do" bash -c "test $rc -eq 5 && grep -q 'No space left in the store.*cache --prune' '$T/out'"
+        check "a full disk: exit code 5, told with what to do" bash -c "test $rc -eq 5 && grep -q 'No space left in the store.*cache prune' '$T/out'"
         check "a full disk: no lock file" test ! -e "$T/images/a.lock.json"
         umount "$T/small"
 else

@@ -32,8 +32,8 @@ qemu=$(sed -n 's/^\* \(qemu\)/\1/p' "$E2E/cpu-build.log") # no output of a tool 
 [[ -z $qemu ]]
 check "plain progress has only stages" $?
 
-unshare -n "$IMGBUILD" build "$RECIPES/debian-13-cpu.json" --cache "$CACHE" --output "$OUT" --progress plain >"$E2E/out" 2>&1 &&
-        grep -q 'up to date' "$E2E/out"
+unshare -n "$IMGBUILD" build "$RECIPES/debian-13-cpu.json" --cache "$CACHE" --output "$OUT" --progress plain >"$E2E/build.log" 2>&1 &&
+        grep -q 'up to date' "$E2E/build.log"
 check "with nothing changed it says so, without a network" $?
 
 digests() { "$IMGBUILD" plan "$RECIPES/debian-13-cpu.json" --cache "$1" --offline --json |
@@ -49,7 +49,7 @@ other=$E2E/other-cache
 rm -rf "$other" && mkdir -p "$other"
 cp -al "$CACHE/blobs" "$other/"
 unshare -n "$IMGBUILD" build "$RECIPES/debian-13-cpu.json" --cache "$other" --output "$E2E/other-out" --no-proof --offline \
-        --progress plain >"$E2E/out" 2>&1
+        --progress plain >"$E2E/build.log" 2>&1
 check "a build from the downloads alone needs no network" $?
 [[ $(sha256sum <"$E2E/other-out/debian-13-cpu/debian-13-cpu.qcow2") == "$before" ]]
 check "the same lock gives the same bytes" $?
@@ -57,16 +57,16 @@ rm -rf "$other" "$E2E/other-out"
 
 file=$(find "$PROJECT/overlays/slurm-node/files" -type f | sort | head -n 1)
 echo "# an edit" >>"$file"
-build debian-13-cpu --no-proof >"$E2E/out" 2>&1
+build debian-13-cpu --no-proof >"$E2E/build.log" 2>&1
 check "an edited file is built" $?
-ran=$(sed -n 's/^> //p' "$E2E/out" | tr '\n' ' ')
+ran=$(sed -n 's/^> //p' "$E2E/build.log" | tr '\n' ' ')
 [[ $ran == "files:slurm-node "* && $ran != *initramfs* && $ran != *packages* ]]
 check "only what lies above the edited file runs again" $?
 [[ $(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2") != "$before" ]]
 check "the edit is in the image" $?
 
 project
-build debian-13-cpu >"$E2E/out" 2>&1 && [[ $(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2") == "$before" ]]
+build debian-13-cpu >"$E2E/build.log" 2>&1 && [[ $(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2") == "$before" ]]
 check "taken back, it is the first image again" $?
 
 no_leftovers

@@ -3,7 +3,7 @@
 set -u
 source "$TOP/tests/e2e/lib.bash"
 project
-build debian-13-cpu >"$E2E/out" 2>&1 || { tail -n 40 "$E2E/out"; echo "not ok - debian-13-cpu builds"; exit 1; }
+build debian-13-cpu >"$E2E/build.log" 2>&1 || { tail -n 40 "$E2E/build.log"; echo "not ok - debian-13-cpu builds"; exit 1; }
 source "$TOP/tests/e2e/guest.bash"
 
 boot_image debian-13-cpu '' || exit 1

@@ -21,7 +21,7 @@ check "modinfo's version is the manifest's" "$([[ $(fact nvidia) == "$driver" ]]
 check "the module is built for the running kernel" "$([[ $(fact vermagic) == "$(fact kernel)" ]]; echo $?)"
 check "nouveau is not loaded" "$([[ $(fact nouveau) == 0 ]]; echo $?)"
 
-"$IMGBUILD" inspect "$OUT/debian-13-gpu/debian-13-gpu.qcow2" --json >"$E2E/inspect.json" 2>"$E2E/out" &&
+"$IMGBUILD" inspect "$OUT/debian-13-gpu/debian-13-gpu.qcow2" --json >"$E2E/inspect.json" 2>"$E2E/build.log" &&
         python3 - "$E2E/inspect.json" "$OUT/debian-13-gpu/manifest.json" <<'E'
 import json, sys
 text = open(sys.argv[1]).read()

@@ -13,7 +13,7 @@ cat >"$RECIPES/open-driver.json" <<'E'
 }
 E
 rm -rf "$OUT/open-driver"
-build open-driver >"$E2E/out" 2>&1
+build open-driver >"$E2E/build.log" 2>&1
 s=$?
 if [[ $s -eq 0 ]]; then
         # Debian may have mended one of the two by now: then there is no failing pair to show.
@@ -22,11 +22,11 @@ if [[ $s -eq 0 ]]; then
         exit 0
 fi
 check "the build fails with exit code 1" "$([[ $s -eq 1 ]]; echo $?)"
-line=$(grep -E 'nvidia-open-kernel-source [0-9.]+ with kernel [0-9.]+\+deb13' "$E2E/out")
+line=$(grep -E 'nvidia-open-kernel-source [0-9.]+ with kernel [0-9.]+\+deb13' "$E2E/build.log")
 [[ $line == *error:* ]]
 check "one message has the compiler's first error and the pair of versions" $?
 [[ -n $line ]] && echo "# $line"
-log=$(grep -oE '/[^ ]*\.log' "$E2E/out" | tail -n 1)
+log=$(grep -oE '/[^ ]*\.log' "$E2E/build.log" | tail -n 1)
 [[ -n $log && -s $log ]] && grep -q 'error:' "$log"
 check "the whole log is named and there" $?
 [[ ! -e $OUT/open-driver ]]

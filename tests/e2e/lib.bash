@@ -5,7 +5,7 @@ if [[ $EUID -ne 0 ]]; then echo "root (these tests build and boot images; run su
 
 E2E=$TOP/$BUILD/e2e
 CACHE=$E2E/cache
-OUT=$E2E/out
+OUT=$E2E/images
 PROJECT=$E2E/project
 RECIPES=$PROJECT/images
 mkdir -p "$E2E" "$OUT"

@@ -13,8 +13,10 @@ static LockedStage *stage(Lock *l, const char *id) {
 }
 
 static void put(LockedStage *s, const char *name, const char *version) {
-        assert_int_equal(locked_stage_add(s, &(LockedPackage) { (char *) name, (char *) version, (char *) "all",
-                                                             (char *) version, 1, (char *) "debian", (char *) "p" }), 0);
+        assert_int_equal(locked_stage_add(s, &(LockedPackage){ (char *) name, (char *) version,
+                                                             (char *) "all", (char *) version, 1,
+                                                             (char *) "debian", (char *) "p" }),
+                        0);
 }
 
 static Lock *empty(void) {
@@ -77,8 +79,14 @@ static void test_same_version_other_content(void **state) {
         _cleanup_lock_diff_ LockDiff d = {};
 
         (void) state;
-        assert_int_equal(lock_add_artifact(a, &(LockedArtifact) { (char *) "o", (char *) "x", (char *) "1", (char *) "u", (char *) "aa", 1 }), 0);
-        assert_int_equal(lock_add_artifact(b, &(LockedArtifact) { (char *) "o", (char *) "x", (char *) "1", (char *) "u", (char *) "bb", 1 }), 0);
+        assert_int_equal(lock_add_artifact(a, &(LockedArtifact){ (char *) "o", (char *) "x",
+                                                              (char *) "1", (char *) "u",
+                                                              (char *) "aa", 1 }),
+                        0);
+        assert_int_equal(lock_add_artifact(b, &(LockedArtifact){ (char *) "o", (char *) "x",
+                                                              (char *) "1", (char *) "u",
+                                                              (char *) "bb", 1 }),
+                        0);
         assert_int_equal(lock_diff(a, b, &d), 0);
         assert_int_equal(d.n, 1);
         assert_true(d.changes[0].content && d.changes[0].artifact);

@@ -11,7 +11,9 @@
 #define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define ORIGINS "\"origins\": [ { \"name\": \"debian\", \"suite\": \"trixie\" } ]"
 #define HEAD "{ \"version\": 1, \"recipe\": \"r\", \"epoch\": 1700000000, " ORIGINS ", "
-#define PACKAGE(members) HEAD "\"stages\": [ { \"id\": \"base\", \"request\": \"" SHA "\", \"packages\": [ { " members " } ] } ], \"artifacts\": [] }"
+#define PACKAGE(members)                                             \
+        HEAD "\"stages\": [ { \"id\": \"base\", \"request\": \"" SHA \
+             "\", \"packages\": [ { " members " } ] } ], \"artifacts\": [] }"
 
 static char path[] = "/tmp/imgbuild-lock-XXXXXX";
 static char said[8192];
@@ -58,14 +60,28 @@ static Lock *sample(void) {
 
         assert_int_equal(lock_new("r", &l), 0);
         l->epoch = 1700000000;
-        assert_int_equal(lock_add_origin(l, &(LockedOrigin) { "debian", NULL, "trixie" }), 0);
-        assert_int_equal(lock_add_origin(l, &(LockedOrigin) { "a", "https://example.invalid/a", "./" }), 0);
+        assert_int_equal(lock_add_origin(l, &(LockedOrigin){ "debian", NULL, "trixie" }), 0);
+        assert_int_equal(lock_add_origin(l,
+                                         &(LockedOrigin){ "a", "https://example.invalid/a", "./" }),
+                        0);
         assert_int_equal(lock_add_stage(l, "kernel", SHA, &s), 0);
-        assert_int_equal(locked_stage_add(s, &(LockedPackage) { "linux-image-amd64", "6.12-1", "amd64", SHA, 10, "debian", "pool/l.deb" }), 0);
-        assert_int_equal(locked_stage_add(s, &(LockedPackage) { "linux-image-6.12+deb13-amd64", "1:6.12-1~x+b1", "amd64", SHA, 12345678901, "debian", "pool/main/l/linux/l+1.deb" }), 0);
+        assert_int_equal(locked_stage_add(s,
+                                         &(LockedPackage){ "linux-image-amd64", "6.12-1", "amd64",
+                                                         SHA, 10, "debian", "pool/l.deb" }),
+                        0);
+        assert_int_equal(locked_stage_add(s,
+                                         &(LockedPackage){ "linux-image-6.12+deb13-amd64",
+                                                         "1:6.12-1~x+b1", "amd64", SHA, 12345678901,
+                                                         "debian", "pool/main/l/linux/l+1.deb" }),
+                        0);
         assert_int_equal(lock_add_stage(l, "packages:empty", SHA, &s), 0);
-        assert_int_equal(lock_add_artifact(l, &(LockedArtifact) { "z", "tool", "1", "http://example.invalid/\"quoted\"", SHA, 7 }), 0);
-        assert_int_equal(lock_add_artifact(l, &(LockedArtifact) { "b", "tool", NULL, "http://example.invalid/x", SHA, 0 }), 0);
+        assert_int_equal(lock_add_artifact(l, &(LockedArtifact){ "z", "tool", "1",
+                                                              "http://example.invalid/\"quoted\"",
+                                                              SHA, 7 }),
+                        0);
+        assert_int_equal(lock_add_artifact(l, &(LockedArtifact){ "b", "tool", NULL,
+                                                              "http://example.invalid/x", SHA, 0 }),
+                        0);
         lock_sort(l);
         return l;
 }
@@ -159,49 +175,60 @@ static void test_unknown_key(void **state) {
 
 static void test_missing_field_is_named(void **state) {
         (void) state;
-        refused(PACKAGE("\"name\": \"a\", \"arch\": \"all\", \"origin\": \"debian\", \"path\": \"a.deb\", \"size\": 1, \"sha256\": \"" SHA "\""),
+        refused(PACKAGE("\"name\": \"a\", \"arch\": \"all\", \"origin\": \"debian\", \"path\": "
+                        "\"a.deb\", \"size\": 1, \"sha256\": \"" SHA "\""),
                         "$.stages[0].packages[0]: \"version\" is missing");
 }
 
 static void test_bad_digest(void **state) {
         (void) state;
-        refused(PACKAGE("\"name\": \"a\", \"version\": \"1\", \"arch\": \"all\", \"origin\": \"debian\", \"path\": \"a.deb\", \"size\": 1, \"sha256\": \"ABC\""),
+        refused(PACKAGE("\"name\": \"a\", \"version\": \"1\", \"arch\": \"all\", \"origin\": "
+                        "\"debian\", \"path\": \"a.deb\", \"size\": 1, \"sha256\": \"ABC\""),
                         "\"sha256\" must be");
 }
 
 static void test_path_out_of_the_mirror(void **state) {
         (void) state;
-        refused(PACKAGE("\"name\": \"a\", \"version\": \"1\", \"arch\": \"all\", \"origin\": \"debian\", \"path\": \"pool/../../etc\", \"size\": 1, \"sha256\": \"" SHA "\""),
+        refused(PACKAGE("\"name\": \"a\", \"version\": \"1\", \"arch\": \"all\", \"origin\": "
+                        "\"debian\", \"path\": \"pool/../../etc\", \"size\": 1, \"sha256\": \"" SHA
+                        "\""),
                         "\"path\" must be");
 }
 
 static void test_name_like_an_option(void **state) {
         (void) state;
-        refused(PACKAGE("\"name\": \"-o\", \"version\": \"1\", \"arch\": \"all\", \"origin\": \"debian\", \"path\": \"a.deb\", \"size\": 1, \"sha256\": \"" SHA "\""),
+        refused(PACKAGE("\"name\": \"-o\", \"version\": \"1\", \"arch\": \"all\", \"origin\": "
+                        "\"debian\", \"path\": \"a.deb\", \"size\": 1, \"sha256\": \"" SHA "\""),
                         "\"name\" must be");
 }
 
 static void test_unknown_origin(void **state) {
         (void) state;
-        refused(PACKAGE("\"name\": \"a\", \"version\": \"1\", \"arch\": \"all\", \"origin\": \"x\", \"path\": \"a.deb\", \"size\": 1, \"sha256\": \"" SHA "\""),
+        refused(PACKAGE("\"name\": \"a\", \"version\": \"1\", \"arch\": \"all\", \"origin\": "
+                        "\"x\", \"path\": \"a.deb\", \"size\": 1, \"sha256\": \"" SHA "\""),
                         "origin \"x\" is not one of $.origins");
 }
 
 static void test_negative_size(void **state) {
         (void) state;
-        refused(PACKAGE("\"name\": \"a\", \"version\": \"1\", \"arch\": \"all\", \"origin\": \"debian\", \"path\": \"a.deb\", \"size\": -1, \"sha256\": \"" SHA "\""),
+        refused(PACKAGE("\"name\": \"a\", \"version\": \"1\", \"arch\": \"all\", \"origin\": "
+                        "\"debian\", \"path\": \"a.deb\", \"size\": -1, \"sha256\": \"" SHA "\""),
                         "\"size\" must be");
 }
 
 static void test_stage_given_twice(void **state) {
         (void) state;
-        refused(HEAD "\"stages\": [ { \"id\": \"base\", \"request\": \"" SHA "\", \"packages\": [] }, { \"id\": \"base\", \"request\": \"" SHA
-                        "\", \"packages\": [] } ], \"artifacts\": [] }", "two stages \"base\"");
+        refused(HEAD "\"stages\": [ { \"id\": \"base\", \"request\": \"" SHA
+                     "\", \"packages\": [] }, { \"id\": \"base\", \"request\": \"" SHA
+                     "\", \"packages\": [] } ], \"artifacts\": [] }",
+                        "two stages \"base\"");
 }
 
 static void test_all_errors_in_one_go(void **state) {
         (void) state;
-        refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": -5, \"origins\": 1, \"stages\": [ 7 ], \"artifacts\": [] }", "\"epoch\"");
+        refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": -5, \"origins\": 1, \"stages\": [ "
+                "7 ], \"artifacts\": [] }",
+                        "\"epoch\"");
         assert_non_null(strstr(said, "\"origins\" must be a list"));
         assert_non_null(strstr(said, "$.stages[0]: must be an object"));
 }

@@ -22,12 +22,26 @@ static Stage stage(const char *id, StageKind kind, const LockedStage *locked, ch
 }
 
 static int setup(void **state) {
-        static char *files[] = { (char *) "x.qcow2", NULL }, *firmware[] = { (char *) "uefi", NULL }, *formats[] = { (char *) "qcow2", NULL };
-        static LockedPackage image = { .name = (char *) "libc6", .version = (char *) "2.41-12", .arch = (char *) "amd64", .sha256 = (char *) "aa" };
-        static LockedPackage compiler = { .name = (char *) "gcc", .version = (char *) "14", .arch = (char *) "amd64", .sha256 = (char *) "bb" };
+        static char *files[] = { (char *) "x.qcow2", NULL },
+                    *firmware[] = { (char *) "uefi", NULL },
+                    *formats[] = { (char *) "qcow2", NULL };
+        static LockedPackage image = { .name = (char *) "libc6",
+                .version = (char *) "2.41-12",
+                .arch = (char *) "amd64",
+                .sha256 = (char *) "aa" };
+        static LockedPackage compiler = { .name = (char *) "gcc",
+                .version = (char *) "14",
+                .arch = (char *) "amd64",
+                .sha256 = (char *) "bb" };
         LockedStage base = { .id = (char *) "base", .packages = &image, .n_packages = 1 },
-                    compile = { .id = (char *) "compile:driver/0", .packages = &compiler, .n_packages = 1 };
-        LockedArtifact artifact = { .overlay = (char *) "enroot", .name = (char *) "enroot", .version = (char *) "4.0", .url = (char *) "https://example.org/e", .sha256 = (char *) "cc" };
+                    compile = { .id = (char *) "compile:driver/0",
+                            .packages = &compiler,
+                            .n_packages = 1 };
+        LockedArtifact artifact = { .overlay = (char *) "enroot",
+                .name = (char *) "enroot",
+                .version = (char *) "4.0",
+                .url = (char *) "https://example.org/e",
+                .sha256 = (char *) "cc" };
         World *w = calloc(1, sizeof(*w));
         _cleanup_free_ char *source = NULL, *disk = NULL, *path = NULL, *sums = NULL;
         JsonError error;
@@ -39,7 +53,8 @@ static int setup(void **state) {
         disk = path_join(w->folder, "x.qcow2");
         path = path_join(w->folder, "manifest.json");
         sums = path_join(w->folder, "SHA256SUMS");
-        if (write_file_atomic(source, "{}", 2, 0644) < 0 || write_file_atomic(disk, "disk", 4, 0644) < 0)
+        if (write_file_atomic(source, "{}", 2, 0644) < 0 ||
+                        write_file_atomic(disk, "disk", 4, 0644) < 0)
                 return -1;
 
         char *sources[] = { source, NULL };
@@ -51,18 +66,31 @@ static int setup(void **state) {
                 .kernel = { (char *) "linux-image-amd64", (char *) "" },
                 .disk = { .filesystem = (char *) "ext4", .firmware = firmware, .formats = formats },
         };
-        Lock lock = { .recipe = (char *) "x", .epoch = 1700000000, .artifacts = &artifact, .n_artifacts = 1 };
-        Stage stages[] = { stage("base", STAGE_BASE, &base, 'a'), stage("compile:driver/0", STAGE_COMPILE, &compile, 'b'),
+        Lock lock = { .recipe = (char *) "x",
+                .epoch = 1700000000,
+                .artifacts = &artifact,
+                .n_artifacts = 1 };
+        Stage stages[] = { stage("base", STAGE_BASE, &base, 'a'),
+                stage("compile:driver/0", STAGE_COMPILE, &compile, 'b'),
                 stage("finalize", STAGE_FINALIZE, NULL, 'c') };
-        Plan plan = { .recipe = &recipe, .lock = &lock, .stages = stages, .n_stages = 3, .kernel = "6.12.57+deb13-amd64" };
+        Plan plan = { .recipe = &recipe,
+                .lock = &lock,
+                .stages = stages,
+                .n_stages = 3,
+                .kernel = "6.12.57+deb13-amd64" };
         Findings findings = { .versions = json_object_new_object() };
-        DiskInfo info = { .size = 4096, .root_uuid = "u", .esp_id = "1234-ABCD", .disk_guid = "g", .esp_start = 1048576 };
+        DiskInfo info = { .size = 4096,
+                .root_uuid = "u",
+                .esp_id = "1234-ABCD",
+                .disk_guid = "g",
+                .esp_start = 1048576 };
         ManifestTiming timings[] = { { "plan", 1500 }, { "stages", 61 * USEC_PER_SEC } };
 
         json_set_string(findings.versions, "driver", "550.163.01");
         int r = manifest_write(NULL, &plan, &findings, &info, files, tools, true, timings, 2, path);
         json_object_put(findings.versions);
-        if (r < 0 || json_load(path, 1024 * 1024, &error, &w->manifest) < 0 || read_file(sums, 4096, &w->sums, NULL) < 0)
+        if (r < 0 || json_load(path, 1024 * 1024, &error, &w->manifest) < 0 ||
+                        read_file(sums, 4096, &w->sums, NULL) < 0)
                 return -1;
         *state = w;
         return 0;
@@ -86,7 +114,8 @@ static void it_says_what_is_in_the_image(void **state) {
         World *w = *state;
 
         assert_string_equal(json_get_string(w->manifest, "kernel"), "6.12.57+deb13-amd64");
-        assert_string_equal(json_get_string(json_get(w->manifest, "versions"), "driver"), "550.163.01");
+        assert_string_equal(
+                        json_get_string(json_get(w->manifest, "versions"), "driver"), "550.163.01");
         assert_string_equal(json_get_string(w->manifest, "tools"), tools);
         assert_int_equal(json_get_int(w->manifest, "epoch", 0), 1700000000);
         assert_true(json_get_bool(w->manifest, "proved", false));
@@ -94,7 +123,8 @@ static void it_says_what_is_in_the_image(void **state) {
 
 static void packages_of_compilers_are_not_the_image_s(void **state) {
         World *w = *state;
-        json_object *packages = json_get(w->manifest, "packages"), *build = json_get(w->manifest, "build_packages");
+        json_object *packages = json_get(w->manifest, "packages"),
+                    *build = json_get(w->manifest, "build_packages");
 
         assert_int_equal(json_object_array_length(packages), 1);
         assert_string_equal(json_get_string(at(packages, 0), "name"), "libc6");
@@ -115,7 +145,8 @@ static void stages_come_with_their_digests(void **state) {
 static void artifacts_come_with_their_source(void **state) {
         World *w = *state;
 
-        assert_string_equal(json_get_string(at(json_get(w->manifest, "artifacts"), 0), "url"), "https://example.org/e");
+        assert_string_equal(json_get_string(at(json_get(w->manifest, "artifacts"), 0), "url"),
+                        "https://example.org/e");
 }
 
 static void files_come_with_size_and_digest(void **state) {

@@ -32,7 +32,8 @@ static void test_host_and_part_names_are_no_archive(void **state) {
 
 static void test_last_part_counts(void **state) {
         (void) state;
-        sibling("http://mirror.example/debian/pub/debian", "http://mirror.example/debian/pub/debian-security");
+        sibling("http://mirror.example/debian/pub/debian",
+                        "http://mirror.example/debian/pub/debian-security");
 }
 
 static void test_sibling_of_a_folder(void **state) {
@@ -41,7 +42,9 @@ static void test_sibling_of_a_folder(void **state) {
 }
 
 static Recipe recipe_of(char *distro, char *release) {
-        return (Recipe) { .name = (char *) "r", .path = (char *) "r.json", .family = FAMILY_DEBIAN,
+        return (Recipe){ .name = (char *) "r",
+                .path = (char *) "r.json",
+                .family = FAMILY_DEBIAN,
                 .base = { .distro = distro, .release = release, .arch = (char *) "amd64" } };
 }
 
@@ -56,7 +59,8 @@ static void test_given_mirror_serves_all_archives(void **state) {
         assert_int_equal(m.n, 2);
         assert_string_equal(mirrors_get(&m, "debian")->uri, "http://mirror.example/debian");
         assert_string_equal(mirrors_get(&m, "debian")->suites[1], "trixie-updates");
-        assert_string_equal(mirrors_get(&m, "debian-security")->uri, "http://mirror.example/debian-security");
+        assert_string_equal(mirrors_get(&m, "debian-security")->uri,
+                        "http://mirror.example/debian-security");
         assert_string_equal(mirrors_get(&m, "debian-security")->suites[0], "trixie-security");
         assert_null(mirrors_get(&m, "vendor"));
 }

@@ -265,6 +265,23 @@ static void what_is_no_json_file_gets_one_message(void **state) {
         assert_refused(f, "images/big.json", "images/big.json: larger than the 1024 KiB such a file may have");
 }
 
+static void a_recipe_without_permission_is_one_message(void **state) {
+        Fixture *f = *state;
+        bool root = geteuid() == 0;
+
+        put_recipe("x", "");
+        assert_int_equal(chmod("images/x.json", 0), 0);
+        assert_int_equal(chmod(f->folder, 0755), 0);
+        if (root) /* who could read it */
+                assert_int_equal(seteuid(65534), 0);
+        int r = load(f, "images/x.json");
+        if (root)
+                assert_int_equal(seteuid(0), 0);
+        assert_int_equal(r, -EINVAL);
+        assert_int_equal(strv_length(f->lines), 1);
+        assert_string_equal(f->lines[0], "error: images/x.json: cannot read it: Permission denied");
+}
+
 static void control_characters_stay_off_the_terminal(void **state) {
         put_recipe("x", ", \"\\u001b[2Jkey\": 1");
         assert_refused(*state, "images/x.json",
@@ -389,6 +406,7 @@ int main(void) {
                 TEST(very_many_errors_are_counted),
                 TEST(a_missing_recipe_suggests_its_neighbour),
                 TEST(what_is_no_json_file_gets_one_message),
+                TEST(a_recipe_without_permission_is_one_message),
                 TEST(control_characters_stay_off_the_terminal),
                 TEST(a_vendors_image_is_refused_for_now),
                 TEST(the_el_family_is_refused_for_now),

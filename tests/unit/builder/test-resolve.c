@@ -8,8 +8,8 @@
 #define N 4
 
 static char *base_packages[] = { (char *) "systemd", NULL }, *tool[] = { (char *) "tool", NULL },
-            *headers[] = { (char *) "linux-headers-${kernel}", NULL }, *extra[] = { (char *) "extra", NULL },
-            *components[] = { (char *) "main", NULL };
+            *headers[] = { (char *) "linux-headers-${kernel}", NULL },
+            *extra[] = { (char *) "extra", NULL }, *components[] = { (char *) "main", NULL };
 static Repository repository;
 static Overlay overlay;
 static Recipe recipe;
@@ -18,15 +18,21 @@ static Digest before[N], after[N];
 
 static int setup(void **state) {
         (void) state;
-        repository = (Repository) { .name = (char *) "vendor", .uri = (char *) "https://v.example", .suite = (char *) "./",
+        repository = (Repository){ .name = (char *) "vendor",
+                .uri = (char *) "https://v.example",
+                .suite = (char *) "./",
                 .fingerprint = (char *) "AA" };
-        overlay = (Overlay) { .name = (char *) "o", .repositories = &repository, .n_repositories = 1 };
-        recipe = (Recipe) { .base = { .distro = (char *) "debian", .release = (char *) "trixie", .arch = (char *) "amd64",
-                                            .components = components } };
-        requests[0] = (PackageRequest) { (char *) "base", base_packages, NULL, false };
-        requests[1] = (PackageRequest) { (char *) "packages:o", tool, &overlay, false };
-        requests[2] = (PackageRequest) { (char *) "compile:o/0", headers, &overlay, true };
-        requests[3] = (PackageRequest) { (char *) "packages", extra, NULL, false };
+        overlay = (Overlay){
+                .name = (char *) "o", .repositories = &repository, .n_repositories = 1
+        };
+        recipe = (Recipe){ .base = { .distro = (char *) "debian",
+                                           .release = (char *) "trixie",
+                                           .arch = (char *) "amd64",
+                                           .components = components } };
+        requests[0] = (PackageRequest){ (char *) "base", base_packages, NULL, false };
+        requests[1] = (PackageRequest){ (char *) "packages:o", tool, &overlay, false };
+        requests[2] = (PackageRequest){ (char *) "compile:o/0", headers, &overlay, true };
+        requests[3] = (PackageRequest){ (char *) "packages", extra, NULL, false };
         return resolve_request_digests(&recipe, requests, N, before);
 }
 

@@ -96,9 +96,12 @@ static void folders_open_and_close_in_order_of_names(void **state) {
 
         _cleanup_free_ char *proto = work_file(w, XFS_PROTO);
         _cleanup_free_ char *expected = NULL;
-        assert_true(asprintf(&expected, "/\n0 0\nd--755 %u %u\na d--755 %u %u\nf -u-755 %u %u /tree/a/f\n$\nb d--755 %u %u\n"
-                                        "f ---644 %u %u /tree/b/f\n$\n$\n",
-                                    getuid(), getgid(), getuid(), getgid(), getuid(), getgid(), getuid(), getgid(), getuid(), getgid()) > 0);
+        assert_true(asprintf(&expected,
+                                    "/\n0 0\nd--755 %u %u\na d--755 %u %u\nf -u-755 %u %u "
+                                    "/tree/a/f\n$\nb d--755 %u %u\n"
+                                    "f ---644 %u %u /tree/b/f\n$\n$\n",
+                                    getuid(), getgid(), getuid(), getgid(), getuid(), getgid(),
+                                    getuid(), getgid(), getuid(), getgid()) > 0);
         assert_string_equal(proto, expected);
 }
 
@@ -108,7 +111,8 @@ static void a_name_with_a_space_goes_through_an_alias(void **state) {
         put(w, "a file", "x", 0644);
         assert_int_equal(lists(w), 0);
 
-        _cleanup_free_ char *proto = work_file(w, XFS_PROTO), *alias = path_join(w->work, "alias-0");
+        _cleanup_free_ char *proto = work_file(w, XFS_PROTO),
+                            *alias = path_join(w->work, "alias-0");
         assert_non_null(strstr(proto, "\na/file ---644 "));
         assert_non_null(strstr(proto, " /work/alias-0\n"));
         assert_true(readlink(alias, target, sizeof(target) - 1) > 0);
@@ -150,8 +154,11 @@ static void times_are_written_by_inode_and_clamped(void **state) {
         assert_int_equal(xfs_write_scripts(w->work), 0);
 
         _cleanup_free_ char *script = work_file(w, XFS_TIME_SCRIPT), *expected = NULL;
-        assert_true(asprintf(&expected, "inode 128\nwrite core.mtime 0x%llx\ninode 131\nwrite core.mtime 0x%llx\ninode 132\nwrite core.mtime 0x%llx\n",
-                                    (unsigned long long) xfs_bigtime(1000000000), (unsigned long long) xfs_bigtime(1000000000),
+        assert_true(asprintf(&expected,
+                                    "inode 128\nwrite core.mtime 0x%llx\ninode 131\nwrite "
+                                    "core.mtime 0x%llx\ninode 132\nwrite core.mtime 0x%llx\n",
+                                    (unsigned long long) xfs_bigtime(1000000000),
+                                    (unsigned long long) xfs_bigtime(1000000000),
                                     (unsigned long long) xfs_bigtime(5)) > 0);
         assert_string_equal(script, expected);
 }
@@ -163,7 +170,8 @@ static void sticky_bits_are_written_by_inode(void **state) {
         put_inodes(w, "rootino = 128\n     524416 tmp/.\n");
         assert_int_equal(xfs_write_scripts(w->work), 0);
 
-        _cleanup_free_ char *proto = work_file(w, XFS_PROTO), *script = work_file(w, XFS_TIME_SCRIPT);
+        _cleanup_free_ char *proto = work_file(w, XFS_PROTO),
+                            *script = work_file(w, XFS_TIME_SCRIPT);
         assert_non_null(strstr(proto, "\ntmp d--777 "));
         assert_non_null(strstr(script, "inode 524416\n"));
         assert_non_null(strstr(script, "write core.mode 041777\n"));
@@ -177,7 +185,8 @@ static void further_names_become_links(void **state) {
         put_inodes(w, "rootino = 128\n        131 a/.\n        132 a/first\n     524416 b/.\n");
         assert_int_equal(xfs_write_scripts(w->work), 0);
 
-        _cleanup_free_ char *proto = work_file(w, XFS_PROTO), *script = work_file(w, XFS_LINK_SCRIPT);
+        _cleanup_free_ char *proto = work_file(w, XFS_PROTO),
+                            *script = work_file(w, XFS_LINK_SCRIPT);
         assert_null(strstr(proto, "second"));
         assert_string_equal(script, "inode 524416\nlink -i 132 second\n");
 }
@@ -189,7 +198,8 @@ static void a_name_that_would_be_a_comment_is_given_afterwards(void **state) {
         put_inodes(w, "rootino = 128\n        131 d/.\n        132 d/imgbuild-alias-0\n");
         assert_int_equal(xfs_write_scripts(w->work), 0);
 
-        _cleanup_free_ char *proto = work_file(w, XFS_PROTO), *script = work_file(w, XFS_LINK_SCRIPT);
+        _cleanup_free_ char *proto = work_file(w, XFS_PROTO),
+                            *script = work_file(w, XFS_LINK_SCRIPT);
         assert_non_null(strstr(proto, "\nimgbuild-alias-0 ---644 "));
         assert_non_null(strstr(proto, " /tree/d/:etc:x\n"));
         assert_string_equal(script, "inode 131\nlink -i 132 :etc:x\nunlink imgbuild-alias-0\n");
@@ -210,16 +220,22 @@ static void bigtime_counts_from_1901(void **state _unused_) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(folders_open_and_close_in_order_of_names, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_name_with_a_space_goes_through_an_alias, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_a_protofile_cannot_say_is_refused, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                folders_open_and_close_in_order_of_names, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_name_with_a_space_goes_through_an_alias, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                what_a_protofile_cannot_say_is_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_tab_in_a_name_is_refused, setup, teardown),
                 cmocka_unit_test_setup_teardown(symbolic_links_keep_their_target, setup, teardown),
-                cmocka_unit_test_setup_teardown(times_are_written_by_inode_and_clamped, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                times_are_written_by_inode_and_clamped, setup, teardown),
                 cmocka_unit_test_setup_teardown(sticky_bits_are_written_by_inode, setup, teardown),
                 cmocka_unit_test_setup_teardown(further_names_become_links, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_name_that_would_be_a_comment_is_given_afterwards, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_file_that_mkfs_left_out_is_an_error, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_name_that_would_be_a_comment_is_given_afterwards,
+                                setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_file_that_mkfs_left_out_is_an_error, setup, teardown),
                 cmocka_unit_test(bigtime_counts_from_1901),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

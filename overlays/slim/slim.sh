@@ -1,0 +1,8 @@
+#!/bin/sh
+# Copyright files stay: packages may not be passed on without them. Character maps and locale sources stay too, so that
+# a site can still make its locale.
+set -eu
+rm -rf /usr/share/man /usr/share/info /usr/share/lintian /usr/share/bug /usr/share/doc-base
+find /usr/share/doc -mindepth 2 ! -name copyright ! -type d -delete
+find /usr/share/doc -mindepth 1 -type d -empty -delete
+find /usr/share/locale -mindepth 1 -maxdepth 1 -type d -exec rm -rf {} +

@@ -1,0 +1,62 @@
+#!/bin/bash
+# imgbuild cache: lists, prunes, and refuses what it does not understand.
+set -u
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+rc=0
+check() { if [[ $2 -eq 0 ]]; then echo "ok - $1"; else echo "not ok - $1"; rc=1; fi; }
+cache() { "$IMGBUILD" cache "$@" --cache "$T/store" >"$T/out" 2>"$T/err"; }
+json() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$T/out" "$1"; }
+
+cache list
+s=$?
+if [[ $s -eq 5 ]] && grep -q 'run imgbuild as root' "$T/err"; then echo "root or user namespaces"; exit 77; fi
+check "an empty store is made and listed" $s
+
+layer() { # layer DIGEST AGE-IN-SECONDS: as a build would have left it
+        local d=$T/store/layers/${1:0:32}
+        mkdir -p "$d/tree" && head -c 100000 /dev/zero >"$d/tree/file"
+        echo "{\"recipe\": \"r\", \"stage\": \"s$2\", \"digest\": \"$1\", \"bytes\": 102400}" >"$d/meta.json"
+        touch -d "-$2 seconds" "$d"
+}
+old=$(printf 'a%.0s' {1..64}) new=$(printf 'b%.0s' {1..64})
+layer "$old" 864000
+layer "$new" 60
+
+cache && grep -q "^aaaaaaaaaaaa .* 10d  r s864000" "$T/out" && grep -q '2 layers' "$T/out"
+check "layers are listed with age, recipe and stage" $?
+cache list --json && [[ $(json layers) == 2 && $(json layer_bytes) == 204800 ]]
+check "--json has the sums" $?
+cache prune --max-age 5d --dry-run --json && [[ $(json freed_bytes) == 102400 && $(json layers) == 2 ]]
+check "a dry run says what would go, and takes nothing" $?
+cache prune --max-age 5d && [[ ! -e $T/store/layers/${old:0:32} && -e $T/store/layers/${new:0:32} ]]
+check "pruning by age takes the old ones" $?
+layer "$old" 864000
+cache prune --max-size 150000 && [[ ! -e $T/store/layers/${old:0:32} && -e $T/store/layers/${new:0:32} ]]
+check "pruning by size takes the oldest first" $?
+mkdir -p "$T/store/work/dead/0-layer" && cache list && [[ ! -e $T/store/work/dead ]]
+check "what a killed run left is swept" $?
+
+usage() { # usage NAME ARGS…: wrong usage, and a message with PATTERN
+        local pattern=$1
+        shift
+        cache "$@"
+        [[ $? -eq 2 ]] && grep -qe "$pattern" "$T/err"
+        check "cache $*: exit code 2 and why" $?
+}
+usage 'list or prune' clean
+usage 'max-age, --max-size or both' prune
+usage 'max-age=5x' prune --max-age 5x
+usage 'max-age=-1d' prune --max-age -1d
+usage 'max-size=99999999999999999999' prune --max-size 99999999999999999999
+usage 'max-size=' prune --max-size ''
+
+echo 'something else' >"$T/store/format"
+cache
+[[ $? -ne 0 ]] && grep -q -- '--cache' "$T/err"
+check "a folder that is no store is refused" $?
+touch "$T/file"
+"$IMGBUILD" cache --cache "$T/file" >"$T/out" 2>"$T/err"
+[[ $? -ne 0 && $(wc -l <"$T/err") -eq 1 ]] && grep -q "$T/file" "$T/err"
+check "a file instead of a store is one clear message" $?
+exit $rc

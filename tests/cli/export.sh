@@ -1,0 +1,45 @@
+#!/bin/bash
+# imgbuild export: what it refuses, before it asks for any tool.
+set -u
+rc=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+# refused NAME STATUS MESSAGE ARGUMENT…
+refused() {
+        local name=$1 want=$2 message=$3 out status
+        shift 3
+        out=$(timeout 20 "$IMGBUILD" export "$@" --cache "$work/cache" 2>&1 >/dev/null)
+        status=$?
+        if [[ $status -eq $want && $out == *"$message"* ]]; then
+                echo "ok - $name"
+        else
+                echo "not ok - $name"
+                echo "# exit code $status, standard error: $out"
+                rc=1
+        fi
+}
+
+truncate -s 1M disk.raw
+printf 'label: gpt\nstart=64, size=64\n' | sfdisk -q disk.raw
+cp disk.raw other.raw
+
+refused "no image" 2 "takes one image and --format" --format=raw
+refused "no format" 2 "takes one image and --format" disk.raw
+refused "two images" 2 "takes one image and --format" disk.raw other.raw --format=vhd
+refused "an unknown format is answered with the known ones" 2 "--format=vhdd: qcow2, raw, vhd or vmdk" disk.raw --format=vhdd
+refused "a missing image" 1 "Cannot read nothing.raw" nothing.raw --format=vhd
+mkdir folder
+refused "a folder" 1 "folder is a folder" folder --format=vhd
+: >empty
+refused "an empty file" 1 "empty is empty" empty --format=vhd
+echo text >text
+refused "a file that is no image" 1 "text is not a disk image" text --format=vhd
+refused "an output that exists" 1 "other.raw exists: name another file" disk.raw --format=raw --output=other.raw
+refused "the image itself as output" 3 "written over itself" disk.raw --format=raw --force
+refused "a folder as output" 3 "is a folder: name a file in it" disk.raw --format=raw --output=folder
+
+[[ ! -e disk.vhd && ! -e disk.vhd.new ]] && cmp -s disk.raw other.raw
+if [[ $? -eq 0 ]]; then echo "ok - nothing was written"; else echo "not ok - nothing was written"; rc=1; fi
+exit $rc

@@ -1,0 +1,284 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# firstbootd with real steps (shell programs), a real bus and a double of systemd's manager.
+set -u
+source tests/fixtures/node.bash
+trap node_end EXIT
+failed=
+ctl=$node_build/firstbootctl
+
+restart_agent() {
+        kill -9 "$agent_pid"
+        wait "$agent_pid" 2>/dev/null
+        agent_start
+}
+
+starts() { grep -c "^StartUnit firstboot@$1.service" "$NODE/calls"; }
+config() { echo "$1" >"$NODE/etc/firstboot/node.json"; }
+
+case_order() {
+        step a '{"description":"A"}' <<<'sleep 0.3; result "{\"status\":\"done\",\"message\":\"fine\"}"'
+        step b '{}' <<<'sleep 0.3'
+        step c '{"requires":["a","b"]}' <<<'test -e $FIRSTBOOT_ROOT/never || sleep 0.1'
+        node_boot
+        check "a node whose steps are done is ready" node_wait ready
+        check "steps without a common requirement run at once" is \
+                'o["step"]["b"]["attempts"][0]["started_usec"] < o["step"]["a"]["attempts"][0]["finished_usec"]' True
+        check "a step starts after what it requires" is \
+                'o["step"]["c"]["attempts"][0]["started_usec"] >= max(o["step"][s]["attempts"][0]["finished_usec"] for s in "ab")' True
+        check "ready within 1.1 times the longest chain" is \
+                '(o["settled_usec"] - o["started_usec"]) <= 1.1 * (o["step"]["a"]["attempts"][0]["finished_usec"] - o["step"]["a"]["attempts"][0]["started_usec"] + o["step"]["c"]["attempts"][0]["finished_usec"] - o["step"]["c"]["attempts"][0]["started_usec"])' True
+        check "the ready file says so" test "$(cat "$NODE/run/firstboot/ready")" = ready
+        check "node-ready.target is started" grep -q '^StartUnit node-ready.target' "$NODE/calls"
+        check "firstbootd stays below 10 MiB" test "$(awk '/VmRSS/ { print $2 }' "/proc/$agent_pid/status")" -lt 10240
+        check "firstbootctl status exits with 0" "$ctl" status
+        check "firstbootctl status names each step" sh -c "'$ctl' | grep -q 'a .*done.*fine'"
+        check "firstbootctl blame shows the chain" sh -c "'$ctl' blame | grep -q 'Longest chain: c ← '"
+        check "firstbootctl plot draws SVG" sh -c "'$ctl' plot | xmllint --noout - "
+        check "firstbootctl explain has nothing to say" sh -c "'$ctl' explain | grep -q 'Nothing is wrong'"
+}
+
+case_retry() {
+        step a '{"retries":3,"retry_delay":"100ms"}' \
+                <<<'f=$FIRSTBOOT_ROOT/n; echo >>$f; [ $(wc -l <$f) -ge 3 ] || exit 75'
+        node_boot
+        check "a transient failure is tried again" node_wait ready
+        check "as often as it takes" is 'len(o["step"]["a"]["attempts"])' 3
+        check "with growing pauses" is \
+                '[x["attempts"][2]["started_usec"] - x["attempts"][1]["finished_usec"] >= 100000 for x in [o["step"]["a"]]]' '[True]'
+}
+
+case_failure() {
+        step a '{}' <<<'result "{\"status\":\"failed\",\"code\":\"scratch.foreign-signature\",\"message\":\"disk X\"}"; exit 1'
+        step b '{"requires":["a"]}' <<<true
+        step c '{"retries":2,"retry_delay":"50ms"}' <<<'exit 3'
+        node_boot
+        check "a failed step fails the node" node_wait failed
+        check "the step's own reason code is kept" is 'o["step"]["a"]["result"]["code"]' scratch.foreign-signature
+        check "what requires it is held back" is 'o["step"]["b"]["status"]' blocked
+        check "its unit is not started" test "$(starts b)" = 0
+        check "a lasting failure is not tried again" test "$(starts c)" = 1
+        check "an exit code without a verdict has a code too" is 'o["step"]["c"]["result"]["code"]' step.exit-code
+        check "there is no ready file" test ! -e "$NODE/run/firstboot/ready"
+        check "node-ready.target is not started" sh -c "! grep -q '^StartUnit node-ready' '$NODE/calls'"
+        "$ctl" status >/dev/null
+        check "firstbootctl status exits with 1" test $? = 1
+        check "firstbootctl explain says what to do" sh -c "'$ctl' explain | grep -q 'wipefs'"
+        step a '{}' <<<true
+        "$ctl" rerun --wait a >/dev/null
+        check "rerun runs the step and what it held back" is 'o["step"]["b"]["status"]' done
+        check "and leaves the others alone" test "$(starts c)" = 1
+        check "rerun of a step that is not there is refused" sh -c "! '$ctl' rerun nonsense 2>/dev/null"
+}
+
+case_optional() {
+        config '{"steps":{"b":{"required":false}}}'
+        step a '{}' <<<true
+        step b '{}' <<<'exit 1'
+        step c '{"requires":["b"]}' <<<true
+        node_boot
+        check "an optional step that fails degrades the node" node_wait degraded
+        check "what requires it runs all the same" is 'o["step"]["c"]["status"]' done
+        check "the node is ready" test "$(cat "$NODE/run/firstboot/ready")" = degraded
+        "$ctl" status >/dev/null
+        check "firstbootctl status exits with 2" test $? = 2
+}
+
+case_timeout() {
+        step a '{"timeout":"400ms"}' <<<'sleep 60'
+        node_boot
+        check "a step that hangs is stopped at its limit" node_wait failed 100
+        check "and its code is step.timeout" is 'o["step"]["a"]["result"]["code"]' step.timeout
+        check "its unit was stopped" grep -q '^StopUnit firstboot@a' "$NODE/calls"
+}
+
+case_timeout_without_bus() {
+        step a '{"timeout":"1s"}' <<<'sleep 60'
+        step b '{}' <<<true
+        node_boot
+        for _ in $(seq 100); do [[ $(node_json 'o["step"]["a"]["status"]') == running ]] && break; sleep 0.05; done
+        kill "$bus_pid"; wait "$bus_pid" 2>/dev/null
+        sleep 1.6
+        check "a time limit fires while the bus is away" is 'o["step"]["a"]["result"]["code"]' step.timeout
+        bus_start
+        check "the verdict follows once the bus is back" node_wait failed
+}
+
+case_agent_restart() {
+        step a '{}' <<<'sleep 1; echo >>$FIRSTBOOT_ROOT/a.ran'
+        step b '{"requires":["a"]}' <<<'sleep 0.1'
+        node_boot
+        for _ in $(seq 100); do [[ $(node_json 'o["step"]["a"]["status"]') == running ]] && break; sleep 0.05; done
+        restart_agent
+        check "a restart of firstbootd in mid-run ends ready" node_wait ready
+        check "the running step was joined, not run twice" test "$(wc -l <"$NODE/a.ran")" = 1
+        check "its attempt is counted once" is 'len(o["step"]["a"]["attempts"])' 1
+        n=$(grep -c '^StartUnit firstboot@' "$NODE/calls")
+        restart_agent
+        sleep 0.5
+        check "a restart after the verdict runs nothing" test "$(grep -c '^StartUnit firstboot@' "$NODE/calls")" = "$n"
+        check "and keeps it" is 'o["node"]' ready
+}
+
+case_ended_while_away() {
+        step a '{}' <<<'sleep 0.4; result "{\"status\":\"done\",\"message\":\"while you were away\"}"; echo >>$FIRSTBOOT_ROOT/a.ran'
+        node_boot
+        for _ in $(seq 100); do [[ $(node_json 'o["step"]["a"]["status"]') == running ]] && break; sleep 0.05; done
+        kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
+        sleep 0.8
+        agent_start
+        check "a step that ended while firstbootd was away counts" node_wait ready
+        check "with its verdict" is 'o["step"]["a"]["result"]["message"]' 'while you were away'
+        check "and is not run again" test "$(wc -l <"$NODE/a.ran")" = 1
+}
+
+case_bus_restart() {
+        step a '{}' <<<'sleep 1; echo >>$FIRSTBOOT_ROOT/a.ran'
+        step b '{"requires":["a"]}' <<<true
+        node_boot
+        for _ in $(seq 100); do [[ $(node_json 'o["step"]["a"]["status"]') == running ]] && break; sleep 0.05; done
+        kill "$bus_pid"; wait "$bus_pid" 2>/dev/null
+        sleep 0.3
+        bus_start
+        check "a restart of the bus in mid-run ends ready" node_wait ready
+        check "without running a step twice" test "$(wc -l <"$NODE/a.ran")" = 1
+}
+
+case_next_boot() {
+        config '{}'
+        mkdir -p "$NODE/run/cloud-init"
+        echo '{"v1":{"instance_id":"i-1"}}' >"$NODE/run/cloud-init/instance-data.json"
+        step once '{"when":"first-boot"}' <<<'echo >>$FIRSTBOOT_ROOT/once.ran'
+        step each '{}' <<<'echo >>$FIRSTBOOT_ROOT/each.ran'
+        node_boot 1
+        check "first boot" node_wait ready
+        node_down
+        rm -rf "$NODE/run/firstboot"
+        node_boot 2
+        check "second boot" node_wait ready
+        check "boots are counted" is 'o["boots"]' 2
+        check "a first-boot step is skipped at the second" is 'o["step"]["once"]["status"]' skipped
+        check "others run again" test "$(wc -l <"$NODE/each.ran")" = 2
+        node_down
+        rm -rf "$NODE/run/firstboot"
+        echo '{"v1":{"instance_id":"i-2"}}' >"$NODE/run/cloud-init/instance-data.json"
+        echo '{}' >"$NODE/var/lib/firstboot/scratch.json"
+        node_boot 3
+        check "boot of a captured image" node_wait ready
+        check "another instance id starts afresh" test "$(wc -l <"$NODE/once.ran")" = 2
+        check "with a new count" is 'o["boots"]' 1
+        check "and without the other's disks" test ! -e "$NODE/var/lib/firstboot/scratch.json"
+}
+
+case_config_errors() {
+        step a '{}' <<<true
+        config '{"host": {"hostname": "a b", "tiemzone": 3}, "scratch": {"disks": -1'
+        node_boot
+        check "broken JSON fails the node" node_wait failed
+        check "with code config.invalid" is 'o["code"]' config.invalid
+        check "and file, line and column" sh -c "'$ctl' status | grep -q '/etc/firstboot/node.json:2:1: '"
+        check "no step runs" test "$(starts a)" = 0
+        config '{"host": {"hostname": "a b", "tiemzone": 3}, "scratch": {"disks": -1}, "mounts": [{"what": "x"}]}'
+        "$ctl" rerun --wait config >/dev/null
+        check "all faults come at once" is 'len(o["errors"])' 5
+        check "a near key is suggested" sh -c "'$ctl' | grep -q 'host.tiemzone: unknown key; did you mean \"timezone\"'"
+        head -c 10485760 /dev/zero | tr '\0' ' ' >"$NODE/etc/firstboot/node.json"
+        "$ctl" rerun --wait config >/dev/null
+        check "10 MB are refused by size" sh -c "'$ctl' | grep -q 'larger than the 1024 KiB'"
+        : >"$NODE/etc/firstboot/node.json"
+        "$ctl" rerun --wait config >/dev/null
+        check "an empty file is named as such" sh -c "'$ctl' | grep -q 'the file is empty'"
+        config '[1]'
+        "$ctl" rerun --wait config >/dev/null
+        check "a list is no configuration" sh -c "'$ctl' | grep -q 'must be an object'"
+        config '{}'
+        "$ctl" rerun --wait config >/dev/null
+        check "a good configuration ends it" is 'o["node"]' ready
+}
+
+case_site_step() {
+        echo '{"exec":["/bin/sh","-c","echo {\\\"status\\\":\\\"degraded\\\",\\\"code\\\":\\\"licence.expired\\\",\\\"message\\\":\\\"tomorrow\\\"} >$FIRSTBOOT_RESULT"],"requires":["a"]}' \
+                >"$NODE/etc/firstboot/steps.d/licence.json"
+        step a '{}' <<<true
+        step gone '{}' <<<true
+        : >"$NODE/etc/firstboot/steps.d/gone.json"
+        step last '{"requires":["*"]}' <<<true
+        printf '#!/bin/sh\nexec %s/firstboot-step licence\n' "$node_build" >"$NODE/exec/licence"
+        chmod +x "$NODE/exec/licence"
+        node_boot
+        check "a site's own step takes part" node_wait degraded
+        check "its reason code is its own" is 'o["step"]["licence"]["result"]["code"]' licence.expired
+        check "\"*\" waits for site steps too" is 'sorted(o["step"]["last"]["requires"])' "['a', 'licence']"
+        check "an empty file takes a step out" is '"gone" in o["step"]' False
+        echo '{"exec":["/bin/true"],"requires":["licence"]}' >"$NODE/etc/firstboot/steps.d/x.json"
+        echo '{"exec":["/bin/true"],"requires":["x"]}' >"$NODE/etc/firstboot/steps.d/licence.json"
+        "$ctl" rerun --wait config >/dev/null
+        check "a cycle is refused by name" sh -c "'$ctl' | grep -q 'cycle: licence, x'"
+        check "with code graph.invalid" is 'o["code"]' graph.invalid
+}
+
+case_drain() {
+        config '{"slurm":{"controllers":["h"],"drain_on_failure":true}}'
+        step gpu '{}' <<<'exit 1'
+        step slurm '{"requires":["*"],"run_on_failure":"slurm.drain_on_failure"}' <<<'grep -q step.exit-code $FIRSTBOOT_ROOT/run/firstboot/status.json'
+        node_boot
+        check "the node fails" node_wait failed
+        check "a step that runs on failure runs, and sees the reason" is 'o["step"]["slurm"]["status"]' done
+}
+
+case_metrics() {
+        config "{\"metrics\":{\"directory\":\"/metrics\"}}"
+        mkdir "$NODE/metrics"
+        step a '{}' <<<true
+        node_boot
+        check "the node is ready" node_wait ready
+        check "node_exporter gets the step's state" grep -q '^firstboot_step_state{step="a",state="done"} 1' "$NODE/metrics/firstboot.prom"
+        check "and the node's" grep -q '^firstboot_node_state{state="ready"} 1' "$NODE/metrics/firstboot.prom"
+}
+
+case_crashes() {
+        for s in a b c d; do step $s '{"retries":1}' <<<'sleep 0.1'; done
+        step e '{"requires":["*"]}' <<<'sleep 0.1'
+        node_boot
+        for _ in $(seq 12); do
+                sleep "0.0$((RANDOM % 90 + 10))"
+                restart_agent
+        done
+        check "killed twelve times at random moments, firstbootd ends ready" node_wait ready
+}
+
+case_secrets() {
+        mkdir "$NODE/credentials"
+        echo hunter2 >"$NODE/credentials/firstboot.identity.bind_password"
+        export CREDENTIALS_DIRECTORY=$NODE/credentials
+        config '{"identity":{"uri":["ldaps://x"],"base":"dc=x","probe_user":"u"}}'
+        step a '{}' <<<true
+        node_boot
+        unset CREDENTIALS_DIRECTORY
+        check "the node is ready" node_wait ready
+        check "a credential is taken" grep -q hunter2 "$NODE/run/firstboot/config.json"
+        check "into a file for root only" test "$(stat -c %a "$NODE/run/firstboot/config.json")" = 600
+        check "firstbootctl config names its source" sh -c "'$ctl' config | grep -q 'bind_password .*credential firstboot.identity.bind_password'"
+        check "and masks it" sh -c "! '$ctl' config --json | grep -q hunter2 && '$ctl' config | grep -q '\"\*\*\*\"'"
+        check "the status has no secret" sh -c "! grep -q hunter2 '$NODE/run/firstboot/status.json' '$NODE/var/lib/firstboot/state.json'"
+}
+
+case_bus_api() {
+        step a '{"description":"First"}' <<<true
+        node_boot
+        check "the node is ready" node_wait ready
+        check "the bus shows the node's state" sh -c "busctl --address=unix:path=$NODE/bus get-property org.imgbuild.FirstBoot1 /org/imgbuild/FirstBoot1 org.imgbuild.FirstBoot1.Manager State | grep -q ready"
+        check "each step is an object" sh -c "busctl --address=unix:path=$NODE/bus get-property org.imgbuild.FirstBoot1 /org/imgbuild/FirstBoot1/step/a org.imgbuild.FirstBoot1.Step Description | grep -q First"
+        check "methods can be looked up" sh -c "busctl --address=unix:path=$NODE/bus introspect org.imgbuild.FirstBoot1 /org/imgbuild/FirstBoot1 | grep -q Rerun"
+        check "a stranger may not rerun" sh -c "! setpriv --reuid=65534 --clear-groups busctl --address=unix:path=$NODE/bus call org.imgbuild.FirstBoot1 /org/imgbuild/FirstBoot1 org.imgbuild.FirstBoot1.Manager Rerun s a 2>/dev/null"
+        check "and nothing ran" test "$(starts a)" = 1
+}
+
+for case in ${ONLY:-order retry failure optional timeout timeout_without_bus agent_restart ended_while_away bus_restart next_boot \
+        config_errors site_step drain metrics crashes secrets bus_api}; do
+        node_new
+        chmod 755 "$NODE"
+        "case_$case"
+        node_end
+done
+[[ -z $failed ]]

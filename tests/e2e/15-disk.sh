@@ -1,0 +1,73 @@
+#!/bin/bash
+# What disks can be: debian-13-cpu's tree with an XFS root and both firmwares, the same bytes from two runs, converted
+# there and back, and what happens when there is no room. 20-cpu-boot.sh boots ext4 by UEFI; here XFS boots by BIOS.
+set -u
+source "$TOP/tests/e2e/lib.bash"
+project
+
+# Recipes that differ in the disk alone: they take debian-13-cpu's lock, so their stages are in the store.
+variant() {
+        printf '{ "name": "%s", "extends": "debian-13-cpu", "disk": %s }\n' "$1" "$2" >"$RECIPES/$1.json"
+        sed "s/\"recipe\": \"debian-13-cpu\"/\"recipe\": \"$1\"/" "$RECIPES/debian-13-cpu.lock.json" >"$RECIPES/$1.lock.json"
+}
+[[ -s $RECIPES/debian-13-cpu.lock.json ]] || build debian-13-cpu --no-proof >"$E2E/out" 2>&1 || { tail -n 40 "$E2E/out"; exit 1; }
+variant disk-xfs '{ "filesystem": "xfs", "firmware": ["bios"], "formats": ["raw"] }'
+variant disk-ext4 '{ "size": "6G", "firmware": ["bios"], "formats": ["raw"] }'
+variant disk-small '{ "size": "300M" }'
+
+build disk-xfs >"$E2E/out" 2>&1
+s=$?
+check "an XFS root for BIOS and UEFI is built and proved" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$E2E/out"; exit 1; }
+[[ $(manifest disk-xfs disk.filesystem) == xfs && $(manifest disk-xfs disk.bios_start) == 1048576 ]]
+check "the manifest says how the disk is laid out" $?
+
+sums() { (cd "$OUT/$1" && cut -d' ' -f1 SHA256SUMS | sort | tr '\n' ' '); }
+first=$(sums disk-xfs)
+build disk-xfs --force --no-proof >"$E2E/out" 2>&1 && [[ -n $first && $(sums disk-xfs) == "$first" ]]
+check "XFS: a second run writes the same bytes" $?
+
+build disk-ext4 >"$E2E/out" 2>&1
+check "an ext4 disk of 6 GiB for BIOS and UEFI is built and proved" $?
+[[ $(stat -c %s "$OUT/disk-ext4/disk-ext4.raw") == $((6 << 30)) ]]
+check "the disk has the size the recipe asks for" $?
+first=$(sums disk-ext4)
+build disk-ext4 --force --no-proof >"$E2E/out" 2>&1 && [[ -n $first && $(sums disk-ext4) == "$first" ]]
+check "ext4: a second run writes the same bytes" $?
+
+build disk-small --no-proof >"$E2E/out" 2>&1
+[[ $? -eq 3 && ! -e $OUT/disk-small ]] && grep -q 'disk.size: the tree has .* does not fit' "$E2E/out"
+check "a disk that the tree does not fit in is refused, with the size it needs" $?
+
+raw=$OUT/disk-ext4/disk-ext4.raw
+export_to() { (cd "$PROJECT" && "$IMGBUILD" export "$@" --cache "$CACHE" --force --progress plain) >"$E2E/out" 2>&1; }
+for format in qcow2 vhd vmdk; do
+        export_to "$raw" --format=$format --output="$E2E/there.$format" &&
+                export_to "$E2E/there.$format" --format=raw --output="$E2E/back.raw" && cmp -s "$raw" "$E2E/back.raw"
+        check "raw to $format and back is the same disk" $?
+        rm -f "$E2E/there.$format" "$E2E/back.raw"
+done
+
+# A full disk below the output folder, seen by this build alone.
+mkdir -p "$E2E/full"
+unshare -m sh -c 'mount -t tmpfs -o size=40m tmpfs "$1/full" && shift && "$@"; s=$?; ls -A "$0/full" >"$0/full.left"; exit $s' \
+        "$E2E" "$E2E" "$IMGBUILD" build "$RECIPES/disk-xfs.json" --cache "$CACHE" --output "$E2E/full" --force --no-proof --progress plain >"$E2E/out" 2>&1
+[[ $? -eq 5 ]] && grep -q 'No space for .*MiB free' "$E2E/out"
+check "no room for the image: one message says so, exit code 5" $?
+! grep -v '\.lock$' "$E2E/full.left"
+check "no room for the image: nothing half-written is left" $?
+
+[[ $(ls -A "$CACHE/work" | wc -l) -eq 0 ]]
+check "scratch is gone" $?
+no_leftovers
+check "nothing is left mounted or running" $?
+
+"$IMGBUILD" boot "$OUT/disk-xfs/disk-xfs.qcow2" --firmware bios --disk-size 20G --cache "$CACHE" --progress plain --until multi-user \
+        --timeout 900 --save "$E2E/disk-xfs.boot" -- df -B1 --output=fstype,size / >"$E2E/xfs.df" 2>"$E2E/out"
+s=$?
+check "the XFS disk boots by BIOS" $s
+[[ $s -eq 0 ]] || tail -n 40 "$E2E/out" "$E2E/disk-xfs.boot/console.log"
+read -r type size < <(tail -n 1 "$E2E/xfs.df")
+[[ $type == xfs && $size -gt $((18 << 30)) ]]
+check "its root has grown to the volume" $?
+exit $rc

@@ -1,0 +1,100 @@
+#!/bin/bash
+# Every kind of stage in a small tree: what each leaves and does not leave, how failures read, that nothing of a
+# shell stays, and that an ordinary user's build gives the same trees.
+set -u
+source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/e2e/small.bash"
+small_project
+
+small build >"$W/log" 2>&1
+s=$?
+check "a tree with every kind of stage builds" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$W/log"; exit 1; }
+
+in_tree() { small shell -- /bin/sh -c "$1" 2>>"$W/log"; }
+
+in_tree 'test "$(stat -c %a /etc/small/secret)" = 600 && test "$(stat -c %a /usr/bin/small-tool)" = 755'
+check "files: git's modes, and the overlay's own" $?
+in_tree 'test -L /lib && test "$(cat /usr/lib/small/from-lib)" = early'
+check "files: a path below /lib lands in /usr/lib" $?
+in_tree 'test "$(cat /etc/small/ran)" = "root localhost 1" && test ! -e /run/imgbuild/script'
+check "run: the script ran as root of the tree, without a network" $?
+in_tree 'test "$(cat /usr/lib/small/compiled)" = "compiled 3 jobs" && test ! -e /usr/bin/m4'
+check "compile: only what is in \$DESTDIR stays" $?
+in_tree 'test -e /etc/machine-id && test ! -s /etc/machine-id && test -z "$(find /var/log /var/lib/apt/lists /tmp -type f)" && test ! -e /etc/ssh/ssh_host_rsa_key && test ! -e /root/.bash_history'
+check "finalize: no identity, no logs, no lists" $?
+in_tree 'dpkg --audit && test -z "$(dpkg -l | grep "^[a-z]" | grep -v "^[ih]i")" && test ! -e /usr/sbin/policy-rc.d'
+check "packages: all installed, and no trace of how" $?
+in_tree '! grep -rq imgbuild /etc/apt && grep -q deb.debian.org /etc/apt/sources.list.d/debian.sources && test ! -e /etc/apt/sources.list'
+check "base: the distribution's own sources, no trace of the build's" $?
+in_tree 'test ! -e /etc/hostname && test ! -e /etc/resolv.conf'
+check "base: nothing of the host leaks in" $?
+
+in_tree 'echo changed >/etc/small/secret; rm /usr/bin/small-tool; test ! -e /usr/bin/small-tool'
+in_tree 'test -x /usr/bin/small-tool && ! grep -q changed /etc/small/secret'
+check "shell: changes are thrown away" $?
+small shell --stage base -- /bin/sh -c 'test ! -e /usr/bin/small-tool' 2>>"$W/log"
+check "shell --stage: the tree as it was after that stage" $?
+small shell -- /bin/sh -c 'exit 7' 2>>"$W/log"
+[[ $? -eq 7 ]]
+check "shell: the command's exit code" $?
+small shell --stage nowhere -- /bin/true >"$W/out" 2>&1
+[[ $? -eq 3 ]] && grep -q 'packages:small' "$W/out"
+check "shell: an unknown stage names those there are" $?
+
+start=$EPOCHREALTIME
+unshare -n "$IMGBUILD" build "$W/images/small.json" --cache "$CACHE" --progress plain >"$W/out" 2>&1
+s=$?
+python3 -c "import sys; sys.exit(not ($EPOCHREALTIME - $start < 1.0))" && [[ $s -eq 0 ]] && ! grep -q '^> \(base\|run\|files\)' "$W/out"
+check "with nothing changed no stage runs, and no network is needed" $?
+
+echo 'echo "small.c:3:1: error: unknown type name foo"; exit 1' >>"$W/overlays/small/compile.sh"
+small build >"$W/out" 2>&1
+[[ $? -eq 1 ]] && grep -q 'compile:small/0: small 1.0 with m4 does not compile: small.c:3:1: error: unknown type name foo' "$W/out"
+check "compile: what was compiled and the first error are one message" $?
+small_project
+
+printf '#!/bin/sh\nfor i in $(seq 100); do echo "line $i"; done\nexit 3\n' >"$W/overlays/small/run.sh"
+small build >"$W/out" 2>&1
+[[ $? -eq 1 ]] && grep -q 'exit code 3' "$W/out" && grep -q '| line 100$' "$W/out" && ! grep -q '| line 60$' "$W/out" &&
+        log=$(sed -n 's/.*The whole output: //p' "$W/out") && grep -q 'line 1$' "$log"
+check "a failing command shows its last 40 lines and the whole log's path" $?
+small_project
+
+cp -al "$CACHE/blobs" "$W/again-blobs" && mkdir "$W/again" && mv "$W/again-blobs" "$W/again/blobs"
+trees() { # DIR: every layer's content, names, modes, owners and times. Logs carry the time of day; finalize removes them.
+        (cd "$1/layers" && for d in $(small_digests); do
+                (cd "${d:0:32}/tree" && find . -mindepth 1 ! -path './var/log/*' -printf '%P %y %m %T@ %l\n' | sort &&
+                        find . -type f ! -path './var/log/*' -print0 | sort -z | xargs -0 -r sha256sum)
+        done)
+}
+"$IMGBUILD" build "$W/images/small.json" --cache "$W/again" --offline --jobs 3 >"$W/log" 2>&1
+check "a build from the downloads alone" $?
+trees "$CACHE" >"$W/trees"
+trees "$W/again" >"$W/trees-again"
+[[ -s $W/trees ]] && cmp "$W/trees" "$W/trees-again"
+check "the same lock gives the same layers" $?
+rm -rf "$W/again"
+
+user=$(awk -F: '$3 >= 65535 { print $1; exit }' /etc/subuid 2>/dev/null)
+if [[ -z $user ]] || ! id "$user" >/dev/null 2>&1 || ! command -v newuidmap >/dev/null; then
+        echo "skip - an ordinary user's build: no user with subordinate ids in /etc/subuid"
+elif ! setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups unshare -U true 2>/dev/null; then
+        echo "skip - an ordinary user's build: this kernel refuses user namespaces to ordinary users"
+else
+        U=$(mktemp -d /tmp/imgbuild-user.XXXXXX)
+        mkdir "$U/cache"
+        cp -r "$CACHE/blobs" "$U/cache/"
+        cp -r "$W/images" "$W/overlays" "$IMGBUILD" "$U/"
+        chown -R "$user:" "$U"
+        setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups env HOME="$U" "$U/imgbuild" build \
+                "$U/images/small.json" --cache "$U/cache" --offline --jobs 3 --progress plain >"$W/log" 2>&1
+        s=$?
+        check "an ordinary user builds it too" $s
+        [[ $s -eq 0 ]] || tail -n 40 "$W/log"
+        trees "$U/cache" >"$W/trees-user"
+        cmp "$W/trees" "$W/trees-user"
+        check "and gets the same layers" $?
+        rm -rf "$U"
+fi
+exit $rc

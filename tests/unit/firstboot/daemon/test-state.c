@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "file-util.h"
+#include "state.h"
+#include "strv.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/firstboot-state.XXXXXX";
+static char *path;
+
+static int setup(void **state) {
+        (void) state;
+        strcpy(folder + strlen(folder) - 6, "XXXXXX");
+        if (!mkdtemp(folder))
+                return -1;
+        path = path_join(folder, "state.json");
+        return path ? 0 : -1;
+}
+
+static int teardown(void **state) {
+        (void) state;
+        free(path);
+        return rm_rf(folder);
+}
+
+static State *load(const char *instance, const char *boot, StateOrigin *origin) {
+        State *s = NULL;
+
+        assert_return_code(state_load(path, instance, boot, &s, origin), 0);
+        return s;
+}
+
+/* A state with one step done in one attempt and one under way. */
+static void save_some(const char *instance, const char *boot) {
+        StateOrigin origin;
+        _cleanup_state_ State *s = load(instance, boot, &origin);
+        StepRun *run = state_run(s, "a");
+
+        run->status = STEP_DONE;
+        run->completed = true;
+        step_run_add_attempt(run, 10)->finished_usec = 20;
+        run = state_run(s, "b");
+        run->status = STEP_RUNNING;
+        run->result = json_tokener_parse("{\"code\":\"x.y\"}");
+        step_run_add_attempt(run, 30);
+        s->node = NODE_STARTING;
+        s->started_usec = 5;
+        assert_return_code(state_save(s, path), 0);
+}
+
+static void there_is_none_at_first(void **state) {
+        StateOrigin origin;
+        _cleanup_state_ State *s = load("i", "b1", &origin);
+
+        (void) state;
+        assert_int_equal(origin, STATE_NEW);
+        assert_int_equal(s->boots, 1);
+}
+
+static void it_is_resumed_within_a_boot(void **state) {
+        StateOrigin origin;
+
+        (void) state;
+        save_some("i", "b1");
+        _cleanup_state_ State *s = load("i", "b1", &origin);
+        assert_int_equal(origin, STATE_RESUMED);
+        assert_int_equal(state_run(s, "a")->status, STEP_DONE);
+        assert_int_equal(state_run(s, "b")->status, STEP_RUNNING);
+        assert_int_equal(state_run(s, "b")->n_attempts, 1);
+        assert_true(state_run(s, "b")->attempts[0].started_usec == 30);
+        assert_string_equal(json_get_string(state_run(s, "b")->result, "code"), "x.y");
+        assert_int_equal(s->boots, 1);
+        assert_true(s->started_usec == 5);
+}
+
+static void another_boot_keeps_only_what_was_completed(void **state) {
+        StateOrigin origin;
+
+        (void) state;
+        save_some("i", "b1");
+        _cleanup_state_ State *s = load("i", "b2", &origin);
+        assert_int_equal(origin, STATE_NEXT_BOOT);
+        assert_int_equal(s->boots, 2);
+        assert_true(state_run(s, "a")->completed);
+        assert_int_equal(state_run(s, "a")->status, STEP_WAITING);
+        assert_int_equal(state_run(s, "a")->n_attempts, 0);
+        assert_null(state_run(s, "b")->result);
+}
+
+static void another_instance_starts_afresh(void **state) {
+        StateOrigin origin;
+
+        (void) state;
+        save_some("i", "b1");
+        _cleanup_state_ State *s = load("j", "b1", &origin);
+        assert_int_equal(origin, STATE_OTHER_INSTANCE);
+        assert_int_equal(s->boots, 1);
+        assert_false(state_run(s, "a")->completed);
+}
+
+static void a_damaged_file_is_kept_aside(void **state) {
+        _cleanup_free_ char *aside = strf("%s.broken", path);
+        StateOrigin origin;
+
+        (void) state;
+        save_some("i", "b1");
+        assert_return_code(truncate(path, 40), 0);
+        _cleanup_state_ State *s = load("i", "b1", &origin);
+        assert_int_equal(origin, STATE_NEW);
+        assert_int_equal(access(aside, F_OK), 0);
+}
+
+static void another_version_is_not_believed(void **state) {
+        StateOrigin origin;
+
+        (void) state;
+        assert_return_code(write_file_atomic(path, "{\"version\":99}", 14, 0600), 0);
+        _cleanup_state_ State *s = load("i", "b1", &origin);
+        assert_int_equal(origin, STATE_NEW);
+}
+
+static void names_of_states_are_their_own_inverse(void **state) {
+        (void) state;
+        for (StepStatus s = 0; s < _STEP_STATUS_MAX; s++)
+                assert_int_equal(step_status_from_string(step_status_to_string(s)), s);
+        for (NodeStatus n = 0; n < _NODE_STATUS_MAX; n++)
+                assert_int_equal(node_status_from_string(node_status_to_string(n)), n);
+}
+
+static void a_reset_forgets_all_but_completion(void **state) {
+        StateOrigin origin;
+        _cleanup_state_ State *s = load("i", "b1", &origin);
+        StepRun *run = state_run(s, "a");
+
+        (void) state;
+        run->completed = true;
+        run->status = STEP_FAILED;
+        step_run_add_attempt(run, 1);
+        step_run_reset(run);
+        assert_int_equal(run->status, STEP_WAITING);
+        assert_int_equal(run->n_attempts, 0);
+        assert_true(run->completed);
+        assert_string_equal(run->name, "a");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                        TEST(there_is_none_at_first),
+                        TEST(it_is_resumed_within_a_boot),
+                        TEST(another_boot_keeps_only_what_was_completed),
+                        TEST(another_instance_starts_afresh),
+                        TEST(a_damaged_file_is_kept_aside),
+                        TEST(another_version_is_not_believed),
+                        TEST(names_of_states_are_their_own_inverse),
+                        TEST(a_reset_forgets_all_but_completion),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
