@@ -17,6 +17,8 @@ in_tree 'test "$(stat -c %a /etc/small/secret)" = 600 && test "$(stat -c %a /usr
 check "files: git's modes, and the overlay's own" $?
 in_tree 'test -L /lib && test "$(cat /usr/lib/small/from-lib)" = early'
 check "files: a path below /lib lands in /usr/lib" $?
+in_tree 'test "$(/opt/tree/bin/unpacked)" = unpacked && test "$(readlink /opt/tree/lib/link)" = ../bin/unpacked && test "$(/usr/local/bin/single)" = single && test "$(stat -c %U /opt/tree/bin/unpacked)" = root'
+check "artifacts: an archive unpacked, a file with its mode" $?
 in_tree 'test "$(cat /etc/small/ran)" = "root localhost 1" && test ! -e /run/imgbuild/script'
 check "run: the script ran as root of the tree, without a network" $?
 in_tree 'test "$(cat /usr/lib/small/compiled)" = "compiled 3 jobs" && test ! -e /usr/bin/m4'
