@@ -7,10 +7,22 @@
 
 #define LOOK_INTERVAL_NSEC (50 * NSEC_PER_SEC / 1000) /* at the other processes, while waiting */
 
+/* "Remote process exited" is what NCCL's sockets saw. Who exited says itself why, if we listen a moment. */
+static bool somebody_else_failed(const Group *g, Failure *f) {
+        for (int i = 0; g->rendezvous && i < 100; i++) {
+                if (rendezvous_look(g->rendezvous, f) < 0)
+                        return true;
+                usleep(10000);
+        }
+        return false;
+}
+
 int group_failed(const Group *g, const Gpu *gpu, ncclResult_t error, Reason reason, const char *what, Failure *f) {
         const char *last = g->nccl->GetLastError ? g->nccl->GetLastError(gpu ? gpu->comm : NULL) : NULL;
         const char *text = g->nccl->GetErrorString(error);
 
+        if (error == ncclRemoteError && somebody_else_failed(g, f))
+                return -EIO;
         /* NCCL wraps what CUDA said; the node's trouble is then the driver's. */
         if (error == ncclUnhandledCudaError && last && strstr(last, "driver version is insufficient"))
                 reason = REASON_DRIVER_LIBRARY_MISMATCH;
@@ -158,7 +170,7 @@ int group_wait(Group *g, const char *what, uint64_t deadline, Failure *f) {
                         continue;
                 uint64_t now = now_nsec();
                 if (now >= deadline)
-                        return failure_set(f, REASON_NCCL_TIMEOUT, "%s: no end after %.1f s", what,
+                        return failure_set(f, REASON_NCCL_TIMEOUT, "%s: no end after %.1f s, when the time of the run was over", what,
                                 (double) (now - started) / 1e9);
                 if (now >= look_at) {
                         if (rendezvous_look(g->rendezvous, f) < 0)
