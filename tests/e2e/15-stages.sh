@@ -79,6 +79,11 @@ check "the same lock gives the same layers" $?
 rm -rf "$W/again"
 
 user=$(awk -F: '$3 >= 65535 { print $1; exit }' /etc/subuid 2>/dev/null)
+if [[ -z $user && -n ${CI:-} ]]; then
+        # A machine that only runs tests may have a user for the time of this one; anybody else's accounts are theirs.
+        user=imgbuild-e2e
+        useradd --create-home --shell /bin/sh "$user" && trap 'kill $server 2>/dev/null; userdel --remove imgbuild-e2e >/dev/null 2>&1' EXIT
+fi
 if [[ -z $user ]] || ! id "$user" >/dev/null 2>&1 || ! command -v newuidmap >/dev/null; then
         echo "skip - an ordinary user's build: no user with subordinate ids in /etc/subuid"
 elif ! setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups unshare -U true 2>/dev/null; then

@@ -9,6 +9,7 @@ project
 
 truncate -s 32M "$work/blank.raw"
 printf 'label: gpt\ntype=linux, name=nothing\n' | /sbin/sfdisk -q "$work/blank.raw"
+truncate -s 8M "$work/fs.raw" && mke2fs -q "$work/fs.raw"
 before=$(sha256sum <"$work/blank.raw")
 
 boot() { (cd "$PROJECT" && exec timeout -k 10 900 "$IMGBUILD" boot --cache "$CACHE" --progress plain "$@"); }
@@ -27,7 +28,7 @@ r = json.load(open(sys.argv[1]))
 assert r["result"] == "failed" and r["accelerator"] == "tcg" and "firmware" in r["reached_usec"], r' "$work/uefi/boot.json"
 check "console and result are saved" $?
 
-boot "$work/blank.raw" --accel tcg --firmware bios --timeout 300 >"$work/out" 2>&1
+boot "$work/fs.raw" --accel tcg --firmware bios --timeout 300 >"$work/out" 2>&1
 [[ $? -eq 1 ]] && grep -q "no BIOS boot loader" "$work/out"
 check "BIOS: nothing to boot is a failure" $?
 
