@@ -121,7 +121,7 @@ $(BUILD)/tests/unit/ncclbench/%: tests/unit/ncclbench/%.c $(ncclbench_build)/lib
 $(BUILD)/tests/unit/fuzz/test-ncclbench-rendezvous: tests/fuzz/fuzz-ncclbench-rendezvous.c tests/fuzz/replay.c $(ncclbench_build)/libncclbench.a
 	@mkdir -p $(@D)
 	@$(if $(V),,echo "  LD   $@")
-	$(Q)$(CC) $(ALL_CFLAGS) -Ifirstboot/ncclbench -DCORPUS='"ncclbench-rendezvous"' $(LDFLAGS) -o $@ $^ $(ncclbench_libs)
+	$(Q)$(CC) $(ALL_CFLAGS) -Ifirstboot/ncclbench -DCORPUS='"ncclbench-rendezvous"' $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(ncclbench_libs)
 
 # Not sanitized: a library that is loaded at run time brings no sanitizer of its own along. The second NCCL is one
 # from before ncclCommSplit (2.18) and ncclAlltoAll (2.28).
