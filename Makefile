@@ -79,14 +79,20 @@ unit_fuzz := $(BUILD)/tests/unit/fuzz/test-json $(BUILD)/tests/unit/fuzz/test-re
 $(unit_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/replay.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
 	@mkdir -p $(@D)
 	@$(if $(V),,echo "  LD   $@")
-	$(Q)$(CC) $(ALL_CFLAGS) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
+
+# Programs that e2e tests ask for by name.
+$(BUILD)/tests/fixtures/%: tests/fixtures/%.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
+	@mkdir -p $(@D)
+	@$(if $(V),,echo "  LD   $@")
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libbuilder.a $(BUILD)/libshared.a $(LIBS)
 
 .PHONY: unit
 unit: $(unit_builder) $(unit_shared) $(unit_fuzz)
 
 # --- firstboot: tests of the agent link the archive that firstboot/Makefile builds -----------------------
 firstboot_build := $(BUILD)/firstboot
-firstboot_libs = $(shell pkg-config --libs json-c libsystemd libcurl blkid)
+firstboot_libs = $(shell pkg-config --libs json-c libsystemd libcurl blkid openssl)
 firstboot_cflags = -Ifirstboot/daemon -Ifirstboot/steps -Ifirstboot/ctl
 unit_firstboot := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/firstboot/*/test-*.c))
 firstboot_fixtures := $(BUILD)/tests/fixtures/fake-systemd

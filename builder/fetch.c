@@ -206,10 +206,14 @@ static void log_failure(const Fetch *f, const Transfer *t) {
         switch (-t->result) {
         case EREMOTEIO:
                 if (t->gone && item->update)
-                        log_error("%s is gone from its source: %s: %s. Move the lock past it: %s; "
-                                  "or use --mirror with "
-                                  "an archive that keeps old versions",
-                                        item->what, item->url, reason, item->update);
+                        log_error("%s is gone from its source: %s: %s. Move the lock past it: "
+                                  "%s%s%s",
+                                        item->what, item->url, reason, item->update,
+                                        item->archive ? "; or take it from an archive that keeps "
+                                                        "old "
+                                                        "versions: --mirror "
+                                                      : "",
+                                        strempty(item->archive));
                 else if (t->gone)
                         log_error("%s cannot be downloaded: %s: %s. Check the URL", item->what,
                                         item->url, reason);
@@ -270,12 +274,12 @@ static int report(Fetch *f) {
                         continue;
                 if (first == 0)
                         first = t->result;
-                if (t->result == -ENETUNREACH)
+                if (t->result == -ENETUNREACH || t->gone)
                         for (size_t k = 0; k < f->n; k++) {
                                 const Transfer *o = f->transfers + k;
 
                                 if (o->state == TRANSFER_FAILED && o->result == t->result &&
-                                                streq(o->host, t->host))
+                                                o->gone == t->gone && streq(o->host, t->host))
                                         *(k < i ? &same : &later) += 1;
                         }
                 if (same < FAILURES_SHOWN)

@@ -4,6 +4,8 @@
 #include "file-util.h"
 #include "spawn.h"
 
+#include <time.h>
+
 /* One row an archive. `suites` are what follows the release's name. Rolling releases have the plain
  * suite only. */
 typedef struct Archive {
@@ -21,11 +23,16 @@ static const Archive archives[] = {
 
 static const struct {
         const char *distro, *origin, *keyring, *keyring_package;
+        const char *history; /* of its main archive; a date goes behind it */
 } distros[] = {
         { "debian", "Debian", "/usr/share/keyrings/debian-archive-keyring.gpg",
-                        "debian-archive-keyring" },
-        { "ubuntu", "Ubuntu", "/usr/share/keyrings/ubuntu-archive-keyring.gpg", "ubuntu-keyring" },
+                        "debian-archive-keyring", "https://snapshot.debian.org/archive/debian" },
+        { "ubuntu", "Ubuntu", "/usr/share/keyrings/ubuntu-archive-keyring.gpg", "ubuntu-keyring",
+                        "https://snapshot.ubuntu.com/ubuntu" },
 };
+
+#define HISTORY_DELAY_SECONDS \
+        (24 * 60 * 60) /* until such an archive has what a Release file names */
 
 static const char *const rolling[] = { "sid", "unstable", "experimental" };
 
@@ -63,6 +70,18 @@ char *mirror_sibling(const char *mirror, const char *main, const char *origin) {
         if (!part)
                 return strdup(mirror);
         return strf("%.*s%s%s", (int) (part - mirror), mirror, origin, part + strlen(main));
+}
+
+char *mirror_history(const Recipe *recipe, int64_t epoch) {
+        time_t when = (time_t) epoch + HISTORY_DELAY_SECONDS;
+        char date[32];
+        struct tm tm;
+
+        for (size_t i = 0; i < ELEMENTSOF(distros); i++)
+                if (streq(distros[i].distro, recipe->base.distro) && gmtime_r(&when, &tm) &&
+                                strftime(date, sizeof(date), "%Y%m%dT%H%M%SZ", &tm) > 0)
+                        return strf("%s/%s", distros[i].history, date);
+        return NULL;
 }
 
 /* Hosts in clouds name a file with mirrors; its first line is the one apt prefers. */

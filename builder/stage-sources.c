@@ -95,7 +95,8 @@ static int repository_sources(StageBuild *b, const Repository *q, Sources *s) {
                         *components ? "Components: " : "", components, *components ? "\n" : "", s->key_path);
         if (!s->text)
                 return -ENOMEM;
-        return repository_key(b->ctx, b->stage->overlay, q, s->key_file);
+        const LockedOrigin *origin = lock_find_origin(b->plan->lock, q->name);
+        return origin ? locked_key_write(origin, s->key_file) : -ENOKEY;
 }
 
 int stage_write_sources(StageBuild *b) {

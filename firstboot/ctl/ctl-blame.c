@@ -28,7 +28,7 @@ static uint64_t finished(json_object *step) {
 
 /* Of what the step waited for, the one that ended last; NULL where it waited for nothing. */
 static json_object *last_before(json_object *steps, json_object *step) {
-        static const char *const keys[] = {"requires", "after"};
+        static const char *const keys[] = { "requires", "after" };
         json_object *last = NULL;
 
         for (size_t k = 0; k < ELEMENTSOF(keys); k++) {
@@ -72,7 +72,7 @@ int verb_blame(Ctl *c, int argc, char *argv[]) {
         for (size_t i = 0; i < n; i++) {
                 json_object *step = json_object_array_get_idx(steps, i);
 
-                rows[i] = (Row){step, step_duration(step)};
+                rows[i] = (Row){ step, step_duration(step) };
                 if (finished(step) > 0 && (!last || finished(step) > finished(last)))
                         last = step;
         }

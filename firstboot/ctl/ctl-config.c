@@ -8,7 +8,7 @@
 
 static void print_values(json_object *o, const char *path, json_object *sources) {
         if (json_object_is_type(o, json_type_object) && json_object_object_length(o) > 0) {
-                json_object_object_foreach(o, key, value) {
+                json_object_object_foreach (o, key, value) {
                         _cleanup_free_ char *p = path[0] ? strf("%s.%s", path, key) : strdup(key);
 
                         if (p)
@@ -25,7 +25,7 @@ static void print_values(json_object *o, const char *path, json_object *sources)
 
 int verb_config(Ctl *c, int argc, char *argv[]) {
         _cleanup_json_ json_object *document = NULL;
-        static const char *const lists[] = {"errors", "warnings"};
+        static const char *const lists[] = { "errors", "warnings" };
 
         (void) argv;
         if (argc > 0)

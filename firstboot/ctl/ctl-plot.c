@@ -108,8 +108,8 @@ char *plot_svg(json_object *status, uint64_t now) {
         size_t n = json_object_is_type(steps, json_type_array) ? json_object_array_length(steps)
                                                                : 0,
                size;
-        Scale s = {(uint64_t) json_get_int(status, "started_usec", 0),
-                        (uint64_t) json_get_int(status, "settled_usec", 0)};
+        Scale s = { (uint64_t) json_get_int(status, "started_usec", 0),
+                (uint64_t) json_get_int(status, "settled_usec", 0) };
         char *text = NULL;
         FILE *f = open_memstream(&text, &size);
 

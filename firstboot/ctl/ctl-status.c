@@ -12,14 +12,14 @@ typedef struct Look {
 } Look;
 
 static const Look looks[] = {
-                {"done", "●", "+", "\033[32m"},
-                {"skipped", "○", "o", "\033[90m"},
-                {"degraded", "◐", "!", "\033[33m"},
-                {"failed", "✗", "x", "\033[31m"},
-                {"blocked", "✗", "-", "\033[31m"},
-                {"running", "▶", ">", "\033[36m"},
-                {"retrying", "↻", "~", "\033[33m"},
-                {"waiting", "·", ".", "\033[90m"},
+        { "done", "●", "+", "\033[32m" },
+        { "skipped", "○", "o", "\033[90m" },
+        { "degraded", "◐", "!", "\033[33m" },
+        { "failed", "✗", "x", "\033[31m" },
+        { "blocked", "✗", "-", "\033[31m" },
+        { "running", "▶", ">", "\033[36m" },
+        { "retrying", "↻", "~", "\033[33m" },
+        { "waiting", "·", ".", "\033[90m" },
 };
 
 static const Look *look_of(const char *status) {
@@ -40,7 +40,7 @@ static void print_duration(FILE *f, uint64_t usec) {
 static char *waits_for(json_object *steps, json_object *step) {
         _cleanup_strv_free_ char **l = NULL;
         _cleanup_free_ char *names = NULL;
-        static const char *const keys[] = {"requires", "after"};
+        static const char *const keys[] = { "requires", "after" };
 
         for (size_t k = 0; k < ELEMENTSOF(keys); k++) {
                 json_object *requires = json_get(step, keys[k]);

@@ -17,13 +17,13 @@ typedef struct Verb {
 } Verb;
 
 static const Verb verbs[] = {
-                {"status", verb_status, "", "the node and its steps (the default)"},
-                {"blame", verb_blame, "", "steps by the time they took"},
-                {"plot", verb_plot, "", "time line of the boot as SVG on standard output"},
-                {"explain", verb_explain, " [CODE]", "what is wrong, why, and what to do"},
-                {"rerun", verb_rerun, " STEP|config", "run a step and what waits for it again"},
-                {"config", verb_config, "", "the configuration, and where each value came from"},
-                {"log", verb_log, " [STEP]", "the journal of a step, or of firstbootd"},
+        { "status", verb_status, "", "the node and its steps (the default)" },
+        { "blame", verb_blame, "", "steps by the time they took" },
+        { "plot", verb_plot, "", "time line of the boot as SVG on standard output" },
+        { "explain", verb_explain, " [CODE]", "what is wrong, why, and what to do" },
+        { "rerun", verb_rerun, " STEP|config", "run a step and what waits for it again" },
+        { "config", verb_config, "", "the configuration, and where each value came from" },
+        { "log", verb_log, " [STEP]", "the journal of a step, or of firstbootd" },
 };
 
 static void help(FILE *f) {
@@ -43,11 +43,11 @@ static void help(FILE *f) {
 int main(int argc, char *argv[]) {
         enum { OPT_WAIT = 256, OPT_JSON, OPT_TIMEOUT };
         static const struct option options[] = {
-                        {"wait", no_argument, NULL, OPT_WAIT},
-                        {"json", no_argument, NULL, OPT_JSON},
-                        {"timeout", required_argument, NULL, OPT_TIMEOUT},
-                        {"help", no_argument, NULL, 'h'},
-                        {},
+                { "wait", no_argument, NULL, OPT_WAIT },
+                { "json", no_argument, NULL, OPT_JSON },
+                { "timeout", required_argument, NULL, OPT_TIMEOUT },
+                { "help", no_argument, NULL, 'h' },
+                {},
         };
         Ctl c = {};
         int o, code = -1;

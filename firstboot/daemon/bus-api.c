@@ -88,7 +88,7 @@ static int method_get_status(sd_bus_message *m, void *userdata, sd_bus_error *er
 static int method_get_config(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         const Engine *e = userdata;
         _cleanup_json_ json_object *o = json_object_new_object();
-        static const char *const plain[] = {"sources", "instance", "errors", "warnings"};
+        static const char *const plain[] = { "sources", "instance", "errors", "warnings" };
         json_object *masked;
 
         if (!e->document)
@@ -164,7 +164,7 @@ static int ask_polkit(Engine *e, sd_bus_message *m, const char *step) {
         p = calloc(1, sizeof(*p));
         if (!p)
                 return -ENOMEM;
-        *p = (Pending){e, sd_bus_message_ref(m), strdup(step)};
+        *p = (Pending){ e, sd_bus_message_ref(m), strdup(step) };
         if (!p->step) {
                 pending_free(p);
                 return -ENOMEM;
@@ -201,27 +201,23 @@ static int method_rerun(sd_bus_message *m, void *userdata, sd_bus_error *error) 
 }
 
 static const sd_bus_vtable manager_vtable[] = {
-                SD_BUS_VTABLE_START(0),
-                SD_BUS_PROPERTY("State", "s", get_node, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-                SD_BUS_PROPERTY("Code", "s", get_code, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-                SD_BUS_PROPERTY("InstanceId", "s", get_instance, 0,
-                                SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-                SD_BUS_PROPERTY("Steps", "as", get_steps, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-                SD_BUS_PROPERTY("StartedMonotonic", "t", get_time, 0,
-                                SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-                SD_BUS_PROPERTY("SettledMonotonic", "t", get_time, 0,
-                                SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-                SD_BUS_METHOD_WITH_NAMES("GetStatus", NULL, , "s", SD_BUS_PARAM(status),
-                                method_get_status, SD_BUS_VTABLE_UNPRIVILEGED),
-                SD_BUS_METHOD_WITH_NAMES("GetConfig", NULL, , "s", SD_BUS_PARAM(config),
-                                method_get_config, SD_BUS_VTABLE_UNPRIVILEGED),
-                SD_BUS_METHOD_WITH_NAMES("Rerun", "s", SD_BUS_PARAM(step), NULL, , method_rerun,
-                                SD_BUS_VTABLE_UNPRIVILEGED),
-                SD_BUS_SIGNAL_WITH_NAMES("StepChanged", "sss",
-                                SD_BUS_PARAM(step) SD_BUS_PARAM(state) SD_BUS_PARAM(code), 0),
-                SD_BUS_SIGNAL_WITH_NAMES(
-                                "NodeChanged", "ss", SD_BUS_PARAM(state) SD_BUS_PARAM(code), 0),
-                SD_BUS_VTABLE_END,
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("State", "s", get_node, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Code", "s", get_code, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("InstanceId", "s", get_instance, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Steps", "as", get_steps, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("StartedMonotonic", "t", get_time, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("SettledMonotonic", "t", get_time, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_METHOD_WITH_NAMES("GetStatus", NULL, , "s", SD_BUS_PARAM(status), method_get_status,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_NAMES("GetConfig", NULL, , "s", SD_BUS_PARAM(config), method_get_config,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_NAMES("Rerun", "s", SD_BUS_PARAM(step), NULL, , method_rerun,
+                        SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_SIGNAL_WITH_NAMES("StepChanged", "sss",
+                        SD_BUS_PARAM(step) SD_BUS_PARAM(state) SD_BUS_PARAM(code), 0),
+        SD_BUS_SIGNAL_WITH_NAMES("NodeChanged", "ss", SD_BUS_PARAM(state) SD_BUS_PARAM(code), 0),
+        SD_BUS_VTABLE_END,
 };
 
 static int get_step_text(sd_bus *bus, const char *path, const char *interface, const char *property,
@@ -257,21 +253,16 @@ static int get_step_attempts(sd_bus *bus, const char *path, const char *interfac
 }
 
 static const sd_bus_vtable step_vtable[] = {
-                SD_BUS_VTABLE_START(0),
-                SD_BUS_PROPERTY("Name", "s", get_step_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-                SD_BUS_PROPERTY("Description", "s", get_step_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
-                SD_BUS_PROPERTY("Requires", "as", get_step_requires, 0,
-                                SD_BUS_VTABLE_PROPERTY_CONST),
-                SD_BUS_PROPERTY("State", "s", get_step_text, 0,
-                                SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-                SD_BUS_PROPERTY("Code", "s", get_step_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-                SD_BUS_PROPERTY("Message", "s", get_step_text, 0,
-                                SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-                SD_BUS_PROPERTY("Remedy", "s", get_step_text, 0,
-                                SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-                SD_BUS_PROPERTY("Attempts", "u", get_step_attempts, 0,
-                                SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-                SD_BUS_VTABLE_END,
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Name", "s", get_step_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Description", "s", get_step_text, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Requires", "as", get_step_requires, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("State", "s", get_step_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Code", "s", get_step_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Message", "s", get_step_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Remedy", "s", get_step_text, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Attempts", "u", get_step_attempts, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_VTABLE_END,
 };
 
 static int find_step(sd_bus *bus, const char *path, const char *interface, void *userdata,

@@ -30,9 +30,15 @@ static void print_reference(void) {
 
 static void print_keys(void) {
         static const char *const types[] = {
-                [CONFIG_OBJECT] = "object", [CONFIG_LIST] = "list of objects", [CONFIG_STRING] = "string",
-                [CONFIG_STRINGS] = "list of strings", [CONFIG_BOOL] = "true, false", [CONFIG_INT] = "number",
-                [CONFIG_SIZE] = "size", [CONFIG_DURATION] = "time", [CONFIG_MAP] = "object, free names",
+                [CONFIG_OBJECT] = "object",
+                [CONFIG_LIST] = "list of objects",
+                [CONFIG_STRING] = "string",
+                [CONFIG_STRINGS] = "list of strings",
+                [CONFIG_BOOL] = "true, false",
+                [CONFIG_INT] = "number",
+                [CONFIG_SIZE] = "size",
+                [CONFIG_DURATION] = "time",
+                [CONFIG_MAP] = "object, free names",
         };
 
         printf("| Key | Type | Default | Meaning |\n|---|---|---|---|\n");
@@ -46,7 +52,10 @@ static void print_keys(void) {
                                 printf("%s%c", *p == '|' ? "\\" : "", *p);
                 else
                         printf("%s", types[k->type]);
-                printf(" | %s%s%s | %s%s |\n", fallback ? "`" : "", fallback ? fallback : k->required ? "required" : "",
+                printf(" | %s%s%s | %s%s |\n", fallback ? "`" : "",
+                                fallback      ? fallback
+                                : k->required ? "required"
+                                              : "",
                                 fallback ? "`" : "", k->meaning, k->secret ? " Secret." : "");
         }
 }

@@ -19,7 +19,7 @@ static const char *blame(const Config *c, const char *path) {
 
                 if (source)
                         return source;
-                json_object_object_foreach(c->sources, key, value)
+                json_object_object_foreach (c->sources, key, value)
                         if (strncmp(key, p, n) == 0 && key[n] == '.' &&
                                         !streq(json_object_get_string(value), "default"))
                                 return json_object_get_string(value);
@@ -91,26 +91,26 @@ static const char *suggest(const char *pattern, const char *key) {
 }
 
 static const char *const type_names[] = {
-                [CONFIG_OBJECT] = "an object { … }",
-                [CONFIG_LIST] = "a list [ … ] of objects",
-                [CONFIG_STRING] = "a string",
-                [CONFIG_STRINGS] = "a list of strings",
-                [CONFIG_BOOL] = "true or false",
-                [CONFIG_INT] = "a whole number",
-                [CONFIG_SIZE] = "a size such as 65536 or \"64K\"",
-                [CONFIG_DURATION] = "a time such as 30 (seconds) or \"5min\"",
-                [CONFIG_MAP] = "an object of names and plain values",
+        [CONFIG_OBJECT] = "an object { … }",
+        [CONFIG_LIST] = "a list [ … ] of objects",
+        [CONFIG_STRING] = "a string",
+        [CONFIG_STRINGS] = "a list of strings",
+        [CONFIG_BOOL] = "true or false",
+        [CONFIG_INT] = "a whole number",
+        [CONFIG_SIZE] = "a size such as 65536 or \"64K\"",
+        [CONFIG_DURATION] = "a time such as 30 (seconds) or \"5min\"",
+        [CONFIG_MAP] = "an object of names and plain values",
 };
 
 static bool type_fits(const ConfigKey *k, json_object *v) {
         static const json_type types[] = {
-                        [CONFIG_OBJECT] = json_type_object,
-                        [CONFIG_LIST] = json_type_array,
-                        [CONFIG_STRING] = json_type_string,
-                        [CONFIG_STRINGS] = json_type_array,
-                        [CONFIG_BOOL] = json_type_boolean,
-                        [CONFIG_INT] = json_type_int,
-                        [CONFIG_MAP] = json_type_object,
+                [CONFIG_OBJECT] = json_type_object,
+                [CONFIG_LIST] = json_type_array,
+                [CONFIG_STRING] = json_type_string,
+                [CONFIG_STRINGS] = json_type_array,
+                [CONFIG_BOOL] = json_type_boolean,
+                [CONFIG_INT] = json_type_int,
+                [CONFIG_MAP] = json_type_object,
         };
         if (k->type == CONFIG_SIZE || k->type == CONFIG_DURATION)
                 return json_object_is_type(v, json_type_int) ||
@@ -173,7 +173,7 @@ static int check_value(Config *c, const ConfigKey *k, json_object *v, const char
         case CONFIG_DURATION:
                 return check_numbers(c, k, v, path);
         case CONFIG_MAP:
-                json_object_object_foreach(v, key, value)
+                json_object_object_foreach (v, key, value)
                         if (!value || json_object_is_type(value, json_type_object) ||
                                         json_object_is_type(value, json_type_array) ||
                                         strpbrk(key, "\n=") ||
@@ -225,7 +225,7 @@ static int check_object(Config *c, json_object *o, const char *pattern, const ch
                 char *const *free_sections) {
         int r;
 
-        json_object_object_foreach(o, key, value) {
+        json_object_object_foreach (o, key, value) {
                 const ConfigKey *k = row_of(pattern, key);
                 _cleanup_free_ char *p = config_child_path(path, key);
 

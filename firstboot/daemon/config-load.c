@@ -56,11 +56,11 @@ static int merge_dropins(Config *c) {
  * about them is no fault of the admin's: it only warns. */
 static int take_cloud_init(Config *c) {
         static const char *const facts[][2] = {
-                        {"instance_id", "id"},
-                        {"cloud_name", "cloud"},
-                        {"region", "region"},
-                        {"availability_zone", "zone"},
-                        {"local_hostname", "hostname"},
+                { "instance_id", "id" },
+                { "cloud_name", "cloud" },
+                { "region", "region" },
+                { "availability_zone", "zone" },
+                { "local_hostname", "hostname" },
         };
         _cleanup_free_ char *data = fb_path(PATH_CLOUD_INIT_DATA),
                             *combined = fb_path(PATH_CLOUD_INIT_COMBINED);
@@ -146,6 +146,14 @@ static int take_metadata(Config *c, json_object *settings) {
         }
         source = strf("metadata of %s", provider);
         return !source ? -ENOMEM : layer ? config_merge(c, layer, source) : 0;
+}
+
+int config_load_files(Config *c, char *const *free_sections) {
+        int r = merge_file(c, PATH_BAKED_CONFIG, true);
+
+        if (r >= 0)
+                r = merge_dropins(c);
+        return r < 0 ? r : config_finish(c, free_sections);
 }
 
 int config_load(Config *c, char *const *free_sections) {

@@ -13,3 +13,6 @@
 
 /* Fills c, errors included; free_sections as config_finish() has it. Returns -ENOMEM or 0. */
 int config_load(Config *c, char *const *free_sections);
+
+/* The same from files alone, for checking an image: no metadata, no cloud-init, no credentials. */
+int config_load_files(Config *c, char *const *free_sections);

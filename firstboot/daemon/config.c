@@ -37,7 +37,7 @@ static void forget_sources(json_object *sources, const char *path) {
 
         for (bool again = true; again;) {
                 again = false;
-                json_object_object_foreach(sources, key, value) {
+                json_object_object_foreach (sources, key, value) {
                         (void) value;
                         if (strncmp(key, path, n) == 0 && (key[n] == '\0' || key[n] == '.')) {
                                 json_object_object_del(sources, key);
@@ -52,7 +52,7 @@ static int merge_object(Config *c, json_object *target, json_object *layer, cons
                 const char *source) {
         int r;
 
-        json_object_object_foreach(layer, key, value) {
+        json_object_object_foreach (layer, key, value) {
                 _cleanup_free_ char *p = config_child_path(path, key);
                 json_object *old = json_get(target, key);
 
@@ -126,9 +126,9 @@ json_object *config_to_json(const Config *c) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *errors = json_object_new_array(), *warnings = json_object_new_array();
 
-        STRV_FOREACH(e, c->errors)
+        STRV_FOREACH (e, c->errors)
                 json_object_array_add(errors, json_object_new_string(*e));
-        STRV_FOREACH(w, c->warnings)
+        STRV_FOREACH (w, c->warnings)
                 json_object_array_add(warnings, json_object_new_string(*w));
         if (json_set(o, "errors", errors) < 0 || json_set(o, "warnings", warnings) < 0 ||
                         json_set(o, "retry", json_object_new_boolean(c->retry)) < 0 ||
@@ -141,8 +141,8 @@ json_object *config_to_json(const Config *c) {
 
 /* Sections of site steps are not in the table: there, the name of a key tells. */
 static bool name_sounds_secret(const char *name) {
-        static const char *const words[] = {
-                        "password", "passphrase", "secret", "token", "private_key"};
+        static const char *const words[] = { "password", "passphrase", "secret", "token",
+                "private_key" };
 
         for (size_t i = 0; i < ELEMENTSOF(words); i++)
                 if (strcasestr(name, words[i]))
@@ -158,7 +158,7 @@ static void mask(json_object *o, const char *path) {
         }
         if (!json_object_is_type(o, json_type_object))
                 return;
-        json_object_object_foreach(o, key, value) {
+        json_object_object_foreach (o, key, value) {
                 _cleanup_free_ char *p = config_child_path(path, key);
                 const ConfigKey *k = p ? config_key_find(p) : NULL;
 

@@ -132,7 +132,7 @@ static int on_timeout(sd_event_source *s, uint64_t usec, void *userdata) {
 }
 
 int engine_configure(Engine *e) {
-        _cleanup_(close_pairp) int fds[2] = {-EBADF, -EBADF};
+        _cleanup_(close_pairp) int fds[2] = { -EBADF, -EBADF };
         _cleanup_free_ char *path = fb_path(PATH_HELPER);
         pid_t pid;
         int r;

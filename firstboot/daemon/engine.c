@@ -234,10 +234,10 @@ typedef enum Hurdle {
 static Hurdle hurdle(const Job *j, const char **ret_failed) {
         Hurdle h = HURDLE_NONE;
 
-        STRV_FOREACH(name, j->step->after)
+        STRV_FOREACH (name, j->step->after)
                 if (!step_status_is_final(job_run(engine_find_job(j->engine, *name))->status))
                         h = HURDLE_WAIT;
-        STRV_FOREACH(name, j->step->requires) {
+        STRV_FOREACH (name, j->step->requires) {
                 const Job *other = engine_find_job(j->engine, *name);
                 StepStatus s = job_run(other)->status;
 
@@ -354,7 +354,7 @@ void engine_changed(Engine *e, Job *j) {
 
 static bool depends_on(const Engine *e, const Step *s, const char *name) {
         for (unsigned i = 0; i < 2; i++)
-                STRV_FOREACH(other, i == 0 ? s->requires : s->after)
+                STRV_FOREACH (other, i == 0 ? s->requires : s->after)
                         if (streq(*other, name) ||
                                         depends_on(e, graph_find(e->graph, *other), name))
                                 return true;

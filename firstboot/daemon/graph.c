@@ -126,18 +126,17 @@ static bool decide(json_object *config, json_object *v) {
         if (!json_object_is_type(v, json_type_string))
                 return false;
         _cleanup_strv_free_ char **parts = strv_split(json_object_get_string(v), ".");
-        STRV_FOREACH(p, parts)
+        STRV_FOREACH (p, parts)
                 config = json_get(config, *p);
         return json_object_is_type(config, json_type_boolean) && json_object_get_boolean(config);
 }
 
 static int check_keys(Graph *g, const Step *s, json_object *o) {
-        static const char *const known[] = {"description", "requires", "after", "when", "timeout",
-                        "retries", "retry_delay", "retry_delay_max", "required", "run_on_failure",
-                        "exec"};
+        static const char *const known[] = { "description", "requires", "after", "when", "timeout",
+                "retries", "retry_delay", "retry_delay_max", "required", "run_on_failure", "exec" };
         int r;
 
-        json_object_object_foreach(o, key, value) {
+        json_object_object_foreach (o, key, value) {
                 bool found = false;
 
                 (void) value;
@@ -254,7 +253,7 @@ static bool reaches(const Graph *g, const Step *a, const char *b, bool *seen) {
                 return false;
         seen[a - g->steps] = true;
         for (unsigned i = 0; i < 2; i++)
-                STRV_FOREACH(name, i == 0 ? a->requires : a->after) {
+                STRV_FOREACH (name, i == 0 ? a->requires : a->after) {
                         const Step *other = graph_find(g, *name);
 
                         if (streq(*name, b) || (other && reaches(g, other, b, seen)))
@@ -284,7 +283,7 @@ static int resolve(Graph *g, json_object *config, char *const *installed) {
 
                         if (!copy && l)
                                 return -ENOMEM;
-                        STRV_FOREACH(name, copy) {
+                        STRV_FOREACH (name, copy) {
                                 if (graph_find(g, *name))
                                         continue;
                                 strv_remove(l, *name);
@@ -323,7 +322,7 @@ static int resolve(Graph *g, json_object *config, char *const *installed) {
 
 static bool all_before(const Graph *g, size_t n, const Step *s) {
         for (unsigned i = 0; i < 2; i++)
-                STRV_FOREACH(name, i == 0 ? s->requires : s->after) {
+                STRV_FOREACH (name, i == 0 ? s->requires : s->after) {
                         bool before = false;
 
                         for (size_t j = 0; j < n; j++)
@@ -386,7 +385,7 @@ int graph_load(json_object *config, Graph **ret) {
         g->steps = calloc(strv_length(names) + 1, sizeof(Step));
         if (!g->steps)
                 return -ENOMEM;
-        STRV_FOREACH(name, names) {
+        STRV_FOREACH (name, names) {
                 Step s = {};
 
                 if (!json_get_bool(json_get(json_get(config, "steps"), *name), "enabled", true))
@@ -401,7 +400,7 @@ int graph_load(json_object *config, Graph **ret) {
         }
         json_object *overrides = json_get(config, "steps");
         if (overrides) {
-                json_object_object_foreach(overrides, key, value) {
+                json_object_object_foreach (overrides, key, value) {
                         (void) value;
                         if (!strv_contains(names, key)) {
                                 r = strv_extendf(&g->errors,

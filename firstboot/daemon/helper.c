@@ -2,7 +2,8 @@
 
 /* firstboot-helper: what needs libcurl, in processes of its own.
  *
- *   config              merges the node configuration and prints it as one JSON document
+ *   check               prints the faults of configuration and step files, without asking any
+ * network config              merges the node configuration and prints it as one JSON document
  *   notify              tells the site's command and URL how the node stands
  *   tls HOST PORT CA STARTTLS   looks at an LDAP server's certificate: "ok" or what is wrong with
  * it */
@@ -39,14 +40,39 @@ static int print_config(void) {
                                : 0;
 }
 
+static int print_faults(void) {
+        _cleanup_config_ Config *c = config_new();
+        _cleanup_strv_free_ char **steps = NULL;
+        _cleanup_graph_ Graph *graph = NULL;
+        int r;
+
+        if (!c)
+                return log_oom();
+        r = graph_installed(&steps);
+        if (r >= 0)
+                r = config_load_files(c, steps);
+        if (r >= 0)
+                r = graph_load(c->values, &graph);
+        if (r < 0)
+                return log_error_errno(r, "Cannot check the configuration");
+        STRV_FOREACH (e, c->errors)
+                puts(*e);
+        STRV_FOREACH (e, graph->errors)
+                puts(*e);
+        return c->errors || graph->errors ? -EINVAL : 0;
+}
+
 int main(int argc, char *argv[]) {
         log_set_program("firstboot-helper");
         if (argc == 2 && streq(argv[1], "config"))
                 return print_config() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        if (argc == 2 && streq(argv[1], "check"))
+                return print_faults() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         if (argc == 2 && streq(argv[1], "notify"))
                 return notify_run() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         if (argc == 6 && streq(argv[1], "tls"))
                 return tls_probe(argv[2], argv[3], argv[4], streq(argv[5], "yes"));
-        fprintf(stderr, "Usage: firstboot-helper config | notify | tls HOST PORT CA-FILE yes|no\n");
+        fprintf(stderr, "Usage: firstboot-helper check | config | notify | tls HOST PORT CA-FILE "
+                        "yes|no\n");
         return 2;
 }

@@ -49,7 +49,7 @@ int http_request(const HttpRequest *q, long *ret_status, char **ret_body, char *
 
         if (!c)
                 return -ENOMEM;
-        STRV_FOREACH(h, q->headers) {
+        STRV_FOREACH (h, q->headers) {
                 struct curl_slist *l = curl_slist_append(headers, *h);
                 if (!l)
                         return -ENOMEM;

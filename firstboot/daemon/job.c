@@ -139,12 +139,12 @@ static void judge(Job *j, const char *job_result, const char *unit_result, int32
         static const struct {
                 const char *result, *code, *text;
         } table[] = {
-                        {"exit-code", "step.exit-code", "its program ended with exit code"},
-                        {"signal", "step.signal", "its program was killed by signal"},
-                        {"core-dump", "step.signal", "its program crashed with signal"},
-                        {"oom-kill", "step.oom-kill", "it ran out of memory"},
-                        {"timeout", "step.timeout", "systemd stopped it at TimeoutStartSec="},
-                        {"watchdog", "step.timeout", "systemd stopped it at WatchdogSec="},
+                { "exit-code", "step.exit-code", "its program ended with exit code" },
+                { "signal", "step.signal", "its program was killed by signal" },
+                { "core-dump", "step.signal", "its program crashed with signal" },
+                { "oom-kill", "step.oom-kill", "it ran out of memory" },
+                { "timeout", "step.timeout", "systemd stopped it at TimeoutStartSec=" },
+                { "watchdog", "step.timeout", "systemd stopped it at WatchdogSec=" },
         };
         _cleanup_json_ json_object *o = NULL;
 
@@ -228,12 +228,11 @@ static int read_facts(sd_bus_message *m, UnitFacts *f) {
 }
 
 static bool bus_trouble(const sd_bus_error *error) {
-        static const char *const names[] = {"org.freedesktop.DBus.Error.NoReply",
-                        "org.freedesktop.DBus.Error.Disconnected",
-                        "org.freedesktop.DBus.Error.Timeout", "org.freedesktop.DBus.Error.TimedOut",
-                        "org.freedesktop.DBus.Error.ServiceUnknown",
-                        "org.freedesktop.DBus.Error.NameHasNoOwner",
-                        "org.freedesktop.DBus.Error.LimitsExceeded"};
+        static const char *const names[] = { "org.freedesktop.DBus.Error.NoReply",
+                "org.freedesktop.DBus.Error.Disconnected", "org.freedesktop.DBus.Error.Timeout",
+                "org.freedesktop.DBus.Error.TimedOut", "org.freedesktop.DBus.Error.ServiceUnknown",
+                "org.freedesktop.DBus.Error.NameHasNoOwner",
+                "org.freedesktop.DBus.Error.LimitsExceeded" };
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 if (sd_bus_error_has_name(error, names[i]))
@@ -245,7 +244,7 @@ static bool bus_trouble(const sd_bus_error *error) {
 static int on_facts(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         Job *j = userdata;
         const sd_bus_error *error = sd_bus_message_get_error(m);
-        UnitFacts f = {.result = "success", .active_state = "inactive"};
+        UnitFacts f = { .result = "success", .active_state = "inactive" };
         _cleanup_free_ char *job_result = j->early_result ? TAKE_PTR(j->early_result) : NULL;
         Attempt *a = last_attempt(job_run(j));
 

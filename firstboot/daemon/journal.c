@@ -8,8 +8,8 @@
 #include <systemd/sd-journal.h>
 
 static int priority_of(const Code *c) {
-        static const char *const loud[] = {"event.step-retry", "event.step-degraded",
-                        "event.degraded", "scratch.fewer", "slurm.drained"};
+        static const char *const loud[] = { "event.step-retry", "event.step-degraded",
+                "event.degraded", "scratch.fewer", "slurm.drained" };
 
         if (code_is_reason(c) && !streq(c->code, "scratch.fewer") &&
                         !streq(c->code, "slurm.drained"))

@@ -43,7 +43,7 @@ static int ask(Session *s, const char *method, const char *path, char **ret_body
 
                 if (now >= s->deadline)
                         return -ETIMEDOUT;
-                HttpRequest q = {method, url, s->headers, NULL, MIN(TRY_USEC, s->deadline - now)};
+                HttpRequest q = { method, url, s->headers, NULL, MIN(TRY_USEC, s->deadline - now) };
                 r = http_request(&q, &status, &body, &detail);
                 if (r >= 0 && status == 200) {
                         *ret_body = TAKE_PTR(body);
@@ -106,11 +106,11 @@ static int take_facts(Config *c, json_object *o, const Fact *facts, size_t n) {
 
 static int fetch_oci(Config *c, Session *s, json_object **ret_layer) {
         static const Fact facts[] = {
-                        {"id", "id"},
-                        {"shape", "shape"},
-                        {"region", "region"},
-                        {"availabilityDomain", "zone"},
-                        {"hostname", "hostname"},
+                { "id", "id" },
+                { "shape", "shape" },
+                { "region", "region" },
+                { "availabilityDomain", "zone" },
+                { "hostname", "hostname" },
         };
         _cleanup_json_ json_object *o = NULL;
         _cleanup_free_ char *body = NULL;
@@ -131,10 +131,10 @@ static int fetch_oci(Config *c, Session *s, json_object **ret_layer) {
 
 static int fetch_aws(Config *c, Session *s, json_object **ret_layer) {
         static const Fact facts[] = {
-                        {"instanceId", "id"},
-                        {"instanceType", "shape"},
-                        {"region", "region"},
-                        {"availabilityZone", "zone"},
+                { "instanceId", "id" },
+                { "instanceType", "shape" },
+                { "region", "region" },
+                { "availabilityZone", "zone" },
         };
         _cleanup_free_ char *token = NULL, *document = NULL, *tag = NULL;
         _cleanup_json_ json_object *o = NULL;
@@ -165,10 +165,10 @@ static int fetch_aws(Config *c, Session *s, json_object **ret_layer) {
 
 static int fetch_gcp(Config *c, Session *s, json_object **ret_layer) {
         static const Fact facts[] = {
-                        {"id", "id"},
-                        {"machineType", "shape"},
-                        {"zone", "zone"},
-                        {"hostname", "hostname"},
+                { "id", "id" },
+                { "machineType", "shape" },
+                { "zone", "zone" },
+                { "hostname", "hostname" },
         };
         _cleanup_json_ json_object *o = NULL;
         _cleanup_free_ char *body = NULL;
@@ -195,9 +195,9 @@ typedef struct Provider {
 } Provider;
 
 static const Provider providers[] = {
-                {"oci", "chassis_asset_tag", "OracleCloud.com", fetch_oci},
-                {"aws", "sys_vendor", "Amazon EC2", fetch_aws},
-                {"gcp", "product_name", "Google Compute Engine", fetch_gcp},
+        { "oci", "chassis_asset_tag", "OracleCloud.com", fetch_oci },
+        { "aws", "sys_vendor", "Amazon EC2", fetch_aws },
+        { "gcp", "product_name", "Google Compute Engine", fetch_gcp },
 };
 
 const char *metadata_detect(void) {
@@ -215,8 +215,8 @@ int metadata_fetch(Config *c, const char *provider, uint64_t timeout_usec, json_
                 char **ret_detail) {
         const char *base = secure_getenv("FIRSTBOOT_METADATA_URL");
         _cleanup_(session_done) Session s = {
-                        .base = base ? base : "http://169.254.169.254",
-                        .deadline = now_usec() + timeout_usec,
+                .base = base ? base : "http://169.254.169.254",
+                .deadline = now_usec() + timeout_usec,
         };
         _cleanup_json_ json_object *layer = NULL;
         int r = -ENOENT;

@@ -23,7 +23,7 @@ static int run_command(json_object *list, const char *status_path, uint64_t time
         }
         if (strv_length(argv) == 0)
                 return 0;
-        SpawnOptions o = {.stdin_path = status_path, .timeout_usec = timeout_usec};
+        SpawnOptions o = { .stdin_path = status_path, .timeout_usec = timeout_usec };
         r = spawn_capture(&o, argv, &output, &status);
         if (r < 0)
                 return log_error_errno(r, "ready.command %s did not run to its end", argv[0]);
@@ -48,7 +48,7 @@ static int post(json_object *ready, const char *url, const char *text, uint64_t 
         if (r < 0)
                 return log_oom();
         for (unsigned i = 0; i < POST_TRIES; i++) {
-                HttpRequest q = {"POST", url, headers, text, timeout_usec};
+                HttpRequest q = { "POST", url, headers, text, timeout_usec };
 
                 free(TAKE_PTR(detail));
                 r = http_request(&q, &status, NULL, &detail);

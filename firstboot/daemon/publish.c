@@ -15,7 +15,7 @@
 static json_object *strings(char *const *l) {
         json_object *o = json_object_new_array();
 
-        STRV_FOREACH(s, l)
+        STRV_FOREACH (s, l)
                 json_object_array_add(o, json_object_new_string(*s));
         return o;
 }

@@ -1,147 +1,98 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "tls-probe.h"
 #include "file-util.h"
-#include "strv.h"
 
-#include <curl/curl.h>
+#include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#define TIMEOUT_MS 5000L
+#define TIMEOUT_SEC 5
 
 /* ExtendedRequest, message 1, OID 1.3.6.1.4.1.1466.20037 (RFC 4511, 4.14). */
-static const unsigned char starttls_request[] = {
-                0x30,
-                0x1d,
-                0x02,
-                0x01,
-                0x01,
-                0x77,
-                0x18,
-                0x80,
-                0x16,
-                '1',
-                '.',
-                '3',
-                '.',
-                '6',
-                '.',
-                '1',
-                '.',
-                '4',
-                '.',
-                '1',
-                '.',
-                '1',
-                '4',
-                '6',
-                '6',
-                '.',
-                '2',
-                '0',
-                '0',
-                '3',
-                '7',
-};
+static const unsigned char starttls_request[] = "\x30\x1d\x02\x01\x01\x77\x18\x80\x16"
+                                                "1.3.6.1.4.1.1466.20037";
 
-/* curl hands over each socket right after it was made and before connect(): we connect it
- * ourselves, so that the LDAP exchange can go first, and tell curl that it is connected. */
-typedef struct Probe {
-        bool starttls;
-        char error[160];
-} Probe;
+DEFINE_CLEANUP(SSL_CTX *, SSL_CTX_free);
+DEFINE_CLEANUP(SSL *, SSL_free);
 
-static curl_socket_t open_socket(
-                void *userdata, curlsocktype purpose, struct curl_sockaddr *address) {
-        struct timeval limit = {.tv_sec = TIMEOUT_MS / 1000};
-        Probe *p = userdata;
-        unsigned char reply[256];
+static int give(const char *kind, const char *text) {
+        printf("%s: %s\n", kind, text);
+        return streq(kind, "ok") ? 0 : 1;
+}
 
-        (void) purpose;
-        int fd = socket(address->family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd < 0)
-                return CURL_SOCKET_BAD;
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-        if (connect(fd, &address->addr, address->addrlen) < 0) {
-                snprintf(p->error, sizeof(p->error), "%s: %s",
-                                errno == EINPROGRESS || errno == EAGAIN ? "timeout" : "unreachable",
-                                errno == EINPROGRESS ? "no answer to the connection"
-                                                     : strerror(errno));
-                close(fd);
-                return CURL_SOCKET_BAD;
-        }
-        if (p->starttls) {
-                ssize_t n = -1;
+/* A connected socket whose calls end after the time limit, or negative errno. */
+static int connect_to(const char *host, const char *port) {
+        struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
+        struct timeval limit = { .tv_sec = TIMEOUT_SEC };
+        int r = -EHOSTUNREACH;
 
-                if (write_all(fd, starttls_request, sizeof(starttls_request)) >= 0)
-                        n = recv(fd, reply, sizeof(reply), 0);
-                /* An ExtendedResponse (0x78) whose resultCode, ENUMERATED of length 1, is 0
-                 * (success). */
-                unsigned char *code = n > 0 ? memmem(reply, (size_t) n, "\x0a\x01", 2) : NULL;
-                if (!code || code + 2 >= reply + n || code[2] != 0) {
-                        snprintf(p->error, sizeof(p->error), "protocol: the server %s StartTLS",
-                                        n < 0 ? "did not answer" : "refused");
-                        close(fd);
-                        return CURL_SOCKET_BAD;
+        if (getaddrinfo(host, port, &hints, &list) != 0)
+                return -ENXIO;
+        for (struct addrinfo *a = list; a; a = a->ai_next) {
+                _cleanup_close_ int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+                if (fd < 0)
+                        continue;
+                setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+                setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+                if (connect(fd, a->ai_addr, a->ai_addrlen) >= 0) {
+                        r = TAKE_FD(fd);
+                        break;
                 }
+                r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
         }
-        return fd;
+        freeaddrinfo(list);
+        return r;
 }
 
-static int socket_is_connected(void *userdata, curl_socket_t fd, curlsocktype purpose) {
-        (void) userdata;
-        (void) fd;
-        (void) purpose;
-        return CURL_SOCKOPT_ALREADY_CONNECTED;
-}
+static bool say_starttls(int fd) {
+        unsigned char reply[256];
+        ssize_t n = -1;
 
-static const char *kind_of(CURLcode code) {
-        switch (code) {
-        case CURLE_OPERATION_TIMEDOUT:
-                return "timeout";
-        case CURLE_PEER_FAILED_VERIFICATION:
-        case CURLE_SSL_ISSUER_ERROR:
-                return "certificate";
-        case CURLE_SSL_CACERT_BADFILE:
-                return "ca-file";
-        case CURLE_COULDNT_RESOLVE_HOST:
-        case CURLE_COULDNT_CONNECT:
-                return "unreachable";
-        default:
-                return "protocol";
-        }
+        if (write_all(fd, starttls_request, sizeof(starttls_request) - 1) >= 0)
+                n = recv(fd, reply, sizeof(reply), 0);
+        /* An ExtendedResponse whose resultCode, ENUMERATED of length 1, is 0 (success). */
+        unsigned char *code = n > 0 ? memmem(reply, (size_t) n, "\x0a\x01", 2) : NULL;
+        return code && code + 2 < reply + n && code[2] == 0;
 }
 
 int tls_probe(const char *host, const char *port, const char *ca_file, bool starttls) {
-        _cleanup_free_ char *url = strf("https://%s:%s/", host, port);
-        char error[CURL_ERROR_SIZE] = "";
-        Probe p = {.starttls = starttls};
-        CURL *c = curl_easy_init();
+        _cleanup_(SSL_CTX_freep) SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+        _cleanup_(SSL_freep) SSL *ssl = NULL;
+        _cleanup_close_ int fd = -EBADF;
 
-        if (!c || !url)
-                return 1;
-        curl_easy_setopt(c, CURLOPT_URL, url);
-        curl_easy_setopt(c, CURLOPT_PROXY, "");
-        curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-        curl_easy_setopt(c, CURLOPT_CONNECT_ONLY, 1L);
-        curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, TIMEOUT_MS);
-        curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, TIMEOUT_MS);
-        curl_easy_setopt(c, CURLOPT_ERRORBUFFER, error);
-        curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-        curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, &p);
-        curl_easy_setopt(c, CURLOPT_SOCKOPTFUNCTION, socket_is_connected);
-        if (!isempty(ca_file))
-                curl_easy_setopt(c, CURLOPT_CAINFO, ca_file);
+        if (!context)
+                return give("protocol", "OpenSSL cannot be used");
+        if (isempty(ca_file) ? !SSL_CTX_set_default_verify_paths(context)
+                             : !SSL_CTX_load_verify_locations(context, ca_file, NULL))
+                return give("ca-file", ERR_reason_error_string(ERR_peek_last_error()));
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
 
-        CURLcode code = curl_easy_perform(c);
-        if (code == CURLE_OK)
-                printf("ok: certificate of %s is good\n", host);
-        else if (p.error[0])
-                printf("%s\n", p.error);
-        else
-                printf("%s: %s\n", kind_of(code),
-                                isempty(error) ? curl_easy_strerror(code) : error);
-        curl_easy_cleanup(c);
-        return code == CURLE_OK ? 0 : 1;
+        fd = connect_to(host, port);
+        if (fd == -ETIMEDOUT)
+                return give("timeout", "no answer to the connection");
+        if (fd < 0)
+                return give("unreachable",
+                                fd == -ENXIO ? "the name cannot be resolved" : strerror(-fd));
+        if (starttls && !say_starttls(fd))
+                return give("protocol", "the server does not agree to StartTLS");
+
+        ssl = SSL_new(context);
+        if (!ssl || !SSL_set_fd(ssl, fd) || !SSL_set_tlsext_host_name(ssl, host))
+                return give("protocol", "OpenSSL cannot be used");
+        /* An address is compared with the addresses in the certificate, a name with its names. */
+        if (!X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) && !SSL_set1_host(ssl, host))
+                return give("protocol", "OpenSSL cannot be used");
+        ERR_clear_error();
+        if (SSL_connect(ssl) != 1) {
+                long verdict = SSL_get_verify_result(ssl);
+                const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+
+                if (verdict != X509_V_OK)
+                        return give("certificate", X509_verify_cert_error_string(verdict));
+                return give("protocol", reason ? reason : "the TLS handshake was cut off");
+        }
+        return give("ok", "the certificate is good");
 }

@@ -14,11 +14,11 @@
  * its guest udev rules (local disks are "nvme_card"), Azure "Remote NVMe disks" (local ones are
  * "Microsoft NVMe Direct Disk"), Alibaba Cloud "Elastic Block Storage". */
 static const char *const network_models[] = {
-                "Amazon Elastic Block Store*",
-                "nvme_card-pd",
-                "MSFT NVMe Accelerator*",
-                "Alibaba Cloud Elastic Block Storage*",
-                "Alibaba Cloud EBS*",
+        "Amazon Elastic Block Store*",
+        "nvme_card-pd",
+        "MSFT NVMe Accelerator*",
+        "Alibaba Cloud Elastic Block Storage*",
+        "Alibaba Cloud EBS*",
 };
 
 bool model_is_network(const char *model) {
@@ -26,6 +26,13 @@ bool model_is_network(const char *model) {
                 if (fnmatch(network_models[i], model, 0) == 0)
                         return true;
         return false;
+}
+
+char *disk_device(const Disk *d) {
+        _cleanup_free_ char *path = fb_path(d->path);
+        char *real = path ? realpath(path, NULL) : NULL;
+
+        return real ? real : TAKE_PTR(path);
 }
 
 void disks_done(Disks *d) {
@@ -98,7 +105,7 @@ static int descend(const char *path, unsigned depth, char ***names) {
         r = block_slaves(path, &slaves);
         if (r < 0)
                 return r;
-        STRV_FOREACH(s, slaves) {
+        STRV_FOREACH (s, slaves) {
                 _cleanup_free_ char *below = strf("/sys/class/block/%s", *s);
 
                 r = below ? descend(below, depth + 1, names) : -ENOMEM;
@@ -132,15 +139,15 @@ static int add_below(char ***names, unsigned major, unsigned minor) {
         _cleanup_strv_free_ char **below = NULL;
         int r = disks_below(major, minor, &below);
 
-        STRV_FOREACH(s, below)
+        STRV_FOREACH (s, below)
                 if (r >= 0 && !strv_contains(*names, *s))
                         r = strv_extend(names, *s);
         return r;
 }
 
 int disks_of_system(char ***ret_names) {
-        static const char *const system_mounts[] = {
-                        "/", "/usr", "/boot", "/boot/efi", "/efi", "/var"};
+        static const char *const system_mounts[] = { "/", "/usr", "/boot", "/boot/efi", "/efi",
+                "/var" };
         _cleanup_strv_free_ char **names = NULL;
         _cleanup_free_ char *mountinfo = fb_path("/proc/self/mountinfo"),
                             *swaps = fb_path("/proc/swaps"), *line = NULL;
@@ -191,10 +198,10 @@ int disk_holders(const char *name, char ***ret_holders) {
         r = list(held, &direct);
         if (r >= 0)
                 r = list(folder, &entries);
-        STRV_FOREACH(e, entries)
+        STRV_FOREACH (e, entries)
                 if (r >= 0 && startswith(*e, name))
                         r = strv_extend(&direct, *e);
-        STRV_FOREACH(d, direct) {
+        STRV_FOREACH (d, direct) {
                 _cleanup_free_ char *path = fb_pathf("/sys/class/block/%s/dev", *d), *number = NULL;
 
                 if (r < 0 || !path || read_line_file(path, &number) < 0)
@@ -215,7 +222,7 @@ static int compare_disks(const void *a, const void *b) {
 }
 
 static bool matches(char *const *patterns, const char *model) {
-        STRV_FOREACH(p, patterns)
+        STRV_FOREACH (p, patterns)
                 if (fnmatch(*p, model, 0) == 0)
                         return true;
         return patterns == NULL;
@@ -235,7 +242,7 @@ int disks_local(char *const *patterns, Disks *ret) {
         d.items = calloc(strv_length(names) + 1, sizeof(Disk));
         if (!d.items)
                 return -ENOMEM;
-        STRV_FOREACH(name, names) {
+        STRV_FOREACH (name, names) {
                 _cleanup_free_ char *model = NULL, *serial = NULL, *transport = NULL,
                                     *sectors = NULL;
                 unsigned controller, namespace;
@@ -262,9 +269,9 @@ int disks_local(char *const *patterns, Disks *ret) {
                 if (bytes == 0)
                         continue;
                 Disk *disk = &d.items[d.n];
-                *disk = (Disk){.name = strdup(*name),
-                                .path = strf("/dev/%s", *name),
-                                .bytes = bytes};
+                *disk = (Disk){
+                        .name = strdup(*name), .path = strf("/dev/%s", *name), .bytes = bytes
+                };
                 d.n++;
                 if (!disk->name || !disk->path)
                         return -ENOMEM;

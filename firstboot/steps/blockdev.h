@@ -26,6 +26,9 @@ void disks_done(Disks *d);
  * volume of a cloud, and, where patterns is not NULL, a model that matches one of them. */
 int disks_local(char *const *patterns, Disks *ret);
 
+/* The device node to open, links followed; NULL on out of memory. The caller frees it. */
+char *disk_device(const Disk *d);
+
 /* Whether the model is one of a cloud's network volumes, which look like NVMe disks. */
 bool model_is_network(const char *model);
 

@@ -81,7 +81,7 @@ static int grow_partition(StepContext *c, const char *partition) {
                 return -ENOMEM;
         log_info("Growing partition %s of %s by %llu MiB.", index, disk,
                         (unsigned long long) ((total - start - size) / 2048));
-        char *argv[] = {(char *) "growpart", disk, index, NULL};
+        char *argv[] = { (char *) "growpart", disk, index, NULL };
         return run_tool(c, argv, 1); /* 1: NOCHANGE, something lies behind it */
 }
 
@@ -93,20 +93,20 @@ static int grow_volume(StepContext *c, const Root *root, const char *partition) 
 
         if (!lvm || !pv)
                 return -ENOMEM;
-        char *resize[] = {lvm, (char *) "pvresize", pv, NULL};
+        char *resize[] = { lvm, (char *) "pvresize", pv, NULL };
         r = run_tool(c, resize, 0);
         if (r < 0)
                 return r;
-        char *extend[] = {lvm, (char *) "lvextend", (char *) "--extents", (char *) "+100%FREE",
-                        (char *) root->device, NULL};
+        char *extend[] = { lvm, (char *) "lvextend", (char *) "--extents", (char *) "+100%FREE",
+                (char *) root->device, NULL };
         return run_tool(c, extend, 5); /* 5: there was nothing to gain */
 }
 
 static int grow_filesystem(StepContext *c, const Root *root) {
-        char *ext[] = {(char *) "resize2fs", (char *) root->device, NULL};
-        char *xfs[] = {(char *) "xfs_growfs", (char *) "/", NULL};
-        char *btrfs[] = {(char *) "btrfs", (char *) "filesystem", (char *) "resize", (char *) "max",
-                        (char *) "/", NULL};
+        char *ext[] = { (char *) "resize2fs", (char *) root->device, NULL };
+        char *xfs[] = { (char *) "xfs_growfs", (char *) "/", NULL };
+        char *btrfs[] = { (char *) "btrfs", (char *) "filesystem", (char *) "resize",
+                (char *) "max", (char *) "/", NULL };
 
         if (startswith(root->type, "ext"))
                 return run_tool(c, ext, 0);

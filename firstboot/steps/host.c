@@ -10,6 +10,7 @@
 #include "paths.h"
 #include "unit.h"
 
+#include <fcntl.h>
 #include <limits.h>
 
 #define SYSCTL_FILE "/etc/sysctl.d/90-firstboot.conf"
@@ -58,8 +59,8 @@ static int set_timezone(StepContext *c, sd_bus *bus, const char *zone) {
 }
 
 static bool unit_file_exists(const char *unit) {
-        static const char *const folders[] = {
-                        "/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"};
+        static const char *const folders[] = { "/etc/systemd/system", "/usr/lib/systemd/system",
+                "/lib/systemd/system" };
 
         for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
                 _cleanup_free_ char *path = fb_pathf("%s/%s", folders[i], unit);
@@ -71,7 +72,8 @@ static bool unit_file_exists(const char *unit) {
 
 /* Enabling and starting are two things; both are done through systemd, and both are idempotent. */
 static int switch_firewall(StepContext *c, sd_bus *bus, bool on) {
-        static const char *const units[] = {"firewalld.service", "ufw.service", "nftables.service"};
+        static const char *const units[] = { "firewalld.service", "ufw.service",
+                "nftables.service" };
         size_t seen = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(units); i++) {
@@ -128,7 +130,7 @@ static int set_sysctl(StepContext *c, json_object *map) {
         _cleanup_free_ char *text = strf("# Written by firstboot from host.sysctl.\n");
         int r;
 
-        json_object_object_foreach(map, key, value) {
+        json_object_object_foreach (map, key, value) {
                 char *more = strf(
                                 "%s%s = %s\n", strempty(text), key, json_object_get_string(value));
 
@@ -142,7 +144,7 @@ static int set_sysctl(StepContext *c, json_object *map) {
                 return step_fail_later(
                                 c, "host.sysctl", "%s not written: %s", SYSCTL_FILE, strerror(-r));
 
-        json_object_object_foreach(map, name, wanted) {
+        json_object_object_foreach (map, name, wanted) {
                 _cleanup_free_ char *path = fb_pathf("/proc/sys/%s", name);
                 const char *v = json_object_get_string(wanted);
                 int error = 0;
@@ -157,10 +159,10 @@ static int set_sysctl(StepContext *c, json_object *map) {
                                 *p = *p == '.' ? '/' : *p == '/' ? '.' : *p;
                 if (strstr(tail, ".."))
                         return step_fail(c, "host.sysctl", "%s is no kernel setting", name);
-                FILE *f = fopen(path, "we");
-                if (!f || fprintf(f, "%s\n", v) < 0)
-                        error = errno;
-                if (f && fclose(f) != 0 && error == 0)
+                /* Without O_CREAT: a key that this kernel does not have is an error, not a new
+                 * file. */
+                _cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC);
+                if (fd < 0 || dprintf(fd, "%s\n", v) < 0)
                         error = errno;
                 if (error)
                         return step_fail(c, "host.sysctl", "%s = %s not set: %s", name, v,

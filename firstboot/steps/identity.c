@@ -63,10 +63,10 @@ static int put_nsswitch(StepContext *c) {
 static int enable_mkhomedir(StepContext *c) {
         _cleanup_free_ char *session = fb_path("/etc/pam.d/common-session"), *text = NULL,
                             *last = NULL;
-        char *debian[] = {(char *) "pam-auth-update", (char *) "--package", (char *) "--enable",
-                        (char *) "mkhomedir", NULL};
-        char *el[] = {(char *) "authselect", (char *) "select", (char *) "sssd",
-                        (char *) "with-mkhomedir", NULL};
+        char *debian[] = { (char *) "pam-auth-update", (char *) "--package", (char *) "--enable",
+                (char *) "mkhomedir", NULL };
+        char *el[] = { (char *) "authselect", (char *) "select", (char *) "sssd",
+                (char *) "with-mkhomedir", NULL };
         char **argv;
         int r;
 
@@ -132,9 +132,9 @@ static int configure(StepContext *c, bool *ret_changed) {
 /* Asks sssd itself: files and other sources do not count. Returns getent's exit code or negative
  * errno. */
 static int lookup(const char *database, const char *name) {
-        char *argv[] = {(char *) "getent", (char *) "-s", (char *) "sss", (char *) database,
-                        (char *) name, NULL};
-        SpawnOptions o = {.timeout_usec = LOOKUP_USEC};
+        char *argv[] = { (char *) "getent", (char *) "-s", (char *) "sss", (char *) database,
+                (char *) name, NULL };
+        SpawnOptions o = { .timeout_usec = LOOKUP_USEC };
         int r, status;
 
         r = spawn_run(&o, argv, &status);
@@ -146,11 +146,11 @@ static int diagnose(StepContext *c, const char *uri, bool starttls) {
         static const struct {
                 const char *kind, *code;
         } kinds[] = {
-                        {"unreachable", "identity.unreachable"},
-                        {"timeout", "identity.unreachable"},
-                        {"certificate", "identity.certificate"},
-                        {"ca-file", "identity.ca-file"},
-                        {"protocol", "identity.protocol"},
+                { "unreachable", "identity.unreachable" },
+                { "timeout", "identity.unreachable" },
+                { "certificate", "identity.certificate" },
+                { "ca-file", "identity.ca-file" },
+                { "protocol", "identity.protocol" },
         };
         const char *rest = startswith(uri, "ldaps://"),
                    *user = json_get_string(c->section, "probe_user"),
@@ -170,9 +170,9 @@ static int diagnose(StepContext *c, const char *uri, bool starttls) {
         if (!ldaps && !starttls)
                 return step_fail_later(c, "identity.no-user", "user %s is not found through %s",
                                 user, uri);
-        char *argv[] = {helper, (char *) "tls", host, port, (char *) strempty(ca),
-                        (char *) (ldaps ? "no" : "yes"), NULL};
-        SpawnOptions o = {.timeout_usec = LOOKUP_USEC};
+        char *argv[] = { helper, (char *) "tls", host, port, (char *) strempty(ca),
+                (char *) (ldaps ? "no" : "yes"), NULL };
+        SpawnOptions o = { .timeout_usec = LOOKUP_USEC };
         r = spawn_capture(&o, argv, &output, &status);
         if (r >= 0)
                 output[strcspn(output, "\n")] = '\0';

@@ -13,7 +13,7 @@ static int build(const Lvm *l, char *const words[], char ***ret) {
         r = strv_push(&argv, fb_path(PATH_LVM));
         if (r >= 0)
                 r = strv_extend_strv(&argv, words);
-        STRV_FOREACH(d, l->devices)
+        STRV_FOREACH (d, l->devices)
                 if (r >= 0)
                         r = strv_extend_many(&argv, "--devices", *d, NULL);
         if (r < 0)
@@ -43,10 +43,22 @@ static void on_line(const char *line, void *userdata) {
         log_info("  %s", line);
 }
 
+/* lvm puts remarks between the lines of a report. Lines of JSON begin with a bracket, a brace or a
+ * quote; all others are blanked. */
+static void blank_remarks(char *text) {
+        for (char *line = text; *line;) {
+                size_t n = strcspn(line, "\n");
+
+                if (!strchr("{}[]\"", line[strspn(line, " \t")]))
+                        memset(line, ' ', n);
+                line += n + (line[n] == '\n');
+        }
+}
+
 int lvm_report(const Lvm *l, json_object **ret) {
-        static char *const words[] = {(char *) "pvs", (char *) "--reportformat", (char *) "json",
-                        (char *) "-o",
-                        (char *) "pv_name,vg_name,vg_tags,vg_missing_pv_count,lv_count", NULL};
+        static char *const words[] = { (char *) "pvs", (char *) "--reportformat", (char *) "json",
+                (char *) "-o", (char *) "pv_name,vg_name,vg_tags,vg_missing_pv_count,lv_count",
+                NULL };
         _cleanup_strv_free_ char **argv = NULL;
         _cleanup_json_ json_object *o = NULL;
         _cleanup_fclose_ FILE *f = tmpfile();
@@ -60,7 +72,8 @@ int lvm_report(const Lvm *l, json_object **ret) {
         if (r < 0)
                 return r;
         SpawnOptions options = {
-                        .stdout_fd = fileno(f), .on_line = on_line, .timeout_usec = LVM_USEC};
+                .stdout_fd = fileno(f), .on_line = on_line, .timeout_usec = LVM_USEC
+        };
         r = spawn_run(&options, argv, &status);
         if (r < 0)
                 return r;
@@ -70,6 +83,8 @@ int lvm_report(const Lvm *l, json_object **ret) {
                 return -EIO;
         rewind(f);
         size_t n = fread(text, 1, (size_t) size, f);
+        text[n] = '\0';
+        blank_remarks(text);
         if (json_parse(text, n, &e, &o) < 0)
                 return -EBADMSG;
         json_object *reports = json_get(o, "report");

@@ -18,11 +18,11 @@ typedef struct StepFunction {
 } StepFunction;
 
 static const StepFunction functions[] = {
-                {"host", host_run},
-                {"scratch", scratch_run},
-                {"mounts", mounts_run},
-                {"identity", identity_run},
-                {"slurm", slurm_run},
+        { "host", host_run },
+        { "scratch", scratch_run },
+        { "mounts", mounts_run },
+        { "identity", identity_run },
+        { "slurm", slurm_run },
 };
 
 static int load_config(json_object **ret) {
@@ -43,8 +43,8 @@ static int run_builtin(const StepFunction *f, json_object *document) {
         _cleanup_json_ json_object *result = json_object_new_object();
         _cleanup_free_ char *path = fb_pathf("%s/%s.json", PATH_RUN_RESULTS, f->name);
         json_object *config = json_get(document, "config");
-        StepContext c = {f->name, config, json_get(config, f->name), json_get(document, "instance"),
-                        result};
+        StepContext c = { f->name, config, json_get(config, f->name),
+                json_get(document, "instance"), result };
         int r;
 
         if (!result || !path)

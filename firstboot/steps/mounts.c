@@ -47,7 +47,7 @@ static uint64_t now_usec(void) {
 /* Tells "cannot be reached" from "does not let us": 0, or the negative errno of connecting. */
 static int connect_to_server(const Entry *e) {
         bool lustre = streq(e->type, "lustre");
-        struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+        struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *host = NULL;
         int error = 0;
@@ -66,7 +66,7 @@ static int connect_to_server(const Entry *e) {
         freeaddrinfo(list);
         if (r != -EINPROGRESS)
                 return r;
-        struct pollfd p = {.fd = fd, .events = POLLOUT};
+        struct pollfd p = { .fd = fd, .events = POLLOUT };
         if (poll(&p, 1, CONNECT_MS) == 0)
                 return -ETIMEDOUT;
         return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
@@ -115,7 +115,7 @@ static int verify_mount(const Entry *e) {
                 _exit(-use_mount(e) & 0xff);
         }
         pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
-        struct pollfd p = {.fd = pidfd, .events = POLLIN};
+        struct pollfd p = { .fd = pidfd, .events = POLLIN };
         if (pidfd < 0 || poll(&p, 1, (int) MIN(e->timeout_usec / USEC_PER_MSEC, 3600000u)) <= 0) {
                 kill(pid, SIGKILL); /* not waited for: it may be stuck in the kernel */
                 return -ETIMEDOUT;
@@ -138,17 +138,18 @@ static void try_once(sd_bus *bus, const Entry *e, Trouble *t) {
 
         if (mounted_at(e->where, &source)) {
                 if (!streq(source, e->what)) {
-                        *t = (Trouble){"mounts.blocked", strf("%s is mounted there", source), true};
+                        *t = (Trouble){ "mounts.blocked", strf("%s is mounted there", source),
+                                true };
                         return;
                 }
         } else {
-                MountUnit m = {e->what, e->where, e->type, e->options, "Network file system", true,
-                                e->timeout_usec};
+                MountUnit m = { e->what, e->where, e->type, e->options, "Network file system", true,
+                        e->timeout_usec };
 
                 r = mkdir_p(e->where, 0755);
                 if (r < 0) {
-                        *t = (Trouble){"mounts.blocked",
-                                        strf("mount point cannot be made: %s", strerror(-r)), true};
+                        *t = (Trouble){ "mounts.blocked",
+                                strf("mount point cannot be made: %s", strerror(-r)), true };
                         return;
                 }
                 r = unit_mount(bus, &m, &result);
@@ -156,34 +157,31 @@ static void try_once(sd_bus *bus, const Entry *e, Trouble *t) {
                         int reach = connect_to_server(e);
 
                         if (reach < 0)
-                                *t = (Trouble){"mounts.unreachable",
-                                                strf("the server cannot be reached: %s",
-                                                                strerror(-reach)),
-                                                false};
+                                *t = (Trouble){ "mounts.unreachable",
+                                        strf("the server cannot be reached: %s", strerror(-reach)),
+                                        false };
                         else
-                                *t = (Trouble){r == -ETIMEDOUT ? "mounts.timeout"
-                                                               : "mounts.refused",
-                                                strf("mount %s, though the server accepts "
-                                                     "connections",
-                                                                isempty(result) ? strerror(-r)
-                                                                                : result),
-                                                false};
+                                *t = (Trouble){ r == -ETIMEDOUT ? "mounts.timeout"
+                                                                : "mounts.refused",
+                                        strf("mount %s, though the server accepts "
+                                             "connections",
+                                                        isempty(result) ? strerror(-r) : result),
+                                        false };
                         return;
                 }
                 if (!mounted_at(e->where, NULL)) {
-                        *t = (Trouble){"mounts.refused",
-                                        strdup("systemd reports success, but nothing is mounted"),
-                                        false};
+                        *t = (Trouble){ "mounts.refused",
+                                strdup("systemd reports success, but nothing is mounted"), false };
                         return;
                 }
         }
         r = verify_mount(e);
         if (r == -EROFS)
-                *t = (Trouble){"mounts.not-writable",
-                                strdup("a test file could not be written, read back and removed"),
-                                false};
+                *t = (Trouble){ "mounts.not-writable",
+                        strdup("a test file could not be written, read back and removed"), false };
         else if (r < 0)
-                *t = (Trouble){"mounts.not-readable", strf("listing it: %s", strerror(-r)), false};
+                *t = (Trouble){ "mounts.not-readable", strf("listing it: %s", strerror(-r)),
+                        false };
 }
 
 static void mount_entry(const Entry *e, int fd) {
@@ -197,9 +195,8 @@ static void mount_entry(const Entry *e, int fd) {
 
                 r = bus ? 0 : unit_bus(&bus);
                 if (r < 0)
-                        t = (Trouble){"mounts.refused",
-                                        strf("the system bus does not answer: %s", strerror(-r)),
-                                        false};
+                        t = (Trouble){ "mounts.refused",
+                                strf("the system bus does not answer: %s", strerror(-r)), false };
                 else
                         try_once(bus, e, &t);
                 if (!t.code) {
@@ -270,7 +267,7 @@ static void collect(Entry *entries, size_t n) {
                 uint64_t now = now_usec();
 
                 for (size_t i = 0; p && i < n; i++) {
-                        p[i] = (struct pollfd){.fd = entries[i].fd, .events = POLLIN};
+                        p[i] = (struct pollfd){ .fd = entries[i].fd, .events = POLLIN };
                         open += entries[i].fd >= 0;
                 }
                 if (!p || open == 0 || now >= deadline)
@@ -319,14 +316,14 @@ int mounts_run(StepContext *c) {
                 json_object *o = json_object_array_get_idx(list, i);
 
                 entries[i] = (Entry){
-                                .what = json_get_string(o, "what"),
-                                .where = json_get_string(o, "where"),
-                                .type = json_get_string(o, "type"),
-                                .verify = json_get_string(o, "verify"),
-                                .required = json_get_bool(o, "required", true),
-                                .timeout_usec = config_duration(o, "timeout", 30 * USEC_PER_SEC),
-                                .give_up_usec = config_duration(o, "give_up", 300 * USEC_PER_SEC),
-                                .fd = -EBADF,
+                        .what = json_get_string(o, "what"),
+                        .where = json_get_string(o, "where"),
+                        .type = json_get_string(o, "type"),
+                        .verify = json_get_string(o, "verify"),
+                        .required = json_get_bool(o, "required", true),
+                        .timeout_usec = config_duration(o, "timeout", 30 * USEC_PER_SEC),
+                        .give_up_usec = config_duration(o, "give_up", 300 * USEC_PER_SEC),
+                        .fd = -EBADF,
                 };
                 entries[i].options = full_options(json_get_string(o, "options"), entries[i].type);
                 r = entries[i].options ? start_entry(&entries[i]) : -ENOMEM;

@@ -19,7 +19,7 @@ static int climb(const char *name, const char *label, unsigned depth, char **ret
         r = disk_holders(name, &holders);
         if (r < 0)
                 return r;
-        STRV_FOREACH(h, holders) {
+        STRV_FOREACH (h, holders) {
                 _cleanup_free_ char *sys = fb_pathf("/sys/dev/block/%s", *h), *device = NULL;
                 char real[PATH_MAX];
 
@@ -44,7 +44,7 @@ static int climb(const char *name, const char *label, unsigned depth, char **ret
 }
 
 static int look(const Disk *disk, const char *label, DiskFacts *f) {
-        _cleanup_free_ char *device = fb_path(disk->path);
+        _cleanup_free_ char *device = disk_device(disk);
         int n, r;
 
         if (!device)
@@ -92,7 +92,7 @@ static int add_lvm(const Lvm *lvm, DiskFacts *facts, size_t n) {
 
                 for (size_t d = 0; pv && d < n; d++) {
                         DiskFacts *f = &facts[d];
-                        _cleanup_free_ char *device = fb_path(f->disk->path);
+                        _cleanup_free_ char *device = disk_device(f->disk);
 
                         if (!device)
                                 return -ENOMEM;

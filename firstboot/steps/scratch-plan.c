@@ -97,7 +97,7 @@ static char *describe_bad(
 static char *absent_serials(const DiskFacts *facts, size_t n, const ScratchRecord *record) {
         _cleanup_strv_free_ char **l = NULL;
 
-        STRV_FOREACH(serial, record->serials) {
+        STRV_FOREACH (serial, record->serials) {
                 bool there = false;
 
                 for (size_t i = 0; i < n; i++)
@@ -137,9 +137,9 @@ static int weigh_bad(const DiskFacts *facts, const DiskClass *classes, size_t n,
                 DiskClass class;
                 const char *code;
         } kinds[] = {
-                        {DISK_UNREADABLE, "scratch.probe-failed"},
-                        {DISK_FOREIGN, "scratch.foreign-signature"},
-                        {DISK_IN_USE, "scratch.in-use"},
+                { DISK_UNREADABLE, "scratch.probe-failed" },
+                { DISK_FOREIGN, "scratch.foreign-signature" },
+                { DISK_IN_USE, "scratch.in-use" },
         };
 
         for (size_t k = 0; k < ELEMENTSOF(kinds); k++) {
@@ -265,7 +265,7 @@ static int plan_ours(const DiskFacts *facts, size_t n, const DiskClass *classes,
 int scratch_plan(const DiskFacts *facts, size_t n, const ScratchRecord *record,
                 const ScratchWish *wish, ScratchPlan *ret) {
         _cleanup_free_ DiskClass *classes = calloc(n + 1, sizeof(DiskClass));
-        _cleanup_(scratch_plan_done) ScratchPlan p = {.use = calloc(n + 1, sizeof(size_t))};
+        _cleanup_(scratch_plan_done) ScratchPlan p = { .use = calloc(n + 1, sizeof(size_t)) };
         bool labelled = false, ours = false;
         int r;
 

@@ -98,7 +98,7 @@ static int gather(Scratch *s) {
                 return step_fail_later(c, "scratch.probe-failed", "sysfs could not be read: %s",
                                 strerror(-r));
         for (size_t i = 0; i < s->disks.n; i++) {
-                r = strv_push(&s->lvm.devices, fb_path(s->disks.items[i].path));
+                r = strv_push(&s->lvm.devices, disk_device(&s->disks.items[i]));
                 if (r < 0)
                         return r;
         }
@@ -119,7 +119,7 @@ static int lvm_step(Scratch *s, char *const words[]) {
                      : 0;
 }
 
-#define LVM(...) lvm_step(s, (char *const[]){__VA_ARGS__, NULL})
+#define LVM(...) lvm_step(s, (char *const[]){ __VA_ARGS__, NULL })
 #define W(text) ((char *) (text))
 
 /* Adds the disks that are not in the group yet. */
@@ -133,7 +133,7 @@ static int add_disks(Scratch *s, const char *verb, const char *vg) {
                                     : strv_extend_many(&words, verb, "--yes", vg, NULL);
         for (size_t i = 0; r >= 0 && i < s->plan.n_use; i++) {
                 const DiskFacts *f = &s->facts[s->plan.use[i]];
-                _cleanup_free_ char *device = fb_path(f->disk->path);
+                _cleanup_free_ char *device = disk_device(f->disk);
 
                 if (f->vg)
                         continue;
@@ -309,9 +309,9 @@ static int mount_it(Scratch *s, const char *device) {
         if (r < 0)
                 return step_fail_later(c, "scratch.mount", "the system bus does not answer: %s",
                                 strerror(-r));
-        MountUnit m = {device, s->mount_point,
-                        r >= 0 && signatures[0].type[0] ? signatures[0].type : s->filesystem,
-                        s->options, "Local scratch", false, 90 * USEC_PER_SEC};
+        MountUnit m = { device, s->mount_point,
+                r >= 0 && signatures[0].type[0] ? signatures[0].type : s->filesystem, s->options,
+                "Local scratch", false, 90 * USEC_PER_SEC };
         r = unit_mount(bus, &m, &result);
         if (r < 0)
                 return step_fail_later(c, "scratch.mount", "%s not mounted at %s: %s", device,
@@ -369,27 +369,27 @@ static void add_figures(Scratch *s) {
 
 int scratch_run(StepContext *c) {
         static const char *const verbs[] = {
-                        [SCRATCH_ADOPT_DEVICE] = "adopted",
-                        [SCRATCH_ADOPT_VG] = "adopted",
-                        [SCRATCH_REBUILD] = "rebuilt",
-                        [SCRATCH_CREATE] = "made",
+                [SCRATCH_ADOPT_DEVICE] = "adopted",
+                [SCRATCH_ADOPT_VG] = "adopted",
+                [SCRATCH_REBUILD] = "rebuilt",
+                [SCRATCH_CREATE] = "made",
         };
         _cleanup_(scratch_done) Scratch s = {
-                        .context = c,
-                        .vg = json_get_string(c->section, "vg"),
-                        .lv = json_get_string(c->section, "lv"),
-                        .label = json_get_string(c->section, "label"),
-                        .filesystem = json_get_string(c->section, "filesystem"),
-                        .mount_point = json_get_string(c->section, "mount_point"),
-                        .options = json_get_string(c->section, "options"),
-                        .stripe_bytes = config_size(c->section, "stripe_size", 64 * 1024),
+                .context = c,
+                .vg = json_get_string(c->section, "vg"),
+                .lv = json_get_string(c->section, "lv"),
+                .label = json_get_string(c->section, "label"),
+                .filesystem = json_get_string(c->section, "filesystem"),
+                .mount_point = json_get_string(c->section, "mount_point"),
+                .options = json_get_string(c->section, "options"),
+                .stripe_bytes = config_size(c->section, "stripe_size", 64 * 1024),
         };
         ScratchWish wish = {
-                        .vg = s.vg,
-                        .label = s.label,
-                        .expected = (int) json_get_int(c->section, "disks", -1),
-                        .allow_fewer = json_get_bool(c->section, "allow_fewer", false),
-                        .required = json_get_bool(c->section, "required", false),
+                .vg = s.vg,
+                .label = s.label,
+                .expected = (int) json_get_int(c->section, "disks", -1),
+                .allow_fewer = json_get_bool(c->section, "allow_fewer", false),
+                .required = json_get_bool(c->section, "required", false),
         };
         _cleanup_free_ char *device = NULL;
         const char *mode = json_get_string(c->section, "mode");

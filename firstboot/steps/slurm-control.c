@@ -13,18 +13,18 @@ ProbeKind probe_judge(int exit_code, const char *output) {
                 const char *words;
                 ProbeKind kind;
         } table[] = {
-                        {"Rewound credential", PROBE_CLOCK},
-                        {"Expired credential", PROBE_CLOCK},
-                        {"Invalid credential", PROBE_MISMATCH},
-                        {"Failed to access \"", PROBE_MUNGE},
-                        {"munged down", PROBE_MUNGE},
-                        {"Munge encode failed", PROBE_MUNGE},
-                        {"Zero Bytes were transmitted", PROBE_MISMATCH},
-                        {"Protocol authentication error", PROBE_MISMATCH},
-                        {"Unable to contact slurm controller", PROBE_UNREACHABLE},
-                        {"Connection refused", PROBE_UNREACHABLE},
-                        {"Unable to resolve", PROBE_UNREACHABLE},
-                        {"Unable to establish", PROBE_UNREACHABLE},
+                { "Rewound credential", PROBE_CLOCK },
+                { "Expired credential", PROBE_CLOCK },
+                { "Invalid credential", PROBE_MISMATCH },
+                { "Failed to access \"", PROBE_MUNGE },
+                { "munged down", PROBE_MUNGE },
+                { "Munge encode failed", PROBE_MUNGE },
+                { "Zero Bytes were transmitted", PROBE_MISMATCH },
+                { "Protocol authentication error", PROBE_MISMATCH },
+                { "Unable to contact slurm controller", PROBE_UNREACHABLE },
+                { "Connection refused", PROBE_UNREACHABLE },
+                { "Unable to resolve", PROBE_UNREACHABLE },
+                { "Unable to establish", PROBE_UNREACHABLE },
         };
 
         if (exit_code == 0 && strstr(output, "Configuration data as of"))
@@ -38,7 +38,7 @@ ProbeKind probe_judge(int exit_code, const char *output) {
 int probe_clock(const char *output, int64_t *ret_seconds) {
         static const char start[] = "Configuration data as of ";
         const char *p = strstr(output, start);
-        struct tm tm = {.tm_isdst = -1};
+        struct tm tm = { .tm_isdst = -1 };
 
         if (!p || !strptime(p + strlen(start), "%Y-%m-%dT%H:%M:%S", &tm))
                 return -EBADMSG;
@@ -87,8 +87,8 @@ bool node_state_has(const char *state, const char *flag) {
 }
 
 bool node_state_is_registered(const char *state) {
-        static const char *const absent[] = {"UNKNOWN", "FUTURE", "DOWN", "NOT_RESPONDING",
-                        "POWERED_DOWN", "POWERING_UP", "INVALID_REG"};
+        static const char *const absent[] = { "UNKNOWN", "FUTURE", "DOWN", "NOT_RESPONDING",
+                "POWERED_DOWN", "POWERING_UP", "INVALID_REG" };
 
         /* A '*' behind the state: the node does not respond. */
         if (strchr(state, '*'))
@@ -138,7 +138,7 @@ int scontrol(char *const args[], char **ret_output) {
                 r = strv_extend_strv(&argv, args);
         if (r < 0 || setenv("SLURM_CONF", conf, 1) < 0)
                 return -ENOMEM;
-        SpawnOptions o = {.timeout_usec = SCONTROL_USEC};
+        SpawnOptions o = { .timeout_usec = SCONTROL_USEC };
         r = spawn_capture(&o, argv, &output, &status);
         if (r < 0)
                 return r;

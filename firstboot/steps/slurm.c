@@ -90,13 +90,13 @@ static int node_name(Slurm *s) {
 
 /* Waits until a controller answers with a credential that we can decode and a clock like ours. */
 static int check_controller(Slurm *s) {
-        static char *const args[] = {(char *) "show", (char *) "config", NULL};
+        static char *const args[] = { (char *) "show", (char *) "config", NULL };
         static const char *const codes[] = {
-                        [PROBE_UNREACHABLE] = "slurm.controller-unreachable",
-                        [PROBE_CLOCK] = "slurm.clock-skew",
-                        [PROBE_MISMATCH] = "slurm.munge-mismatch",
-                        [PROBE_MUNGE] = "slurm.munge",
-                        [PROBE_OTHER] = "slurm.controller-unreachable",
+                [PROBE_UNREACHABLE] = "slurm.controller-unreachable",
+                [PROBE_CLOCK] = "slurm.clock-skew",
+                [PROBE_MISMATCH] = "slurm.munge-mismatch",
+                [PROBE_MUNGE] = "slurm.munge",
+                [PROBE_OTHER] = "slurm.controller-unreachable",
         };
         StepContext *c = s->context;
         uint64_t pause = USEC_PER_SEC,
@@ -226,7 +226,7 @@ static int put_run_file(const char *name, const char *text, bool *ret_changed) {
 
 /* 0 with the node's state, -ENOENT where the controller does not know the node, -EIO otherwise. */
 static int show_node(const Slurm *s, NodeInfo *ret) {
-        char *args[] = {(char *) "--oneliner", (char *) "show", (char *) "node", s->node, NULL};
+        char *args[] = { (char *) "--oneliner", (char *) "show", (char *) "node", s->node, NULL };
         _cleanup_free_ char *output = NULL;
         int r = scontrol(args, &output);
 
@@ -241,7 +241,7 @@ static int update_node(const Slurm *s, const char *state, const char *reason, ch
         _cleanup_free_ char *node = strf("NodeName=%s", s->node), *to = strf("State=%s", state),
                             *why = reason ? strf("Reason=%s", reason) : NULL;
         _cleanup_free_ char *output = NULL;
-        char *args[] = {(char *) "update", node, to, why, NULL};
+        char *args[] = { (char *) "update", node, to, why, NULL };
 
         if (!node || !to || (reason && !why))
                 return -ENOMEM;
@@ -322,9 +322,9 @@ static int ensure_in_service(Slurm *s) {
 }
 
 int slurm_run(StepContext *c) {
-        _cleanup_(slurm_done) Slurm s = {.context = c,
-                        .deadline = now_usec() +
-                                    config_duration(c->section, "give_up", 300 * USEC_PER_SEC)};
+        _cleanup_(slurm_done) Slurm s = { .context = c,
+                .deadline = now_usec() +
+                            config_duration(c->section, "give_up", 300 * USEC_PER_SEC) };
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_free_ char *conf = NULL, *environment = NULL, *result = NULL,
                             *slurmd = fb_path("/usr/sbin/slurmd");

@@ -59,7 +59,7 @@ char *sssd_conf(json_object *identity) {
 }
 
 static bool wants_sss(const char *l, size_t n) {
-        static const char *const databases[] = {"passwd:", "group:", "shadow:"};
+        static const char *const databases[] = { "passwd:", "group:", "shadow:" };
 
         for (size_t i = 0; i < ELEMENTSOF(databases); i++) {
                 size_t m = strlen(databases[i]);

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 
 static int rank(const char *status) {
-        static const char *const order[] = {"skipped", "done", "degraded", "failed"};
+        static const char *const order[] = { "skipped", "done", "degraded", "failed" };
 
         for (size_t i = 0; i < ELEMENTSOF(order); i++)
                 if (streq_ptr(order[i], status))
@@ -108,7 +108,7 @@ static void on_line(const char *line, void *userdata) {
 
 int step_command(char *const argv[], uint64_t timeout_usec, char **ret_last) {
         _cleanup_free_ char *text = strv_join(argv, " "), *last = NULL;
-        SpawnOptions o = {.on_line = on_line, .line_data = &last, .timeout_usec = timeout_usec};
+        SpawnOptions o = { .on_line = on_line, .line_data = &last, .timeout_usec = timeout_usec };
         int r, status = 0;
 
         log_info("Running %s", strempty(text));

@@ -52,7 +52,7 @@ static int on_removed(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 
 /* The result of our job if it has ended, else NULL. */
 static const char *job_result(const Removed *w) {
-        STRV_FOREACH(s, w->seen) {
+        STRV_FOREACH (s, w->seen) {
                 const char *rest = startswith(*s, w->job);
                 if (rest && *rest == ' ')
                         return rest + 1;
@@ -68,7 +68,7 @@ static int call_and_wait(sd_bus *bus, sd_bus_message *call, const char *unit, ui
         _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
         _cleanup_strv_free_ char **seen = NULL;
         uint64_t deadline = now_usec() + timeout_usec;
-        Removed w = {.unit = unit};
+        Removed w = { .unit = unit };
         const char *path, *result;
         int r;
 

@@ -86,12 +86,11 @@ static void each_config_key_is_documented(void **state) {
 /* Every code that the sources give must be in the table: what is not would go out as step.failed.
  */
 static void sources_use_known_codes_only(void **state) {
-        static const char *const files[] = {"steps/host.c", "steps/grow.c", "steps/scratch.c",
-                        "steps/scratch-plan.c", "steps/mounts.c", "steps/identity.c",
-                        "steps/slurm.c", "steps/munge.c", "daemon/engine.c", "daemon/job.c",
-                        "daemon/configure.c"};
-        static const char *const prefixes[] = {"\"host.", "\"scratch.", "\"mounts.", "\"identity.",
-                        "\"slurm.", "\"config.", "\"graph.", "\"step.", "\"event."};
+        static const char *const files[] = { "steps/host.c", "steps/grow.c", "steps/scratch.c",
+                "steps/scratch-plan.c", "steps/mounts.c", "steps/identity.c", "steps/slurm.c",
+                "steps/munge.c", "daemon/engine.c", "daemon/job.c", "daemon/configure.c" };
+        static const char *const prefixes[] = { "\"host.", "\"scratch.", "\"mounts.", "\"identity.",
+                "\"slurm.", "\"config.", "\"graph.", "\"step.", "\"event." };
 
         (void) state;
         for (size_t i = 0; i < ELEMENTSOF(files); i++) {
@@ -113,12 +112,12 @@ static void sources_use_known_codes_only(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                        cmocka_unit_test(each_code_is_whole),
-                        cmocka_unit_test(codes_and_ids_are_unique),
-                        cmocka_unit_test(each_code_has_a_catalog_entry),
-                        cmocka_unit_test(each_code_is_documented),
-                        cmocka_unit_test(each_config_key_is_documented),
-                        cmocka_unit_test(sources_use_known_codes_only),
+                cmocka_unit_test(each_code_is_whole),
+                cmocka_unit_test(codes_and_ids_are_unique),
+                cmocka_unit_test(each_code_has_a_catalog_entry),
+                cmocka_unit_test(each_code_is_documented),
+                cmocka_unit_test(each_config_key_is_documented),
+                cmocka_unit_test(sources_use_known_codes_only),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

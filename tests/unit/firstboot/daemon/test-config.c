@@ -30,10 +30,10 @@ static Config *finished(const char *text) {
 
 /* Whether one of the errors has all of the text. */
 static bool complains(const Config *c, const char *text) {
-        STRV_FOREACH(e, c->errors)
+        STRV_FOREACH (e, c->errors)
                 if (strstr(*e, text))
                         return true;
-        STRV_FOREACH(e, c->errors)
+        STRV_FOREACH (e, c->errors)
                 print_message("error: %s\n", *e);
         return false;
 }
@@ -147,41 +147,39 @@ typedef struct Bad {
 
 static void values_are_checked(void **state) {
         static const Bad table[] = {
-                        {"{\"host\":{\"hostname\":\"a b\"}}", "host.hostname: may hold letters"},
-                        {"{\"host\":{\"timezone\":\"../x\"}}", "host.timezone"},
-                        {"{\"host\":{\"firewall\":\"maybe\"}}", "must be one of on|off|keep"},
-                        {"{\"host\":{\"sysctl\":{\"a\":[1]}}}", "must have a plain value"},
-                        {"{\"scratch\":{\"mount_point\":\"relative\"}}",
-                                        "must be an absolute path"},
-                        {"{\"scratch\":{\"mount_point\":\"/\"}}", "must not be the root folder"},
-                        {"{\"scratch\":{\"mount_point\":\"/a/../b\"}}", "plain path"},
-                        {"{\"scratch\":{\"stripe_size\":\"96K\"}}", "power of two"},
-                        {"{\"scratch\":{\"stripe_size\":\"1X\"}}", "must be a size"},
-                        {"{\"scratch\":{\"stripe_size\":\"99999999999999999999\"}}",
-                                        "must be a size"},
-                        {"{\"scratch\":{\"vg\":\"-x\"}}", "LVM name"},
-                        {"{\"mounts\":{}}", "must be a list"},
-                        {"{\"mounts\":[1]}", "mounts[0]: must be an object"},
-                        {"{\"mounts\":[{\"what\":\"h:/x\",\"where\":\"/x\",\"timeout\":\"1 "
-                         "week\"}]}",
-                                        "must be a time"},
-                        {"{\"mounts\":[{\"what\":\"h:/x\",\"where\":\"/x\",\"options\":\"a b\"}]}",
-                                        "without white space"},
-                        {"{\"identity\":{\"uri\":[\"http://"
-                         "x\"],\"base\":\"x\",\"probe_user\":\"u\"}}",
-                                        "must start with ldaps://"},
-                        {"{\"identity\":{\"uri\":[\"ldap://"
-                         "x\"],\"base\":\"x\",\"probe_user\":\"u\",\"starttls\":false}}",
-                                        "in the clear"},
-                        {"{\"identity\":{\"uri\":[\"ldaps://x\"],\"base\":\"x\"}}",
-                                        "\"probe_user\" is missing"},
-                        {"{\"slurm\":{\"controllers\":[\"h:99999\"]}}", "port from 1 to 65535"},
-                        {"{\"slurm\":{\"controllers\":[]},\"steps\":{\"gpu\":{\"timeout\":0}}}",
-                                        "steps.gpu.timeout"},
-                        {"{\"ready\":{\"url\":\"ftp://x\"}}", "must start with https://"},
-                        {"{\"slrum\":{}}", "did you mean \"slurm\"?"},
-                        {"{\"scratch.label\":1}", "unknown key"},
-                        {"{\"mounts[]\":1}", "unknown key"},
+                { "{\"host\":{\"hostname\":\"a b\"}}", "host.hostname: may hold letters" },
+                { "{\"host\":{\"timezone\":\"../x\"}}", "host.timezone" },
+                { "{\"host\":{\"firewall\":\"maybe\"}}", "must be one of on|off|keep" },
+                { "{\"host\":{\"sysctl\":{\"a\":[1]}}}", "must have a plain value" },
+                { "{\"scratch\":{\"mount_point\":\"relative\"}}", "must be an absolute path" },
+                { "{\"scratch\":{\"mount_point\":\"/\"}}", "must not be the root folder" },
+                { "{\"scratch\":{\"mount_point\":\"/a/../b\"}}", "plain path" },
+                { "{\"scratch\":{\"stripe_size\":\"96K\"}}", "power of two" },
+                { "{\"scratch\":{\"stripe_size\":\"1X\"}}", "must be a size" },
+                { "{\"scratch\":{\"stripe_size\":\"99999999999999999999\"}}", "must be a size" },
+                { "{\"scratch\":{\"vg\":\"-x\"}}", "LVM name" },
+                { "{\"mounts\":{}}", "must be a list" },
+                { "{\"mounts\":[1]}", "mounts[0]: must be an object" },
+                { "{\"mounts\":[{\"what\":\"h:/x\",\"where\":\"/x\",\"timeout\":\"1 "
+                  "week\"}]}",
+                                "must be a time" },
+                { "{\"mounts\":[{\"what\":\"h:/x\",\"where\":\"/x\",\"options\":\"a b\"}]}",
+                                "without white space" },
+                { "{\"identity\":{\"uri\":[\"http://"
+                  "x\"],\"base\":\"x\",\"probe_user\":\"u\"}}",
+                                "must start with ldaps://" },
+                { "{\"identity\":{\"uri\":[\"ldap://"
+                  "x\"],\"base\":\"x\",\"probe_user\":\"u\",\"starttls\":false}}",
+                                "in the clear" },
+                { "{\"identity\":{\"uri\":[\"ldaps://x\"],\"base\":\"x\"}}",
+                                "\"probe_user\" is missing" },
+                { "{\"slurm\":{\"controllers\":[\"h:99999\"]}}", "port from 1 to 65535" },
+                { "{\"slurm\":{\"controllers\":[]},\"steps\":{\"gpu\":{\"timeout\":0}}}",
+                                "steps.gpu.timeout" },
+                { "{\"ready\":{\"url\":\"ftp://x\"}}", "must start with https://" },
+                { "{\"slrum\":{}}", "did you mean \"slurm\"?" },
+                { "{\"scratch.label\":1}", "unknown key" },
+                { "{\"mounts[]\":1}", "unknown key" },
         };
 
         (void) state;
@@ -204,7 +202,7 @@ static void plain_ldap_passes_only_where_allowed(void **state) {
 
 static void sections_of_site_steps_are_free(void **state) {
         _cleanup_config_ Config *c = config_new();
-        char *steps[] = {(char *) "licence", NULL};
+        char *steps[] = { (char *) "licence", NULL };
 
         (void) state;
         merge(c, "{\"licence\":{\"server\":\"x\"}}", "node.json");
@@ -214,7 +212,7 @@ static void sections_of_site_steps_are_free(void **state) {
 
 static void secrets_are_masked(void **state) {
         _cleanup_config_ Config *c = config_new();
-        char *steps[] = {(char *) "licence", NULL};
+        char *steps[] = { (char *) "licence", NULL };
 
         (void) state;
         merge(c,
@@ -232,12 +230,12 @@ static void sizes_and_durations(void **state) {
                 const char *text;
                 uint64_t size, usec;
         } table[] = {
-                        {"64", 64, 64000000},
-                        {"\"64K\"", 65536, 0},
-                        {"\"2G\"", UINT64_C(2) << 30, 0},
-                        {"\"5min\"", 0, 300000000},
-                        {"\"250ms\"", 0, 250000},
-                        {"\"2h\"", 0, UINT64_C(7200000000)},
+                { "64", 64, 64000000 },
+                { "\"64K\"", 65536, 0 },
+                { "\"2G\"", UINT64_C(2) << 30, 0 },
+                { "\"5min\"", 0, 300000000 },
+                { "\"250ms\"", 0, 250000 },
+                { "\"2h\"", 0, UINT64_C(7200000000) },
         };
 
         (void) state;
@@ -277,21 +275,21 @@ static void defaults_pass_their_own_checks(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                        cmocka_unit_test(later_layers_win),
-                        cmocka_unit_test(every_value_has_its_source),
-                        cmocka_unit_test(null_takes_a_key_back_to_its_default),
-                        cmocka_unit_test(lists_replace),
-                        cmocka_unit_test(a_layer_that_is_no_object_is_an_error),
-                        cmocka_unit_test(set_makes_the_sections_it_needs),
-                        cmocka_unit_test(sections_that_are_absent_stay_absent),
-                        cmocka_unit_test(items_of_lists_get_defaults),
-                        cmocka_unit_test(all_faults_come_at_once),
-                        cmocka_unit_test(values_are_checked),
-                        cmocka_unit_test(plain_ldap_passes_only_where_allowed),
-                        cmocka_unit_test(sections_of_site_steps_are_free),
-                        cmocka_unit_test(secrets_are_masked),
-                        cmocka_unit_test(sizes_and_durations),
-                        cmocka_unit_test(defaults_pass_their_own_checks),
+                cmocka_unit_test(later_layers_win),
+                cmocka_unit_test(every_value_has_its_source),
+                cmocka_unit_test(null_takes_a_key_back_to_its_default),
+                cmocka_unit_test(lists_replace),
+                cmocka_unit_test(a_layer_that_is_no_object_is_an_error),
+                cmocka_unit_test(set_makes_the_sections_it_needs),
+                cmocka_unit_test(sections_that_are_absent_stay_absent),
+                cmocka_unit_test(items_of_lists_get_defaults),
+                cmocka_unit_test(all_faults_come_at_once),
+                cmocka_unit_test(values_are_checked),
+                cmocka_unit_test(plain_ldap_passes_only_where_allowed),
+                cmocka_unit_test(sections_of_site_steps_are_free),
+                cmocka_unit_test(secrets_are_masked),
+                cmocka_unit_test(sizes_and_durations),
+                cmocka_unit_test(defaults_pass_their_own_checks),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,10 +39,10 @@ static Graph *load(const char *config) {
 }
 
 static bool complains(const Graph *g, const char *text) {
-        STRV_FOREACH(e, g->errors)
+        STRV_FOREACH (e, g->errors)
                 if (strstr(*e, text))
                         return true;
-        STRV_FOREACH(e, g->errors)
+        STRV_FOREACH (e, g->errors)
                 print_message("error: %s\n", *e);
         return false;
 }
@@ -173,18 +173,18 @@ static void a_setting_for_no_step_is_an_error(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                        TEST(steps_come_after_what_they_require),
-                        TEST(cycles_are_refused_by_name),
-                        TEST(a_step_that_requires_itself_is_a_cycle),
-                        TEST(requiring_what_is_not_installed_is_an_error),
-                        TEST(after_only_orders),
-                        TEST(disabled_steps_are_not_in_the_graph),
-                        TEST(star_requires_every_step_that_does_not_wait_for_it),
-                        TEST(a_sites_step_wins_over_a_shipped_one),
-                        TEST(an_empty_site_file_takes_a_step_out),
-                        TEST(faults_of_step_files_are_errors),
-                        TEST(configuration_overrides_a_step_file),
-                        TEST(a_setting_for_no_step_is_an_error),
+                TEST(steps_come_after_what_they_require),
+                TEST(cycles_are_refused_by_name),
+                TEST(a_step_that_requires_itself_is_a_cycle),
+                TEST(requiring_what_is_not_installed_is_an_error),
+                TEST(after_only_orders),
+                TEST(disabled_steps_are_not_in_the_graph),
+                TEST(star_requires_every_step_that_does_not_wait_for_it),
+                TEST(a_sites_step_wins_over_a_shipped_one),
+                TEST(an_empty_site_file_takes_a_step_out),
+                TEST(faults_of_step_files_are_errors),
+                TEST(configuration_overrides_a_step_file),
+                TEST(a_setting_for_no_step_is_an_error),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,14 +150,14 @@ static void a_reset_forgets_all_but_completion(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                        TEST(there_is_none_at_first),
-                        TEST(it_is_resumed_within_a_boot),
-                        TEST(another_boot_keeps_only_what_was_completed),
-                        TEST(another_instance_starts_afresh),
-                        TEST(a_damaged_file_is_kept_aside),
-                        TEST(another_version_is_not_believed),
-                        TEST(names_of_states_are_their_own_inverse),
-                        TEST(a_reset_forgets_all_but_completion),
+                TEST(there_is_none_at_first),
+                TEST(it_is_resumed_within_a_boot),
+                TEST(another_boot_keeps_only_what_was_completed),
+                TEST(another_instance_starts_afresh),
+                TEST(a_damaged_file_is_kept_aside),
+                TEST(another_version_is_not_believed),
+                TEST(names_of_states_are_their_own_inverse),
+                TEST(a_reset_forgets_all_but_completion),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

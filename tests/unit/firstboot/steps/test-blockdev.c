@@ -136,7 +136,7 @@ static void paths_of_multipath_and_empty_namespaces_are_no_disks(void **state) {
 }
 
 static void models_can_be_chosen(void **state) {
-        char *patterns[] = {(char *) "Micron*", NULL};
+        char *patterns[] = { (char *) "Micron*", NULL };
 
         (void) state;
         disk("nvme0n1", "Micron_9300\n", "A\n", "pcie\n", "1000\n", "259:10");
@@ -165,14 +165,14 @@ static void holders_are_partitions_and_mapped_devices(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                        TEST(disks_are_ordered_by_serial),
-                        TEST(network_volumes_are_left_out),
-                        TEST(the_disk_of_the_root_partition_is_left_out),
-                        TEST(disks_below_a_root_on_lvm_are_left_out),
-                        TEST(a_disk_with_swap_in_use_is_left_out),
-                        TEST(paths_of_multipath_and_empty_namespaces_are_no_disks),
-                        TEST(models_can_be_chosen),
-                        TEST(holders_are_partitions_and_mapped_devices),
+                TEST(disks_are_ordered_by_serial),
+                TEST(network_volumes_are_left_out),
+                TEST(the_disk_of_the_root_partition_is_left_out),
+                TEST(disks_below_a_root_on_lvm_are_left_out),
+                TEST(a_disk_with_swap_in_use_is_left_out),
+                TEST(paths_of_multipath_and_empty_namespaces_are_no_disks),
+                TEST(models_can_be_chosen),
+                TEST(holders_are_partitions_and_mapped_devices),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

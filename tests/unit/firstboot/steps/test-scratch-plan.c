@@ -10,16 +10,12 @@
 
 /* Four disks S0 … S3, blank unless a test says otherwise. */
 static Disk disks[N] = {
-                {(char *) "nvme0n1", (char *) "/dev/nvme0n1", (char *) "M", (char *) "S0",
-                                1000000000},
-                {(char *) "nvme1n1", (char *) "/dev/nvme1n1", (char *) "M", (char *) "S1",
-                                1000000000},
-                {(char *) "nvme2n1", (char *) "/dev/nvme2n1", (char *) "M", (char *) "S2",
-                                1000000000},
-                {(char *) "nvme3n1", (char *) "/dev/nvme3n1", (char *) "M", (char *) "S3",
-                                1000000000},
+        { (char *) "nvme0n1", (char *) "/dev/nvme0n1", (char *) "M", (char *) "S0", 1000000000 },
+        { (char *) "nvme1n1", (char *) "/dev/nvme1n1", (char *) "M", (char *) "S1", 1000000000 },
+        { (char *) "nvme2n1", (char *) "/dev/nvme2n1", (char *) "M", (char *) "S2", 1000000000 },
+        { (char *) "nvme3n1", (char *) "/dev/nvme3n1", (char *) "M", (char *) "S3", 1000000000 },
 };
-static char *all_serials[] = {(char *) "S0", (char *) "S1", (char *) "S2", (char *) "S3", NULL};
+static char *all_serials[] = { (char *) "S0", (char *) "S1", (char *) "S2", (char *) "S3", NULL };
 static DiskFacts facts[N];
 static ScratchRecord record;
 static ScratchWish wish;
@@ -28,9 +24,9 @@ static ScratchPlan plan;
 static int setup(void **state) {
         (void) state;
         for (size_t i = 0; i < N; i++)
-                facts[i] = (DiskFacts){.disk = &disks[i]};
+                facts[i] = (DiskFacts){ .disk = &disks[i] };
         record = (ScratchRecord){};
-        wish = (ScratchWish){.vg = "localscratch", .label = "localscratch", .expected = -1};
+        wish = (ScratchWish){ .vg = "localscratch", .label = "localscratch", .expected = -1 };
         plan = (ScratchPlan){};
         return 0;
 }
@@ -362,35 +358,35 @@ static void no_plan_ever_uses_a_foreign_disk(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                        TEST(blank_disks_are_used),
-                        TEST(no_disks_are_nothing),
-                        TEST(no_disks_fail_where_required),
-                        TEST(a_foreign_signature_fails_with_device_serial_and_signature),
-                        TEST(every_foreign_disk_is_named),
-                        TEST(another_hosts_volume_group_is_foreign),
-                        TEST(our_tag_on_a_disk_with_a_second_signature_is_foreign),
-                        TEST(a_tag_that_only_resembles_ours_is_foreign),
-                        TEST(a_disk_that_cannot_be_read_fails),
-                        TEST(a_blank_disk_in_use_fails),
-                        TEST(allow_fewer_leaves_foreign_disks_out),
-                        TEST(fewer_than_configured_fails),
-                        TEST(fewer_than_recorded_fails_with_the_serial),
-                        TEST(our_volume_group_is_adopted),
-                        TEST(an_unfinished_volume_group_is_rebuilt),
-                        TEST(a_volume_group_without_volumes_is_rebuilt),
-                        TEST(all_disks_wiped_are_made_afresh),
-                        TEST(some_disks_wiped_are_rebuilt),
-                        TEST(a_member_that_is_away_is_not_rebuilt_over),
-                        TEST(a_member_that_is_away_without_record_is_not_rebuilt_over),
-                        TEST(allow_fewer_rebuilds_without_the_absent_member),
-                        TEST(a_whole_volume_group_beside_a_new_blank_disk_is_kept),
-                        TEST(two_volume_groups_of_ours_are_not_guessed_about),
-                        TEST(an_orphan_on_record_is_used),
-                        TEST(an_orphan_not_on_record_is_foreign),
-                        TEST(a_file_system_with_our_label_is_adopted),
-                        TEST(a_labelled_file_system_on_fewer_disks_fails),
-                        TEST(two_file_systems_with_our_label_are_not_guessed_about),
-                        TEST(no_plan_ever_uses_a_foreign_disk),
+                TEST(blank_disks_are_used),
+                TEST(no_disks_are_nothing),
+                TEST(no_disks_fail_where_required),
+                TEST(a_foreign_signature_fails_with_device_serial_and_signature),
+                TEST(every_foreign_disk_is_named),
+                TEST(another_hosts_volume_group_is_foreign),
+                TEST(our_tag_on_a_disk_with_a_second_signature_is_foreign),
+                TEST(a_tag_that_only_resembles_ours_is_foreign),
+                TEST(a_disk_that_cannot_be_read_fails),
+                TEST(a_blank_disk_in_use_fails),
+                TEST(allow_fewer_leaves_foreign_disks_out),
+                TEST(fewer_than_configured_fails),
+                TEST(fewer_than_recorded_fails_with_the_serial),
+                TEST(our_volume_group_is_adopted),
+                TEST(an_unfinished_volume_group_is_rebuilt),
+                TEST(a_volume_group_without_volumes_is_rebuilt),
+                TEST(all_disks_wiped_are_made_afresh),
+                TEST(some_disks_wiped_are_rebuilt),
+                TEST(a_member_that_is_away_is_not_rebuilt_over),
+                TEST(a_member_that_is_away_without_record_is_not_rebuilt_over),
+                TEST(allow_fewer_rebuilds_without_the_absent_member),
+                TEST(a_whole_volume_group_beside_a_new_blank_disk_is_kept),
+                TEST(two_volume_groups_of_ours_are_not_guessed_about),
+                TEST(an_orphan_on_record_is_used),
+                TEST(an_orphan_not_on_record_is_foreign),
+                TEST(a_file_system_with_our_label_is_adopted),
+                TEST(a_labelled_file_system_on_fewer_disks_fails),
+                TEST(two_file_systems_with_our_label_are_not_guessed_about),
+                TEST(no_plan_ever_uses_a_foreign_disk),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,26 +13,24 @@ static void scontrols_words_are_understood(void **state) {
                 const char *output;
                 ProbeKind kind;
         } table[] = {
-                        {0, "Configuration data as of 2026-01-02T03:04:05\nAccountingStorage…",
-                                        PROBE_GOOD},
-                        {1, "Configuration data as of 2026-01-02T03:04:05\n", PROBE_OTHER},
-                        {1,
-                                        "slurm_load_ctl_conf error: Unable to contact slurm "
-                                        "controller (connect failure)\n",
-                                        PROBE_UNREACHABLE},
-                        {1,
-                                        "scontrol: error: Munge decode failed: Invalid "
-                                        "credential\nslurm_load_ctl_conf error: Zero Bytes",
-                                        PROBE_MISMATCH},
-                        {1, "scontrol: error: Munge decode failed: Rewound credential\n",
-                                        PROBE_CLOCK},
-                        {1, "scontrol: error: Munge decode failed: Expired credential\n",
-                                        PROBE_CLOCK},
-                        {1,
-                                        "scontrol: error: Munge encode failed: Failed to access "
-                                        "\"/run/munge/munge.socket.2\": No such file",
-                                        PROBE_MUNGE},
-                        {1, "", PROBE_OTHER},
+                { 0, "Configuration data as of 2026-01-02T03:04:05\nAccountingStorage…",
+                                PROBE_GOOD },
+                { 1, "Configuration data as of 2026-01-02T03:04:05\n", PROBE_OTHER },
+                { 1,
+                                "slurm_load_ctl_conf error: Unable to contact slurm "
+                                "controller (connect failure)\n",
+                                PROBE_UNREACHABLE },
+                { 1,
+                                "scontrol: error: Munge decode failed: Invalid "
+                                "credential\nslurm_load_ctl_conf error: Zero Bytes",
+                                PROBE_MISMATCH },
+                { 1, "scontrol: error: Munge decode failed: Rewound credential\n", PROBE_CLOCK },
+                { 1, "scontrol: error: Munge decode failed: Expired credential\n", PROBE_CLOCK },
+                { 1,
+                                "scontrol: error: Munge encode failed: Failed to access "
+                                "\"/run/munge/munge.socket.2\": No such file",
+                                PROBE_MUNGE },
+                { 1, "", PROBE_OTHER },
         };
 
         (void) state;
@@ -78,16 +76,16 @@ static void a_node_that_does_not_answer_is_not_registered(void **state) {
                 const char *state;
                 bool registered;
         } table[] = {
-                        {"IDLE", true},
-                        {"MIXED", true},
-                        {"IDLE+DYNAMIC_NORM", true},
-                        {"IDLE+DRAIN", true},
-                        {"IDLE*", false},
-                        {"DOWN", false},
-                        {"DOWN*+DRAIN", false},
-                        {"UNKNOWN", false},
-                        {"FUTURE", false},
-                        {"IDLE+NOT_RESPONDING", false},
+                { "IDLE", true },
+                { "MIXED", true },
+                { "IDLE+DYNAMIC_NORM", true },
+                { "IDLE+DRAIN", true },
+                { "IDLE*", false },
+                { "DOWN", false },
+                { "DOWN*+DRAIN", false },
+                { "UNKNOWN", false },
+                { "FUTURE", false },
+                { "IDLE+NOT_RESPONDING", false },
         };
 
         (void) state;
@@ -120,13 +118,13 @@ static void a_drain_reason_is_one_short_line(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                        cmocka_unit_test(scontrols_words_are_understood),
-                        cmocka_unit_test(the_controllers_clock_is_local_time),
-                        cmocka_unit_test(a_nodes_state_and_reason_are_found),
-                        cmocka_unit_test(a_word_within_a_word_is_no_state),
-                        cmocka_unit_test(a_node_that_does_not_answer_is_not_registered),
-                        cmocka_unit_test(the_client_configuration_names_all_controllers),
-                        cmocka_unit_test(a_drain_reason_is_one_short_line),
+                cmocka_unit_test(scontrols_words_are_understood),
+                cmocka_unit_test(the_controllers_clock_is_local_time),
+                cmocka_unit_test(a_nodes_state_and_reason_are_found),
+                cmocka_unit_test(a_word_within_a_word_is_no_state),
+                cmocka_unit_test(a_node_that_does_not_answer_is_not_registered),
+                cmocka_unit_test(the_client_configuration_names_all_controllers),
+                cmocka_unit_test(a_drain_reason_is_one_short_line),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

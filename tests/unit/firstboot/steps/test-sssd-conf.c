@@ -61,10 +61,10 @@ static void nsswitch_gets_sss_once_and_only_where_needed(void **state) {
 
 static void names_of_mount_units_are_escaped(void **state) {
         static const char *const table[][2] = {
-                        {"/mnt/localdisk", "mnt-localdisk.mount"},
-                        {"/mnt/a-b/", "mnt-a\\x2db.mount"},
-                        {"/home", "home.mount"},
-                        {"/.x/y.z", "\\x2ex-y.z.mount"},
+                { "/mnt/localdisk", "mnt-localdisk.mount" },
+                { "/mnt/a-b/", "mnt-a\\x2db.mount" },
+                { "/home", "home.mount" },
+                { "/.x/y.z", "\\x2ex-y.z.mount" },
         };
 
         (void) state;
@@ -76,11 +76,11 @@ static void names_of_mount_units_are_escaped(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                        cmocka_unit_test(servers_and_base_are_there),
-                        cmocka_unit_test(plain_authentication_is_never_switched_on_by_itself),
-                        cmocka_unit_test(a_password_needs_a_name),
-                        cmocka_unit_test(nsswitch_gets_sss_once_and_only_where_needed),
-                        cmocka_unit_test(names_of_mount_units_are_escaped),
+                cmocka_unit_test(servers_and_base_are_there),
+                cmocka_unit_test(plain_authentication_is_never_switched_on_by_itself),
+                cmocka_unit_test(a_password_needs_a_name),
+                cmocka_unit_test(nsswitch_gets_sss_once_and_only_where_needed),
+                cmocka_unit_test(names_of_mount_units_are_escaped),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

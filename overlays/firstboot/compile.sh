@@ -1,0 +1,7 @@
+#!/bin/sh
+# Builds the agent against the image's own libraries. ncclbench's Makefile finds its way by the folder's name, so
+# the source is copied under the name it has in its repository.
+set -eu
+cp -R "$SRCDIR" firstboot
+make -C firstboot -j"$JOBS" BUILD="$PWD/build" PREFIX=/usr DESTDIR="$DESTDIR" install
+find "$DESTDIR" -type f -perm -u+x -exec strip {} +
