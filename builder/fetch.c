@@ -332,6 +332,7 @@ static int fetch_missing(
                 free(f.transfers);
                 return log_error_errno(r, "Cannot write to the store: %s", folder);
         }
+        transfer_sweep(folder);
         curl_global_init(CURL_GLOBAL_DEFAULT);
         f.multi = curl_multi_init();
         if (!f.multi)

@@ -78,6 +78,12 @@ artifact "$URL/file" "$sha"
 run lock "$T/images/a.json"
 check "a partial file that is too long is fetched anew" stored
 
+touch -d '8 days ago' "$T/cache/blobs/partial/old"
+touch -d '6 days ago' "$T/cache/blobs/partial/young"
+fetch "$URL/file" "$sha"
+check "what nobody went on with for a week is removed" test ! -e "$T/cache/blobs/partial/old" -a -e "$T/cache/blobs/partial/young"
+rm "$T/cache/blobs/partial/young"
+
 # kill -9 and Ctrl-C in the middle. The server drips, so they come in time.
 for signal in KILL INT TERM; do
         artifact "$URL/!$signal/!dripx1/file" "$sha"
