@@ -29,6 +29,7 @@ check "the lock has url, digest and size" grep -qF "\"url\": \"$URL/file\", \"si
 
 fetch "$URL/file"
 check "a file without one is locked as it comes" bash -c "$(declare -f stored blob); rc=$rc SITE=$SITE T=$T sha=$sha; stored && grep -q $sha $T/images/a.lock.json"
+check "that it came over plain http is told" says "Add \"sha256\": \"$sha\""
 : >"$LOG"
 run lock "$T/images/a.json"
 check "what is locked is not downloaded again" test $rc -eq 0 -a ! -s "$LOG"
