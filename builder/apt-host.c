@@ -84,51 +84,73 @@ static int detect(const char *program, const char *url, char **ret) {
         return 0;
 }
 
-int apt_settings_proxy(const AptSettings *s, const char *url, char **ret) {
-        const char *scheme_end = strstr(url, "://"), *value = NULL;
-        _cleanup_free_ char *scheme = NULL, *host = NULL, *detected = NULL;
-        int r;
+/* Acquire::SCHEME::OPTION, or …::HOST. As in apt, https falls back to what is set for http. NULL
+ * where there is none, and with *ret_error set on out of memory. */
+static const char *find_for(const AptSettings *s, const char *scheme, const char *option,
+                const char *host, int *ret_error) {
+        const char *const schemes[] = { scheme, streq(scheme, "https") ? "http" : NULL };
 
-        if (!scheme_end) {
+        for (size_t i = 0; i < ELEMENTSOF(schemes) && schemes[i]; i++) {
+                _cleanup_free_ char *key = strf("Acquire::%s::%s%s%s", schemes[i], option,
+                                host ? "::" : "", strempty(host));
+                const char *value = key ? find(s, key) : NULL;
+
+                if (!key)
+                        *ret_error = -ENOMEM;
+                if (value)
+                        return value;
+        }
+        return NULL;
+}
+
+/* Splits "http://user@host:80/path". */
+static int split_url(const char *url, char **ret_scheme, char **ret_host) {
+        const char *end = strstr(url, "://"), *host, *at;
+        _cleanup_free_ char *scheme = NULL;
+
+        if (!end)
+                return -EINVAL;
+        host = end + 3;
+        at = memchr(host, '@', strcspn(host, "/?#"));
+        if (at)
+                host = at + 1;
+        scheme = strndup(url, (size_t) (end - url));
+        *ret_host = strndup(host, strcspn(host, "/:?#"));
+        *ret_scheme = TAKE_PTR(scheme);
+        return *ret_scheme && *ret_host ? 0 : -ENOMEM;
+}
+
+int apt_settings_proxy(const AptSettings *s, const char *url, char **ret) {
+        _cleanup_free_ char *scheme = NULL, *host = NULL, *detected = NULL, *copy = NULL;
+        const char *value, *detector;
+        int r, error = 0;
+
+        r = split_url(url, &scheme, &host);
+        if (r == -EINVAL) { /* no URL that a proxy could be for */
                 *ret = NULL;
                 return 0;
         }
-        scheme = strndup(url, (size_t) (scheme_end - url));
-        host = strndup(scheme_end + 3, strcspn(scheme_end + 3, "/:?#"));
-        if (!scheme || !host)
-                return -ENOMEM;
-
-        _cleanup_free_ char *own = strf("Acquire::%s::Proxy::%s", scheme, host);
-        _cleanup_free_ char *program = strf("Acquire::%s::Proxy-Auto-Detect", scheme);
-        _cleanup_free_ char *old_program = strf("Acquire::%s::ProxyAutoDetect", scheme);
-        _cleanup_free_ char *all = strf("Acquire::%s::Proxy", scheme);
-        if (!own || !program || !old_program || !all)
-                return -ENOMEM;
-
-        value = find(s, own);
+        if (r < 0)
+                return r;
+        value = find_for(s, scheme, "Proxy", host, &error);
         if (!value) {
-                const char *detector = find(s, program);
-
-                if (!detector)
-                        detector = find(s, old_program);
-                if (detector) {
-                        r = detect(detector, url, &detected);
-                        if (r < 0)
-                                return r;
-                        value = detected;
-                }
+                detector = find_for(s, scheme, "Proxy-Auto-Detect", NULL, &error);
+                if (!detector) /* its older name */
+                        detector = find_for(s, scheme, "ProxyAutoDetect", NULL, &error);
+                r = detector ? detect(detector, url, &detected) : 0;
+                if (r < 0)
+                        return r;
+                value = detected;
         }
         if (!value)
-                value = find(s, all);
-        if (!value && streq(scheme, "https")) /* as apt does: https falls back to http's */
-                value = find(s, "Acquire::http::Proxy");
+                value = find_for(s, scheme, "Proxy", NULL, &error);
+        if (error < 0)
+                return error;
         if (value && strcasecmp(value, "DIRECT") == 0)
                 value = "";
-
-        char *copy = value ? strdup(value) : NULL;
-        if (value && !copy)
+        if (value && !(copy = strdup(value)))
                 return -ENOMEM;
-        *ret = copy;
+        *ret = TAKE_PTR(copy);
         return 0;
 }
 

@@ -26,6 +26,7 @@ typedef struct Fetch {
         Transfer *transfers;
         size_t n, n_running, n_finished;
         AptSettings settings;
+        char *proxy_host, *proxy; /* the last server asked about, and its proxy */
         uint64_t backoff_usec;
         uint64_t bytes_total, bytes_known; /* total is 0 where a size is unknown */
         int stop;                          /* an error that ends everything: full disk, interrupt */
@@ -118,8 +119,29 @@ static void on_finished(Fetch *f, Transfer *t, CURLcode code) {
         t->state = TRANSFER_WAITING;
 }
 
+/* Asked once a server: finding out may take running a program. */
+static int find_proxy(Fetch *f, const Transfer *t) {
+        char *host, *proxy = NULL;
+        int r;
+
+        if (streq_ptr(f->proxy_host, t->host))
+                return 0;
+        r = apt_settings_proxy(&f->settings, t->host, &proxy);
+        if (r < 0)
+                return r;
+        host = strdup(t->host);
+        if (!host) {
+                free(proxy);
+                return -ENOMEM;
+        }
+        free(f->proxy_host);
+        free(f->proxy);
+        f->proxy_host = host;
+        f->proxy = proxy;
+        return 0;
+}
+
 static int start(Fetch *f, Transfer *t) {
-        _cleanup_free_ char *proxy = NULL;
         int r;
 
         r = transfer_open(t, f->ctx);
@@ -132,9 +154,9 @@ static int start(Fetch *f, Transfer *t) {
                 return 0;
         }
         if (r >= 0)
-                r = apt_settings_proxy(&f->settings, t->item->url, &proxy);
+                r = find_proxy(f, t);
         if (r >= 0)
-                r = transfer_start(t, proxy);
+                r = transfer_start(t, f->proxy);
         if (r >= 0 && curl_multi_add_handle(f->multi, t->easy) != CURLM_OK)
                 r = -ENOMEM;
         if (r < 0) {
@@ -310,6 +332,7 @@ static int fetch_missing(
                 free(f.transfers);
                 return log_error_errno(r, "Cannot write to the store: %s", folder);
         }
+        transfer_sweep(folder);
         curl_global_init(CURL_GLOBAL_DEFAULT);
         f.multi = curl_multi_init();
         if (!f.multi)
@@ -343,6 +366,8 @@ static int fetch_missing(
         free(f.transfers);
         curl_multi_cleanup(f.multi);
         apt_settings_done(&f.settings);
+        free(f.proxy_host);
+        free(f.proxy);
         return r;
 }
 

@@ -15,7 +15,7 @@ static const struct {
         const char *name;
         const char *format;
 } kinds[] = {
-        [STAGE_BASE] = { "base", "1" },       [STAGE_PACKAGES] = { "packages", "1" },
+        [STAGE_BASE] = { "base", "2" },       [STAGE_PACKAGES] = { "packages", "1" },
         [STAGE_ARTIFACTS] = { "artifacts", "1" }, [STAGE_COMPILE] = { "compile", "1" },
         [STAGE_FILES] = { "files", "1" },     [STAGE_RUN] = { "run", "1" },
         [STAGE_INITRAMFS] = { "initramfs", "1" }, [STAGE_SERVICES] = { "services", "1" },
