@@ -64,8 +64,7 @@ int check_leftovers_apt_lists(const Tree *t, const char *rule, Findings *f) {
 int check_leftovers_caches(const Tree *t, const char *rule, Findings *f) {
         return check_empty(t, rule,
                         LIST("var/cache/apt", "var/cache/dnf", "var/cache/yum", "var/cache/libdnf5",
-                                        "var/cache/man", "root/.cache", "root/.config",
-                                        "root/.npm"),
+                                        "var/cache/man", "root/.cache", "root/.npm"),
                         NULL, "caches",
                         "remove them in the run script that made them, or let stage finalize do it",
                         f);

@@ -76,11 +76,10 @@ json_object *status_document(const Engine *e) {
 }
 
 char *metrics_text(const Engine *e) {
-        _cleanup_fclose_ FILE *f = NULL;
         char *text = NULL;
         size_t size;
+        FILE *f = open_memstream(&text, &size);
 
-        f = open_memstream(&text, &size);
         if (!f)
                 return NULL;
         fprintf(f, "# HELP firstboot_node_state Whether the node is in this state (1) or not "
@@ -119,8 +118,8 @@ char *metrics_text(const Engine *e) {
                 fprintf(f, "firstboot_step_seconds{step=\"%s\"} %.3f\n", run->name,
                                 (double) usec / USEC_PER_SEC);
         }
-        if (fflush(f) != 0) {
-                fclose(TAKE_PTR(f));
+        /* Closed before it is handed out: fclose() may still move the text. */
+        if (fclose(f) != 0) {
                 free(text);
                 return NULL;
         }

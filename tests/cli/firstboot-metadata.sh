@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The configuration's layers, with a metadata service of OCI, AWS and GCP on loopback.
+set -u
+source tests/fixtures/node.bash
+failed=
+trap 'kill $server_pid 2>/dev/null; node_end' EXIT
+node_new
+python3 - "$NODE" <<'PY' &
+import http.server, json, os, sys, time
+node = sys.argv[1]
+firstboot = '{"scratch": {"label": "meta", "lv": "meta"}}'
+class Service(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *a):
+        pass
+    def answer(self, status, body=b""):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def handle_any(self):
+        open(node + "/requests", "a").write(self.command + " " + self.path + "\n")
+        mode = open(node + "/mode").read().strip() if os.path.exists(node + "/mode") else ""
+        h = self.headers
+        if mode == "503-twice":
+            n = sum(1 for _ in open(node + "/requests"))
+            if n <= 2:
+                return self.answer(503)
+        if mode == "huge":
+            return self.answer(200, b"x" * 3000000)
+        if mode == "nonsense":
+            return self.answer(200, b"<html>")
+        if self.path == "/opc/v2/instance/" and h.get("Authorization") == "Bearer Oracle":
+            return self.answer(200, json.dumps({"id": "ocid1.x", "shape": "BM.GPU4.8", "region": "fra", "metadata": {"firstboot": firstboot}}).encode())
+        if self.path == "/latest/api/token" and self.command == "PUT" and h.get("X-aws-ec2-metadata-token-ttl-seconds"):
+            return self.answer(200, b"T0KEN")
+        if self.path.startswith("/latest/") and h.get("X-aws-ec2-metadata-token") != "T0KEN":
+            return self.answer(401)
+        if self.path == "/latest/dynamic/instance-identity/document":
+            return self.answer(200, b'{"instanceId": "i-1", "instanceType": "p5.48xlarge", "region": "us"}')
+        if self.path == "/latest/meta-data/tags/instance/firstboot":
+            return self.answer(404) if mode == "no-tag" else self.answer(200, firstboot.encode())
+        if self.path == "/computeMetadata/v1/instance/?recursive=true" and h.get("Metadata-Flavor") == "Google":
+            return self.answer(200, json.dumps({"id": 7, "machineType": "projects/1/machineTypes/a3-high", "attributes": {"firstboot": firstboot}}).encode())
+        self.answer(404)
+    do_GET = do_PUT = handle_any
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service)
+open(node + "/port.new", "w").write(str(server.server_port))
+os.rename(node + "/port.new", node + "/port")
+server.serve_forever()
+PY
+server_pid=$!
+for _ in $(seq 200); do [[ -e $NODE/port ]] && break; sleep 0.05; done
+export FIRSTBOOT_METADATA_URL=http://127.0.0.1:$(cat "$NODE/port")
+
+ask() { python3 -c '
+import json, subprocess, sys
+o = json.loads(subprocess.run([sys.argv[1] + "/firstboot-helper", "config"], capture_output=True, text=True).stdout)
+print(eval(sys.argv[2], {"o": o, "c": o["config"], "s": o["sources"], "i": o["instance"]}))' "$node_build" "$1" 2>&1; }
+gives() { local got; got=$(ask "$1"); [[ $got == "$2" ]] || { echo "# $1 is '$got', not '$2'"; return 1; }; }
+dmi() { rm -rf "$NODE/sys/class/dmi"; mkdir -p "$NODE/sys/class/dmi/id"; [[ -z ${1:-} ]] || echo "$2" >"$NODE/sys/class/dmi/id/$1"; : >"$NODE/requests"; }
+node_json_file() { echo "$1" >"$NODE/etc/firstboot/node.json"; }
+
+node_json_file '{"scratch":{"label":"baked","vg":"baked","lv":"baked"}}'
+dmi
+check "no cloud is asked where the firmware names none" gives 'i' '{}'
+check "and nothing was sent" test ! -s "$NODE/requests"
+
+dmi chassis_asset_tag OracleCloud.com
+check "OCI: found by its asset tag, with id and shape" gives 'i["id"] + " " + i["shape"] + " " + i["cloud"]' "ocid1.x BM.GPU4.8 oci"
+check "OCI: metadata goes over the image's configuration" gives 'c["scratch"]["label"] + " " + s["scratch.label"]' "meta metadata of oci"
+check "OCI: and leaves the rest" gives 'c["scratch"]["vg"]' baked
+dmi sys_vendor "Amazon EC2"
+check "AWS: version 2, with a token" gives 'i["id"] + " " + i["shape"]' "i-1 p5.48xlarge"
+check "AWS: configuration from the instance tag" gives 'c["scratch"]["lv"]' meta
+echo no-tag >"$NODE/mode"
+check "AWS: an instance without the tag is fine" gives 'c["scratch"]["lv"] + str(o["errors"])' "baked[]"
+dmi product_name "Google Compute Engine"
+check "GCP: names without their projects" gives 'i["id"] + " " + i["shape"]' "7 a3-high"
+
+mkdir -p "$NODE/run/cloud-init"
+echo '{"firstboot":{"scratch":{"label":"cloudcfg"}}}' >"$NODE/run/cloud-init/combined-cloud-config.json"
+echo '{"v1":{"instance_id":"iid","region":"r","local_hostname":"h"}}' >"$NODE/run/cloud-init/instance-data.json"
+check "user data goes over metadata" gives 'c["scratch"]["label"] + " " + c["scratch"]["lv"]' "cloudcfg meta"
+check "what the metadata service knows is not overwritten by cloud-init" gives 'i["id"] + " " + i["hostname"]' "7 h"
+echo '{"scratch":{"label":"ten"}}' >"$NODE/etc/firstboot/conf.d/10.json"
+echo '{"scratch":{"label":"twenty"}}' >"$NODE/etc/firstboot/conf.d/20.json"
+check "conf.d goes over all, later names last" gives 'c["scratch"]["label"] + " " + s["scratch.label"]' "twenty /etc/firstboot/conf.d/20.json"
+rm "$NODE"/etc/firstboot/conf.d/*
+
+dmi chassis_asset_tag OracleCloud.com
+echo 503-twice >"$NODE/mode"
+check "a service that is not up yet is asked again" gives 'i["id"]' ocid1.x
+echo huge >"$NODE/mode"; dmi chassis_asset_tag OracleCloud.com
+node_json_file '{"metadata":{"timeout":"1s"}}'
+check "an answer beyond all measure is refused" gives 'len(o["errors"])' 1
+echo nonsense >"$NODE/mode"
+check "an answer that is no JSON is an error with its place" gives '"line 1, column 1" in o["errors"][0] and "OCI metadata" in o["errors"][0]' True
+rm "$NODE/mode"
+export FIRSTBOOT_METADATA_URL=http://127.0.0.1:1
+check "a service that does not answer is an error that may pass" gives 'o["retry"] and o["errors"][0].startswith("metadata of oci: ")' True
+node_json_file '{"metadata":{"timeout":"1s","required":false}}'
+check "unless it is not required" gives 'str(o["retry"]) + str(o["errors"]) + str(len(o["warnings"]))' "False[]1"
+node_json_file '{"metadata":{"provider":"none"}}'
+check "or not wanted" gives 'o["errors"] + o["warnings"]' '[]'
+node_json_file '{"scratch":{"lable":1}}'
+"$node_build/firstboot-helper" check >"$NODE/faults"
+check "an image's configuration can be checked by itself" bash -c '[[ $1 == 1 ]] && grep -q "scratch.lable: unknown key" "$2"' - $? "$NODE/faults"
+
+# What the site is told.
+dmi
+node_json_file '{}'
+cat >"$NODE/hook" <<'HOOK'
+#!/bin/sh
+cat >"$FIRSTBOOT_ROOT/hook.got"
+HOOK
+chmod +x "$NODE/hook"
+echo '{"node":"ready"}' >"$NODE/run/firstboot/status.json"
+echo "{\"config\":{\"ready\":{\"command\":[\"$NODE/hook\"],\"timeout\":\"5s\"}}}" >"$NODE/run/firstboot/config.json"
+"$node_build/firstboot-helper" notify
+check "the ready command gets the status on its standard input" grep -q '"node":"ready"' "$NODE/hook.got"
+echo '{"config":{"ready":{"command":["/bin/false"],"url":"http://127.0.0.1:1/x","timeout":"1s"}}}' >"$NODE/run/firstboot/config.json"
+check "a command and an URL that fail are reported" bash -c '! "$1/firstboot-helper" notify 2>"$2"; grep -q "/bin/false ended with exit code 1" "$2" && grep -q "ready.url" "$2"' - "$node_build" "$NODE/said"
+[[ -z $failed ]]
