@@ -239,10 +239,10 @@ BootVerdict boot_watch_verdict(BootWatch *w, uint64_t now) {
         uint64_t grace = silent ? BOOT_GRACE_SILENT_USEC : BOOT_GRACE_USEC;
 
         w->now = now;
-        if (w->console_says_at != 0 && now - w->console_says_at >= grace)
+        if (w->console_says_at != 0 && now >= w->console_says_at + grace)
                 reached(w, "console");
         /* getty comes up before multi-user is complete, on a slow machine long before. */
-        if (silent && w->login_at != 0 && now - w->login_at >= BOOT_GRACE_LOGIN_USEC)
+        if (silent && w->login_at != 0 && now >= w->login_at + BOOT_GRACE_LOGIN_USEC)
                 reached(w, "console");
         return w->verdict;
 }

@@ -127,9 +127,9 @@ static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
 
         for (;;) {
                 bool alive = vm_alive(p, &status);
-                uint64_t now = boot_clock();
 
                 look(b, p);
+                uint64_t now = boot_clock();
                 if (paused && alive) {
                         r = release(b, p);
                         if (r < 0)
