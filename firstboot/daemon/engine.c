@@ -385,6 +385,7 @@ int engine_rerun(Engine *e, const char *name) {
                         }
                 }
         e->state->node = NODE_STARTING;
+        e->state->started_usec = monotonic_usec(); /* times are told of this run, not of the boot */
         e->state->settled_usec = 0;
         e->told = false;
         if (all) {
