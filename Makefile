@@ -79,7 +79,13 @@ unit_fuzz := $(BUILD)/tests/unit/fuzz/test-json $(BUILD)/tests/unit/fuzz/test-re
 $(unit_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/replay.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
 	@mkdir -p $(@D)
 	@$(if $(V),,echo "  LD   $@")
-	$(Q)$(CC) $(ALL_CFLAGS) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
+
+# Programs that e2e tests ask for by name.
+$(BUILD)/tests/fixtures/%: tests/fixtures/%.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
+	@mkdir -p $(@D)
+	@$(if $(V),,echo "  LD   $@")
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libbuilder.a $(BUILD)/libshared.a $(LIBS)
 
 .PHONY: unit
 unit: $(unit_builder) $(unit_shared) $(unit_fuzz)
@@ -121,7 +127,7 @@ $(BUILD)/tests/unit/ncclbench/%: tests/unit/ncclbench/%.c $(ncclbench_build)/lib
 $(BUILD)/tests/unit/fuzz/test-ncclbench-rendezvous: tests/fuzz/fuzz-ncclbench-rendezvous.c tests/fuzz/replay.c $(ncclbench_build)/libncclbench.a
 	@mkdir -p $(@D)
 	@$(if $(V),,echo "  LD   $@")
-	$(Q)$(CC) $(ALL_CFLAGS) -Ifirstboot/ncclbench -DCORPUS='"ncclbench-rendezvous"' $(LDFLAGS) -o $@ $^ $(ncclbench_libs)
+	$(Q)$(CC) $(ALL_CFLAGS) -Ifirstboot/ncclbench -DCORPUS='"ncclbench-rendezvous"' $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(ncclbench_libs)
 
 # Not sanitized: a library that is loaded at run time brings no sanitizer of its own along. The second NCCL is one
 # from before ncclCommSplit (2.18) and ncclAlltoAll (2.28).

@@ -25,6 +25,9 @@ static const struct {
         { "rescue.target", "rescue mode instead of a boot" },
 };
 
+/* firstbootd's message "event.failed" (firstboot/daemon/codes.c): every step has ended, and the node is not ready. */
+#define NODE_FAILED_ID "024713687dc641a4896ea7c35e688394"
+
 static const char *const unit_suffixes[] = { ".service", ".target", ".mount", ".socket", ".timer", ".path", ".device", ".swap" };
 
 static bool is_unit_name(const char *s) {
@@ -202,6 +205,10 @@ static void unit_changed(BootWatch *w, const JournalEntry *e, UnitEvent event) {
                 w->on_unit(w, e->unit, event, e->message, w->userdata);
 }
 
+static bool waits_for_ready(const BootWatch *w) {
+        return w->unit && streq(w->unit, "node-ready.target");
+}
+
 static void journal_event(const JournalEntry *e, void *userdata) {
         BootWatch *w = userdata;
 
@@ -216,6 +223,8 @@ static void journal_event(const JournalEntry *e, void *userdata) {
         /* A marker job that never ran because something it needs failed. */
         if (w->unit && e->pid == 1 && e->unit && streq(e->unit, w->unit) && streq_ptr(e->job_result, "dependency"))
                 boot_watch_fail(w, w->now, "%s", strempty(e->message));
+        if (waits_for_ready(w) && streq_ptr(e->systemd_unit, "firstbootd.service") && streq_ptr(e->message_id, NODE_FAILED_ID))
+                boot_watch_fail(w, w->now, "firstbootd: %s", strempty(e->message));
         if (matches(w, e->message))
                 reached(w, "journal");
 }
@@ -230,10 +239,10 @@ BootVerdict boot_watch_verdict(BootWatch *w, uint64_t now) {
         uint64_t grace = silent ? BOOT_GRACE_SILENT_USEC : BOOT_GRACE_USEC;
 
         w->now = now;
-        if (w->console_says_at != 0 && now - w->console_says_at >= grace)
+        if (w->console_says_at != 0 && now >= w->console_says_at + grace)
                 reached(w, "console");
         /* getty comes up before multi-user is complete, on a slow machine long before. */
-        if (silent && w->login_at != 0 && now - w->login_at >= BOOT_GRACE_LOGIN_USEC)
+        if (silent && w->login_at != 0 && now >= w->login_at + BOOT_GRACE_LOGIN_USEC)
                 reached(w, "console");
         return w->verdict;
 }

@@ -47,7 +47,7 @@ static void on_unit(BootWatch *w, const char *unit, UnitEvent event, const char 
         Boot *b = userdata;
         json_object *o = json_object_new_object();
 
-        progress_detail(b->ctx->progress, boot_phase_names[BOOT_SERVICES], strempty(message));
+        snprintf(b->last, sizeof(b->last), "%s", strempty(message));
         if (event == UNIT_FAILED)
                 log_warning("In the guest: %s", strempty(message));
         if (!o)
@@ -83,6 +83,10 @@ static void look(Boot *b, VmProcess *p) {
         follow(b->console_fd, boot_watch_console, b);
         follow(b->journal_fd, boot_watch_journal, b);
         vm_monitor(p, on_event, b);
+
+        size_t n = console_kept(&b->watch.console);
+        progress_detail(b->ctx->progress, boot_phase_names[b->watch.phase],
+                        b->last[0] ? b->last : n > 0 ? console_kept_line(&b->watch.console, n - 1) : "");
 }
 
 static void rest(void) {
@@ -123,9 +127,9 @@ static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
 
         for (;;) {
                 bool alive = vm_alive(p, &status);
-                uint64_t now = boot_clock();
 
                 look(b, p);
+                uint64_t now = boot_clock();
                 if (paused && alive) {
                         r = release(b, p);
                         if (r < 0)

@@ -46,6 +46,7 @@ typedef struct Boot {
         int console_fd, journal_fd;
         bool guest_ended; /* switched itself off */
         unsigned resets;
+        char last[160]; /* what the guest's systemd said last */
 } Boot;
 
 int boot_prepare(Boot *b); /* everything that is there before QEMU starts; errors are logged */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What else an image with NVIDIA's driver must have, and must not: nouveau kept away, the kernel held, and nothing left
- * of what the modules were built with. */
+/* What else an image with NVIDIA's driver must have, and must not: nouveau kept away, the kernel
+ * held, and nothing left of what the modules were built with. */
 
 #include "check-rules.h"
 #include "file-util.h"
 
 #define CONFIG_MAX (1024u * 1024)
 
-/* One line of modprobe.d: "blacklist nouveau" keeps udev from loading it, "install nouveau /bin/false" everybody. */
+/* One line of modprobe.d: "blacklist nouveau" keeps udev from loading it, "install nouveau
+ * /bin/false" everybody. */
 static bool blocks_nouveau(const char *text) {
         while (*text) {
                 char verb[16], module[32], command[64];
@@ -29,7 +30,7 @@ static bool cmdline_blocks(const char *cmdline) {
         static const char *const keys[] = { "modprobe.blacklist=", "module_blacklist=" };
         _cleanup_strv_free_ char **words = strv_split(strempty(cmdline), " ");
 
-        STRV_FOREACH(word, words)
+        STRV_FOREACH (word, words)
                 for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
                         const char *list = startswith(*word, keys[i]);
                         _cleanup_strv_free_ char **modules = list ? strv_split(list, ",") : NULL;
@@ -40,7 +41,8 @@ static bool cmdline_blocks(const char *cmdline) {
 }
 
 int check_nvidia_nouveau(const Tree *t, const char *rule, Findings *f) {
-        static const char *const folders[] = { "etc/modprobe.d", "usr/local/lib/modprobe.d", "usr/lib/modprobe.d" };
+        static const char *const folders[] = { "etc/modprobe.d", "usr/local/lib/modprobe.d",
+                "usr/lib/modprobe.d" };
 
         if (t->recipe && cmdline_blocks(t->recipe->kernel.cmdline))
                 return 0;
@@ -50,7 +52,7 @@ int check_nvidia_nouveau(const Tree *t, const char *rule, Findings *f) {
 
                 if (r < 0)
                         return r;
-                STRV_FOREACH(name, names) {
+                STRV_FOREACH (name, names) {
                         _cleanup_free_ char *path = path_join(folders[i], *name), *text = NULL;
 
                         if (!path)
@@ -66,18 +68,28 @@ int check_nvidia_nouveau(const Tree *t, const char *rule, Findings *f) {
                                 return 0;
                 }
         }
-        return finding_add(f, rule, strdup("nothing keeps nouveau from taking the GPU before NVIDIA's driver"),
+        return finding_add(f, rule,
+                        strdup("nothing keeps nouveau from taking the GPU before NVIDIA's driver"),
                         strdup("put \"blacklist nouveau\" into a file of /etc/modprobe.d"));
 }
 
 /* An upgrade of the kernel on a node would leave it without a driver. */
 int check_nvidia_held(const Tree *t, const char *rule, Findings *f) {
+        if (t->n_packages == 0) /* nothing known is not nothing wrong */
+                return finding_add(f, rule,
+                                strdup("/var/lib/dpkg/status names no package, so holds cannot be judged"),
+                                strdup("keep the package database in the image"));
         for (size_t i = 0; i < t->n_packages; i++) {
                 const InstalledPackage *p = t->packages + i;
 
                 if (startswith(p->name, "linux-image-") && !p->held) {
-                        int r = finding_add(f, rule, strf("package %s is not held: an upgrade brings a kernel without the driver", p->name),
-                                        strf("run \"apt-mark hold %s\" (the builder does after the kernel stage; a package or script undid it)", p->name));
+                        int r = finding_add(f, rule,
+                                        strf("package %s is not held: an upgrade brings a kernel "
+                                             "without the driver",
+                                                        p->name),
+                                        strf("run \"apt-mark hold %s\" (the builder does after the "
+                                             "kernel stage; a package or script undid it)",
+                                                        p->name));
                         if (r < 0)
                                 return r;
                 }
@@ -87,20 +99,23 @@ int check_nvidia_held(const Tree *t, const char *rule, Findings *f) {
 
 /* gcc and make are a user's right to ask for; headers, sources and dkms have one purpose only. */
 static bool builds_modules(const char *package) {
-        return streq(package, "dkms") || streq(package, "module-assistant") || startswith(package, "linux-headers-") ||
-                        startswith(package, "linux-kbuild-") ||
-                        (startswith(package, "nvidia-") && (endswith(package, "-source") || endswith(package, "-dkms")));
+        return streq(package, "dkms") || streq(package, "module-assistant") ||
+               startswith(package, "linux-headers-") || startswith(package, "linux-kbuild-") ||
+               (startswith(package, "nvidia-") &&
+                               (endswith(package, "-source") || endswith(package, "-dkms")));
 }
 
 static bool is_compiler(const char *package) {
         const char *rest = startswith(package, "gcc");
-        return rest && (*rest == '\0' || (*rest == '-' && strspn(rest + 1, "0123456789") == strlen(rest + 1)));
+        return rest && (*rest == '\0' || (*rest == '-' && strspn(rest + 1, "0123456789") ==
+                                                                          strlen(rest + 1)));
 }
 
 static bool asked_for(const Recipe *recipe, const char *package) {
         if (!recipe)
                 return false;
-        if (strv_contains(recipe->packages, package) || strv_contains(recipe->packages, "build-essential") ||
+        if (strv_contains(recipe->packages, package) ||
+                        strv_contains(recipe->packages, "build-essential") ||
                         strv_contains(recipe->packages, "gcc"))
                 return true;
         for (size_t i = 0; i < recipe->n_overlays; i++)
@@ -116,8 +131,13 @@ int check_nvidia_build_tools(const Tree *t, const char *rule, Findings *f) {
                 const char *name = t->packages[i].name;
 
                 if (builds_modules(name) || (is_compiler(name) && !asked_for(t->recipe, name))) {
-                        int r = finding_add(f, rule, strf("package %s is in the image: what builds the driver belongs to the compile stage", name),
-                                        strf("name %s under an overlay's compile.packages; \"apt rdepends\" in imgbuild shell tells what pulled it", name));
+                        int r = finding_add(f, rule,
+                                        strf("package %s is in the image: what builds the driver "
+                                             "belongs to the compile stage",
+                                                        name),
+                                        strf("name %s under an overlay's compile.packages; \"apt "
+                                             "rdepends\" in imgbuild shell tells what pulled it",
+                                                        name));
                         if (r < 0)
                                 return r;
                 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Driver = kernel = user space: the modules are there for every kernel, fit it, and are of the same version as the
- * libraries that talk to them. */
+/* Driver = kernel = user space: the modules are there for every kernel, fit it, and are of the same
+ * version as the libraries that talk to them. */
 
 #include "check-rules.h"
 #include "file-util.h"
@@ -9,20 +9,24 @@
 #include <ctype.h>
 #include <fcntl.h>
 
-/* Modules that a GPU node cannot do without; drm, modeset and peermem may be left out on purpose. */
+/* Modules that a GPU node cannot do without; drm, modeset and peermem may be left out on purpose.
+ */
 static const char *const needed[] = { "nvidia", "nvidia_uvm" };
 
 #define CATALOG_MAX (16u * 1024 * 1024)
 
 static bool is_module_file(const char *name) {
-        return strstr(name, ".ko") && (endswith(name, ".ko") || endswith(name, ".ko.xz") || endswith(name, ".ko.zst") ||
-                                                endswith(name, ".ko.gz"));
+        return strstr(name, ".ko") &&
+               (endswith(name, ".ko") || endswith(name, ".ko.xz") || endswith(name, ".ko.zst") ||
+                               endswith(name, ".ko.gz"));
 }
 
-/* nvidia.ko, nvidia-uvm.ko.xz, nvidia-current.ko: yes; nvidiafb.ko, nvidia-wmi-…: the kernel's own. */
+/* nvidia.ko, nvidia-uvm.ko.xz, nvidia-current.ko: yes; nvidiafb.ko, nvidia-wmi-…: the kernel's own.
+ */
 static bool may_be_driver(const char *name) {
         const char *rest = startswith(name, "nvidia");
-        return rest && (*rest == '.' || *rest == '-' || *rest == '_') && !startswith(rest, "-wmi") && is_module_file(name);
+        return rest && (*rest == '.' || *rest == '-' || *rest == '_') &&
+               !startswith(rest, "-wmi") && is_module_file(name);
 }
 
 typedef struct ModuleSearch {
@@ -42,7 +46,8 @@ static int module_add(const Tree *t, const char *path, const struct stat *st, vo
         if (fd < 0)
                 return fd;
         r = module_info_read(fd, &m.info);
-        if (r < 0 && r != -EBADMSG) /* a damaged one is a finding of its own, not the end of looking */
+        if (r < 0 && r != -EBADMSG) /* a damaged one is a finding of its own, not the end of looking
+                                     */
                 return r;
         m.kernel = strdup(s->kernel);
         m.path = strdup(path);
@@ -60,7 +65,7 @@ static int module_add(const Tree *t, const char *path, const struct stat *st, vo
 }
 
 int tree_read_modules(Tree *t) {
-        STRV_FOREACH(kernel, t->kernels) {
+        STRV_FOREACH (kernel, t->kernels) {
                 _cleanup_free_ char *folder = strf("usr/lib/modules/%s", *kernel);
                 ModuleSearch s = { t, *kernel };
                 int r = folder ? tree_walk(t, folder, module_add, &s) : -ENOMEM;
@@ -79,7 +84,7 @@ static const DriverModule *find_module(const Tree *t, const char *kernel, const 
 }
 
 const char *tree_driver_version(const Tree *t) {
-        STRV_FOREACH(kernel, t->kernels) {
+        STRV_FOREACH (kernel, t->kernels) {
                 const DriverModule *m = find_module(t, *kernel, "nvidia");
                 if (m && m->info.version)
                         return m->info.version;
@@ -93,12 +98,14 @@ int check_nvidia_modules(const Tree *t, const char *rule, Findings *f) {
         if (!t->kernels)
                 return finding_add(f, rule, strdup("an NVIDIA driver without any kernel"),
                                 strdup("name a kernel package in the recipe"));
-        STRV_FOREACH(kernel, t->kernels)
+        STRV_FOREACH (kernel, t->kernels)
                 for (size_t i = 0; i < ELEMENTSOF(needed); i++) {
                         if (find_module(t, *kernel, needed[i]))
                                 continue;
-                        r = finding_add(f, rule, strf("kernel %s has no module %s", *kernel, needed[i]),
-                                        strf("compile the driver for it (overlay nvidia-driver does, for the kernel of the recipe), "
+                        r = finding_add(f, rule,
+                                        strf("kernel %s has no module %s", *kernel, needed[i]),
+                                        strf("compile the driver for it (overlay nvidia-driver "
+                                             "does, for the kernel of the recipe), "
                                              "or remove kernel %s from the image",
                                                         *kernel));
                         if (r < 0)
@@ -106,7 +113,9 @@ int check_nvidia_modules(const Tree *t, const char *rule, Findings *f) {
                 }
         for (size_t i = 0; i < t->n_modules; i++)
                 if (!t->modules[i].info.name) {
-                        r = finding_add(f, rule, strf("/%s is not a whole kernel module", t->modules[i].path),
+                        r = finding_add(f, rule,
+                                        strf("/%s is not a whole kernel module",
+                                                        t->modules[i].path),
                                         strdup("build it again; the file is damaged"));
                         if (r < 0)
                                 return r;
@@ -129,19 +138,24 @@ static int take_reference(const Tree *t, const char *path, const struct stat *st
         return r < 0 ? r : -ECANCELED; /* one will do */
 }
 
-static int check_vermagic(const char *rule, const DriverModule *m, const char *expected, Findings *f) {
+static int check_vermagic(
+                const char *rule, const DriverModule *m, const char *expected, Findings *f) {
         size_t n = strlen(m->kernel);
         const char *magic = strempty(m->info.vermagic);
 
-        if (expected ? streq(magic, expected) : strncmp(magic, m->kernel, n) == 0 && magic[n] == ' ')
+        if (expected ? streq(magic, expected)
+                     : strncmp(magic, m->kernel, n) == 0 && magic[n] == ' ')
                 return 0;
         return finding_add(f, rule,
-                        strf("/%s is built for \"%s\", the kernel wants \"%s\"", m->path, magic, expected ? expected : m->kernel),
-                        strf("compile the driver against the headers of %s, the same version of them", m->kernel));
+                        strf("/%s is built for \"%s\", the kernel wants \"%s\"", m->path, magic,
+                                        expected ? expected : m->kernel),
+                        strf("compile the driver against the headers of %s, the same version of "
+                             "them",
+                                        m->kernel));
 }
 
 int check_nvidia_vermagic(const Tree *t, const char *rule, Findings *f) {
-        STRV_FOREACH(kernel, t->kernels) {
+        STRV_FOREACH (kernel, t->kernels) {
                 _cleanup_free_ char *folder = strf("usr/lib/modules/%s/kernel", *kernel);
                 ModuleInfo reference = {};
                 int r = folder ? tree_walk(t, folder, take_reference, &reference) : -ENOMEM;
@@ -160,8 +174,9 @@ int check_nvidia_vermagic(const Tree *t, const char *rule, Findings *f) {
 
 /* A module that depmod has not seen cannot be loaded by name. */
 int check_nvidia_depmod(const Tree *t, const char *rule, Findings *f) {
-        STRV_FOREACH(kernel, t->kernels) {
-                _cleanup_free_ char *path = strf("usr/lib/modules/%s/modules.dep", *kernel), *text = NULL;
+        STRV_FOREACH (kernel, t->kernels) {
+                _cleanup_free_ char *path = strf("usr/lib/modules/%s/modules.dep", *kernel),
+                                    *text = NULL;
                 int r = path ? tree_read(t, path, CATALOG_MAX, &text) : -ENOMEM;
 
                 if (r < 0 && r != -ENOENT)
@@ -172,13 +187,15 @@ int check_nvidia_depmod(const Tree *t, const char *rule, Findings *f) {
 
                         if (!streq(m->kernel, *kernel))
                                 continue;
-                        entry = strf("%s:", m->path + strlen("usr/lib/modules/") + strlen(*kernel) + 1);
+                        entry = strf("%s:",
+                                        m->path + strlen("usr/lib/modules/") + strlen(*kernel) + 1);
                         if (!entry)
                                 return -ENOMEM;
                         if (text && strstr(text, entry))
                                 continue;
                         r = finding_add(f, rule, strf("/%s does not list /%s", path, m->path),
-                                        strf("run \"depmod %s\" after the module is installed", *kernel));
+                                        strf("run \"depmod %s\" after the module is installed",
+                                                        *kernel));
                         if (r < 0)
                                 return r;
                 }
@@ -208,7 +225,8 @@ int version_compare(const char *a, const char *b) {
 
 static const char *const library_folders[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib" };
 
-static int check_library(const Tree *t, const char *rule, const char *soname, const char *driver, Findings *f) {
+static int check_library(const Tree *t, const char *rule, const char *soname, const char *driver,
+                Findings *f) {
         for (size_t i = 0; i < ELEMENTSOF(library_folders); i++) {
                 _cleanup_free_ char *path = path_join(library_folders[i], soname), *real = NULL;
                 const char *version;
@@ -221,11 +239,17 @@ static int check_library(const Tree *t, const char *rule, const char *soname, co
                 version = soname_version(real);
                 if (streq_ptr(version, driver))
                         return 0;
-                return finding_add(f, rule, strf("the kernel modules are %s, %s is %s (%s)", driver, soname, version ? version : "of no version", real),
-                                strdup("take modules and libraries from the same driver release; update the lock's packages together"));
+                return finding_add(f, rule,
+                                strf("the kernel modules are %s, %s is %s (%s)", driver, soname,
+                                                version ? version : "of no version", real),
+                                strdup("take modules and libraries from the same driver release; "
+                                       "update the lock's packages together"));
         }
-        return finding_add(f, rule, strf("the kernel modules are %s, %s is missing", driver, soname),
-                        strf("install the driver's user space (overlay nvidia-common), or look where %s went", soname));
+        return finding_add(f, rule,
+                        strf("the kernel modules are %s, %s is missing", driver, soname),
+                        strf("install the driver's user space (overlay nvidia-common), or look "
+                             "where %s went",
+                                        soname));
 }
 
 static int is_version(const char *s, void *userdata) {
@@ -237,7 +261,9 @@ static int check_smi(const Tree *t, const char *rule, const char *driver, Findin
         int r;
 
         if (fd == -ENOENT)
-                return finding_add(f, rule, strf("the kernel modules are %s, /usr/bin/nvidia-smi is missing", driver),
+                return finding_add(f, rule,
+                                strf("the kernel modules are %s, /usr/bin/nvidia-smi is missing",
+                                                driver),
                                 strdup("install nvidia-smi of the same version"));
         if (fd < 0)
                 return fd;
@@ -246,7 +272,9 @@ static int check_smi(const Tree *t, const char *rule, const char *driver, Findin
                 return 0;
         if (r < 0 && r != -ENOENT && r != -EBADMSG)
                 return r;
-        return finding_add(f, rule, strf("the kernel modules are %s, /usr/bin/nvidia-smi is of another version", driver),
+        return finding_add(f, rule,
+                        strf("the kernel modules are %s, /usr/bin/nvidia-smi is of another version",
+                                        driver),
                         strdup("take modules and programs from the same driver release"));
 }
 
@@ -256,13 +284,16 @@ int check_nvidia_version(const Tree *t, const char *rule, Findings *f) {
 
         if (!driver)
                 return finding_add(f, rule, strdup("no nvidia module tells its version"),
-                                strdup("see nvidia.modules: without modules nothing can be compared"));
+                                strdup("see nvidia.modules: without modules nothing can be "
+                                       "compared"));
         for (size_t i = 0; i < t->n_modules; i++) {
                 const DriverModule *m = t->modules + i;
                 /* nvidia-peermem and others of the driver carry its version too */
                 if (!m->info.version || streq(m->info.version, driver))
                         continue;
-                r = finding_add(f, rule, strf("/%s is %s, another module is %s", m->path, m->info.version, driver),
+                r = finding_add(f, rule,
+                                strf("/%s is %s, another module is %s", m->path, m->info.version,
+                                                driver),
                                 strdup("build all modules of all kernels from the same source"));
                 if (r < 0)
                         return r;
@@ -273,7 +304,8 @@ int check_nvidia_version(const Tree *t, const char *rule, Findings *f) {
         return r < 0 ? r : check_smi(t, rule, driver, f);
 }
 
-/* Every GPU since Turing runs the driver's GSP firmware, and the driver asks for exactly its own version. */
+/* Every GPU since Turing runs the driver's GSP firmware, and the driver asks for exactly its own
+ * version. */
 int check_nvidia_firmware(const Tree *t, const char *rule, Findings *f) {
         const char *driver = tree_driver_version(t);
         _cleanup_free_ char *folder = driver ? strf("usr/lib/firmware/nvidia/%s", driver) : NULL;
@@ -287,9 +319,10 @@ int check_nvidia_firmware(const Tree *t, const char *rule, Findings *f) {
         r = tree_list(t, folder, &names);
         if (r < 0)
                 return r;
-        STRV_FOREACH(name, names)
+        STRV_FOREACH (name, names)
                 if (startswith(*name, "gsp_"))
                         return 0;
         return finding_add(f, rule, strf("/%s has no gsp_*.bin", folder),
-                        strdup("install the firmware of the same driver release (Debian: firmware-nvidia-gsp)"));
+                        strdup("install the firmware of the same driver release (Debian: "
+                               "firmware-nvidia-gsp)"));
 }

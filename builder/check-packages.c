@@ -66,7 +66,8 @@ const InstalledPackage *tree_package(const Tree *t, const char *name) {
         return NULL;
 }
 
-/* Facts of the manifest that are a package's version. Driver, CUDA and NCCL come from the files themselves. */
+/* Facts of the manifest that are a package's version. Driver, CUDA and NCCL come from the files
+ * themselves. */
 static const struct {
         const char *fact, *package;
 } package_facts[] = {

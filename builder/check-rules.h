@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the rules of check.h are written with: the tree under test, its packages, and findings. A rule is one function
- * and one line of the table in check.c; it looks only through tree_*(), so that a symbolic link of the image is never
- * followed into the host. */
+/* What the rules of check.h are written with: the tree under test, its packages, and findings. A
+ * rule is one function and one line of the table in check.c; it looks only through tree_*(), so
+ * that a symbolic link of the image is never followed into the host. */
 
 #include "check.h"
 #include "module-info.h"
@@ -29,7 +29,7 @@ typedef struct Tree {
         char **kernels; /* releases below usr/lib/modules, sorted */
         InstalledPackage *packages;
         size_t n_packages;
-        bool driver; /* NVIDIA's modules or libraries are in the tree, or an overlay of the recipe brings them */
+        bool driver; /* NVIDIA's driver is in the tree, or an overlay of the recipe should bring it */
         DriverModule *modules; /* NVIDIA's, of every kernel */
         size_t n_modules;
 } Tree;
@@ -38,16 +38,19 @@ typedef struct Tree {
 int tree_open(const char *root, const Recipe *recipe, Tree *ret);
 void tree_done(Tree *t);
 
-/* Paths are relative to the root; links in them resolve inside it. */
-int tree_open_file(const Tree *t, const char *path, int flags); /* fd or -errno */
-int tree_read(const Tree *t, const char *path, size_t max, char **ret); /* whole text; -ENOENT, -EFBIG … */
+/* Paths are relative to the root; links in them resolve inside it. All return -errno on failure.
+ * read: a whole file of at most max bytes (-EFBIG). resolve: where links lead, as an absolute path
+ * inside. list: names, sorted; a missing folder is an empty one. has: links followed. */
+int tree_open_file(const Tree *t, const char *path, int flags);
+int tree_read(const Tree *t, const char *path, size_t max, char **ret);
 int tree_lstat(const Tree *t, const char *path, struct stat *ret);
-bool tree_has(const Tree *t, const char *path); /* follows links; only what exists */
-int tree_resolve(const Tree *t, const char *path, char **ret); /* where links lead, as an absolute path inside */
-int tree_list(const Tree *t, const char *folder, char ***ret); /* names, sorted; a missing folder is an empty one */
+bool tree_has(const Tree *t, const char *path);
+int tree_resolve(const Tree *t, const char *path, char **ret);
+int tree_list(const Tree *t, const char *folder, char ***ret);
 
-/* Calls fn for everything below `folder` (depth first, links not followed, other file systems entered); path is relative
- * to the root. fn returns 0 to go on, 1 to leave out what is below, negative errno to end. */
+/* Calls fn for everything below `folder` (depth first, links not followed, other file systems
+ * entered); path is relative to the root. fn returns 0 to go on, 1 to leave out what is below,
+ * negative errno to end. */
 typedef int (*tree_walk_t)(const Tree *t, const char *path, const struct stat *st, void *userdata);
 int tree_walk(const Tree *t, const char *folder, tree_walk_t fn, void *userdata);
 
@@ -55,15 +58,19 @@ int tree_walk(const Tree *t, const char *folder, tree_walk_t fn, void *userdata)
 int tree_read_packages(Tree *t);
 const InstalledPackage *tree_package(const Tree *t, const char *name);
 
-/* Reads what NVIDIA's modules of every kernel say of themselves. */
+/* Reads what NVIDIA's modules of every kernel say of themselves; the driver's version is that of the
+ * first kernel's nvidia module, NULL where there is none. */
 int tree_read_modules(Tree *t);
-const char *tree_driver_version(const Tree *t); /* of the first kernel's nvidia module; NULL where there is none */
+const char *tree_driver_version(const Tree *t);
 
-/* Adds a finding; the texts are formatted by the caller, taken and freed here. NULL texts mean out of memory. */
+/* Adds a finding; the texts are formatted by the caller, taken and freed here. NULL texts mean out
+ * of memory. */
 int finding_add(Findings *f, const char *rule, char *found, char *remedy);
-int findings_fact(Findings *f, const char *key, const char *value); /* a line of the manifest's versions */
+int findings_fact(Findings *f, const char *key,
+                const char *value); /* a line of the manifest's versions */
 
-/* "550.163.01" from the last part of a library's path (libcuda.so.550.163.01); NULL where there is none. */
+/* "550.163.01" from the last part of a library's path (libcuda.so.550.163.01); NULL where there is
+ * none. */
 const char *soname_version(const char *path);
 int version_compare(const char *a, const char *b); /* number by number; missing parts count as 0 */
 
@@ -97,8 +104,8 @@ int check_services_enabled(const Tree *t, const char *rule, Findings *f);
 
 int check_facts(const Tree *t, Findings *f); /* versions of what the manifest names */
 
-/* Names of every unit that is enabled in the tree (links below etc/systemd/system/X.wants and the like), templates
- * with their instance, sorted, each once. */
+/* Names of every unit that is enabled in the tree (links below etc/systemd/system/X.wants and the
+ * like), templates with their instance, sorted, each once. */
 int enabled_units(const Tree *t, char ***ret);
 
 /* Turns systemd-analyze's output into findings, one a unit. */
@@ -118,5 +125,6 @@ typedef struct Rule {
 } Rule;
 extern const Rule check_rules[];
 
-/* Runs the rules that look at the tree alone. *ret_units: the enabled units, for services.verify; may be NULL. */
+/* Runs the rules that look at the tree alone. *ret_units: the enabled units, for services.verify;
+ * may be NULL. */
 int rules_run(const char *root, const Recipe *recipe, Findings *f, char ***ret_units);

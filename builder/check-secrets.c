@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Secrets that an image would hand to everybody who gets hold of it: password hashes and private keys. */
+/* Secrets that an image would hand to everybody who gets hold of it: password hashes and private
+ * keys. */
 
 #include "check-rules.h"
 
 #define DATABASE_MAX (4u * 1024 * 1024)
 #define KEY_FILE_MAX (64u * 1024) /* a key with certificates around it is smaller */
 
-/* Field 2 of name:password:… is a locked password ("*", "!", "!!", "!*"), or "x" where shadow has it. A "!" in front of a
- * hash locks it but keeps the hash in the image, where it can be cracked at leisure. */
+/* Field 2 of name:password:… is a locked password ("*", "!", "!!", "!*"), or "x" where shadow has
+ * it. A "!" in front of a hash locks it but keeps the hash in the image, where it can be cracked at
+ * leisure. */
 static const char *password_fault(const char *password, size_t n, bool shadowed) {
         if (n == 0)
                 return "has an empty password";
@@ -20,7 +22,8 @@ static const char *password_fault(const char *password, size_t n, bool shadowed)
         return NULL;
 }
 
-static int check_database(const Tree *t, const char *rule, const char *path, bool shadowed, bool empty_is_locked, Findings *f) {
+static int check_database(const Tree *t, const char *rule, const char *path, bool shadowed,
+                bool empty_is_locked, Findings *f) {
         _cleanup_free_ char *text = NULL;
         int r = tree_read(t, path, DATABASE_MAX, &text);
 
@@ -34,13 +37,20 @@ static int check_database(const Tree *t, const char *rule, const char *path, boo
                 if (name < n) {
                         const char *password = line + name + 1;
                         size_t m = strcspn(password, ":\n");
-                        const char *fault = m == 0 && empty_is_locked ? NULL : password_fault(password, m, shadowed);
+                        const char *fault = m == 0 && empty_is_locked
+                                                            ? NULL
+                                                            : password_fault(password, m, shadowed);
 
                         if (fault) {
-                                r = finding_add(f, rule, strf("/%s: \"%.*s\" %s", path, (int) name, line, fault),
-                                                strf("lock it (\"passwd -l %.*s\" keeps the hash: \"usermod -p '*' %.*s\"); "
-                                                     "people come in with keys from cloud-init or through LDAP",
-                                                                (int) name, line, (int) name, line));
+                                r = finding_add(f, rule,
+                                                strf("/%s: \"%.*s\" %s", path, (int) name, line,
+                                                                fault),
+                                                strf("lock it (\"passwd -l %.*s\" keeps the hash: "
+                                                     "\"usermod -p '*' %.*s\"); "
+                                                     "people come in with keys from cloud-init or "
+                                                     "through LDAP",
+                                                                (int) name, line, (int) name,
+                                                                line));
                                 if (r < 0)
                                         return r;
                         }
@@ -53,14 +63,20 @@ static int check_database(const Tree *t, const char *rule, const char *path, boo
 int check_secrets_password(const Tree *t, const char *rule, Findings *f) {
         static const struct {
                 const char *path;
-                bool shadowed, empty_is_locked; /* an empty group password lets nobody in who is no member */
+                bool shadowed, empty_is_locked; /* an empty group password lets nobody in who is no
+                                                   member */
         } databases[] = {
-                { "etc/shadow", false, false }, { "etc/passwd", true, false }, { "etc/gshadow", false, true },
-                { "etc/shadow-", false, false }, { "etc/passwd-", true, false }, { "etc/gshadow-", false, true },
+                { "etc/shadow", false, false },
+                { "etc/passwd", true, false },
+                { "etc/gshadow", false, true },
+                { "etc/shadow-", false, false },
+                { "etc/passwd-", true, false },
+                { "etc/gshadow-", false, true },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(databases); i++) {
-                int r = check_database(t, rule, databases[i].path, databases[i].shadowed, databases[i].empty_is_locked, f);
+                int r = check_database(t, rule, databases[i].path, databases[i].shadowed,
+                                databases[i].empty_is_locked, f);
                 if (r < 0)
                         return r;
         }
@@ -75,7 +91,8 @@ static bool holds_private_key(const char *text, size_t size) {
                 const char *line_end = memchr(p, '\n', (size_t) (end - p));
                 size_t n = line_end ? (size_t) (line_end - p) : (size_t) (end - p);
 
-                if (memmem(p, n, "PRIVATE KEY-----", 16) || memmem(p, n, "PRIVATE KEY BLOCK-----", 22))
+                if (memmem(p, n, "PRIVATE KEY-----", 16) ||
+                                memmem(p, n, "PRIVATE KEY BLOCK-----", 22))
                         return true;
                 p += 11;
         }
@@ -103,8 +120,9 @@ static int look_for_key(const Tree *t, const char *path, const struct stat *st, 
 
         /* Package managers' own databases hold no keys but thousands of files. */
         if (S_ISDIR(st->st_mode))
-                return streq(path, "var/lib/dpkg") || streq(path, "var/lib/apt") || streq(path, "var/lib/rpm") ||
-                                streq(path, "var/cache") || streq(path, "etc/alternatives");
+                return streq(path, "var/lib/dpkg") || streq(path, "var/lib/apt") ||
+                       streq(path, "var/lib/rpm") || streq(path, "var/cache") ||
+                       streq(path, "etc/alternatives");
         if (!S_ISREG(st->st_mode) || st->st_size == 0)
                 return 0;
         key = is_key_path(path);
@@ -117,12 +135,14 @@ static int look_for_key(const Tree *t, const char *path, const struct stat *st, 
                 key = holds_private_key(text, (size_t) st->st_size);
         }
         return key ? finding_add(s->findings, s->rule, strf("/%s holds a private key", path),
-                                     strdup("remove it; secrets reach a node at boot, through systemd credentials or metadata"))
+                                     strdup("remove it; secrets reach a node at boot, through "
+                                            "systemd credentials or metadata"))
                    : 0;
 }
 
 int check_secrets_private_key(const Tree *t, const char *rule, Findings *f) {
-        static const char *const folders[] = { "etc", "root", "home", "opt", "srv", "usr/local", "var", "boot/efi" };
+        static const char *const folders[] = { "etc", "root", "home", "opt", "srv", "usr/local",
+                "var", "boot/efi" };
         KeySearch s = { rule, f };
 
         for (size_t i = 0; i < ELEMENTSOF(folders); i++) {

@@ -6,7 +6,8 @@
 #include "file-util.h"
 
 static bool is_enablement_folder(const char *name) {
-        return endswith(name, ".wants") || endswith(name, ".requires") || endswith(name, ".upholds");
+        return endswith(name, ".wants") || endswith(name, ".requires") ||
+               endswith(name, ".upholds");
 }
 
 typedef int (*enabled_t)(const Tree *t, const char *folder, const char *unit, void *userdata);
@@ -18,7 +19,7 @@ static int each_enabled(const Tree *t, enabled_t fn, void *userdata) {
 
         if (r < 0)
                 return r;
-        STRV_FOREACH(name, folders) {
+        STRV_FOREACH (name, folders) {
                 _cleanup_strv_free_ char **units = NULL;
                 _cleanup_free_ char *folder = NULL;
 
@@ -26,7 +27,7 @@ static int each_enabled(const Tree *t, enabled_t fn, void *userdata) {
                         continue;
                 folder = path_join(root, *name);
                 r = folder ? tree_list(t, folder, &units) : -ENOMEM;
-                STRV_FOREACH(unit, units)
+                STRV_FOREACH (unit, units)
                         if (r >= 0)
                                 r = fn(t, folder, *unit, userdata);
                 if (r < 0)
@@ -41,7 +42,8 @@ static int add_unit(const Tree *t, const char *folder, const char *unit, void *u
 
         if (!path)
                 return -ENOMEM;
-        /* A dangling link is check_services_enabled()'s finding; systemd-analyze would look at nothing after it. */
+        /* A dangling link is check_services_enabled()'s finding; systemd-analyze would look at
+         * nothing after it. */
         if (!tree_has(t, path) || strv_contains(*l, unit))
                 return 0;
         return strv_extend(l, unit);
@@ -70,8 +72,13 @@ static int look_dangling(const Tree *t, const char *folder, const char *unit, vo
         if (!path)
                 return -ENOMEM;
         return tree_has(t, path) ? 0
-                                 : finding_add(d->findings, d->rule, strf("%s is enabled (/%s), but its unit is not there", unit, path),
-                                                   strf("install the package that has %s, or do not enable it", unit));
+                                 : finding_add(d->findings, d->rule,
+                                                   strf("%s is enabled (/%s), but its unit is not "
+                                                        "there",
+                                                                   unit, path),
+                                                   strf("install the package that has %s, or do "
+                                                        "not enable it",
+                                                                   unit));
 }
 
 int check_services_enabled(const Tree *t, const char *rule, Findings *f) {
@@ -79,7 +86,8 @@ int check_services_enabled(const Tree *t, const char *rule, Findings *f) {
         return each_enabled(t, look_dangling, &d);
 }
 
-/* "ssh.service: Command … is not executable" or "/etc/systemd/system/x.service:3: Unknown key …": the unit of a line. */
+/* "ssh.service: Command … is not executable" or "/etc/systemd/system/x.service:3: Unknown key …":
+ * the unit of a line. */
 static char *unit_of_line(const char *line) {
         size_t n = strcspn(line, ":");
         _cleanup_free_ char *head = strndup(line, n);
@@ -96,7 +104,7 @@ int verify_findings(const char *rule, const char *output, int status, Findings *
         if (status == 0)
                 return 0;
         lines = strv_split(output, "\n");
-        STRV_FOREACH(line, lines) {
+        STRV_FOREACH (line, lines) {
                 _cleanup_free_ char *unit = unit_of_line(*line);
                 int r;
 
@@ -105,8 +113,11 @@ int verify_findings(const char *rule, const char *output, int status, Findings *
                 if (*unit && strv_contains(seen, unit))
                         continue;
                 r = finding_add(f, rule, strdup(*line),
-                                *unit ? strf("correct %s (\"systemd-analyze verify %s\" in imgbuild shell), or do not enable it", unit, unit)
-                                      : strdup("look at it with \"systemd-analyze verify\" in imgbuild shell"));
+                                *unit ? strf("correct %s (\"systemd-analyze verify %s\" in "
+                                             "imgbuild shell), or do not enable it",
+                                                        unit, unit)
+                                      : strdup("look at it with \"systemd-analyze verify\" in "
+                                               "imgbuild shell"));
                 if (r >= 0)
                         r = strv_extend(&seen, unit);
                 if (r < 0)
@@ -114,6 +125,10 @@ int verify_findings(const char *rule, const char *output, int status, Findings *
                 n++;
         }
         return n > 0 ? 0
-                     : finding_add(f, rule, strf("systemd-analyze verify ended with exit code %d and said nothing", status),
-                                       strdup("run it in imgbuild shell; the rule cannot pass unseen"));
+                     : finding_add(f, rule,
+                                       strf("systemd-analyze verify ended with exit code %d and "
+                                            "said nothing",
+                                                       status),
+                                       strdup("run it in imgbuild shell; the rule cannot pass "
+                                              "unseen"));
 }

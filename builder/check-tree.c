@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The tree under test, seen from outside. openat2(RESOLVE_IN_ROOT) lets the kernel resolve links as the booted image
- * would: an absolute link or any number of ".." stays inside. */
+/* The tree under test, seen from outside. openat2(RESOLVE_IN_ROOT) lets the kernel resolve links as
+ * the booted image would: an absolute link or any number of ".." stays inside. */
 
 #include "check-rules.h"
 #include "file-util.h"
@@ -141,7 +141,7 @@ int tree_walk(const Tree *t, const char *folder, tree_walk_t fn, void *userdata)
 
         if (r < 0)
                 return r;
-        STRV_FOREACH(name, names) {
+        STRV_FOREACH (name, names) {
                 _cleanup_free_ char *path = *folder ? path_join(folder, *name) : strdup(*name);
                 struct stat st;
 
@@ -169,21 +169,24 @@ static int find_kernels(Tree *t) {
 
         if (r < 0)
                 return r;
-        STRV_FOREACH(release, releases) {
+        STRV_FOREACH (release, releases) {
                 _cleanup_free_ char *kernel = strf("usr/lib/modules/%s/kernel", *release);
                 _cleanup_free_ char *image = strf("boot/vmlinuz-%s", *release);
 
                 if (!kernel || !image)
                         return -ENOMEM;
-                if ((tree_has(t, kernel) || tree_has(t, image)) && strv_extend(&t->kernels, *release) < 0)
+                if ((tree_has(t, kernel) || tree_has(t, image)) &&
+                                strv_extend(&t->kernels, *release) < 0)
                         return -ENOMEM;
         }
         return 0;
 }
 
-/* Whether NVIDIA's driver is meant to be here: fail closed where an overlay names it and the tree has nothing. */
+/* Whether NVIDIA's driver is meant to be here: fail closed where an overlay names it and the tree
+ * has nothing. */
 static bool has_driver(const Tree *t) {
-        static const char *const libraries[] = { "usr/lib/x86_64-linux-gnu/libcuda.so.1", "usr/lib64/libcuda.so.1" };
+        static const char *const libraries[] = { "usr/lib/x86_64-linux-gnu/libcuda.so.1",
+                "usr/lib64/libcuda.so.1" };
 
         for (size_t i = 0; i < ELEMENTSOF(libraries); i++)
                 if (tree_has(t, libraries[i]))
@@ -228,5 +231,5 @@ void tree_done(Tree *t) {
                 module_info_done(&t->modules[i].info);
         }
         free(t->modules);
-        *t = (Tree) { .fd = -EBADF };
+        *t = (Tree){ .fd = -EBADF };
 }

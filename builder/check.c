@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Runs the rules. Those that only look do so in a child that sees the merged tree from outside, which hands its
- * findings back as JSON; those that run a program of the tree do so in a sandbox without network, read-only. A rule
- * that cannot run is an error, never a pass. */
+/* Runs the rules. Those that only look do so in a child that sees the merged tree from outside,
+ * which hands its findings back as JSON; those that run a program of the tree do so in a sandbox
+ * without network, read-only. A rule that cannot run is an error, never a pass. */
 
 #include "check-rules.h"
 
@@ -54,7 +54,8 @@ static const char *rule_name(const char *name) {
 }
 
 int finding_add(Findings *f, const char *rule, char *found, char *remedy) {
-        Finding *grown = found && remedy ? reallocarray(f->findings, f->n + 1, sizeof(*grown)) : NULL;
+        Finding *grown = found && remedy ? reallocarray(f->findings, f->n + 1, sizeof(*grown))
+                                         : NULL;
 
         if (!grown) {
                 free(found);
@@ -62,7 +63,7 @@ int finding_add(Findings *f, const char *rule, char *found, char *remedy) {
                 return -ENOMEM;
         }
         f->findings = grown;
-        f->findings[f->n++] = (Finding) { rule, found, remedy };
+        f->findings[f->n++] = (Finding){ rule, found, remedy };
         return 0;
 }
 
@@ -80,7 +81,7 @@ void findings_done(Findings *f) {
         free(f->findings);
         if (f->versions)
                 json_object_put(f->versions);
-        *f = (Findings) {};
+        *f = (Findings){};
 }
 
 static bool applies(const Rule *rule, const Tree *t) {
@@ -107,7 +108,9 @@ int rules_run(const char *root, const Recipe *recipe, Findings *f, char ***ret_u
                 if (applies(rule, &t)) {
                         r = rule->run(&t, rule->name, f);
                         if (r < 0)
-                                log_error_errno(r, "Check %s could not run, which counts as a failure", rule->name);
+                                log_error_errno(r,
+                                                "Check %s could not run, which counts as a failure",
+                                                rule->name);
                 }
         if (r >= 0)
                 r = check_facts(&t, f);
@@ -129,7 +132,8 @@ static int findings_write(const Findings *f, char *const *units, int fd) {
         const char *text;
         int r = 0;
 
-        if (!o || !list || !names || json_set(o, "findings", list) < 0 || json_set(o, "units", names) < 0)
+        if (!o || !list || !names || json_set(o, "findings", list) < 0 ||
+                        json_set(o, "units", names) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < f->n; i++) {
                 json_object *x = json_object_new_object();
@@ -144,7 +148,7 @@ static int findings_write(const Findings *f, char *const *units, int fd) {
                 if (r < 0)
                         return r;
         }
-        STRV_FOREACH(unit, units)
+        STRV_FOREACH (unit, units)
                 if (json_object_array_add(names, json_object_new_string(*unit)) < 0)
                         return -ENOMEM;
         if (f->versions)
@@ -183,13 +187,15 @@ static int findings_read(int fd, Findings *f, char ***ret_units) {
 
                 if (!rule)
                         return -EBADMSG;
-                r = finding_add(f, rule, strdup(strempty(json_get_string(x, "found"))), strdup(strempty(json_get_string(x, "remedy"))));
+                r = finding_add(f, rule, strdup(strempty(json_get_string(x, "found"))),
+                                strdup(strempty(json_get_string(x, "remedy"))));
                 if (r < 0)
                         return r;
         }
         names = json_get(o, "units");
         for (size_t i = 0; names && i < json_object_array_length(names); i++) {
-                r = strv_extend(ret_units, json_object_get_string(json_object_array_get_idx(names, i)));
+                r = strv_extend(ret_units,
+                                json_object_get_string(json_object_array_get_idx(names, i)));
                 if (r < 0)
                         return r;
         }
@@ -217,12 +223,16 @@ static void output_line(const char *line, void *userdata) {
         o->text[o->size] = '\0';
 }
 
-static int run_command(const Sandbox *sandbox, const char *rule, char *const argv[], Output *output, int *ret_status) {
-        SpawnOptions options = { .on_line = output_line, .line_data = output, .timeout_usec = COMMAND_TIMEOUT };
+static int run_command(const Sandbox *sandbox, const char *rule, char *const argv[], Output *output,
+                int *ret_status) {
+        SpawnOptions options = {
+                .on_line = output_line, .line_data = output, .timeout_usec = COMMAND_TIMEOUT
+        };
         int r = sandbox_run(sandbox, &options, argv, ret_status);
 
         if (r < 0)
-                return log_error_errno(r, "Check %s could not run %s, which counts as a failure", rule, argv[0]);
+                return log_error_errno(r, "Check %s could not run %s, which counts as a failure",
+                                rule, argv[0]);
         return 0;
 }
 
@@ -234,7 +244,8 @@ static int check_services_verify(const Sandbox *sandbox, char *const *units, Fin
 
         if (!units)
                 return 0;
-        r = strv_extend_many(&argv, "/usr/bin/systemd-analyze", "verify", "--man=no", "--recursive-errors=one", NULL);
+        r = strv_extend_many(&argv, "/usr/bin/systemd-analyze", "verify", "--man=no",
+                        "--recursive-errors=one", NULL);
         if (r >= 0)
                 r = strv_extend_strv(&argv, units);
         if (r >= 0)
@@ -245,8 +256,10 @@ static int check_services_verify(const Sandbox *sandbox, char *const *units, Fin
         return r;
 }
 
-/* An overlay's own script: runs in the read-only tree, any exit code but 0 is a finding, its last line says what. */
-static int check_overlay_script(const Sandbox *tree, const Overlay *overlay, const char *script, Findings *f) {
+/* An overlay's own script: runs in the read-only tree, any exit code but 0 is a finding, its last
+ * line says what. */
+static int check_overlay_script(
+                const Sandbox *tree, const Overlay *overlay, const char *script, Findings *f) {
         const char *rule = rule_name("overlay.check");
         static const char inside[] = "/run/imgbuild/check";
         const SandboxBind bind = { .source = script, .target = inside };
@@ -267,7 +280,9 @@ static int check_overlay_script(const Sandbox *tree, const Overlay *overlay, con
                 output.text[--output.size] = '\0';
         last = output.text ? strrchr(output.text, '\n') : NULL;
         last = last ? last + 1 : output.text;
-        r = finding_add(f, rule, strf("overlay %s: %s", overlay->name, isempty(last) ? "its check failed without a word" : last),
+        r = finding_add(f, rule,
+                        strf("overlay %s: %s", overlay->name,
+                                        isempty(last) ? "its check failed without a word" : last),
                         strf("see %s (exit code %d)", script, status));
         free(output.text);
         return r;
@@ -275,7 +290,10 @@ static int check_overlay_script(const Sandbox *tree, const Overlay *overlay, con
 
 int check_tree(Context *ctx, const Plan *plan, char *const *layers, Findings *ret) {
         const Recipe *recipe = plan->recipe;
-        Sandbox sandbox = { .store = ctx->store, .layers = layers, .read_only = true, .epoch = plan->lock ? plan->lock->epoch : 0 };
+        Sandbox sandbox = { .store = ctx->store,
+                .layers = layers,
+                .read_only = true,
+                .epoch = plan->lock ? plan->lock->epoch : 0 };
         _cleanup_close_ int fd = memfd_create("findings", MFD_CLOEXEC);
         _cleanup_strv_free_ char **units = NULL;
         Inside in = { recipe, fd };
@@ -293,9 +311,10 @@ int check_tree(Context *ctx, const Plan *plan, char *const *layers, Findings *re
         if (r >= 0 && recipe->kind == RECIPE_DISK)
                 r = check_services_verify(&sandbox, units, &f);
         for (size_t i = 0; r >= 0 && i < recipe->n_overlays; i++)
-                STRV_FOREACH(script, recipe->overlays[i]->checks)
+                STRV_FOREACH (script, recipe->overlays[i]->checks)
                         if (r >= 0)
-                                r = check_overlay_script(&sandbox, recipe->overlays[i], *script, &f);
+                                r = check_overlay_script(
+                                                &sandbox, recipe->overlays[i], *script, &f);
         if (r < 0) {
                 findings_done(&f);
                 return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild check: builds what is missing of a recipe's tree and proves it, without making a disk. */
+/* imgbuild check: builds what is missing of a recipe's tree and proves it, without making a disk.
+ */
 
 #include "check-rules.h"
 #include "load.h"
@@ -11,7 +12,8 @@
 #include <getopt.h>
 
 static void help(void) {
-        printf("imgbuild check RECIPE [OPTION…]\n\nBuilds what is missing of the recipe's tree and runs every check on it. Makes no disk.\n"
+        printf("imgbuild check RECIPE [OPTION…]\n\nBuilds what is missing of the recipe's tree and "
+               "runs every check on it. Makes no disk.\n"
                "Exit code 1 where a check found something. docs/checks.md explains each rule.\n\n"
                "      --json              one JSON object: findings and versions\n"
                "      --rules             only list the rules\n%s",
@@ -29,21 +31,25 @@ static int show_json(const Findings *f) {
 
                 if (!x || json_object_array_add(list, x) < 0)
                         return -ENOMEM;
-                if (json_set_string(x, "rule", f->findings[i].rule) < 0 || json_set_string(x, "found", f->findings[i].found) < 0 ||
+                if (json_set_string(x, "rule", f->findings[i].rule) < 0 ||
+                                json_set_string(x, "found", f->findings[i].found) < 0 ||
                                 json_set_string(x, "remedy", f->findings[i].remedy) < 0)
                         return -ENOMEM;
         }
         if (f->versions && json_set(o, "versions", json_object_get(f->versions)) < 0)
                 return -ENOMEM;
-        printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
+        printf("%s\n", json_object_to_json_string_ext(
+                                       o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+                                                          JSON_C_TO_STRING_NOSLASHESCAPE));
         return 0;
 }
 
 static void show(const Recipe *recipe, const Findings *f) {
         for (size_t i = 0; i < f->n; i++)
-                printf("%s: %s\n        what to do: %s\n", f->findings[i].rule, f->findings[i].found, f->findings[i].remedy);
+                printf("%s: %s\n        what to do: %s\n", f->findings[i].rule,
+                                f->findings[i].found, f->findings[i].remedy);
         if (f->versions) {
-                json_object_object_foreach(f->versions, key, value) {
+                json_object_object_foreach (f->versions, key, value) {
                         printf("%-18s %s\n", key, json_object_get_string(value));
                 }
         }
@@ -72,7 +78,8 @@ static int run(Context *ctx, const char *path, bool json) {
         progress_add(ctx->progress, "check");
         progress_set(ctx->progress, "check", PROGRESS_RUNNING);
         r = check_tree(ctx, loaded.plan, layers, &findings);
-        progress_set(ctx->progress, "check", r < 0 || findings.n > 0 ? PROGRESS_FAILED : PROGRESS_DONE);
+        progress_set(ctx->progress, "check",
+                        r < 0 || findings.n > 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         ctx->progress = progress_free(ctx->progress);
         if (r < 0) {
                 log_error_errno(r, "The finished tree could not be checked");

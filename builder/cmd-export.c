@@ -48,7 +48,7 @@ static char *default_output(const char *image, const ImageFormat *format) {
 
 static int export_image(Context *ctx, const ExportOptions *o, const char *image) {
         _cleanup_tools_free_ Tools *tools = NULL;
-        _cleanup_free_ char *output = NULL, *source = NULL;
+        _cleanup_free_ char *output = NULL;
         struct stat from, to;
         const char *driver;
         int r;
@@ -57,9 +57,7 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
         if (r < 0)
                 return r;
         output = o->output ? strdup(o->output) : default_output(image, o->format);
-        /* What is bound into the sandbox is the file, not a link to it. */
-        source = realpath(image, NULL);
-        if (!output || !source)
+        if (!output)
                 return log_oom();
         if (stat(output, &to) >= 0) {
                 if (stat(image, &from) >= 0 && from.st_dev == to.st_dev &&
@@ -83,7 +81,7 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
         r = tools_open(ctx, NULL, &tools);
         if (r < 0)
                 return r;
-        r = image_convert(tools, source, driver, output, o->format);
+        r = image_convert(tools, image, driver, output, o->format);
         if (r < 0)
                 return r;
         if (stat(output, &to) < 0)

@@ -52,8 +52,10 @@ static int open_shell(Context *ctx, const Plan *plan, size_t last, bool network,
                 if (bash && access(bash, X_OK) >= 0)
                         shell[0] = shells[0];
         }
+        /* The prompt says where one is: Debian's bashrc shows debian_chroot, a plain sh PS1. */
         if ((plan->kernel && strv_extendf(&env, "KERNEL=%s", plan->kernel) < 0) ||
-                        strv_extendf(&env, "PS1=%s \\w # ", plan->stages[last].id) < 0)
+                        strv_extendf(&env, "debian_chroot=%s", plan->stages[last].id) < 0 ||
+                        strv_extendf(&env, "PS1=(%s) # ", plan->stages[last].id) < 0)
                 return log_oom();
         const Sandbox s = {
                 .store = ctx->store, .layers = layers, .network = network, .env = env, .epoch = plan->lock->epoch,

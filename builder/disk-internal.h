@@ -38,5 +38,8 @@ int grub_make_core(Disk *d, const char *format, const char *output);
 /* SHA-256 of the bytes, as digest_file() gives it. */
 int digest_bytes(const void *data, size_t size, Digest ret);
 
+/* The folder that a file is in or is to be in, as the sandbox can bind it; NULL with errno set. */
+char *absolute_folder(const char *path);
+
 /* -ENOSPC, and a message, when the file system of `folder` has less than `bytes` free. */
 int require_space(const char *folder, uint64_t bytes, const char *what);

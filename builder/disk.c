@@ -20,6 +20,12 @@
 #define BLOCK 4096u
 #define SPACE_LOW (32 * MIB) /* less than this left after a failure: that was the reason */
 
+char *absolute_folder(const char *path) {
+        _cleanup_free_ char *folder = path_folder(path);
+
+        return folder ? realpath(folder, NULL) : NULL;
+}
+
 int require_space(const char *folder, uint64_t bytes, const char *what) {
         struct statvfs v;
 
@@ -211,9 +217,11 @@ static int disk_prepare(Disk *d, char *const *layers) {
         int r;
 
         d->layers = strv_copy(layers);
-        d->folder = path_folder(d->path);
+        d->folder = absolute_folder(d->path);
         d->file = path_join("/disk", path_basename(d->path));
-        if (!d->layers || !d->folder || !d->file)
+        if (!d->folder)
+                return log_error_errno(errno, "%s: cannot make it there", d->path);
+        if (!d->layers || !d->file)
                 return log_oom();
         r = store_scratch(d->ctx->store, "disk-work", &d->work);
         if (r < 0)

@@ -5,7 +5,6 @@
 #include "export.h"
 
 #include "disk-internal.h"
-#include "extends.h"
 #include "file-util.h"
 #include "log.h"
 
@@ -56,13 +55,16 @@ static int qemu_img_convert(Tools *tools, const char *source, const char *driver
 
 int image_convert(Tools *tools, const char *source, const char *driver, const char *target,
                 const ImageFormat *format) {
-        _cleanup_free_ char *folder = path_folder(target), *draft = strf("%s.new", target);
+        _cleanup_free_ char *folder = absolute_folder(target), *from = realpath(source, NULL),
+                            *draft = strf("%s.new", target);
         _cleanup_close_ int fd = -EBADF;
         int r;
 
-        if (!folder || !draft)
+        if (!draft)
                 return log_oom();
-        r = qemu_img_convert(tools, source, driver, folder, path_basename(draft), format);
+        if (!folder || !from)
+                return log_error_errno(errno, "%s: cannot convert it to %s", source, target);
+        r = qemu_img_convert(tools, from, driver, folder, path_basename(draft), format);
         if (r >= 0) {
                 fd = open(draft, O_RDONLY | O_CLOEXEC);
                 if (fd < 0 || fsync(fd) < 0 || rename(draft, target) < 0)

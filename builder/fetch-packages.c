@@ -13,8 +13,7 @@ typedef struct Download {
 } Download;
 
 /* As apt writes URLs: everything but the plainest characters escaped. Some mirrors are object
- * stores that read a bare
- * '+' as a space. */
+ * stores that read a bare '+' as a space. */
 static char *escape_path(const char *path) {
         char *escaped = malloc(strlen(path) * 3 + 1), *p = escaped;
 
@@ -40,7 +39,7 @@ static const char *origin_uri(const Lock *lock, const Mirrors *mirrors, const ch
 }
 
 static int describe(const Recipe *recipe, const Lock *lock, const Mirrors *mirrors,
-                const LockedPackage *p, Download *d, FetchItem *item) {
+                const char *history, const LockedPackage *p, Download *d, FetchItem *item) {
         const char *uri = origin_uri(lock, mirrors, p->origin);
         _cleanup_free_ char *path = escape_path(p->path);
         size_t n;
@@ -66,6 +65,7 @@ static int describe(const Recipe *recipe, const Lock *lock, const Mirrors *mirro
                 .sha256 = p->sha256,
                 .size = p->size,
                 .what = d->what,
+                .archive = mirrors_get(mirrors, p->origin) ? history : NULL,
                 .update = d->update,
         };
         return 0;
@@ -74,6 +74,7 @@ static int describe(const Recipe *recipe, const Lock *lock, const Mirrors *mirro
 int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *stage,
                 const char *progress) {
         _cleanup_mirrors_ Mirrors mirrors = {};
+        _cleanup_free_ char *history = mirror_history(recipe, lock->epoch);
         _cleanup_free_ FetchItem *items = NULL;
         Download *downloads = NULL;
         size_t n = 0, total = 0;
@@ -83,8 +84,7 @@ int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const L
                 total += !store_has_blob(ctx->store, stage->packages[i].sha256);
         if (total == 0)
                 return 0;
-        if (!ctx->offline) { /* finding a mirror may take a moment; nothing is asked of it offline
-                              */
+        if (!ctx->offline) { /* finding a mirror may take a moment, and offline it has no use */
                 r = mirrors_find(ctx, recipe, &mirrors);
                 if (r < 0)
                         return r;
@@ -110,7 +110,7 @@ int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const L
                         };
                         r = downloads[n].what ? 0 : log_oom();
                 } else
-                        r = describe(recipe, lock, &mirrors, p, downloads + n, items + n);
+                        r = describe(recipe, lock, &mirrors, history, p, downloads + n, items + n);
                 n++;
         }
         if (r >= 0)

@@ -26,6 +26,7 @@ typedef struct Fetch {
         Transfer *transfers;
         size_t n, n_running, n_finished;
         AptSettings settings;
+        char *proxy_host, *proxy; /* the last server asked about, and its proxy */
         uint64_t backoff_usec;
         uint64_t bytes_total, bytes_known; /* total is 0 where a size is unknown */
         int stop;                          /* an error that ends everything: full disk, interrupt */
@@ -118,8 +119,29 @@ static void on_finished(Fetch *f, Transfer *t, CURLcode code) {
         t->state = TRANSFER_WAITING;
 }
 
+/* Asked once a server: finding out may take running a program. */
+static int find_proxy(Fetch *f, const Transfer *t) {
+        char *host, *proxy = NULL;
+        int r;
+
+        if (streq_ptr(f->proxy_host, t->host))
+                return 0;
+        r = apt_settings_proxy(&f->settings, t->host, &proxy);
+        if (r < 0)
+                return r;
+        host = strdup(t->host);
+        if (!host) {
+                free(proxy);
+                return -ENOMEM;
+        }
+        free(f->proxy_host);
+        free(f->proxy);
+        f->proxy_host = host;
+        f->proxy = proxy;
+        return 0;
+}
+
 static int start(Fetch *f, Transfer *t) {
-        _cleanup_free_ char *proxy = NULL;
         int r;
 
         r = transfer_open(t, f->ctx);
@@ -132,9 +154,9 @@ static int start(Fetch *f, Transfer *t) {
                 return 0;
         }
         if (r >= 0)
-                r = apt_settings_proxy(&f->settings, t->item->url, &proxy);
+                r = find_proxy(f, t);
         if (r >= 0)
-                r = transfer_start(t, proxy);
+                r = transfer_start(t, f->proxy);
         if (r >= 0 && curl_multi_add_handle(f->multi, t->easy) != CURLM_OK)
                 r = -ENOMEM;
         if (r < 0) {
@@ -206,10 +228,14 @@ static void log_failure(const Fetch *f, const Transfer *t) {
         switch (-t->result) {
         case EREMOTEIO:
                 if (t->gone && item->update)
-                        log_error("%s is gone from its source: %s: %s. Move the lock past it: %s; "
-                                  "or use --mirror with "
-                                  "an archive that keeps old versions",
-                                        item->what, item->url, reason, item->update);
+                        log_error("%s is gone from its source: %s: %s. Move the lock past it: "
+                                  "%s%s%s",
+                                        item->what, item->url, reason, item->update,
+                                        item->archive ? "; or take it from an archive that keeps "
+                                                        "old "
+                                                        "versions: --mirror "
+                                                      : "",
+                                        strempty(item->archive));
                 else if (t->gone)
                         log_error("%s cannot be downloaded: %s: %s. Check the URL", item->what,
                                         item->url, reason);
@@ -270,12 +296,12 @@ static int report(Fetch *f) {
                         continue;
                 if (first == 0)
                         first = t->result;
-                if (t->result == -ENETUNREACH)
+                if (t->result == -ENETUNREACH || t->gone)
                         for (size_t k = 0; k < f->n; k++) {
                                 const Transfer *o = f->transfers + k;
 
                                 if (o->state == TRANSFER_FAILED && o->result == t->result &&
-                                                streq(o->host, t->host))
+                                                o->gone == t->gone && streq(o->host, t->host))
                                         *(k < i ? &same : &later) += 1;
                         }
                 if (same < FAILURES_SHOWN)
@@ -306,6 +332,7 @@ static int fetch_missing(
                 free(f.transfers);
                 return log_error_errno(r, "Cannot write to the store: %s", folder);
         }
+        transfer_sweep(folder);
         curl_global_init(CURL_GLOBAL_DEFAULT);
         f.multi = curl_multi_init();
         if (!f.multi)
@@ -339,6 +366,8 @@ static int fetch_missing(
         free(f.transfers);
         curl_multi_cleanup(f.multi);
         apt_settings_done(&f.settings);
+        free(f.proxy_host);
+        free(f.proxy);
         return r;
 }
 

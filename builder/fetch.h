@@ -9,12 +9,13 @@
 
 typedef struct FetchItem {
         const char *url;
-        const char *sha256; /* expected; NULL: whatever comes is stored under its own digest */
-        uint64_t size;      /* expected bytes, 0: unknown; filled with the file's size */
-        const char *what;   /* for messages: "libc6 2.41-12" */
-        const char *update; /* command that lets the lock move past this item, for messages; may be
-                               NULL */
-        Digest result;      /* filled where sha256 is NULL */
+        const char *sha256;  /* expected; NULL: whatever comes is stored under its own digest */
+        uint64_t size;       /* expected bytes, 0: unknown; filled with the file's size */
+        const char *what;    /* for messages: "libc6 2.41-12" */
+        const char *archive; /* a mirror that keeps old versions, for messages; may be NULL */
+        const char *update;  /* command that lets the lock move past this item, for messages; may be
+                                NULL */
+        Digest result;       /* filled where sha256 is NULL */
 } FetchItem;
 
 /* Brings all items into ctx->store. Blobs that are there already cost nothing. Retries transient

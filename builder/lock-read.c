@@ -78,6 +78,17 @@ static bool url_valid(const char *s) {
         return printable(s) && strchr(s, ':');
 }
 
+static bool base64_valid(const char *s) {
+        size_t n = strlen(s), digits = n;
+
+        while (digits > 0 && n - digits < 2 && s[digits - 1] == '=')
+                digits--;
+        for (size_t i = 0; i < digits; i++)
+                if (!only((char[]){ s[i], 0 }, "+/"))
+                        return false;
+        return n > 0 && n % 4 == 0;
+}
+
 typedef struct Field {
         const char *key;
         bool (*valid)(const char *s); /* NULL: a number from 0 */
@@ -153,6 +164,8 @@ static const Field origin_fields[] = {
         { "name", name_valid, false, "the origin's name" },
         { "uri", url_valid, true, "a URI" },
         { "suite", printable, false, "a suite such as trixie" },
+        { "fingerprint", name_valid, true, "a key's fingerprint" },
+        { "key", base64_valid, true, "a public key in base64" },
 };
 
 static const Field package_fields[] = {
@@ -188,8 +201,14 @@ static int read_origins(Reader *r, json_object *root, Lock *l) {
                         continue;
                 if (lock_find_origin(l, s[0]))
                         bad(r, where, "there are two origins \"%s\"", s[0]);
+                if (s[1] && (!s[3] || !s[4]))
+                        bad(r, where, "a repository's \"fingerprint\" and \"key\" are missing");
                 LockedOrigin o = {
-                        .name = (char *) s[0], .uri = (char *) s[1], .suite = (char *) s[2]
+                        .name = (char *) s[0],
+                        .uri = (char *) s[1],
+                        .suite = (char *) s[2],
+                        .fingerprint = (char *) s[3],
+                        .key = (char *) s[4],
                 };
                 if (lock_add_origin(l, &o) < 0)
                         return -ENOMEM;

@@ -51,7 +51,7 @@ static int put_artifact(FILE *f, const LockedArtifact *a, bool last) {
 }
 
 static int put_lock(FILE *f, const Lock *l) {
-        static const char *const origin_keys[] = { "name", "uri", "suite" };
+        static const char *const origin_keys[] = { "name", "uri", "suite", "fingerprint", "key" };
         int r = 0;
 
         fprintf(f,
@@ -60,7 +60,8 @@ static int put_lock(FILE *f, const Lock *l) {
                         LOCK_VERSION, l->recipe, l->epoch);
         for (size_t i = 0; i < l->n_origins && r == 0; i++) {
                 const LockedOrigin *origin = l->origins + i;
-                const char *const values[] = { origin->name, origin->uri, origin->suite };
+                const char *const values[] = { origin->name, origin->uri, origin->suite,
+                        origin->fingerprint, origin->key };
                 _cleanup_json_ json_object *o =
                                 object(origin_keys, values, ELEMENTSOF(origin_keys));
 

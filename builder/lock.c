@@ -44,6 +44,8 @@ int lock_add_origin(Lock *l, const LockedOrigin *origin) {
         o->name = copy(origin->name, &failed);
         o->uri = copy(origin->uri, &failed);
         o->suite = copy(origin->suite, &failed);
+        o->fingerprint = copy(origin->fingerprint, &failed);
+        o->key = copy(origin->key, &failed);
         return failed ? -ENOMEM : 0;
 }
 
@@ -169,6 +171,8 @@ Lock *lock_free(Lock *l) {
                 free(l->origins[i].name);
                 free(l->origins[i].uri);
                 free(l->origins[i].suite);
+                free(l->origins[i].fingerprint);
+                free(l->origins[i].key);
         }
         for (size_t i = 0; i < l->n_stages; i++) {
                 LockedStage *s = l->stages + i;

@@ -25,6 +25,7 @@ typedef struct LockedOrigin {
         char *name; /* "debian", "debian-security", or the repository's name */
         char *uri;
         char *suite;
+        char *fingerprint, *key; /* of such a repository: its primary key, and that key in base64 */
 } LockedOrigin;
 
 typedef struct LockedArtifact {

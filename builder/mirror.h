@@ -28,6 +28,10 @@ const Mirror *mirrors_get(
 void mirrors_done(Mirrors *m);
 #define _cleanup_mirrors_ _cleanup_(mirrors_done)
 
+/* A mirror as of the moment `epoch`, where the distribution has such: for messages. NULL where it
+ * has none, and on out of memory. */
+char *mirror_history(const Recipe *recipe, int64_t epoch);
+
 /* "http://host/debian" to "http://host/debian-security": the sibling of a main archive. The mirror
  * itself where no part of its path is the main archive's name, as in one that carries all suites.
  * NULL on out of memory. */

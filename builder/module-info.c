@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A module's .modinfo section is a run of NUL-terminated "key=value" strings. Finding it by ELF's section table would
- * mean holding the whole module (NVIDIA's is 88 MB), because the table is at the end and a compressed file cannot be
- * read backwards. Every module has a "vermagic" there, though, so one pass with a small window does: the window
- * around "\0vermagic=" holds the section. libarchive undoes the compression. */
+/* A module's .modinfo section is a run of NUL-terminated "key=value" strings. Finding it by ELF's
+ * section table would mean holding the whole module (NVIDIA's is 88 MB), because the table is at
+ * the end and a compressed file cannot be read backwards. Every module has a "vermagic" there,
+ * though, so one pass with a small window does: the window around "\0vermagic=" holds the section.
+ * libarchive undoes the compression. */
 
 #include "module-info.h"
 
@@ -11,14 +12,17 @@
 #include <archive_entry.h>
 #include <elf.h>
 
-#define BEFORE (64u * 1024) /* of .modinfo: NVIDIA's, with its list of PCI ids and parameters, has 2 KiB */
+#define BEFORE                                                                                    \
+        (64u * 1024) /* of .modinfo: NVIDIA's, with its list of PCI ids and parameters, has 2 KiB \
+                      */
 #define CHUNK (128u * 1024)
 #define SECTION_MAX (256u * 1024 * 1024)
 
 static bool is_pair(const char *s, const char *end) {
         const char *p = s;
 
-        while (p < end && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_' || *p == '.'))
+        while (p < end && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                                          (*p >= '0' && *p <= '9') || *p == '_' || *p == '.'))
                 p++;
         return p > s && p < end && *p == '=' && memchr(p, '\0', (size_t) (end - p));
 }
@@ -57,7 +61,8 @@ static int take_run(const char *buffer, const char *vermagic, const char *end, M
                 first = s;
         }
         for (const char *s = first; s; s = next_pair(s, end))
-                if (take_pair(s, "name", &ret->name) < 0 || take_pair(s, "version", &ret->version) < 0 ||
+                if (take_pair(s, "name", &ret->name) < 0 ||
+                                take_pair(s, "version", &ret->version) < 0 ||
                                 take_pair(s, "vermagic", &ret->vermagic) < 0)
                         return -ENOMEM;
         return 0;
@@ -122,7 +127,8 @@ int module_info_read(int fd, ModuleInfo *ret) {
                 return -ENOMEM;
         archive_read_support_filter_all(a);
         archive_read_support_format_raw(a);
-        if (archive_read_open_fd(a, fd, CHUNK) != ARCHIVE_OK || archive_read_next_header(a, &entry) != ARCHIVE_OK)
+        if (archive_read_open_fd(a, fd, CHUNK) != ARCHIVE_OK ||
+                        archive_read_next_header(a, &entry) != ARCHIVE_OK)
                 r = -EBADMSG;
         else
                 r = scan(a, &m);
@@ -139,7 +145,7 @@ void module_info_done(ModuleInfo *m) {
         free(m->name);
         free(m->version);
         free(m->vermagic);
-        *m = (ModuleInfo) {};
+        *m = (ModuleInfo){};
 }
 
 static int read_at(int fd, void *to, size_t size, uint64_t offset) {
@@ -190,14 +196,16 @@ static int find_section(int fd, const char *name, Elf64_Shdr *ret) {
         if (r < 0)
                 return r;
         for (size_t i = 0; i < h.e_shnum; i++)
-                if (table[i].sh_name < table[h.e_shstrndx].sh_size && streq(names + table[i].sh_name, name)) {
+                if (table[i].sh_name < table[h.e_shstrndx].sh_size &&
+                                streq(names + table[i].sh_name, name)) {
                         *ret = table[i];
                         return 0;
                 }
         return -ENOENT;
 }
 
-int elf_section_strings(int fd, const char *section, size_t min, int (*fn)(const char *s, void *userdata), void *userdata) {
+int elf_section_strings(int fd, const char *section, size_t min,
+                int (*fn)(const char *s, void *userdata), void *userdata) {
         _cleanup_free_ char *data = NULL;
         Elf64_Shdr s;
         int r = find_section(fd, section, &s);

@@ -15,7 +15,7 @@ static const struct {
         const char *name;
         const char *format;
 } kinds[] = {
-        [STAGE_BASE] = { "base", "1" },       [STAGE_PACKAGES] = { "packages", "1" },
+        [STAGE_BASE] = { "base", "2" },       [STAGE_PACKAGES] = { "packages", "1" },
         [STAGE_ARTIFACTS] = { "artifacts", "1" }, [STAGE_COMPILE] = { "compile", "1" },
         [STAGE_FILES] = { "files", "1" },     [STAGE_RUN] = { "run", "1" },
         [STAGE_INITRAMFS] = { "initramfs", "1" }, [STAGE_SERVICES] = { "services", "1" },
@@ -49,7 +49,7 @@ static void hash_packages(Hash *h, const LockedStage *locked) {
         }
 }
 
-static int hash_repositories(Hash *h, const Overlay *o) {
+static int hash_repositories(Hash *h, const Plan *p, const Overlay *o) {
         for (size_t i = 0; i < o->n_repositories; i++) {
                 const Repository *q = o->repositories + i;
 
@@ -60,6 +60,8 @@ static int hash_repositories(Hash *h, const Overlay *o) {
                 hash_field(h, "suite", q->suite);
                 hash_strv(h, "components", q->components);
                 hash_field(h, "fingerprint", q->fingerprint);
+                const LockedOrigin *origin = lock_find_origin(p->lock, q->name);
+                hash_field(h, "key", origin ? origin->key : NULL);
         }
         return 0;
 }
@@ -124,7 +126,7 @@ static int hash_stage(Hash *h, const Plan *p, const Stage *s) {
                 return 0;
         case STAGE_PACKAGES:
                 hash_packages(h, s->locked);
-                return s->overlay ? hash_repositories(h, s->overlay) : 0;
+                return s->overlay ? hash_repositories(h, p, s->overlay) : 0;
         case STAGE_ARTIFACTS:
                 return hash_artifacts(h, p, s->overlay);
         case STAGE_COMPILE: {

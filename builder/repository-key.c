@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 
-#define KEY_SIZE_MAX (4 * 1024 * 1024)
+#define KEY_SIZE_MAX (256 * 1024) /* the keys of vendors have 1 to 4 KB */
 
 static int gpg(const char *home, const char *output_path, char **ret_output, ...) _sentinel_;
 
@@ -113,27 +113,10 @@ static int fetch_key(Context *ctx, const Repository *repository, char **ret) {
 
 int repository_key(Context *ctx, const Overlay *overlay, const Repository *repository,
                 const char *path) {
-        bool is_url = strstr(repository->key, "://");
-        _cleanup_free_ char *home = NULL, *file = NULL, *found = NULL, *kept = NULL,
-                            *keyring = NULL;
-        size_t size;
+        _cleanup_free_ char *home = NULL, *file = NULL, *found = NULL;
         int r;
 
-        r = store_scratch(ctx->store, "gpg", &home);
-        if (r < 0 || chmod(home, 0700) < 0)
-                return log_error_errno(r < 0 ? r : -errno, "Cannot make room for a keyring");
-
-        /* Kept under its fingerprint, which is checked again each time. */
-        kept = strf("%s/keys/%s.gpg", store_path(ctx->store), repository->fingerprint);
-        if (!kept)
-                return log_oom();
-        if (is_url && access(kept, R_OK) >= 0) {
-                r = extract(home, kept, repository->fingerprint, path, &found);
-                if (r >= 0 || r == -ECANCELED)
-                        return r;
-                free(TAKE_PTR(found));
-        }
-        if (is_url)
+        if (strstr(repository->key, "://"))
                 r = fetch_key(ctx, repository, &file);
         else {
                 file = repository->key[0] == '/' ? strdup(repository->key)
@@ -142,6 +125,9 @@ int repository_key(Context *ctx, const Overlay *overlay, const Repository *repos
         }
         if (r < 0)
                 return r;
+        r = store_scratch(ctx->store, "gpg", &home);
+        if (r < 0 || chmod(home, 0700) < 0)
+                return log_error_errno(r < 0 ? r : -errno, "Cannot make room for a keyring");
         r = extract(home, file, repository->fingerprint, path, &found);
         rm_rf(home);
         if (r == -ENOENT) {
@@ -152,9 +138,8 @@ int repository_key(Context *ctx, const Overlay *overlay, const Repository *repos
         }
         if (r == -EBADMSG) {
                 log_error("%s: the key of repository %s is not the pinned one: %s has %s, the "
-                          "overlay pins %s. If the "
-                          "vendor changed keys, compare with what it publishes elsewhere before "
-                          "you change the overlay",
+                          "overlay pins %s. If the vendor changed keys, compare with what it "
+                          "publishes elsewhere before you change the overlay",
                                 overlay->path, repository->name, repository->key, strempty(found),
                                 repository->fingerprint);
                 return r;
@@ -162,10 +147,39 @@ int repository_key(Context *ctx, const Overlay *overlay, const Repository *repos
         if (r < 0)
                 return log_error_errno(r, "The key of repository %s cannot be read: %s",
                                 repository->name, repository->key);
-        if (is_url && (r = mkdir_parents(kept, 0755)) >= 0 &&
-                        read_file(path, KEY_SIZE_MAX, &keyring, &size) >= 0)
-                r = write_file_atomic(kept, keyring, size, 0644);
-        if (r < 0)
-                log_debug("The key of %s could not be kept", repository->name);
         return 0;
+}
+
+int key_to_text(const char *path, char **ret) {
+        _cleanup_free_ char *key = NULL, *text = NULL;
+        size_t size;
+        int r;
+
+        r = read_file(path, KEY_SIZE_MAX, &key, &size);
+        if (r < 0)
+                return r;
+        text = malloc(4 * ((size + 2) / 3) + 1);
+        if (!text)
+                return -ENOMEM;
+        EVP_EncodeBlock((unsigned char *) text, (unsigned char *) key, (int) size);
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+int locked_key_write(const LockedOrigin *origin, const char *path) {
+        size_t n = origin->key ? strlen(origin->key) : 0, padding = 0;
+        _cleanup_free_ unsigned char *key = NULL;
+        int size;
+
+        if (n == 0 || n > KEY_SIZE_MAX)
+                return -EINVAL;
+        key = malloc(n);
+        if (!key)
+                return -ENOMEM;
+        size = EVP_DecodeBlock(key, (const unsigned char *) origin->key, (int) n);
+        while (padding < 2 && origin->key[n - 1 - padding] == '=')
+                padding++;
+        if (size < (int) padding)
+                return -EINVAL;
+        return write_file_atomic(path, key, (size_t) size - padding, 0644);
 }

@@ -1,32 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "resolve-apt.h"
-#include "apt-host.h"
 #include "file-util.h"
 #include "repository-key.h"
-#include "sandbox.h"
 #include "spawn.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <time.h>
 
 #define RELEASE_SIZE_MAX (16 * 1024 * 1024)
 #define COMPLAINT_LINES_MAX 30
-
-extern char **environ;
-
-/* What the host must not decide: it would make locks differ from host to host, or let in what
- * nobody signed. */
-static const char *const ignored_settings[] = {
-        "Acquire::IndexTargets",
-        "Acquire::Languages",
-        "Acquire::ForceHash",
-        "Acquire::AllowInsecureRepositories",
-        "Acquire::AllowWeakRepositories",
-        "Acquire::AllowDowngradeToInsecureRepositories",
-        "Acquire::By-Hash",
-};
 
 Apt *apt_free(Apt *a) {
         if (!a)
@@ -84,105 +66,11 @@ char *apt_complaint(const char *output) {
 }
 
 int apt_log_no_space(const Apt *a) {
-        log_error("No space left in the store %s for package indexes. Free some with 'imgbuild cache "
+        log_error("No space left in the store %s for package indexes. Free some with 'imgbuild "
+                  "cache "
                   "prune', or use --cache on a larger file system",
                         store_path(a->ctx->store));
         return -ENOSPC;
-}
-
-static int write_below(const Apt *a, const char *name, const char *text) {
-        _cleanup_free_ char *path = path_join(a->root, name);
-
-        return path ? write_file_atomic(path, text, strlen(text), 0644) : -ENOMEM;
-}
-
-/* The store is its owner's alone, so apt's unprivileged user could not read keys and indexes in it.
- */
-static int write_config(const Apt *a) {
-        _cleanup_apt_settings_ AptSettings host = {};
-        _cleanup_free_ char *text = NULL;
-        size_t size;
-        FILE *f;
-        int r;
-
-        r = apt_settings_load(&host);
-        if (r == -ENOENT) {
-                log_error("apt is needed to resolve packages, and this host has none: install the "
-                          "packages apt and "
-                          "mmdebstrap");
-                return -ENOPKG;
-        }
-        if (r < 0)
-                return r == -ECANCELED ? r
-                                       : log_error_errno(r,
-                                                         "apt-config does not work on this host");
-
-        f = open_memstream(&text, &size);
-        if (!f)
-                return log_oom();
-        for (size_t i = 0; i < host.n; i++) {
-                bool ours = false;
-
-                for (size_t k = 0; k < ELEMENTSOF(ignored_settings) && !ours; k++)
-                        ours = startswith(host.settings[i].key, ignored_settings[k]);
-                if (!ours && !strchr(host.settings[i].value,
-                                             '"')) /* apt cannot quote these either */
-                        fprintf(f, "%s \"%s\";\n", host.settings[i].key, host.settings[i].value);
-        }
-        fprintf(f,
-                        "Dir::State \"%1$s/state\";\n"
-                        "Dir::State::status \"%1$s/state/status\";\n"
-                        "Dir::State::extended_states \"%1$s/state/extended_states\";\n"
-                        "Dir::Cache \"%1$s/cache\";\n"
-                        "Dir::Cache::pkgcache \"pkgcache.bin\";\n"
-                        "Dir::Cache::srcpkgcache \"srcpkgcache.bin\";\n"
-                        "Dir::Log \"%1$s\";\n"
-                        "Dir::Etc::main \"/dev/null\";\n"
-                        "Dir::Etc::parts \"/dev/null\";\n"
-                        "Dir::Etc::sourcelist \"/dev/null\";\n"
-                        "Dir::Etc::sourceparts \"%1$s/sources.list.d\";\n"
-                        "Dir::Etc::preferences \"%1$s/preferences\";\n"
-                        "Dir::Etc::preferencesparts \"/dev/null\";\n"
-                        "Dir::Etc::trusted \"/dev/null\";\n"
-                        "Dir::Etc::trustedparts \"/dev/null\";\n"
-                        "APT::Architecture \"%2$s\";\n"
-                        "#clear APT::Architectures;\n"
-                        "APT::Architectures { \"%2$s\"; };\n"
-                        "APT::Install-Recommends \"false\";\n"
-                        "APT::Install-Suggests \"false\";\n"
-                        "APT::Solver \"internal\";\n"
-                        "APT::Get::Always-Include-Phased-Updates \"true\";\n"
-                        "APT::Update::Error-Mode \"any\";\n"
-                        "APT::Color \"false\";\n"
-                        "APT::Sandbox::User \"root\";\n"
-                        "Acquire::Languages \"none\";\n"
-                        "Acquire::ForceHash \"SHA256\";\n"
-                        "Acquire::Retries \"3\";\n"
-                        "Acquire::http::Timeout \"30\";\n"
-                        "Acquire::AllowInsecureRepositories \"false\";\n"
-                        "Acquire::AllowWeakRepositories \"false\";\n"
-                        "Acquire::AllowDowngradeToInsecureRepositories \"false\";\n",
-                        a->root, a->recipe->base.arch);
-        if (fclose(f) != 0)
-                return log_oom();
-        r = write_below(a, "apt.conf", text);
-        return r < 0 ? log_error_errno(r, "Cannot write apt's configuration") : 0;
-}
-
-static int make_env(Apt *a) {
-        static const char *const replaced[] = { "APT_CONFIG=", "LC_ALL=", "LANGUAGE=", "LANG=" };
-
-        for (char **e = environ; *e; e++) {
-                bool ours = false;
-
-                for (size_t i = 0; i < ELEMENTSOF(replaced); i++)
-                        ours = ours || startswith(*e, replaced[i]);
-                if (!ours && strv_extend(&a->env, *e) < 0)
-                        return -ENOMEM;
-        }
-        if (strv_extendf(&a->env, "APT_CONFIG=%s/apt.conf", a->root) < 0)
-                return -ENOMEM;
-        return strv_extend(&a->env, "LC_ALL=C.UTF-8");
 }
 
 /* As apt prints the URLs of a source's packages. */
@@ -224,7 +112,7 @@ static int add_source(Apt *a, const char *origin, const Repository *repository, 
         a->n_sources++;
         if (!s->uri || !s->suite || !s->prefix || !s->file || !s->text)
                 return -ENOMEM;
-        return write_below(a, s->file, s->text);
+        return apt_write_below(a, s->file, s->text);
 }
 
 int apt_new(Context *ctx, const Recipe *recipe, const Mirrors *mirrors, Apt **ret) {
@@ -244,15 +132,15 @@ int apt_new(Context *ctx, const Recipe *recipe, const Mirrors *mirrors, Apt **re
                 r = folder ? mkdir_p(folder, 0755) : -ENOMEM;
         }
         if (r >= 0)
-                r = write_below(a, "state/status", "");
+                r = apt_write_below(a, "state/status", "");
         if (r >= 0)
-                r = write_below(a, "preferences", "");
+                r = apt_write_below(a, "preferences", "");
         if (r >= 0)
-                r = make_env(a);
+                r = apt_make_env(a);
         if (r < 0)
                 return log_error_errno(
                                 r, "Cannot set up apt in the store %s", store_path(ctx->store));
-        r = write_config(a);
+        r = apt_write_config(a);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < mirrors->n; i++) {
@@ -396,22 +284,37 @@ int apt_enable_repository(Apt *a, const Repository *repository) {
 
         if (!s || s->enabled)
                 return 0;
-        r = write_below(a, s->file, s->text);
+        r = apt_write_below(a, s->file, s->text);
         if (r < 0)
                 return log_error_errno(r, "Cannot enable repository %s", repository->name);
         s->enabled = true;
         return 0;
 }
 
-int apt_origins(const Apt *a, Lock *l) {
+int apt_origins(const Apt *a, const Lock *old, Lock *l) {
         for (size_t i = 0; i < a->n_sources; i++) {
                 const AptSource *s = a->sources + i;
-                LockedOrigin o = {
-                        .name = (char *) s->origin,
-                        .uri = s->repository ? s->uri : NULL,
-                        .suite = s->suite,
-                };
+                const LockedOrigin *before = lock_find_origin(old, s->origin);
+                LockedOrigin o = { .name = (char *) s->origin, .suite = s->suite };
+                _cleanup_free_ char *keyring = NULL, *key = NULL;
+                int r;
 
+                if (s->repository) {
+                        o.uri = s->uri;
+                        o.fingerprint = s->repository->fingerprint;
+                        keyring = strf("%s/%s.gpg", a->root, s->origin);
+                        if (!keyring)
+                                return log_oom();
+                        r = key_to_text(keyring, &key);
+                        if (r < 0)
+                                return log_error_errno(r, "The key of repository %s cannot be read",
+                                                s->origin);
+                        /* Vendors sign their keys anew now and then: that moves nothing by itself.
+                         */
+                        o.key = before && streq_ptr(before->fingerprint, o.fingerprint)
+                                                ? before->key
+                                                : key;
+                }
                 if (lock_add_origin(l, &o) < 0)
                         return log_oom();
         }

@@ -71,8 +71,14 @@ int apt_install(Apt *a, const LockedStage *s, const Lock *lock);
 /* Packages that overlays bring as artifacts must find all they depend on among what is locked. */
 int apt_check_artifacts(Apt *a, const Lock *l);
 
-/* All archives and repositories as the lock names them. */
-int apt_origins(const Apt *a, Lock *l);
+/* All archives and repositories as the lock names them. A key that `old` has (may be NULL) stays
+ * the same bytes. */
+int apt_origins(const Apt *a, const Lock *old, Lock *l);
+
+/* resolve-config.c: apt.conf in a->root, the environment that names it, and files there. */
+int apt_write_config(const Apt *a); /* errors are logged */
+int apt_make_env(Apt *a);
+int apt_write_below(const Apt *a, const char *name, const char *text);
 
 /* What the indexes say of these packages, as one text of stanzas. Versions they lack are simply not
  * there. */

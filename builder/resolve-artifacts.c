@@ -67,6 +67,13 @@ static int fetch_wanted(Context *ctx, const Recipe *recipe, Wanted *wanted, size
         for (size_t i = 0; r >= 0 && i < n; i++) {
                 const char *sha256 = items[i].sha256 ? items[i].sha256 : items[i].result;
 
+                if (!items[i].sha256 && startswith(items[i].url, "http://"))
+                        log_warning("%s came over plain http and its overlay pins no sha256: "
+                                    "anybody "
+                                    "on the way could have changed it. Add \"sha256\": \"%s\" once "
+                                    "you "
+                                    "have compared it with what the vendor publishes",
+                                        items[i].what, sha256);
                 if (items[i].size == 0)
                         r = size_in_store(ctx, sha256, &items[i].size);
                 if (r >= 0)

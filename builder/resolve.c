@@ -251,6 +251,7 @@ static int open_apt(const Resolution *x, Apt **ret, int64_t *ret_epoch) {
                         if (r < 0)
                                 return r;
                 }
+        progress_detail(x->ctx->progress, "resolve", "package indexes");
         r = apt_update(apt, ret_epoch);
         if (r < 0)
                 return r;
@@ -272,7 +273,7 @@ static int solve_stages(const Resolution *x, Lock *l) {
         r = open_apt(x, &apt, &epoch);
         if (r < 0)
                 return r;
-        r = apt_origins(apt, l);
+        r = apt_origins(apt, updates_all(x) ? NULL : x->old, l);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < x->n; i++) {

@@ -16,9 +16,33 @@
         "#!/bin/sh\n: >>" SHIMS_LATER_INSIDE "/" name "\n"                                        \
         "for a; do case $a in /*) echo \"$a\" >>" SHIMS_LATER_INSIDE "/" name " ;; esac; done\n"
 
+/* All of apt's configuration while it installs: the image's own (hooks of debconf, say) is not read. What the lock says
+ * is right, so apt need not ask. Caches are worth megabytes in each layer, and nothing to anybody; /run is in memory. */
+#define APT_CONF                                                                                  \
+        "Dir::Etc::Parts \"/dev/null\";\n"                                                        \
+        "Dir::Etc::Main \"/dev/null\";\n"                                                         \
+        "Dir::Etc::SourceList \"/dev/null\";\n"                                                   \
+        "Dir::Etc::SourceParts \"/dev/null\";\n"                                                  \
+        "Dir::State::Lists \"/run/imgbuild/lists\";\n"                                            \
+        "Dir::Cache::PkgCache \"/run/pkgcache.bin\";\n"                                           \
+        "Dir::Cache::SrcPkgCache \"/run/srcpkgcache.bin\";\n"                                     \
+        "Dir::Log::Terminal \"\";\n"                                                              \
+        "Dir::Log::History \"\";\n"                                                               \
+        "Dir::Log::Planner \"\";\n"                                                               \
+        "APT::Get::Assume-Yes \"true\";\n"                                                        \
+        "APT::Get::Allow-Downgrades \"true\";\n"                                                  \
+        "APT::Get::Allow-Change-Held-Packages \"true\";\n"                                        \
+        "APT::Install-Recommends \"false\";\n"                                                    \
+        "APT::Sandbox::User \"root\";\n"                                                          \
+        "quiet \"1\";\n"                                                                          \
+        "Dpkg::Use-Pty \"false\";\n"                                                              \
+        "DPkg::Path \"" SHIMS_INSIDE ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\";\n" \
+        "Dpkg::Options { \"--force-confold\"; \"--force-unsafe-io\"; };\n"
+
 static const struct {
         const char *name, *text;
 } shims[] = {
+        { "apt.conf", APT_CONF },
         { "update-initramfs", NOTHING },
         { "dracut", NOTHING },
         { "depmod", NOTHING },

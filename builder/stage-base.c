@@ -124,5 +124,5 @@ int stage_base(StageBuild *b) {
         if (r < 0)
                 return log_error_errno(r, "Stage %s: cannot clean up after mmdebstrap", b->stage->id);
         (void) rm_rf(repository);
-        return stage_write_sources(b);
+        return 0;
 }

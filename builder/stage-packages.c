@@ -83,27 +83,15 @@ static int run_later(StageBuild *b, const Sandbox *sandbox, const char *folder) 
 
 static int install(StageBuild *b, const Sandbox *sandbox, const char *debs, const char *shims, const char *later,
                 char *const *names) {
-        static const char *const fixed[] = {
-                "apt-get", "install", "--yes", "--quiet", "--no-install-recommends",
-                "--allow-downgrades", "--allow-change-held-packages", /* the lock is right */
-                "-oAPT::Sandbox::User=root", "-oDpkg::Use-Pty=0", "-oDpkg::Options::=--force-confold",
-                "-oDpkg::Options::=--force-unsafe-io", "-oDir::Etc::SourceList=/dev/null",
-                "-oDir::Etc::SourceParts=/dev/null", "-oDir::State::Lists=/run/imgbuild/lists",
-                "-oDir::Cache::PkgCache=", "-oDir::Cache::SrcPkgCache=", "-oDir::Log::Terminal=", "-oDir::Log::History=",
-                "-oDir::Log::Planner=", "-oApt::Cmd::Disable-Script-Warning=true", "-oDPkg::Post-Invoke=",
-                "-oDPkg::Path=" SHIMS_INSIDE ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        };
         static const char *const environment[] = {
                 "DEBIAN_FRONTEND=noninteractive", "DEBCONF_NONINTERACTIVE_SEEN=true", "DEBCONF_NOWARNINGS=yes",
-                "UCF_FORCE_CONFFOLD=1", "APT_LISTCHANGES_FRONTEND=none", "NEEDRESTART_SUSPEND=1", NULL,
+                "UCF_FORCE_CONFFOLD=1", "APT_CONFIG=" SHIMS_INSIDE "/apt.conf", NULL,
         };
         _cleanup_free_ char *policy = path_join(shims, "policy-rc.d");
         _cleanup_strv_free_ char **argv = NULL;
         Sandbox s = *sandbox;
-        int r = policy ? 0 : -ENOMEM;
+        int r = policy ? strv_extend_many(&argv, "apt-get", "install", NULL) : -ENOMEM;
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(fixed); i++)
-                r = strv_extend(&argv, fixed[i]);
         for (size_t i = 0; r >= 0 && i < strv_length(names); i++)
                 r = strv_extendf(&argv, INSIDE_DEBS "/%s", names[i]);
         if (r < 0)
@@ -146,17 +134,27 @@ int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, cha
 
 /* A kernel that moved on its own would be one without the image's modules. */
 static int hold_kernel(StageBuild *b) {
-        _cleanup_strv_free_ char **argv = NULL;
-        int r = strv_extend_many(&argv, "apt-mark", "hold", NULL);
+        _cleanup_free_ char *folder = NULL, *path = NULL;
+        char *const argv[] = { (char *) "dpkg", (char *) "--set-selections", NULL };
+        _cleanup_strv_free_ char **lines = NULL;
+        _cleanup_free_ char *text = NULL;
+        int r = 0;
 
         for (size_t i = 0; r >= 0 && i < b->stage->locked->n_packages; i++)
                 if (startswith(b->stage->locked->packages[i].name, "linux-image-"))
-                        r = strv_extend(&argv, b->stage->locked->packages[i].name);
-        if (r < 0)
-                return log_oom();
-        if (strv_length(argv) == 2)
+                        r = strv_extendf(&lines, "%s hold\n", b->stage->locked->packages[i].name);
+        if (r >= 0 && strv_length(lines) == 0)
                 return 0;
-        return stage_command(b->ctx, b->stage->id, &b->sandbox, NULL, argv, NULL);
+        text = strv_join(lines, "");
+        if (r >= 0)
+                r = store_scratch(b->ctx->store, "hold", &folder);
+        path = folder ? path_join(folder, "selections") : NULL;
+        if (r < 0 || !text || !path)
+                return log_oom();
+        r = write_file_atomic(path, text, strlen(text), 0644);
+        if (r < 0)
+                return log_error_errno(r, "Stage %s: cannot write %s", b->stage->id, path);
+        return stage_command(b->ctx, b->stage->id, &b->sandbox, &(SpawnOptions) { .stdin_path = path }, argv, NULL);
 }
 
 int stage_packages(StageBuild *b) {

@@ -96,8 +96,12 @@ static int run_command(Context *ctx, const char *stage_id, const Sandbox *sandbo
         fflush(output.log);
         if (r == -ECANCELED)
                 return r;
-        if (r < 0)
-                return log_error_errno(r, "Stage %s: cannot run %s", stage_id, argv[0]);
+        if (r < 0) {
+                log_error_errno(r, "Stage %s: cannot run %s", stage_id, argv[0]);
+                if (output.n > 0) /* what the sandbox's child said before it became the command */
+                        output_show(&output, path);
+                return r;
+        }
         if (status != 0 && show) {
                 log_error("Stage %s: %s ended with exit code %d; its last lines were", stage_id, argv[0], status);
                 output_show(&output, path);

@@ -55,6 +55,15 @@ static int find_recipe(Context *ctx, const char *near, char **ret_recipe, char *
         return -ENOENT;
 }
 
+/* A tree that is there already is nothing to show beside the stages of an image. */
+static int build_tree(Context *ctx, const Plan *plan) {
+        Context quiet = *ctx;
+
+        if (store_has_layer(ctx->store, plan->stages[plan->n_stages - 1].digest))
+                quiet.progress = NULL;
+        return stages_build(&quiet, plan, plan->n_stages - 1);
+}
+
 int tools_open(Context *ctx, const char *near, Tools **ret) {
         _cleanup_tools_free_ Tools *t = NULL;
         _cleanup_free_ char *recipe = NULL, *lock = NULL;
@@ -82,7 +91,7 @@ int tools_open(Context *ctx, const char *near, Tools **ret) {
                 log_error("%s: $.kind: must be \"tree\": the disk tools are no image", recipe);
                 return -EINVAL;
         }
-        r = stages_build(ctx, plan, plan->n_stages - 1);
+        r = build_tree(ctx, plan);
         if (r < 0)
                 return r;
         r = stages_layers(ctx, plan, plan->n_stages - 1, &t->layers);

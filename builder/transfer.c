@@ -2,15 +2,18 @@
 #include "transfer.h"
 #include "file-util.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <strings.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define CONNECT_TIMEOUT_SECONDS 15
 #define REDIRECTS_MAX 8
+#define PARTIAL_AGE_MAX_SECONDS (7 * 24 * 60 * 60)
 #define STALL_BYTES 1024
 
 int transfer_init(Transfer *t, Context *ctx, FetchItem *item) {
@@ -111,6 +114,27 @@ int transfer_open(Transfer *t, Context *ctx) {
         if (t->size > 0 && (!t->item->sha256 || (t->item->size > 0 && t->size > t->item->size)))
                 return start_over(t);
         return 0;
+}
+
+void transfer_sweep(const char *folder) {
+        int64_t oldest = (int64_t) time(NULL) - PARTIAL_AGE_MAX_SECONDS;
+        DIR *d = opendir(folder);
+
+        if (!d)
+                return;
+        for (struct dirent *e; (e = readdir(d));) {
+                _cleanup_close_ int fd = -EBADF;
+                struct stat st;
+
+                if (e->d_name[0] == '.' ||
+                                fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+                                !S_ISREG(st.st_mode) || st.st_mtime >= oldest)
+                        continue;
+                fd = openat(dirfd(d), e->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+                if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) >= 0) /* nobody is at it */
+                        unlinkat(dirfd(d), e->d_name, 0);
+        }
+        closedir(d);
 }
 
 static size_t on_header(char *data, size_t one, size_t n, void *userdata) {

@@ -47,6 +47,9 @@ typedef struct Transfer {
         char *host;   /* scheme, host and port: failed ones are told together */
 } Transfer;
 
+/* Removes partial files that nobody went on with for a week: whatever wanted them has moved on. */
+void transfer_sweep(const char *folder);
+
 int transfer_init(Transfer *t, Context *ctx, FetchItem *item);
 void transfer_done(Transfer *t);
 

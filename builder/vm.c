@@ -291,8 +291,9 @@ int vm_argv(const VmConfig *c, char ***ret) {
         _cleanup_strv_free_ char **argv = NULL;
         int r;
 
+        /* Without graphics, SeaBIOS writes to the serial port. */
         r = strv_extend_many(&argv, "qemu-system-x86_64", "-name", "imgbuild", "-no-user-config", "-nodefaults", "-display",
-                        "none", "-machine", "q35", "-accel", c->kvm ? "kvm" : "tcg,thread=multi", "-cpu",
+                        "none", "-machine", c->firmware == VM_BIOS ? "q35,graphics=off" : "q35", "-accel", c->kvm ? "kvm" : "tcg,thread=multi", "-cpu",
                         c->kvm ? "host" : "max", "-smp", NULL);
         if (r >= 0)
                 r = strv_extendf(&argv, "%u", c->cpus);

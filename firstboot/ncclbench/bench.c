@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench.h"
 #include "clock.h"
-#include "file-util.h"
 #include "strv.h"
 #include "supervise.h"
 #include "worker.h"
 
 #include <inttypes.h>
 
-#define DRIVER_PATIENCE 60 /* seconds for cuInit, contexts and kernels: eight GPUs without persistence mode take 30 */
+#define DRIVER_PATIENCE                                                                          \
+        60 /* seconds for cuInit, contexts and kernels: eight GPUs without persistence mode take \
+              30 */
 
 static void set_real(json_object *o, const char *key, double v) {
         json_set(o, key, json_object_new_double(v));
@@ -20,17 +21,20 @@ static int load_libraries(Worker *w) {
 
         r = cuda_api_load(w->options->cuda_library, &w->cuda, &error);
         if (r < 0)
-                return failure_set(&w->failure, r == -ENOSYS ? REASON_DRIVER_LIBRARY_MISMATCH : REASON_CUDA_NO_DRIVER,
-                        "%s", strempty(error));
+                return failure_set(&w->failure,
+                                r == -ENOSYS ? REASON_DRIVER_LIBRARY_MISMATCH
+                                             : REASON_CUDA_NO_DRIVER,
+                                "%s", strempty(error));
         r = nccl_api_load(w->options->nccl_library, &w->nccl, &error);
         if (r < 0)
-                return failure_set(&w->failure, r == -ENOSYS ? REASON_NCCL_TOO_OLD : REASON_NCCL_NO_LIBRARY, "%s",
-                        strempty(error));
+                return failure_set(&w->failure,
+                                r == -ENOSYS ? REASON_NCCL_TOO_OLD : REASON_NCCL_NO_LIBRARY, "%s",
+                                strempty(error));
         return 0;
 }
 
-/* Which CUDA devices are this process's: --devices; else -g of them (alone: all) from local rank × g on, or from 0
- * where the job shows this process no more than its own. */
+/* Which CUDA devices are this process's: --devices; else -g of them (alone: all) from local rank ×
+ * g on, or from 0 where the job shows this process no more than its own. */
 static int choose_devices(Worker *w) {
         const Options *o = w->options;
         unsigned there, n, first;
@@ -39,7 +43,10 @@ static int choose_devices(Worker *w) {
         r = gpu_count(&w->cuda, &there, &w->failure);
         if (r < 0)
                 return r;
-        n = o->n_devices > 0 ? o->n_devices : o->gpus > 0 ? o->gpus : w->launch->world == 1 ? there : 1;
+        n = o->n_devices > 0        ? o->n_devices
+            : o->gpus > 0           ? o->gpus
+            : w->launch->world == 1 ? there
+                                    : 1;
         if (n > OPTION_GPUS_MAX)
                 n = OPTION_GPUS_MAX;
         first = there == n ? 0 : (unsigned) w->launch->local_rank * n;
@@ -48,8 +55,8 @@ static int choose_devices(Worker *w) {
 
                 if ((unsigned) device >= there)
                         return failure_set(&w->failure, REASON_CUDA_NO_DEVICE,
-                                "GPU %d was asked for, but CUDA sees %u", device, there);
-                w->gpus[i] = (Gpu) { .device = device, .rank = w->launch->rank * (int) n + (int) i };
+                                        "GPU %d was asked for, but CUDA sees %u", device, there);
+                w->gpus[i] = (Gpu){ .device = device, .rank = w->launch->rank * (int) n + (int) i };
         }
         w->n_gpus = n;
         w->ranks = w->launch->world * (int) n;
@@ -65,78 +72,6 @@ static int open_gpus(Worker *w) {
         return r;
 }
 
-/* A line about each rank, from every process, in the order of ranks. */
-typedef struct RankLine {
-        uint32_t n_gpus, pid;
-        char name[64];
-        struct {
-                int32_t device;
-                char pci[16], model[64];
-        } gpus[OPTION_GPUS_MAX];
-} RankLine;
-
-static int report_ranks(Worker *w) {
-        _cleanup_free_ RankLine *mine = calloc(1, sizeof(*mine)), *all = NULL;
-        int r;
-
-        all = calloc((size_t) w->launch->world, sizeof(*all));
-        if (!mine || !all)
-                return failure_set(&w->failure, REASON_INTERNAL, "out of memory");
-        mine->n_gpus = w->n_gpus;
-        mine->pid = (uint32_t) getpid();
-        snprintf(mine->name, sizeof(mine->name), "%s", w->launch->name);
-        for (unsigned i = 0; i < w->n_gpus; i++) {
-                mine->gpus[i].device = w->gpus[i].device;
-                snprintf(mine->gpus[i].pci, sizeof(mine->gpus[i].pci), "%s", w->gpus[i].pci);
-                snprintf(mine->gpus[i].model, sizeof(mine->gpus[i].model), "%.63s", w->gpus[i].name);
-        }
-        r = rendezvous_exchange(w->rendezvous, mine, sizeof(*mine), all, NULL, w->deadline, &w->failure);
-        if (r < 0)
-                return r;
-        for (int p = 0; p < w->launch->world; p++) {
-                if (all[p].n_gpus != w->n_gpus)
-                        return failure_set(&w->failure, REASON_CUDA_NO_DEVICE,
-                                "process %d (%.63s) has %u GPUs, process %d has %u: give all the same -g", p,
-                                all[p].name, all[p].n_gpus, w->launch->rank, w->n_gpus);
-                for (unsigned i = 0; w->launch->rank == 0 && i < all[p].n_gpus; i++) {
-                        json_object *o = json_object_new_object();
-
-                        if (!o)
-                                continue;
-                        json_set_int(o, "rank", p * (int64_t) w->n_gpus + i);
-                        json_set_string(o, "host", all[p].name);
-                        json_set_int(o, "pid", all[p].pid);
-                        json_set_int(o, "device", all[p].gpus[i].device);
-                        json_set_string(o, "pci", all[p].gpus[i].pci);
-                        json_set_string(o, "model", all[p].gpus[i].model);
-                        event_send(&w->events, "rank", o);
-                }
-        }
-        return 0;
-}
-
-static void report_versions(const Worker *w) {
-        _cleanup_free_ char *driver = NULL;
-        json_object *o = json_object_new_object();
-        char nccl[32], cuda[32];
-
-        if (!o)
-                return;
-        if (read_line_file("/sys/module/nvidia/version", &driver) < 0)
-                driver = NULL;
-        snprintf(nccl, sizeof(nccl), "%d.%d.%d", w->nccl.version / 10000, w->nccl.version / 100 % 100,
-                w->nccl.version % 100);
-        snprintf(cuda, sizeof(cuda), "%d.%d", w->cuda.version / 1000, w->cuda.version % 1000 / 10);
-        json_set_string(o, "nccl_version", nccl);
-        json_set_string(o, "nccl_library", w->nccl.path);
-        json_set_string(o, "cuda_version", cuda);
-        json_set_string(o, "driver_version", driver ? driver : "unknown");
-        json_set_int(o, "ranks", w->ranks);
-        json_set_int(o, "processes", w->launch->world);
-        json_set_string(o, "started_by", w->launch->by);
-        event_send(&w->events, "about", o);
-}
-
 static int connect_all(Worker *w) {
         const RendezvousConfig config = {
                 .rank = w->launch->rank,
@@ -149,36 +84,39 @@ static int connect_all(Worker *w) {
 
         if (w->launch->world == 1)
                 return 0;
-        return rendezvous_join(&config, MIN(w->deadline, deadline_in(w->options->init_timeout)), &w->rendezvous,
-                &w->failure);
+        return rendezvous_join(&config, MIN(w->deadline, deadline_in(w->options->init_timeout)),
+                        &w->rendezvous, &w->failure);
 }
 
 static int create_communicators(Worker *w) {
-        _cleanup_free_ ncclUniqueId *all = calloc((size_t) w->launch->world, sizeof(*all));
         uint64_t deadline = MIN(w->deadline, deadline_in(w->options->init_timeout));
         ncclUniqueId id = {};
         int r;
 
-        if (!all)
-                return failure_set(&w->failure, REASON_INTERNAL, "out of memory");
-        w->group = (Group) { .cuda = &w->cuda, .nccl = &w->nccl, .rendezvous = w->rendezvous, .gpus = w->gpus,
-                .n = w->n_gpus, .ranks = w->ranks };
+        w->group = (Group){ .cuda = &w->cuda,
+                .nccl = &w->nccl,
+                .rendezvous = w->rendezvous,
+                .gpus = w->gpus,
+                .n = w->n_gpus,
+                .ranks = w->ranks };
         if (w->launch->rank == 0) {
                 ncclResult_t e = w->nccl.GetUniqueId(&id);
 
                 if (e != ncclSuccess)
-                        return group_failed(&w->group, NULL, e, REASON_NCCL_INIT_FAILED, "ncclGetUniqueId", &w->failure);
+                        return group_failed(&w->group, NULL, e, REASON_NCCL_INIT_FAILED,
+                                        "ncclGetUniqueId", &w->failure);
         }
-        r = rendezvous_exchange(w->rendezvous, &id, sizeof(id), all, NULL, deadline, &w->failure);
+        r = rendezvous_broadcast(w->rendezvous, &id, sizeof(id), deadline, &w->failure);
         if (r < 0)
                 return r;
-        return group_init(&w->group, &all[0], deadline, &w->failure);
+        return group_init(&w->group, &id, deadline, &w->failure);
 }
 
 static void cell(json_object *row, const char *key, const Row *r, const Measured *m, int ranks) {
         json_object *o = json_object_new_object();
         double bytes = (double) layout_bytes(&r->layout, type_table[r->type].size);
-        double algbw = m->usec > 0 ? bytes / m->usec / 1000 : 0; /* bytes per µs / 1000 = 10⁹ bytes per s */
+        double algbw = m->usec > 0 ? bytes / m->usec / 1000
+                                   : 0; /* bytes per µs / 1000 = 10⁹ bytes per s */
 
         if (!o)
                 return;
@@ -227,10 +165,14 @@ static int run_row(Worker *w, const Row *row) {
 }
 
 static Row make_row(const Worker *w, const Collective *c, int type, int op, size_t bytes) {
-        Row row = { .collective = c, .type = type, .op = c->reduces ? op : OP_NONE,
-                .root = c->rooted ? w->options->root : -1, .nominal = bytes };
+        Row row = { .collective = c,
+                .type = type,
+                .op = c->reduces ? op : OP_NONE,
+                .root = c->rooted ? w->options->root : -1,
+                .nominal = bytes };
 
-        c->layout(bytes / type_table[type].size, type_table[type].size, (size_t) w->ranks, &row.layout);
+        c->layout(bytes / type_table[type].size, type_table[type].size, (size_t) w->ranks,
+                        &row.layout);
         return row;
 }
 
@@ -247,7 +189,8 @@ static int sweep(Worker *w, const Collective *c, int type, int op) {
                         return r;
         }
         for (size_t bytes = o->min_bytes; bytes <= o->max_bytes;
-                bytes = o->step_factor > 0 ? bytes * o->step_factor : bytes + o->step_bytes) {
+                        bytes = o->step_factor > 0 ? bytes * o->step_factor
+                                                   : bytes + o->step_bytes) {
                 row = make_row(w, c, type, op, bytes);
                 r = run_row(w, &row);
                 if (r < 0)
@@ -256,24 +199,29 @@ static int sweep(Worker *w, const Collective *c, int type, int op) {
         return 0;
 }
 
-/* Whether a type and reduction can be measured here: 1 or 0. With -d all or -o all what cannot is left out; asked for
- * by name it is an error, ours or NCCL's own. */
+/* Whether a type and reduction can be measured here: 1 or 0. With -d all or -o all what cannot is
+ * left out; asked for by name it is an error, ours or NCCL's own. */
 static int usable(Worker *w, int type, int op, bool by_name) {
-        PatternJob job = { .type = (uint32_t) type, .op = (uint32_t) op, .ranks = (uint32_t) w->ranks };
+        PatternJob job = {
+                .type = (uint32_t) type, .op = (uint32_t) op, .ranks = (uint32_t) w->ranks
+        };
         const TypeInfo *t = &type_table[type];
         bool is_f8 = type == TYPE_F8E4M3 || type == TYPE_F8E5M2;
 
         if (w->nccl.version < (int) t->min_nccl)
-                return by_name ? failure_set(&w->failure, REASON_NCCL_TOO_OLD, "%s needs NCCL %u.%u, this is %d.%d",
-                                 t->name, t->min_nccl / 10000, t->min_nccl / 100 % 100, w->nccl.version / 10000,
-                                 w->nccl.version / 100 % 100)
+                return by_name ? failure_set(&w->failure, REASON_NCCL_TOO_OLD,
+                                                 "%s needs NCCL %u.%u, this is %d.%d", t->name,
+                                                 t->min_nccl / 10000, t->min_nccl / 100 % 100,
+                                                 w->nccl.version / 10000,
+                                                 w->nccl.version / 100 % 100)
                                : 0;
         if (pattern_prepare(&job) < 0)
-                return by_name ? failure_set(&w->failure, REASON_INTERNAL, "%s of %s over %d ranks cannot be checked",
-                                 op_names[op], t->name, w->ranks)
+                return by_name ? failure_set(&w->failure, REASON_INTERNAL,
+                                                 "%s of %s over %d ranks cannot be checked",
+                                                 op_names[op], t->name, w->ranks)
                                : 0;
-        /* NCCL reduces 8-bit floats from compute capability 9.0 on, and has no average of them (2.28: "invalid
-         * argument"). */
+        /* NCCL reduces 8-bit floats from compute capability 9.0 on, and has no average of them
+         * (2.28: "invalid argument"). */
         if (is_f8 && op != OP_NONE && !by_name && (op == OP_AVG || w->gpus[0].compute_major < 9))
                 return 0;
         return 1;
@@ -289,8 +237,10 @@ static int run_collective(Worker *w, const Collective *c) {
                 event_send(&w->events, "table", table);
         } else
                 json_object_put(table);
-        for (int type = o->type < 0 ? 0 : o->type; type <= (o->type < 0 ? TYPE_COUNT - 1 : o->type); type++)
-                for (int op = o->op < 0 ? 0 : o->op; op <= (o->op < 0 ? OP_COUNT - 1 : o->op); op++) {
+        for (int type = o->type < 0 ? 0 : o->type; type <= (o->type < 0 ? TYPE_COUNT - 1 : o->type);
+                        type++)
+                for (int op = o->op < 0 ? 0 : o->op; op <= (o->op < 0 ? OP_COUNT - 1 : o->op);
+                                op++) {
                         int r;
 
                         if (!c->reduces && op != (o->op < 0 ? 0 : o->op))
@@ -306,38 +256,43 @@ static int run_collective(Worker *w, const Collective *c) {
 
 static int run_all(Worker *w) {
         const Options *o = w->options;
-        uint8_t nothing = 0, all[w->launch->world];
         double left;
         int r;
 
-        event_phase(&w->events, "loading CUDA and opening the GPUs", REASON_CUDA_TIMEOUT, DRIVER_PATIENCE);
+        event_phase(&w->events, "loading CUDA and opening the GPUs", REASON_CUDA_TIMEOUT,
+                        DRIVER_PATIENCE);
         r = load_libraries(w);
         if (r >= 0)
                 r = open_gpus(w);
         if (r < 0 && w->launch->world > 1) {
-                /* The others must hear of it, or they wait for us until their time is over. Our own supervisor
-                 * hears it first: they may never come. */
+                /* The others must hear of it, or they wait for us until their time is over. Our own
+                 * supervisor hears it first: they may never come. */
                 event_failure(&w->events, &w->failure);
-                event_phase(&w->events, "telling the other processes", REASON_RENDEZVOUS_TIMEOUT, o->init_timeout);
+                event_phase(&w->events, "telling the other processes", REASON_RENDEZVOUS_TIMEOUT,
+                                o->init_timeout);
                 (void) connect_all(w);
         }
         if (r < 0)
                 return r;
 
-        event_phase(&w->events, "waiting for the other processes", REASON_RENDEZVOUS_TIMEOUT, o->init_timeout);
+        event_phase(&w->events, "waiting for the other processes", REASON_RENDEZVOUS_TIMEOUT,
+                        o->init_timeout);
         r = connect_all(w);
         if (r >= 0 && w->launch->rank == 0)
-                report_versions(w);
+                about_versions(w);
         if (r >= 0)
-                r = report_ranks(w);
+                r = about_ranks(w);
         if (r < 0)
                 return r;
         if (o->root >= w->ranks)
-                return failure_set(&w->failure, REASON_INTERNAL, "root %d: there are %d ranks", o->root, w->ranks);
+                return failure_set(&w->failure, REASON_INTERNAL, "root %d: there are %d ranks",
+                                o->root, w->ranks);
         if (o->corrupt_rank >= w->ranks)
-                return failure_set(&w->failure, REASON_INTERNAL, "--corrupt: there are %d ranks", w->ranks);
+                return failure_set(&w->failure, REASON_INTERNAL, "--corrupt: there are %d ranks",
+                                w->ranks);
 
-        event_phase(&w->events, "setting up the communicators", REASON_NCCL_INIT_TIMEOUT, o->init_timeout);
+        event_phase(&w->events, "setting up the communicators", REASON_NCCL_INIT_TIMEOUT,
+                        o->init_timeout);
         r = create_communicators(w);
         if (r < 0)
                 return r;
@@ -357,7 +312,7 @@ static int run_all(Worker *w) {
                         return r;
         }
         /* Who leaves first takes its communicators with it. */
-        return rendezvous_exchange(w->rendezvous, &nothing, sizeof(nothing), all, NULL, w->deadline, &w->failure);
+        return rendezvous_broadcast(w->rendezvous, NULL, 0, w->deadline, &w->failure);
 }
 
 typedef struct Run {
@@ -402,7 +357,9 @@ static void on_line(Supervisor *s, const char *line) {
 int bench_supervised(const Options *o, const Launch *launch, FILE *out, Report **ret_report) {
         _cleanup_report_ Report *report = report_new(o, launch, out);
         Run run = { .options = o, .launch = launch, .report = report };
-        Supervisor s = { .child = bench_run, .on_line = on_line, .userdata = &run,
+        Supervisor s = { .child = bench_run,
+                .on_line = on_line,
+                .userdata = &run,
                 .deadline = deadline_in(o->timeout + 5) };
         ChildEnd end;
         int status, r;

@@ -6,7 +6,7 @@
 
 #include "report.h"
 
-/* Runs it, with the table on `out` (see report_new()). Returns the exit status, 0 or 1, with *ret_report
- * (may be NULL) what was found; -errno where no child could be started. The caller has called
- * interrupt_install(). */
+/* Runs it, with the table on `out` (see report_new()). Returns the exit status, 0 or 1, with
+ * *ret_report (may be NULL) what was found; -errno where no child could be started. The caller has
+ * called interrupt_install(). */
 int bench_supervised(const Options *o, const Launch *launch, FILE *out, Report **ret_report);

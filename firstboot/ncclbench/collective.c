@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "collective.h"
 
-/* Bus bandwidth = bytes / time × factor, so that the figure can be held against the speed of the links
- * whatever the number of ranks. Source: nccl-tests, doc/PERFORMANCE.md, "Summary"; sendrecv, which that
- * summary leaves out, sends each byte once: 1. */
+/* Bus bandwidth = bytes / time × factor, so that the figure can be held against the speed of the
+ * links whatever the number of ranks. Source: nccl-tests, doc/PERFORMANCE.md, "Summary"; sendrecv,
+ * which that summary leaves out, sends each byte once: 1. */
 static double factor_all_reduce(int n) {
         return 2.0 * (n - 1) / n;
 }
@@ -16,8 +16,9 @@ static double factor_one(int n _unused_) {
         return 1;
 }
 
-static void layout_whole(size_t elements, size_t type_size _unused_, size_t ranks _unused_, Layout *ret) {
-        *ret = (Layout) { .count = elements, .send_count = elements, .receive_count = elements };
+static void layout_whole(
+                size_t elements, size_t type_size _unused_, size_t ranks _unused_, Layout *ret) {
+        *ret = (Layout){ .count = elements, .send_count = elements, .receive_count = elements };
 }
 
 /* A rank's piece is a multiple of 16 bytes, as nccl-tests has it: pieces then start aligned. */
@@ -28,23 +29,28 @@ static size_t piece(size_t elements, size_t type_size, size_t ranks) {
 static void layout_all_gather(size_t elements, size_t type_size, size_t ranks, Layout *ret) {
         size_t p = piece(elements, type_size, ranks);
 
-        *ret = (Layout) { .count = p, .send_count = p, .receive_count = p * ranks, .in_place_send = p };
+        *ret = (Layout){
+                .count = p, .send_count = p, .receive_count = p * ranks, .in_place_send = p
+        };
 }
 
 static void layout_reduce_scatter(size_t elements, size_t type_size, size_t ranks, Layout *ret) {
         size_t p = piece(elements, type_size, ranks);
 
-        *ret = (Layout) { .count = p, .send_count = p * ranks, .receive_count = p, .in_place_receive = p };
+        *ret = (Layout){
+                .count = p, .send_count = p * ranks, .receive_count = p, .in_place_receive = p
+        };
 }
 
 static void layout_alltoall(size_t elements, size_t type_size, size_t ranks, Layout *ret) {
         size_t p = piece(elements, type_size, ranks);
 
-        *ret = (Layout) { .count = p, .send_count = p * ranks, .receive_count = p * ranks };
+        *ret = (Layout){ .count = p, .send_count = p * ranks, .receive_count = p * ranks };
 }
 
 static ncclResult_t start_all_reduce(const Call *c) {
-        return c->nccl->AllReduce(c->send, c->receive, c->count, c->type, c->op, c->comm, c->stream);
+        return c->nccl->AllReduce(
+                        c->send, c->receive, c->count, c->type, c->op, c->comm, c->stream);
 }
 
 static ncclResult_t start_all_gather(const Call *c) {
@@ -52,15 +58,18 @@ static ncclResult_t start_all_gather(const Call *c) {
 }
 
 static ncclResult_t start_reduce_scatter(const Call *c) {
-        return c->nccl->ReduceScatter(c->send, c->receive, c->count, c->type, c->op, c->comm, c->stream);
+        return c->nccl->ReduceScatter(
+                        c->send, c->receive, c->count, c->type, c->op, c->comm, c->stream);
 }
 
 static ncclResult_t start_broadcast(const Call *c) {
-        return c->nccl->Broadcast(c->send, c->receive, c->count, c->type, c->root, c->comm, c->stream);
+        return c->nccl->Broadcast(
+                        c->send, c->receive, c->count, c->type, c->root, c->comm, c->stream);
 }
 
 static ncclResult_t start_reduce(const Call *c) {
-        return c->nccl->Reduce(c->send, c->receive, c->count, c->type, c->op, c->root, c->comm, c->stream);
+        return c->nccl->Reduce(
+                        c->send, c->receive, c->count, c->type, c->op, c->root, c->comm, c->stream);
 }
 
 /* Before NCCL 2.28 an all-to-all is a group of sends and receives. */
@@ -69,15 +78,18 @@ static ncclResult_t start_alltoall(const Call *c) {
         ncclResult_t r;
 
         if (c->nccl->AlltoAll)
-                return c->nccl->AlltoAll(c->send, c->receive, c->count, c->type, c->comm, c->stream);
+                return c->nccl->AlltoAll(
+                                c->send, c->receive, c->count, c->type, c->comm, c->stream);
 
         r = c->nccl->GroupStart();
         for (int peer = 0; r == ncclSuccess && peer < c->ranks; peer++) {
                 size_t offset = (size_t) peer * bytes;
 
-                r = c->nccl->Send((const char *) c->send + offset, c->count, c->type, peer, c->comm, c->stream);
+                r = c->nccl->Send((const char *) c->send + offset, c->count, c->type, peer, c->comm,
+                                c->stream);
                 if (r == ncclSuccess)
-                        r = c->nccl->Recv((char *) c->receive + offset, c->count, c->type, peer, c->comm, c->stream);
+                        r = c->nccl->Recv((char *) c->receive + offset, c->count, c->type, peer,
+                                        c->comm, c->stream);
         }
         return r == ncclSuccess ? c->nccl->GroupEnd() : r;
 }
@@ -97,13 +109,16 @@ static ncclResult_t start_sendrecv(const Call *c) {
 
 const Collective collective_table[] = {
         /* name, label, reduces, rooted, in place, layout, factor, start */
-        { "all_reduce", "AllReduce", true, false, true, layout_whole, factor_all_reduce, start_all_reduce },
-        { "all_gather", "AllGather", false, false, true, layout_all_gather, factor_scatter, start_all_gather },
-        { "reduce_scatter", "ReduceScatter", true, false, true, layout_reduce_scatter, factor_scatter,
-                start_reduce_scatter },
+        { "all_reduce", "AllReduce", true, false, true, layout_whole, factor_all_reduce,
+                        start_all_reduce },
+        { "all_gather", "AllGather", false, false, true, layout_all_gather, factor_scatter,
+                        start_all_gather },
+        { "reduce_scatter", "ReduceScatter", true, false, true, layout_reduce_scatter,
+                        factor_scatter, start_reduce_scatter },
         { "broadcast", "Broadcast", false, true, true, layout_whole, factor_one, start_broadcast },
         { "reduce", "Reduce", true, true, true, layout_whole, factor_one, start_reduce },
-        { "alltoall", "AlltoAll", false, false, false, layout_alltoall, factor_scatter, start_alltoall },
+        { "alltoall", "AlltoAll", false, false, false, layout_alltoall, factor_scatter,
+                        start_alltoall },
         { "sendrecv", "SendRecv", false, false, false, layout_whole, factor_one, start_sendrecv },
 };
 const size_t collective_count = ELEMENTSOF(collective_table);
@@ -119,8 +134,8 @@ size_t layout_bytes(const Layout *layout, size_t type_size) {
         return MAX(layout->send_count, layout->receive_count) * type_size;
 }
 
-int collective_expect(const Collective *c, const Layout *layout, int type, int op, int root, int rank, int ranks,
-        PatternJob *ret) {
+int collective_expect(const Collective *c, const Layout *layout, int type, int op, int root,
+                int rank, int ranks, PatternJob *ret) {
         PatternJob job = {
                 .count = layout->receive_count,
                 .type = (uint32_t) type,
@@ -151,7 +166,8 @@ int collective_expect(const Collective *c, const Layout *layout, int type, int o
         return 0;
 }
 
-int collective_send(const Collective *c, const Layout *layout, int type, int op, int rank, int ranks, PatternJob *ret) {
+int collective_send(const Collective *c, const Layout *layout, int type, int op, int rank,
+                int ranks, PatternJob *ret) {
         PatternJob job = {
                 .count = layout->send_count,
                 .type = (uint32_t) type,

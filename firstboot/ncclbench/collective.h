@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The operations that can be measured: how a size is laid out over the ranks, what the result must be,
- * how time becomes bus bandwidth, and the NCCL call. */
+/* The operations that can be measured: how a size is laid out over the ranks, what the result must
+ * be, how time becomes bus bandwidth, and the NCCL call. */
 
 #include "gpu-api.h"
 #include "types.h"
 
 /* How one operation of (at most) a given size lies in the buffers of a rank; all in elements. */
 typedef struct Layout {
-        size_t count;          /* NCCL's argument */
-        size_t send_count;     /* elements in the send buffer */
-        size_t receive_count;  /* elements in the receive buffer */
-        size_t in_place_send;  /* in place, rank r sends from r times this on in the receive buffer */
+        size_t count;         /* NCCL's argument */
+        size_t send_count;    /* elements in the send buffer */
+        size_t receive_count; /* elements in the receive buffer */
+        size_t in_place_send; /* in place, rank r sends from r times this on in the receive buffer
+                               */
         size_t in_place_receive; /* … and receives at r times this */
 } Layout;
 
@@ -47,8 +48,9 @@ size_t layout_bytes(const Layout *layout, size_t type_size);
 
 /* What `rank` must have in its receive buffer; *ret is complete but for the seed. An empty job
  * (count 0): nothing is promised to this rank. As pattern_prepare() in its errors. */
-int collective_expect(const Collective *c, const Layout *layout, int type, int op, int root, int rank, int ranks,
-        PatternJob *ret);
+int collective_expect(const Collective *c, const Layout *layout, int type, int op, int root,
+                int rank, int ranks, PatternJob *ret);
 
 /* What `rank` sends. */
-int collective_send(const Collective *c, const Layout *layout, int type, int op, int rank, int ranks, PatternJob *ret);
+int collective_send(const Collective *c, const Layout *layout, int type, int op, int rank,
+                int ranks, PatternJob *ret);

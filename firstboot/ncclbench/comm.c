@@ -7,18 +7,35 @@
 
 #define LOOK_INTERVAL_NSEC (50 * NSEC_PER_SEC / 1000) /* at the other processes, while waiting */
 
-int group_failed(const Group *g, const Gpu *gpu, ncclResult_t error, Reason reason, const char *what, Failure *f) {
-        const char *last = g->nccl->GetLastError ? g->nccl->GetLastError(gpu ? gpu->comm : NULL) : NULL;
+/* "Remote process exited" is what NCCL's sockets saw. Who exited says itself why, if we listen a
+ * moment. */
+static bool somebody_else_failed(const Group *g, Failure *f) {
+        for (int i = 0; g->rendezvous && i < 100; i++) {
+                if (rendezvous_look(g->rendezvous, f) < 0)
+                        return true;
+                usleep(10000);
+        }
+        return false;
+}
+
+int group_failed(const Group *g, const Gpu *gpu, ncclResult_t error, Reason reason,
+                const char *what, Failure *f) {
+        const char *last = g->nccl->GetLastError ? g->nccl->GetLastError(gpu ? gpu->comm : NULL)
+                                                 : NULL;
         const char *text = g->nccl->GetErrorString(error);
 
+        if (error == ncclRemoteError && somebody_else_failed(g, f))
+                return -EIO;
         /* NCCL wraps what CUDA said; the node's trouble is then the driver's. */
-        if (error == ncclUnhandledCudaError && last && strstr(last, "driver version is insufficient"))
+        if (error == ncclUnhandledCudaError && last &&
+                        strstr(last, "driver version is insufficient"))
                 reason = REASON_DRIVER_LIBRARY_MISMATCH;
         if (!gpu)
-                return failure_set(f, reason, "%s: %s%s%s", what, strempty(text), isempty(last) ? "" : ": ",
+                return failure_set(f, reason, "%s: %s%s%s", what, strempty(text),
+                                isempty(last) ? "" : ": ", strempty(last));
+        return failure_set(f, reason, "%s, rank %d (GPU %d, %s): %s%s%s", what, gpu->rank,
+                        gpu->device, gpu->pci, strempty(text), isempty(last) ? "" : ": ",
                         strempty(last));
-        return failure_set(f, reason, "%s, rank %d (GPU %d, %s): %s%s%s", what, gpu->rank, gpu->device, gpu->pci,
-                strempty(text), isempty(last) ? "" : ": ", strempty(last));
 }
 
 void group_abort(Group *g) {
@@ -41,15 +58,18 @@ static int await_comm(Group *g, const Gpu *gpu, ncclComm_t comm, uint64_t deadli
                 ncclResult_t state = ncclSuccess, r = g->nccl->CommGetAsyncError(comm, &state);
 
                 if (r != ncclSuccess && r != ncclInProgress)
-                        return group_failed(g, gpu, r, REASON_NCCL_INIT_FAILED, "ncclCommGetAsyncError", f);
+                        return group_failed(g, gpu, r, REASON_NCCL_INIT_FAILED,
+                                        "ncclCommGetAsyncError", f);
                 if (r == ncclSuccess && state == ncclSuccess)
                         return 0;
                 if (state != ncclSuccess && state != ncclInProgress)
-                        return group_failed(g, gpu, state, REASON_NCCL_INIT_FAILED, "setting up the communicator", f);
+                        return group_failed(g, gpu, state, REASON_NCCL_INIT_FAILED,
+                                        "setting up the communicator", f);
                 if (now_nsec() >= deadline)
                         return failure_set(f, REASON_NCCL_INIT_TIMEOUT,
-                                "rank %d (GPU %d, %s) is not connected to all %d ranks in time", gpu->rank,
-                                gpu->device, gpu->pci, g->ranks);
+                                        "rank %d (GPU %d, %s) is not connected to all %d ranks in "
+                                        "time",
+                                        gpu->rank, gpu->device, gpu->pci, g->ranks);
                 if (now_nsec() >= look_at) {
                         if (rendezvous_look(g->rendezvous, f) < 0)
                                 return -EIO;
@@ -74,7 +94,8 @@ static ncclResult_t create_worker(Group *g, Gpu *gpu, const ncclUniqueId *id _un
 }
 
 /* One call a GPU, as a group: NCCL needs all of a process's ranks at once. */
-static int create_all(Group *g, create_t create, const ncclUniqueId *id, const char *what, Failure *f) {
+static int create_all(
+                Group *g, create_t create, const ncclUniqueId *id, const char *what, Failure *f) {
         ncclResult_t r = g->nccl->GroupStart(), end;
 
         for (unsigned i = 0; i < g->n && (r == ncclSuccess || r == ncclInProgress); i++) {
@@ -110,7 +131,8 @@ int group_init(Group *g, const ncclUniqueId *id, uint64_t deadline, Failure *f) 
         for (unsigned i = 0; r >= 0 && i < g->n; i++) {
                 r = await_comm(g, &g->gpus[i], g->gpus[i].parent, deadline, f);
                 if (r >= 0 && !g->gpus[i].comm)
-                        return failure_set(f, REASON_NCCL_INIT_FAILED, "ncclCommSplit gave no communicator");
+                        return failure_set(f, REASON_NCCL_INIT_FAILED,
+                                        "ncclCommSplit gave no communicator");
                 if (r >= 0)
                         r = await_comm(g, &g->gpus[i], g->gpus[i].comm, deadline, f);
         }
@@ -143,8 +165,9 @@ int group_wait(Group *g, const char *what, uint64_t deadline, Failure *f) {
                         if (e != CUDA_ERROR_NOT_READY) {
                                 _cleanup_free_ char *text = cuda_error_text(g->cuda, e);
 
-                                return failure_set(f, reason_from_cuda(e), "%s, rank %d (GPU %d, %s): %s", what,
-                                        gpu->rank, gpu->device, gpu->pci, strempty(text));
+                                return failure_set(f, reason_from_cuda(e),
+                                                "%s, rank %d (GPU %d, %s): %s", what, gpu->rank,
+                                                gpu->device, gpu->pci, strempty(text));
                         }
                         if (!gpu->comm)
                                 continue;
@@ -158,8 +181,10 @@ int group_wait(Group *g, const char *what, uint64_t deadline, Failure *f) {
                         continue;
                 uint64_t now = now_nsec();
                 if (now >= deadline)
-                        return failure_set(f, REASON_NCCL_TIMEOUT, "%s: no end after %.1f s", what,
-                                (double) (now - started) / 1e9);
+                        return failure_set(f, REASON_NCCL_TIMEOUT,
+                                        "%s: no end after %.1f s, when the time of the run was "
+                                        "over",
+                                        what, (double) (now - started) / 1e9);
                 if (now >= look_at) {
                         if (rendezvous_look(g->rendezvous, f) < 0)
                                 return -EIO;

@@ -31,7 +31,8 @@ static int wait_for(int fd, short events, uint64_t deadline) {
         }
 }
 
-int connection_send(Connection *c, MessageType type, const void *payload, uint32_t size, uint64_t deadline) {
+int connection_send(Connection *c, MessageType type, const void *payload, uint32_t size,
+                uint64_t deadline) {
         _cleanup_free_ uint8_t *data = NULL;
         size_t total, done = 0;
         int r;
@@ -113,9 +114,11 @@ static bool is_loopback_name(const char *host) {
 }
 
 int socket_listen(const char *host, const char *port) {
-        /* Not the address that `host` resolves to: many hosts resolve their own name to 127.0.1.1. */
+        /* Not the address that `host` resolves to: many hosts resolve their own name to 127.0.1.1.
+         */
         const char *node = is_loopback_name(host) ? host : NULL;
-        struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE }, *list = NULL;
+        struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE },
+                        *list = NULL;
         int last = -EADDRNOTAVAIL;
 
         if (getaddrinfo(node, port, &hints, &list) != 0)
@@ -127,7 +130,8 @@ int socket_listen(const char *host, const char *port) {
                         /* First the sockets that take both families. */
                         if ((a->ai_family == AF_INET6) != (pass == 0))
                                 continue;
-                        int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
+                        int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                                        a->ai_protocol);
                         if (fd < 0) {
                                 last = -errno;
                                 continue;
@@ -158,7 +162,8 @@ static int connect_once(const struct addrinfo *a, uint64_t deadline) {
                 return fd;
         if (errno == EINPROGRESS) {
                 r = wait_for(fd, POLLOUT, deadline);
-                if (r >= 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) >= 0 && error == 0)
+                if (r >= 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) >= 0 &&
+                                error == 0)
                         return fd;
                 r = r < 0 ? r : -error;
         } else
@@ -176,7 +181,8 @@ int socket_connect(const char *host, const char *port, uint64_t deadline) {
                 /* A name may not resolve yet while a cluster boots: that too is tried again. */
                 if (getaddrinfo(host, port, &hints, &list) == 0) {
                         for (struct addrinfo *a = list; a; a = a->ai_next) {
-                                /* One address that swallows packets must not use up the others' time. */
+                                /* One address that swallows packets must not use up the others'
+                                 * time. */
                                 uint64_t until = MIN(deadline, now_nsec() + 5 * NSEC_PER_SEC);
                                 int fd = connect_once(a, until);
 
@@ -211,7 +217,9 @@ int socket_own_address(int fd, char *ret, size_t size, bool *ret_loopback) {
 
                 if (IN6_IS_ADDR_V4MAPPED(&a->sin6_addr)) {
                         *ret_loopback = a->sin6_addr.s6_addr[12] == 127;
-                        return inet_ntop(AF_INET, a->sin6_addr.s6_addr + 12, ret, (socklen_t) size) ? 0 : -errno;
+                        return inet_ntop(AF_INET, a->sin6_addr.s6_addr + 12, ret, (socklen_t) size)
+                                               ? 0
+                                               : -errno;
                 }
                 *ret_loopback = IN6_IS_ADDR_LOOPBACK(&a->sin6_addr);
                 return inet_ntop(AF_INET6, &a->sin6_addr, ret, (socklen_t) size) ? 0 : -errno;

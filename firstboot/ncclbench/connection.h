@@ -10,12 +10,12 @@
 
 typedef struct Connection {
         int fd;
-        int rank; /* of the other side; -1: it has not joined yet */
+        int rank;      /* of the other side; -1: it has not joined yet */
         bool from_hub; /* what it sends comes from process 0 */
         MessageKey key;
-        uint64_t sent, received; /* messages under the key */
+        uint64_t sent, received;           /* messages under the key */
         uint8_t nonce[MESSAGE_NONCE_SIZE]; /* the one we gave it (process 0's side) */
-        uint64_t deadline; /* for joining */
+        uint64_t deadline;                 /* for joining */
         uint8_t *input;
         size_t used, size;
         bool eof;
@@ -24,11 +24,12 @@ typedef struct Connection {
 void connection_done(Connection *c);
 
 /* Sends one message by the deadline. -ETIMEDOUT, -EPIPE … */
-int connection_send(Connection *c, MessageType type, const void *payload, uint32_t size, uint64_t deadline);
+int connection_send(Connection *c, MessageType type, const void *payload, uint32_t size,
+                uint64_t deadline);
 
-/* Reads what is there, without waiting, up to one message of at most payload_max. Returns 1 with *ret
- * (valid until connection_drop()), 0 where there is no whole message yet, -ENOTCONN at the end of the
- * stream, -EBADMSG, -EPROTO, -EKEYREJECTED for a MAC that is wrong. */
+/* Reads what is there, without waiting, up to one message of at most payload_max. Returns 1 with
+ * *ret (valid until connection_drop()), 0 where there is no whole message yet, -ENOTCONN at the end
+ * of the stream, -EBADMSG, -EPROTO, -EKEYREJECTED for a MAC that is wrong. */
 int connection_receive(Connection *c, size_t payload_max, Message *ret);
 
 /* Forgets the message that connection_receive() gave. */

@@ -18,12 +18,14 @@ static const Symbol cuda_symbols[] = {
 };
 
 static const Symbol nccl_symbols[] = {
-#define NCCL_SYMBOL(name, symbol, since, result, arguments) { symbol, offsetof(NcclApi, name), (since) != 0 },
+#define NCCL_SYMBOL(name, symbol, since, result, arguments) \
+        { symbol, offsetof(NcclApi, name), (since) != 0 },
         NCCL_FUNCTIONS(NCCL_SYMBOL)
 #undef NCCL_SYMBOL
 };
 
-static int load(const char *library, const Symbol *symbols, size_t n, void *api, void **ret_handle, char **ret_error) {
+static int load(const char *library, const Symbol *symbols, size_t n, void *api, void **ret_handle,
+                char **ret_error) {
         void *handle = dlopen(library, RTLD_NOW | RTLD_GLOBAL);
 
         if (!handle) {
@@ -67,7 +69,8 @@ int nccl_api_load(const char *library, NcclApi *ret, char **ret_error) {
                 return r;
         if (api.GetVersion(&api.version) != ncclSuccess)
                 api.version = 0;
-        api.path = strdup(dlinfo(api.handle, RTLD_DI_LINKMAP, &map) == 0 && map ? map->l_name : library);
+        api.path = strdup(dlinfo(api.handle, RTLD_DI_LINKMAP, &map) == 0 && map ? map->l_name
+                                                                                : library);
         if (!api.path) {
                 dlclose(api.handle);
                 return -ENOMEM;
@@ -81,5 +84,6 @@ char *cuda_error_text(const CudaApi *cuda, CUresult error) {
 
         cuda->GetErrorName(error, &name);
         cuda->GetErrorString(error, &text);
-        return strf("%s (%d): %s", name ? name : "CUDA error", error, text ? text : "no description");
+        return strf("%s (%d): %s", name ? name : "CUDA error", error,
+                        text ? text : "no description");
 }

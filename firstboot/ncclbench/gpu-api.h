@@ -6,9 +6,10 @@
  * Neither headers nor libraries are needed to build, so every host builds the whole, and what is
  * measured is the NCCL that the machine has today, not the one of the day of the build.
  *
- * The driver API (libcuda.so.1) is used, not the CUDA runtime: libcuda comes with the driver and is on
- * every machine that can run anything, while libcudart's file name changes with each major version of
- * CUDA and NCCL brings its own inside. The two share a device's primary context and its streams.
+ * The driver API (libcuda.so.1) is used, not the CUDA runtime: libcuda comes with the driver and is
+ * on every machine that can run anything, while libcudart's file name changes with each major
+ * version of CUDA and NCCL brings its own inside. The two share a device's primary context and its
+ * streams.
  *
  * Declarations are written from the public documentation: CUDA Driver API and NCCL User Guide. */
 
@@ -64,68 +65,73 @@ typedef struct ncclConfig_t {
         unsigned version;
         int blocking;
 } ncclConfig_t;
-#define NCCL_CONFIG(is_blocking)                                                                  \
-        (ncclConfig_t) { .size = sizeof(ncclConfig_t), .magic = 0xcafebeef, .version = 21400, .blocking = (is_blocking) }
+#define NCCL_CONFIG(is_blocking)                                                     \
+        (ncclConfig_t) {                                                             \
+                .size = sizeof(ncclConfig_t), .magic = 0xcafebeef, .version = 21400, \
+                .blocking = (is_blocking)                                            \
+        }
 
 /* NAME, SYMBOL in the library, arguments. */
-#define CUDA_FUNCTIONS(F)                                                                         \
-        F(Init, "cuInit", (unsigned))                                                             \
-        F(DriverGetVersion, "cuDriverGetVersion", (int *) )                                       \
-        F(GetErrorName, "cuGetErrorName", (CUresult, const char **) )                             \
-        F(GetErrorString, "cuGetErrorString", (CUresult, const char **) )                         \
-        F(DeviceGetCount, "cuDeviceGetCount", (int *) )                                           \
-        F(DeviceGet, "cuDeviceGet", (CUdevice *, int))                                            \
-        F(DeviceGetName, "cuDeviceGetName", (char *, int, CUdevice))                              \
-        F(DeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char *, int, CUdevice))                      \
-        F(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, CUdevice))                     \
-        F(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice))                  \
-        F(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (CUdevice))                          \
-        F(CtxSetCurrent, "cuCtxSetCurrent", (CUcontext))                                          \
-        F(MemAlloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                     \
-        F(MemFree, "cuMemFree_v2", (CUdeviceptr))                                                 \
-        F(MemsetD8Async, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))       \
-        F(MemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))                           \
-        F(ModuleLoadData, "cuModuleLoadData", (CUmodule *, const void *))                         \
-        F(ModuleUnload, "cuModuleUnload", (CUmodule))                                             \
-        F(ModuleGetFunction, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *))       \
-        F(LaunchKernel, "cuLaunchKernel",                                                         \
-                        (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,  \
-                                        unsigned, CUstream, void **, void **))                    \
-        F(StreamCreate, "cuStreamCreate", (CUstream *, unsigned))                                 \
-        F(StreamQuery, "cuStreamQuery", (CUstream))                                               \
+#define CUDA_FUNCTIONS(F)                                                                        \
+        F(Init, "cuInit", (unsigned) )                                                           \
+        F(DriverGetVersion, "cuDriverGetVersion", (int *) )                                      \
+        F(GetErrorName, "cuGetErrorName", (CUresult, const char **) )                            \
+        F(GetErrorString, "cuGetErrorString", (CUresult, const char **) )                        \
+        F(DeviceGetCount, "cuDeviceGetCount", (int *) )                                          \
+        F(DeviceGet, "cuDeviceGet", (CUdevice *, int) )                                          \
+        F(DeviceGetName, "cuDeviceGetName", (char *, int, CUdevice))                             \
+        F(DeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char *, int, CUdevice))                     \
+        F(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, CUdevice))                    \
+        F(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice))                 \
+        F(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (CUdevice))                         \
+        F(CtxSetCurrent, "cuCtxSetCurrent", (CUcontext))                                         \
+        F(MemAlloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                    \
+        F(MemFree, "cuMemFree_v2", (CUdeviceptr))                                                \
+        F(MemsetD8Async, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))      \
+        F(MemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))                          \
+        F(ModuleLoadData, "cuModuleLoadData", (CUmodule *, const void *) )                       \
+        F(ModuleUnload, "cuModuleUnload", (CUmodule))                                            \
+        F(ModuleGetFunction, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *) )     \
+        F(LaunchKernel, "cuLaunchKernel",                                                        \
+                        (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                                        unsigned, CUstream, void **, void **) )                  \
+        F(StreamCreate, "cuStreamCreate", (CUstream *, unsigned) )                               \
+        F(StreamQuery, "cuStreamQuery", (CUstream))                                              \
         F(StreamDestroy, "cuStreamDestroy_v2", (CUstream))
 
 /* As above and the NCCL version that brought the function: 0 where it must be there. */
-#define NCCL_FUNCTIONS(F)                                                                         \
-        F(GetVersion, "ncclGetVersion", 0, ncclResult_t, (int *) )                                \
-        F(GetErrorString, "ncclGetErrorString", 0, const char *, (ncclResult_t))                  \
-        F(GetLastError, "ncclGetLastError", 21300, const char *, (ncclComm_t))                    \
-        F(GetUniqueId, "ncclGetUniqueId", 0, ncclResult_t, (ncclUniqueId *) )                     \
-        F(CommInitRankConfig, "ncclCommInitRankConfig", 0, ncclResult_t,                          \
-                        (ncclComm_t *, int, ncclUniqueId, int, ncclConfig_t *) )                  \
-        F(CommSplit, "ncclCommSplit", 21800, ncclResult_t,                                        \
-                        (ncclComm_t, int, int, ncclComm_t *, ncclConfig_t *) )                    \
-        F(CommGetAsyncError, "ncclCommGetAsyncError", 0, ncclResult_t, (ncclComm_t, ncclResult_t *) ) \
-        F(CommFinalize, "ncclCommFinalize", 0, ncclResult_t, (ncclComm_t))                        \
-        F(CommDestroy, "ncclCommDestroy", 0, ncclResult_t, (ncclComm_t))                          \
-        F(CommAbort, "ncclCommAbort", 0, ncclResult_t, (ncclComm_t))                              \
-        F(GroupStart, "ncclGroupStart", 0, ncclResult_t, (void) )                                 \
-        F(GroupEnd, "ncclGroupEnd", 0, ncclResult_t, (void) )                                     \
-        F(AllReduce, "ncclAllReduce", 0, ncclResult_t,                                            \
-                        (const void *, void *, size_t, int, int, ncclComm_t, CUstream))           \
-        F(AllGather, "ncclAllGather", 0, ncclResult_t,                                            \
-                        (const void *, void *, size_t, int, ncclComm_t, CUstream))                \
-        F(ReduceScatter, "ncclReduceScatter", 0, ncclResult_t,                                    \
-                        (const void *, void *, size_t, int, int, ncclComm_t, CUstream))           \
-        F(Broadcast, "ncclBroadcast", 0, ncclResult_t,                                            \
-                        (const void *, void *, size_t, int, int, ncclComm_t, CUstream))           \
-        F(Reduce, "ncclReduce", 0, ncclResult_t,                                                  \
-                        (const void *, void *, size_t, int, int, int, ncclComm_t, CUstream))      \
-        F(AlltoAll, "ncclAlltoAll", 22800, ncclResult_t,                                          \
-                        (const void *, void *, size_t, int, ncclComm_t, CUstream))                \
-        F(Send, "ncclSend", 0, ncclResult_t, (const void *, size_t, int, int, ncclComm_t, CUstream)) \
-        F(Recv, "ncclRecv", 0, ncclResult_t, (void *, size_t, int, int, ncclComm_t, CUstream))    \
-        F(MemAlloc, "ncclMemAlloc", 21900, ncclResult_t, (void **, size_t))                       \
+#define NCCL_FUNCTIONS(F)                                                                      \
+        F(GetVersion, "ncclGetVersion", 0, ncclResult_t, (int *) )                             \
+        F(GetErrorString, "ncclGetErrorString", 0, const char *, (ncclResult_t))               \
+        F(GetLastError, "ncclGetLastError", 21300, const char *, (ncclComm_t))                 \
+        F(GetUniqueId, "ncclGetUniqueId", 0, ncclResult_t, (ncclUniqueId *) )                  \
+        F(CommInitRankConfig, "ncclCommInitRankConfig", 0, ncclResult_t,                       \
+                        (ncclComm_t *, int, ncclUniqueId, int, ncclConfig_t *) )               \
+        F(CommSplit, "ncclCommSplit", 21800, ncclResult_t,                                     \
+                        (ncclComm_t, int, int, ncclComm_t *, ncclConfig_t *) )                 \
+        F(CommGetAsyncError, "ncclCommGetAsyncError", 0, ncclResult_t,                         \
+                        (ncclComm_t, ncclResult_t *) )                                         \
+        F(CommFinalize, "ncclCommFinalize", 0, ncclResult_t, (ncclComm_t))                     \
+        F(CommDestroy, "ncclCommDestroy", 0, ncclResult_t, (ncclComm_t))                       \
+        F(CommAbort, "ncclCommAbort", 0, ncclResult_t, (ncclComm_t))                           \
+        F(GroupStart, "ncclGroupStart", 0, ncclResult_t, (void) )                              \
+        F(GroupEnd, "ncclGroupEnd", 0, ncclResult_t, (void) )                                  \
+        F(AllReduce, "ncclAllReduce", 0, ncclResult_t,                                         \
+                        (const void *, void *, size_t, int, int, ncclComm_t, CUstream))        \
+        F(AllGather, "ncclAllGather", 0, ncclResult_t,                                         \
+                        (const void *, void *, size_t, int, ncclComm_t, CUstream))             \
+        F(ReduceScatter, "ncclReduceScatter", 0, ncclResult_t,                                 \
+                        (const void *, void *, size_t, int, int, ncclComm_t, CUstream))        \
+        F(Broadcast, "ncclBroadcast", 0, ncclResult_t,                                         \
+                        (const void *, void *, size_t, int, int, ncclComm_t, CUstream))        \
+        F(Reduce, "ncclReduce", 0, ncclResult_t,                                               \
+                        (const void *, void *, size_t, int, int, int, ncclComm_t, CUstream))   \
+        F(AlltoAll, "ncclAlltoAll", 22800, ncclResult_t,                                       \
+                        (const void *, void *, size_t, int, ncclComm_t, CUstream))             \
+        F(Send, "ncclSend", 0, ncclResult_t,                                                   \
+                        (const void *, size_t, int, int, ncclComm_t, CUstream))                \
+        F(Recv, "ncclRecv", 0, ncclResult_t, (void *, size_t, int, int, ncclComm_t, CUstream)) \
+        F(MemAlloc, "ncclMemAlloc", 21900, ncclResult_t, (void **, size_t))                    \
         F(MemFree, "ncclMemFree", 21900, ncclResult_t, (void *) )
 
 typedef struct CudaApi {
@@ -145,8 +151,8 @@ typedef struct NcclApi {
         char *path;  /* the file that was loaded */
 } NcclApi;
 
-/* Both return 0; -ENOENT where the library cannot be loaded, -ENOSYS where it lacks a function; then
- * *ret_error is a text for people, the caller's to free. A library once loaded stays. */
+/* Both return 0; -ENOENT where the library cannot be loaded, -ENOSYS where it lacks a function;
+ * then *ret_error is a text for people, the caller's to free. A library once loaded stays. */
 int cuda_api_load(const char *library, CudaApi *ret, char **ret_error);
 int nccl_api_load(const char *library, NcclApi *ret, char **ret_error);
 

@@ -5,26 +5,27 @@
 /* The kernels in kernels.cu, as PTX that the driver compiles for the GPU it finds. */
 static const char kernels_ptx[] =
 #include "kernels.ptx.inc"
-        ;
+                ;
 
 #define BLOCK_THREADS 256
 #define BLOCKS_PER_MULTIPROCESSOR 8
 
 /* Names the call and the device, so that a message leads to a GPU. */
-static int cuda_failure(const CudaApi *cuda, CUresult error, const char *call, const Gpu *gpu, Failure *f) {
+static int cuda_failure(
+                const CudaApi *cuda, CUresult error, const char *call, const Gpu *gpu, Failure *f) {
         _cleanup_free_ char *text = cuda_error_text(cuda, error);
 
         if (!gpu)
                 return failure_set(f, reason_from_cuda(error), "%s: %s", call, strempty(text));
         return failure_set(f, reason_from_cuda(error), "%s on GPU %d%s%s%s: %s", call, gpu->device,
-                gpu->pci[0] ? " (" : "", gpu->pci, gpu->pci[0] ? ")" : "", strempty(text));
+                        gpu->pci[0] ? " (" : "", gpu->pci, gpu->pci[0] ? ")" : "", strempty(text));
 }
 
-#define TRY(cuda, gpu, f, name, ...)                                                              \
-        do {                                                                                      \
-                CUresult _e = (cuda)->name(__VA_ARGS__);                                          \
-                if (_e != CUDA_SUCCESS)                                                           \
-                        return cuda_failure(cuda, _e, "cu" #name, gpu, f);                        \
+#define TRY(cuda, gpu, f, name, ...)                                       \
+        do {                                                               \
+                CUresult _e = (cuda)->name(__VA_ARGS__);                   \
+                if (_e != CUDA_SUCCESS)                                    \
+                        return cuda_failure(cuda, _e, "cu" #name, gpu, f); \
         } while (0)
 
 int gpu_count(const CudaApi *cuda, unsigned *ret, Failure *f) {
@@ -42,8 +43,10 @@ int gpu_open(const CudaApi *cuda, Gpu *gpu, Failure *f) {
         TRY(cuda, gpu, f, DeviceGet, &gpu->handle, gpu->device);
         TRY(cuda, gpu, f, DeviceGetName, gpu->name, (int) sizeof(gpu->name), gpu->handle);
         TRY(cuda, gpu, f, DeviceGetPCIBusId, gpu->pci, (int) sizeof(gpu->pci), gpu->handle);
-        TRY(cuda, gpu, f, DeviceGetAttribute, &gpu->multiprocessors, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu->handle);
-        TRY(cuda, gpu, f, DeviceGetAttribute, &gpu->compute_major, CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu->handle);
+        TRY(cuda, gpu, f, DeviceGetAttribute, &gpu->multiprocessors,
+                        CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu->handle);
+        TRY(cuda, gpu, f, DeviceGetAttribute, &gpu->compute_major,
+                        CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu->handle);
         /* The primary context is the one that the CUDA runtime inside NCCL uses too. */
         TRY(cuda, gpu, f, PrimaryCtxRetain, &gpu->context, gpu->handle);
         TRY(cuda, gpu, f, CtxSetCurrent, gpu->context);
@@ -72,12 +75,14 @@ int gpu_allocate(const CudaApi *cuda, const NcclApi *nccl, Gpu *gpu, size_t byte
         for (size_t i = 0; i < ELEMENTSOF(buffers); i++) {
                 CUdeviceptr p = 0;
 
-                if (nccl->MemAlloc && nccl->MemFree && nccl->MemAlloc(buffers[i], bytes) == ncclSuccess)
+                if (nccl->MemAlloc && nccl->MemFree &&
+                                nccl->MemAlloc(buffers[i], bytes) == ncclSuccess)
                         continue;
                 CUresult e = cuda->MemAlloc(&p, bytes);
                 if (e == CUDA_ERROR_OUT_OF_MEMORY)
                         return failure_set(f, REASON_CUDA_OUT_OF_MEMORY,
-                                "GPU %d (%s) has no room for two buffers of %zu bytes", gpu->device, gpu->pci, bytes);
+                                        "GPU %d (%s) has no room for two buffers of %zu bytes",
+                                        gpu->device, gpu->pci, bytes);
                 if (e != CUDA_SUCCESS)
                         return cuda_failure(cuda, e, "cuMemAlloc", gpu, f);
                 *buffers[i] = (void *) (uintptr_t) p;
@@ -86,8 +91,8 @@ int gpu_allocate(const CudaApi *cuda, const NcclApi *nccl, Gpu *gpu, size_t byte
         return 0;
 }
 
-static int launch(const CudaApi *cuda, const Gpu *gpu, CUfunction function, uint64_t count, void **arguments,
-        Failure *f) {
+static int launch(const CudaApi *cuda, const Gpu *gpu, CUfunction function, uint64_t count,
+                void **arguments, Failure *f) {
         uint64_t blocks = (count + BLOCK_THREADS - 1) / BLOCK_THREADS;
         unsigned most = (unsigned) MAX(gpu->multiprocessors, 1) * BLOCKS_PER_MULTIPROCESSOR;
         int r;
@@ -97,8 +102,8 @@ static int launch(const CudaApi *cuda, const Gpu *gpu, CUfunction function, uint
         r = gpu_use(cuda, gpu, f);
         if (r < 0)
                 return r;
-        TRY(cuda, gpu, f, LaunchKernel, function, blocks < most ? (unsigned) blocks : most, 1, 1, BLOCK_THREADS, 1, 1,
-                0, gpu->stream, arguments, NULL);
+        TRY(cuda, gpu, f, LaunchKernel, function, blocks < most ? (unsigned) blocks : most, 1, 1,
+                        BLOCK_THREADS, 1, 1, 0, gpu->stream, arguments, NULL);
         return 0;
 }
 
@@ -117,12 +122,14 @@ int gpu_poison(const CudaApi *cuda, const Gpu *gpu, void *data, size_t bytes, Fa
         r = gpu_use(cuda, gpu, f);
         if (r < 0)
                 return r;
-        /* All ones: not a number in every float type, so that what NCCL never wrote never matches. */
+        /* All ones: not a number in every float type, so that what NCCL never wrote never matches.
+         */
         TRY(cuda, gpu, f, MemsetD8Async, (CUdeviceptr) (uintptr_t) data, 0xff, bytes, gpu->stream);
         return 0;
 }
 
-int gpu_check_start(const CudaApi *cuda, const Gpu *gpu, const PatternJob *job, const void *data, Failure *f) {
+int gpu_check_start(const CudaApi *cuda, const Gpu *gpu, const PatternJob *job, const void *data,
+                Failure *f) {
         PatternJob copy = *job;
         CUdeviceptr found = gpu->found;
         void *arguments[] = { &copy, &data, &found };
@@ -133,12 +140,13 @@ int gpu_check_start(const CudaApi *cuda, const Gpu *gpu, const PatternJob *job, 
                 return r;
         /* On the stream: a copy from the host may still be under way when the kernel starts. */
         TRY(cuda, gpu, f, MemsetD8Async, gpu->found, 0, sizeof(uint64_t), gpu->stream);
-        TRY(cuda, gpu, f, MemsetD8Async, gpu->found + sizeof(uint64_t), 0xff, sizeof(uint64_t), gpu->stream);
+        TRY(cuda, gpu, f, MemsetD8Async, gpu->found + sizeof(uint64_t), 0xff, sizeof(uint64_t),
+                        gpu->stream);
         return launch(cuda, gpu, gpu->check, job->count, arguments, f);
 }
 
-int gpu_check_result(const CudaApi *cuda, const Gpu *gpu, const PatternJob *job, const void *data, GpuCheck *ret,
-        Failure *f) {
+int gpu_check_result(const CudaApi *cuda, const Gpu *gpu, const PatternJob *job, const void *data,
+                GpuCheck *ret, Failure *f) {
         uint64_t found[2];
         GpuCheck c = {};
         int r;
@@ -153,13 +161,15 @@ int gpu_check_result(const CudaApi *cuda, const Gpu *gpu, const PatternJob *job,
 
                 c.first = found[1];
                 c.want = pattern_expected(job, c.first);
-                TRY(cuda, gpu, f, MemcpyDtoH, &c.got, (CUdeviceptr) (uintptr_t) data + c.first * size, size);
+                TRY(cuda, gpu, f, MemcpyDtoH, &c.got,
+                                (CUdeviceptr) (uintptr_t) data + c.first * size, size);
         }
         *ret = c;
         return 0;
 }
 
-int gpu_corrupt(const CudaApi *cuda, const Gpu *gpu, unsigned type, void *data, uint64_t element, Failure *f) {
+int gpu_corrupt(const CudaApi *cuda, const Gpu *gpu, unsigned type, void *data, uint64_t element,
+                Failure *f) {
         /* The highest byte's highest bit but the sign: a value far off in every type. */
         CUdeviceptr p = (CUdeviceptr) (uintptr_t) data + (element + 1) * pattern_size(type) - 1;
         uint8_t byte;

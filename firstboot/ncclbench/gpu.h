@@ -29,7 +29,7 @@ typedef struct Gpu {
 
 typedef struct GpuCheck {
         uint64_t wrong;
-        uint64_t first; /* element, where wrong > 0 */
+        uint64_t first;     /* element, where wrong > 0 */
         uint64_t got, want; /* its bits */
 } GpuCheck;
 
@@ -39,19 +39,23 @@ int gpu_count(const CudaApi *cuda, unsigned *ret, Failure *f);
 /* `gpu` has device and rank set. */
 int gpu_open(const CudaApi *cuda, Gpu *gpu, Failure *f);
 
-/* Buffers of `bytes` each from NCCL's allocator where it has one (as nccl-tests), else from CUDA's. */
+/* Buffers of `bytes` each from NCCL's allocator where it has one (as nccl-tests), else from CUDA's.
+ */
 int gpu_allocate(const CudaApi *cuda, const NcclApi *nccl, Gpu *gpu, size_t bytes, Failure *f);
 
-int gpu_use(const CudaApi *cuda, const Gpu *gpu, Failure *f); /* makes its context the current one */
+int gpu_use(const CudaApi *cuda, const Gpu *gpu,
+                Failure *f); /* makes its context the current one */
 
 /* Both only start the work on the GPU's stream. */
 int gpu_fill(const CudaApi *cuda, const Gpu *gpu, const PatternJob *job, void *data, Failure *f);
 int gpu_poison(const CudaApi *cuda, const Gpu *gpu, void *data, size_t bytes, Failure *f);
-int gpu_check_start(const CudaApi *cuda, const Gpu *gpu, const PatternJob *job, const void *data, Failure *f);
+int gpu_check_start(const CudaApi *cuda, const Gpu *gpu, const PatternJob *job, const void *data,
+                Failure *f);
 
 /* After the stream has come to rest. */
-int gpu_check_result(const CudaApi *cuda, const Gpu *gpu, const PatternJob *job, const void *data, GpuCheck *ret,
-        Failure *f);
+int gpu_check_result(const CudaApi *cuda, const Gpu *gpu, const PatternJob *job, const void *data,
+                GpuCheck *ret, Failure *f);
 
 /* Changes the bits of one element: the self-test of the check. */
-int gpu_corrupt(const CudaApi *cuda, const Gpu *gpu, unsigned type, void *data, uint64_t element, Failure *f);
+int gpu_corrupt(const CudaApi *cuda, const Gpu *gpu, unsigned type, void *data, uint64_t element,
+                Failure *f);

@@ -36,8 +36,8 @@ int nodelist_first(const char *list, char *ret, size_t size) {
                                         return -EINVAL;
                         if (*p != ']')
                                 return -EINVAL;
-                } else if ((*p >= '0' && *p <= '9') || ((*p | 0x20) >= 'a' && (*p | 0x20) <= 'z') || *p == '-' ||
-                        *p == '.' || *p == '_') {
+                } else if ((*p >= '0' && *p <= '9') || ((*p | 0x20) >= 'a' && (*p | 0x20) <= 'z') ||
+                                *p == '-' || *p == '.' || *p == '_') {
                         if (n >= sizeof(host) - 1)
                                 return -EINVAL;
                         host[n++] = *p;
@@ -52,7 +52,8 @@ int nodelist_first(const char *list, char *ret, size_t size) {
 }
 
 /* A number from a variable: 1 where set, 0 where not, -EINVAL for nonsense. */
-static int environment_number(char *const *environment, const char *name, long min, long max, long *ret, char **ret_error) {
+static int environment_number(char *const *environment, const char *name, long min, long max,
+                long *ret, char **ret_error) {
         const char *text = environment_get(environment, name);
         char *end;
 
@@ -61,7 +62,8 @@ static int environment_number(char *const *environment, const char *name, long m
         errno = 0;
         long v = strtol(text, &end, 10);
         if (errno || end == text || *end || v < min || v > max) {
-                *ret_error = strf("$%s is '%s', not a number from %ld to %ld", name, text, min, max);
+                *ret_error = strf(
+                                "$%s is '%s', not a number from %ld to %ld", name, text, min, max);
                 return -EINVAL;
         }
         *ret = v;
@@ -125,7 +127,9 @@ static int from_torchrun(char *const *env, Launch *l, char **ret_error) {
                 return -EINVAL;
         if (rank < 0 || world < 0 || local < 0) {
                 *ret_error = strf("$RANK, $WORLD_SIZE and $LOCAL_RANK go together; $%s is missing",
-                        rank < 0 ? "RANK" : world < 0 ? "WORLD_SIZE" : "LOCAL_RANK");
+                                rank < 0    ? "RANK"
+                                : world < 0 ? "WORLD_SIZE"
+                                            : "LOCAL_RANK");
                 return -EINVAL;
         }
         l->rank = (int) rank;
@@ -133,7 +137,8 @@ static int from_torchrun(char *const *env, Launch *l, char **ret_error) {
         l->local_rank = (int) local;
         if (world == 1)
                 return 0;
-        const char *host = environment_get(env, "MASTER_ADDR"), *port = environment_get(env, "MASTER_PORT");
+        const char *host = environment_get(env, "MASTER_ADDR"),
+                   *port = environment_get(env, "MASTER_PORT");
         if (!host || !port) {
                 *ret_error = strf("$%s is missing", host ? "MASTER_PORT" : "MASTER_ADDR");
                 return -EINVAL;
@@ -176,8 +181,8 @@ static int from_srun(char *const *env, Launch *l, char **ret_error) {
                 *ret_error = strf("$SLURM_STEP_NODELIST is %s", list ? "no node list" : "missing");
                 return -EINVAL;
         }
-        /* Steps of one job, and jobs that share a host, keep out of each other's way; 20000 … 29999 lies
-         * below the range that Linux gives to outgoing connections (32768 …). */
+        /* Steps of one job, and jobs that share a host, keep out of each other's way; 20000 … 29999
+         * lies below the range that Linux gives to outgoing connections (32768 …). */
         snprintf(port, sizeof(port), "%ld", 20000 + (job * 16 + step) % 10000);
         const char *given = environment_get(env, "MASTER_PORT");
         return set_master(l, host, given ? given : port, ret_error);
@@ -192,7 +197,8 @@ static int read_secret(const Options *o, char *const *env, Launch *l, char **ret
         if (o->secret_file) {
                 r = read_file(o->secret_file, 4096, &file, &size);
                 if (r < 0) {
-                        *ret_error = strf("cannot read the secret %s: %s", o->secret_file, strerror(-r));
+                        *ret_error = strf("cannot read the secret %s: %s", o->secret_file,
+                                        strerror(-r));
                         return -EINVAL;
                 }
                 while (size > 0 && (file[size - 1] == '\n' || file[size - 1] == '\r'))
@@ -201,13 +207,15 @@ static int read_secret(const Options *o, char *const *env, Launch *l, char **ret
         } else if (secret)
                 size = strlen(secret);
         else {
-                *ret_error = strf("%d processes need a shared secret: export NCCLBENCH_SECRET=$(openssl rand -hex 32) "
+                *ret_error = strf("%d processes need a shared secret: export "
+                                  "NCCLBENCH_SECRET=$(openssl rand -hex 32) "
                                   "before starting them, or give --secret-file",
-                        l->world);
+                                l->world);
                 return -EINVAL;
         }
         if (size < SECRET_MIN) {
-                *ret_error = strf("the shared secret has %zu bytes; %d are the least", size, SECRET_MIN);
+                *ret_error = strf("the shared secret has %zu bytes; %d are the least", size,
+                                SECRET_MIN);
                 return -EINVAL;
         }
         r = message_key_from_secret(secret, size, &l->secret);
@@ -231,13 +239,16 @@ int launch_detect(const Options *o, char *const *environment, Launch *ret, char 
                 r = from_flags(o, &l, ret_error);
         else if (environment_get(environment, "RANK") || environment_get(environment, "WORLD_SIZE"))
                 r = from_torchrun(environment, &l, ret_error);
-        else if (environment_get(environment, "SLURM_PROCID") && environment_get(environment, "SLURM_STEP_ID"))
-                /* A batch script has SLURM_PROCID too, but it is no step: alone, as without Slurm. */
+        else if (environment_get(environment, "SLURM_PROCID") &&
+                        environment_get(environment, "SLURM_STEP_ID"))
+                /* A batch script has SLURM_PROCID too, but it is no step: alone, as without Slurm.
+                 */
                 r = from_srun(environment, &l, ret_error);
         if (r < 0)
                 return r;
         if (l.rank >= l.world) {
-                *ret_error = strf("this is process %d, but there are %d (0 to %d)", l.rank, l.world, l.world - 1);
+                *ret_error = strf("this is process %d, but there are %d (0 to %d)", l.rank, l.world,
+                                l.world - 1);
                 return -EINVAL;
         }
         if (l.world > 1) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Which process of how many this is, and where process 0 is: from flags, from torchrun's variables, or
- * from srun's. */
+/* Which process of how many this is, and where process 0 is: from flags, from torchrun's variables,
+ * or from srun's. */
 
 #include "message.h"
 #include "options.h"
@@ -15,8 +15,8 @@ typedef struct Launch {
         MessageKey secret;       /* size 0 where world is 1 */
 } Launch;
 
-/* `environment` is a NULL-terminated array of NAME=VALUE (environ). Returns 0 or -EINVAL with *ret_error a
- * text that names the variable or option; the caller frees it. */
+/* `environment` is a NULL-terminated array of NAME=VALUE (environ). Returns 0 or -EINVAL with
+ * *ret_error a text that names the variable or option; the caller frees it. */
 int launch_detect(const Options *o, char *const *environment, Launch *ret, char **ret_error);
 
 /* First host of a Slurm node list ("node[003-007,9],other" is node003). -EINVAL. */

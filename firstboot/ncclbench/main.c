@@ -2,8 +2,9 @@
 
 /* ncclbench: are this node's GPUs, and the links between them and to others, fast and right?
  *
- * The command line is read here; bench.c measures in a supervised child; report.c prints what the child
- * reports and gives the verdict, whatever becomes of the child; pairs.c finds the bad node among many. */
+ * The command line is read here; bench.c measures in a supervised child; report.c prints what the
+ * child reports and gives the verdict, whatever becomes of the child; pairs.c finds the bad node
+ * among many. */
 
 #include "bench.h"
 #include "log.h"
@@ -39,7 +40,8 @@ int main(int argc, char *argv[]) {
         if (r >= 0 && options.pairs)
                 r = pairs_run(&options, &launch);
         else if (r >= 0)
-                r = bench_supervised(&options, &launch, launch.rank == 0 && !options.json ? stdout : NULL, NULL);
+                r = bench_supervised(&options, &launch,
+                                launch.rank == 0 && !options.json ? stdout : NULL, NULL);
         if (r < 0) {
                 log_error_errno(r, "Cannot start the measuring process");
                 return 1;

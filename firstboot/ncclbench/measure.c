@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One cell group of the table: the timing, done as nccl-tests does it so that figures can be compared
- * (one operation to begin with, a barrier, then all operations enqueued and the clock stopped when the last
- * stream is at rest), and the check of every element. */
+/* One cell group of the table: the timing, done as nccl-tests does it so that figures can be
+ * compared (one operation to begin with, a barrier, then all operations enqueued and the clock
+ * stopped when the last stream is at rest), and the check of every element. */
 
 #include "clock.h"
 #include "strv.h"
@@ -10,24 +10,26 @@
 
 #include <inttypes.h>
 
-/* CUDA lets about a thousand launches wait; the next call blocks inside the driver, where no deadline of ours and no
- * word of another process reaches it. */
+/* CUDA lets about a thousand launches wait; the next call blocks inside the driver, where no
+ * deadline of ours and no word of another process reaches it. */
 #define IN_FLIGHT_MAX 256
 
 static void row_text(const Row *row, bool in_place, char *text, size_t size) {
-        snprintf(text, size, "%s %s%s%s %zu bytes %s", row->collective->name, type_table[row->type].name,
-                row->op == OP_NONE ? "" : " ", row->op == OP_NONE ? "" : op_names[row->op],
-                layout_bytes(&row->layout, type_table[row->type].size), in_place ? "in place" : "out of place");
+        snprintf(text, size, "%s %s%s%s %zu bytes %s", row->collective->name,
+                        type_table[row->type].name, row->op == OP_NONE ? "" : " ",
+                        row->op == OP_NONE ? "" : op_names[row->op],
+                        layout_bytes(&row->layout, type_table[row->type].size),
+                        in_place ? "in place" : "out of place");
 }
 
 static size_t row_bytes(const Row *row) {
         return layout_bytes(&row->layout, type_table[row->type].size);
 }
 
-/* Where rank's operation reads and writes. Small operations walk through the buffer from one iteration to the
- * next, so that they do not all hit the same cache lines. */
-static void row_buffers(const Worker *w, const Row *row, const Gpu *gpu, bool in_place, unsigned iteration,
-        char **ret_send, char **ret_receive) {
+/* Where rank's operation reads and writes. Small operations walk through the buffer from one
+ * iteration to the next, so that they do not all hit the same cache lines. */
+static void row_buffers(const Worker *w, const Row *row, const Gpu *gpu, bool in_place,
+                unsigned iteration, char **ret_send, char **ret_receive) {
         size_t bytes = row_bytes(row), size = type_table[row->type].size, rank = (size_t) gpu->rank;
         size_t places = bytes > 0 ? MAX(w->options->max_bytes / bytes, (size_t) 1) : 1;
         size_t shift = bytes * (iteration % places);
@@ -75,7 +77,8 @@ static int start(Worker *w, const Row *row, bool in_place, unsigned iteration) {
                         failed = NULL;
                 }
         }
-        /* Only communicators from before NCCL 2.18, which are non-blocking, have something to wait for. */
+        /* Only communicators from before NCCL 2.18, which are non-blocking, have something to wait
+         * for. */
         for (unsigned i = 0; r == ncclInProgress && i < w->n_gpus; i++) {
                 ncclResult_t state = ncclInProgress;
 
@@ -103,16 +106,15 @@ static int finish(Worker *w, const Row *row, bool in_place) {
         return group_wait(&w->group, what, w->deadline, &w->failure);
 }
 
-/* All processes pass together. The sockets alone would let them go tens of microseconds apart; an operation that
- * needs everybody narrows that to a few. */
+/* All processes pass together. The sockets alone would let them go tens of microseconds apart; an
+ * operation that needs everybody narrows that to a few. */
 static int barrier(Worker *w) {
         ncclResult_t e = ncclSuccess;
-        uint8_t nothing = 0, all[w->launch->world];
         int r;
 
         if (w->launch->world == 1)
                 return 0;
-        r = rendezvous_exchange(w->rendezvous, &nothing, sizeof(nothing), all, NULL, w->deadline, &w->failure);
+        r = rendezvous_broadcast(w->rendezvous, NULL, 0, w->deadline, &w->failure);
         if (r < 0)
                 return r;
         if (w->n_gpus > 1)
@@ -120,7 +122,8 @@ static int barrier(Worker *w) {
         for (unsigned i = 0; i < w->n_gpus && e == ncclSuccess; i++) {
                 void *scratch = (void *) (uintptr_t) w->gpus[i].scratch;
 
-                e = w->nccl.AllReduce(scratch, scratch, 1, TYPE_FLOAT, OP_SUM, w->gpus[i].comm, w->gpus[i].stream);
+                e = w->nccl.AllReduce(scratch, scratch, 1, TYPE_FLOAT, OP_SUM, w->gpus[i].comm,
+                                w->gpus[i].stream);
         }
         if (w->n_gpus > 1 && e == ncclSuccess)
                 e = w->nccl.GroupEnd();
@@ -140,12 +143,15 @@ static int prepare(Worker *w, const Row *row, bool in_place, uint32_t seed) {
                 int r;
 
                 row_buffers(w, row, gpu, in_place, 0, &send, &receive);
-                r = collective_send(row->collective, &row->layout, row->type, row->op, gpu->rank, w->ranks, &job);
+                r = collective_send(row->collective, &row->layout, row->type, row->op, gpu->rank,
+                                w->ranks, &job);
                 if (r < 0)
-                        return failure_set(&w->failure, REASON_INTERNAL, "no data pattern for %s %s over %d ranks",
-                                type_table[row->type].name, op_names[row->op], w->ranks);
+                        return failure_set(&w->failure, REASON_INTERNAL,
+                                        "no data pattern for %s %s over %d ranks",
+                                        type_table[row->type].name, op_names[row->op], w->ranks);
                 job.seed = seed;
-                r = gpu_poison(&w->cuda, gpu, gpu->receive, row->layout.receive_count * size, &w->failure);
+                r = gpu_poison(&w->cuda, gpu, gpu->receive, row->layout.receive_count * size,
+                                &w->failure);
                 if (r >= 0)
                         r = gpu_fill(&w->cuda, gpu, &job, send, &w->failure);
                 if (r < 0)
@@ -154,13 +160,14 @@ static int prepare(Worker *w, const Row *row, bool in_place, uint32_t seed) {
         return finish(w, row, in_place);
 }
 
-static void describe_wrong(const Row *row, bool in_place, int rank, const GpuCheck *check, char *text, size_t size) {
+static void describe_wrong(const Row *row, bool in_place, int rank, const GpuCheck *check,
+                char *text, size_t size) {
         char got[48], want[48];
 
         pattern_print((unsigned) row->type, check->got, got, sizeof(got));
         pattern_print((unsigned) row->type, check->want, want, sizeof(want));
-        snprintf(text, size, "%s: rank %d, element %" PRIu64 " is %s, must be %s", in_place ? "in place" : "out of place",
-                rank, check->first, got, want);
+        snprintf(text, size, "%s: rank %d, element %" PRIu64 " is %s, must be %s",
+                        in_place ? "in place" : "out of place", rank, check->first, got, want);
 }
 
 /* One checked operation; adds to the count of wrong elements on the GPUs of this process. */
@@ -180,13 +187,14 @@ static int check_once(Worker *w, const Row *row, bool in_place, uint32_t seed, M
                 const Gpu *gpu = &w->gpus[i];
 
                 row_buffers(w, row, gpu, in_place, 0, &send, &receive);
-                if (collective_expect(row->collective, &row->layout, row->type, row->op, row->root, gpu->rank, w->ranks,
-                            &jobs[i]) < 0)
+                if (collective_expect(row->collective, &row->layout, row->type, row->op, row->root,
+                                    gpu->rank, w->ranks, &jobs[i]) < 0)
                         return failure_set(&w->failure, REASON_INTERNAL, "no data pattern");
                 jobs[i].seed = seed;
-                if (w->options->corrupt_rank == gpu->rank && w->options->corrupt_element < jobs[i].count)
-                        r = gpu_corrupt(&w->cuda, gpu, (unsigned) row->type, receive, w->options->corrupt_element,
-                                &w->failure);
+                if (w->options->corrupt_rank == gpu->rank &&
+                                w->options->corrupt_element < jobs[i].count)
+                        r = gpu_corrupt(&w->cuda, gpu, (unsigned) row->type, receive,
+                                        w->options->corrupt_element, &w->failure);
                 if (r >= 0)
                         r = gpu_check_start(&w->cuda, gpu, &jobs[i], receive, &w->failure);
         }
@@ -199,14 +207,15 @@ static int check_once(Worker *w, const Row *row, bool in_place, uint32_t seed, M
                 r = gpu_check_result(&w->cuda, &w->gpus[i], &jobs[i], receive, &check, &w->failure);
                 if (r >= 0 && check.wrong > 0) {
                         if (m->wrong == 0)
-                                describe_wrong(row, in_place, w->gpus[i].rank, &check, m->detail, sizeof(m->detail));
+                                describe_wrong(row, in_place, w->gpus[i].rank, &check, m->detail,
+                                                sizeof(m->detail));
                         m->wrong += check.wrong;
                 }
         }
         return r;
 }
 
-/* Makes this process's result everybody's. */
+/* Makes the result of process 0, which prints it, that of all. */
 static int share(Worker *w, Measured *m) {
         _cleanup_free_ Measured *all = calloc((size_t) w->launch->world, sizeof(*all));
         Measured sum = { .usec_min = m->usec, .usec_max = m->usec, .checked = m->checked };
@@ -214,8 +223,8 @@ static int share(Worker *w, Measured *m) {
 
         if (!all)
                 return failure_set(&w->failure, REASON_INTERNAL, "out of memory");
-        r = rendezvous_exchange(w->rendezvous, m, sizeof(*m), all, NULL, w->deadline, &w->failure);
-        if (r < 0)
+        r = rendezvous_gather(w->rendezvous, m, sizeof(*m), all, w->deadline, &w->failure);
+        if (r < 0 || w->launch->rank != 0)
                 return r;
         for (int i = 0; i < w->launch->world; i++) {
                 sum.usec += all[i].usec / w->launch->world;
@@ -242,7 +251,8 @@ int measure_warm_up(Worker *w, const Row *row, unsigned iterations) {
 }
 
 int measure_row(Worker *w, const Row *row, bool in_place, Measured *ret) {
-        Measured m = { .checked = w->options->checks > 0 && (!in_place || row->collective->in_place) };
+        Measured m = { .checked = w->options->checks > 0 &&
+                                  (!in_place || row->collective->in_place) };
         static uint32_t seed = 1;
         int r = 0;
 

@@ -48,8 +48,8 @@ int message_parse(const uint8_t *data, size_t have, size_t payload_max, Message 
 }
 
 /* Over sender, sequence, header and payload. */
-static int mac(const MessageKey *key, bool from_hub, uint64_t sequence, const uint8_t *header_and_payload, size_t size,
-        uint8_t ret[MESSAGE_MAC_SIZE]) {
+static int mac(const MessageKey *key, bool from_hub, uint64_t sequence,
+                const uint8_t *header_and_payload, size_t size, uint8_t ret[MESSAGE_MAC_SIZE]) {
         _cleanup_free_ uint8_t *text = NULL;
         unsigned n = 0;
 
@@ -64,13 +64,14 @@ static int mac(const MessageKey *key, bool from_hub, uint64_t sequence, const ui
         put_u32(text + 1, (uint32_t) (sequence >> 32));
         put_u32(text + 5, (uint32_t) sequence);
         memcpy(text + 9, header_and_payload, size);
-        if (!HMAC(EVP_sha256(), key->bytes, (int) key->size, text, 9 + size, ret, &n) || n != MESSAGE_MAC_SIZE)
+        if (!HMAC(EVP_sha256(), key->bytes, (int) key->size, text, 9 + size, ret, &n) ||
+                        n != MESSAGE_MAC_SIZE)
                 return -EIO;
         return 0;
 }
 
-int message_compose(const MessageKey *key, bool from_hub, uint64_t sequence, MessageType type, const void *payload,
-        uint32_t size, uint8_t **ret, size_t *ret_size) {
+int message_compose(const MessageKey *key, bool from_hub, uint64_t sequence, MessageType type,
+                const void *payload, uint32_t size, uint8_t **ret, size_t *ret_size) {
         size_t total = (size_t) MESSAGE_HEADER_SIZE + size + MESSAGE_MAC_SIZE;
         _cleanup_free_ uint8_t *data = malloc(total);
         int r;
@@ -84,7 +85,8 @@ int message_compose(const MessageKey *key, bool from_hub, uint64_t sequence, Mes
         put_u32(data + 4, size);
         if (size > 0)
                 memcpy(data + MESSAGE_HEADER_SIZE, payload, size);
-        r = mac(key, from_hub, sequence, data, MESSAGE_HEADER_SIZE + size, data + MESSAGE_HEADER_SIZE + size);
+        r = mac(key, from_hub, sequence, data, MESSAGE_HEADER_SIZE + size,
+                        data + MESSAGE_HEADER_SIZE + size);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(data);
@@ -95,7 +97,8 @@ int message_compose(const MessageKey *key, bool from_hub, uint64_t sequence, Mes
 bool message_authentic(const Message *m, const MessageKey *key, bool from_hub, uint64_t sequence) {
         uint8_t want[MESSAGE_MAC_SIZE];
 
-        if (mac(key, from_hub, sequence, m->payload - MESSAGE_HEADER_SIZE, MESSAGE_HEADER_SIZE + m->size, want) < 0)
+        if (mac(key, from_hub, sequence, m->payload - MESSAGE_HEADER_SIZE,
+                            MESSAGE_HEADER_SIZE + m->size, want) < 0)
                 return false;
         return CRYPTO_memcmp(want, m->mac, sizeof(want)) == 0;
 }
@@ -110,14 +113,15 @@ int message_key_from_secret(const void *secret, size_t size, MessageKey *ret) {
 }
 
 int message_key_for_session(const MessageKey *secret, const uint8_t hub_nonce[MESSAGE_NONCE_SIZE],
-        const uint8_t peer_nonce[MESSAGE_NONCE_SIZE], MessageKey *ret) {
+                const uint8_t peer_nonce[MESSAGE_NONCE_SIZE], MessageKey *ret) {
         uint8_t text[2 * MESSAGE_NONCE_SIZE + 7] = "session";
         MessageKey key = {};
         unsigned n = 0;
 
         memcpy(text + 7, hub_nonce, MESSAGE_NONCE_SIZE);
         memcpy(text + 7 + MESSAGE_NONCE_SIZE, peer_nonce, MESSAGE_NONCE_SIZE);
-        if (!HMAC(EVP_sha256(), secret->bytes, (int) secret->size, text, sizeof(text), key.bytes, &n))
+        if (!HMAC(EVP_sha256(), secret->bytes, (int) secret->size, text, sizeof(text), key.bytes,
+                            &n))
                 return -EIO;
         key.size = n;
         *ret = key;
@@ -142,7 +146,8 @@ int join_unpack(const Message *m, Join *ret) {
 }
 
 int error_pack(const ErrorNote *note, uint8_t **ret, uint32_t *ret_size) {
-        size_t code = strnlen(note->code, sizeof(note->code) - 1), text = strnlen(note->text, MESSAGE_TEXT_MAX);
+        size_t code = strnlen(note->code, sizeof(note->code) - 1),
+               text = strnlen(note->text, MESSAGE_TEXT_MAX);
         uint8_t *p = malloc(4 + code + 1 + text);
 
         if (!p)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What travels over a rendezvous connection, as bytes: no sockets here, so that a fuzzer and the unit
- * tests reach every line (tests/fuzz/fuzz-ncclbench-message.c).
+/* What travels over a rendezvous connection, as bytes: no sockets here, so that a fuzzer and the
+ * unit tests reach every line (tests/fuzz/fuzz-ncclbench-message.c).
  *
- * A message is a header of 8 bytes ("NB", version, type, size of the payload, big-endian), the payload,
- * and 32 bytes of HMAC-SHA-256. Process 0 greets each connection with a nonce (HELLO); the caller answers
- * with its number, the world size and a nonce of its own (JOIN), under the shared secret; process 0 does
- * the same (WELCOME). From then on both use a key made of the secret and both nonces, and count their
- * messages, so that nothing can be replayed, reordered or slipped in. Nothing is encrypted: what travels
- * is no secret, but who may take part is. */
+ * A message is a header of 8 bytes ("NB", version, type, size of the payload, big-endian), the
+ * payload, and 32 bytes of HMAC-SHA-256. Process 0 greets each connection with a nonce (HELLO); the
+ * caller answers with its number, the world size and a nonce of its own (JOIN), under the shared
+ * secret; process 0 does the same (WELCOME). From then on both use a key made of the secret and
+ * both nonces, and count their messages, so that nothing can be replayed, reordered or slipped in.
+ * Nothing is encrypted: what travels is no secret, but who may take part is. */
 
 #include "macro.h"
 
@@ -35,9 +35,9 @@ typedef struct Message {
         size_t total;                 /* bytes of the whole message */
 } Message;
 
-/* Looks at the first `have` bytes. Returns 1 with *ret filled for a whole message, 0 where more bytes are
- * needed, -EBADMSG for what can never become a message of at most `payload_max`, -EPROTO for the version
- * of another program. */
+/* Looks at the first `have` bytes. Returns 1 with *ret filled for a whole message, 0 where more
+ * bytes are needed, -EBADMSG for what can never become a message of at most `payload_max`, -EPROTO
+ * for the version of another program. */
 int message_parse(const uint8_t *data, size_t have, size_t payload_max, Message *ret);
 
 typedef struct MessageKey {
@@ -47,8 +47,8 @@ typedef struct MessageKey {
 
 /* Composes a message; the caller frees it. `sequence` counts the sender's messages under this key,
  * `from_hub` is who sends. */
-int message_compose(const MessageKey *key, bool from_hub, uint64_t sequence, MessageType type, const void *payload,
-        uint32_t size, uint8_t **ret, size_t *ret_size);
+int message_compose(const MessageKey *key, bool from_hub, uint64_t sequence, MessageType type,
+                const void *payload, uint32_t size, uint8_t **ret, size_t *ret_size);
 
 /* Whether the MAC is the one that key, sender and sequence give. */
 bool message_authentic(const Message *m, const MessageKey *key, bool from_hub, uint64_t sequence);
@@ -56,7 +56,7 @@ bool message_authentic(const Message *m, const MessageKey *key, bool from_hub, u
 /* SHA-256 of whatever the users chose as their secret. */
 int message_key_from_secret(const void *secret, size_t size, MessageKey *ret);
 int message_key_for_session(const MessageKey *secret, const uint8_t hub_nonce[MESSAGE_NONCE_SIZE],
-        const uint8_t peer_nonce[MESSAGE_NONCE_SIZE], MessageKey *ret);
+                const uint8_t peer_nonce[MESSAGE_NONCE_SIZE], MessageKey *ret);
 
 typedef struct Join {
         uint8_t hub_nonce[MESSAGE_NONCE_SIZE], peer_nonce[MESSAGE_NONCE_SIZE];

@@ -7,7 +7,8 @@
 #include <math.h>
 
 #define DEFAULT_BYTES ((size_t) 32 << 20)
-#define DEFAULT_PAIRS_BYTES ((size_t) 256 << 20) /* large enough for a network to reach its speed */
+#define DEFAULT_PAIRS_BYTES ((size_t) 256 << 20) /* large enough for a network to reach its speed \
+                                                  */
 #define DEFAULT_TIMEOUT 600
 #define DEFAULT_PAIRS_TIMEOUT 60
 
@@ -45,11 +46,15 @@ static const struct {
         { "ngpus", 'g', "N", "GPUs of this process (all; 1 where there are several processes)" },
         { "check", 'c', "N", "checks of all elements a size (1); 0: none" },
         { "op", 'o', "OP", "sum, prod, min, max, avg or all (sum)" },
-        { "datatype", 'd', "TYPE", "int8 … uint64, half, float, double, bfloat16, f8e4m3, f8e5m2 or all (float)" },
+        { "datatype", 'd', "TYPE",
+                        "int8 … uint64, half, float, double, bfloat16, f8e4m3, f8e5m2 or all "
+                        "(float)" },
         { "root", 'r', "RANK", "of broadcast and reduce (0)" },
         { "timeout", 'T', "SECONDS", "limit of the whole run (600; pairs: of one pair, 60)" },
-        { "init-timeout", ARG_INIT_TIMEOUT, "SECONDS", "limit of getting all ranks connected (60)" },
-        { "expect", ARG_EXPECT, "SIZE:GBPS", "fail unless the row of SIZE has this busbw; may be repeated" },
+        { "init-timeout", ARG_INIT_TIMEOUT, "SECONDS",
+                        "limit of getting all ranks connected (60)" },
+        { "expect", ARG_EXPECT, "SIZE:GBPS",
+                        "fail unless the row of SIZE has this busbw; may be repeated" },
         { "devices", ARG_DEVICES, "I,J…", "CUDA devices of this process, in rank order" },
         { "json", ARG_JSON, NULL, "the report as JSON on standard output, instead of the table" },
         { "output-file", 'J', "FILE", "the report as JSON in FILE, beside the table" },
@@ -57,12 +62,15 @@ static const struct {
         { "world-size", ARG_WORLD_SIZE, "N", "number of processes" },
         { "local-rank", ARG_LOCAL_RANK, "N", "this process's number on its host (rank)" },
         { "master", ARG_MASTER, "HOST:PORT", "where process 0 listens" },
-        { "secret-file", ARG_SECRET_FILE, "FILE", "the processes' shared secret (or $NCCLBENCH_SECRET)" },
+        { "secret-file", ARG_SECRET_FILE, "FILE",
+                        "the processes' shared secret (or $NCCLBENCH_SECRET)" },
         { "cuda-library", ARG_CUDA_LIBRARY, "FILE", "instead of libcuda.so.1" },
         { "nccl-library", ARG_NCCL_LIBRARY, "FILE", "instead of libnccl.so.2" },
-        { "corrupt", ARG_CORRUPT, "RANK:I", "spoil element I of a rank before each check: it must be found" },
+        { "corrupt", ARG_CORRUPT, "RANK:I",
+                        "spoil element I of a rank before each check: it must be found" },
         { "rounds", ARG_ROUNDS, "N", "pairs: how many partners each node gets (1)" },
-        { "below-median", ARG_BELOW_MEDIAN, "PERCENT", "pairs: suspect below the median by this (15)" },
+        { "below-median", ARG_BELOW_MEDIAN, "PERCENT",
+                        "pairs: suspect below the median by this (15)" },
         { "help", 'h', NULL, "this text" },
         { "version", ARG_VERSION, NULL, "the version" },
 };
@@ -73,7 +81,8 @@ static bool is_short(int value) {
 
 void options_help(FILE *f) {
         fprintf(f, "ncclbench [OPERATION] [OPTIONS]\n"
-                   "ncclbench pairs [OPTIONS]        under srun, one task a node: which node is bad?\n\n"
+                   "ncclbench pairs [OPTIONS]        under srun, one task a node: which node is "
+                   "bad?\n\n"
                    "Measures and checks NCCL operations over the GPUs of this host or of many.\n"
                    "OPERATION: all_reduce (default)");
         for (size_t i = 1; i < collective_count; i++)
@@ -82,13 +91,16 @@ void options_help(FILE *f) {
         for (size_t i = 0; i < ELEMENTSOF(option_table); i++) {
                 char left[40];
 
-                snprintf(left, sizeof(left), "%c%c%c --%s%s%s", is_short(option_table[i].value) ? '-' : ' ',
-                        is_short(option_table[i].value) ? option_table[i].value : ' ',
-                        is_short(option_table[i].value) ? ',' : ' ', option_table[i].name,
-                        option_table[i].argument ? "=" : "", strempty(option_table[i].argument));
+                snprintf(left, sizeof(left), "%c%c%c --%s%s%s",
+                                is_short(option_table[i].value) ? '-' : ' ',
+                                is_short(option_table[i].value) ? option_table[i].value : ' ',
+                                is_short(option_table[i].value) ? ',' : ' ', option_table[i].name,
+                                option_table[i].argument ? "=" : "",
+                                strempty(option_table[i].argument));
                 fprintf(f, "  %-30s %s\n", left, option_table[i].text);
         }
-        fprintf(f, "\nExit status: 0 all is well, 1 something is wrong (the last line has the reason), 2 usage.\n");
+        fprintf(f, "\nExit status: 0 all is well, 1 something is wrong (the last line has the "
+                   "reason), 2 usage.\n");
 }
 
 int parse_bytes(const char *text, size_t *ret) {
@@ -125,7 +137,8 @@ int parse_bytes(const char *text, size_t *ret) {
         return 0;
 }
 
-static int parse_number(const char *text, unsigned long min, unsigned long max, unsigned long *ret) {
+static int parse_number(
+                const char *text, unsigned long min, unsigned long max, unsigned long *ret) {
         char *end;
 
         if (text[0] < '0' || text[0] > '9')
@@ -156,7 +169,8 @@ static int parse_expect(Options *o, const char *text) {
         Expectation e;
         char size[32];
 
-        if (!colon || (size_t) (colon - text) >= sizeof(size) || o->n_expect == ELEMENTSOF(o->expect))
+        if (!colon || (size_t) (colon - text) >= sizeof(size) ||
+                        o->n_expect == ELEMENTSOF(o->expect))
                 return -EINVAL;
         memcpy(size, text, (size_t) (colon - text));
         size[colon - text] = '\0';
@@ -193,7 +207,8 @@ static int parse_corrupt(Options *o, const char *text) {
                 return -EINVAL;
         memcpy(first, text, (size_t) (colon - text));
         first[colon - text] = '\0';
-        if (parse_number(first, 0, 1000000, &rank) < 0 || parse_number(colon + 1, 0, LONG_MAX, &element) < 0)
+        if (parse_number(first, 0, 1000000, &rank) < 0 ||
+                        parse_number(colon + 1, 0, LONG_MAX, &element) < 0)
                 return -EINVAL;
         o->corrupt_rank = (int) rank;
         o->corrupt_element = element;
@@ -201,13 +216,13 @@ static int parse_corrupt(Options *o, const char *text) {
 }
 
 /* Sets a number option where `text` is one; the caller reports -EINVAL with the option's name. */
-#define NUMBER(field, min, max)                                                                   \
-        ({                                                                                        \
-                unsigned long _v = 0;                                                             \
-                int _r = parse_number(optarg, (min), (max), &_v);                                 \
-                if (_r >= 0)                                                                      \
-                        (field) = (__typeof__(field)) _v;                                         \
-                _r;                                                                               \
+#define NUMBER(field, min, max)                                   \
+        ({                                                        \
+                unsigned long _v = 0;                             \
+                int _r = parse_number(optarg, (min), (max), &_v); \
+                if (_r >= 0)                                      \
+                        (field) = (__typeof__(field)) _v;         \
+                _r;                                               \
         })
 
 static int apply(Options *o, int value) {
@@ -317,8 +332,9 @@ static int validate(const Options *o, char **ret_error) {
         else
                 for (unsigned i = 0; i < o->n_expect; i++)
                         if (!comes_by(o, o->expect[i].bytes)) {
-                                *ret_error = strf("--expect: %zu bytes is none of the sizes measured",
-                                        o->expect[i].bytes);
+                                *ret_error = strf(
+                                                "--expect: %zu bytes is none of the sizes measured",
+                                                o->expect[i].bytes);
                                 break;
                         }
         return *ret_error ? -EINVAL : 0;
@@ -350,10 +366,12 @@ int options_parse(int argc, char *argv[], Options *ret, char **ret_error) {
         int c, index = -1;
 
         for (size_t i = 0; i < ELEMENTSOF(option_table); i++) {
-                longs[i] = (struct option) { option_table[i].name,
-                        option_table[i].argument ? required_argument : no_argument, NULL, option_table[i].value };
+                longs[i] = (struct option){ option_table[i].name,
+                        option_table[i].argument ? required_argument : no_argument, NULL,
+                        option_table[i].value };
                 if (is_short(option_table[i].value)) {
-                        char one[] = { (char) option_table[i].value, option_table[i].argument ? ':' : '\0', '\0' };
+                        char one[] = { (char) option_table[i].value,
+                                option_table[i].argument ? ':' : '\0', '\0' };
 
                         strcat(shorts, one);
                 }
@@ -377,8 +395,9 @@ int options_parse(int argc, char *argv[], Options *ret, char **ret_error) {
                 if (apply(&o, c) < 0) {
                         for (size_t i = 0; i < ELEMENTSOF(option_table); i++)
                                 if (option_table[i].value == c)
-                                        *ret_error = strf("--%s: '%s' is not %s", option_table[i].name, optarg,
-                                                option_table[i].argument);
+                                        *ret_error = strf("--%s: '%s' is not %s",
+                                                        option_table[i].name, optarg,
+                                                        option_table[i].argument);
                         return -EINVAL;
                 }
         }
@@ -399,7 +418,9 @@ int options_parse(int argc, char *argv[], Options *ret, char **ret_error) {
                 }
         }
         if (o.min_bytes == SIZE_MAX)
-                o.min_bytes = o.max_bytes != SIZE_MAX ? MIN(o.max_bytes, DEFAULT_BYTES) : o.pairs ? DEFAULT_PAIRS_BYTES : DEFAULT_BYTES;
+                o.min_bytes = o.max_bytes != SIZE_MAX ? MIN(o.max_bytes, DEFAULT_BYTES)
+                              : o.pairs               ? DEFAULT_PAIRS_BYTES
+                                                      : DEFAULT_BYTES;
         if (o.max_bytes == SIZE_MAX)
                 o.max_bytes = MAX(o.min_bytes, o.pairs ? DEFAULT_PAIRS_BYTES : DEFAULT_BYTES);
         if (o.timeout == 0)

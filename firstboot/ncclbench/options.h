@@ -21,26 +21,26 @@ typedef struct Options {
         unsigned iterations, warmup, checks;
         int type, op; /* -1: all */
         int root;
-        unsigned gpus;                   /* per process; 0: not given */
-        int devices[OPTION_GPUS_MAX];    /* --devices; n_devices 0: not given */
+        unsigned gpus;                /* per process; 0: not given */
+        int devices[OPTION_GPUS_MAX]; /* --devices; n_devices 0: not given */
         unsigned n_devices;
         Expectation expect[16];
         unsigned n_expect;
         bool json;
-        const char *json_path; /* NULL: standard output */
+        const char *json_path;        /* NULL: standard output */
         double timeout, init_timeout; /* seconds; the first 0 as long as it is not given */
-        int rank, world, local_rank; /* -1: not given */
-        const char *master;          /* HOST:PORT */
+        int rank, world, local_rank;  /* -1: not given */
+        const char *master;           /* HOST:PORT */
         const char *secret_file;
         const char *cuda_library, *nccl_library;
         int corrupt_rank; /* --corrupt, the check's self-test; -1: none */
         uint64_t corrupt_element;
-        unsigned rounds;      /* pairs */
+        unsigned rounds;     /* pairs */
         double below_median; /* pairs: per cent */
 } Options;
 
-/* Returns 0 or -EINVAL with *ret_error a text for people (the caller frees it). Strings are borrowed
- * from argv. */
+/* Returns 0 or -EINVAL with *ret_error a text for people (the caller frees it). Strings are
+ * borrowed from argv. */
 int options_parse(int argc, char *argv[], Options *ret, char **ret_error);
 
 /* "8", "64K", "1.5G": powers of 1024. -EINVAL, -ERANGE. */

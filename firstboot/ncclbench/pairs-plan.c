@@ -3,8 +3,12 @@
 
 const char *node_state_name(NodeState s) {
         static const char *const names[] = {
-                [NODE_UNTESTED] = "untested", [NODE_PASSED] = "pass",      [NODE_SUSPECT] = "suspect",
-                [NODE_CLEARED] = "pass",      [NODE_BAD] = "BAD",          [NODE_UNPROVEN] = "unproven",
+                [NODE_UNTESTED] = "untested",
+                [NODE_PASSED] = "pass",
+                [NODE_SUSPECT] = "suspect",
+                [NODE_CLEARED] = "pass",
+                [NODE_BAD] = "BAD",
+                [NODE_UNPROVEN] = "unproven",
                 [NODE_GONE] = "GONE",
         };
         return names[s];
@@ -42,7 +46,8 @@ double plan_reference(const PairResult *results, int n) {
         if (!values)
                 return 0;
         for (int i = 0; i < n; i++)
-                if (results[i].present && results[i].partner > i && results[i].well && results[i].busbw > 0)
+                if (results[i].present && results[i].partner > i && results[i].well &&
+                                results[i].busbw > 0)
                         values[m++] = results[i].busbw;
         qsort(values, (size_t) m, sizeof(*values), compare_doubles);
         return m > 0 ? values[m / 2] : 0;
@@ -71,7 +76,7 @@ void plan_apply(NodeState *states, const PairResult *results, int n, double leas
                         /* The reference keeps its state, whatever the suspect did to the pair. */
                         if (states[i] == NODE_SUSPECT || states[i] == NODE_UNTESTED)
                                 states[i] = pair_well(results, i, least) ? NODE_CLEARED
-                                          : results[p].present           ? NODE_BAD
+                                            : results[p].present         ? NODE_BAD
                                                                          : NODE_SUSPECT;
                 } else if (!pair_well(results, i, least))
                         states[i] = NODE_SUSPECT;
@@ -88,7 +93,8 @@ int plan_retest(NodeState *states, int n, int *ret_partner) {
         for (int i = 0; i < n; i++) {
                 if (states[i] != NODE_SUSPECT && states[i] != NODE_UNTESTED)
                         continue;
-                while (reference < n && states[reference] != NODE_PASSED && states[reference] != NODE_CLEARED)
+                while (reference < n && states[reference] != NODE_PASSED &&
+                                states[reference] != NODE_CLEARED)
                         reference++;
                 if (reference == n)
                         break;

@@ -11,7 +11,8 @@
 
 #include <inttypes.h>
 
-#define PAIR_PORTS 4096       /* a pair listens on the master's port + 1 + the lower node's number, modulo this */
+#define PAIR_PORTS \
+        4096 /* a pair listens on the master's port + 1 + the lower node's number, modulo this */
 #define EXCHANGE_SECONDS 30.0 /* beyond a measurement's own limit */
 
 /* What a process tells all others after a measurement. */
@@ -28,8 +29,8 @@ typedef struct Tournament {
         int n;
         NodeState *states;
         PairResult *results;
-        Note *notes;      /* of the last round */
-        Note *worst;      /* of each node: the first failure, else its slowest measurement */
+        Note *notes; /* of the last round */
+        Note *worst; /* of each node: the first failure, else its slowest measurement */
         int *partner;
         bool *present;
         double reference; /* GB/s; the best median of the rounds */
@@ -45,8 +46,8 @@ static void tournament_done(Tournament *t) {
         rendezvous_free(t->rendezvous);
 }
 
-/* Measures with the partner, as a run of two processes with a rendezvous of its own, so that whatever happens in
- * it stays in it. */
+/* Measures with the partner, as a run of two processes with a rendezvous of its own, so that
+ * whatever happens in it stays in it. */
 static Note measure(const Tournament *t, int partner, unsigned step) {
         int me = t->launch->rank, low = MIN(me, partner);
         long port = strtol(t->launch->port, NULL, 10);
@@ -64,7 +65,8 @@ static Note measure(const Tournament *t, int partner, unsigned step) {
         launch.world = 2;
         launch.local_rank = 0;
         launch.by = "pairs";
-        snprintf(launch.host, sizeof(launch.host), "%s", rendezvous_peer(t->rendezvous, low)->address);
+        snprintf(launch.host, sizeof(launch.host), "%s",
+                        rendezvous_peer(t->rendezvous, low)->address);
         /* Another port each time: the one before may still be closing. */
         port = 1024 + (port + 1 + (low + (long) step * t->n) % PAIR_PORTS - 1024) % (65536 - 1024);
         snprintf(launch.port, sizeof(launch.port), "%ld", port);
@@ -72,7 +74,8 @@ static Note measure(const Tournament *t, int partner, unsigned step) {
         r = bench_supervised(&options, &launch, NULL, &report);
         if (r < 0) {
                 note.reason = REASON_INTERNAL;
-                snprintf(note.text, sizeof(note.text), "cannot start the measuring process: %s", strerror(-r));
+                snprintf(note.text, sizeof(note.text), "cannot start the measuring process: %s",
+                                strerror(-r));
                 return note;
         }
         note.reason = (int32_t) report_failure(report)->reason;
@@ -107,7 +110,9 @@ static void remember(Tournament *t) {
                         continue;
                 new = pair_note(t, i);
                 if (worst->partner < 0 ||
-                        (worst->reason == REASON_NONE && (new.reason != REASON_NONE || new.busbw < worst->busbw)))
+                                (worst->reason == REASON_NONE &&
+                                                (new.reason != REASON_NONE ||
+                                                                new.busbw < worst->busbw)))
                         *worst = new;
         }
 }
@@ -122,11 +127,12 @@ static int play(Tournament *t, unsigned step, Failure *f) {
                 mine = measure(t, partner, step);
         if (interrupt_signal())
                 return failure_set(f, REASON_INTERRUPTED, "ended by a signal");
-        r = rendezvous_exchange(t->rendezvous, &mine, sizeof(mine), t->notes, t->present, deadline_in(limit), f);
+        r = rendezvous_exchange(t->rendezvous, &mine, sizeof(mine), t->notes, t->present,
+                        deadline_in(limit), f);
         if (r < 0)
                 return r;
         for (int i = 0; i < t->n; i++)
-                t->results[i] = (PairResult) {
+                t->results[i] = (PairResult){
                         .present = t->present[i],
                         /* Who is gone cannot say whom it was with: the plan can. */
                         .partner = t->partner[i],
@@ -193,14 +199,16 @@ static json_object *describe(const Tournament *t, int *ret_bad) {
                         reason = REASON_PEER_FAILED;
                 else if (!well && w->partner < 0)
                         reason = REASON_PAIRS_NO_REFERENCE;
-                else if (!well && reason == REASON_NONE) /* measured and right, but below the others */
+                else if (!well && reason == REASON_NONE) /* measured and right, but below the others
+                                                          */
                         reason = REASON_NCCL_SLOW;
                 json_set_string(o, "node", rendezvous_peer(t->rendezvous, i)->name);
                 json_set_string(o, "verdict", node_state_name(t->states[i]));
                 json_set_string(o, "reason", well ? "ok" : reason_table[reason].code);
                 json_set(o, "busbw", json_object_new_double(w->busbw));
                 if (w->partner >= 0)
-                        json_set_string(o, "with", rendezvous_peer(t->rendezvous, w->partner)->name);
+                        json_set_string(o, "with",
+                                        rendezvous_peer(t->rendezvous, w->partner)->name);
                 if (!well)
                         json_set_string(o, "text", w->text);
                 json_object_array_add(nodes, o);
@@ -214,20 +222,27 @@ static void print_table(const Tournament *t, json_object *document, int bad) {
         json_object *nodes = json_get(document, "nodes");
         const Options *o = t->options;
 
-        printf("# ncclbench pairs: %d nodes, %s %s %zu bytes, %u round%s; reference %.2f GB/s, limit %.2f\n", t->n,
-                o->collective->name, type_table[o->type].name, o->max_bytes, o->rounds, o->rounds == 1 ? "" : "s",
-                t->reference, t->reference * (1 - o->below_median / 100));
-        printf("# %-22s  %-8s  %10s  %-22s  %s\n", "node", "verdict", "busbw", "worst with", "reason");
+        printf("# ncclbench pairs: %d nodes, %s %s %zu bytes, %u round%s; reference %.2f GB/s, "
+               "limit %.2f\n",
+                        t->n, o->collective->name, type_table[o->type].name, o->max_bytes,
+                        o->rounds, o->rounds == 1 ? "" : "s", t->reference,
+                        t->reference * (1 - o->below_median / 100));
+        printf("# %-22s  %-8s  %10s  %-22s  %s\n", "node", "verdict", "busbw", "worst with",
+                        "reason");
         for (size_t i = 0; i < json_object_array_length(nodes); i++) {
                 json_object *n = json_object_array_get_idx(nodes, i);
                 const char *text = strempty(json_get_string(n, "text"));
 
-                printf("  %-22s  %-8s  %10.2f  %-22s  %s%s%s\n", strempty(json_get_string(n, "node")),
-                        strempty(json_get_string(n, "verdict")),
-                        json_object_get_double(json_get(n, "busbw")), strempty(json_get_string(n, "with")),
-                        strempty(json_get_string(n, "reason")), isempty(text) ? "" : ": ", text);
+                printf("  %-22s  %-8s  %10.2f  %-22s  %s%s%s\n",
+                                strempty(json_get_string(n, "node")),
+                                strempty(json_get_string(n, "verdict")),
+                                json_object_get_double(json_get(n, "busbw")),
+                                strempty(json_get_string(n, "with")),
+                                strempty(json_get_string(n, "reason")), isempty(text) ? "" : ": ",
+                                text);
         }
-        printf("# Verdict: %s\n", bad == 0 ? "pass" : "FAIL: see the nodes above that did not pass");
+        printf("# Verdict: %s\n",
+                        bad == 0 ? "pass" : "FAIL: see the nodes above that did not pass");
         fflush(stdout);
 }
 
@@ -235,10 +250,12 @@ static void print_table(const Tournament *t, json_object *document, int bad) {
 static int refuse_shared_nodes(const Tournament *t, Failure *f) {
         for (int i = 0; i < t->n; i++)
                 for (int j = i + 1; j < t->n; j++)
-                        if (streq(rendezvous_peer(t->rendezvous, i)->name, rendezvous_peer(t->rendezvous, j)->name))
+                        if (streq(rendezvous_peer(t->rendezvous, i)->name,
+                                            rendezvous_peer(t->rendezvous, j)->name))
                                 return failure_set(f, REASON_RENDEZVOUS_ERROR,
-                                        "processes %d and %d are both on %s: start one a node (--ntasks-per-node=1)", i,
-                                        j, rendezvous_peer(t->rendezvous, i)->name);
+                                                "processes %d and %d are both on %s: start one a "
+                                                "node (--ntasks-per-node=1)",
+                                                i, j, rendezvous_peer(t->rendezvous, i)->name);
         return 0;
 }
 
@@ -252,15 +269,19 @@ static int finish(const Tournament *t) {
         if (t->launch->rank == 0) {
                 if (t->options->json)
                         printf("%s\n", json_object_to_json_string_ext(document,
-                                               JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+                                                       JSON_C_TO_STRING_PRETTY |
+                                                                       JSON_C_TO_STRING_NOSLASHESCAPE));
                 else
                         print_table(t, document, bad);
                 if (fflush(stdout) != 0)
-                        return log_error_errno(errno, "Cannot write the report to standard output"), 1;
+                        return log_error_errno(errno, "Cannot write the report to standard output"),
+                               1;
                 if (t->options->json_path) {
                         r = json_save(t->options->json_path, document, 0644);
                         if (r < 0)
-                                return log_error_errno(r, "Cannot write the report %s", t->options->json_path), 1;
+                                return log_error_errno(r, "Cannot write the report %s",
+                                                       t->options->json_path),
+                                       1;
                 }
                 return bad > 0;
         }
@@ -269,10 +290,15 @@ static int finish(const Tournament *t) {
 }
 
 int pairs_run(const Options *o, const Launch *launch) {
-        const RendezvousConfig config = { .rank = launch->rank, .world = launch->world, .host = launch->host,
-                .port = launch->port, .name = launch->name, .secret = launch->secret };
+        const RendezvousConfig config = { .rank = launch->rank,
+                .world = launch->world,
+                .host = launch->host,
+                .port = launch->port,
+                .name = launch->name,
+                .secret = launch->secret };
         size_t n = (size_t) launch->world;
-        _cleanup_(tournament_done) Tournament t = { .options = o, .launch = launch, .n = launch->world };
+        _cleanup_(tournament_done)
+                        Tournament t = { .options = o, .launch = launch, .n = launch->world };
         _cleanup_failure_ Failure f = {};
         int r;
 
@@ -297,8 +323,8 @@ int pairs_run(const Options *o, const Launch *launch) {
         if (r >= 0)
                 r = run_rounds(&t, &f);
         if (r < 0) {
-                log_error("process %d on %s: %s: %s", launch->rank, launch->name, reason_table[f.reason].code,
-                        strempty(f.text));
+                log_error("process %d on %s: %s: %s", launch->rank, launch->name,
+                                reason_table[f.reason].code, strempty(f.text));
                 return 1;
         }
         return finish(&t);

@@ -5,12 +5,12 @@
  *
  * Both follow from (seed, rank, index) alone, so a GPU checks every element of its result without
  * anybody sending it an expected buffer. Three rules make the check sharp:
- *  - what is only moved (all_gather, broadcast …) carries all bits of a hash of rank and index, so a
- *    swapped, missing or shifted piece differs nearly everywhere;
+ *  - what is only moved (all_gather, broadcast …) carries all bits of a hash of rank and index, so
+ * a swapped, missing or shifted piece differs nearly everywhere;
  *  - what is reduced is chosen so that the exact result fits the type whatever order NCCL adds in:
- *    integers wrap, floats get small integers (powers of two for prod) whose every partial result is
- *    exact. The comparison is therefore of bits, without a tolerance. The one exception is the average
- *    of floats over a number of ranks that is no power of two, where 1/n itself is rounded;
+ *    integers wrap, floats get small integers (powers of two for prod) whose every partial result
+ * is exact. The comparison is therefore of bits, without a tolerance. The one exception is the
+ * average of floats over a number of ranks that is no power of two, where 1/n itself is rounded;
  *  - every rank contributes to some elements however many ranks there are.
  *
  * This file is compiled into the GPU kernels (kernels.cu), into the double of CUDA in the tests and
@@ -43,23 +43,25 @@ enum {
 };
 enum { OP_SUM = 0, OP_PROD = 1, OP_MAX = 2, OP_MIN = 3, OP_AVG = 4, OP_NONE = 5 };
 
-/* One fill or one check of one buffer. Element e belongs to index index_base + e of the data of rank
- * `rank` (fill, moved data), or of all ranks 0 … ranks-1 (reduced data). Where chunk is not 0, the
- * buffer is a row of chunks and chunk c holds indexes from index_base on of rank `rank` + c. */
+/* One fill or one check of one buffer. Element e belongs to index index_base + e of the data of
+ * rank `rank` (fill, moved data), or of all ranks 0 … ranks-1 (reduced data). Where chunk is not 0,
+ * the buffer is a row of chunks and chunk c holds indexes from index_base on of rank `rank` + c. */
 typedef struct PatternJob {
         uint64_t count;
         uint64_t chunk;
         uint64_t index_base;
-        uint64_t limit;   /* pattern_prepare(): bound of one rank's value */
+        uint64_t limit; /* pattern_prepare(): bound of one rank's value */
         uint32_t type;
         uint32_t op;
         uint32_t ranks;
         uint32_t rank;
         uint32_t seed;
-        uint32_t stride;  /* pattern_prepare(): one rank in `stride` has a value that is not neutral */
+        uint32_t stride;  /* pattern_prepare(): one rank in `stride` has a value that is not neutral
+                           */
         uint32_t reduced; /* check against the reduction over all ranks */
         uint32_t inexact; /* pattern_prepare(): average of floats with a rounded 1/n */
-        double tolerance; /* pattern_prepare(): relative, of the mean magnitude; only where inexact */
+        double tolerance; /* pattern_prepare(): relative, of the mean magnitude; only where inexact
+                           */
 } PatternJob;
 
 PATTERN_FUNCTION uint32_t pattern_hash(uint32_t seed, uint32_t rank, uint64_t index) {
@@ -74,7 +76,8 @@ PATTERN_FUNCTION uint32_t pattern_hash(uint32_t seed, uint32_t rank, uint64_t in
 }
 
 PATTERN_FUNCTION uint64_t pattern_hash64(uint32_t seed, uint32_t rank, uint64_t index) {
-        return (uint64_t) pattern_hash(seed ^ 0x5bd1e995u, rank, index) << 32 | pattern_hash(seed, rank, index);
+        return (uint64_t) pattern_hash(seed ^ 0x5bd1e995u, rank, index) << 32 |
+               pattern_hash(seed, rank, index);
 }
 
 PATTERN_FUNCTION uint32_t pattern_size(uint32_t type) {
@@ -135,13 +138,16 @@ PATTERN_FUNCTION void pattern_store(void *data, uint32_t size, uint64_t e, uint6
 
 /* Significant bits (the hidden one counted) and exponent bits of a float type. */
 PATTERN_FUNCTION void pattern_layout(uint32_t type, int *significant, int *exponent) {
-        *significant = type == TYPE_HALF ? 11
-                     : type == TYPE_BFLOAT16 ? 8
-                     : type == TYPE_F8E4M3 ? 4
-                     : type == TYPE_F8E5M2 ? 3
-                     : type == TYPE_FLOAT ? 24
-                                          : 53;
-        *exponent = type == TYPE_HALF || type == TYPE_F8E5M2 ? 5 : type == TYPE_F8E4M3 ? 4 : type == TYPE_DOUBLE ? 11 : 8;
+        *significant = type == TYPE_HALF       ? 11
+                       : type == TYPE_BFLOAT16 ? 8
+                       : type == TYPE_F8E4M3   ? 4
+                       : type == TYPE_F8E5M2   ? 3
+                       : type == TYPE_FLOAT    ? 24
+                                               : 53;
+        *exponent = type == TYPE_HALF || type == TYPE_F8E5M2 ? 5
+                    : type == TYPE_F8E4M3                    ? 4
+                    : type == TYPE_DOUBLE                    ? 11
+                                                             : 8;
 }
 
 /* The bits of `value` in a float type that can hold it exactly; excess bits are cut off. */
@@ -186,22 +192,26 @@ PATTERN_FUNCTION double pattern_decode(uint32_t type, uint64_t bits) {
                 mantissa = bits & ((1ull << (significant - 1)) - 1);
                 e = bits >> (significant - 1) & ((1ull << exponent) - 1);
                 if (e == 0) { /* subnormal: mantissa times the smallest step */
-                        raw.u = (uint64_t) (1023 - (1 << (exponent - 1)) + 2 - (significant - 1)) << 52;
+                        raw.u = (uint64_t) (1023 - (1 << (exponent - 1)) + 2 - (significant - 1))
+                                << 52;
                         scale = raw.d * (double) mantissa;
                         return sign ? -scale : scale;
                 }
                 /* f8e4m3 has no infinity: its highest exponent is an ordinary one but for NaN. */
                 if (e == (1ull << exponent) - 1 && (type != TYPE_F8E4M3 || mantissa == 7))
                         return 1e300;
-                raw.u = sign | (e + 1023 - (1u << (exponent - 1)) + 1) << 52 | mantissa << (53 - significant);
+                raw.u = sign | (e + 1023 - (1u << (exponent - 1)) + 1) << 52 |
+                        mantissa << (53 - significant);
         } else if ((bits >> 52 & 0x7ff) == 0x7ff)
                 return 1e300;
         return raw.d;
 }
 
-/* Whether a rank's value at an index may differ from the neutral one (0 for sums, ±1 for products). */
+/* Whether a rank's value at an index may differ from the neutral one (0 for sums, ±1 for products).
+ */
 PATTERN_FUNCTION int pattern_takes_part(const PatternJob *job, uint32_t rank, uint64_t index) {
-        return job->stride <= 1 || (rank + pattern_hash(job->seed, 0xffffffffu, index)) % job->stride == 0;
+        return job->stride <= 1 ||
+               (rank + pattern_hash(job->seed, 0xffffffffu, index)) % job->stride == 0;
 }
 
 /* A rank's value for a reduction of floats: a small integer, for prod ±1 or ±2. */
@@ -224,7 +234,8 @@ PATTERN_FUNCTION uint64_t pattern_value(const PatternJob *job, uint32_t rank, ui
         if (job->op != OP_NONE && pattern_is_float(job->type))
                 return pattern_encode(job->type, (double) pattern_small(job, rank, index));
 
-        h = pattern_size(job->type) == 8 ? pattern_hash64(job->seed, rank, index) : pattern_hash(job->seed, rank, index);
+        h = pattern_size(job->type) == 8 ? pattern_hash64(job->seed, rank, index)
+                                         : pattern_hash(job->seed, rank, index);
         if (job->op == OP_PROD)
                 return h | 1; /* even factors would soon make every product 0 */
         if (job->op == OP_AVG) {
@@ -256,7 +267,8 @@ PATTERN_FUNCTION uint64_t pattern_reduce_ints(const PatternJob *job, uint64_t in
 
         for (uint32_t r = 1; r < job->ranks; r++) {
                 uint64_t v = pattern_narrow(job->type, pattern_value(job, r, index));
-                int less = pattern_is_signed_int(job->type) ? (int64_t) v < (int64_t) result : v < result;
+                int less = pattern_is_signed_int(job->type) ? (int64_t) v < (int64_t) result
+                                                            : v < result;
 
                 switch (job->op) {
                 case OP_PROD:
@@ -272,14 +284,17 @@ PATTERN_FUNCTION uint64_t pattern_reduce_ints(const PatternJob *job, uint64_t in
                         result += v;
                 }
         }
-        if (job->op == OP_AVG) /* all values are positive and their sum fits: see pattern_prepare() */
+        if (job->op == OP_AVG) /* all values are positive and their sum fits: see pattern_prepare()
+                                */
                 result /= job->ranks;
         return result;
 }
 
 /* The reduction over all ranks; *ret_magnitude is the mean of the absolute values. */
-PATTERN_FUNCTION double pattern_reduce_floats(const PatternJob *job, uint64_t index, double *ret_magnitude) {
-        int64_t first = pattern_small(job, 0, index), result = first, magnitude = first < 0 ? -first : first;
+PATTERN_FUNCTION double pattern_reduce_floats(
+                const PatternJob *job, uint64_t index, double *ret_magnitude) {
+        int64_t first = pattern_small(job, 0, index), result = first,
+                magnitude = first < 0 ? -first : first;
 
         for (uint32_t r = 1; r < job->ranks; r++) {
                 int64_t v = pattern_small(job, r, index);
@@ -303,7 +318,8 @@ PATTERN_FUNCTION double pattern_reduce_floats(const PatternJob *job, uint64_t in
         return job->op == OP_AVG ? (double) result / job->ranks : (double) result;
 }
 
-PATTERN_FUNCTION void pattern_locate(const PatternJob *job, uint64_t e, uint32_t *ret_rank, uint64_t *ret_index) {
+PATTERN_FUNCTION void pattern_locate(
+                const PatternJob *job, uint64_t e, uint32_t *ret_rank, uint64_t *ret_index) {
         uint64_t c = job->chunk ? e / job->chunk : 0;
 
         *ret_rank = job->rank + (uint32_t) c;
@@ -318,7 +334,8 @@ PATTERN_FUNCTION void pattern_fill(const PatternJob *job, void *data, uint64_t e
         pattern_store(data, pattern_size(job->type), e, pattern_value(job, rank, index));
 }
 
-/* The bits that element e must have. For an inexact job the nearest below; compare with _matches(). */
+/* The bits that element e must have. For an inexact job the nearest below; compare with _matches().
+ */
 PATTERN_FUNCTION uint64_t pattern_expected(const PatternJob *job, uint64_t e) {
         uint32_t rank;
         uint64_t index;
@@ -334,7 +351,8 @@ PATTERN_FUNCTION uint64_t pattern_expected(const PatternJob *job, uint64_t e) {
 
 PATTERN_FUNCTION int pattern_matches(const PatternJob *job, const void *data, uint64_t e) {
         uint32_t size = pattern_size(job->type);
-        uint64_t got = pattern_load(data, size, e), want, mask = size == 8 ? UINT64_MAX : (1ull << 8 * size) - 1;
+        uint64_t got = pattern_load(data, size, e), want,
+                 mask = size == 8 ? UINT64_MAX : (1ull << 8 * size) - 1;
         uint64_t negative_zero = 1ull << (8 * size - 1);
 
         if (job->inexact) {
@@ -351,6 +369,6 @@ PATTERN_FUNCTION int pattern_matches(const PatternJob *job, const void *data, ui
         if (got == want)
                 return 1;
         /* A sum of -1 and 1 may be either zero, as the order of the addition has it. */
-        return job->reduced && pattern_is_float(job->type) && (got | negative_zero) == (want | negative_zero) &&
-               (want & ~negative_zero) == 0;
+        return job->reduced && pattern_is_float(job->type) &&
+               (got | negative_zero) == (want | negative_zero) && (want & ~negative_zero) == 0;
 }

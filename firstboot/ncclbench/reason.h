@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Why a run failed: stable codes that scripts, the node's gate and sinfo -R carry, each with what to do
- * next. docs/ncclbench.md lists every one (a test sees to it). */
+/* Why a run failed: stable codes that scripts, the node's gate and sinfo -R carry, each with what
+ * to do next. docs/ncclbench.md lists every one (a test sees to it). */
 
 #include "macro.h"
 
@@ -54,8 +54,8 @@ typedef struct Failure {
         char *text;
 } Failure;
 
-/* Keeps the first reason set and drops later ones. Returns -EIO, so that `return failure_set (…)` ends a
- * function. */
+/* Keeps the first reason set and drops later ones. Returns -EIO, so that `return failure_set (…)`
+ * ends a function. */
 int failure_set(Failure *f, Reason reason, const char *format, ...) _printf_(3, 4);
 void failure_done(Failure *f);
 #define _cleanup_failure_ _cleanup_(failure_done)

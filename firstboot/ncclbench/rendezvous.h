@@ -10,7 +10,7 @@
 typedef struct Rendezvous Rendezvous;
 
 typedef struct RendezvousConfig {
-        int rank, world; /* of processes */
+        int rank, world;         /* of processes */
         const char *host, *port; /* where process 0 listens */
         const char *name;        /* of this host, for messages and tables */
         MessageKey secret;
@@ -22,7 +22,8 @@ typedef struct RendezvousPeer {
 } RendezvousPeer;
 
 /* Returns when all processes are there, or -EIO with the Failure set. */
-int rendezvous_join(const RendezvousConfig *config, uint64_t deadline, Rendezvous **ret, Failure *f);
+int rendezvous_join(
+                const RendezvousConfig *config, uint64_t deadline, Rendezvous **ret, Failure *f);
 
 Rendezvous *rendezvous_free(Rendezvous *r);
 DEFINE_CLEANUP(Rendezvous *, rendezvous_free);
@@ -30,11 +31,19 @@ DEFINE_CLEANUP(Rendezvous *, rendezvous_free);
 
 const RendezvousPeer *rendezvous_peer(const Rendezvous *r, int rank);
 
-/* Everybody gives `size` bytes and gets those of all, in the order of ranks (world × size bytes). With
- * present == NULL a process that is gone or failed is our failure too; else it is marked false there and
- * the others go on. Works with r == NULL for a world of one. */
-int rendezvous_exchange(Rendezvous *r, const void *mine, size_t size, void *all, bool *present, uint64_t deadline,
-        Failure *f);
+/* Everybody gives `size` bytes and gets those of all, in the order of ranks (world × size bytes).
+ * With present == NULL a process that is gone or failed is our failure too; else it is marked false
+ * there and the others go on. Works with r == NULL for a world of one. */
+int rendezvous_exchange(Rendezvous *r, const void *mine, size_t size, void *all, bool *present,
+                uint64_t deadline, Failure *f);
+
+/* The same for process 0 alone: only its `all` is filled. Costs the others no more than their own
+ * piece, however many they are. */
+int rendezvous_gather(Rendezvous *r, const void *mine, size_t size, void *all, uint64_t deadline,
+                Failure *f);
+
+/* Everybody gets what process 0 has, and nobody before all are here: with size 0 a barrier. */
+int rendezvous_broadcast(Rendezvous *r, void *data, size_t size, uint64_t deadline, Failure *f);
 
 /* Whether somebody failed meanwhile; looks only, does not wait. 0 or -EIO with the Failure set. */
 int rendezvous_look(Rendezvous *r, Failure *f);

@@ -64,7 +64,7 @@ Report *report_new(const Options *options, const Launch *launch, FILE *out) {
 
         if (!r)
                 return NULL;
-        *r = (Report) {
+        *r = (Report){
                 .options = options,
                 .launch = launch,
                 .out = out,
@@ -95,8 +95,8 @@ static double get_real(json_object *o, const char *key) {
 }
 
 static void on_about(Report *r, json_object *e) {
-        static const char *const keys[] = { "nccl_version", "nccl_library", "cuda_version", "driver_version",
-                "started_by" };
+        static const char *const keys[] = { "nccl_version", "nccl_library", "cuda_version",
+                "driver_version", "started_by" };
         const Options *o = r->options;
 
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
@@ -106,22 +106,32 @@ static void on_about(Report *r, json_object *e) {
         if (!r->out)
                 return;
         fprintf(r->out, "# ncclbench %s  NCCL %s (%s)  CUDA %s  driver %s\n", NCCLBENCH_VERSION,
-                strempty(json_get_string(e, "nccl_version")), strempty(json_get_string(e, "nccl_library")),
-                strempty(json_get_string(e, "cuda_version")), strempty(json_get_string(e, "driver_version")));
-        fprintf(r->out, "# %" PRId64 " ranks in %" PRId64 " processes (%s)\n", json_get_int(e, "ranks", 0),
-                json_get_int(e, "processes", 1), strempty(json_get_string(e, "started_by")));
-        fprintf(r->out, "# minBytes %zu maxBytes %zu step: %zu(%s) warmup iters: %u iters: %u validation: %u\n#\n",
-                o->min_bytes, o->max_bytes, o->step_factor > 0 ? (size_t) o->step_factor : o->step_bytes,
-                o->step_factor > 0 ? "factor" : "bytes", o->warmup, o->iterations, o->checks);
+                        strempty(json_get_string(e, "nccl_version")),
+                        strempty(json_get_string(e, "nccl_library")),
+                        strempty(json_get_string(e, "cuda_version")),
+                        strempty(json_get_string(e, "driver_version")));
+        fprintf(r->out, "# %" PRId64 " ranks in %" PRId64 " processes (%s)\n",
+                        json_get_int(e, "ranks", 0), json_get_int(e, "processes", 1),
+                        strempty(json_get_string(e, "started_by")));
+        fprintf(r->out,
+                        "# minBytes %zu maxBytes %zu step: %zu(%s) warmup iters: %u iters: %u "
+                        "validation: %u\n#\n",
+                        o->min_bytes, o->max_bytes,
+                        o->step_factor > 0 ? (size_t) o->step_factor : o->step_bytes,
+                        o->step_factor > 0 ? "factor" : "bytes", o->warmup, o->iterations,
+                        o->checks);
         fprintf(r->out, "# Using devices\n");
 }
 
 static void on_rank(Report *r, json_object *e) {
         if (r->out)
-                fprintf(r->out, "#  Rank %2" PRId64 " Pid %6" PRId64 " on %10s device %2" PRId64 " [%s] %s\n",
-                        json_get_int(e, "rank", -1), json_get_int(e, "pid", -1), strempty(json_get_string(e, "host")),
-                        json_get_int(e, "device", -1), strempty(json_get_string(e, "pci")),
-                        strempty(json_get_string(e, "model")));
+                fprintf(r->out,
+                                "#  Rank %2" PRId64 " Pid %6" PRId64 " on %10s device %2" PRId64
+                                " [%s] %s\n",
+                                json_get_int(e, "rank", -1), json_get_int(e, "pid", -1),
+                                strempty(json_get_string(e, "host")), json_get_int(e, "device", -1),
+                                strempty(json_get_string(e, "pci")),
+                                strempty(json_get_string(e, "model")));
         json_object_object_del(e, "event");
         json_object_array_add(r->ranks, json_object_get(e));
 }
@@ -130,12 +140,16 @@ static void on_table(Report *r, json_object *e) {
         if (!r->out)
                 return;
         fprintf(r->out, "#\n# %s\n#\n", strempty(json_get_string(e, "label")));
-        fprintf(r->out, "# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          \n",
-                "", "", "", "", "");
-        fprintf(r->out, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n", "size", "count", "type",
-                "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong");
-        fprintf(r->out, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n", "(B)", "(elements)", "",
-                "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
+        fprintf(r->out,
+                        "# %10s  %12s  %8s  %6s  %6s           out-of-place                       "
+                        "in-place          \n",
+                        "", "", "", "", "");
+        fprintf(r->out, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n",
+                        "size", "count", "type", "redop", "root", "time", "algbw", "busbw",
+                        "#wrong", "time", "algbw", "busbw", "#wrong");
+        fprintf(r->out, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n",
+                        "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)",
+                        "(GB/s)", "(GB/s)", "");
 }
 
 /* As many decimals as the column has room for. */
@@ -163,9 +177,12 @@ static void on_cell(Report *r, json_object *row, const char *key) {
         if (wrong <= 0)
                 return;
         if (r->wrong == 0)
-                r->first_wrong = strf("%s %s %s %" PRId64 " bytes %s", strempty(json_get_string(row, "collective")),
-                        strempty(json_get_string(row, "type")), strempty(json_get_string(row, "redop")),
-                        json_get_int(row, "size", 0), strempty(json_get_string(c, "detail")));
+                r->first_wrong = strf("%s %s %s %" PRId64 " bytes %s",
+                                strempty(json_get_string(row, "collective")),
+                                strempty(json_get_string(row, "type")),
+                                strempty(json_get_string(row, "redop")),
+                                json_get_int(row, "size", 0),
+                                strempty(json_get_string(c, "detail")));
         r->wrong += wrong;
 }
 
@@ -182,16 +199,18 @@ static void judge(Report *r, json_object *row) {
                 /* "Not at least" rather than "less": no number is no success. */
                 if (!(busbw >= e->busbw) && !r->slow)
                         r->slow = strf("%s %s of %zu bytes: busbw %.2f GB/s, must be %.2f",
-                                strempty(json_get_string(row, "collective")), strempty(json_get_string(row, "type")),
-                                e->bytes, busbw, e->busbw);
+                                        strempty(json_get_string(row, "collective")),
+                                        strempty(json_get_string(row, "type")), e->bytes, busbw,
+                                        e->busbw);
         }
 }
 
 static void on_row(Report *r, json_object *e) {
         if (r->out)
-                fprintf(r->out, "%12" PRId64 "  %12" PRId64 "  %8s  %6s  %6" PRId64, json_get_int(e, "size", 0),
-                        json_get_int(e, "count", 0), strempty(json_get_string(e, "type")),
-                        strempty(json_get_string(e, "redop")), json_get_int(e, "root", -1));
+                fprintf(r->out, "%12" PRId64 "  %12" PRId64 "  %8s  %6s  %6" PRId64,
+                                json_get_int(e, "size", 0), json_get_int(e, "count", 0),
+                                strempty(json_get_string(e, "type")),
+                                strempty(json_get_string(e, "redop")), json_get_int(e, "root", -1));
         on_cell(r, e, "out_of_place");
         on_cell(r, e, "in_place");
         if (r->out) {
@@ -233,7 +252,7 @@ void report_line(Report *r, const char *line, uint64_t *deadline) {
                 on_row(r, e);
         else if (streq(event, "failure"))
                 failure_set(&r->failure, reason_from_code(json_get_string(e, "reason")), "%s",
-                        strempty(json_get_string(e, "text")));
+                                strempty(json_get_string(e, "text")));
         else if (streq(event, "end"))
                 r->ended = true;
 }
@@ -251,23 +270,26 @@ static void decide(Report *r, ChildEnd end, int status) {
                 failure_set(&r->failure, REASON_WORKER_STUCK, "cannot be killed; it was %s", phase);
                 return;
         case CHILD_TIMEOUT:
-                failure_set(&r->failure, r->if_stuck, "killed: no sign of life while %s, limit %.1f s", phase,
-                        MIN(r->phase_seconds > 0 ? r->phase_seconds : r->options->timeout, r->options->timeout));
+                failure_set(&r->failure, r->if_stuck,
+                                "killed: no sign of life while %s, limit %.1f s", phase,
+                                MIN(r->phase_seconds > 0 ? r->phase_seconds : r->options->timeout,
+                                                r->options->timeout));
                 return;
         case CHILD_SIGNALED:
-                failure_set(&r->failure, REASON_WORKER_DIED, "ended by signal %d (%s) while %s", status,
-                        strsignal(status), phase);
+                failure_set(&r->failure, REASON_WORKER_DIED, "ended by signal %d (%s) while %s",
+                                status, strsignal(status), phase);
                 return;
         case CHILD_EXITED:
                 if (status != 0 || !r->ended) {
-                        failure_set(&r->failure, REASON_WORKER_DIED, "exit status %d without a reason while %s", status,
-                                phase);
+                        failure_set(&r->failure, REASON_WORKER_DIED,
+                                        "exit status %d without a reason while %s", status, phase);
                         return;
                 }
         }
         if (r->wrong > 0) {
-                failure_set(&r->failure, REASON_NCCL_WRONG_RESULT, "%" PRId64 " wrong elements; first: %s", r->wrong,
-                        strempty(r->first_wrong));
+                failure_set(&r->failure, REASON_NCCL_WRONG_RESULT,
+                                "%" PRId64 " wrong elements; first: %s", r->wrong,
+                                strempty(r->first_wrong));
                 return;
         }
         if (r->slow) {
@@ -277,7 +299,7 @@ static void decide(Report *r, ChildEnd end, int status) {
         for (unsigned i = 0; r->launch->rank == 0 && i < r->options->n_expect; i++)
                 if (r->expectations_seen[i] == 0) {
                         failure_set(&r->failure, REASON_NCCL_SLOW, "no row of %zu bytes came",
-                                r->options->expect[i].bytes);
+                                        r->options->expect[i].bytes);
                         return;
                 }
 }
@@ -297,7 +319,8 @@ static void add_verdict(Report *r) {
         }
         json_set(r->document, "verdict", v);
         json_set_int(r->document, "wrong", r->wrong);
-        json_set(r->document, "elapsed_s", json_object_new_double((double) (now_nsec() - r->started) / 1e9));
+        json_set(r->document, "elapsed_s",
+                        json_object_new_double((double) (now_nsec() - r->started) / 1e9));
 }
 
 static void print_verdict(const Report *r) {
@@ -305,19 +328,23 @@ static void print_verdict(const Report *r) {
 
         if (r->out) {
                 fprintf(r->out, "# %-20s : %" PRId64 " %s\n", "Out of bounds values", r->wrong,
-                        r->wrong > 0 ? "FAILED" : "OK");
+                                r->wrong > 0 ? "FAILED" : "OK");
                 if (r->busbw_count > 0)
-                        fprintf(r->out, "# %-20s : %g\n", "Avg bus bandwidth", r->busbw_sum / r->busbw_count);
+                        fprintf(r->out, "# %-20s : %g\n", "Avg bus bandwidth",
+                                        r->busbw_sum / r->busbw_count);
                 fprintf(r->out, "#\n");
                 if (r->failure.reason == REASON_NONE)
                         fprintf(r->out, "# Verdict: pass\n");
                 else
-                        fprintf(r->out, "# What is it: %s\n# What to do: %s\n# Verdict: FAIL %s: %s\n", info->summary,
-                                info->advice, info->code, strempty(r->failure.text));
+                        fprintf(r->out,
+                                        "# What is it: %s\n# What to do: %s\n# Verdict: FAIL %s: "
+                                        "%s\n",
+                                        info->summary, info->advice, info->code,
+                                        strempty(r->failure.text));
                 fflush(r->out);
         } else if (r->failure.reason != REASON_NONE)
                 log_error("process %d on %s: %s: %s", r->launch->rank, r->launch->name, info->code,
-                        strempty(r->failure.text));
+                                strempty(r->failure.text));
 }
 
 static int write_document(Report *r) {
@@ -325,14 +352,16 @@ static int write_document(Report *r) {
                 return 0;
         if (r->options->json) {
                 printf("%s\n", json_object_to_json_string_ext(r->document,
-                                       JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+                                               JSON_C_TO_STRING_PRETTY |
+                                                               JSON_C_TO_STRING_NOSLASHESCAPE));
                 if (fflush(stdout) != 0)
                         return log_error_errno(errno, "Cannot write the report to standard output");
         }
         if (r->options->json_path) {
                 int k = json_save(r->options->json_path, r->document, 0644);
                 if (k < 0)
-                        return log_error_errno(k, "Cannot write the report %s", r->options->json_path);
+                        return log_error_errno(
+                                        k, "Cannot write the report %s", r->options->json_path);
         }
         return 0;
 }

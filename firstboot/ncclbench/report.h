@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Collects the child's events, prints the table as they come (nccl-tests' columns), and ends with the
- * verdict, also where the child never got there. */
+/* Collects the child's events, prints the table as they come (nccl-tests' columns), and ends with
+ * the verdict, also where the child never got there. */
 
 #include "event.h"
 #include "launch.h"
@@ -10,8 +10,8 @@
 
 typedef struct Report Report;
 
-/* Both are borrowed. The table goes to `out` (NULL: no table, as in processes other than 0; then a failure is
- * logged instead). */
+/* Both are borrowed. The table goes to `out` (NULL: no table, as in processes other than 0; then a
+ * failure is logged instead). */
 Report *report_new(const Options *options, const Launch *launch, FILE *out);
 Report *report_free(Report *r);
 DEFINE_CLEANUP(Report *, report_free);
@@ -20,8 +20,8 @@ DEFINE_CLEANUP(Report *, report_free);
 /* One event. *deadline (clock.h) is moved where a new phase begins. */
 void report_line(Report *r, const char *line, uint64_t *deadline);
 
-/* The child has ended so. Prints the verdict and, where asked for, writes the JSON. Returns the exit
- * status, 0 or 1. */
+/* The child has ended so. Prints the verdict and, where asked for, writes the JSON. Returns the
+ * exit status, 0 or 1. */
 int report_finish(Report *r, ChildEnd end, int status);
 
 /* The verdict after report_finish(). */

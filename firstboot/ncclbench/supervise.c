@@ -26,7 +26,8 @@ static _noreturn_ void child_main(Supervisor *s, int event_fd, pid_t parent) {
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
                 _exit(127);
         int status = s->child(event_fd, s->userdata);
-        /* Not exit(): NCCL's and CUDA's destructors wait for GPUs, and what there is to say is said. */
+        /* Not exit(): NCCL's and CUDA's destructors wait for GPUs, and what there is to say is
+         * said. */
         fflush(NULL);
         _exit(status);
 }
@@ -126,8 +127,10 @@ int supervise(Supervisor *s, ChildEnd *ret_end, int *ret_status) {
                         { .fd = interrupt_fd(), .events = POLLIN },
                 };
 
-                /* Without a pidfd (old kernels, exotic sandboxes) the cap makes this a slow poll. */
-                if (poll(fds, ELEMENTSOF(fds), deadline_poll_ms(s->deadline, pidfd < 0 ? 50 : 1000)) < 0 &&
+                /* Without a pidfd (old kernels, exotic sandboxes) the cap makes this a slow poll.
+                 */
+                if (poll(fds, ELEMENTSOF(fds),
+                                    deadline_poll_ms(s->deadline, pidfd < 0 ? 50 : 1000)) < 0 &&
                                 errno != EINTR) {
                         int r = -errno;
                         child_kill(pid, pidfd, &status);

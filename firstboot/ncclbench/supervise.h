@@ -2,8 +2,8 @@
 #pragma once
 
 /* Runs the measuring half of the program in a child that can be killed, so that a hanging driver or
- * fabric ends in a verdict. Not spawn.h's spawn_run(): that one waits for the child's end, and a process
- * that hangs inside the NVIDIA driver has none, not even by SIGKILL. */
+ * fabric ends in a verdict. Not spawn.h's spawn_run(): that one waits for the child's end, and a
+ * process that hangs inside the NVIDIA driver has none, not even by SIGKILL. */
 
 #include "macro.h"
 
@@ -18,10 +18,10 @@ struct Supervisor {
 };
 
 typedef enum ChildEnd {
-        CHILD_EXITED,      /* *ret_status: exit status */
-        CHILD_SIGNALED,    /* *ret_status: the signal */
-        CHILD_TIMEOUT,     /* killed at the deadline */
-        CHILD_STUCK,       /* at the deadline; it survived SIGKILL for five seconds and is left behind */
+        CHILD_EXITED,   /* *ret_status: exit status */
+        CHILD_SIGNALED, /* *ret_status: the signal */
+        CHILD_TIMEOUT,  /* killed at the deadline */
+        CHILD_STUCK, /* at the deadline; it survived SIGKILL for five seconds and is left behind */
         CHILD_INTERRUPTED, /* killed because of a signal to us (interrupt_install() of spawn.h) */
 } ChildEnd;
 

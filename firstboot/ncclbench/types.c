@@ -20,18 +20,30 @@ const TypeInfo type_table[TYPE_COUNT] = {
 };
 
 const char *const op_names[OP_COUNT + 1] = {
-        [OP_SUM] = "sum", [OP_PROD] = "prod", [OP_MAX] = "max",
-        [OP_MIN] = "min", [OP_AVG] = "avg",   [OP_NONE] = "none",
+        [OP_SUM] = "sum",
+        [OP_PROD] = "prod",
+        [OP_MAX] = "max",
+        [OP_MIN] = "min",
+        [OP_AVG] = "avg",
+        [OP_NONE] = "none",
 };
 
 static const struct {
         const char *alias;
         int type;
 } aliases[] = {
-        { "char", TYPE_INT8 },        { "int", TYPE_INT32 },        { "float16", TYPE_HALF },
-        { "fp16", TYPE_HALF },        { "float32", TYPE_FLOAT },    { "fp32", TYPE_FLOAT },
-        { "float64", TYPE_DOUBLE },   { "fp64", TYPE_DOUBLE },      { "bf16", TYPE_BFLOAT16 },
-        { "fp8_e4m3", TYPE_F8E4M3 },  { "float8e4m3", TYPE_F8E4M3 }, { "fp8_e5m2", TYPE_F8E5M2 },
+        { "char", TYPE_INT8 },
+        { "int", TYPE_INT32 },
+        { "float16", TYPE_HALF },
+        { "fp16", TYPE_HALF },
+        { "float32", TYPE_FLOAT },
+        { "fp32", TYPE_FLOAT },
+        { "float64", TYPE_DOUBLE },
+        { "fp64", TYPE_DOUBLE },
+        { "bf16", TYPE_BFLOAT16 },
+        { "fp8_e4m3", TYPE_F8E4M3 },
+        { "float8e4m3", TYPE_F8E4M3 },
+        { "fp8_e5m2", TYPE_F8E5M2 },
         { "float8e5m2", TYPE_F8E5M2 },
 };
 
@@ -58,8 +70,9 @@ int op_from_name(const char *name, int *ret_op) {
         return -EINVAL;
 }
 
-/* Largest integer up to which every integer is exact in a float type (2^significant bits), but never so
- * large that a rank's value times two leaves 32 bits: pattern_small() draws from a 32-bit hash. */
+/* Largest integer up to which every integer is exact in a float type (2^significant bits), but
+ * never so large that a rank's value times two leaves 32 bits: pattern_small() draws from a 32-bit
+ * hash. */
 static uint64_t exact_integers(unsigned type) {
         int significant, exponent;
 
@@ -74,8 +87,8 @@ static uint64_t largest_sum(unsigned type) {
         return bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-/* What of the ranks' values may be large so that all of them together stay within `total`: each value up
- * to `limit`, or, for more ranks than that, one rank in `stride` a 1 at most. */
+/* What of the ranks' values may be large so that all of them together stay within `total`: each
+ * value up to `limit`, or, for more ranks than that, one rank in `stride` a 1 at most. */
 static void share(uint64_t total, unsigned ranks, uint64_t *ret_limit, uint32_t *ret_stride) {
         if (ranks <= total) {
                 *ret_limit = total / ranks;
@@ -120,9 +133,10 @@ int pattern_prepare(PatternJob *job) {
                 share(exact_integers(job->type), job->ranks, &job->limit, &job->stride);
         }
         if (job->op == OP_AVG && (!power_of_two || job->ranks > 512)) {
-                /* NCCL multiplies each rank's value by 1/n, rounded to the type, and adds: one rounding
-                 * for 1/n, one for the product, up to n-1 for the sum; each at most half a unit in the
-                 * last place. 512 is what the smallest type's subnormals take exactly. */
+                /* NCCL multiplies each rank's value by 1/n, rounded to the type, and adds: one
+                 * rounding for 1/n, one for the product, up to n-1 for the sum; each at most half a
+                 * unit in the last place. 512 is what the smallest type's subnormals take exactly.
+                 */
                 pattern_layout(job->type, &significant, &exponent);
                 job->inexact = 1;
                 job->tolerance = (double) (job->ranks + 3) / (double) (UINT64_C(1) << significant);
@@ -136,7 +150,8 @@ void pattern_print(unsigned type, uint64_t bits, char *text, size_t size) {
         if (width < 64)
                 bits &= (UINT64_C(1) << width) - 1;
         if (pattern_is_float(type))
-                snprintf(text, size, "%.9g (0x%0*" PRIx64 ")", pattern_decode(type, bits), (int) width / 4, bits);
+                snprintf(text, size, "%.9g (0x%0*" PRIx64 ")", pattern_decode(type, bits),
+                                (int) width / 4, bits);
         else if (pattern_is_signed_int(type))
                 snprintf(text, size, "%" PRId64, (int64_t) pattern_narrow(type, bits));
         else

@@ -22,6 +22,11 @@ typedef struct Worker {
         Failure failure; /* what ends the run at once */
 } Worker;
 
+/* Sends versions, and, from process 0, a line about each rank; the latter asks all processes, and
+ * finds those with another number of GPUs. */
+void about_versions(const Worker *w);
+int about_ranks(Worker *w);
+
 /* One line of the table: an operation at a size. */
 typedef struct Row {
         const Collective *collective;
@@ -30,7 +35,8 @@ typedef struct Row {
         Layout layout;
 } Row;
 
-/* What one column group (out of place, in place) of a row says, the same in every process. */
+/* What one column group (out of place, in place) of a row says: in process 0 of all processes, in
+ * the others of their own GPUs. */
 typedef struct Measured {
         double usec, usec_min, usec_max; /* mean over the processes, and their extremes */
         bool checked;

@@ -29,6 +29,7 @@ check "the lock has url, digest and size" grep -qF "\"url\": \"$URL/file\", \"si
 
 fetch "$URL/file"
 check "a file without one is locked as it comes" bash -c "$(declare -f stored blob); rc=$rc SITE=$SITE T=$T sha=$sha; stored && grep -q $sha $T/images/a.lock.json"
+check "that it came over plain http is told" says "Add \"sha256\": \"$sha\""
 : >"$LOG"
 run lock "$T/images/a.json"
 check "what is locked is not downloaded again" test $rc -eq 0 -a ! -s "$LOG"
@@ -76,6 +77,12 @@ artifact "$URL/file" "$sha"
 { cat "$SITE/file"; echo more; } >"$T/cache/blobs/partial/$sha"
 run lock "$T/images/a.json"
 check "a partial file that is too long is fetched anew" stored
+
+touch -d '8 days ago' "$T/cache/blobs/partial/old"
+touch -d '6 days ago' "$T/cache/blobs/partial/young"
+fetch "$URL/file" "$sha"
+check "what nobody went on with for a week is removed" test ! -e "$T/cache/blobs/partial/old" -a -e "$T/cache/blobs/partial/young"
+rm "$T/cache/blobs/partial/young"
 
 # kill -9 and Ctrl-C in the middle. The server drips, so they come in time.
 for signal in KILL INT TERM; do

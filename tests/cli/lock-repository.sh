@@ -22,12 +22,21 @@ recipe v '"overlays": ["vendor"]'
 vendor "$URL/vendor.asc" "$fpr"
 run lock "$T/images/v.json"
 check "packages of a flat repository are locked" test "$rc $(version vendor-tool v) $(version vendor-lib v)" = "0 1.0 1:1.0+a"
-check "its origin keeps its URI" grep -qF "{ \"name\": \"vendor\", \"uri\": \"$URL/vendor\", \"suite\": \"./\" }" "$T/images/v.lock.json"
+check "its origin keeps its URI" grep -qF "{ \"name\": \"vendor\", \"uri\": \"$URL/vendor\", \"suite\": \"./\", \"fingerprint\": \"$fpr\", \"key\": " "$T/images/v.lock.json"
+check "its key is locked" cmp <(grep -o '"key": "[^"]*"' "$T/images/v.lock.json" | cut -d'"' -f4 | base64 -d) "$T/key-vendor/key.gpg"
 check "paths are below the URI" grep -qF '"path": "vendor-tool_1.0_amd64.deb"' "$T/images/v.lock.json"
 : >"$LOG"
 rm "$T/images/v.lock.json"
 run lock "$T/images/v.json"
-check "a key that was checked once is kept" test "$rc $(requests vendor.asc)" = "0 0"
+cp "$T/images/v.lock.json" "$T/first"
+gpg --homedir "$T/key-vendor" --batch --quiet --passphrase '' --pinentry-mode loopback --quick-set-expire "$fpr" 2030-01-01
+gpg --homedir "$T/key-vendor" --armor --export >"$SITE/vendor.asc"
+recipe v '"overlays": ["vendor"], "packages": ["extra"]'
+run lock "$T/images/v.json"
+check "a key that the vendor signed anew moves nothing" test "$rc $(grep -o '"key".*' "$T/images/v.lock.json")" = "0 $(grep -o '"key".*' "$T/first")"
+run lock "$T/images/v.json" --update
+check "… but with --update" test "$rc $(grep -c "$(grep -o '"key".*' "$T/first")" "$T/images/v.lock.json")" = "0 0"
+recipe v '"overlays": ["vendor"]'
 
 cp "$T/key-vendor/key.gpg" "$T/overlays/vendor/vendor.gpg"
 vendor vendor.gpg "$fpr"
@@ -38,7 +47,7 @@ run lock "$T/images/v.json"
 check "a fingerprint may be written with spaces" test $rc -eq 0
 
 other=$(cat "$T/key-suited/fingerprint")
-rm -rf "$T/cache/keys"
+
 vendor "$URL/vendor.asc" "$other"
 run lock "$T/images/v.json"
 check "another key than the pinned one is refused, both are named" bash -c "test $rc -eq 4 && grep -q 'has $fpr, the overlay pins $other' '$T/out'"

@@ -47,7 +47,7 @@ check "--update --check says what would move" bash -c "test $rc -eq 1 && grep -q
 check "--update --check writes nothing" cmp "$lock" "$T/first"
 
 run lock "$T/images/r.json" --update tool
-check "the rest of a stage that moves needs the old .debs: their absence is told" bash -c "test $rc -eq 4 && grep -q 'libc6 2.41-1 is gone from its source' '$T/out' && grep -q -- '--update libc6' '$T/out'"
+check "the rest of a stage that moves needs the old .debs: their absence is told" bash -c "test $rc -eq 4 && grep -q 'libc6 2.41-1 is gone from its source' '$T/out' && grep -q -- '--update libc6; .*--mirror https://snapshot.debian.org/archive/debian/20251104T100000Z' '$T/out'"
 
 run lock "$T/images/r.json" --update
 check "--update moves everything" test "$rc $(version tool) $(version libtool) $(version libc6)" = "0 1.1 1.1 2.41-2"

@@ -32,20 +32,35 @@ check "an ext4 disk of 6 GiB for BIOS and UEFI is built and proved" $?
 [[ $(stat -c %s "$OUT/disk-ext4/disk-ext4.raw") == $((6 << 30)) ]]
 check "the disk has the size the recipe asks for" $?
 first=$(sums disk-ext4)
-build disk-ext4 --force --no-proof >"$E2E/out" 2>&1 && [[ -n $first && $(sums disk-ext4) == "$first" ]]
-check "ext4: a second run writes the same bytes" $?
+(cd "$E2E" && build disk-ext4 --force --no-proof --output images) >"$E2E/out" 2>&1 && [[ -n $first && $(sums disk-ext4) == "$first" ]]
+check "ext4: a second run, to a relative path, writes the same bytes" $?
 
 build disk-small --no-proof >"$E2E/out" 2>&1
 [[ $? -eq 3 && ! -e $OUT/disk-small ]] && grep -q 'disk.size: the tree has .* does not fit' "$E2E/out"
 check "a disk that the tree does not fit in is refused, with the size it needs" $?
 
+# The proof must be able to fail: the same disk with a bit flipped in each boot loader, a mode, an owner and a time
+# changed, and a file gone.
+mkdir -p "$E2E/damaged"
+make -s -C "$TOP" "$BUILD/tests/fixtures/damaged-disk" >"$E2E/out" 2>&1 &&
+        "$TOP/$BUILD/tests/fixtures/damaged-disk" "$RECIPES/disk-ext4.json" "$CACHE" "$E2E/damaged" >"$E2E/out" 2>&1
+s=$?
+[[ $s -eq 1 ]]
+check "a damaged disk does not pass the proof" $?
+for what in "the BIOS boot loader's SHA-256 is" 'BOOTX64.EFI has SHA-256' '/boot/vmlinuz-[^ ]* has mode 100600' \
+        '/usr/lib/os-release belongs to 1000:0' '/usr/lib/os-release is of second 1 ' '/etc/fstab'; do
+        grep -q "proof: .*$what" "$E2E/out"
+        check "the proof names it: $what" $?
+done
+rm -rf "$E2E/damaged"
+
 raw=$OUT/disk-ext4/disk-ext4.raw
 export_to() { (cd "$PROJECT" && "$IMGBUILD" export "$@" --cache "$CACHE" --force --progress plain) >"$E2E/out" 2>&1; }
 for format in qcow2 vhd vmdk; do
-        export_to "$raw" --format=$format --output="$E2E/there.$format" &&
-                export_to "$E2E/there.$format" --format=raw --output="$E2E/back.raw" && cmp -s "$raw" "$E2E/back.raw"
+        export_to "$raw" --format=$format --output=there.$format && export_to there.$format --format=raw &&
+                cmp -s "$raw" "$PROJECT/there.raw"
         check "raw to $format and back is the same disk" $?
-        rm -f "$E2E/there.$format" "$E2E/back.raw"
+        rm -f "$PROJECT"/there.*
 done
 
 # A full disk below the output folder, seen by this build alone.

@@ -17,6 +17,8 @@ in_tree 'test "$(stat -c %a /etc/small/secret)" = 600 && test "$(stat -c %a /usr
 check "files: git's modes, and the overlay's own" $?
 in_tree 'test -L /lib && test "$(cat /usr/lib/small/from-lib)" = early'
 check "files: a path below /lib lands in /usr/lib" $?
+in_tree 'test "$(/opt/tree/bin/unpacked)" = unpacked && test "$(readlink /opt/tree/lib/link)" = ../bin/unpacked && test "$(/usr/local/bin/single)" = single && test "$(stat -c %U /opt/tree/bin/unpacked)" = root'
+check "artifacts: an archive unpacked, a file with its mode" $?
 in_tree 'test "$(cat /etc/small/ran)" = "root localhost 1" && test ! -e /run/imgbuild/script'
 check "run: the script ran as root of the tree, without a network" $?
 in_tree 'test "$(cat /usr/lib/small/compiled)" = "compiled 3 jobs" && test ! -e /usr/bin/m4'
@@ -25,8 +27,8 @@ in_tree 'test -e /etc/machine-id && test ! -s /etc/machine-id && test -z "$(find
 check "finalize: no identity, no logs, no lists" $?
 in_tree 'dpkg --audit && test -z "$(dpkg -l | grep "^[a-z]" | grep -v "^[ih]i")" && test ! -e /usr/sbin/policy-rc.d'
 check "packages: all installed, and no trace of how" $?
-in_tree '! grep -rq imgbuild /etc/apt && grep -q deb.debian.org /etc/apt/sources.list.d/debian.sources && test ! -e /etc/apt/sources.list'
-check "base: the distribution's own sources, no trace of the build's" $?
+in_tree '! grep -rqE "imgbuild|^(deb|URIs)" /etc/apt'
+check "base: no trace of the build's mirror" $?
 in_tree 'test ! -e /etc/hostname && test ! -e /etc/resolv.conf'
 check "base: nothing of the host leaks in" $?
 
@@ -76,25 +78,47 @@ trees "$W/again" >"$W/trees-again"
 check "the same lock gives the same layers" $?
 rm -rf "$W/again"
 
-user=$(awk -F: '$3 >= 65535 { print $1; exit }' /etc/subuid 2>/dev/null)
-if [[ -z $user ]] || ! id "$user" >/dev/null 2>&1 || ! command -v newuidmap >/dev/null; then
-        echo "skip - an ordinary user's build: no user with subordinate ids in /etc/subuid"
-elif ! setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups unshare -U true 2>/dev/null; then
+# An ordinary user: one that exists, with subordinate ids, in a mount namespace of the test's own only.
+U=$(mktemp -d /tmp/imgbuild-user.XXXXXX)
+as_user() {
+        local f
+        for f in passwd group subuid subgid; do
+                cp "/etc/$f" "$U/$f" 2>/dev/null || : >"$U/$f"
+        done
+        echo "imgbuild-test:x:64321:64321::$U/home:/bin/sh" >>"$U/passwd"
+        echo "imgbuild-test:x:64321:" >>"$U/group"
+        echo "imgbuild-test:1000000000:65536" | tee -a "$U/subuid" >>"$U/subgid"
+        chmod 0644 "$U"/{passwd,group,subuid,subgid}
+        for f in passwd group subuid subgid; do
+                [[ -e /etc/$f ]] || return 77
+                mount --bind "$U/$f" "/etc/$f" || return 77
+        done
+        setpriv --reuid 64321 --regid 64321 --clear-groups env HOME="$U/home" "$@"
+}
+export -f as_user
+export U
+if ! command -v newuidmap >/dev/null; then
+        echo "skip - an ordinary user's build: newuidmap is missing"
+elif ! setpriv --reuid 64321 --regid 64321 --clear-groups unshare -U true 2>/dev/null; then
         echo "skip - an ordinary user's build: this kernel refuses user namespaces to ordinary users"
 else
-        U=$(mktemp -d /tmp/imgbuild-user.XXXXXX)
-        mkdir "$U/cache"
-        cp -r "$CACHE/blobs" "$U/cache/"
-        cp -r "$W/images" "$W/overlays" "$IMGBUILD" "$U/"
-        chown -R "$user:" "$U"
-        setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups env HOME="$U" "$U/imgbuild" build \
-                "$U/images/small.json" --cache "$U/cache" --offline --jobs 3 --progress plain >"$W/log" 2>&1
+        chmod 0755 "$U"
+        mkdir -p "$U/home/cache"
+        cp -r "$CACHE/blobs" "$U/home/cache/"
+        cp -r "$W/images" "$W/overlays" "$IMGBUILD" "$U/home/"
+        chown -R 64321:64321 "$U/home"
+        unshare -m bash -c 'as_user "$U/home/imgbuild" build "$U/home/images/small.json" --cache "$U/home/cache" --offline \
+                --jobs 3 --progress plain' >"$W/log" 2>&1
         s=$?
         check "an ordinary user builds it too" $s
         [[ $s -eq 0 ]] || tail -n 40 "$W/log"
-        trees "$U/cache" >"$W/trees-user"
+        trees "$U/home/cache" >"$W/trees-user"
         cmp "$W/trees" "$W/trees-user"
         check "and gets the same layers" $?
-        rm -rf "$U"
+        unshare -m bash -c ': >"$U/empty"; mount --bind "$U/empty" /etc/subuid 2>/dev/null; setpriv --reuid 64321 --regid 64321 \
+                --clear-groups "$U/home/imgbuild" cache --cache "$U/home/other"' >"$W/out" 2>&1
+        [[ $? -eq 5 ]] && grep -q 'usermod --add-subuids' "$W/out"
+        check "a user without subordinate ids is told what to do" $?
 fi
+rm -rf "$U"
 exit $rc

@@ -41,6 +41,24 @@ assert n == 2, n
 open(to + "/enroot/overlay.json", "w").write(text)
 EOF
 }
+
+# The driver's modules are compiled for debian-13-gpu (30-gpu.sh). Where that tree is in the store they are taken from it:
+# this image has the same kernel, and minutes of compiling would prove nothing new.
+driver=$PROJECT/overlays/nvidia-driver
+mkdir -p "$driver/compiled"
+if "$IMGBUILD" shell "$RECIPES/debian-13-gpu.json" --cache "$CACHE" --offline --progress none -- \
+        sh -c 'cd /usr/lib/modules && tar -cf - */updates' >"$driver/compiled/modules.tar" 2>/dev/null; then
+        sed -i 's|"packages": { "debian": \["linux-headers-${kernel}", "nvidia-kernel-source"\] }|"source": "compiled"|' \
+                "$driver/overlay.json"
+        cat >"$driver/compile.sh" <<'EOF'
+#!/bin/sh
+set -eu
+mkdir -p "$DESTDIR/usr/lib/modules"
+tar -C "$DESTDIR/usr/lib/modules" -xf "$SRCDIR/modules.tar" "$KERNEL/updates"
+EOF
+else
+        rm -r "$driver/compiled"
+fi
 recipe=$RECIPES/debian-13-gpu-enroot.json
 lock=$RECIPES/debian-13-gpu-enroot.lock.json
 imgbuild() { "$IMGBUILD" "$1" "$recipe" --cache "$CACHE" --progress plain "${@:2}" >"$T/out" 2>&1; }

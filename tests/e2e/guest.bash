@@ -30,6 +30,7 @@ E
                 echo "vermagic=$(/usr/sbin/modinfo -F vermagic nvidia 2>/dev/null | cut -d" " -f1)"
                 echo "compilers=$(ls /usr/bin/*gcc* /usr/bin/cc /usr/src/linux-headers* /usr/sbin/dkms 2>/dev/null | wc -l)"
                 echo "held=$(apt-mark showhold | tr "\n" " ")"
+                echo "sources=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources 2>/dev/null | grep -cE "^(deb|URIs)")"
                 echo "key=$(cat /root/.ssh/authorized_keys /home/*/.ssh/authorized_keys 2>/dev/null | grep -c e2e)"
         ' >"$E2E/$1.facts" 2>"$E2E/$1.boot.log"
         local s=$?
@@ -54,6 +55,7 @@ seen_in_guest() {
         check "it runs the manifest's kernel" "$([[ $(fact kernel) == "$(manifest "$booted" kernel)" ]]; echo $?)"
         check "root has grown to the 20 GiB disk" "$([[ $(fact root) -gt 18000000000 ]]; echo $?)"
         check "it has an identity of its own now" "$([[ $(fact machine_id) == 33 && $(fact hostkeys) -ge 1 ]]; echo $?)"
+        check "cloud-init wrote apt's sources" "$([[ $(fact sources) -ge 1 ]]; echo $?)"
         check "slurmd waits for ready" "$([[ $(fact slurmd) != enabled ]]; echo $?)"
         check "no compiler, headers or dkms in it" "$([[ $(fact compilers) == 0 ]]; echo $?)"
         check "the kernel packages are held" "$([[ $(fact held) == *linux-image-* ]]; echo $?)"

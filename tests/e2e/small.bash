@@ -4,6 +4,18 @@ W=$E2E/small
 rm -rf "$W"
 mkdir -p "$W"
 
+# Its artifacts come from a server on loopback, so that URLs stay the same while a test runs.
+mkdir -p "$W/site/tree-1.0/bin" "$W/site/tree-1.0/lib"
+printf '#!/bin/sh\necho unpacked\n' >"$W/site/tree-1.0/bin/unpacked"
+chmod 0755 "$W/site/tree-1.0/bin/unpacked"
+ln -s ../bin/unpacked "$W/site/tree-1.0/lib/link"
+tar -C "$W/site" -czf "$W/site/tree-1.0.tar.gz" tree-1.0
+printf '#!/bin/sh\necho single\n' >"$W/site/single"
+python3 "$TOP/tests/fixtures/httpd" "$W/site" "$W/port" &
+server=$!
+trap 'kill $server 2>/dev/null' EXIT
+for _ in $(seq 100); do [[ -s $W/port ]] && break; sleep 0.05; done
+
 small_project() {
         local o=$W/overlays/small
         rm -rf "$o"
@@ -12,9 +24,14 @@ small_project() {
 { "name": "small", "kind": "tree", "overlays": ["small"],
   "base": { "distro": "debian", "release": "trixie", "arch": "amd64", "components": ["main"] } }
 E
-        cat >"$o/overlay.json" <<'E'
+        cat >"$o/overlay.json" <<E
 { "description": "Something of every kind",
   "packages": { "debian": ["zstd"] },
+  "artifacts": [
+    { "name": "tree", "version": "1.0", "url": "http://127.0.0.1:$(cat "$W/port")/tree-\${version}.tar.gz",
+      "install": { "unpack": "/opt/tree", "strip": 1 } },
+    { "name": "single", "version": "1", "url": "http://127.0.0.1:$(cat "$W/port")/single",
+      "install": { "path": "/usr/local/bin/single", "mode": "0755" } }],
   "compile": [{ "packages": { "debian": ["m4"] }, "script": "compile.sh" }],
   "modes": { "etc/small/secret": "0600" },
   "run": ["run.sh"] }

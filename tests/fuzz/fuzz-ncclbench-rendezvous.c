@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* All of ncclbench's rendezvous that takes bytes or text from outside: the first byte chooses which. What a
- * stranger sends before and after the handshake, what Slurm and torchrun put into the environment. */
+/* All of ncclbench's rendezvous that takes bytes or text from outside: the first byte chooses
+ * which. What a stranger sends before and after the handshake, what Slurm and torchrun put into the
+ * environment. */
 
 #include "launch.h"
 #include "message.h"
@@ -47,7 +48,8 @@ static void stream(const uint8_t *data, size_t size) {
                 }
                 ErrorNote note;
                 if (error_unpack(&m, &note) >= 0) {
-                        assert(strlen(note.code) < sizeof(note.code) && strlen(note.text) < sizeof(note.text));
+                        assert(strlen(note.code) < sizeof(note.code) &&
+                                        strlen(note.text) < sizeof(note.text));
                         for (const char *p = note.text; *p; p++)
                                 assert((unsigned char) *p >= 0x20 && *p != 0x7f);
                 }
@@ -63,7 +65,8 @@ static void node_list(const uint8_t *data, size_t size) {
 
         if (text && nodelist_first(text, host, sizeof(host)) >= 0) {
                 assert(strlen(host) > 0 && strlen(host) < sizeof(host));
-                assert(strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") == strlen(host));
+                assert(strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                    "-._") == strlen(host));
         }
 }
 
@@ -77,7 +80,8 @@ static void environment(const uint8_t *data, size_t size) {
 
         if (!text)
                 return;
-        for (char *line = strtok_r(text, "\n", &save); line && n < ELEMENTSOF(lines) - 1; line = strtok_r(NULL, "\n", &save))
+        for (char *line = strtok_r(text, "\n", &save); line && n < ELEMENTSOF(lines) - 1;
+                        line = strtok_r(NULL, "\n", &save))
                 lines[n++] = line;
         if (launch_detect(&options, lines, &l, &error) >= 0) {
                 assert(l.rank >= 0 && l.rank < l.world);

@@ -38,11 +38,12 @@ static void put(const char *path, const void *data, size_t size, mode_t mode) {
         close(fd);
 }
 
-static char folder[] = "/dev/shm/imgbuild-fuzz.XXXXXX";
+static char *folder; /* in $FUZZ_TMP, which the one who set it removes, whatever becomes of us */
 
 static void remove_folder(void) {
         if (chdir("/") >= 0)
                 rm_rf(folder);
+        free(folder);
 }
 
 static void prepare(void) {
@@ -51,7 +52,9 @@ static void prepare(void) {
         if (done)
                 return;
         done = true;
-        expect(mkdtemp(folder) && chdir(folder) >= 0, "cannot make a folder");
+        const char *parent = getenv("FUZZ_TMP");
+        folder = path_join(parent ? parent : "/tmp", "imgbuild-fuzz.XXXXXX");
+        expect(folder && mkdtemp(folder) && chdir(folder) >= 0, "cannot make a folder");
         atexit(remove_folder);
         expect(mkdir("images", 0755) >= 0 && mkdir_p("overlays/one/files/etc", 0755) >= 0 &&
                                         mkdir_p("overlays/two/src", 0755) >= 0,

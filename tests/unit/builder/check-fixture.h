@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A small made tree that passes every rule, in a folder of its own, for tests that break one thing each. */
+/* A small made tree that passes every rule, in a folder of its own, for tests that break one thing
+ * each. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,9 +39,15 @@ static inline void put_link(const char *path, const char *target) {
 static inline void put_elf(const char *path, const char *section, const char *data, size_t size) {
         char names[64] = {};
         size_t names_size = 1 + (size_t) snprintf(names + 1, sizeof(names) - 1, "%s", section) + 1;
-        Elf64_Ehdr h = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-                .e_type = ET_REL, .e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(h),
-                .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 3, .e_shstrndx = 2 };
+        Elf64_Ehdr h = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+                                         EV_CURRENT },
+                .e_type = ET_REL,
+                .e_machine = EM_X86_64,
+                .e_version = EV_CURRENT,
+                .e_ehsize = sizeof(h),
+                .e_shentsize = sizeof(Elf64_Shdr),
+                .e_shnum = 3,
+                .e_shstrndx = 2 };
         Elf64_Shdr table[3] = {
                 {},
                 { .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = sizeof(h), .sh_size = size },
@@ -59,8 +66,10 @@ static inline void put_elf(const char *path, const char *section, const char *da
         assert_int_equal(fclose(f), 0);
 }
 
-/* A module whose .modinfo says this; `version` NULL: it says none. Code in front of it, as in a real one. */
-static inline void put_module(const char *path, const char *name, const char *version, const char *vermagic) {
+/* A module whose .modinfo says this; `version` NULL: it says none. Code in front of it, as in a
+ * real one. */
+static inline void put_module(
+                const char *path, const char *name, const char *version, const char *vermagic) {
         char data[4096] = {};
         size_t n = 1500;
 
@@ -101,8 +110,10 @@ static inline void put_package(const char *name, const char *version, const char
         assert_int_equal(mkdir_p("var/lib/dpkg", 0755), 0);
         f = fopen("var/lib/dpkg/status", "ae");
         assert_non_null(f);
-        fprintf(f, "Package: %s\nStatus: %s ok installed\nArchitecture: amd64\nVersion: %s\nDescription: x\n more: of it\n\n", name,
-                        status, version);
+        fprintf(f,
+                        "Package: %s\nStatus: %s ok installed\nArchitecture: amd64\nVersion: "
+                        "%s\nDescription: x\n more: of it\n\n",
+                        name, status, version);
         assert_int_equal(fclose(f), 0);
 }
 
@@ -110,16 +121,19 @@ static inline void put_base_tree(void) {
         put("boot/vmlinuz-" KERNEL, "kernel");
         put("boot/initrd.img-" KERNEL, "initramfs");
         put_module(MODULES "kernel/drivers/dummy.ko", "dummy", NULL, MAGIC);
-        put(MODULES "modules.dep", "kernel/drivers/dummy.ko:\nupdates/nvidia/nvidia.ko:\nupdates/nvidia/nvidia-uvm.ko: updates/nvidia/nvidia.ko\n");
+        put(MODULES "modules.dep", "kernel/drivers/dummy.ko:\nupdates/nvidia/nvidia.ko:\nupdates/"
+                                   "nvidia/nvidia-uvm.ko: updates/nvidia/nvidia.ko\n");
         put_package("linux-image-" KERNEL, "6.12.1-1", "hold");
         put_package("systemd", "257.1-1", "install");
         put("etc/machine-id", "");
         put("etc/passwd", "root:x:0:0:root:/root:/bin/bash\n");
-        put("etc/shadow", "root:*:20000:0:99999:7:::\ndaemon:!:20000::::::\nnobody:!*:20000::::::\n");
+        put("etc/shadow",
+                        "root:*:20000:0:99999:7:::\ndaemon:!:20000::::::\nnobody:!*:20000::::::\n");
         put("etc/gshadow", "root:*::\ndaemon:*::\nusers:::\n");
         put_link("etc/resolv.conf", "../run/systemd/resolve/stub-resolv.conf");
         put("usr/lib/systemd/system/ssh.service", "[Service]\nExecStart=/usr/sbin/sshd\n");
-        put_link("etc/systemd/system/multi-user.target.wants/ssh.service", "/usr/lib/systemd/system/ssh.service");
+        put_link("etc/systemd/system/multi-user.target.wants/ssh.service",
+                        "/usr/lib/systemd/system/ssh.service");
         put("var/log/dpkg.log", "");
         put("etc/ssl/certs/ca.pem", "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n");
 }
@@ -133,7 +147,8 @@ static inline void put_driver(void) {
         put_package("libcuda1", DRIVER "-1", "install");
         /* Absolute links, as Debian's alternatives are: they must resolve inside the tree. */
         put(LIBRARIES "nvidia/current/libcuda.so." DRIVER, "x");
-        put_link("etc/alternatives/nvidia--libcuda.so.1", "/" LIBRARIES "nvidia/current/libcuda.so." DRIVER);
+        put_link("etc/alternatives/nvidia--libcuda.so.1",
+                        "/" LIBRARIES "nvidia/current/libcuda.so." DRIVER);
         put_link(LIBRARIES "libcuda.so.1", "/etc/alternatives/nvidia--libcuda.so.1");
         put(LIBRARIES "nvidia/current/libnvidia-ml.so." DRIVER, "x");
         put_link(LIBRARIES "libnvidia-ml.so.1", "nvidia/current/libnvidia-ml.so." DRIVER);
@@ -187,7 +202,8 @@ static inline int check_teardown(void **state) {
         return 0;
 }
 
-/* Runs all rules; every finding must be of `rule`, and one must contain `found`. NULL: there must be none. */
+/* Runs all rules; every finding must be of `rule`, and one must contain `found`. NULL: there must
+ * be none. */
 static inline void assert_found(CheckFixture *f, const char *rule, const char *found) {
         bool hit = false;
 

@@ -107,10 +107,11 @@ static void console_is_believed_after_its_grace(void **state _unused_) {
 
                 start(&w, "multi-user");
                 if (cases[i].journal)
-                        feed_journal(&w, "MESSAGE=x\n\n", 1);
-                feed_console(&w, cases[i].line, 1);
-                assert_int_equal(boot_watch_verdict(&w, cases[i].grace), BOOT_WAITING);
-                assert_int_equal(boot_watch_verdict(&w, 1 + cases[i].grace), BOOT_REACHED);
+                        feed_journal(&w, "MESSAGE=x\n\n", 10);
+                feed_console(&w, cases[i].line, 10);
+                assert_int_equal(boot_watch_verdict(&w, 9), BOOT_WAITING); /* asked with a clock read earlier */
+                assert_int_equal(boot_watch_verdict(&w, 9 + cases[i].grace), BOOT_WAITING);
+                assert_int_equal(boot_watch_verdict(&w, 10 + cases[i].grace), BOOT_REACHED);
         }
 }
 
@@ -173,6 +174,28 @@ static void failed_marker_is_a_failure(void **state _unused_) {
         start(&w, "ready");
         feed_journal(&w, UNIT_ENTRY("be02cf6855d2428ba40df7e9d022f03d", "node-ready.target", "dependency"), 1);
         assert_int_equal(boot_watch_verdict(&w, 1), BOOT_FAILED);
+}
+
+static void verdict_of_firstbootd_ends_the_wait_for_ready(void **state _unused_) {
+        static const char verdict[] = "_PID=300\n_SYSTEMD_UNIT=firstbootd.service\nMESSAGE=The node is not ready: scratch failed\n"
+                                      "MESSAGE_ID=024713687dc641a4896ea7c35e688394\n\n";
+        _cleanup_(boot_watch_done) BootWatch ready, multi_user;
+
+        start(&ready, "ready");
+        feed_journal(&ready, verdict, 1);
+        assert_int_equal(boot_watch_verdict(&ready, 1), BOOT_FAILED);
+        assert_non_null(strstr(ready.why, "scratch failed"));
+        start(&multi_user, "multi-user");
+        feed_journal(&multi_user, verdict, 1);
+        assert_int_equal(boot_watch_verdict(&multi_user, 1), BOOT_WAITING);
+}
+
+/* The number in boot-watch.c is the one that firstbootd sends. */
+static void verdict_of_firstbootd_has_its_number(void **state _unused_) {
+        _cleanup_free_ char *path = path_join(getenv("TOP") ? getenv("TOP") : ".", "firstboot/daemon/codes.c"), *text = NULL;
+
+        assert_int_equal(read_file(path, 1 << 20, &text, NULL), 0);
+        assert_non_null(strstr(text, "\"event.failed\", \"024713687dc641a4896ea7c35e688394\""));
 }
 
 static void failed_units_are_those_that_did_not_recover(void **state _unused_) {
@@ -266,6 +289,8 @@ int main(void) {
                 cmocka_unit_test(dead_ends_are_failures),
                 cmocka_unit_test(emergency_target_in_the_journal_is_a_failure),
                 cmocka_unit_test(failed_marker_is_a_failure),
+                cmocka_unit_test(verdict_of_firstbootd_ends_the_wait_for_ready),
+                cmocka_unit_test(verdict_of_firstbootd_has_its_number),
                 cmocka_unit_test(failed_units_are_those_that_did_not_recover),
                 cmocka_unit_test(first_verdict_stays),
                 cmocka_unit_test(pattern_matches_console_and_journal),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Each fault alone, in a tree that is otherwise right: the rule that is for it finds it, and no other does. */
+/* Each fault alone, in a tree that is otherwise right: the rule that is for it finds it, and no
+ * other does. */
 
 #include "check-fixture.h"
 
-#define PRIVATE_KEY "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n-----END OPENSSH PRIVATE KEY-----\n"
+#define PRIVATE_KEY \
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n-----END OPENSSH PRIVATE KEY-----\n"
 
 static void test_right_tree(void **state) {
         assert_found(*state, NULL, NULL);
@@ -89,27 +91,33 @@ static void test_damaged_module(void **state) {
 }
 
 static void test_modules_under_dkms_names(void **state) {
-        put(MODULES "modules.dep", "updates/dkms/nvidia-current.ko.xz:\nupdates/dkms/nvidia-current-uvm.ko.xz:\n");
+        put(MODULES "modules.dep", "updates/dkms/nvidia-current.ko.xz:\nupdates/dkms/"
+                                   "nvidia-current-uvm.ko.xz:\n");
         assert_int_equal(mkdir_p(MODULES "updates/dkms", 0755), 0);
-        compress_file(MODULES "updates/nvidia/nvidia.ko", MODULES "updates/dkms/nvidia-current.ko.xz", ARCHIVE_FILTER_XZ);
-        compress_file(MODULES "updates/nvidia/nvidia-uvm.ko", MODULES "updates/dkms/nvidia-current-uvm.ko.xz", ARCHIVE_FILTER_XZ);
+        compress_file(MODULES "updates/nvidia/nvidia.ko",
+                        MODULES "updates/dkms/nvidia-current.ko.xz", ARCHIVE_FILTER_XZ);
+        compress_file(MODULES "updates/nvidia/nvidia-uvm.ko",
+                        MODULES "updates/dkms/nvidia-current-uvm.ko.xz", ARCHIVE_FILTER_XZ);
         rm_rf(MODULES "updates/nvidia");
         assert_found(*state, NULL, NULL);
 }
 
 static void test_vermagic_of_another_kernel(void **state) {
-        put_module(MODULES "updates/nvidia/nvidia-uvm.ko", "nvidia_uvm", DRIVER, "6.12.2-test SMP preempt mod_unload modversions ");
+        put_module(MODULES "updates/nvidia/nvidia-uvm.ko", "nvidia_uvm", DRIVER,
+                        "6.12.2-test SMP preempt mod_unload modversions ");
         assert_found(*state, "nvidia.vermagic", "built for \"6.12.2-test SMP");
 }
 
 static void test_vermagic_of_other_options(void **state) {
-        put_module(MODULES "updates/nvidia/nvidia-uvm.ko", "nvidia_uvm", DRIVER, KERNEL " SMP preempt mod_unload ");
+        put_module(MODULES "updates/nvidia/nvidia-uvm.ko", "nvidia_uvm", DRIVER,
+                        KERNEL " SMP preempt mod_unload ");
         assert_found(*state, "nvidia.vermagic", "the kernel wants \"" MAGIC "\"");
 }
 
 static void test_vermagic_without_reference(void **state) {
         rm_rf(MODULES "kernel");
-        put_module(MODULES "updates/nvidia/nvidia-uvm.ko", "nvidia_uvm", DRIVER, "6.12.1-testing SMP ");
+        put_module(MODULES "updates/nvidia/nvidia-uvm.ko", "nvidia_uvm", DRIVER,
+                        "6.12.1-testing SMP ");
         assert_found(*state, "nvidia.vermagic", "6.12.1-testing");
 }
 
@@ -135,7 +143,9 @@ static void test_nvml_missing(void **state) {
 }
 
 static void test_smi_of_another_version(void **state) {
-        static const char data[] = "\0" "550.163.010\0" "550.127.08\0";
+        static const char data[] = "\0"
+                                   "550.163.010\0"
+                                   "550.127.08\0";
         put_elf("usr/bin/nvidia-smi", ".rodata", data, sizeof(data));
         assert_found(*state, "nvidia.version", "nvidia-smi is of another version");
 }
@@ -173,8 +183,14 @@ static void test_kernel_not_held(void **state) {
         assert_found(*state, "nvidia.held", "linux-image-amd64");
 }
 
+static void test_no_package_database(void **state) {
+        assert_int_equal(unlink("var/lib/dpkg/status"), 0);
+        assert_found(*state, "nvidia.held", "names no package");
+}
+
 static void test_build_tools(void **state) {
-        static const char *const packages[] = { "dkms", "linux-headers-6.12.1-test", "nvidia-kernel-source", "gcc-14" };
+        static const char *const packages[] = { "dkms", "linux-headers-6.12.1-test",
+                "nvidia-kernel-source", "gcc-14" };
         CheckFixture *f = *state;
 
         for (size_t i = 0; i < ELEMENTSOF(packages); i++)
@@ -188,7 +204,8 @@ static void test_build_tools(void **state) {
 
 static void test_runtime_too_new(void **state) {
         put(LIBRARIES "libcudart.so.12.8.90", "x");
-        assert_found(*state, "cuda.runtime", "is for CUDA 12.8, driver " DRIVER " supports CUDA 12.4");
+        assert_found(*state, "cuda.runtime",
+                        "is for CUDA 12.8, driver " DRIVER " supports CUDA 12.4");
 }
 
 static void test_runtime_of_a_toolkit(void **state) {
@@ -277,8 +294,8 @@ static void test_group_password(void **state) {
 }
 
 static void test_private_keys(void **state) {
-        static const char *const places[] = { "root/.ssh/id_ed25519", "etc/ssl/private/host.pem", "home/a/key", "opt/x/server.key",
-                "usr/local/etc/key", "var/lib/x/key" };
+        static const char *const places[] = { "root/.ssh/id_ed25519", "etc/ssl/private/host.pem",
+                "home/a/key", "opt/x/server.key", "usr/local/etc/key", "var/lib/x/key" };
 
         for (size_t i = 0; i < ELEMENTSOF(places); i++) {
                 put(places[i], PRIVATE_KEY);
@@ -288,7 +305,8 @@ static void test_private_keys(void **state) {
 }
 
 static void test_private_key_behind_a_certificate(void **state) {
-        put("etc/x/bundle.pem", "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\nx\n");
+        put("etc/x/bundle.pem", "-----BEGIN CERTIFICATE-----\nx\n-----END "
+                                "CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\nx\n");
         assert_found(*state, "secrets.private-key", "etc/x/bundle.pem");
 }
 
@@ -341,7 +359,8 @@ static void test_temporary(void **state) {
 /* services.* */
 
 static void test_dangling_service(void **state) {
-        put_link("etc/systemd/system/multi-user.target.wants/gone.service", "/usr/lib/systemd/system/gone.service");
+        put_link("etc/systemd/system/multi-user.target.wants/gone.service",
+                        "/usr/lib/systemd/system/gone.service");
         assert_found(*state, "services.enabled", "gone.service is enabled");
 }
 
@@ -350,9 +369,12 @@ static void test_enabled_units(void **state) {
         _cleanup_strv_free_ char **units = NULL;
         Tree t;
 
-        put_link("etc/systemd/system/multi-user.target.wants/gone.service", "/usr/lib/systemd/system/gone.service");
-        put_link("etc/systemd/system/x.service.requires/ssh.service", "/usr/lib/systemd/system/ssh.service");
-        put_link("etc/systemd/system/ssh.service.d/ssh.service", "/usr/lib/systemd/system/ssh.service");
+        put_link("etc/systemd/system/multi-user.target.wants/gone.service",
+                        "/usr/lib/systemd/system/gone.service");
+        put_link("etc/systemd/system/x.service.requires/ssh.service",
+                        "/usr/lib/systemd/system/ssh.service");
+        put_link("etc/systemd/system/ssh.service.d/ssh.service",
+                        "/usr/lib/systemd/system/ssh.service");
         assert_int_equal(tree_open(f->folder, NULL, &t), 0);
         assert_int_equal(enabled_units(&t, &units), 0);
         tree_done(&t);
@@ -364,9 +386,12 @@ static void test_verify_output(void **state) {
         CheckFixture *f = *state;
 
         assert_int_equal(verify_findings("services.verify",
-                                         "/etc/systemd/system/bad.service:3: Unknown key 'Bogus' in section [Unit], ignoring.\n"
-                                         "bad.service: Command /usr/bin/x is not executable: No such file or directory\n"
-                                         "other.service: Failed to create other.service/start: Unit gone.service not found.\n",
+                                         "/etc/systemd/system/bad.service:3: Unknown key 'Bogus' "
+                                         "in section [Unit], ignoring.\n"
+                                         "bad.service: Command /usr/bin/x is not executable: No "
+                                         "such file or directory\n"
+                                         "other.service: Failed to create other.service/start: "
+                                         "Unit gone.service not found.\n",
                                          1, &f->findings),
                         0);
         assert_int_equal(f->findings.n, 2);
@@ -403,26 +428,68 @@ static void test_versions(void **state _unused_) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TREE(test_right_tree), GPU(test_right_gpu_tree), TREE(test_tree_that_is_not_there),
-                TREE(test_unreadable_is_an_error), GPU(test_link_out_of_the_tree),
-                TREE(test_no_kernel), TREE(test_kernel_image_missing), TREE(test_modules_dep_missing),
-                TREE(test_initramfs_missing), TREE(test_initramfs_empty),
-                GPU(test_module_missing), GPU(test_second_kernel_without_modules), GPU(test_damaged_module),
-                GPU(test_modules_under_dkms_names), GPU(test_vermagic_of_another_kernel),
-                GPU(test_vermagic_of_other_options), GPU(test_vermagic_without_reference), GPU(test_depmod_not_run),
-                GPU(test_modules_of_two_versions), GPU(test_libcuda_of_another_version), GPU(test_nvml_missing),
-                GPU(test_smi_of_another_version), GPU(test_smi_is_no_program), GPU(test_module_without_version),
-                GPU(test_firmware_of_another_version), GPU(test_nouveau_not_blocked), GPU(test_nouveau_blocked_by_install),
-                GPU(test_kernel_not_held), GPU(test_build_tools), GPU(test_runtime_too_new), GPU(test_runtime_of_a_toolkit),
-                GPU(test_nccl_too_new), GPU(test_nccl_without_version),
-                TREE(test_machine_id), TREE(test_machine_id_missing), TREE(test_dbus_machine_id), TREE(test_ssh_host_key),
-                TREE(test_random_seed), TREE(test_host_ids), TREE(test_cloud_init_ran),
-                TREE(test_password_hash), TREE(test_locked_hash), TREE(test_empty_password), TREE(test_hash_in_passwd),
-                TREE(test_hash_in_backup), TREE(test_group_password), TREE(test_private_keys),
-                TREE(test_private_key_behind_a_certificate), TREE(test_pgp_and_putty_keys), TREE(test_munge_key),
-                TREE(test_apt_lists), TREE(test_caches), TREE(test_logs), TREE(test_resolv_conf), TREE(test_history),
-                TREE(test_temporary), TREE(test_dangling_service), TREE(test_enabled_units), TREE(test_verify_output),
-                TREE(test_verify_without_output), TREE(test_verify_passes), cmocka_unit_test(test_versions),
+                TREE(test_right_tree),
+                GPU(test_right_gpu_tree),
+                TREE(test_tree_that_is_not_there),
+                TREE(test_unreadable_is_an_error),
+                GPU(test_link_out_of_the_tree),
+                TREE(test_no_kernel),
+                TREE(test_kernel_image_missing),
+                TREE(test_modules_dep_missing),
+                TREE(test_initramfs_missing),
+                TREE(test_initramfs_empty),
+                GPU(test_module_missing),
+                GPU(test_second_kernel_without_modules),
+                GPU(test_damaged_module),
+                GPU(test_modules_under_dkms_names),
+                GPU(test_vermagic_of_another_kernel),
+                GPU(test_vermagic_of_other_options),
+                GPU(test_vermagic_without_reference),
+                GPU(test_depmod_not_run),
+                GPU(test_modules_of_two_versions),
+                GPU(test_libcuda_of_another_version),
+                GPU(test_nvml_missing),
+                GPU(test_smi_of_another_version),
+                GPU(test_smi_is_no_program),
+                GPU(test_module_without_version),
+                GPU(test_firmware_of_another_version),
+                GPU(test_nouveau_not_blocked),
+                GPU(test_nouveau_blocked_by_install),
+                GPU(test_kernel_not_held), GPU(test_no_package_database),
+                GPU(test_build_tools),
+                GPU(test_runtime_too_new),
+                GPU(test_runtime_of_a_toolkit),
+                GPU(test_nccl_too_new),
+                GPU(test_nccl_without_version),
+                TREE(test_machine_id),
+                TREE(test_machine_id_missing),
+                TREE(test_dbus_machine_id),
+                TREE(test_ssh_host_key),
+                TREE(test_random_seed),
+                TREE(test_host_ids),
+                TREE(test_cloud_init_ran),
+                TREE(test_password_hash),
+                TREE(test_locked_hash),
+                TREE(test_empty_password),
+                TREE(test_hash_in_passwd),
+                TREE(test_hash_in_backup),
+                TREE(test_group_password),
+                TREE(test_private_keys),
+                TREE(test_private_key_behind_a_certificate),
+                TREE(test_pgp_and_putty_keys),
+                TREE(test_munge_key),
+                TREE(test_apt_lists),
+                TREE(test_caches),
+                TREE(test_logs),
+                TREE(test_resolv_conf),
+                TREE(test_history),
+                TREE(test_temporary),
+                TREE(test_dangling_service),
+                TREE(test_enabled_units),
+                TREE(test_verify_output),
+                TREE(test_verify_without_output),
+                TREE(test_verify_passes),
+                cmocka_unit_test(test_versions),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,9 +60,11 @@ static Lock *sample(void) {
 
         assert_int_equal(lock_new("r", &l), 0);
         l->epoch = 1700000000;
-        assert_int_equal(lock_add_origin(l, &(LockedOrigin){ "debian", NULL, "trixie" }), 0);
-        assert_int_equal(lock_add_origin(l,
-                                         &(LockedOrigin){ "a", "https://example.invalid/a", "./" }),
+        assert_int_equal(lock_add_origin(l, &(LockedOrigin){ .name = (char *) "debian",
+                                                            .suite = (char *) "trixie" }),
+                        0);
+        assert_int_equal(lock_add_origin(l, &(LockedOrigin){ "a", "https://example.invalid/a", "./",
+                                                            "ABCD", "aGVsbG8=" }),
                         0);
         assert_int_equal(lock_add_stage(l, "kernel", SHA, &s), 0);
         assert_int_equal(locked_stage_add(s,
@@ -209,6 +211,24 @@ static void test_unknown_origin(void **state) {
                         "origin \"x\" is not one of $.origins");
 }
 
+static void test_repository_without_key(void **state) {
+        (void) state;
+        refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": 1, \"origins\": [ { \"name\": "
+                "\"v\", \"uri\": "
+                "\"http://v.example\", \"suite\": \"./\" } ], \"stages\": [], \"artifacts\": [] }",
+                        "$.origins[0]: a repository's \"fingerprint\" and \"key\" are missing");
+}
+
+static void test_key_that_is_not_base64(void **state) {
+        (void) state;
+        refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": 1, \"origins\": [ { \"name\": "
+                "\"v\", \"uri\": "
+                "\"http://v.example\", \"suite\": \"./\", \"fingerprint\": \"AB\", \"key\": "
+                "\"a?==\" } ], \"stages\": [], "
+                "\"artifacts\": [] }",
+                        "\"key\" must be a public key in base64");
+}
+
 static void test_negative_size(void **state) {
         (void) state;
         refused(PACKAGE("\"name\": \"a\", \"version\": \"1\", \"arch\": \"all\", \"origin\": "
@@ -261,6 +281,8 @@ int main(void) {
                 cmocka_unit_test(test_path_out_of_the_mirror),
                 cmocka_unit_test(test_name_like_an_option),
                 cmocka_unit_test(test_unknown_origin),
+                cmocka_unit_test(test_repository_without_key),
+                cmocka_unit_test(test_key_that_is_not_base64),
                 cmocka_unit_test(test_negative_size),
                 cmocka_unit_test(test_stage_given_twice),
                 cmocka_unit_test(test_all_errors_in_one_go),

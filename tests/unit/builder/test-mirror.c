@@ -90,6 +90,17 @@ static void test_rolling_release_has_one_suite(void **state) {
         assert_int_equal(strv_length(m.mirrors[0].suites), 1);
 }
 
+static void test_history_is_a_day_after_the_lock(void **state) {
+        Recipe recipe = recipe_of((char *) "debian", (char *) "trixie"),
+               other = recipe_of((char *) "x", (char *) "y");
+        _cleanup_free_ char *s = mirror_history(&recipe, 1762164000),
+                            *none = mirror_history(&other, 1);
+
+        (void) state;
+        assert_string_equal(s, "https://snapshot.debian.org/archive/debian/20251104T100000Z");
+        assert_null(none);
+}
+
 static void test_unknown_distribution(void **state) {
         Context ctx = {};
         Recipe recipe = recipe_of((char *) "gentoo", (char *) "x");
@@ -109,6 +120,7 @@ int main(void) {
                 cmocka_unit_test(test_given_mirror_serves_all_archives),
                 cmocka_unit_test(test_option_beats_recipe),
                 cmocka_unit_test(test_rolling_release_has_one_suite),
+                cmocka_unit_test(test_history_is_a_day_after_the_lock),
                 cmocka_unit_test(test_unknown_distribution),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

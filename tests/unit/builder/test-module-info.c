@@ -29,7 +29,8 @@ static void test_compressed(void **state _unused_) {
         static const struct {
                 const char *path;
                 int filter;
-        } kinds[] = { { "a.ko.xz", ARCHIVE_FILTER_XZ }, { "a.ko.zst", ARCHIVE_FILTER_ZSTD }, { "a.ko.gz", ARCHIVE_FILTER_GZIP } };
+        } kinds[] = { { "a.ko.xz", ARCHIVE_FILTER_XZ }, { "a.ko.zst", ARCHIVE_FILTER_ZSTD },
+                { "a.ko.gz", ARCHIVE_FILTER_GZIP } };
 
         put_module("a.ko", "nvidia", DRIVER, MAGIC);
         for (size_t i = 0; i < ELEMENTSOF(kinds); i++) {
@@ -50,7 +51,8 @@ static void test_no_version(void **state _unused_) {
 
 /* Wherever the section falls among the pieces that are read. */
 static void test_any_offset(void **state _unused_) {
-        static const size_t offsets[] = { 60 * 1024, 127 * 1024 + 900, 128 * 1024 - 70, 128 * 1024, 192 * 1024 - 40, 700 * 1024 };
+        static const size_t offsets[] = { 60 * 1024, 127 * 1024 + 900, 128 * 1024 - 70, 128 * 1024,
+                192 * 1024 - 40, 700 * 1024 };
 
         for (size_t i = 0; i < ELEMENTSOF(offsets); i++) {
                 size_t size = offsets[i] + 4096, n = offsets[i];
@@ -125,7 +127,8 @@ static void test_section_of_a_bad_file(void **state _unused_) {
         size_t n = 0;
         int fd;
 
-        put("a.so", "no ELF file, but long enough to have a header, if it were one: sixty-four bytes and more");
+        put("a.so", "no ELF file, but long enough to have a header, if it were one: sixty-four "
+                    "bytes and more");
         fd = open("a.so", O_RDONLY | O_CLOEXEC);
         assert_int_equal(elf_section_strings(fd, ".rodata", 4, count, &n), -EBADMSG);
         close(fd);
@@ -141,8 +144,14 @@ static void test_section_of_a_bad_file(void **state _unused_) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_plain), TEST(test_compressed), TEST(test_no_version), TEST(test_any_offset),
-                TEST(test_only_the_section), TEST(test_no_module), TEST(test_truncated), TEST(test_section_strings),
+                TEST(test_plain),
+                TEST(test_compressed),
+                TEST(test_no_version),
+                TEST(test_any_offset),
+                TEST(test_only_the_section),
+                TEST(test_no_module),
+                TEST(test_truncated),
+                TEST(test_section_strings),
                 TEST(test_section_of_a_bad_file),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,7 @@ static void bios_has_no_pflash(void **state _unused_) {
         c.firmware = VM_BIOS;
         assert_int_equal(vm_argv(&c, &argv), 0);
         assert_false(any_contains(argv, "pflash"));
+        assert_true(has(argv, "-machine", "q35,graphics=off"));
 }
 
 static void without_a_journal_the_guest_gets_no_credentials(void **state _unused_) {

@@ -17,8 +17,10 @@ static int detect_with(const Options *o, char *const *environment, Launch *ret) 
 }
 
 /* A list of NAME=VALUE. */
-#define detect(ret, ...) detect_with(&(Options) { .rank = -1, .world = -1, .local_rank = -1 },       \
-        (char *const[]) { (char *) "PATH=/bin", __VA_ARGS__ __VA_OPT__(, ) NULL }, ret)
+#define detect(ret, ...)                                                                          \
+        detect_with(&(Options){ .rank = -1, .world = -1, .local_rank = -1 },                      \
+                        (char *const[]){ (char *) "PATH=/bin", __VA_ARGS__ __VA_OPT__(, ) NULL }, \
+                        ret)
 #define S(text) ((char *) (text))
 
 static void without_anything_we_are_alone(void **state _unused_) {
@@ -32,8 +34,9 @@ static void without_anything_we_are_alone(void **state _unused_) {
 static void torchrun_variables_are_read(void **state _unused_) {
         Launch l;
 
-        assert_int_equal(detect(&l, S("RANK=3"), S("WORLD_SIZE=8"), S("LOCAL_RANK=1"), S("MASTER_ADDR=node1"),
-                                 S("MASTER_PORT=29500"), S(SECRET)), 0);
+        assert_int_equal(detect(&l, S("RANK=3"), S("WORLD_SIZE=8"), S("LOCAL_RANK=1"),
+                                         S("MASTER_ADDR=node1"), S("MASTER_PORT=29500"), S(SECRET)),
+                        0);
         assert_int_equal(l.rank, 3);
         assert_int_equal(l.world, 8);
         assert_int_equal(l.local_rank, 1);
@@ -45,16 +48,19 @@ static void half_of_torchruns_variables_are_an_error(void **state _unused_) {
         Launch l;
 
         assert_int_equal(detect(&l, S("RANK=3")), -EINVAL);
-        assert_int_equal(detect(&l, S("RANK=3"), S("WORLD_SIZE=8"), S("LOCAL_RANK=1"), S("MASTER_ADDR=a"), S(SECRET)),
-                -EINVAL);
+        assert_int_equal(detect(&l, S("RANK=3"), S("WORLD_SIZE=8"), S("LOCAL_RANK=1"),
+                                         S("MASTER_ADDR=a"), S(SECRET)),
+                        -EINVAL);
         assert_int_equal(detect(&l, S("RANK=x"), S("WORLD_SIZE=8"), S("LOCAL_RANK=1")), -EINVAL);
 }
 
 static void srun_step_is_read(void **state _unused_) {
         Launch l;
 
-        assert_int_equal(detect(&l, S("SLURM_PROCID=5"), S("SLURM_NTASKS=16"), S("SLURM_LOCALID=5"), S("SLURM_STEP_ID=2"),
-                                 S("SLURM_JOB_ID=100"), S("SLURM_STEP_NODELIST=gpu[007-008]"), S(SECRET)), 0);
+        assert_int_equal(detect(&l, S("SLURM_PROCID=5"), S("SLURM_NTASKS=16"), S("SLURM_LOCALID=5"),
+                                         S("SLURM_STEP_ID=2"), S("SLURM_JOB_ID=100"),
+                                         S("SLURM_STEP_NODELIST=gpu[007-008]"), S(SECRET)),
+                        0);
         assert_int_equal(l.rank, 5);
         assert_int_equal(l.world, 16);
         assert_int_equal(l.local_rank, 5);
@@ -66,15 +72,18 @@ static void srun_step_is_read(void **state _unused_) {
 static void a_batch_script_is_no_step(void **state _unused_) {
         Launch l;
 
-        assert_int_equal(detect(&l, S("SLURM_PROCID=0"), S("SLURM_NTASKS=16"), S("SLURM_JOB_ID=100")), 0);
+        assert_int_equal(detect(&l, S("SLURM_PROCID=0"), S("SLURM_NTASKS=16"),
+                                         S("SLURM_JOB_ID=100")),
+                        0);
         assert_int_equal(l.world, 1);
 }
 
 static void the_steps_own_number_of_tasks_counts(void **state _unused_) {
         Launch l;
 
-        assert_int_equal(detect(&l, S("SLURM_PROCID=0"), S("SLURM_NTASKS=16"), S("SLURM_STEP_NUM_TASKS=1"),
-                                 S("SLURM_STEP_ID=0")), 0);
+        assert_int_equal(detect(&l, S("SLURM_PROCID=0"), S("SLURM_NTASKS=16"),
+                                         S("SLURM_STEP_NUM_TASKS=1"), S("SLURM_STEP_ID=0")),
+                        0);
         assert_int_equal(l.world, 1);
 }
 
@@ -99,7 +108,8 @@ static void flags_win_over_the_environment(void **state _unused_) {
 
 static void several_processes_need_a_secret(void **state _unused_) {
         const Options o = { .rank = 1, .world = 2, .local_rank = 0, .master = "host:4711" };
-        char *const none[] = { S("A=b"), NULL }, *const brief[] = { S("NCCLBENCH_SECRET=short"), NULL };
+        char *const none[] = { S("A=b"), NULL }, *const brief[] = { S("NCCLBENCH_SECRET=short"),
+                NULL };
         Launch l;
 
         assert_int_equal(detect_with(&o, none, &l), -EINVAL);
@@ -115,7 +125,8 @@ static void a_process_beyond_the_world_is_refused(void **state _unused_) {
 }
 
 static void bad_ports_are_refused(void **state _unused_) {
-        static const char *const bad[] = { "host:0", "host:65536", "host:x", "host:", ":1", "host:1x" };
+        static const char *const bad[] = { "host:0", "host:65536", "host:x", "host:", ":1",
+                "host:1x" };
         char *const environment[] = { S(SECRET), NULL };
         Launch l;
 
@@ -145,7 +156,8 @@ static void first_host_of_a_node_list(void **state _unused_) {
 }
 
 static void bad_node_lists_are_refused(void **state _unused_) {
-        static const char *const bad[] = { "", ",", "n[", "n[]", "n[1", "n[a-b]", "n;rm", "n 1", "n[1;2]" };
+        static const char *const bad[] = { "", ",", "n[", "n[]", "n[1", "n[a-b]", "n;rm", "n 1",
+                "n[1;2]" };
         char host[64] = "untouched";
 
         for (size_t i = 0; i < ELEMENTSOF(bad); i++)

@@ -13,12 +13,13 @@ static MessageKey key_of(const char *secret) {
         return key;
 }
 
-static uint8_t *compose(const MessageKey *key, bool from_hub, uint64_t sequence, MessageType type, const char *payload,
-        size_t *ret_size) {
+static uint8_t *compose(const MessageKey *key, bool from_hub, uint64_t sequence, MessageType type,
+                const char *payload, size_t *ret_size) {
         uint8_t *data;
 
-        assert_int_equal(message_compose(key, from_hub, sequence, type, payload, (uint32_t) strlen(payload), &data,
-                                 ret_size), 0);
+        assert_int_equal(message_compose(key, from_hub, sequence, type, payload,
+                                         (uint32_t) strlen(payload), &data, ret_size),
+                        0);
         return data;
 }
 
@@ -55,7 +56,8 @@ static void every_flipped_bit_is_noticed(void **state _unused_) {
                 Message m;
 
                 data[bit / 8] ^= (uint8_t) (1u << bit % 8);
-                assert_false(message_parse(data, size, 100, &m) == 1 && message_authentic(&m, &key, false, 1));
+                assert_false(message_parse(data, size, 100, &m) == 1 &&
+                                message_authentic(&m, &key, false, 1));
                 data[bit / 8] ^= (uint8_t) (1u << bit % 8);
         }
 }
@@ -69,12 +71,13 @@ static void another_secret_sender_or_number_is_not_authentic(void **state _unuse
         assert_int_equal(message_parse(data, size, 100, &m), 1);
         assert_true(message_authentic(&m, &key, false, 1));
         assert_false(message_authentic(&m, &other, false, 1));
-        assert_false(message_authentic(&m, &key, true, 1)); /* our own message sent back to us */
+        assert_false(message_authentic(&m, &key, true, 1));  /* our own message sent back to us */
         assert_false(message_authentic(&m, &key, false, 2)); /* the same again */
 }
 
 static void too_large_payloads_are_refused_by_their_header(void **state _unused_) {
-        static const uint8_t header[] = { 'N', 'B', MESSAGE_VERSION, MESSAGE_DATA, 0xff, 0xff, 0xff, 0xff };
+        static const uint8_t header[] = { 'N', 'B', MESSAGE_VERSION, MESSAGE_DATA, 0xff, 0xff, 0xff,
+                0xff };
         Message m;
 
         assert_int_equal(message_parse(header, sizeof(header), 1000, &m), -EBADMSG);
@@ -95,7 +98,8 @@ static void other_versions_are_told_apart(void **state _unused_) {
 }
 
 static void unknown_types_are_refused(void **state _unused_) {
-        static const uint8_t none[] = { 'N', 'B', MESSAGE_VERSION, 0 }, high[] = { 'N', 'B', MESSAGE_VERSION, 6 };
+        static const uint8_t none[] = { 'N', 'B', MESSAGE_VERSION, 0 },
+                             high[] = { 'N', 'B', MESSAGE_VERSION, 6 };
         Message m;
 
         assert_int_equal(message_parse(none, sizeof(none), 1000, &m), -EBADMSG);
@@ -109,9 +113,12 @@ static void join_survives_the_journey(void **state _unused_) {
         memset(join.hub_nonce, 1, sizeof(join.hub_nonce));
         memset(join.peer_nonce, 2, sizeof(join.peer_nonce));
         join_pack(&join, payload);
-        assert_int_equal(join_unpack(&(Message) { .size = JOIN_SIZE, .payload = payload }, &back), 0);
+        assert_int_equal(
+                        join_unpack(&(Message){ .size = JOIN_SIZE, .payload = payload }, &back), 0);
         assert_memory_equal(&join, &back, sizeof(join));
-        assert_int_equal(join_unpack(&(Message) { .size = JOIN_SIZE - 1, .payload = payload }, &back), -EBADMSG);
+        assert_int_equal(
+                        join_unpack(&(Message){ .size = JOIN_SIZE - 1, .payload = payload }, &back),
+                        -EBADMSG);
 }
 
 static void error_notes_survive_without_control_characters(void **state _unused_) {
@@ -120,7 +127,7 @@ static void error_notes_survive_without_control_characters(void **state _unused_
         uint32_t size;
 
         assert_int_equal(error_pack(&note, &payload, &size), 0);
-        assert_int_equal(error_unpack(&(Message) { .size = size, .payload = payload }, &back), 0);
+        assert_int_equal(error_unpack(&(Message){ .size = size, .payload = payload }, &back), 0);
         assert_int_equal(back.rank, 7);
         assert_string_equal(back.code, "cuda.no-device");
         assert_string_equal(back.text, "no?[2J?GPU");
@@ -131,10 +138,13 @@ static void malformed_error_notes_are_refused(void **state _unused_) {
         ErrorNote note;
 
         memset(payload, 'x', sizeof(payload));
-        assert_int_equal(error_unpack(&(Message) { .size = 4, .payload = payload }, &note), -EBADMSG);
-        assert_int_equal(error_unpack(&(Message) { .size = 200, .payload = payload }, &note), -EBADMSG); /* no NUL */
-        payload[150] = '\0'; /* a code far too long */
-        assert_int_equal(error_unpack(&(Message) { .size = 200, .payload = payload }, &note), -EBADMSG);
+        assert_int_equal(
+                        error_unpack(&(Message){ .size = 4, .payload = payload }, &note), -EBADMSG);
+        assert_int_equal(error_unpack(&(Message){ .size = 200, .payload = payload }, &note),
+                        -EBADMSG); /* no NUL */
+        payload[150] = '\0';       /* a code far too long */
+        assert_int_equal(error_unpack(&(Message){ .size = 200, .payload = payload }, &note),
+                        -EBADMSG);
 }
 
 static void sessions_have_keys_of_their_own(void **state _unused_) {

@@ -44,7 +44,10 @@ static void defaults_are_nccl_tests(void **state _unused_) {
 static void reads_nccl_tests_options(void **state _unused_) {
         Options o;
 
-        assert_int_equal(parse("alltoall -b 8 -e 8G -f 2 -n 5 -w 3 -g 4 -c 0 -o max -d bfloat16 -r 1", &o), 0);
+        assert_int_equal(parse("alltoall -b 8 -e 8G -f 2 -n 5 -w 3 -g 4 -c 0 -o max -d bfloat16 -r "
+                               "1",
+                                         &o),
+                        0);
         assert_string_equal(o.collective->name, "alltoall");
         assert_int_equal(o.min_bytes, 8);
         assert_int_equal(o.max_bytes, (size_t) 8 << 30);
@@ -76,8 +79,8 @@ static void sizes_are_powers_of_1024(void **state _unused_) {
 }
 
 static void nonsense_sizes_are_refused(void **state _unused_) {
-        static const char *const bad[] = { "", "-1", "G", "8X", "1.5", "0x10", "8GG", "nan", "inf", "1e40", "9999999T",
-                " 8" };
+        static const char *const bad[] = { "", "-1", "G", "8X", "1.5", "0x10", "8GG", "nan", "inf",
+                "1e40", "9999999T", " 8" };
         size_t n = 77;
 
         for (size_t i = 0; i < ELEMENTSOF(bad); i++)

@@ -44,7 +44,8 @@ static void everybody_meets_everybody(void **state _unused_) {
         }
 }
 
-/* A cluster: a pair is as fast as the slower of its nodes; speed 0 is a node that hangs, negative one that dies. */
+/* A cluster: a pair is as fast as the slower of its nodes; speed 0 is a node that hangs, negative
+ * one that dies. */
 static void play(NodeState *states, const double *speed, int n, unsigned rounds) {
         PairResult results[64];
         int partner[64];
@@ -64,7 +65,9 @@ static void play(NodeState *states, const double *speed, int n, unsigned rounds)
                         int p = partner[i];
                         double pair = p < 0 ? 0 : MIN(speed[i], speed[p]);
 
-                        results[i] = (PairResult) { .present = speed[i] >= 0, .partner = p, .well = pair > 0,
+                        results[i] = (PairResult){ .present = speed[i] >= 0,
+                                .partner = p,
+                                .well = pair > 0,
                                 .busbw = p > i ? MAX(pair, 0.0) : 0 };
                 }
                 if (!retest)
@@ -157,13 +160,19 @@ static void the_odd_node_out_is_measured_too(void **state _unused_) {
                 speed[i] = partner[i] < 0 ? 20 : 48;
         play(states, speed, 3, 1);
         for (int i = 0; i < 3; i++)
-                assert_int_equal(states[i], partner[i] < 0 && i >= 0 ? (speed[i] == 20 ? NODE_BAD : 0) : NODE_PASSED);
+                assert_int_equal(states[i], partner[i] < 0 && i >= 0
+                                                            ? (speed[i] == 20 ? NODE_BAD : 0)
+                                                            : NODE_PASSED);
 }
 
 static void reference_is_the_upper_median_of_what_was_measured(void **state _unused_) {
         const PairResult results[] = {
-                { true, 1, true, 40 }, { true, 0, true, 0 }, { true, 3, true, 50 }, { true, 2, true, 0 },
-                { true, 5, false, 99 }, { true, 4, true, 0 },
+                { true, 1, true, 40 },
+                { true, 0, true, 0 },
+                { true, 3, true, 50 },
+                { true, 2, true, 0 },
+                { true, 5, false, 99 },
+                { true, 4, true, 0 },
         };
 
         assert_true(plan_reference(results, 6) == 50);

@@ -7,7 +7,12 @@
 #include <cmocka.h>
 
 static PatternJob job_for(unsigned type, unsigned op, unsigned ranks) {
-        PatternJob job = { .count = 64, .type = type, .op = op, .ranks = ranks, .seed = 7, .reduced = op != OP_NONE };
+        PatternJob job = { .count = 64,
+                .type = type,
+                .op = op,
+                .ranks = ranks,
+                .seed = 7,
+                .reduced = op != OP_NONE };
 
         assert_int_equal(pattern_prepare(&job), 0);
         return job;
@@ -20,12 +25,23 @@ static void encodes_known_values(void **state _unused_) {
                 double value;
                 uint64_t bits;
         } known[] = {
-                { TYPE_HALF, 1, 0x3c00 },      { TYPE_HALF, -2, 0xc000 },        { TYPE_HALF, 65504, 0x7bff },
-                { TYPE_HALF, 0x1p-24, 1 },     { TYPE_HALF, 0x1p-14, 0x0400 },   { TYPE_BFLOAT16, 1, 0x3f80 },
-                { TYPE_BFLOAT16, 256, 0x4380 }, { TYPE_BFLOAT16, -3, 0xc040 },   { TYPE_F8E4M3, 1, 0x38 },
-                { TYPE_F8E4M3, 448, 0x7e },    { TYPE_F8E4M3, 0x1p-9, 1 },       { TYPE_F8E4M3, -16, 0xd8 },
-                { TYPE_F8E5M2, 1, 0x3c },      { TYPE_F8E5M2, 57344, 0x7b },     { TYPE_F8E5M2, 0x1p-16, 1 },
-                { TYPE_FLOAT, 1, 0x3f800000 }, { TYPE_FLOAT, -0.15625, 0xbe200000 },
+                { TYPE_HALF, 1, 0x3c00 },
+                { TYPE_HALF, -2, 0xc000 },
+                { TYPE_HALF, 65504, 0x7bff },
+                { TYPE_HALF, 0x1p-24, 1 },
+                { TYPE_HALF, 0x1p-14, 0x0400 },
+                { TYPE_BFLOAT16, 1, 0x3f80 },
+                { TYPE_BFLOAT16, 256, 0x4380 },
+                { TYPE_BFLOAT16, -3, 0xc040 },
+                { TYPE_F8E4M3, 1, 0x38 },
+                { TYPE_F8E4M3, 448, 0x7e },
+                { TYPE_F8E4M3, 0x1p-9, 1 },
+                { TYPE_F8E4M3, -16, 0xd8 },
+                { TYPE_F8E5M2, 1, 0x3c },
+                { TYPE_F8E5M2, 57344, 0x7b },
+                { TYPE_F8E5M2, 0x1p-16, 1 },
+                { TYPE_FLOAT, 1, 0x3f800000 },
+                { TYPE_FLOAT, -0.15625, 0xbe200000 },
                 { TYPE_DOUBLE, 1, 0x3ff0000000000000 },
         };
 
@@ -48,18 +64,21 @@ static void encodes_float_as_the_compiler_does(void **state _unused_) {
 static void decodes_every_half_as_it_encodes_it(void **state _unused_) {
         for (unsigned bits = 0; bits < 0x10000; bits++)
                 if ((bits >> 10 & 31) != 31) /* infinities and NaN have no number */
-                        assert_int_equal(pattern_encode(TYPE_HALF, pattern_decode(TYPE_HALF, bits)), bits);
+                        assert_int_equal(pattern_encode(TYPE_HALF, pattern_decode(TYPE_HALF, bits)),
+                                        bits);
 }
 
 static void nan_is_never_a_match(void **state _unused_) {
         static const struct {
                 unsigned type;
                 uint64_t nan;
-        } nans[] = { { TYPE_HALF, 0x7e00 }, { TYPE_BFLOAT16, 0x7fc0 }, { TYPE_F8E4M3, 0x7f }, { TYPE_F8E5M2, 0x7e },
-                { TYPE_FLOAT, 0x7fc00000 }, { TYPE_DOUBLE, 0x7ff8000000000000 } };
+        } nans[] = { { TYPE_HALF, 0x7e00 }, { TYPE_BFLOAT16, 0x7fc0 }, { TYPE_F8E4M3, 0x7f },
+                { TYPE_F8E5M2, 0x7e }, { TYPE_FLOAT, 0x7fc00000 },
+                { TYPE_DOUBLE, 0x7ff8000000000000 } };
 
         for (size_t i = 0; i < ELEMENTSOF(nans); i++) {
-                PatternJob exact = job_for(nans[i].type, OP_SUM, 4), inexact = job_for(nans[i].type, OP_AVG, 3);
+                PatternJob exact = job_for(nans[i].type, OP_SUM, 4),
+                           inexact = job_for(nans[i].type, OP_AVG, 3);
 
                 assert_false(pattern_matches(&exact, &nans[i].nan, 0));
                 assert_false(pattern_matches(&inexact, &nans[i].nan, 0));
@@ -79,7 +98,8 @@ static void every_rank_sends_something_else(void **state _unused_) {
         }
 }
 
-/* Values, all partial sums and the total must be exact in the type: no order of adding may round. */
+/* Values, all partial sums and the total must be exact in the type: no order of adding may round.
+ */
 static void sums_of_floats_are_exact(void **state _unused_) {
         for (unsigned type = TYPE_HALF; type < TYPE_COUNT; type++)
                 for (unsigned ranks = 1; ranks <= 2000; ranks = ranks * 3 + 1) {
@@ -91,10 +111,15 @@ static void sums_of_floats_are_exact(void **state _unused_) {
                                 for (unsigned r = 0; r < ranks; r++) {
                                         double v = (double) pattern_small(&job, r, i);
 
-                                        assert_true(pattern_decode(type, pattern_encode(type, v)) == v);
+                                        assert_true(pattern_decode(type, pattern_encode(type, v)) ==
+                                                        v);
                                         *(v > 0 ? &up : &down) += v;
-                                        assert_true(pattern_decode(type, pattern_encode(type, up)) == up);
-                                        assert_true(pattern_decode(type, pattern_encode(type, down)) == down);
+                                        assert_true(pattern_decode(type,
+                                                                    pattern_encode(type, up)) ==
+                                                        up);
+                                        assert_true(pattern_decode(type,
+                                                                    pattern_encode(type, down)) ==
+                                                        down);
                                 }
                         }
                 }

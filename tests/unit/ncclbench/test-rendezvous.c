@@ -30,7 +30,11 @@ static int setup(void **state _unused_) {
 
 static Rendezvous *join(int rank, int world, const char *secret, double seconds, Failure *f) {
         static char names[8][8];
-        RendezvousConfig c = { .rank = rank, .world = world, .host = "127.0.0.1", .port = port, .name = names[rank % 8] };
+        RendezvousConfig c = { .rank = rank,
+                .world = world,
+                .host = "127.0.0.1",
+                .port = port,
+                .name = names[rank % 8] };
         Rendezvous *r = NULL;
 
         snprintf(names[rank % 8], sizeof(names[0]), "node%d", rank % 8);
@@ -75,7 +79,8 @@ static int sums(int rank) {
                         if (all[k] != 11 + k + i)
                                 return 201;
         }
-        if (!streq(rendezvous_peer(r, 2)->name, "node2") || !streq(rendezvous_peer(r, 3)->address, "127.0.0.1"))
+        if (!streq(rendezvous_peer(r, 2)->name, "node2") ||
+                        !streq(rendezvous_peer(r, 3)->address, "127.0.0.1"))
                 return 202;
         rendezvous_free(r);
         return 0;
@@ -88,6 +93,56 @@ static void all_get_what_each_gives_in_order(void **state _unused_) {
         for (int i = 3; i >= 0; i--)
                 pids[i] = start(sums, i);
         for (int i = 0; i < 4; i++)
+                assert_int_equal(end_of(pids[i]), 0);
+}
+
+static int gathers_and_broadcasts(int rank) {
+        Failure f = {};
+        Rendezvous *r = join(rank, 4, "a secret of all", 10, &f);
+        int mine = 10 + rank, all[4] = {}, told = rank == 0 ? 77 : 0;
+
+        if (!r)
+                return 100;
+        if (rendezvous_gather(r, &mine, sizeof(mine), all, deadline_in(5), &f) < 0)
+                return 101;
+        if (all[3] != (rank == 0 ? 13 : 0))
+                return 102;
+        if (rendezvous_broadcast(r, &told, sizeof(told), deadline_in(5), &f) < 0 || told != 77)
+                return 103;
+        if (rendezvous_broadcast(r, NULL, 0, deadline_in(5), &f) < 0)
+                return 104;
+        rendezvous_free(r);
+        return 0;
+}
+
+static void process_0_gathers_and_tells(void **state _unused_) {
+        pid_t pids[4];
+
+        for (int i = 0; i < 4; i++)
+                pids[i] = start(gathers_and_broadcasts, i);
+        for (int i = 0; i < 4; i++)
+                assert_int_equal(end_of(pids[i]), 0);
+}
+
+#define MANY 150
+
+static int one_of_many(int rank) {
+        Failure f = {};
+        Rendezvous *r = join(rank, MANY, "a secret of all", 30, &f);
+        int k = r ? rendezvous_broadcast(r, NULL, 0, deadline_in(20), &f) : -1;
+
+        rendezvous_free(r);
+        failure_done(&f);
+        return k < 0;
+}
+
+/* More at once than process 0 keeps connections of strangers. */
+static void a_crowd_comes_together(void **state _unused_) {
+        pid_t pids[MANY];
+
+        for (int i = MANY - 1; i >= 0; i--)
+                pids[i] = start(one_of_many, i);
+        for (int i = 0; i < MANY; i++)
                 assert_int_equal(end_of(pids[i]), 0);
 }
 
@@ -173,7 +228,8 @@ static void two_of_one_number_are_refused(void **state _unused_) {
 
 /* Port scanners, browsers, and somebody who connects and says nothing. */
 static int disturbs(int how) {
-        struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t) atoi(port)),
+        struct sockaddr_in a = { .sin_family = AF_INET,
+                .sin_port = htons((uint16_t) atoi(port)),
                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 
         for (int i = 0; i < 100; i++) {
@@ -241,7 +297,8 @@ static void a_process_that_dies_fails_the_others_at_once(void **state _unused_) 
         uint64_t started = now_nsec();
 
         assert_non_null(r);
-        assert_true(rendezvous_exchange(r, &mine, sizeof(mine), all, NULL, deadline_in(10), &f) < 0);
+        assert_true(rendezvous_exchange(r, &mine, sizeof(mine), all, NULL, deadline_in(10), &f) <
+                        0);
         assert_int_equal(f.reason, REASON_PEER_FAILED);
         assert_non_null(strstr(f.text, "process 2 (node2)"));
         rendezvous_fail(r, &f);
@@ -268,7 +325,8 @@ static void a_failure_is_passed_on_with_its_reason(void **state _unused_) {
         Rendezvous *r = join(0, 3, "a secret of all", 10, &f);
 
         assert_non_null(r);
-        assert_true(rendezvous_exchange(r, &mine, sizeof(mine), all, NULL, deadline_in(10), &f) < 0);
+        assert_true(rendezvous_exchange(r, &mine, sizeof(mine), all, NULL, deadline_in(10), &f) <
+                        0);
         assert_int_equal(f.reason, REASON_PEER_FAILED);
         assert_string_equal(f.text, "process 2 (node2): cuda.no-device: GPU 7 is not there");
         rendezvous_fail(r, &f);
@@ -297,8 +355,10 @@ static int exchanges_tolerantly(int rank) {
         int mine = rank, all[3];
         bool present[3];
 
-        if (!r || rendezvous_exchange(r, &mine, sizeof(mine), all, present, deadline_in(10), &f) < 0)
+        if (!r || rendezvous_exchange(r, &mine, sizeof(mine), all, present, deadline_in(10), &f) <
+                                        0)
                 return 100;
+        rendezvous_free(r);
         return present[0] && present[1] && !present[2] && all[1] == 1 ? 0 : 101;
 }
 
@@ -326,7 +386,8 @@ static void silence_ends_at_the_deadline(void **state _unused_) {
         uint64_t started = now_nsec();
 
         assert_non_null(r);
-        assert_true(rendezvous_exchange(r, &mine, sizeof(mine), all, NULL, deadline_in(0.5), &f) < 0);
+        assert_true(rendezvous_exchange(r, &mine, sizeof(mine), all, NULL, deadline_in(0.5), &f) <
+                        0);
         assert_int_equal(f.reason, REASON_RENDEZVOUS_TIMEOUT);
         assert_true(now_nsec() - started < 3 * NSEC_PER_SEC);
         kill(pid, SIGKILL);
@@ -372,6 +433,8 @@ static void another_program_on_the_port_is_said_so(void **state _unused_) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(all_get_what_each_gives_in_order, setup),
+                cmocka_unit_test_setup(process_0_gathers_and_tells, setup),
+                cmocka_unit_test_setup(a_crowd_comes_together, setup),
                 cmocka_unit_test_setup(a_world_of_one_needs_no_sockets, setup),
                 cmocka_unit_test_setup(another_secret_is_refused_on_both_sides, setup),
                 cmocka_unit_test_setup(missing_processes_are_named, setup),

@@ -1,0 +1,84 @@
+#!/bin/bash
+# imgbuild inspect and diff: what is refused, what manifests say, and (with libguestfs) what an image without a system says.
+set -u
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+rc=0
+check() { if [[ $2 -eq 0 ]]; then echo "ok - $1"; else echo "not ok - $1"; cat out 2>/dev/null; rc=1; fi; }
+
+refuse() {
+        local name=$1 code=$2 text=$3 status
+        shift 3
+        timeout 60 "$IMGBUILD" "$@" >out 2>&1 </dev/null
+        status=$?
+        [[ $status -eq $code ]] && grep -qF -e "$text" out
+        check "$name" $?
+}
+
+: >empty.raw
+mkdir folder
+echo 'no disk' >text.img
+truncate -s 1M zeros.raw
+
+refuse "inspect: no image" 2 "Which image?" inspect
+refuse "inspect: two images" 2 "Which image?" inspect a b
+refuse "inspect: missing" 3 "No such file" inspect nowhere.raw
+refuse "inspect: folder" 3 "is a folder" inspect folder
+refuse "inspect: empty" 3 "is empty" inspect empty.raw
+refuse "inspect: text" 3 "is not a disk image" inspect text.img
+refuse "inspect: zeros" 3 "is not a disk image" inspect zeros.raw
+refuse "inspect: bad --packages" 2 "a number" inspect --packages=many text.img
+refuse "inspect: unknown option" 2 "--colour" inspect --colour text.img
+if [[ $EUID -ne 0 ]]; then
+        chmod 000 text.img
+        refuse "inspect: unreadable" 5 "Permission denied" inspect text.img
+        chmod 644 text.img
+else
+        echo "skip - inspect: unreadable file: root reads everything"
+fi
+
+cat >a.json <<'J'
+{"packages": [{"name": "bash", "version": "5.2", "arch": "amd64"}, {"name": "old", "version": "1", "arch": "all"}],
+ "kernel": "6.12.1", "versions": {"nvidia": "550.1"}, "artifacts": [], "stages": []}
+J
+sed 's/"5.2"/"5.3"/; s/"old"/"new"/; s/6.12.1/6.12.2/; s/550.1/550.2/' a.json >b.json
+echo '{"packages": 3}' >wrong.json
+echo '{"packages": [' >broken.json
+
+refuse "diff: one side" 2 "Which two?" diff a.json
+refuse "diff: missing" 3 "Cannot read nowhere" diff a.json nowhere
+refuse "diff: manifest and image" 2 "two manifests, or two images" diff a.json zeros.raw
+refuse "diff: no manifest" 3 "has no" diff a.json wrong.json
+refuse "diff: broken manifest" 3 "broken.json:" diff a.json broken.json
+refuse "diff: no image" 3 "is not a disk image" diff text.img zeros.raw
+refuse "diff: equal manifests" 0 "No difference" diff a.json a.json
+refuse "diff: manifests differ" 1 "~ bash:amd64  5.2 → 5.3" diff a.json b.json
+for line in '- old:all' '+ new:all' '~ kernel  6.12.1 → 6.12.2' '~ version of nvidia  550.1 → 550.2'; do
+        grep -qF -e "$line" out
+        check "diff says '$line'" $?
+done
+"$IMGBUILD" diff --json a.json b.json >out 2>err
+python3 -c 'import json
+d = json.load(open("out"))
+assert [p["name"] for p in d["packages"]["added"]] == ["new:all"], d
+assert d["packages"]["changed"][0]["from"] == "5.2"
+assert len(d["facts"]) == 2'
+check "diff --json" $?
+
+# One launch of the appliance: a data disk, described without a system.
+if "$IMGBUILD" doctor inspect >/dev/null 2>&1; then
+        truncate -s 64M disk.raw
+        printf 'label: gpt\nsize=20M, type=uefi, name=first\ntype=linux, name=second\n' | /sbin/sfdisk -q disk.raw
+        timeout 400 "$IMGBUILD" inspect --json disk.raw >out 2>err
+        check "inspect: disk without a system" $?
+        python3 -c 'import json
+d = json.load(open("out"))
+assert "os" not in d and d["partition_table"] == "gpt", d
+assert [p["name"] for p in d["partitions"]] == ["first", "second"], d
+assert d["virtual_size"] == 64 << 20'
+        check "inspect: its partitions" $?
+else
+        echo "skip - inspect: disk without a system: libguestfs does not work here (imgbuild doctor inspect)"
+fi
+exit $rc

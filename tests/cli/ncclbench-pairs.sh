@@ -1,0 +1,64 @@
+#!/bin/bash
+# ncclbench pairs: names the bad node and clears its partner.
+set -u
+. "$TOP/tests/cli/ncclbench.bash"
+# The doubles' speed varies with the load of this machine, so operations take 50 ms and the limit is wide; what is
+# looked for is ten times as slow.
+common=(pairs -b 1K -e 1K -n 1 -w 0 -c 1 -T 25 --init-timeout=20 --below-median=60)
+export CUDA_DOUBLE_DEVICES=1 NCCL_DOUBLE_USEC=50000
+
+verdicts() { awk '/^  / { print $1, $2 }' "$work/out.0" | sort | tr '\n' ' '; }
+
+run_all 4 "${common[@]}"
+[[ $(verdicts) == "node0 pass node1 pass node2 pass node3 pass " && $(cat "$work"/rc.*) == $'0\n0\n0\n0' ]]
+check "four good nodes pass" $?
+
+NCCL_DOUBLE_SLOW_NODE=node2 run_all 5 "${common[@]}"
+[[ $(verdicts) == "node0 pass node1 pass node2 BAD node3 pass node4 pass " && $(cat "$work/rc.0") -eq 1 ]] &&
+        grep -q 'node2 .* nccl.slow' "$work/out.0"
+check "the slow one of five is named, its partner cleared" $?
+
+NCCL_DOUBLE_DEAD_NODE=node1 run_all 4 "${common[@]}" -T 3
+[[ $(verdicts) == "node0 pass node1 BAD node2 pass node3 pass " ]] && grep -q 'node1 .* nccl.timeout' "$work/out.0"
+check "a node that hangs is named, its partner cleared" $?
+
+NCCL_DOUBLE_WRONG=0:3 run_all 2 "${common[@]}"
+[[ $(verdicts) == "node0 unproven node1 unproven " ]] && grep -q 'nccl.wrong-result' "$work/out.0"
+check "two nodes alone prove nothing" $?
+
+# A process that is gone altogether.
+port=$(free_port)
+for i in 0 1 2 3; do
+        SLURMD_NODENAME=node$i timeout 100 "$bench" "${common[@]}" --rounds=2 -n 20 "${libraries[@]}" --rank=$i --world-size=4 \
+                --master=127.0.0.1:"$port" >"$work/out.$i" 2>&1 &
+        pids[i]=$!
+done
+sleep 2
+pkill -KILL -P "${pids[3]}"
+wait
+[[ $(verdicts) == "node0 pass node1 pass node2 pass node3 GONE " ]]
+check "a node that goes away is reported as gone" $?
+[[ $rc -eq 0 ]] || cat "$work/out.0"
+
+run_all 4 "${common[@]}" --json
+python3 - "$work/out.0" <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d['bad'] == 0 and [n['node'] for n in d['nodes']] == ['node0', 'node1', 'node2', 'node3']
+assert all(n['verdict'] == 'pass' and n['busbw'] > 0 and n['reason'] == 'ok' for n in d['nodes'])
+PY
+check "--json" $?
+
+port=$(free_port)
+for i in 0 1; do
+        SLURMD_NODENAME=same timeout 60 "$bench" "${common[@]}" "${libraries[@]}" --rank=$i --world-size=2 \
+                --master=127.0.0.1:"$port" >"$work/out.$i" 2>&1 &
+done
+wait
+grep -q 'are both on same: start one a node' "$work/out.0"
+check "two processes on one node are refused" $?
+
+timeout 5 "$bench" pairs "${libraries[@]}" >"$work/out" 2>&1
+[[ $? -eq 2 ]] && grep -q 'two nodes at least' "$work/out"
+check "one node is a usage error" $?
+exit $rc
