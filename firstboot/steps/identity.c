@@ -18,6 +18,8 @@
 #define SSSD_CONF "/etc/sssd/sssd.conf"
 #define NSSWITCH "/etc/nsswitch.conf"
 #define SSHD_CONF "/etc/ssh/sshd_config.d/50-firstboot.conf"
+/* Enabled by Debian's packages: there, responders are started by socket. */
+#define NSS_SOCKET "/etc/systemd/system/sssd.service.wants/sssd-nss.socket"
 #define UNIT_USEC (60 * USEC_PER_SEC)
 #define LOOKUP_USEC (15 * USEC_PER_SEC)
 #define FILE_MAX (1024 * 1024)
@@ -29,6 +31,11 @@ static uint64_t now_usec(void) {
         return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
 }
 
+/* sssd's own unit lets its group read what was written 0600; that is no reason to write it again. */
+static mode_t plain_mode(mode_t is, mode_t wanted) {
+        return is & 07777 & ~(wanted == 0600 ? 0040u : 0u);
+}
+
 /* 1 where the file was changed, 0 where content and mode were right. */
 static int put_file(StepContext *c, const char *name, const char *text, mode_t mode) {
         _cleanup_free_ char *path = fb_path(name), *old = NULL;
@@ -38,7 +45,7 @@ static int put_file(StepContext *c, const char *name, const char *text, mode_t m
         if (!path)
                 return -ENOMEM;
         if (read_file(path, FILE_MAX, &old, NULL) >= 0 && streq(old, text) &&
-                        stat(path, &st) >= 0 && (st.st_mode & 07777) == mode)
+                        stat(path, &st) >= 0 && plain_mode(st.st_mode, mode) == mode)
                 return 0;
         r = mkdir_parents(path, 0755);
         if (r >= 0)
@@ -107,9 +114,12 @@ static int configure(StepContext *c, bool *ret_changed) {
                         "AuthorizedKeysCommand "
                         "/usr/bin/sss_ssh_authorizedkeys\nAuthorizedKeysCommandUser nobody\n";
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
-        _cleanup_free_ char *text = sssd_conf(c->section);
+        _cleanup_free_ char *sockets = fb_path(NSS_SOCKET), *text = NULL;
         int sssd, r;
 
+        if (!sockets)
+                return -ENOMEM;
+        text = sssd_conf(c->section, access(sockets, F_OK) >= 0);
         if (!text)
                 return -ENOMEM;
         sssd = put_file(c, SSSD_CONF, text, 0600);

@@ -7,7 +7,7 @@ static void line(FILE *f, const char *key, const char *value) {
                 fprintf(f, "%s = %s\n", key, value);
 }
 
-char *sssd_conf(json_object *identity) {
+char *sssd_conf(json_object *identity, bool sockets) {
         json_object *uris = json_get(identity, "uri");
         bool ssh = json_get_bool(identity, "ssh_keys", true),
              plain = json_get_bool(identity, "allow_plain", false);
@@ -18,13 +18,11 @@ char *sssd_conf(json_object *identity) {
 
         if (!f)
                 return NULL;
-        fprintf(f,
-                        "# Written by firstboot from the identity section of the node "
-                        "configuration.\n"
-                        "[sssd]\nconfig_file_version = 2\nservices = nss, pam%s\ndomains = "
-                        "firstboot\n\n"
-                        "[domain/firstboot]\nid_provider = ldap\nauth_provider = ldap\nldap_uri = ",
-                        ssh ? ", ssh" : "");
+        fprintf(f, "# Written by firstboot from the identity section of the node configuration.\n"
+                   "[sssd]\nconfig_file_version = 2\ndomains = firstboot\n");
+        if (!sockets)
+                fprintf(f, "services = nss, pam%s\n", ssh ? ", ssh" : "");
+        fprintf(f, "\n[domain/firstboot]\nid_provider = ldap\nauth_provider = ldap\nldap_uri = ");
         for (size_t i = 0; uris && i < json_object_array_length(uris); i++)
                 fprintf(f, "%s%s", i ? ", " : "",
                                 json_object_get_string(json_object_array_get_idx(uris, i)));

@@ -12,7 +12,7 @@ static char *render(const char *text) {
         _cleanup_json_ json_object *o = json_tokener_parse(text);
 
         assert_non_null(o);
-        return sssd_conf(o);
+        return sssd_conf(o, false);
 }
 
 static void servers_and_base_are_there(void **state) {
@@ -48,6 +48,16 @@ static void a_password_needs_a_name(void **state) {
         assert_non_null(strstr(b, "ldap_default_authtok = p\n"));
 }
 
+static void responders_started_by_sockets_are_not_listed(void **state) {
+        _cleanup_json_ json_object *o =
+                        json_tokener_parse("{\"uri\":[\"ldaps://a\"],\"base\":\"x\"}");
+        _cleanup_free_ char *a = sssd_conf(o, true), *b = sssd_conf(o, false);
+
+        (void) state;
+        assert_null(strstr(a, "services ="));
+        assert_non_null(strstr(b, "services = nss, pam, ssh\n"));
+}
+
 static void nsswitch_gets_sss_once_and_only_where_needed(void **state) {
         _cleanup_free_ char *a = nsswitch_with_sss("# c\npasswd:         files systemd  \ngroup: "
                                                    "files sss\nshadow:files\nhosts: files dns\n"),
@@ -79,6 +89,7 @@ int main(void) {
                 cmocka_unit_test(servers_and_base_are_there),
                 cmocka_unit_test(plain_authentication_is_never_switched_on_by_itself),
                 cmocka_unit_test(a_password_needs_a_name),
+                cmocka_unit_test(responders_started_by_sockets_are_not_listed),
                 cmocka_unit_test(nsswitch_gets_sss_once_and_only_where_needed),
                 cmocka_unit_test(names_of_mount_units_are_escaped),
         };
