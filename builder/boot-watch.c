@@ -6,6 +6,7 @@
  * the boot: it is listed. */
 
 #include "boot-watch.h"
+#include "vm.h"
 
 #include <ctype.h>
 #include <stdarg.h>
