@@ -163,43 +163,72 @@ void apt_targets_free(AptTarget *targets, size_t n) {
         free(targets);
 }
 
+static int targets_add(AptTarget **targets, size_t *n, const char *uri, size_t uri_length,
+                const char *origin, size_t origin_length, const char *label, size_t label_length) {
+        AptTarget *grown = reallocarray(*targets, *n + 1, sizeof(*grown));
+
+        if (!grown)
+                return -ENOMEM;
+        *targets = grown;
+        AptTarget *t = grown + (*n)++;
+        *t = (AptTarget){
+                .uri = strndup(uri, uri_length),
+                .origin = strndup(origin, origin_length),
+                .label = strndup(label, label_length),
+        };
+        return t->uri && t->origin && t->label ? 0 : -ENOMEM;
+}
+
+/* Sources whose indexes the host has: apt knows what these are. "uri=URI|ORIGIN|LABEL|" */
+static int parse_target(const char *line, AptTarget **targets, size_t *n) {
+        const char *uri = startswith(line, "uri="), *origin, *label;
+
+        if (!uri || !(origin = strchr(uri, '|')) || !(label = strchr(origin + 1, '|')))
+                return 0;
+        return targets_add(targets, n, uri, (size_t) (origin - uri), origin + 1,
+                        (size_t) (label - origin - 1), label + 1, strcspn(label + 1, "|"));
+}
+
+/* Of those it has no index of (before the host's first "apt-get update", or an empty one) it only
+ * says what it would fetch.
+ * "'URI/dists/SUITE/InRelease' FILE 0" */
+static int parse_release_uri(const char *line, AptTarget **targets, size_t *n) {
+        const char *dists = line[0] == '\'' ? strstr(line, "/dists/") : NULL;
+
+        if (!dists || !strstr(dists, "/InRelease'"))
+                return 0;
+        return targets_add(targets, n, line + 1, (size_t) (dists - line - 1), "", 0, "", 0);
+}
+
 int apt_targets_load(AptTarget **ret, size_t *ret_n) {
-        char *argv[] = { "apt-get", "indextargets", "--format",
+        char *known[] = { "apt-get", "indextargets", "--format",
                 "uri=$(REPO_URI)|$(ORIGIN)|$(LABEL)|", "Created-By: Packages", NULL };
-        _cleanup_strv_free_ char **lines = NULL;
-        _cleanup_free_ char *output = NULL;
+        char *wanted[] = { "apt-get", "update", "--print-uris", NULL };
+        const struct {
+                char *const *argv;
+                int (*parse)(const char *line, AptTarget **targets, size_t *n);
+        } ways[] = { { known, parse_target }, { wanted, parse_release_uri } };
         AptTarget *targets = NULL;
         size_t n = 0;
-        int status, r;
+        int r = 0;
 
-        r = spawn_capture(NULL, argv, &output, &status);
-        if (r < 0)
+        for (size_t i = 0; i < ELEMENTSOF(ways) && r >= 0; i++) {
+                _cleanup_strv_free_ char **lines = NULL;
+                _cleanup_free_ char *output = NULL;
+                int status;
+
+                r = spawn_capture(NULL, ways[i].argv, &output, &status);
+                if (r < 0)
+                        break;
+                lines = strv_split(output, "\n");
+                if (!lines)
+                        r = -ENOMEM;
+                for (char **line = lines; r >= 0 && *line; line++)
+                        r = ways[i].parse(*line, &targets, &n);
+        }
+        if (r < 0) {
+                apt_targets_free(targets, n);
                 return r;
-        lines = strv_split(output, "\n");
-        if (!lines)
-                return -ENOMEM;
-        STRV_FOREACH (line, lines) {
-                const char *uri = startswith(*line, "uri="), *origin, *label;
-                AptTarget *grown;
-
-                if (!uri || !(origin = strchr(uri, '|')) || !(label = strchr(origin + 1, '|')))
-                        continue;
-                grown = reallocarray(targets, n + 1, sizeof(*grown));
-                if (!grown) {
-                        apt_targets_free(targets, n);
-                        return -ENOMEM;
-                }
-                targets = grown;
-                AptTarget *t = targets + n++;
-                *t = (AptTarget){
-                        .uri = strndup(uri, (size_t) (origin - uri)),
-                        .origin = strndup(origin + 1, (size_t) (label - origin - 1)),
-                        .label = strndup(label + 1, strcspn(label + 1, "|")),
-                };
-                if (!t->uri || !t->origin || !t->label) {
-                        apt_targets_free(targets, n);
-                        return -ENOMEM;
-                }
         }
         *ret = targets;
         *ret_n = n;

@@ -31,6 +31,6 @@ typedef struct AptTarget {
                         *uri; /* origin and label are "" where the host has no index of it yet */
 } AptTarget;
 
-/* The archives of the host's own sources. */
+/* The archives of the host's own sources, those it has an index of first. */
 int apt_targets_load(AptTarget **ret, size_t *ret_n);
 void apt_targets_free(AptTarget *targets, size_t n);

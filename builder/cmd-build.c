@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* imgbuild build: the whole of a build, from the recipe to a finished folder under out/. Everything is made in
- * OUT/.NAME.XXXXXX and appears as OUT/NAME in one rename. */
+ * OUT/.NAME.new and appears as OUT/NAME in one rename. */
 
 #include "check.h"
 #include "file-util.h"

@@ -6,6 +6,8 @@
 
 #include <time.h>
 
+#define MIRROR_LIST_SIZE_MAX 65536
+
 /* One row an archive. `suites` are what follows the release's name. Rolling releases have the plain
  * suite only. */
 typedef struct Archive {
@@ -84,20 +86,6 @@ char *mirror_history(const Recipe *recipe, int64_t epoch) {
         return NULL;
 }
 
-/* Hosts in clouds name a file with mirrors; its first line is the one apt prefers. */
-static int read_mirror_list(const char *path, char **ret) {
-        _cleanup_free_ char *text = NULL;
-        int r = read_file(path, 65536, &text, NULL);
-
-        if (r < 0)
-                return r;
-        text[strcspn(text, " \t\r\n")] = '\0';
-        if (!startswith(text, "http://") && !startswith(text, "https://"))
-                return -EINVAL;
-        *ret = TAKE_PTR(text);
-        return 0;
-}
-
 static void set_uri(Mirror *m, char *uri) {
         size_t n = strlen(uri);
 
@@ -105,6 +93,41 @@ static void set_uri(Mirror *m, char *uri) {
                 uri[--n] = '\0';
         free(m->uri);
         m->uri = uri;
+}
+
+/* The place behind a source's URI. Hosts in clouds name a file with mirrors: its first line is the
+ * one apt prefers. 0; -EOPNOTSUPP for what we cannot download from. */
+static int real_uri(const char *uri, char **ret) {
+        const char *list = startswith(uri, "mirror+file:");
+        _cleanup_free_ char *path = NULL, *text = NULL;
+        int r;
+
+        if (list) {
+                path = strndup(list, strlen(list) - endswith(list, "/"));
+                if (!path)
+                        return -ENOMEM;
+                r = read_file(path, MIRROR_LIST_SIZE_MAX, &text, NULL);
+                if (r < 0)
+                        return r;
+                text[strcspn(text, " \t\r\n")] = '\0';
+        } else if (!(text = strdup(uri)))
+                return -ENOMEM;
+        if (!startswith(text, "http://") && !startswith(text, "https://") &&
+                        (list || !startswith(text, "file:")))
+                return -EOPNOTSUPP;
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+/* Where the host has no index, only the URI's last part says which archive it is. */
+static bool is_archive(
+                const AptTarget *t, const char *uri, const Archive *row, const char *origin) {
+        const char *part;
+
+        if (!isempty(t->origin))
+                return streq(t->origin, origin) && streq(t->label, row->label);
+        part = find_part(uri, row->name);
+        return part && strlen(part) <= strlen(row->name) + 1;
 }
 
 /* Fills what the host's sources know. A host of another distribution knows nothing, which is no
@@ -119,38 +142,18 @@ static int ask_host(Mirrors *m, const Archive *const *rows, const char *origin) 
                 log_debug("Cannot ask this host's apt for its mirrors: %s", strerror(-r));
                 return r == -ECANCELED || r == -ENOMEM ? r : 0;
         }
-        for (size_t i = 0; r >= 0 && i < m->n; i++)
-                for (size_t k = 0; k < n && r >= 0 && !m->mirrors[i].uri; k++) {
-                        const AptTarget *t = targets + k;
-                        const char *list = startswith(t->uri, "mirror+file:");
-                        char *uri = NULL;
-                        bool ours;
+        for (size_t k = 0; k < n && r >= 0; k++) {
+                _cleanup_free_ char *uri = NULL;
 
-                        /* Before the host's first "apt-get update", only the URI's last part says
-                         * what it is. */
-                        if (isempty(t->origin)) {
-                                const char *part = find_part(t->uri, rows[i]->name);
-                                ours = part && strlen(part) <= strlen(rows[i]->name) + 1;
-                        } else
-                                ours = streq(t->origin, origin) && streq(t->label, rows[i]->label);
-                        if (!ours)
-                                continue;
-                        if (list) {
-                                while (list[0] == '/' && list[1] == '/')
-                                        list++;
-                                if (read_mirror_list(list, &uri) < 0)
-                                        continue;
-                        } else if (startswith(t->uri, "http://") ||
-                                        startswith(t->uri, "https://") ||
-                                        startswith(t->uri, "file:"))
-                                uri = strdup(t->uri);
-                        else
-                                continue;
-                        if (!uri)
-                                r = -ENOMEM;
-                        else
-                                set_uri(m->mirrors + i, uri);
+                r = real_uri(targets[k].uri, &uri);
+                if (r < 0 && r != -ENOMEM) { /* a CD, say */
+                        r = 0;
+                        continue;
                 }
+                for (size_t i = 0; uri && i < m->n; i++)
+                        if (!m->mirrors[i].uri && is_archive(targets + k, uri, rows[i], origin))
+                                set_uri(m->mirrors + i, TAKE_PTR(uri));
+        }
         apt_targets_free(targets, n);
         return r;
 }

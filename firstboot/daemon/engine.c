@@ -337,8 +337,10 @@ void engine_advance(Engine *e) {
                         result_set(run, NULL, strf("done at this instance's first boot"));
                         continue;
                 }
-                if (e->bus_ready)
+                if (e->bus_ready) {
+                        publish_status(e); /* a step that runs on failure reads there what failed */
                         job_start(j);
+                }
         }
         settle(e);
         publish_status(e);
@@ -385,6 +387,7 @@ int engine_rerun(Engine *e, const char *name) {
                         }
                 }
         e->state->node = NODE_STARTING;
+        e->state->started_usec = monotonic_usec(); /* times are told of this run, not of the boot */
         e->state->settled_usec = 0;
         e->told = false;
         if (all) {

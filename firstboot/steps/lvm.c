@@ -43,13 +43,13 @@ static void on_line(const char *line, void *userdata) {
         log_info("  %s", line);
 }
 
-/* lvm puts remarks between the lines of a report. Lines of JSON begin with a bracket, a brace or a
- * quote; all others are blanked. */
+/* lvm puts remarks between the lines of a report. Lines of JSON begin with a bracket, a brace, a
+ * quote or (newer versions, between report and log) a comma; all others are blanked. */
 static void blank_remarks(char *text) {
         for (char *line = text; *line;) {
                 size_t n = strcspn(line, "\n");
 
-                if (!strchr("{}[]\"", line[strspn(line, " \t")]))
+                if (!strchr("{}[]\",", line[strspn(line, " \t")]))
                         memset(line, ' ', n);
                 line += n + (line[n] == '\n');
         }

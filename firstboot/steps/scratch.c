@@ -356,7 +356,7 @@ static void add_figures(Scratch *s) {
                 bool used = false;
 
                 for (size_t k = 0; k < s->plan.n_use; k++)
-                        used = used || s->plan.use[k] == i;
+                        used = used || (s->plan.use[k] == i && s->plan.action != SCRATCH_FAIL);
                 json_set_string(o, "device", s->disks.items[i].path);
                 json_set_string(o, "serial", s->disks.items[i].serial);
                 json_set_string(o, "model", s->disks.items[i].model);
