@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What lies ready before QEMU starts. The image itself is only ever read: the machine writes to an overlay, which is
- * gone afterwards, or with --state stays and is there at the next boot, like a real machine's disks. */
+/* What lies ready before QEMU starts. The image itself is only ever read: the machine writes to an
+ * overlay, which is gone afterwards, or with --state stays and is there at the next boot, like a
+ * real machine's disks. */
 
 #include "boot.h"
 #include "file-util.h"
@@ -51,7 +52,8 @@ static int open_log(const char *path, int *ret_fd) {
         return 0;
 }
 
-/* Console and journal are written by QEMU where they are to stay, so that they are there however all this ends. */
+/* Console and journal are written by QEMU where they are to stay, so that they are there however
+ * all this ends. */
 static int prepare_logs(Boot *b) {
         int r;
 
@@ -71,9 +73,13 @@ static int prepare_logs(Boot *b) {
                         return log_oom();
                 b->logs = folder_of(log);
                 const char *name = path_basename(log);
-                b->console_name = strf("%.*s-console.log", (int) (strlen(name) - strlen(".log")), name);
-                b->journal_name = strf("%.*s-journal.export", (int) (strlen(name) - strlen(".log")), name);
-                b->readable = b->logs ? strf("%s/%.*s-journal.log", b->logs, (int) (strlen(name) - strlen(".log")), name) : NULL;
+                b->console_name = strf(
+                                "%.*s-console.log", (int) (strlen(name) - strlen(".log")), name);
+                b->journal_name = strf(
+                                "%.*s-journal.export", (int) (strlen(name) - strlen(".log")), name);
+                b->readable = b->logs ? strf("%s/%.*s-journal.log", b->logs,
+                                                        (int) (strlen(name) - strlen(".log")), name)
+                                      : NULL;
         }
         if (!b->logs || !b->console_name || !b->journal_name || !b->readable)
                 return log_oom();
@@ -115,12 +121,14 @@ static int prepare_root(Boot *b) {
         if (there(b, "root.qcow2")) {
                 if (b->o->disk_size == 0)
                         return 0;
-                r = strv_extend_many(&argv, "qemu-img", "resize", "-q", "-f", "qcow2", VM_FOLDER "/root.qcow2", NULL);
+                r = strv_extend_many(&argv, "qemu-img", "resize", "-q", "-f", "qcow2",
+                                VM_FOLDER "/root.qcow2", NULL);
                 if (r >= 0)
                         r = strv_extendf(&argv, "%llu", (unsigned long long) b->o->disk_size);
                 return r < 0 ? log_oom() : tool(b, argv);
         }
-        r = strv_extend_many(&argv, "qemu-img", "create", "-q", "-f", "qcow2", "-F", b->format, "-b", NULL);
+        r = strv_extend_many(&argv, "qemu-img", "create", "-q", "-f", "qcow2", "-F", b->format,
+                        "-b", NULL);
         if (r >= 0)
                 r = strv_extendf(&argv, VM_IMAGE_FOLDER "/%s", path_basename(image));
         if (r >= 0)
@@ -132,7 +140,10 @@ static int prepare_root(Boot *b) {
 
 static int prepare_firmware(Boot *b) {
         char *const argv[] = {
-                (char *) "cp", (char *) "/usr/share/OVMF/OVMF_VARS_4M.fd", (char *) VM_FOLDER "/vars.fd", NULL,
+                (char *) "cp",
+                (char *) "/usr/share/OVMF/OVMF_VARS_4M.fd",
+                (char *) VM_FOLDER "/vars.fd",
+                NULL,
         };
 
         return b->vm.firmware == VM_BIOS || there(b, "vars.fd") ? 0 : tool(b, argv);
@@ -145,22 +156,26 @@ static int prepare_nvme(Boot *b) {
 
                 if (!path)
                         return log_oom();
-                _cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+                _cleanup_close_ int fd =
+                                open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
                 if (fd < 0 || fstat(fd, &st) < 0)
                         return log_error_errno(-errno, "Cannot make %s", path);
                 if (st.st_size == 0 && ftruncate(fd, (off_t) b->vm.nvme[i].size) < 0)
                         return log_error_errno(-errno, "Cannot give %s %llu bytes", path,
                                         (unsigned long long) b->vm.nvme[i].size);
                 if (st.st_size != 0 && (uint64_t) st.st_size != b->vm.nvme[i].size) {
-                        log_error("%s of an earlier boot has %lld bytes, not %llu: remove it, or give its size with --nvme",
-                                        path, (long long) st.st_size, (unsigned long long) b->vm.nvme[i].size);
+                        log_error("%s of an earlier boot has %lld bytes, not %llu: remove it, or "
+                                  "give its size with --nvme",
+                                        path, (long long) st.st_size,
+                                        (unsigned long long) b->vm.nvme[i].size);
                         return -EINVAL;
                 }
         }
         return 0;
 }
 
-/* The instance's identity goes with its disks: the same state folder is the same instance to cloud-init. */
+/* The instance's identity goes with its disks: the same state folder is the same instance to
+ * cloud-init. */
 static int instance_id(Boot *b, char **ret) {
         _cleanup_free_ char *path = path_join(b->folder, "instance-id"), *id = NULL;
         unsigned char bytes[8];
@@ -175,8 +190,8 @@ static int instance_id(Boot *b, char **ret) {
         if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
                 return -errno;
         free(id);
-        id = strf("i-%02x%02x%02x%02x%02x%02x%02x%02x", bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5],
-                        bytes[6], bytes[7]);
+        id = strf("i-%02x%02x%02x%02x%02x%02x%02x%02x", bytes[0], bytes[1], bytes[2], bytes[3],
+                        bytes[4], bytes[5], bytes[6], bytes[7]);
         if (!id)
                 return -ENOMEM;
         r = write_file_atomic(path, id, strlen(id), 0600);
@@ -209,7 +224,8 @@ static int prepare_seed(Boot *b) {
 
 /* A port that is free now, for whoever said 0. */
 static int free_port(uint16_t *ret) {
-        struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        struct sockaddr_in address = { .sin_family = AF_INET,
+                .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
         socklen_t size = sizeof(address);
         _cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 

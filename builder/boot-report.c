@@ -21,7 +21,8 @@ void boot_report_start(const Boot *b) {
         else if (b->no_kvm)
                 log_info("QEMU runs without KVM: %s", b->no_kvm);
         for (size_t i = 0; i < b->vm.n_forwards; i++)
-                log_info("127.0.0.1:%u is the guest's port %u", b->vm.forwards[i].host, b->vm.forwards[i].guest);
+                log_info("127.0.0.1:%u is the guest's port %u", b->vm.forwards[i].host,
+                                b->vm.forwards[i].guest);
 }
 
 int boot_unforgiven(const Boot *b, char ***ret) {
@@ -78,15 +79,18 @@ static json_object *result(const Boot *b, int code) {
         }
         json_set_string(o, "image", b->o->image);
         json_set_string(o, "until", marker(b));
-        json_set_string(o, "result", code == EXIT_OK ? "reached" : code == EXIT_TIMED_OUT ? "timed-out"
-                                                     : code == EXIT_INTERRUPTED           ? "interrupted"
-                                                                                          : "failed");
+        json_set_string(o, "result",
+                        code == EXIT_OK            ? "reached"
+                        : code == EXIT_TIMED_OUT   ? "timed-out"
+                        : code == EXIT_INTERRUPTED ? "interrupted"
+                                                   : "failed");
         json_set_string(o, "evidence", b->watch.evidence);
         json_set_string(o, "why", b->watch.why);
         json_set_string(o, "accelerator", b->vm.kvm ? "kvm" : "tcg");
         for (BootPhase p = 0; p < BOOT_PHASES; p++)
                 if (b->watch.reached_at[p] != 0)
-                        json_set_int(at, boot_phase_names[p], (int64_t) (b->watch.reached_at[p] - b->started));
+                        json_set_int(at, boot_phase_names[p],
+                                        (int64_t) (b->watch.reached_at[p] - b->started));
         json_set(o, "reached_usec", at);
         json_set(o, "failed_units", list(b->watch.failed));
         json_set(o, "journal_entries", json_object_new_int64((int64_t) b->watch.journal.n_entries));
@@ -100,14 +104,16 @@ static void show_console(const Boot *b) {
         size_t n = console_kept(&b->watch.console);
 
         if (n == 0 && b->watch.console.used == 0) {
-                log_error("The guest wrote nothing to its serial console (does its kernel have console=ttyS0?)");
+                log_error("The guest wrote nothing to its serial console (does its kernel have "
+                          "console=ttyS0?)");
                 return;
         }
         log_error("The last lines of the console:");
         for (size_t i = 0; i < n; i++)
                 log_full(LOG_ERR, 0, "  | %s", console_kept_line(&b->watch.console, i));
         if (b->watch.console.used > 0)
-                log_full(LOG_ERR, 0, "  | %.*s", (int) b->watch.console.used, b->watch.console.line);
+                log_full(LOG_ERR, 0, "  | %.*s", (int) b->watch.console.used,
+                                b->watch.console.line);
 }
 
 void boot_report_end(Boot *b, int code) {
@@ -117,22 +123,28 @@ void boot_report_end(Boot *b, int code) {
 
         for (BootPhase p = 0; p < BOOT_UP; p++)
                 if (b->watch.reached_at[p] != 0)
-                        progress_set(b->ctx->progress, boot_phase_names[p], !up && p == b->watch.phase ? PROGRESS_FAILED : PROGRESS_DONE);
+                        progress_set(b->ctx->progress, boot_phase_names[p],
+                                        !up && p == b->watch.phase ? PROGRESS_FAILED
+                                                                   : PROGRESS_DONE);
         if (up)
-                log_info("%s reached after %.1f s (%s)%s", marker(b), seconds(b->watch.verdict_at - b->started), strempty(spent),
-                                streq_ptr(b->watch.evidence, "console") ? "; the console says so" : "");
+                log_info("%s reached after %.1f s (%s)%s", marker(b),
+                                seconds(b->watch.verdict_at - b->started), strempty(spent),
+                                streq_ptr(b->watch.evidence, "console") ? "; the console says so"
+                                                                        : "");
         else if (b->watch.verdict == BOOT_FAILED)
-                log_error("The guest did not reach %s: %s (after %.1f s: %s)", marker(b), strempty(b->watch.why),
-                                seconds(b->watch.verdict_at - b->started), strempty(spent));
-        else if (code == EXIT_TIMED_OUT)
-                log_error("The guest did not reach %s within %u s (%s); --timeout gives it longer", marker(b), b->o->timeout,
+                log_error("The guest did not reach %s: %s (after %.1f s: %s)", marker(b),
+                                strempty(b->watch.why), seconds(b->watch.verdict_at - b->started),
                                 strempty(spent));
+        else if (code == EXIT_TIMED_OUT)
+                log_error("The guest did not reach %s within %u s (%s); --timeout gives it longer",
+                                marker(b), b->o->timeout, strempty(spent));
         if (!isempty(failed))
                 log_warning("Failed units: %s", failed);
         if (!up && code != EXIT_INTERRUPTED)
                 show_console(b);
         if (!up || b->o->save)
-                log_full(up ? LOG_INFO : LOG_ERR, 0, "Console: %s%s%s", b->console, b->o->no_journal ? "" : ", journal: ",
+                log_full(up ? LOG_INFO : LOG_ERR, 0, "Console: %s%s%s", b->console,
+                                b->o->no_journal ? "" : ", journal: ",
                                 b->o->no_journal ? "" : b->readable);
         if (b->result && o) {
                 int r = json_save(b->result, o, 0644);

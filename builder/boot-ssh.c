@@ -17,12 +17,22 @@ int boot_ssh_key(Boot *b) {
                 return log_oom();
         if (access(b->key, R_OK) < 0) {
                 char *const argv[] = {
-                        (char *) "ssh-keygen", (char *) "-q", (char *) "-t", (char *) "ed25519", (char *) "-N", (char *) "",
-                        (char *) "-C", (char *) "imgbuild-boot", (char *) "-f", b->key, NULL,
+                        (char *) "ssh-keygen",
+                        (char *) "-q",
+                        (char *) "-t",
+                        (char *) "ed25519",
+                        (char *) "-N",
+                        (char *) "",
+                        (char *) "-C",
+                        (char *) "imgbuild-boot",
+                        (char *) "-f",
+                        b->key,
+                        NULL,
                 };
                 r = spawn_capture(NULL, argv, &output, &status);
                 if (r == -ENOENT) {
-                        log_error("A command in the guest needs ssh here: apt install openssh-client");
+                        log_error("A command in the guest needs ssh here: apt install "
+                                  "openssh-client");
                         return -ENOPKG;
                 }
                 if (r >= 0 && status != 0)
@@ -41,8 +51,9 @@ static int ssh_argv(const Boot *b, char ***ret) {
         _cleanup_strv_free_ char **argv = NULL;
         int r;
 
-        r = strv_extend_many(&argv, "ssh", "-q", "-F", "/dev/null", "-i", b->key, "-o", "IdentitiesOnly=yes", "-o",
-                        "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o",
+        r = strv_extend_many(&argv, "ssh", "-q", "-F", "/dev/null", "-i", b->key, "-o",
+                        "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o",
+                        "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o",
                         "ConnectTimeout=20", "-o", "LogLevel=ERROR", "-p", NULL);
         if (r >= 0)
                 r = strv_extendf(&argv, "%u", b->ssh_port);
@@ -80,7 +91,8 @@ int boot_ssh_wait(Boot *b, VmProcess *p, uint64_t deadline) {
                         return -EIO;
                 }
                 if (boot_clock() > deadline) {
-                        log_error("root cannot log in over ssh: %s", isempty(last) ? "no answer" : last);
+                        log_error("root cannot log in over ssh: %s",
+                                        isempty(last) ? "no answer" : last);
                         return -ETIMEDOUT;
                 }
                 nanosleep(&pause, NULL);

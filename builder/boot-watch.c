@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who is believed. "multi-user" is reached when the guest's process 1 says so in its journal. Where no journal comes
- * (an older systemd, another init), the console's word is taken after a moment of grace; where one comes but does
- * not confirm, after a longer one. A failed unit is no failure of the boot: it is listed. */
+/* Who is believed. "multi-user" is reached when the guest's process 1 says so in its journal. Where
+ * no journal comes (an older systemd, another init), the console's word is taken after a moment of
+ * grace; where one comes but does not confirm, after a longer one. A failed unit is no failure of
+ * the boot: it is listed. */
 
 #include "boot-watch.h"
+#include "vm.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -21,14 +23,17 @@ const char *const boot_phase_names[BOOT_PHASES] = {
 static const struct {
         const char *unit, *why;
 } dead_ends[] = {
-        { "emergency.target", "emergency mode: systemd could not mount or start something essential" },
+        { "emergency.target",
+                        "emergency mode: systemd could not mount or start something essential" },
         { "rescue.target", "rescue mode instead of a boot" },
 };
 
-/* firstbootd's message "event.failed" (firstboot/daemon/codes.c): every step has ended, and the node is not ready. */
+/* firstbootd's message "event.failed" (firstboot/daemon/codes.c): every step has ended, and the
+ * node is not ready. */
 #define NODE_FAILED_ID "024713687dc641a4896ea7c35e688394"
 
-static const char *const unit_suffixes[] = { ".service", ".target", ".mount", ".socket", ".timer", ".path", ".device", ".swap" };
+static const char *const unit_suffixes[] = { ".service", ".target", ".mount", ".socket", ".timer",
+        ".path", ".device", ".swap" };
 
 static bool is_unit_name(const char *s) {
         bool suffix = false;
@@ -44,7 +49,7 @@ static bool is_unit_name(const char *s) {
 }
 
 int boot_watch_init(BootWatch *w, const char *until, char **ret_problem) {
-        *w = (BootWatch) {};
+        *w = (BootWatch){};
         if (streq(until, "multi-user"))
                 w->unit = strdup("multi-user.target");
         else if (streq(until, "ready"))
@@ -75,7 +80,7 @@ void boot_watch_done(BootWatch *w) {
                 regfree(&w->pattern);
         console_done(&w->console);
         journal_done(&w->journal);
-        *w = (BootWatch) {};
+        *w = (BootWatch){};
 }
 
 static void enter(BootWatch *w, BootPhase phase) {
@@ -127,7 +132,8 @@ static bool console_names_target(const BootWatch *w, const char *detail) {
         return streq(w->unit, "multi-user.target") && startswith(detail, "Multi-User System");
 }
 
-static void console_event(ConsoleEvent event, const char *line, const char *detail, void *userdata) {
+static void console_event(
+                ConsoleEvent event, const char *line, const char *detail, void *userdata) {
         BootWatch *w = userdata;
         bool says = false;
 
@@ -177,6 +183,8 @@ void boot_watch_console(BootWatch *w, const char *data, size_t size, uint64_t no
 static void unit_changed(BootWatch *w, const JournalEntry *e, UnitEvent event) {
         if (event == UNIT_NOTHING || !e->unit)
                 return; /* most entries are of no unit: kernel messages, say */
+        if (streq(e->unit, "imgbuild-journal.service") || strstr(e->unit, VM_JOURNAL_PORT))
+                return; /* ours, not the image's: on a slow host its device may come after systemd's patience */
         switch (event) {
         case UNIT_FAILED:
                 if (!strv_contains(w->failed, e->unit))
@@ -213,7 +221,8 @@ static void journal_event(const JournalEntry *e, void *userdata) {
         BootWatch *w = userdata;
 
         if (w->readable && e->message)
-                fprintf(w->readable, "[%5llu.%06llu] %s: %s\n", (unsigned long long) (e->monotonic / USEC_PER_SEC),
+                fprintf(w->readable, "[%5llu.%06llu] %s: %s\n",
+                                (unsigned long long) (e->monotonic / USEC_PER_SEC),
                                 (unsigned long long) (e->monotonic % USEC_PER_SEC),
                                 e->identifier ? e->identifier : "kernel", e->message);
         enter(w, BOOT_SERVICES);
@@ -221,9 +230,11 @@ static void journal_event(const JournalEntry *e, void *userdata) {
         if (event != UNIT_NOTHING)
                 unit_changed(w, e, event);
         /* A marker job that never ran because something it needs failed. */
-        if (w->unit && e->pid == 1 && e->unit && streq(e->unit, w->unit) && streq_ptr(e->job_result, "dependency"))
+        if (w->unit && e->pid == 1 && e->unit && streq(e->unit, w->unit) &&
+                        streq_ptr(e->job_result, "dependency"))
                 boot_watch_fail(w, w->now, "%s", strempty(e->message));
-        if (waits_for_ready(w) && streq_ptr(e->systemd_unit, "firstbootd.service") && streq_ptr(e->message_id, NODE_FAILED_ID))
+        if (waits_for_ready(w) && streq_ptr(e->systemd_unit, "firstbootd.service") &&
+                        streq_ptr(e->message_id, NODE_FAILED_ID))
                 boot_watch_fail(w, w->now, "firstbootd: %s", strempty(e->message));
         if (matches(w, e->message))
                 reached(w, "journal");

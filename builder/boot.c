@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One boot, from the start of QEMU to its end. The loop looks ten times a second at the console, the journal, the
- * monitor, the clock and the signals; boot-watch.c makes a verdict of it. */
+/* One boot, from the start of QEMU to its end. The loop looks ten times a second at the console,
+ * the journal, the monitor, the clock and the signals; boot-watch.c makes a verdict of it. */
 
 #include "boot.h"
 #include "file-util.h"
@@ -13,8 +13,8 @@
 
 #define TICK_MS 100
 #define POWER_OFF_USEC (90 * USEC_PER_SEC)
-#define SETTLE_USEC (1 * USEC_PER_SEC)          /* for the last lines after a verdict */
-#define KVM_SILENCE_USEC (45 * USEC_PER_SEC)    /* firmware and boot loader on KVM take 5 s */
+#define SETTLE_USEC (1 * USEC_PER_SEC)       /* for the last lines after a verdict */
+#define KVM_SILENCE_USEC (45 * USEC_PER_SEC) /* firmware and boot loader on KVM take 5 s */
 
 uint64_t boot_clock(void) {
         struct timespec t;
@@ -39,10 +39,14 @@ static void on_phase(BootWatch *w, BootPhase phase, void *userdata) {
         }
 }
 
-static void on_unit(BootWatch *w, const char *unit, UnitEvent event, const char *message, void *userdata) {
+static void on_unit(BootWatch *w, const char *unit, UnitEvent event, const char *message,
+                void *userdata) {
         static const char *const names[] = {
-                [UNIT_STARTING] = "starting", [UNIT_STARTED] = "started", [UNIT_FAILED] = "failed",
-                [UNIT_RESTARTING] = "restarting", [UNIT_STOPPED] = "stopped",
+                [UNIT_STARTING] = "starting",
+                [UNIT_STARTED] = "started",
+                [UNIT_FAILED] = "failed",
+                [UNIT_RESTARTING] = "restarting",
+                [UNIT_STOPPED] = "stopped",
         };
         Boot *b = userdata;
         json_object *o = json_object_new_object();
@@ -71,7 +75,8 @@ static void on_event(const char *event, json_object *data, void *userdata) {
         }
 }
 
-static void follow(int fd, void (*feed)(BootWatch *w, const char *data, size_t size, uint64_t now), Boot *b) {
+static void follow(int fd, void (*feed)(BootWatch *w, const char *data, size_t size, uint64_t now),
+                Boot *b) {
         char buffer[65536];
         ssize_t n;
 
@@ -86,7 +91,9 @@ static void look(Boot *b, VmProcess *p) {
 
         size_t n = console_kept(&b->watch.console);
         progress_detail(b->ctx->progress, boot_phase_names[b->watch.phase],
-                        b->last[0] ? b->last : n > 0 ? console_kept_line(&b->watch.console, n - 1) : "");
+                        b->last[0] ? b->last
+                        : n > 0    ? console_kept_line(&b->watch.console, n - 1)
+                                   : "");
 }
 
 static void rest(void) {
@@ -105,8 +112,9 @@ static int release(Boot *b, VmProcess *p) {
                 return 0;
         r = vm_set_models(vm_qemu_pid(p), &b->vm);
         if (r < 0) {
-                log_error("Cannot set the model of the NVMe disks: %s", r == -ENOENT ? "QEMU's controllers were not found in its memory"
-                                                                                     : strerror(-r));
+                log_error("Cannot set the model of the NVMe disks: %s",
+                                r == -ENOENT ? "QEMU's controllers were not found in its memory"
+                                             : strerror(-r));
                 return r;
         }
         return vm_command(p, "cont") < 0 ? -EIO : 1;
@@ -117,10 +125,12 @@ static void note_end(Boot *b, int status, const char *words) {
         if (b->guest_ended || status == 0)
                 boot_watch_fail(&b->watch, boot_clock(), "the guest switched itself off");
         else
-                boot_watch_fail(&b->watch, boot_clock(), "QEMU ended with exit code %d%s%s", status, words ? ": " : "", strempty(words));
+                boot_watch_fail(&b->watch, boot_clock(), "QEMU ended with exit code %d%s%s", status,
+                                words ? ": " : "", strempty(words));
 }
 
-/* Until there is a verdict: 0; -EAGAIN: KVM is to blame, try without; -ETIMEDOUT, -ECANCELED, other -errno (logged). */
+/* Until there is a verdict: 0; -EAGAIN: KVM is to blame, try without; -ETIMEDOUT, -ECANCELED, other
+ * -errno (logged). */
 static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
         bool paused = b->vm.paused, may_distrust = b->vm.kvm && b->o->accel == VM_ACCEL_AUTO;
         int status, r;
@@ -149,7 +159,8 @@ static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
                         note_end(b, status, words);
                         return 0;
                 }
-                if (may_distrust && early && now - b->started > KVM_SILENCE_USEC && console_kept(&b->watch.console) == 0) {
+                if (may_distrust && early && now - b->started > KVM_SILENCE_USEC &&
+                                console_kept(&b->watch.console) == 0) {
                         kvm_distrust("a guest did not say a word with it");
                         return -EAGAIN;
                 }
@@ -165,7 +176,8 @@ static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
 static void settle(Boot *b, VmProcess *p) {
         int status;
 
-        for (uint64_t end = boot_clock() + SETTLE_USEC; boot_clock() < end && vm_alive(p, &status) && !interrupt_signal();) {
+        for (uint64_t end = boot_clock() + SETTLE_USEC;
+                        boot_clock() < end && vm_alive(p, &status) && !interrupt_signal();) {
                 look(b, p);
                 rest();
         }
@@ -194,7 +206,8 @@ static void keep_running(Boot *b, VmProcess *p) {
         int status;
 
         if (b->ssh_port)
-                log_info("Running; ssh -p %u root@127.0.0.1 with your key; Ctrl-C ends it", b->ssh_port);
+                log_info("Running; ssh -p %u root@127.0.0.1 with your key; Ctrl-C ends it",
+                                b->ssh_port);
         while (vm_alive(p, &status) && !interrupt_signal()) {
                 look(b, p);
                 rest();
@@ -204,7 +217,8 @@ static void keep_running(Boot *b, VmProcess *p) {
 static void switch_off(Boot *b, VmProcess *p) {
         int status;
 
-        if (b->o->power_off && b->watch.verdict == BOOT_REACHED && vm_alive(p, &status) && vm_command(p, "system_powerdown") >= 0) {
+        if (b->o->power_off && b->watch.verdict == BOOT_REACHED && vm_alive(p, &status) &&
+                        vm_command(p, "system_powerdown") >= 0) {
                 uint64_t end = boot_clock() + POWER_OFF_USEC;
 
                 while (vm_alive(p, &status) && boot_clock() < end && !interrupt_signal()) {
@@ -212,7 +226,8 @@ static void switch_off(Boot *b, VmProcess *p) {
                         rest();
                 }
                 if (vm_alive(p, &status))
-                        log_warning("The guest did not switch itself off within %u s; its plug is pulled",
+                        log_warning("The guest did not switch itself off within %u s; its plug is "
+                                    "pulled",
                                         (unsigned) (POWER_OFF_USEC / USEC_PER_SEC));
         }
         vm_stop(p);
@@ -242,7 +257,10 @@ static int conclude(Boot *b, VmProcess *p, uint64_t deadline) {
 /* Starts QEMU once. An exit code, or -EAGAIN where KVM failed and another way is left. */
 static int attempt(Boot *b) {
         const VmFolders folders = {
-                .folder = b->folder, .logs = b->logs, .image = b->image_folder, .kvm = b->vm.kvm,
+                .folder = b->folder,
+                .logs = b->logs,
+                .image = b->image_folder,
+                .kvm = b->vm.kvm,
         };
         _cleanup_strv_free_ char **argv = NULL;
         _cleanup_vm_free_ VmProcess *p = NULL;
@@ -302,7 +320,13 @@ static int choose_accel(Boot *b) {
 
 int boot_run(Context *ctx, Tools *tools, const BootOptions *o) {
         _cleanup_boot_ Boot b = {
-                .ctx = ctx, .tools = tools, .o = o, .vm = o->vm, .state_lock = -EBADF, .console_fd = -EBADF, .journal_fd = -EBADF,
+                .ctx = ctx,
+                .tools = tools,
+                .o = o,
+                .vm = o->vm,
+                .state_lock = -EBADF,
+                .console_fd = -EBADF,
+                .journal_fd = -EBADF,
         };
         int r;
 

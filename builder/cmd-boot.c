@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild boot: boots an image in QEMU, with as many NVMe disks as wanted and a seed for cloud-init, and waits until
- * it is up. This file is the command line; boot.c is the boot. */
+/* imgbuild boot: boots an image in QEMU, with as many NVMe disks as wanted and a seed for
+ * cloud-init, and waits until it is up. This file is the command line; boot.c is the boot. */
 
 #include "boot.h"
 #include "guest.h"
@@ -11,9 +11,28 @@
 #include <getopt.h>
 
 enum {
-        OPT_NVME = OPT_VERB, OPT_ROOT_DISK, OPT_MEMORY, OPT_CPUS, OPT_DISK_SIZE, OPT_FIRMWARE, OPT_USER_DATA, OPT_META_DATA,
-        OPT_NETWORK_CONFIG, OPT_SSH_KEY, OPT_FORWARD, OPT_UNTIL, OPT_TIMEOUT, OPT_KEEP, OPT_SAVE, OPT_STATE, OPT_ACCEL,
-        OPT_NO_SEED, OPT_NO_JOURNAL, OPT_POWER_OFF, OPT_STRICT, OPT_ALLOW_FAILED,
+        OPT_NVME = OPT_VERB,
+        OPT_ROOT_DISK,
+        OPT_MEMORY,
+        OPT_CPUS,
+        OPT_DISK_SIZE,
+        OPT_FIRMWARE,
+        OPT_USER_DATA,
+        OPT_META_DATA,
+        OPT_NETWORK_CONFIG,
+        OPT_SSH_KEY,
+        OPT_FORWARD,
+        OPT_UNTIL,
+        OPT_TIMEOUT,
+        OPT_KEEP,
+        OPT_SAVE,
+        OPT_STATE,
+        OPT_ACCEL,
+        OPT_NO_SEED,
+        OPT_NO_JOURNAL,
+        OPT_POWER_OFF,
+        OPT_STRICT,
+        OPT_ALLOW_FAILED,
 };
 
 static const struct option long_options[] = {
@@ -44,8 +63,11 @@ static const struct option long_options[] = {
 };
 
 static void help(void) {
-        printf("imgbuild boot IMAGE [OPTION…] [-- COMMAND…]\n\nBoots an image in QEMU and waits until it is up. The image is never changed. COMMAND is run\nin the guest, as root, over ssh.\n\n"
-               "      --until=MARKER      multi-user (default), ready (node-ready.target), a unit's name, or a\n"
+        printf("imgbuild boot IMAGE [OPTION…] [-- COMMAND…]\n\nBoots an image in QEMU and waits "
+               "until it is up. The image is never changed. COMMAND is run\nin the guest, as root, "
+               "over ssh.\n\n"
+               "      --until=MARKER      multi-user (default), ready (node-ready.target), a "
+               "unit's name, or a\n"
                "                          regular expression for a line of console or journal\n"
                "      --timeout=SECONDS   give up then, with exit code 124 (default: 600)\n"
                "      --nvme=N            N emulated NVMe disks of 4G\n"
@@ -56,19 +78,23 @@ static void help(void) {
                "      --memory=SIZE       (default: 2G)\n"
                "      --cpus=N            (default: 2)\n"
                "      --firmware=KIND     uefi (default) or bios\n"
-               "      --accel=KIND        auto (default: KVM where a probe shows that it works), kvm, tcg\n"
+               "      --accel=KIND        auto (default: KVM where a probe shows that it works), "
+               "kvm, tcg\n"
                "      --user-data=FILE    for cloud-init, by a NoCloud seed\n"
                "      --meta-data=FILE    the same\n"
                "      --network-config=FILE  the same\n"
                "      --ssh-key=FILE      public key that may log in; may be given several times\n"
                "      --no-seed           no seed at all\n"
-               "      --forward=HOST:GUEST  127.0.0.1:HOST is the guest's TCP port; may be given several times\n"
+               "      --forward=HOST:GUEST  127.0.0.1:HOST is the guest's TCP port; may be given "
+               "several times\n"
                "      --keep              let it run until Ctrl-C\n"
-               "      --power-off         at the end, switch the guest off in order instead of pulling the plug\n"
+               "      --power-off         at the end, switch the guest off in order instead of "
+               "pulling the plug\n"
                "      --save=FOLDER       console.log, journal.export, journal.log, boot.json\n"
                "      --state=FOLDER      keep the disks there, and boot from them the next time\n"
                "      --strict            a failed unit fails the boot\n"
-               "      --allow-failed=UNIT a unit, or a pattern of units, that may fail all the same\n"
+               "      --allow-failed=UNIT a unit, or a pattern of units, that may fail all the "
+               "same\n"
                "      --no-journal        add nothing to the guest; only the console is read\n%s",
                         common_options_help);
 }
@@ -78,7 +104,8 @@ static int wrong(const char *option, const char *value, const char *expected) {
         return -EINVAL;
 }
 
-static int parse_number(const char *option, const char *value, unsigned min, unsigned max, unsigned *ret) {
+static int parse_number(
+                const char *option, const char *value, unsigned min, unsigned max, unsigned *ret) {
         char *end;
         unsigned long n = strtoul(value, &end, 10);
 
@@ -90,7 +117,8 @@ static int parse_number(const char *option, const char *value, unsigned min, uns
         return 0;
 }
 
-static int parse_choice(const char *option, const char *value, const char *const *names, size_t n, int *ret) {
+static int parse_choice(const char *option, const char *value, const char *const *names, size_t n,
+                int *ret) {
         _cleanup_strv_free_ char **l = NULL;
         _cleanup_free_ char *known = NULL;
 
@@ -118,8 +146,9 @@ static int parse_sizes(BootOptions *o, int c, const char *value) {
 }
 
 static int parse_machine(BootOptions *o, int c, const char *value) {
-        static const char *const disks[] = { "virtio", "nvme" }, *const firmwares[] = { "uefi", "bios" },
-                          *const accels[] = { "auto", "kvm", "tcg" };
+        static const char *const disks[] = { "virtio", "nvme" },
+                                 *const firmwares[] = { "uefi", "bios" },
+                                 *const accels[] = { "auto", "kvm", "tcg" };
         const char *problem = "out of memory";
         int choice, r;
 
@@ -127,7 +156,9 @@ static int parse_machine(BootOptions *o, int c, const char *value) {
         case OPT_NVME:
                 return vm_add_nvme(&o->vm, value, &problem) < 0 ? wrong("nvme", value, problem) : 0;
         case OPT_FORWARD:
-                return vm_add_forward(&o->vm, value, &problem) < 0 ? wrong("forward", value, problem) : 0;
+                return vm_add_forward(&o->vm, value, &problem) < 0
+                                       ? wrong("forward", value, problem)
+                                       : 0;
         case OPT_MEMORY:
         case OPT_DISK_SIZE:
                 return parse_sizes(o, c, value);
@@ -165,7 +196,8 @@ static int parse_option(BootOptions *o, int c, const char *value) {
                 return seed_read_keys(value, &o->keys);
         case OPT_UNTIL:
                 if (isempty(value))
-                        return wrong("until", value, "multi-user, ready, a unit or a regular expression");
+                        return wrong("until", value,
+                                        "multi-user, ready, a unit or a regular expression");
                 o->until = value;
                 return 0;
         case OPT_TIMEOUT:
@@ -215,7 +247,8 @@ static int check_options(const BootOptions *o) {
                 return wrong("until", o->until, strempty(problem));
         boot_watch_done(&w);
         if (o->no_seed && (o->user_data || o->meta_data || o->network_config)) {
-                log_error("--no-seed leaves no place for --user-data, --meta-data and --network-config");
+                log_error("--no-seed leaves no place for --user-data, --meta-data and "
+                          "--network-config");
                 return -EINVAL;
         }
         const char *const files[] = { o->user_data, o->meta_data, o->network_config };
@@ -228,7 +261,9 @@ static int check_options(const BootOptions *o) {
 int cmd_boot(int argc, char *argv[]) {
         _cleanup_common_options_ CommonOptions common = {};
         _cleanup_(options_done) BootOptions o = {
-                .until = "multi-user", .timeout = 600, .vm = { .cpus = 2, .memory = UINT64_C(2) << 30 },
+                .until = "multi-user",
+                .timeout = 600,
+                .vm = { .cpus = 2, .memory = UINT64_C(2) << 30 },
         };
         _cleanup_context_ Context ctx = {};
         _cleanup_tools_free_ Tools *tools = NULL;
@@ -242,7 +277,9 @@ int cmd_boot(int argc, char *argv[]) {
                 }
                 if (c == 1) { /* a word that is no option */
                         if (o.image) {
-                                log_error("One image at a time: %s, or %s? A command for the guest comes after --", o.image, optarg);
+                                log_error("One image at a time: %s, or %s? A command for the guest "
+                                          "comes after --",
+                                                o.image, optarg);
                                 return EXIT_USAGE;
                         }
                         o.image = optarg;
@@ -259,7 +296,8 @@ int cmd_boot(int argc, char *argv[]) {
         if (optind < argc)
                 o.command = argv + optind;
         if (!o.image) {
-                log_error("Which image? 'imgbuild boot IMAGE', such as out/debian-13-gpu/debian-13-gpu.qcow2");
+                log_error("Which image? 'imgbuild boot IMAGE', such as "
+                          "out/debian-13-gpu/debian-13-gpu.qcow2");
                 return EXIT_USAGE;
         }
         if (check_options(&o) < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild diff: what changed from one image to the next. Two manifests are compared in no time; two images with
- * libguestfs, files included. */
+/* imgbuild diff: what changed from one image to the next. Two manifests are compared in no time;
+ * two images with libguestfs, files included. */
 
 #include "diff.h"
 #include "inspect.h"
@@ -27,11 +27,14 @@ static void side_done(Side *s) {
 }
 
 static void help(void) {
-        printf("imgbuild diff A B [OPTION…]\n\nWhat differs between two disk images, or between two manifests: packages, kernels, drivers,\n"
-               "versions, and for images every file. Exit code 0: nothing differs, 1: something does.\n\n"
+        printf("imgbuild diff A B [OPTION…]\n\nWhat differs between two disk images, or between "
+               "two manifests: packages, kernels, drivers,\n"
+               "versions, and for images every file. Exit code 0: nothing differs, 1: something "
+               "does.\n\n"
                "      --json              one JSON object, with every file\n"
                "      --all               list every file, not the first 40 of each kind\n"
-               "      --quick             do not compare the contents of files, only type, size, mode and owner\n"
+               "      --quick             do not compare the contents of files, only type, size, "
+               "mode and owner\n"
                "      --no-files          do not compare files\n%s",
                         common_options_help);
 }
@@ -73,7 +76,10 @@ static int read_image(const char *path, const DiffOptions *o, Side *ret) {
         if (r < 0)
                 return r == -EACCES ? r : -EINVAL;
         const char *const formats[] = { format, NULL };
-        log_info("Reading %s%s", path, o->no_files ? "" : o->quick ? " and the list of its files" : " and all its files");
+        log_info("Reading %s%s", path,
+                        o->no_files ? ""
+                        : o->quick  ? " and the list of its files"
+                                    : " and all its files");
         r = guestfs_open_readonly(images, formats, &g);
         if (r >= 0)
                 r = inspect_image(g, path, format, &inspection);
@@ -91,15 +97,18 @@ static int read_image(const char *path, const DiffOptions *o, Side *ret) {
 static const char *text_of(json_object *o, const char *key) {
         json_object *v = json_get(o, key);
 
-        return v ? json_object_is_type(v, json_type_string) ? json_object_get_string(v)
-                                                            : json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN)
+        return v ? json_object_is_type(v, json_type_string)
+                                               ? json_object_get_string(v)
+                                               : json_object_to_json_string_ext(
+                                                                 v, JSON_C_TO_STRING_PLAIN)
                  : NULL;
 }
 
 static void print_changes(json_object *array, const char *key) {
         for (size_t i = 0; i < json_object_array_length(array); i++) {
                 json_object *o = json_object_array_get_idx(array, i);
-                const char *from = text_of(o, "from"), *to = text_of(o, "to"), *name = json_get_string(o, key);
+                const char *from = text_of(o, "from"), *to = text_of(o, "to"),
+                           *name = json_get_string(o, key);
 
                 if (from && to)
                         printf("  ~ %s  %s → %s\n", name, from, to);
@@ -137,11 +146,16 @@ static void print_files(json_object *files, bool all) {
                         any = true;
                 }
                 for (size_t i = 0; i < n && (all || i < SHOWN); i++) {
-                        json_object *o = json_object_array_get_idx(l, i), *what = json_get(o, "what");
+                        json_object *o = json_object_array_get_idx(l, i),
+                                    *what = json_get(o, "what");
 
-                        printf("  %c %s", kinds[k].mark, what ? json_get_string(o, "path") : json_object_get_string(o));
+                        printf("  %c %s", kinds[k].mark,
+                                        what ? json_get_string(o, "path")
+                                             : json_object_get_string(o));
                         for (size_t w = 0; what && w < json_object_array_length(what); w++)
-                                printf("%s%s", w == 0 ? "  (" : ", ", json_object_get_string(json_object_array_get_idx(what, w)));
+                                printf("%s%s", w == 0 ? "  (" : ", ",
+                                                json_object_get_string(json_object_array_get_idx(
+                                                                what, w)));
                         printf("%s\n", what ? ")" : "");
                 }
                 if (!all && n > SHOWN)
@@ -172,14 +186,18 @@ static int compare(const char *const paths[static 2], const DiffOptions *o) {
         int r;
 
         if (manifests != is_json(paths[1])) {
-                log_error("%s is a manifest and %s is not: compare two manifests, or two images", paths[manifests ? 0 : 1],
-                                paths[manifests ? 1 : 0]);
+                log_error("%s is a manifest and %s is not: compare two manifests, or two images",
+                                paths[manifests ? 0 : 1], paths[manifests ? 1 : 0]);
                 return EXIT_USAGE;
         }
         for (size_t i = 0; i < 2; i++) {
-                r = manifests ? read_manifest(paths[i], sides[i]) : read_image(paths[i], o, sides[i]);
+                r = manifests ? read_manifest(paths[i], sides[i])
+                              : read_image(paths[i], o, sides[i]);
                 if (r < 0)
-                        return interrupt_signal() ? EXIT_INTERRUPTED : r == -EIO ? EXIT_HOST : r == -ENOMEM ? EXIT_HOST : exit_code_from_errno(r);
+                        return interrupt_signal() ? EXIT_INTERRUPTED
+                               : r == -EIO        ? EXIT_HOST
+                               : r == -ENOMEM     ? EXIT_HOST
+                                                  : exit_code_from_errno(r);
         }
         r = diff_sides(a.facts, b.facts, &d);
         if (r >= 0 && a.files && b.files) {
@@ -191,7 +209,9 @@ static int compare(const char *const paths[static 2], const DiffOptions *o) {
         if (r < 0)
                 return log_oom(), EXIT_HOST;
         if (o->json)
-                printf("%s\n", json_object_to_json_string_ext(d, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+                printf("%s\n", json_object_to_json_string_ext(
+                                               d, JSON_C_TO_STRING_PRETTY |
+                                                                  JSON_C_TO_STRING_NOSLASHESCAPE));
         else
                 print(d, o->all);
         return diff_is_empty(d) ? EXIT_OK : EXIT_FAILED;

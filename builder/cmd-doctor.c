@@ -9,15 +9,27 @@
 #include <getopt.h>
 
 static const char *const state_names[] = {
-        [DOCTOR_OK] = "ok", [DOCTOR_SLOWER] = "slower", [DOCTOR_MISSING] = "missing",
+        [DOCTOR_OK] = "ok",
+        [DOCTOR_SLOWER] = "slower",
+        [DOCTOR_MISSING] = "missing",
 };
 
 static const char *const verbs[] = {
-        "build", "plan", "lock", "check", "boot", "inspect", "diff", "export", "shell", "cache",
+        "build",
+        "plan",
+        "lock",
+        "check",
+        "boot",
+        "inspect",
+        "diff",
+        "export",
+        "shell",
+        "cache",
 };
 
 static void help(void) {
-        printf("imgbuild doctor [VERB…] [OPTION…]\n\nSays what this host lacks, for all verbs or the ones named, and what to do about it.\n"
+        printf("imgbuild doctor [VERB…] [OPTION…]\n\nSays what this host lacks, for all verbs or "
+               "the ones named, and what to do about it.\n"
                "Exit code 5 where something is missing.\n\n"
                "      --json              one JSON object\n%s",
                         common_options_help);
@@ -33,7 +45,8 @@ static void print(const DoctorReport *r) {
 
                 printf("%-8s %-*s  %s", state_names[d->state], width, d->what, strempty(d->found));
                 if (d->state != DOCTOR_OK)
-                        printf("\n%*s for %s\n%*s → %s", width + 10, "", d->verbs, width + 10, "", strempty(d->remedy));
+                        printf("\n%*s for %s\n%*s → %s", width + 10, "", d->verbs, width + 10, "",
+                                        strempty(d->remedy));
                 printf("\n");
         }
 }
@@ -48,14 +61,16 @@ static int print_json(const DoctorReport *r) {
                 const DoctorItem *d = r->items + i;
                 json_object *item = json_object_new_object();
 
-                if (!item || json_object_array_add(items, item) < 0 || json_set_string(item, "what", d->what) < 0 ||
+                if (!item || json_object_array_add(items, item) < 0 ||
+                                json_set_string(item, "what", d->what) < 0 ||
                                 json_set_string(item, "state", state_names[d->state]) < 0 ||
                                 json_set_string(item, "found", d->found) < 0 ||
                                 json_set_string(item, "needed_by", d->verbs) < 0 ||
                                 json_set_string(item, "remedy", d->remedy) < 0)
                         return -ENOMEM;
         }
-        printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+        printf("%s\n", json_object_to_json_string_ext(o,
+                                       JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
         return 0;
 }
 
@@ -96,7 +111,8 @@ int cmd_doctor(int argc, char *argv[]) {
         }
         r = interrupt_install();
         if (r >= 0)
-                r = doctor_examine(argv + optind, common.cache ? common.cache : store_default_path(), &report);
+                r = doctor_examine(argv + optind,
+                                common.cache ? common.cache : store_default_path(), &report);
         if (r < 0) {
                 log_error_errno(r, "Cannot examine this host");
                 return interrupt_signal() ? EXIT_INTERRUPTED : EXIT_FAILED;

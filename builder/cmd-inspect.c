@@ -11,7 +11,8 @@
 #define PACKAGES_SHOWN 10
 
 static void help(void) {
-        printf("imgbuild inspect IMAGE [OPTION…]\n\nSays what is in a disk image, anybody's, without changing or running anything of it.\n\n"
+        printf("imgbuild inspect IMAGE [OPTION…]\n\nSays what is in a disk image, anybody's, "
+               "without changing or running anything of it.\n\n"
                "      --json              everything, as one JSON object\n"
                "      --packages=N        show the N largest packages (default: 10, 0: none)\n%s",
                         common_options_help);
@@ -40,7 +41,11 @@ static const char *type_name(const char *type) {
                 { "E6D6D379-F507-44C2-A23C-238F2A3DF928", "LVM" },
                 { "A19D880F-05FC-4D3B-A006-743F0F84911E", "RAID" },
                 { "0657FD6D-A4AB-43C4-84E5-0933C84B4F4F", "swap" },
-                { "0x83", "Linux" }, { "0x8e", "LVM" }, { "0x82", "swap" }, { "0xef", "EFI system" }, { "0xee", "GPT" },
+                { "0x83", "Linux" },
+                { "0x8e", "LVM" },
+                { "0x82", "swap" },
+                { "0xef", "EFI system" },
+                { "0xee", "GPT" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
@@ -50,24 +55,29 @@ static const char *type_name(const char *type) {
 }
 
 static void print_disk(json_object *o) {
-        json_object *partitions = json_get(o, "partitions"), *filesystems = json_get(o, "filesystems");
+        json_object *partitions = json_get(o, "partitions"),
+                    *filesystems = json_get(o, "filesystems");
 
         printf("disk          %s", strempty(json_get_string(o, "format")));
         print_size(", ", o, "virtual_size");
         print_size(", on this host ", o, "bytes_on_host");
-        printf("%s%s\n", json_get(o, "partition_table") ? ", " : "", strempty(json_get_string(o, "partition_table")));
+        printf("%s%s\n", json_get(o, "partition_table") ? ", " : "",
+                        strempty(json_get_string(o, "partition_table")));
         for (size_t i = 0; partitions && i < json_object_array_length(partitions); i++) {
                 json_object *p = json_object_array_get_idx(partitions, i);
                 printf("partition     %lld", (long long) json_get_int(p, "number", 0));
                 print_size("  ", p, "size");
-                printf("  %s  %s\n", type_name(json_get_string(p, "type")), strempty(json_get_string(p, "name")));
+                printf("  %s  %s\n", type_name(json_get_string(p, "type")),
+                                strempty(json_get_string(p, "name")));
         }
         for (size_t i = 0; filesystems && i < json_object_array_length(filesystems); i++) {
                 json_object *f = json_object_array_get_idx(filesystems, i);
-                const char *label = json_get_string(f, "label"), *at = json_get_string(f, "mounted_at");
+                const char *label = json_get_string(f, "label"),
+                           *at = json_get_string(f, "mounted_at");
                 int64_t size = json_get_int(f, "size", 0), used = json_get_int(f, "used", 0);
 
-                printf("file system   %s  %s", json_get_string(f, "device"), json_get_string(f, "type"));
+                printf("file system   %s  %s", json_get_string(f, "device"),
+                                json_get_string(f, "type"));
                 if (label)
                         printf("  %s", label);
                 if (at)
@@ -89,7 +99,9 @@ static int by_size(const void *a, const void *b) {
 
 static void print_packages(json_object *o, unsigned shown) {
         json_object *packages = json_get(o, "packages");
-        size_t n = json_object_is_type(packages, json_type_array) ? json_object_array_length(packages) : 0;
+        size_t n = json_object_is_type(packages, json_type_array)
+                                   ? json_object_array_length(packages)
+                                   : 0;
         int64_t total = 0;
         char text[32];
 
@@ -108,36 +120,41 @@ static void print_packages(json_object *o, unsigned shown) {
                 json_object *p = json_object_array_get_idx(packages, i);
 
                 inspect_format_size((uint64_t) json_get_int(p, "size", 0), text, sizeof(text));
-                printf("              %10s  %s %s\n", text, json_get_string(p, "name"), json_get_string(p, "version"));
+                printf("              %10s  %s %s\n", text, json_get_string(p, "name"),
+                                json_get_string(p, "version"));
         }
 }
 
 static void print(json_object *o, unsigned shown) {
-        json_object *os = json_get(o, "os"), *kernels = json_get(o, "kernels"), *found = json_get(o, "software"),
-                    *problems = json_get(o, "problems");
+        json_object *os = json_get(o, "os"), *kernels = json_get(o, "kernels"),
+                    *found = json_get(o, "software"), *problems = json_get(o, "problems");
 
         printf("image         %s\n", json_get_string(o, "image"));
         if (os)
-                printf("system        %s  (%s)\n", strempty(json_get_string(os, "name")), strempty(json_get_string(os, "arch")));
+                printf("system        %s  (%s)\n", strempty(json_get_string(os, "name")),
+                                strempty(json_get_string(os, "arch")));
         else
                 printf("system        none found\n");
         for (size_t i = 0; kernels && i < json_object_array_length(kernels); i++) {
                 json_object *k = json_object_array_get_idx(kernels, i);
                 const char *nvidia = json_get_string(k, "nvidia");
 
-                printf("kernel        %s%s%s%s\n", json_get_string(k, "release"), nvidia ? ", NVIDIA driver " : "", strempty(nvidia),
+                printf("kernel        %s%s%s%s\n", json_get_string(k, "release"),
+                                nvidia ? ", NVIDIA driver " : "", strempty(nvidia),
                                 json_get_bool(k, "bootable", false) ? "" : " (modules only)");
         }
         if (found) {
-                json_object_object_foreach(found, key, s) {
+                json_object_object_foreach (found, key, s) {
                         (void) key;
-                        printf("software      %s %s\n", json_get_string(s, "label"), json_get_string(s, "version"));
+                        printf("software      %s %s\n", json_get_string(s, "label"),
+                                        json_get_string(s, "version"));
                 }
         }
         print_disk(o);
         print_packages(o, shown);
         for (size_t i = 0; i < json_object_array_length(problems); i++)
-                printf("problem       %s\n", json_object_get_string(json_object_array_get_idx(problems, i)));
+                printf("problem       %s\n",
+                                json_object_get_string(json_object_array_get_idx(problems, i)));
 }
 
 static int inspect(const char *image, bool json, unsigned shown) {
@@ -158,7 +175,9 @@ static int inspect(const char *image, bool json, unsigned shown) {
         if (r < 0)
                 return interrupt_signal() ? EXIT_INTERRUPTED : exit_code_from_errno(r);
         if (json)
-                printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+                printf("%s\n", json_object_to_json_string_ext(
+                                               o, JSON_C_TO_STRING_PRETTY |
+                                                                  JSON_C_TO_STRING_NOSLASHESCAPE));
         else
                 print(o, shown);
         return EXIT_OK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The files of a guest and what of them can differ. Times are not compared: our own builds give every file the same,
- * and a rebuilt vendor image gives every file another. So contents are, by checksums that the appliance makes. */
+/* The files of a guest and what of them can differ. Times are not compared: our own builds give
+ * every file the same, and a rebuilt vendor image gives every file another. So contents are, by
+ * checksums that the appliance makes. */
 
 #include "diff.h"
 
@@ -40,7 +41,8 @@ FileList *file_list_free(FileList *l) {
         return NULL;
 }
 
-int file_list_add(FileList **l, const char *path, unsigned mode, unsigned uid, unsigned gid, uint64_t size, const char *content) {
+int file_list_add(FileList **l, const char *path, unsigned mode, unsigned uid, unsigned gid,
+                uint64_t size, const char *content) {
         if (!*l && !(*l = calloc(1, sizeof(**l))))
                 return -ENOMEM;
         if ((*l)->n == (*l)->allocated) {
@@ -52,8 +54,13 @@ int file_list_add(FileList **l, const char *path, unsigned mode, unsigned uid, u
                 (*l)->allocated = wanted;
         }
         FileEntry *e = (*l)->entries + (*l)->n;
-        *e = (FileEntry) {
-                .path = strdup(path), .content = content ? strdup(content) : NULL, .size = size, .mode = mode, .uid = uid, .gid = gid,
+        *e = (FileEntry){
+                .path = strdup(path),
+                .content = content ? strdup(content) : NULL,
+                .size = size,
+                .mode = mode,
+                .uid = uid,
+                .gid = gid,
         };
         if (!e->path || (content && !e->content)) {
                 free(e->path);
@@ -91,7 +98,8 @@ static int scratch_file(char path[static 64]) {
 
 /* Where the links among the entries from `first` on lead to. All are of one folder. */
 static int read_links(guestfs_h *g, const char *folder, FileList *l, size_t first) {
-        _cleanup_free_ char **names = calloc(l->n - first + 1, sizeof(*names)); /* borrows its strings */
+        _cleanup_free_ char **names =
+                        calloc(l->n - first + 1, sizeof(*names)); /* borrows its strings */
         _cleanup_strv_free_ char **targets = NULL;
         size_t n = 0;
 
@@ -115,7 +123,8 @@ static int read_links(guestfs_h *g, const char *folder, FileList *l, size_t firs
 /* Entries of one folder, which libguestfs asks for at once: `names` are paths from the root. */
 static int add_chunk(guestfs_h *g, char *const *names, size_t n, FileList **l) {
         _cleanup_free_ char **base = calloc(n + 1, sizeof(*base)); /* borrows its strings */
-        _cleanup_free_ char *folder = strf("/%.*s", (int) (path_basename(names[0]) - names[0]), names[0]);
+        _cleanup_free_ char *folder =
+                        strf("/%.*s", (int) (path_basename(names[0]) - names[0]), names[0]);
         size_t first = (*l)->n, length = folder ? strlen(folder) : 0;
         int r = 0;
 
@@ -133,7 +142,8 @@ static int add_chunk(guestfs_h *g, char *const *names, size_t n, FileList **l) {
                 unsigned mode = (unsigned) s->st_mode;
 
                 if (s->st_ino != -1)
-                        r = file_list_add(l, names[i], mode, (unsigned) s->st_uid, (unsigned) s->st_gid,
+                        r = file_list_add(l, names[i], mode, (unsigned) s->st_uid,
+                                        (unsigned) s->st_gid,
                                         S_ISREG(mode) ? (uint64_t) s->st_size : 0, NULL);
         }
         guestfs_free_statns_list(stats);
@@ -164,7 +174,8 @@ static int read_paths(guestfs_h *g, char **ret_text, char ***ret_paths, size_t *
 
         if (fd < 0)
                 return fd;
-        r = guestfs_find0(g, "/", scratch) < 0 ? -EIO : read_file(scratch, (size_t) 1 << 30, &text, &size);
+        r = guestfs_find0(g, "/", scratch) < 0 ? -EIO
+                                               : read_file(scratch, (size_t) 1 << 30, &text, &size);
         close(fd);
         if (r < 0)
                 return r;
@@ -198,7 +209,8 @@ static int read_names(guestfs_h *g, FileList **l) {
         return r;
 }
 
-/* Lines of md5sum: digest, two characters, "./path". A name with a newline is escaped and left without a checksum. */
+/* Lines of md5sum: digest, two characters, "./path". A name with a newline is escaped and left
+ * without a checksum. */
 static int read_contents(guestfs_h *g, FileList *l) {
         _cleanup_free_ char *line = NULL;
         char path[64];
@@ -244,7 +256,8 @@ int file_list_read(guestfs_h *g, bool contents, FileList **ret) {
                 r = contents ? read_contents(g, l) : 0;
         }
         if (r == -EIO)
-                return log_error_errno(r, "libguestfs cannot list the files: %s", strempty(guestfs_last_error(g)));
+                return log_error_errno(r, "libguestfs cannot list the files: %s",
+                                strempty(guestfs_last_error(g)));
         if (r < 0)
                 return log_error_errno(r, "Cannot list the files");
         *ret = TAKE_PTR(l);
@@ -295,7 +308,8 @@ static int compare_entry(const FileEntry *a, const FileEntry *b, json_object *ch
 
 int file_list_compare(FileList *a, FileList *b, json_object **ret) {
         _cleanup_json_ json_object *o = json_object_new_object(), *added = json_object_new_array(),
-                                   *removed = json_object_new_array(), *changed = json_object_new_array();
+                                   *removed = json_object_new_array(),
+                                   *changed = json_object_new_array();
         int r = 0;
 
         if (!o || !added || !removed || !changed)
@@ -303,7 +317,9 @@ int file_list_compare(FileList *a, FileList *b, json_object **ret) {
         sort(a);
         sort(b);
         for (size_t i = 0, j = 0; r >= 0 && (i < a->n || j < b->n);) {
-                int order = i == a->n ? 1 : j == b->n ? -1 : strcmp(a->entries[i].path, b->entries[j].path);
+                int order = i == a->n   ? 1
+                            : j == b->n ? -1
+                                        : strcmp(a->entries[i].path, b->entries[j].path);
 
                 if (order < 0)
                         r = add_path(removed, a->entries[i++].path);

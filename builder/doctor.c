@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The programs of the host, as a table: which verb calls them, from which version on they do what we ask of them,
- * and how to get them. What is no program is in doctor-host.c. */
+/* The programs of the host, as a table: which verb calls them, from which version on they do what
+ * we ask of them, and how to get them. What is no program is in doctor-host.c. */
 
 #include "doctor.h"
 
@@ -55,9 +55,11 @@ char *doctor_find_version(const char *text) {
         for (const char *p = text; *p; p++) {
                 size_t n = 0, dots = 0;
 
-                if (!isdigit((unsigned char) *p) || (p > text && (isalnum((unsigned char) p[-1]) || p[-1] == '.')))
+                if (!isdigit((unsigned char) *p) ||
+                                (p > text && (isalnum((unsigned char) p[-1]) || p[-1] == '.')))
                         continue;
-                while (isdigit((unsigned char) p[n]) || (p[n] == '.' && isdigit((unsigned char) p[n + 1])))
+                while (isdigit((unsigned char) p[n]) ||
+                                (p[n] == '.' && isdigit((unsigned char) p[n + 1])))
                         dots += p[n++] == '.';
                 if (dots > 0)
                         return strndup(p, n);
@@ -69,14 +71,15 @@ char *doctor_find_version(const char *text) {
         return NULL;
 }
 
-int doctor_add(DoctorReport *r, const char *what, const char *verbs, DoctorState state, const char *found, const char *remedy) {
+int doctor_add(DoctorReport *r, const char *what, const char *verbs, DoctorState state,
+                const char *found, const char *remedy) {
         DoctorItem *grown = reallocarray(r->items, r->n + 1, sizeof(*grown)), *i;
 
         if (!grown)
                 return -ENOMEM;
         r->items = grown;
         i = r->items + r->n;
-        *i = (DoctorItem) {
+        *i = (DoctorItem){
                 .what = strdup(what),
                 .verbs = verbs,
                 .state = state,
@@ -88,7 +91,8 @@ int doctor_add(DoctorReport *r, const char *what, const char *verbs, DoctorState
 }
 
 static int check_program(DoctorReport *r, size_t i) {
-        _cleanup_free_ char *output = NULL, *version = NULL, *install = strf("apt install %s", programs[i].package), *old = NULL;
+        _cleanup_free_ char *output = NULL, *version = NULL,
+                            *install = strf("apt install %s", programs[i].package), *old = NULL;
         const SpawnOptions options = { .timeout_usec = 20 * USEC_PER_SEC };
         const char *name = programs[i].program;
         int status;
@@ -96,21 +100,28 @@ static int check_program(DoctorReport *r, size_t i) {
         if (!install)
                 return -ENOMEM;
         if (!program_find(name, NULL))
-                return doctor_add(r, name, programs[i].verbs, DOCTOR_MISSING, "not installed", install);
+                return doctor_add(r, name, programs[i].verbs, DOCTOR_MISSING, "not installed",
+                                install);
         if (programs[i].version_option) {
                 char *const argv[] = { (char *) name, (char *) programs[i].version_option, NULL };
 
                 if (spawn_capture(&options, argv, &output, &status) < 0 || status != 0) {
                         old = strf("apt install --reinstall %s", programs[i].package);
-                        return old ? doctor_add(r, name, programs[i].verbs, DOCTOR_MISSING, "does not run", old) : -ENOMEM;
+                        return old ? doctor_add(r, name, programs[i].verbs, DOCTOR_MISSING,
+                                                     "does not run", old)
+                                   : -ENOMEM;
                 }
                 version = doctor_find_version(output);
         }
-        if (programs[i].minimum && version && doctor_version_compare(version, programs[i].minimum) < 0) {
+        if (programs[i].minimum && version &&
+                        doctor_version_compare(version, programs[i].minimum) < 0) {
                 old = strf("%s, too old", version);
                 free(install);
-                install = strf("%s %s or newer: a newer distribution, or its backports", programs[i].package, programs[i].minimum);
-                return old && install ? doctor_add(r, name, programs[i].verbs, DOCTOR_MISSING, old, install) : -ENOMEM;
+                install = strf("%s %s or newer: a newer distribution, or its backports",
+                                programs[i].package, programs[i].minimum);
+                return old && install ? doctor_add(r, name, programs[i].verbs, DOCTOR_MISSING, old,
+                                                        install)
+                                      : -ENOMEM;
         }
         return doctor_add(r, name, programs[i].verbs, DOCTOR_OK, version ? version : "there", NULL);
 }
@@ -154,7 +165,7 @@ int doctor_examine(char *const *verbs, const char *store_path, DoctorReport *ret
                 return r;
         drop_unwanted(&report, verbs);
         *ret = report;
-        report = (DoctorReport) {};
+        report = (DoctorReport){};
         return 0;
 }
 
@@ -165,7 +176,7 @@ void doctor_report_done(DoctorReport *r) {
                 free(r->items[i].remedy);
         }
         free(r->items);
-        *r = (DoctorReport) {};
+        *r = (DoctorReport){};
 }
 
 bool doctor_lacks_something(const DoctorReport *r) {

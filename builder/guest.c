@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* libguestfs, read-only. Its appliance is a small virtual machine that only sees the images: whatever a stranger's
- * file system holds, the host's kernel never mounts it. The format of an image is found here and told: left to
- * itself, QEMU would believe a raw disk whose guest wrote a qcow2 header with a backing file into it. */
+/* libguestfs, read-only. Its appliance is a small virtual machine that only sees the images:
+ * whatever a stranger's file system holds, the host's kernel never mounts it. The format of an
+ * image is found here and told: left to itself, QEMU would believe a raw disk whose guest wrote a
+ * qcow2 header with a backing file into it. */
 
 #include "guest.h"
 
@@ -16,7 +17,8 @@
 #include <glob.h>
 #include <sys/stat.h>
 
-#define LAUNCH_ATTEMPTS 2 /* without KVM, an old QEMU's guest kernel dies now and then while it starts */
+#define LAUNCH_ATTEMPTS \
+        2 /* without KVM, an old QEMU's guest kernel dies now and then while it starts */
 
 /* A block device's node, or anything else that blkid knows how to begin a disk. */
 static bool looks_like_disk(int fd) {
@@ -28,7 +30,8 @@ static bool looks_like_disk(int fd) {
         if (blkid_probe_set_device(probe, fd, 0, 0) == 0) {
                 blkid_probe_enable_superblocks(probe, 1);
                 blkid_probe_enable_partitions(probe, 1);
-                found = blkid_do_safeprobe(probe) != 1; /* 0 found, -2 several, -1 error; 1: nothing */
+                found = blkid_do_safeprobe(probe) !=
+                        1; /* 0 found, -2 several, -1 error; 1: nothing */
         }
         blkid_free_probe(probe);
         return found;
@@ -37,7 +40,8 @@ static bool looks_like_disk(int fd) {
 static bool has_magic(int fd, off_t offset, const char *magic, size_t size) {
         char buffer[32];
 
-        return pread(fd, buffer, size, offset) == (ssize_t) size && memcmp(buffer, magic, size) == 0;
+        return pread(fd, buffer, size, offset) == (ssize_t) size &&
+               memcmp(buffer, magic, size) == 0;
 }
 
 int image_format(const char *path, const char **ret) {
@@ -68,7 +72,8 @@ int image_format(const char *path, const char **ret) {
         if (S_ISREG(st.st_mode) && st.st_size == 0)
                 return -ENODATA;
         for (size_t i = 0; i < ELEMENTSOF(magics); i++) {
-                off_t offset = magics[i].offset < 0 ? st.st_size + magics[i].offset : magics[i].offset;
+                off_t offset = magics[i].offset < 0 ? st.st_size + magics[i].offset
+                                                    : magics[i].offset;
 
                 if (offset >= 0 && has_magic(fd, offset, magics[i].magic, magics[i].size)) {
                         *ret = magics[i].format;
@@ -88,7 +93,9 @@ int image_format_log(const char *path, const char **ret) {
                 const char *what;
         } wrapped[] = {
                 { "\x1f\x8b", 2, "gzip" },
-                { "\xfd" "7zXZ", 5, "xz" },
+                { "\xfd"
+                  "7zXZ",
+                                5, "xz" },
                 { "\x28\xb5\x2f\xfd", 4, "zstd" },
                 { "BZh", 3, "bzip2" },
                 { "PK\x03\x04", 4, "zip" },
@@ -100,15 +107,22 @@ int image_format_log(const char *path, const char **ret) {
         if (r == -EISDIR)
                 return log_full(LOG_ERR, 0, "%s is a folder; a disk image is one file", path), r;
         if (r == -ENODATA)
-                return log_full(LOG_ERR, 0, "%s is empty, so it is no disk image; was its build interrupted?", path), r;
+                return log_full(LOG_ERR, 0,
+                                       "%s is empty, so it is no disk image; was its build "
+                                       "interrupted?",
+                                       path),
+                       r;
         if (r != -EMEDIUMTYPE)
                 return log_error_errno(r, "Cannot read %s", path);
 
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         for (size_t i = 0; fd >= 0 && i < ELEMENTSOF(wrapped); i++)
                 if (has_magic(fd, 0, wrapped[i].magic, wrapped[i].size))
-                        return log_full(LOG_ERR, 0, "%s is compressed (%s): unpack it first", path, wrapped[i].what), r;
-        log_error("%s is not a disk image: no qcow2, VMDK, VHD, VHDX or VDI header, no partition table, no file system",
+                        return log_full(LOG_ERR, 0, "%s is compressed (%s): unpack it first", path,
+                                               wrapped[i].what),
+                               r;
+        log_error("%s is not a disk image: no qcow2, VMDK, VHD, VHDX or VDI header, no partition "
+                  "table, no file system",
                         path);
         return r;
 }
@@ -137,23 +151,28 @@ char *guestfs_missing(void) {
         if (readable_boot || any_readable("/lib/modules/*/vmlinuz", &in_modules))
                 return NULL;
         if (!in_boot && !in_modules)
-                return strdup("a distribution kernel in /boot, which its appliance boots: apt install "
+                return strdup("a distribution kernel in /boot, which its appliance boots: apt "
+                              "install "
                               "linux-image-cloud-amd64");
-        return strdup("to read a kernel in /boot, which its appliance boots: chmod 0644 /boot/vmlinuz-*");
+        return strdup("to read a kernel in /boot, which its appliance boots: chmod 0644 "
+                      "/boot/vmlinuz-*");
 }
 
-static int launch(const char *const *images, const char *const *formats, bool kvm, guestfs_h **ret) {
+static int launch(
+                const char *const *images, const char *const *formats, bool kvm, guestfs_h **ret) {
         _cleanup_guestfs_ guestfs_h *g = guestfs_create();
 
         if (!g)
                 return -ENOMEM;
         guestfs_set_error_handler(g, NULL, NULL); /* guestfs_last_error() says it when we want to */
-        if (guestfs_set_backend(g, "direct") < 0 || (!kvm && guestfs_set_backend_setting(g, "force_tcg", "1") < 0))
+        if (guestfs_set_backend(g, "direct") < 0 ||
+                        (!kvm && guestfs_set_backend_setting(g, "force_tcg", "1") < 0))
                 return log_error_errno(-EIO, "libguestfs: %s", guestfs_last_error(g));
         for (size_t i = 0; images[i]; i++)
-                if (guestfs_add_drive_opts(g, images[i], GUESTFS_ADD_DRIVE_OPTS_READONLY, 1, GUESTFS_ADD_DRIVE_OPTS_FORMAT,
-                                    formats[i], -1) < 0)
-                        return log_error_errno(-EIO, "libguestfs cannot open %s: %s", images[i], guestfs_last_error(g));
+                if (guestfs_add_drive_opts(g, images[i], GUESTFS_ADD_DRIVE_OPTS_READONLY, 1,
+                                    GUESTFS_ADD_DRIVE_OPTS_FORMAT, formats[i], -1) < 0)
+                        return log_error_errno(-EIO, "libguestfs cannot open %s: %s", images[i],
+                                        guestfs_last_error(g));
         if (guestfs_launch(g) < 0) {
                 log_debug("libguestfs: %s", strempty(guestfs_last_error(g)));
                 return interrupt_signal() ? -ECANCELED : -EAGAIN;

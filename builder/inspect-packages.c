@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The packages of an image. dpkg's status file is read here, for it has the sizes; everything else comes from
- * libguestfs' own reader, which knows rpm, apk, pacman and more, without sizes. */
+/* The packages of an image. dpkg's status file is read here, for it has the sizes; everything else
+ * comes from libguestfs' own reader, which knows rpm, apk, pacman and more, without sizes. */
 
 #include "inspect.h"
 
-static int add_package(json_object *packages, const char *name, const char *version, const char *arch, int64_t size) {
+static int add_package(json_object *packages, const char *name, const char *version,
+                const char *arch, int64_t size) {
         json_object *o = json_object_new_object();
 
         if (!o || json_object_array_add(packages, o) < 0) {
@@ -24,9 +25,12 @@ static int add_package(json_object *packages, const char *name, const char *vers
 
 static int by_name(const void *a, const void *b) {
         json_object *const *x = a, *const *y = b;
-        int r = strcmp(strempty(json_get_string(*x, "name")), strempty(json_get_string(*y, "name")));
+        int r = strcmp(strempty(json_get_string(*x, "name")),
+                        strempty(json_get_string(*y, "name")));
 
-        return r != 0 ? r : strcmp(strempty(json_get_string(*x, "arch")), strempty(json_get_string(*y, "arch")));
+        return r != 0 ? r
+                      : strcmp(strempty(json_get_string(*x, "arch")),
+                                        strempty(json_get_string(*y, "arch")));
 }
 
 typedef struct Paragraph {
@@ -39,11 +43,13 @@ static void paragraph_done(Paragraph *p) {
         free(p->name);
         free(p->version);
         free(p->arch);
-        *p = (Paragraph) { .size = -1 };
+        *p = (Paragraph){ .size = -1 };
 }
 
 static int paragraph_end(Paragraph *p, json_object *packages) {
-        int r = p->installed && p->name && p->version ? add_package(packages, p->name, p->version, p->arch, p->size) : 0;
+        int r = p->installed && p->name && p->version
+                                ? add_package(packages, p->name, p->version, p->arch, p->size)
+                                : 0;
 
         paragraph_done(p);
         return r;
@@ -76,7 +82,8 @@ int inspect_parse_dpkg(FILE *f, json_object *packages) {
                 else if ((v = startswith(line, "Architecture: ")))
                         r = keep(&p.arch, v);
                 else if ((v = startswith(line, "Installed-Size: ")))
-                        p.size = strtoll(v, NULL, 10) * 1024; /* deb-control(5): in units of 1024 bytes */
+                        p.size = strtoll(v, NULL, 10) *
+                                 1024; /* deb-control(5): in units of 1024 bytes */
                 else if ((v = startswith(line, "Status: ")))
                         p.installed = endswith(v, " installed");
         }
@@ -110,9 +117,12 @@ static int read_other(guestfs_h *g, const char *root, json_object *packages) {
                 return -EIO;
         for (uint32_t i = 0; r >= 0 && i < l->len; i++) {
                 const struct guestfs_application2 *a = l->val + i;
-                _cleanup_free_ char *version = isempty(a->app2_release) ? strdup(a->app2_version)
-                                                                        : strf("%s-%s", a->app2_version, a->app2_release);
-                r = version ? add_package(packages, a->app2_name, version, a->app2_arch, -1) : -ENOMEM;
+                _cleanup_free_ char *version =
+                                isempty(a->app2_release)
+                                                ? strdup(a->app2_version)
+                                                : strf("%s-%s", a->app2_version, a->app2_release);
+                r = version ? add_package(packages, a->app2_name, version, a->app2_arch, -1)
+                            : -ENOMEM;
         }
         guestfs_free_application2_list(l);
         json_object_array_sort(packages, by_name);
@@ -129,8 +139,9 @@ int inspect_packages(guestfs_h *g, const char *root, json_object *o) {
         r = json_set(o, "packages", packages);
         if (r < 0)
                 return r;
-        r = streq_ptr(kind, "deb") || guestfs_is_file(g, "/var/lib/dpkg/status") == 1 ? read_dpkg(g, packages)
-                                                                                     : read_other(g, root, packages);
+        r = streq_ptr(kind, "deb") || guestfs_is_file(g, "/var/lib/dpkg/status") == 1
+                            ? read_dpkg(g, packages)
+                            : read_other(g, root, packages);
         if (r == -EIO)
                 return inspect_problem(o, "packages", guestfs_last_error(g));
         return r;

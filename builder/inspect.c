@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The facts of an image: its disk here, packages and versions in the files beside. Nothing of the image is ever
- * executed, not even rpm. */
+/* The facts of an image: its disk here, packages and versions in the files beside. Nothing of the
+ * image is ever executed, not even rpm. */
 
 #include "inspect.h"
 
@@ -139,8 +139,10 @@ static int add_use(guestfs_h *g, json_object *filesystem, const char *at) {
         return r;
 }
 
-static int add_filesystem(guestfs_h *g, json_object *filesystems, const char *device, const char *type, json_object *o) {
-        static const char *const not_mountable[] = { "swap", "unknown", "crypto_LUKS", "LVM2_member", "linux_raid_member" };
+static int add_filesystem(guestfs_h *g, json_object *filesystems, const char *device,
+                const char *type, json_object *o) {
+        static const char *const not_mountable[] = { "swap", "unknown", "crypto_LUKS",
+                "LVM2_member", "linux_raid_member" };
         bool mountable = true;
         json_object *f;
         int r;
@@ -186,9 +188,11 @@ int inspect_disks(guestfs_h *g, json_object *o) {
         return r;
 }
 
-/* os-release's PRETTY_NAME, once the system is mounted: libguestfs' own name is, for some, a number only. */
+/* os-release's PRETTY_NAME, once the system is mounted: libguestfs' own name is, for some, a number
+ * only. */
 static int set_pretty_name(guestfs_h *g, json_object *o) {
-        _cleanup_strv_free_ char **lines = inspect_take_list(guestfs_read_lines(g, "/etc/os-release"));
+        _cleanup_strv_free_ char **lines =
+                        inspect_take_list(guestfs_read_lines(g, "/etc/os-release"));
 
         STRV_FOREACH (line, lines) {
                 const char *value = startswith(*line, "PRETTY_NAME=");
@@ -225,15 +229,18 @@ static int add_os(guestfs_h *g, const char *root, json_object *o) {
 }
 
 static int by_length(const void *a, const void *b) {
-        const char *const *x = *(const char *const *const *) a, *const *y = *(const char *const *const *) b;
+        const char *const *x = *(const char *const *const *) a,
+                          *const *y = *(const char *const *const *) b;
         size_t n = strlen(*x), m = strlen(*y);
 
         return n < m ? -1 : n > m;
 }
 
-/* Mounts what the guest's fstab says, parents first, and notes where in the list of file systems. */
+/* Mounts what the guest's fstab says, parents first, and notes where in the list of file systems.
+ */
 static int mount_os(guestfs_h *g, const char *root, json_object *o) {
-        _cleanup_strv_free_ char **points = inspect_take_list(guestfs_inspect_get_mountpoints(g, root)); /* path, device … */
+        _cleanup_strv_free_ char **points = inspect_take_list(
+                        guestfs_inspect_get_mountpoints(g, root)); /* path, device … */
         json_object *filesystems = json_get(o, "filesystems");
         size_t n = strv_length(points) / 2;
         _cleanup_free_ char ***order = calloc(n + 1, sizeof(*order));
@@ -254,7 +261,8 @@ static int mount_os(guestfs_h *g, const char *root, json_object *o) {
                 }
                 for (size_t f = 0; f < json_object_array_length(filesystems); f++) {
                         json_object *fs = json_object_array_get_idx(filesystems, f);
-                        if (streq_ptr(json_get_string(fs, "device"), device) && json_set_string(fs, "mounted_at", path) < 0)
+                        if (streq_ptr(json_get_string(fs, "device"), device) &&
+                                        json_set_string(fs, "mounted_at", path) < 0)
                                 return -ENOMEM;
                 }
         }
@@ -287,7 +295,8 @@ int inspect_image(guestfs_h *g, const char *path, const char *format, json_objec
                 log_debug("libguestfs: %s", strempty(guestfs_last_error(g)));
         if (roots && roots[0]) {
                 if (roots[1])
-                        r = inspect_problem(o, path, "several operating systems; only the first is described");
+                        r = inspect_problem(o, path,
+                                        "several operating systems; only the first is described");
                 if (r >= 0)
                         r = add_os(g, roots[0], o);
                 if (r >= 0)

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Whether /dev/kvm really runs guests. The device being there says little: on virtual machines whose hypervisor does
- * not nest, some kernels (KVM-PVM, nested set-ups) offer it and emulate every guest instruction, at a million a second
- * and with holes. A guest then starts and seems to hang. So the question is asked by running guests:
+/* Whether /dev/kvm really runs guests. The device being there says little: on virtual machines
+ * whose hypervisor does not nest, some kernels (KVM-PVM, nested set-ups) offer it and emulate every
+ * guest instruction, at a million a second and with holes. A guest then starts and seems to hang.
+ * So the question is asked by running guests:
  *
- *  1. a guest of a few instructions, made here from raw ioctls: long mode with paging, x87 and SSE, CPUID, then forty
- *     million instructions. Hardware needs 10 ms, QEMU's TCG (one level down) 0.2 s; an emulator dies at the x87
- *     instruction or is still counting when the time is up. It needs nothing but the device.
- *  2. where that worked and this host has QEMU and a kernel in /boot: that kernel, until its first words.
+ *  1. a guest of a few instructions, made here from raw ioctls: long mode with paging, x87 and SSE,
+ * CPUID, then forty million instructions. Hardware needs 10 ms, QEMU's TCG (one level down) 0.2 s;
+ * an emulator dies at the x87 instruction or is still counting when the time is up. It needs
+ * nothing but the device.
+ *  2. where that worked and this host has QEMU and a kernel in /boot: that kernel, until its first
+ * words.
  *
- * Everything runs in child processes with a hard limit. The answer is kept in /run for as long as this boot lasts. */
+ * Everything runs in child processes with a hard limit. The answer is kept in /run for as long as
+ * this boot lasts. */
 
 #include "kvm.h"
 
@@ -71,19 +75,28 @@ typedef enum TinyResult {
 } TinyResult;
 
 static const char *const tiny_why[] = {
-        [TINY_NO_DEVICE] = "there is no /dev/kvm: the CPU's virtualization is off in the firmware, its module (kvm_intel, "
+        [TINY_NO_DEVICE] = "there is no /dev/kvm: the CPU's virtualization is off in the firmware, "
+                           "its module (kvm_intel, "
                            "kvm_amd) is not loaded, or this is a virtual machine without nesting",
         [TINY_NO_PERMISSION] = "/dev/kvm may not be opened by this user: add it to the group kvm",
         [TINY_BUSY] = "another hypervisor has the CPU's virtualization",
         [TINY_SETUP] = "the kernel's KVM refuses to set up a guest",
-        [TINY_INTERNAL_ERROR] = "a guest of a few instructions ends in a KVM internal error: this kernel emulates guests "
+        [TINY_INTERNAL_ERROR] = "a guest of a few instructions ends in a KVM internal error: this "
+                                "kernel emulates guests "
                                 "instead of running them on the CPU",
         [TINY_WRONG_EXIT] = "a guest of a few instructions does not do what they say",
 };
 
 static void set_long_mode(struct kvm_sregs *s) {
         struct kvm_segment code = {
-                .base = 0, .limit = 0xffffffff, .selector = 8, .type = 11, .present = 1, .s = 1, .l = 1, .g = 1,
+                .base = 0,
+                .limit = 0xffffffff,
+                .selector = 8,
+                .type = 11,
+                .present = 1,
+                .s = 1,
+                .l = 1,
+                .g = 1,
         };
         struct kvm_segment data = code;
 
@@ -94,15 +107,17 @@ static void set_long_mode(struct kvm_sregs *s) {
         s->cs = code;
         s->ds = s->es = s->fs = s->gs = s->ss = data;
         s->cr3 = PML4_AT;
-        s->cr4 = 1 << 5 | 1 << 9 | 1 << 10;                      /* PAE, OSFXSR, OSXMMEXCPT */
+        s->cr4 = 1 << 5 | 1 << 9 | 1 << 10;                         /* PAE, OSFXSR, OSXMMEXCPT */
         s->cr0 = 1u << 31 | 1 << 16 | 1 << 5 | 1 << 4 | 1 << 1 | 1; /* PG, WP, NE, ET, MP, PE */
-        s->efer = 1 << 10 | 1 << 8;                              /* LMA, LME */
+        s->efer = 1 << 10 | 1 << 8;                                 /* LMA, LME */
 }
 
-/* One virtual CPU in long mode, until it reports or fails. All of this runs in the child, which exits next. */
+/* One virtual CPU in long mode, until it reports or fails. All of this runs in the child, which
+ * exits next. */
 static TinyResult run_cpu(int kvm, int vm) {
         enum { N_CPUID = 256 };
-        _cleanup_free_ struct kvm_cpuid2 *cpuid = calloc(1, sizeof(*cpuid) + N_CPUID * sizeof(cpuid->entries[0]));
+        _cleanup_free_ struct kvm_cpuid2 *cpuid =
+                        calloc(1, sizeof(*cpuid) + N_CPUID * sizeof(cpuid->entries[0]));
         struct kvm_regs regs = { .rip = CODE_AT, .rsp = STACK_TOP, .rflags = 2 };
         struct kvm_sregs sregs;
 
@@ -113,11 +128,13 @@ static TinyResult run_cpu(int kvm, int vm) {
         int run_size = ioctl(kvm, KVM_GET_VCPU_MMAP_SIZE, 0);
         if (cpu < 0 || run_size < (int) sizeof(struct kvm_run))
                 return TINY_SETUP;
-        struct kvm_run *run = mmap(NULL, (size_t) run_size, PROT_READ | PROT_WRITE, MAP_SHARED, cpu, 0);
+        struct kvm_run *run =
+                        mmap(NULL, (size_t) run_size, PROT_READ | PROT_WRITE, MAP_SHARED, cpu, 0);
         if (run == MAP_FAILED)
                 return TINY_SETUP;
 
-        if (ioctl(kvm, KVM_GET_SUPPORTED_CPUID, cpuid) < 0 || ioctl(cpu, KVM_SET_CPUID2, cpuid) < 0 ||
+        if (ioctl(kvm, KVM_GET_SUPPORTED_CPUID, cpuid) < 0 ||
+                        ioctl(cpu, KVM_SET_CPUID2, cpuid) < 0 ||
                         ioctl(cpu, KVM_GET_SREGS, &sregs) < 0)
                 return TINY_SETUP;
         set_long_mode(&sregs);
@@ -145,7 +162,8 @@ static TinyResult run_guest(const char *device) {
         if (vm < 0)
                 return errno == EBUSY ? TINY_BUSY : errno == ENOTTY ? TINY_NO_DEVICE : TINY_SETUP;
 
-        uint8_t *memory = mmap(NULL, GUEST_MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        uint8_t *memory = mmap(NULL, GUEST_MEMORY, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED)
                 return TINY_SETUP;
         memcpy(memory + CODE_AT, guest_code, sizeof(guest_code));
@@ -189,11 +207,13 @@ int kvm_run_tiny_guest(const char *device, uint64_t timeout_usec, char **ret_why
                         return -errno;
 
         if (!ended)
-                return answer_no("a guest of a few instructions does not finish in time: this kernel emulates guests "
+                return answer_no("a guest of a few instructions does not finish in time: this "
+                                 "kernel emulates guests "
                                  "instead of running them on the CPU",
                                 ret_why);
         if (!WIFEXITED(status) || WEXITSTATUS(status) >= (int) ELEMENTSOF(tiny_why))
-                return answer_no("the process of a guest of a few instructions was killed", ret_why);
+                return answer_no(
+                                "the process of a guest of a few instructions was killed", ret_why);
         if (WEXITSTATUS(status) != TINY_RAN)
                 return answer_no(tiny_why[WEXITSTATUS(status)], ret_why);
         return 1;
@@ -201,7 +221,8 @@ int kvm_run_tiny_guest(const char *device, uint64_t timeout_usec, char **ret_why
 
 /* The newest readable kernel of this host; NULL where there is none. */
 static char *host_kernel(void) {
-        static const char *const patterns[] = { "/boot/vmlinuz-*", "/usr/lib/modules/*/vmlinuz", "/boot/vmlinuz" };
+        static const char *const patterns[] = { "/boot/vmlinuz-*", "/usr/lib/modules/*/vmlinuz",
+                "/boot/vmlinuz" };
 
         for (size_t i = 0; i < ELEMENTSOF(patterns); i++) {
                 glob_t g = {};
@@ -233,7 +254,8 @@ static void watch_line(const char *line, void *userdata) {
         }
 }
 
-/* A stock kernel until its first words. Without a root file system it panics at once, which ends QEMU. */
+/* A stock kernel until its first words. Without a root file system it panics at once, which ends
+ * QEMU. */
 static int run_kernel_guest(char **ret_why) {
         _cleanup_free_ char *kernel = host_kernel(), *why = NULL;
         KernelWatch watch = {};
@@ -243,10 +265,26 @@ static int run_kernel_guest(char **ret_why) {
                 .line_data = &watch,
         };
         char *argv[] = {
-                (char *) "qemu-system-x86_64", (char *) "-accel", (char *) "kvm", (char *) "-cpu", (char *) "host",
-                (char *) "-machine", (char *) "q35", (char *) "-m", (char *) "256", (char *) "-nodefaults",
-                (char *) "-display", (char *) "none", (char *) "-serial", (char *) "stdio", (char *) "-no-reboot",
-                (char *) "-kernel", kernel, (char *) "-append", (char *) "console=ttyS0 panic=-1", NULL,
+                (char *) "qemu-system-x86_64",
+                (char *) "-accel",
+                (char *) "kvm",
+                (char *) "-cpu",
+                (char *) "host",
+                (char *) "-machine",
+                (char *) "q35",
+                (char *) "-m",
+                (char *) "256",
+                (char *) "-nodefaults",
+                (char *) "-display",
+                (char *) "none",
+                (char *) "-serial",
+                (char *) "stdio",
+                (char *) "-no-reboot",
+                (char *) "-kernel",
+                kernel,
+                (char *) "-append",
+                (char *) "console=ttyS0 panic=-1",
+                NULL,
         };
         int r, status = 0;
 
@@ -261,7 +299,8 @@ static int run_kernel_guest(char **ret_why) {
                 why = strf("%s does not say a word within %u s under QEMU with KVM", kernel,
                                 (unsigned) (KERNEL_GUEST_LIMIT / USEC_PER_SEC));
         else if (r >= 0)
-                why = strf("%s does not start under QEMU with KVM: %s", kernel, watch.last ? watch.last : "it ended silently");
+                why = strf("%s does not start under QEMU with KVM: %s", kernel,
+                                watch.last ? watch.last : "it ended silently");
         free(watch.last);
         if (r < 0 && r != -ETIMEDOUT)
                 return r;
@@ -289,7 +328,8 @@ int kvm_answer_parse(const char *text, const char *boot_id, bool *ret_usable, ch
         r = json_parse(text, strlen(text), &error, &o);
         if (r < 0)
                 return r;
-        if (!streq_ptr(json_get_string(o, "boot"), boot_id) || !json_object_is_type(json_get(o, "usable"), json_type_boolean))
+        if (!streq_ptr(json_get_string(o, "boot"), boot_id) ||
+                        !json_object_is_type(json_get(o, "usable"), json_type_boolean))
                 return -ESTALE;
         bool usable = json_get_bool(o, "usable", false);
         if (!usable && !json_get_string(o, "why"))
@@ -309,7 +349,8 @@ static void keep_answer(bool usable, const char *why) {
 
         if (!path || !o || read_boot_id(&boot_id) < 0)
                 return;
-        if (json_set_string(o, "boot", boot_id) < 0 || json_set(o, "usable", json_object_new_boolean(usable)) < 0 ||
+        if (json_set_string(o, "boot", boot_id) < 0 ||
+                        json_set(o, "usable", json_object_new_boolean(usable)) < 0 ||
                         json_set_string(o, "why", why) < 0)
                 return;
         const char *text = json_object_to_json_string(o);

@@ -17,9 +17,13 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #define SANDBOX_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -202,10 +206,47 @@ static int mount_prepare(const Sandbox *s, Mount *m) {
         return 0;
 }
 
+/* bubblewrap, killed between making its own pid namespace and asking to be told of its parent's end, would leave a
+ * process behind. So it is the first process of a namespace of ours, and the kernel ends all of it. Returns in that
+ * first process; the one between it and imgbuild only waits, and passes its exit code on. */
+static int enter_pid_namespace(void) {
+        _cleanup_(close_pairp) int alive[2] = { -EBADF, -EBADF };
+        struct pollfd poll_parent = { .events = POLLIN };
+        pid_t pid;
+        int status;
+
+        if (pipe2(alive, O_CLOEXEC) < 0)
+                return -errno;
+        if (unshare(CLONE_NEWPID) < 0)
+                return log_error_errno(-errno, "Cannot make a pid namespace; run as root, or see imgbuild doctor");
+        pid = fork();
+        if (pid < 0)
+                return -errno;
+        if (pid > 0) {
+                alive[0] = safe_close(alive[0]);
+                while (waitpid(pid, &status, 0) < 0)
+                        if (errno != EINTR)
+                                _exit(127);
+                _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+        }
+        alive[1] = safe_close(alive[1]);
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+                return -errno;
+        poll_parent.fd = alive[0];
+        if (poll(&poll_parent, 1, 0) != 0) /* it ended before we asked */
+                _exit(127);
+        return 0;
+}
+
 /* In the child. */
 static int mount_tree(void *userdata) {
         const Mount *m = userdata;
 
+        if (!m->fn) {
+                int r = enter_pid_namespace();
+                if (r < 0)
+                        return r;
+        }
         umask(022); /* the caller's is no input of a build */
         if (unshare(CLONE_NEWNS) < 0)
                 return log_error_errno(-errno, "Cannot make a mount namespace; run as root, or see imgbuild doctor");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A NoCloud seed. The user's user-data goes in untouched; what we need of our own (the ssh keys, root's login with
- * them) is vendor-data, which everything in user-data overrides. */
+/* A NoCloud seed. The user's user-data goes in untouched; what we need of our own (the ssh keys,
+ * root's login with them) is vendor-data, which everything in user-data overrides. */
 
 #include "seed.h"
 
@@ -27,7 +27,9 @@ static int new_array(char *const *l, json_object **ret) {
 }
 
 static int to_text(const char *head, json_object *o, char **ret) {
-        char *text = strf("%s%s\n", head, json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+        char *text = strf("%s%s\n", head,
+                        json_object_to_json_string_ext(o,
+                                        JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 
         if (!text)
                 return -ENOMEM;
@@ -94,7 +96,8 @@ int seed_read_keys(const char *path, char ***keys) {
                         n--;
                 if (n == 0 || *key == '#')
                         continue;
-                if (!startswith(key, "ssh-") && !startswith(key, "ecdsa-") && !startswith(key, "sk-")) {
+                if (!startswith(key, "ssh-") && !startswith(key, "ecdsa-") &&
+                                !startswith(key, "sk-")) {
                         log_error("%s is no public ssh key: a line begins with '%.20s'", path, key);
                         return -EINVAL;
                 }
@@ -147,11 +150,13 @@ int seed_write(Tools *tools, const char *folder, const SeedOptions *o) {
         if (r < 0)
                 return r;
 
-        r = strv_extend_many(&argv, "cloud-localds", "--vendor-data", VM_FOLDER "/vendor-data", NULL);
+        r = strv_extend_many(
+                        &argv, "cloud-localds", "--vendor-data", VM_FOLDER "/vendor-data", NULL);
         if (r >= 0 && o->network_config)
                 r = strv_extend_many(&argv, "--network-config", VM_FOLDER "/network-config", NULL);
         if (r >= 0)
-                r = strv_extend_many(&argv, VM_FOLDER "/seed.img", VM_FOLDER "/user-data", VM_FOLDER "/meta-data", NULL);
+                r = strv_extend_many(&argv, VM_FOLDER "/seed.img", VM_FOLDER "/user-data",
+                                VM_FOLDER "/meta-data", NULL);
         if (r < 0)
                 return log_oom();
         return tools_run(tools, &bind, 1, NULL, NULL, argv);

@@ -7,8 +7,9 @@
 #include "vm.h"
 
 typedef struct SeedOptions {
-        const char *user_data, *meta_data, *network_config; /* files; NULL: an empty one, one of ours, none */
-        char *const *keys;                                   /* public ssh keys, one line each */
+        const char *user_data, *meta_data,
+                        *network_config; /* files; NULL: an empty one, one of ours, none */
+        char *const *keys;               /* public ssh keys, one line each */
         const char *instance_id, *hostname;
 } SeedOptions;
 

@@ -40,9 +40,11 @@ static int explain(const StageBuild *b, const char *first_error, const char *con
                                           : strdup(b->stage->overlay->name);
         }
         if (first_error)
-                return log_error_errno(-EIO, "Stage %s: %s does not compile: %s", b->stage->id, context, first_error);
-        return log_error_errno(-EIO, "Stage %s: %s does not compile: the script ended with exit code %d", b->stage->id,
-                        strempty(context), status);
+                log_error("Stage %s: %s does not compile: %s", b->stage->id, strempty(context), first_error);
+        else
+                log_error("Stage %s: %s does not compile: the script ended with exit code %d", b->stage->id,
+                                strempty(context), status);
+        return -EIO;
 }
 
 typedef struct Folders {

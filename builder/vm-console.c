@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads a serial console. Anybody in the guest can write to it, and messages of two writers tear each other, so this
- * is for showing progress, for failures that nothing else reports (no boot loader, panic, emergency shell), and
- * for guests that have no better channel. */
+/* Reads a serial console. Anybody in the guest can write to it, and messages of two writers tear
+ * each other, so this is for showing progress, for failures that nothing else reports (no boot
+ * loader, panic, emergency shell), and for guests that have no better channel. */
 
 #include "vm-console.h"
 
@@ -16,16 +16,25 @@ typedef struct Pattern {
 /* The first that fits counts. */
 static const Pattern patterns[] = {
         { "Kernel panic - not syncing", false, CONSOLE_FAILURE, "kernel panic" },
-        { "You are in emergency mode", false, CONSOLE_FAILURE, "emergency mode: systemd could not mount or start something essential" },
-        { "Give root password for maintenance", false, CONSOLE_FAILURE, "emergency mode: systemd waits for the root password" },
+        { "You are in emergency mode", false, CONSOLE_FAILURE,
+                        "emergency mode: systemd could not mount or start something essential" },
+        { "Give root password for maintenance", false, CONSOLE_FAILURE,
+                        "emergency mode: systemd waits for the root password" },
         { "Press Enter for maintenance", false, CONSOLE_FAILURE, "emergency mode" },
-        { "Cannot open access to console, the root account is locked", false, CONSOLE_FAILURE, "emergency mode, and root is locked" },
-        { "Entering emergency mode. Exit the shell to continue", false, CONSOLE_FAILURE, "dracut's emergency shell: the root file system was not found" },
-        { "does not exist.  Dropping to a shell!", false, CONSOLE_FAILURE, "the initramfs did not find the root file system" },
-        { "BdsDxe: No bootable option or device was found", false, CONSOLE_FAILURE, "the firmware found nothing to boot: no UEFI boot loader on the disk" },
-        { "UEFI Interactive Shell", false, CONSOLE_FAILURE, "the firmware found nothing to boot: no UEFI boot loader on the disk" },
-        { "No bootable device.", false, CONSOLE_FAILURE, "the firmware found nothing to boot: no BIOS boot loader on the disk" },
-        { "Boot failed: not a bootable disk", false, CONSOLE_FAILURE, "the firmware found nothing to boot: no BIOS boot loader on the disk" },
+        { "Cannot open access to console, the root account is locked", false, CONSOLE_FAILURE,
+                        "emergency mode, and root is locked" },
+        { "Entering emergency mode. Exit the shell to continue", false, CONSOLE_FAILURE,
+                        "dracut's emergency shell: the root file system was not found" },
+        { "does not exist.  Dropping to a shell!", false, CONSOLE_FAILURE,
+                        "the initramfs did not find the root file system" },
+        { "BdsDxe: No bootable option or device was found", false, CONSOLE_FAILURE,
+                        "the firmware found nothing to boot: no UEFI boot loader on the disk" },
+        { "UEFI Interactive Shell", false, CONSOLE_FAILURE,
+                        "the firmware found nothing to boot: no UEFI boot loader on the disk" },
+        { "No bootable device.", false, CONSOLE_FAILURE,
+                        "the firmware found nothing to boot: no BIOS boot loader on the disk" },
+        { "Boot failed: not a bootable disk", false, CONSOLE_FAILURE,
+                        "the firmware found nothing to boot: no BIOS boot loader on the disk" },
         { "Entering rescue mode...", false, CONSOLE_FAILURE, "GRUB did not find its own files" },
         { "Linux version ", false, CONSOLE_KERNEL, NULL },
         { "EFI stub: ", false, CONSOLE_KERNEL, NULL },
@@ -41,17 +50,23 @@ static const Pattern patterns[] = {
 
 /* Prompts: the machine waits for an answer that nobody will give. */
 static const Pattern prompts[] = {
-        { "grub rescue> ", true, CONSOLE_FAILURE, "GRUB's rescue prompt: it did not find its own files" },
+        { "grub rescue> ", true, CONSOLE_FAILURE,
+                        "GRUB's rescue prompt: it did not find its own files" },
         { "grub> ", true, CONSOLE_FAILURE, "GRUB's prompt: it has no configuration" },
-        { "(initramfs) ", true, CONSOLE_FAILURE, "the initramfs' shell: the root file system was not found" },
-        { "Give root password for maintenance", false, CONSOLE_FAILURE, "emergency mode: systemd waits for the root password" },
+        { "(initramfs) ", true, CONSOLE_FAILURE,
+                        "the initramfs' shell: the root file system was not found" },
+        { "Give root password for maintenance", false, CONSOLE_FAILURE,
+                        "emergency mode: systemd waits for the root password" },
         { "Press Enter for maintenance", false, CONSOLE_FAILURE, "emergency mode" },
-        { "Shell> ", true, CONSOLE_FAILURE, "the firmware's shell: no UEFI boot loader on the disk" },
+        { "Shell> ", true, CONSOLE_FAILURE,
+                        "the firmware's shell: no UEFI boot loader on the disk" },
 };
 
-static ConsoleEvent match(const Pattern *table, size_t n, const char *line, const char **ret_detail) {
+static ConsoleEvent match(
+                const Pattern *table, size_t n, const char *line, const char **ret_detail) {
         for (size_t i = 0; i < n; i++)
-                if (table[i].at_start ? startswith(line, table[i].text) != NULL : strstr(line, table[i].text) != NULL) {
+                if (table[i].at_start ? startswith(line, table[i].text) != NULL
+                                      : strstr(line, table[i].text) != NULL) {
                         *ret_detail = table[i].detail;
                         return table[i].event;
                 }
@@ -83,7 +98,8 @@ ConsoleEvent console_classify(const char *line, const char **ret_detail) {
 
         if ((detail = systemd_status(line, "Reached target ")))
                 event = CONSOLE_TARGET;
-        else if ((detail = systemd_status(line, "Failed to start ")) || (detail = systemd_status(line, "Failed to mount ")))
+        else if ((detail = systemd_status(line, "Failed to start ")) ||
+                        (detail = systemd_status(line, "Failed to mount ")))
                 event = CONSOLE_UNIT_FAILED;
         else {
                 event = match(patterns, ELEMENTSOF(patterns), line, &detail);
@@ -116,17 +132,20 @@ const char *console_kept_line(const Console *c, size_t i) {
 void console_done(Console *c) {
         for (size_t i = 0; i < CONSOLE_KEPT_LINES; i++)
                 free(c->kept[i]);
-        *c = (Console) {};
+        *c = (Console){};
 }
 
-/* Takes one byte of the stream through the terminal's escape sequences: the byte that is text, '\n' where a line
- * ends, 0 for nothing. */
+/* Takes one byte of the stream through the terminal's escape sequences: the byte that is text, '\n'
+ * where a line ends, 0 for nothing. */
 static char filter(Console *c, char byte) {
         unsigned char b = (unsigned char) byte;
 
         switch (c->state) {
         case ESCAPE:
-                c->state = byte == '[' ? CSI : byte == ']' ? OSC : byte == '(' || byte == ')' ? CHARSET : TEXT;
+                c->state = byte == '['                  ? CSI
+                           : byte == ']'                ? OSC
+                           : byte == '(' || byte == ')' ? CHARSET
+                                                        : TEXT;
                 return 0;
         case CSI:
                 if (b < 0x40 || b > 0x7e)
@@ -155,7 +174,9 @@ static char filter(Console *c, char byte) {
 }
 
 void console_feed(Console *c, const char *data, size_t size,
-                void (*callback)(ConsoleEvent event, const char *line, const char *detail, void *userdata), void *userdata) {
+                void (*callback)(ConsoleEvent event, const char *line, const char *detail,
+                                void *userdata),
+                void *userdata) {
         const char *detail;
 
         for (size_t i = 0; i < size; i++) {
@@ -182,7 +203,8 @@ void console_feed(Console *c, const char *data, size_t size,
                 detail = NULL;
                 c->line[c->used] = '\0';
                 ConsoleEvent event = is_login(c->line) ? CONSOLE_LOGIN
-                                                       : match(prompts, ELEMENTSOF(prompts), c->line, &detail);
+                                                       : match(prompts, ELEMENTSOF(prompts),
+                                                                         c->line, &detail);
                 if (event != CONSOLE_LINE) {
                         c->prompt_seen = true;
                         callback(event, c->line, detail, userdata);

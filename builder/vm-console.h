@@ -14,7 +14,7 @@ typedef enum ConsoleEvent {
         CONSOLE_TARGET,      /* detail: the target's name or description */
         CONSOLE_UNIT_FAILED, /* detail: what systemd calls it */
         CONSOLE_LOGIN,
-        CONSOLE_FAILURE,     /* detail: what has gone wrong for good */
+        CONSOLE_FAILURE, /* detail: what has gone wrong for good */
 } ConsoleEvent;
 
 #define CONSOLE_KEPT_LINES 40
@@ -29,10 +29,13 @@ typedef struct Console {
         size_t n_kept;                  /* lines ever kept */
 } Console;
 
-/* Escape sequences are taken out; a cursor that is moved ends a line, as boot loaders draw screens. A prompt is
- * reported while its line is unfinished, once. `line` and `detail` last until the callback returns. */
+/* Escape sequences are taken out; a cursor that is moved ends a line, as boot loaders draw screens.
+ * A prompt is reported while its line is unfinished, once. `line` and `detail` last until the
+ * callback returns. */
 void console_feed(Console *c, const char *data, size_t size,
-                void (*callback)(ConsoleEvent event, const char *line, const char *detail, void *userdata), void *userdata);
+                void (*callback)(ConsoleEvent event, const char *line, const char *detail,
+                                void *userdata),
+                void *userdata);
 
 /* What one whole line means; detail points into it, or is a constant, or is NULL. */
 ConsoleEvent console_classify(const char *line, const char **ret_detail);

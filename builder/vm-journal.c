@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The export format: fields as lines "NAME=value", or for values with newlines the name alone, a 64-bit little-endian
- * size and the bytes; an empty line ends an entry. */
+/* The export format: fields as lines "NAME=value", or for values with newlines the name alone, a
+ * 64-bit little-endian size and the bytes; an empty line ends an entry. */
 
 #include "vm-journal.h"
 
@@ -25,8 +25,8 @@ static int append(Journal *j, const char *data, size_t size) {
 }
 
 /* One field from *position: 1 and its parts; 0 not all there yet; 2 the entry's end; -EBADMSG. */
-static int next_field(const Journal *j, size_t *position, const char **ret_name, size_t *ret_name_size,
-                const char **ret_value, size_t *ret_value_size) {
+static int next_field(const Journal *j, size_t *position, const char **ret_name,
+                size_t *ret_name_size, const char **ret_value, size_t *ret_value_size) {
         const char *start = j->pending + *position;
         size_t left = j->used - *position;
         const char *newline = memchr(start, '\n', left);
@@ -76,14 +76,18 @@ static void entry_done(JournalEntry *e) {
         free(e->systemd_unit);
 }
 
-static int take_field(JournalEntry *e, const char *name, size_t name_size, const char *value, size_t value_size) {
+static int take_field(JournalEntry *e, const char *name, size_t name_size, const char *value,
+                size_t value_size) {
         const struct {
                 const char *name;
                 char **text;
         } texts[] = {
-                { "MESSAGE", &e->message },         { "MESSAGE_ID", &e->message_id },
-                { "UNIT", &e->unit },               { "JOB_TYPE", &e->job_type },
-                { "JOB_RESULT", &e->job_result },   { "SYSLOG_IDENTIFIER", &e->identifier },
+                { "MESSAGE", &e->message },
+                { "MESSAGE_ID", &e->message_id },
+                { "UNIT", &e->unit },
+                { "JOB_TYPE", &e->job_type },
+                { "JOB_RESULT", &e->job_result },
+                { "SYSLOG_IDENTIFIER", &e->identifier },
                 { "_SYSTEMD_UNIT", &e->systemd_unit },
         };
         const struct {
@@ -97,13 +101,15 @@ static int take_field(JournalEntry *e, const char *name, size_t name_size, const
         };
 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
-                if (strlen(texts[i].name) != name_size || memcmp(texts[i].name, name, name_size) != 0 || *texts[i].text)
+                if (strlen(texts[i].name) != name_size ||
+                                memcmp(texts[i].name, name, name_size) != 0 || *texts[i].text)
                         continue;
                 *texts[i].text = strndup(value, MIN(value_size, (size_t) 65536));
                 return *texts[i].text ? 0 : -ENOMEM;
         }
         for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
-                if (strlen(numbers[i].name) != name_size || memcmp(numbers[i].name, name, name_size) != 0)
+                if (strlen(numbers[i].name) != name_size ||
+                                memcmp(numbers[i].name, name, name_size) != 0)
                         continue;
                 _cleanup_free_ char *text = strndup(value, MIN(value_size, (size_t) 32));
                 if (!text)
@@ -117,7 +123,8 @@ static int take_field(JournalEntry *e, const char *name, size_t name_size, const
 }
 
 /* The entry of pending's first `size` bytes, which next_field() has gone through. */
-static int deliver(Journal *j, size_t size, void (*callback)(const JournalEntry *e, void *userdata), void *userdata) {
+static int deliver(Journal *j, size_t size, void (*callback)(const JournalEntry *e, void *userdata),
+                void *userdata) {
         _cleanup_(entry_done) JournalEntry e = { .pid = -1, .priority = LOG_INFO };
         size_t position = 0;
         int r = 0;
@@ -137,8 +144,8 @@ static int deliver(Journal *j, size_t size, void (*callback)(const JournalEntry 
         return 0;
 }
 
-int journal_feed(Journal *j, const char *data, size_t size, void (*callback)(const JournalEntry *e, void *userdata),
-                void *userdata) {
+int journal_feed(Journal *j, const char *data, size_t size,
+                void (*callback)(const JournalEntry *e, void *userdata), void *userdata) {
         int r;
 
         if (j->broken)
@@ -173,7 +180,7 @@ int journal_feed(Journal *j, const char *data, size_t size, void (*callback)(con
 
 void journal_done(Journal *j) {
         free(j->pending);
-        *j = (Journal) {};
+        *j = (Journal){};
 }
 
 UnitEvent journal_unit_event(const JournalEntry *e) {
@@ -182,12 +189,16 @@ UnitEvent journal_unit_event(const JournalEntry *e) {
                 const char *id;
                 UnitEvent event;
         } ids[] = {
-                { "7d4958e842da4a758f6c1cdc7b36dcc5", UNIT_STARTING },   /* SD_MESSAGE_UNIT_STARTING */
-                { "39f53479d3a045ac8e11786248231fbf", UNIT_STARTED },    /* SD_MESSAGE_UNIT_STARTED */
-                { "be02cf6855d2428ba40df7e9d022f03d", UNIT_FAILED },     /* SD_MESSAGE_UNIT_FAILED: its start job failed */
-                { "d9b373ed55a64feb8242e02dbe79a49c", UNIT_FAILED },     /* SD_MESSAGE_UNIT_FAILURE_RESULT */
-                { "5eb03494b6584870a536b337290809b3", UNIT_RESTARTING }, /* SD_MESSAGE_UNIT_RESTART_SCHEDULED */
-                { "9d1aaa27d60140bd96365438aad20286", UNIT_STOPPED },    /* SD_MESSAGE_UNIT_STOPPED */
+                { "7d4958e842da4a758f6c1cdc7b36dcc5",
+                                UNIT_STARTING },                      /* SD_MESSAGE_UNIT_STARTING */
+                { "39f53479d3a045ac8e11786248231fbf", UNIT_STARTED }, /* SD_MESSAGE_UNIT_STARTED */
+                { "be02cf6855d2428ba40df7e9d022f03d",
+                                UNIT_FAILED }, /* SD_MESSAGE_UNIT_FAILED: its start job failed */
+                { "d9b373ed55a64feb8242e02dbe79a49c",
+                                UNIT_FAILED }, /* SD_MESSAGE_UNIT_FAILURE_RESULT */
+                { "5eb03494b6584870a536b337290809b3",
+                                UNIT_RESTARTING }, /* SD_MESSAGE_UNIT_RESTART_SCHEDULED */
+                { "9d1aaa27d60140bd96365438aad20286", UNIT_STOPPED }, /* SD_MESSAGE_UNIT_STOPPED */
         };
 
         if (e->pid != 1 || !e->unit || !e->message_id)
@@ -195,10 +206,12 @@ UnitEvent journal_unit_event(const JournalEntry *e) {
         for (size_t i = 0; i < ELEMENTSOF(ids); i++)
                 if (streq(ids[i].id, e->message_id)) {
                         /* "Started" is also how a start job ends that did not do its work. */
-                        if (ids[i].event == UNIT_STARTED && e->job_result && !streq(e->job_result, "done"))
+                        if (ids[i].event == UNIT_STARTED && e->job_result &&
+                                        !streq(e->job_result, "done"))
                                 return streq(e->job_result, "failed") ? UNIT_FAILED : UNIT_NOTHING;
                         if (ids[i].event == UNIT_FAILED && streq_ptr(e->job_result, "dependency"))
-                                return UNIT_NOTHING; /* never ran: what it needed is the one that failed */
+                                return UNIT_NOTHING; /* never ran: what it needed is the one that
+                                                        failed */
                         return ids[i].event;
                 }
         return UNIT_NOTHING;

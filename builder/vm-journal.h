@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A guest's journal as it comes in, in the export format of systemd.journal-export-formats: bytes in, entries out. */
+/* A guest's journal as it comes in, in the export format of systemd.journal-export-formats: bytes
+ * in, entries out. */
 
 #include "macro.h"
 
@@ -23,12 +24,19 @@ typedef struct Journal {
 
 #define JOURNAL_ENTRY_MAX (64 * 1024 * 1024) /* bytes; coredumps are in there */
 
-/* Returns 0, -EBADMSG once the stream makes no sense (it is ignored from then on), -ENOMEM. The entry lasts until the
- * callback returns. */
-int journal_feed(Journal *j, const char *data, size_t size, void (*callback)(const JournalEntry *e, void *userdata),
-                void *userdata);
+/* Returns 0, -EBADMSG once the stream makes no sense (it is ignored from then on), -ENOMEM. The
+ * entry lasts until the callback returns. */
+int journal_feed(Journal *j, const char *data, size_t size,
+                void (*callback)(const JournalEntry *e, void *userdata), void *userdata);
 void journal_done(Journal *j);
 
 /* What systemd's manager says about units; only entries of process 1 count. */
-typedef enum UnitEvent { UNIT_NOTHING, UNIT_STARTING, UNIT_STARTED, UNIT_FAILED, UNIT_RESTARTING, UNIT_STOPPED } UnitEvent;
+typedef enum UnitEvent {
+        UNIT_NOTHING,
+        UNIT_STARTING,
+        UNIT_STARTED,
+        UNIT_FAILED,
+        UNIT_RESTARTING,
+        UNIT_STOPPED
+} UnitEvent;
 UnitEvent journal_unit_event(const JournalEntry *e);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The model name of an emulated NVMe disk. QEMU (up to 10 at least) has none to set: every controller says "QEMU NVMe
- * Ctrl". Clouds tell disks apart by it ("Amazon EC2 NVMe Instance Storage"), and so does what chooses the scratch
- * disks of a node, so it has to be testable. The machine is started paused; each controller's Identify data lie ready
- * in QEMU's memory by then (NVMe base specification, Identify Controller: serial of 20 bytes, model of 40, both padded
- * with spaces), and the model is written over there before the machine runs. Not found: an error, never a guess. */
+/* The model name of an emulated NVMe disk. QEMU (up to 10 at least) has none to set: every
+ * controller says "QEMU NVMe Ctrl". Clouds tell disks apart by it ("Amazon EC2 NVMe Instance
+ * Storage"), and so does what chooses the scratch disks of a node, so it has to be testable. The
+ * machine is started paused; each controller's Identify data lie ready in QEMU's memory by then
+ * (NVMe base specification, Identify Controller: serial of 20 bytes, model of 40, both padded with
+ * spaces), and the model is written over there before the machine runs. Not found: an error, never
+ * a guess. */
 
 #include "vm-nvme-model.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* sandbox_run() waits for its command, and while QEMU runs there is a console to follow. So a child of ours, the
- * runner, does the waiting. However we end, the runner is told by the kernel, and takes the sandbox with it. The
- * monitor is a socket in the bound folder; it is reached through a folder descriptor, as a socket's path has only
- * 108 bytes. */
+/* sandbox_run() waits for its command, and while QEMU runs there is a console to follow. So a child
+ * of ours, the runner, does the waiting. However we end, the runner is told by the kernel, and
+ * takes the sandbox with it. The monitor is a socket in the bound folder; it is reached through a
+ * folder descriptor, as a socket's path has only 108 bytes. */
 
 #include "vm-process.h"
 
@@ -39,7 +39,8 @@ static void write_line(const char *line, void *userdata) {
         fflush(f);
 }
 
-static _noreturn_ void runner_main(Tools *tools, const VmFolders *folders, const char *log, char *const argv[], pid_t parent) {
+static _noreturn_ void runner_main(Tools *tools, const VmFolders *folders, const char *log,
+                char *const argv[], pid_t parent) {
         const SandboxBind binds[] = {
                 { .source = folders->folder, .target = VM_FOLDER, .writable = true },
                 { .source = folders->logs, .target = VM_LOG_FOLDER, .writable = true },
@@ -105,7 +106,9 @@ bool vm_alive(VmProcess *p, int *ret_status) {
                 if (pid == 0 || (pid < 0 && errno == EINTR))
                         return true;
                 p->ended = true;
-                p->status = pid < 0 ? 126 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+                p->status = pid < 0               ? 126
+                            : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                                  : WEXITSTATUS(status);
         }
         *ret_status = p->status;
         return false;
@@ -117,7 +120,8 @@ static void monitor_connect(VmProcess *p) {
         socklen_t size = sizeof(peer);
         _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-        snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/qmp.sock", p->folder_fd);
+        snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/qmp.sock",
+                        p->folder_fd);
         if (fd < 0 || connect(fd, (struct sockaddr *) &address, sizeof(address)) < 0)
                 return; /* not there yet */
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) >= 0)
@@ -126,7 +130,8 @@ static void monitor_connect(VmProcess *p) {
 }
 
 static void monitor_line(VmProcess *p, const char *line, size_t size,
-                void (*on_event)(const char *event, json_object *data, void *userdata), void *userdata) {
+                void (*on_event)(const char *event, json_object *data, void *userdata),
+                void *userdata) {
         _cleanup_json_ json_object *o = NULL;
         JsonError error;
         const char *event;
@@ -143,15 +148,17 @@ static void monitor_line(VmProcess *p, const char *line, size_t size,
                 on_event(event, json_get(o, "data"), userdata);
 }
 
-void vm_monitor(VmProcess *p, void (*on_event)(const char *event, json_object *data, void *userdata), void *userdata) {
+void vm_monitor(VmProcess *p,
+                void (*on_event)(const char *event, json_object *data, void *userdata),
+                void *userdata) {
         ssize_t n;
 
         if (p->ended && p->monitor_fd < 0)
                 return;
         if (p->monitor_fd < 0)
                 monitor_connect(p);
-        while (p->monitor_fd >= 0 &&
-                        (n = read(p->monitor_fd, p->line + p->used, sizeof(p->line) - p->used)) > 0) {
+        while (p->monitor_fd >= 0 && (n = read(p->monitor_fd, p->line + p->used,
+                                                      sizeof(p->line) - p->used)) > 0) {
                 char *newline;
 
                 p->used += (size_t) n;

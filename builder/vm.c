@@ -2,11 +2,12 @@
 
 /* From a VmConfig to QEMU's command line; nothing here runs anything.
  *
- * The journal channel. systemd (256 and newer) takes units from credentials, and a virtual machine gives credentials
- * through SMBIOS strings. So the guest gets, for this boot and in memory only, one unit that copies its journal to a
- * virtio-serial port as it grows: what the guest's systemd says about its units arrives with fields that no
- * service can forge (_PID=1), and all of it is on the host even when the guest dies the next moment. Older guests ignore
- * the strings; then the serial console is all there is. */
+ * The journal channel. systemd (256 and newer) takes units from credentials, and a virtual machine
+ * gives credentials through SMBIOS strings. So the guest gets, for this boot and in memory only,
+ * one unit that copies its journal to a virtio-serial port as it grows: what the guest's systemd
+ * says about its units arrives with fields that no service can forge (_PID=1), and all of it is on
+ * the host even when the guest dies the next moment. Older guests ignore the strings; then the
+ * serial console is all there is. */
 
 #include "vm.h"
 
@@ -17,16 +18,17 @@
 
 #define CREDENTIAL "type=11,value=io.systemd.credential.binary:"
 
-static const char journal_unit[] = "[Unit]\n"
-                                   "Description=Journal to the host (imgbuild boot)\n"
-                                   "DefaultDependencies=no\n"
-                                   "After=systemd-journald.service dev-virtio\\x2dports-" VM_JOURNAL_PORT ".device\n"
-                                   "Wants=dev-virtio\\x2dports-" VM_JOURNAL_PORT ".device\n"
-                                   "[Service]\n"
-                                   "ExecStart=journalctl --follow --lines=all --boot --output=export\n"
-                                   "StandardOutput=file:/dev/virtio-ports/" VM_JOURNAL_PORT "\n"
-                                   "StandardError=journal\n"
-                                   "Restart=on-failure\n";
+static const char journal_unit[] =
+                "[Unit]\n"
+                "Description=Journal to the host (imgbuild boot)\n"
+                "DefaultDependencies=no\n"
+                "After=systemd-journald.service dev-virtio\\x2dports-" VM_JOURNAL_PORT ".device\n"
+                "Wants=dev-virtio\\x2dports-" VM_JOURNAL_PORT ".device\n"
+                "[Service]\n"
+                "ExecStart=journalctl --follow --lines=all --boot --output=export\n"
+                "StandardOutput=file:/dev/virtio-ports/" VM_JOURNAL_PORT "\n"
+                "StandardError=journal\n"
+                "Restart=on-failure\n";
 
 static const char journal_wanted[] = "[Unit]\nWants=imgbuild-journal.service\n";
 
@@ -59,7 +61,8 @@ int parse_size(const char *text, uint64_t *ret) {
         return 0;
 }
 
-/* What goes into an Identify field: printable ASCII, no comma (QEMU's separator), no leading space. */
+/* What goes into an Identify field: printable ASCII, no comma (QEMU's separator), no leading space.
+ */
 static bool identify_text_valid(const char *text, size_t max) {
         size_t n = strlen(text);
 
@@ -78,8 +81,8 @@ static bool serial_taken(const VmConfig *c, const char *serial) {
         return false;
 }
 
-static int add_disks(VmConfig *c, unsigned long count, uint64_t size, const char *serial, const char *model,
-                const char **ret_problem) {
+static int add_disks(VmConfig *c, unsigned long count, uint64_t size, const char *serial,
+                const char *model, const char **ret_problem) {
         if (count < 1 || count > VM_NVME_MAX || c->n_nvme + count > VM_NVME_MAX) {
                 *ret_problem = "from 1 to 16 disks in all";
                 return -EINVAL;
@@ -97,9 +100,11 @@ static int add_disks(VmConfig *c, unsigned long count, uint64_t size, const char
                         free(disk.model);
                         return -ENOMEM;
                 }
-                bool fits = strlen(disk.serial) <= VM_NVME_SERIAL_MAX, taken = serial_taken(c, disk.serial);
+                bool fits = strlen(disk.serial) <= VM_NVME_SERIAL_MAX,
+                     taken = serial_taken(c, disk.serial);
                 if (!fits || taken) {
-                        *ret_problem = taken ? "two disks with the same serial" : "serial: at most 20 characters";
+                        *ret_problem = taken ? "two disks with the same serial"
+                                             : "serial: at most 20 characters";
                         free(disk.serial);
                         free(disk.model);
                         return -EINVAL;
@@ -221,30 +226,38 @@ static int add_firmware(const VmConfig *c, char ***argv) {
         if (c->firmware == VM_BIOS)
                 return 0; /* SeaBIOS is QEMU's own */
         return strv_extend_many(argv, "-drive",
-                        "if=pflash,unit=0,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd", "-drive",
-                        "if=pflash,unit=1,format=raw,file=" VM_FOLDER "/vars.fd", NULL);
+                        "if=pflash,unit=0,format=raw,readonly=on,file=/usr/share/OVMF/"
+                        "OVMF_CODE_4M.fd",
+                        "-drive", "if=pflash,unit=1,format=raw,file=" VM_FOLDER "/vars.fd", NULL);
 }
 
 static int add_disk_devices(const VmConfig *c, char ***argv) {
         int r;
 
         r = strv_extend_many(argv, "-drive",
-                        "if=none,id=root,format=qcow2,cache=unsafe,discard=unmap,file=" VM_FOLDER "/root.qcow2", "-device",
+                        "if=none,id=root,format=qcow2,cache=unsafe,discard=unmap,file=" VM_FOLDER
+                        "/root.qcow2",
+                        "-device",
                         c->root_nvme ? "nvme,drive=root,serial=imgbuild-root,bootindex=0"
                                      : "virtio-blk-pci,drive=root,serial=imgbuild-root,bootindex=0",
                         NULL);
         if (r >= 0 && c->seed)
-                r = strv_extend_many(argv, "-drive", "if=none,id=seed,format=raw,readonly=on,file=" VM_FOLDER "/seed.img",
+                r = strv_extend_many(argv, "-drive",
+                                "if=none,id=seed,format=raw,readonly=on,file=" VM_FOLDER
+                                "/seed.img",
                                 "-device", "virtio-blk-pci,drive=seed,serial=imgbuild-seed", NULL);
         for (size_t i = 0; r >= 0 && i < c->n_nvme; i++) {
                 r = strv_extend(argv, "-drive");
                 if (r >= 0)
-                        r = strv_extendf(argv, "if=none,id=nvme%zu,format=raw,cache=unsafe,discard=unmap,file=" VM_FOLDER "/nvme%zu.raw",
+                        r = strv_extendf(argv,
+                                        "if=none,id=nvme%zu,format=raw,cache=unsafe,discard=unmap,"
+                                        "file=" VM_FOLDER "/nvme%zu.raw",
                                         i, i);
                 if (r >= 0)
                         r = strv_extend(argv, "-device");
                 if (r >= 0)
-                        r = strv_extendf(argv, "nvme,drive=nvme%zu,serial=%s", i, c->nvme[i].serial);
+                        r = strv_extendf(
+                                        argv, "nvme,drive=nvme%zu,serial=%s", i, c->nvme[i].serial);
         }
         return r;
 }
@@ -254,13 +267,15 @@ static int add_network(const VmConfig *c, char ***argv) {
         int r;
 
         for (size_t i = 0; netdev && i < c->n_forwards; i++) {
-                char *longer = strf("%s,hostfwd=tcp:127.0.0.1:%u-:%u", netdev, c->forwards[i].host, c->forwards[i].guest);
+                char *longer = strf("%s,hostfwd=tcp:127.0.0.1:%u-:%u", netdev, c->forwards[i].host,
+                                c->forwards[i].guest);
                 free(netdev);
                 netdev = longer;
         }
         if (!netdev)
                 return -ENOMEM;
-        r = strv_extend_many(argv, "-netdev", netdev, "-device", "virtio-net-pci,netdev=net,romfile=", NULL);
+        r = strv_extend_many(argv, "-netdev", netdev, "-device",
+                        "virtio-net-pci,netdev=net,romfile=", NULL);
         return r;
 }
 
@@ -271,17 +286,19 @@ static int add_channels(const VmConfig *c, char ***argv) {
         if (r >= 0)
                 r = strv_extendf(argv, "file,id=console,path=" VM_LOG_FOLDER "/%s", c->console);
         if (r >= 0)
-                r = strv_extend_many(argv, "-serial", "chardev:console", "-qmp", "unix:" VM_FOLDER "/qmp.sock,server=on,wait=off",
-                                NULL);
+                r = strv_extend_many(argv, "-serial", "chardev:console", "-qmp",
+                                "unix:" VM_FOLDER "/qmp.sock,server=on,wait=off", NULL);
         if (r < 0 || !c->journal)
                 return r;
         r = strv_extend_many(argv, "-device", "virtio-serial-pci", "-chardev", NULL);
         if (r >= 0)
                 r = strv_extendf(argv, "file,id=journal,path=" VM_LOG_FOLDER "/%s", c->journal);
         if (r >= 0)
-                r = strv_extend_many(argv, "-device", "virtserialport,chardev=journal,name=" VM_JOURNAL_PORT, NULL);
+                r = strv_extend_many(argv, "-device",
+                                "virtserialport,chardev=journal,name=" VM_JOURNAL_PORT, NULL);
         if (r >= 0)
-                r = add_credential(argv, "systemd.extra-unit.imgbuild-journal.service", journal_unit);
+                r = add_credential(
+                                argv, "systemd.extra-unit.imgbuild-journal.service", journal_unit);
         if (r >= 0)
                 r = add_credential(argv, "systemd.unit-dropin.sysinit.target", journal_wanted);
         return r;
@@ -292,9 +309,11 @@ int vm_argv(const VmConfig *c, char ***ret) {
         int r;
 
         /* Without graphics, SeaBIOS writes to the serial port. */
-        r = strv_extend_many(&argv, "qemu-system-x86_64", "-name", "imgbuild", "-no-user-config", "-nodefaults", "-display",
-                        "none", "-machine", c->firmware == VM_BIOS ? "q35,graphics=off" : "q35", "-accel", c->kvm ? "kvm" : "tcg,thread=multi", "-cpu",
-                        c->kvm ? "host" : "max", "-smp", NULL);
+        r = strv_extend_many(&argv, "qemu-system-x86_64", "-name", "imgbuild", "-no-user-config",
+                        "-nodefaults", "-display", "none", "-machine",
+                        c->firmware == VM_BIOS ? "q35,graphics=off" : "q35", "-accel",
+                        c->kvm ? "kvm" : "tcg,thread=multi", "-cpu", c->kvm ? "host" : "max",
+                        "-smp", NULL);
         if (r >= 0)
                 r = strv_extendf(&argv, "%u", c->cpus);
         if (r >= 0)
@@ -310,8 +329,8 @@ int vm_argv(const VmConfig *c, char ***ret) {
         if (r >= 0)
                 r = add_network(c, &argv);
         if (r >= 0) /* a panic is reported, and the guest goes on to print its trace */
-                r = strv_extend_many(&argv, "-device", "virtio-rng-pci", "-device", "pvpanic-pci", "-action", "panic=none",
-                                NULL);
+                r = strv_extend_many(&argv, "-device", "virtio-rng-pci", "-device", "pvpanic-pci",
+                                "-action", "panic=none", NULL);
         if (r >= 0)
                 r = add_channels(c, &argv);
         if (r >= 0 && c->root_key)

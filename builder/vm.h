@@ -6,8 +6,9 @@
 #include "macro.h"
 
 /* Where QEMU, inside the tools tree, finds what is bound into its sandbox. */
-#define VM_FOLDER "/run/vm"       /* writable: overlay, NVMe disks, firmware variables, seed, monitor socket */
-#define VM_LOG_FOLDER "/run/log"  /* writable: console and journal */
+#define VM_FOLDER \
+        "/run/vm" /* writable: overlay, NVMe disks, firmware variables, seed, monitor socket */
+#define VM_LOG_FOLDER "/run/log"     /* writable: console and journal */
 #define VM_IMAGE_FOLDER "/run/image" /* read-only: the image's folder */
 
 /* The virtio-serial port that the guest's journal comes through. */
@@ -45,11 +46,13 @@ typedef struct VmConfig {
         bool paused;          /* waits for `cont` on the monitor */
         const char *console;  /* file name below VM_LOG_FOLDER */
         const char *journal;  /* the same; NULL: no channel, nothing is added to the guest */
-        const char *root_key; /* public ssh key for root, through a systemd credential; may be NULL */
+        const char *root_key; /* public ssh key for root, through a systemd credential; may be NULL
+                               */
 } VmConfig;
 
-/* One --nvme argument: a number of disks ("4"), or "size=4G,serial=S,model=M,count=N" in any order; appended to c.
- * Disks that get no serial are named imgbuild0, imgbuild1 … by their place. -EINVAL with *ret_problem (a constant). */
+/* One --nvme argument: a number of disks ("4"), or "size=4G,serial=S,model=M,count=N" in any order;
+ * appended to c. Disks that get no serial are named imgbuild0, imgbuild1 … by their place. -EINVAL
+ * with *ret_problem (a constant). */
 int vm_add_nvme(VmConfig *c, const char *text, const char **ret_problem);
 
 /* "2222:22" or "0:22"; -EINVAL. */

@@ -16,7 +16,8 @@ typedef struct Text {
 } Text;
 
 static void read_fixture(const char *name, Text *ret) {
-        _cleanup_free_ char *path = path_join(getenv("TOP") ? getenv("TOP") : ".", FIXTURES), *file = path_join(path, name);
+        _cleanup_free_ char *path = path_join(getenv("TOP") ? getenv("TOP") : ".", FIXTURES),
+                            *file = path_join(path, name);
 
         assert_int_equal(read_file(file, 1 << 20, &ret->text, &ret->size), 0);
 }
@@ -35,8 +36,9 @@ static void feed_journal(BootWatch *w, const char *text, uint64_t now) {
         boot_watch_journal(w, text, strlen(text), now);
 }
 
-#define UNIT_ENTRY(id, unit, result)                                                              \
-        "__MONOTONIC_TIMESTAMP=1\n_PID=1\nMESSAGE=x " unit "\nUNIT=" unit "\nJOB_RESULT=" result "\nMESSAGE_ID=" id "\n\n"
+#define UNIT_ENTRY(id, unit, result)                                                             \
+        "__MONOTONIC_TIMESTAMP=1\n_PID=1\nMESSAGE=x " unit "\nUNIT=" unit "\nJOB_RESULT=" result \
+        "\nMESSAGE_ID=" id "\n\n"
 #define STARTED(unit) UNIT_ENTRY("39f53479d3a045ac8e11786248231fbf", unit, "done")
 #define FAILED(unit) UNIT_ENTRY("be02cf6855d2428ba40df7e9d022f03d", unit, "failed")
 
@@ -50,7 +52,8 @@ static void recorded_console_goes_through_all_phases(void **state _unused_) {
                 boot_watch_console(&w, t.text + i, MIN(t.size - i, (size_t) 13), 10 + i);
         free(t.text);
         assert_int_equal(w.phase, BOOT_SERVICES);
-        assert_true(w.reached_at[BOOT_FIRMWARE] > 0 && w.reached_at[BOOT_FIRMWARE] < w.reached_at[BOOT_LOADER]);
+        assert_true(w.reached_at[BOOT_FIRMWARE] > 0 &&
+                        w.reached_at[BOOT_FIRMWARE] < w.reached_at[BOOT_LOADER]);
         assert_true(w.reached_at[BOOT_LOADER] < w.reached_at[BOOT_KERNEL]);
         assert_non_null(w.systemd);
         assert_int_equal(boot_watch_verdict(&w, 10 + 60 * USEC_PER_SEC), BOOT_REACHED);
@@ -75,7 +78,10 @@ static void journal_of_another_process_proves_nothing(void **state _unused_) {
         _cleanup_(boot_watch_done) BootWatch w;
 
         start(&w, "multi-user");
-        feed_journal(&w, "_PID=77\nUNIT=multi-user.target\nMESSAGE_ID=39f53479d3a045ac8e11786248231fbf\nJOB_RESULT=done\n\n", 1);
+        feed_journal(&w,
+                        "_PID=77\nUNIT=multi-user.target\nMESSAGE_ID="
+                        "39f53479d3a045ac8e11786248231fbf\nJOB_RESULT=done\n\n",
+                        1);
         assert_int_equal(boot_watch_verdict(&w, 1), BOOT_WAITING);
 }
 
@@ -95,10 +101,13 @@ static void console_is_believed_after_its_grace(void **state _unused_) {
                 bool journal;
                 uint64_t grace;
         } cases[] = {
-                { "[  OK  ] Reached target multi-user.target - Multi-User System.\r\n", false, BOOT_GRACE_SILENT_USEC },
+                { "[  OK  ] Reached target multi-user.target - Multi-User System.\r\n", false,
+                                BOOT_GRACE_SILENT_USEC },
                 { "[  OK  ] Reached target Multi-User System.\r\n", false, BOOT_GRACE_SILENT_USEC },
-                { "[   12.0] systemd[1]: Reached target Multi-User System.\n", false, BOOT_GRACE_SILENT_USEC },
-                { "[  OK  ] Reached target multi-user.target - Multi-User System.\r\n", true, BOOT_GRACE_USEC },
+                { "[   12.0] systemd[1]: Reached target Multi-User System.\n", false,
+                                BOOT_GRACE_SILENT_USEC },
+                { "[  OK  ] Reached target multi-user.target - Multi-User System.\r\n", true,
+                                BOOT_GRACE_USEC },
                 { "node login: ", false, BOOT_GRACE_LOGIN_USEC },
         };
 
@@ -109,7 +118,8 @@ static void console_is_believed_after_its_grace(void **state _unused_) {
                 if (cases[i].journal)
                         feed_journal(&w, "MESSAGE=x\n\n", 10);
                 feed_console(&w, cases[i].line, 10);
-                assert_int_equal(boot_watch_verdict(&w, 9), BOOT_WAITING); /* asked with a clock read earlier */
+                assert_int_equal(boot_watch_verdict(&w, 9),
+                                BOOT_WAITING); /* asked with a clock read earlier */
                 assert_int_equal(boot_watch_verdict(&w, 9 + cases[i].grace), BOOT_WAITING);
                 assert_int_equal(boot_watch_verdict(&w, 10 + cases[i].grace), BOOT_REACHED);
         }
@@ -172,12 +182,16 @@ static void failed_marker_is_a_failure(void **state _unused_) {
         _cleanup_(boot_watch_done) BootWatch w;
 
         start(&w, "ready");
-        feed_journal(&w, UNIT_ENTRY("be02cf6855d2428ba40df7e9d022f03d", "node-ready.target", "dependency"), 1);
+        feed_journal(&w,
+                        UNIT_ENTRY("be02cf6855d2428ba40df7e9d022f03d", "node-ready.target",
+                                        "dependency"),
+                        1);
         assert_int_equal(boot_watch_verdict(&w, 1), BOOT_FAILED);
 }
 
 static void verdict_of_firstbootd_ends_the_wait_for_ready(void **state _unused_) {
-        static const char verdict[] = "_PID=300\n_SYSTEMD_UNIT=firstbootd.service\nMESSAGE=The node is not ready: scratch failed\n"
+        static const char verdict[] = "_PID=300\n_SYSTEMD_UNIT=firstbootd.service\nMESSAGE=The "
+                                      "node is not ready: scratch failed\n"
                                       "MESSAGE_ID=024713687dc641a4896ea7c35e688394\n\n";
         _cleanup_(boot_watch_done) BootWatch ready, multi_user;
 
@@ -192,7 +206,9 @@ static void verdict_of_firstbootd_ends_the_wait_for_ready(void **state _unused_)
 
 /* The number in boot-watch.c is the one that firstbootd sends. */
 static void verdict_of_firstbootd_has_its_number(void **state _unused_) {
-        _cleanup_free_ char *path = path_join(getenv("TOP") ? getenv("TOP") : ".", "firstboot/daemon/codes.c"), *text = NULL;
+        _cleanup_free_ char *path = path_join(getenv("TOP") ? getenv("TOP") : ".",
+                                            "firstboot/daemon/codes.c"),
+                            *text = NULL;
 
         assert_int_equal(read_file(path, 1 << 20, &text, NULL), 0);
         assert_non_null(strstr(text, "\"event.failed\", \"024713687dc641a4896ea7c35e688394\""));
@@ -202,8 +218,12 @@ static void failed_units_are_those_that_did_not_recover(void **state _unused_) {
         _cleanup_(boot_watch_done) BootWatch w;
 
         start(&w, "multi-user");
-        feed_journal(&w, FAILED("a.service") FAILED("b.service") FAILED("a.service") STARTED("b.service"), 1);
-        feed_journal(&w, UNIT_ENTRY("be02cf6855d2428ba40df7e9d022f03d", "c.service", "dependency"), 1);
+        feed_journal(&w,
+                        FAILED("a.service") FAILED("b.service") FAILED("a.service")
+                                        STARTED("b.service"),
+                        1);
+        feed_journal(&w, UNIT_ENTRY("be02cf6855d2428ba40df7e9d022f03d", "c.service", "dependency"),
+                        1);
         assert_int_equal(strv_length(w.failed), 1);
         assert_string_equal(w.failed[0], "a.service");
         assert_int_equal(boot_watch_verdict(&w, 1), BOOT_WAITING);
@@ -258,8 +278,13 @@ static void escape_sequences_are_taken_out(void **state _unused_) {
         _cleanup_(boot_watch_done) BootWatch w;
 
         start(&w, "multi-user");
-        feed_console(&w, "[\033[0;32m  OK  \033[0m] Reached target \033[0;1;39mmulti-user.target\033[0m - Multi-User System.\r\n\033]0;title\a", 1);
-        assert_string_equal(console_kept_line(&w.console, 0), "[  OK  ] Reached target multi-user.target - Multi-User System.");
+        feed_console(&w,
+                        "[\033[0;32m  OK  \033[0m] Reached target "
+                        "\033[0;1;39mmulti-user.target\033[0m - Multi-User "
+                        "System.\r\n\033]0;title\a",
+                        1);
+        assert_string_equal(console_kept_line(&w.console, 0),
+                        "[  OK  ] Reached target multi-user.target - Multi-User System.");
         assert_int_equal(boot_watch_verdict(&w, 1 + BOOT_GRACE_SILENT_USEC), BOOT_REACHED);
 }
 

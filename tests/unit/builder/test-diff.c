@@ -20,7 +20,9 @@ static size_t length(json_object *o, const char *group, const char *kind) {
 }
 
 static void equal_sides_differ_in_nothing(void **state _unused_) {
-        _cleanup_json_ json_object *a = parse("{\"packages\":[{\"name\":\"x\",\"version\":\"1\"}],\"facts\":{\"k\":\"v\"}}"), *d = NULL;
+        _cleanup_json_ json_object *a = parse("{\"packages\":[{\"name\":\"x\",\"version\":\"1\"}],"
+                                              "\"facts\":{\"k\":\"v\"}}"),
+                                   *d = NULL;
 
         assert_int_equal(diff_sides(a, a, &d), 0);
         assert_true(diff_is_empty(d));
@@ -28,36 +30,45 @@ static void equal_sides_differ_in_nothing(void **state _unused_) {
 
 static void packages_are_added_removed_changed(void **state _unused_) {
         _cleanup_json_ json_object *d = NULL,
-                                   *a = parse("{\"packages\":[{\"name\":\"x\",\"version\":\"1\",\"arch\":\"amd64\"},"
+                                   *a = parse("{\"packages\":[{\"name\":\"x\",\"version\":\"1\","
+                                              "\"arch\":\"amd64\"},"
                                               "{\"name\":\"y\",\"version\":\"1\"}]}"),
-                                   *b = parse("{\"packages\":[{\"name\":\"x\",\"version\":\"2\",\"arch\":\"amd64\"},"
+                                   *b = parse("{\"packages\":[{\"name\":\"x\",\"version\":\"2\","
+                                              "\"arch\":\"amd64\"},"
                                               "{\"name\":\"z\",\"version\":\"1\"}]}");
 
         assert_int_equal(diff_sides(a, b, &d), 0);
         assert_false(diff_is_empty(d));
         assert_int_equal(length(d, "packages", "added"), 1);
         assert_int_equal(length(d, "packages", "removed"), 1);
-        json_object *changed = json_object_array_get_idx(json_get(json_get(d, "packages"), "changed"), 0);
+        json_object *changed =
+                        json_object_array_get_idx(json_get(json_get(d, "packages"), "changed"), 0);
         assert_string_equal(json_get_string(changed, "name"), "x:amd64");
         assert_string_equal(json_get_string(changed, "from"), "1");
         assert_string_equal(json_get_string(changed, "to"), "2");
 }
 
 static void two_versions_of_one_package_are_kept(void **state _unused_) {
-        _cleanup_json_ json_object *d = NULL,
-                                   *a = parse("{\"packages\":[{\"name\":\"kernel\",\"version\":\"1\"},{\"name\":\"kernel\",\"version\":\"2\"}]}"),
-                                   *b = parse("{\"packages\":[{\"name\":\"kernel\",\"version\":\"2\"}]}");
+        _cleanup_json_ json_object
+                        *d = NULL,
+                        *a = parse("{\"packages\":[{\"name\":\"kernel\",\"version\":\"1\"},{"
+                                   "\"name\":\"kernel\",\"version\":\"2\"}]}"),
+                        *b = parse("{\"packages\":[{\"name\":\"kernel\",\"version\":\"2\"}]}");
 
         assert_int_equal(diff_sides(a, b, &d), 0);
-        json_object *changed = json_object_array_get_idx(json_get(json_get(d, "packages"), "changed"), 0);
+        json_object *changed =
+                        json_object_array_get_idx(json_get(json_get(d, "packages"), "changed"), 0);
         assert_string_equal(json_get_string(changed, "from"), "1, 2");
 }
 
 static void facts_come_from_an_inspection(void **state _unused_) {
-        _cleanup_json_ json_object *i = parse("{\"image\":\"a\",\"os\":{\"name\":\"Debian\"},\"packages\":[],"
-                                              "\"kernels\":[{\"release\":\"6.12\",\"bootable\":true,\"nvidia\":\"550.1\"}],"
-                                              "\"software\":{\"nccl\":{\"label\":\"NCCL\",\"version\":\"2.21\"}}}"),
-                                   *side = NULL;
+        _cleanup_json_ json_object
+                        *i = parse("{\"image\":\"a\",\"os\":{\"name\":\"Debian\"},\"packages\":[],"
+                                   "\"kernels\":[{\"release\":\"6.12\",\"bootable\":true,"
+                                   "\"nvidia\":\"550.1\"}],"
+                                   "\"software\":{\"nccl\":{\"label\":\"NCCL\",\"version\":\"2."
+                                   "21\"}}}"),
+                        *side = NULL;
 
         assert_int_equal(diff_side_from_inspection(i, &side), 0);
         json_object *facts = json_get(side, "facts");
@@ -95,7 +106,9 @@ static void files_differ_in_what_they_differ(void **state _unused_) {
         assert_int_equal(file_list_add(&b, "z-new", S_IFREG | 0644, 0, 0, 5, "aa"), 0);
         assert_int_equal(file_list_compare(a, b, &d), 0);
 
-        assert_string_equal(json_object_to_json_string_ext(d, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
+        assert_string_equal(
+                        json_object_to_json_string_ext(
+                                        d, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
                         "{\"added\":[\"/z-new\"],\"removed\":[\"/a-gone\"],\"changed\":["
                         "{\"path\":\"/etc/content\",\"what\":[\"size\",\"content\"]},"
                         "{\"path\":\"/etc/link\",\"what\":[\"content\"]},"

@@ -15,14 +15,24 @@ static void versions_compare_by_number(void **state _unused_) {
                 const char *a, *b;
                 int result;
         } cases[] = {
-                { "1.0", "1.0", 0 },     { "1.10", "1.9", 1 },       { "0.8.0", "0.5.0", 1 }, { "0.4.1", "0.5.0", -1 },
-                { "1", "1.0", -1 },      { "1.0~rc1", "1.0", -1 },   { "10", "9", 1 },        { "2.6.2", "2.6.10", -1 },
-                { "1.007", "1.7", 0 },   { "7.2.22", "10.0.13", -1 }, { "9.2p1", "9.2", 1 },
+                { "1.0", "1.0", 0 },
+                { "1.10", "1.9", 1 },
+                { "0.8.0", "0.5.0", 1 },
+                { "0.4.1", "0.5.0", -1 },
+                { "1", "1.0", -1 },
+                { "1.0~rc1", "1.0", -1 },
+                { "10", "9", 1 },
+                { "2.6.2", "2.6.10", -1 },
+                { "1.007", "1.7", 0 },
+                { "7.2.22", "10.0.13", -1 },
+                { "9.2p1", "9.2", 1 },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
-                assert_int_equal(sign(doctor_version_compare(cases[i].a, cases[i].b)), cases[i].result);
-                assert_int_equal(sign(doctor_version_compare(cases[i].b, cases[i].a)), -cases[i].result);
+                assert_int_equal(sign(doctor_version_compare(cases[i].a, cases[i].b)),
+                                cases[i].result);
+                assert_int_equal(sign(doctor_version_compare(cases[i].b, cases[i].a)),
+                                -cases[i].result);
         }
 }
 
@@ -58,7 +68,9 @@ static void only_what_is_missing_fails(void **state _unused_) {
         assert_int_equal(doctor_add(&r, "a", "boot", DOCTOR_OK, "1", NULL), 0);
         assert_int_equal(doctor_add(&r, "b", "boot", DOCTOR_SLOWER, NULL, "x"), 0);
         assert_false(doctor_lacks_something(&r));
-        assert_int_equal(doctor_add(&r, "c", "boot", DOCTOR_MISSING, "not installed", "apt install c"), 0);
+        assert_int_equal(doctor_add(&r, "c", "boot", DOCTOR_MISSING, "not installed",
+                                         "apt install c"),
+                        0);
         assert_true(doctor_lacks_something(&r));
 }
 
@@ -82,7 +94,8 @@ static void missing_program_comes_with_a_remedy(void **state _unused_) {
         assert_int_equal(doctor_examine(verbs, "/tmp", &r), 0);
         setenv("PATH", path, 1);
         for (size_t i = 0; i < r.n; i++)
-                if (r.items[i].state == DOCTOR_MISSING && streq_ptr(r.items[i].found, "not installed")) {
+                if (r.items[i].state == DOCTOR_MISSING &&
+                                streq_ptr(r.items[i].found, "not installed")) {
                         assert_non_null(strstr(r.items[i].remedy, "apt install"));
                         missing++;
                 }

@@ -43,13 +43,16 @@ static void formats_are_known_by_their_headers(void **state _unused_) {
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 const char *format = NULL;
 
-                assert_int_equal(format_of(cases[i].text, cases[i].length, cases[i].offset, 65536, &format), 0);
+                assert_int_equal(format_of(cases[i].text, cases[i].length, cases[i].offset, 65536,
+                                                 &format),
+                                0);
                 assert_string_equal(format, cases[i].format);
         }
 }
 
 static void file_system_makes_a_raw_disk(void **state _unused_) {
-        /* An ext superblock's magic alone is not enough for blkid; XFS's is with its size fields, LUKS's is. */
+        /* An ext superblock's magic alone is not enough for blkid; XFS's is with its size fields,
+         * LUKS's is. */
         const char *format = NULL;
 
         assert_int_equal(format_of("LUKS\xba\xbe\0\x01", 8, 0, 1 << 20, &format), 0);

@@ -17,9 +17,11 @@ static json_object *parse_status(const char *text) {
 }
 
 static void installed_packages_with_their_sizes(void **state _unused_) {
-        _cleanup_json_ json_object *l = parse_status("Package: zsh\nStatus: install ok installed\nInstalled-Size: 10\nArchitecture: amd64\n"
-                                                     "Version: 5.9-4\nDescription: shell\n Version: 1 in a long text\n\n"
-                                                     "Package: bash\nStatus: hold ok installed\nVersion: 5.2\n");
+        _cleanup_json_ json_object *l = parse_status(
+                        "Package: zsh\nStatus: install ok installed\nInstalled-Size: "
+                        "10\nArchitecture: amd64\n"
+                        "Version: 5.9-4\nDescription: shell\n Version: 1 in a long text\n\n"
+                        "Package: bash\nStatus: hold ok installed\nVersion: 5.2\n");
 
         assert_int_equal(json_object_array_length(l), 2);
         json_object *bash = json_object_array_get_idx(l, 0), *zsh = json_object_array_get_idx(l, 1);
@@ -30,8 +32,9 @@ static void installed_packages_with_their_sizes(void **state _unused_) {
 }
 
 static void removed_packages_do_not_count(void **state _unused_) {
-        _cleanup_json_ json_object *l = parse_status("Package: a\nStatus: deinstall ok config-files\nVersion: 1\n\n"
-                                                     "Package: b\nStatus: install ok half-installed\nVersion: 1\n\n\n\n");
+        _cleanup_json_ json_object *l = parse_status(
+                        "Package: a\nStatus: deinstall ok config-files\nVersion: 1\n\n"
+                        "Package: b\nStatus: install ok half-installed\nVersion: 1\n\n\n\n");
 
         assert_int_equal(json_object_array_length(l), 0);
 }
@@ -40,9 +43,12 @@ static void library_names_have_versions(void **state _unused_) {
         static const struct {
                 const char *path, *version;
         } cases[] = {
-                { "/usr/lib/libnccl.so.2.21.5", "2.21.5" }, { "/usr/lib/libcuda.so.550.163.01", "550.163.01" },
-                { "/usr/lib/libnccl.so", NULL },            { "/usr/lib/libnccl.so.2.debug", NULL },
-                { "/usr/bin/enroot", NULL },                { "/usr/lib/x.so.", NULL },
+                { "/usr/lib/libnccl.so.2.21.5", "2.21.5" },
+                { "/usr/lib/libcuda.so.550.163.01", "550.163.01" },
+                { "/usr/lib/libnccl.so", NULL },
+                { "/usr/lib/libnccl.so.2.debug", NULL },
+                { "/usr/bin/enroot", NULL },
+                { "/usr/lib/x.so.", NULL },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++)
@@ -54,7 +60,11 @@ static void sizes_for_people(void **state _unused_) {
                 uint64_t bytes;
                 const char *text;
         } cases[] = {
-                { 0, "0 B" }, { 999, "999 B" }, { 1024, "1.0 KiB" }, { UINT64_C(5) << 29, "2.5 GiB" }, { UINT64_C(3) << 40, "3.0 TiB" },
+                { 0, "0 B" },
+                { 999, "999 B" },
+                { 1024, "1.0 KiB" },
+                { UINT64_C(5) << 29, "2.5 GiB" },
+                { UINT64_C(3) << 40, "3.0 TiB" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {

@@ -37,7 +37,9 @@ static void kept_answer_of_this_boot_counts(void **state _unused_) {
         _cleanup_free_ char *why = NULL;
         bool usable = true;
 
-        assert_int_equal(kvm_answer_parse("{\"boot\":\"a\",\"usable\":false,\"why\":\"w\"}", "a", &usable, &why), 0);
+        assert_int_equal(kvm_answer_parse("{\"boot\":\"a\",\"usable\":false,\"why\":\"w\"}", "a",
+                                         &usable, &why),
+                        0);
         assert_false(usable);
         assert_string_equal(why, "w");
 }
@@ -45,13 +47,19 @@ static void kept_answer_of_this_boot_counts(void **state _unused_) {
 static void kept_answer_of_another_boot_is_stale(void **state _unused_) {
         bool usable = false;
 
-        assert_int_equal(kvm_answer_parse("{\"boot\":\"a\",\"usable\":true}", "b", &usable, NULL), -ESTALE);
+        assert_int_equal(kvm_answer_parse("{\"boot\":\"a\",\"usable\":true}", "b", &usable, NULL),
+                        -ESTALE);
         assert_false(usable);
 }
 
 static void damaged_answer_is_refused(void **state _unused_) {
         static const char *const bad[] = {
-                "", "{", "[]", "{\"usable\":true}", "{\"boot\":\"a\"}", "{\"boot\":\"a\",\"usable\":1}",
+                "",
+                "{",
+                "[]",
+                "{\"usable\":true}",
+                "{\"boot\":\"a\"}",
+                "{\"boot\":\"a\",\"usable\":1}",
                 "{\"boot\":\"a\",\"usable\":false}",
         };
         bool usable;

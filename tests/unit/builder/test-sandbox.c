@@ -305,6 +305,36 @@ static void a_killed_parent_leaves_no_process(void **state _unused_) {
         assert_int_equal(st.st_size, later.st_size);
 }
 
+static bool somebody_has(const char *text) {
+        _cleanup_free_ char *needle = strdup(text), *output = NULL;
+        char *const argv[] = { (char *) "sh", (char *) "-c",
+                (char *) "grep -lsF \"$1\" /proc/[0-9]*/cmdline | grep -v \"/proc/$$/\" | wc -l", (char *) "sh", needle, NULL };
+
+        /* The shell and its grep have the text too, for as long as they look. */
+        assert_int_equal(spawn_capture(NULL, argv, &output, NULL), 0);
+        return atoi(output) > 1;
+}
+
+/* The same at every moment of a sandbox's start, when half of its processes are not yet there. */
+static void a_parent_killed_early_leaves_no_process(void **state _unused_) {
+        requires_namespaces();
+
+        for (int i = 0; i < 60; i++) {
+                pid_t pid = fork();
+
+                if (pid == 0) {
+                        sh(&f.sandbox, "sleep 60", NULL);
+                        _exit(0);
+                }
+                usleep((useconds_t) i * 500);
+                kill(pid, SIGKILL);
+                waitpid(pid, NULL, 0);
+        }
+        for (int i = 0; i < 50 && somebody_has(f.path); i++)
+                usleep(100000);
+        assert_false(somebody_has(f.path));
+}
+
 int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(changes_land_in_upper, setup, teardown),
@@ -325,6 +355,7 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test_setup_teardown(nothing_stays_mounted_here, setup, teardown),
                 cmocka_unit_test_setup_teardown(many_layers_fit, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_killed_parent_leaves_no_process, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_parent_killed_early_leaves_no_process, setup, teardown),
         };
 
         if (geteuid() != 0 && userns_enter(argc, argv) < 0) {

@@ -29,7 +29,10 @@ static int read_keys(const char *text, char ***keys) {
 static void keys_are_read_line_by_line(void **state _unused_) {
         _cleanup_strv_free_ char **keys = NULL;
 
-        assert_int_equal(read_keys("# mine\nssh-ed25519 AAAA me@host \r\n\n  ecdsa-sha2-nistp256 BBBB\n", &keys), 0);
+        assert_int_equal(read_keys("# mine\nssh-ed25519 AAAA me@host \r\n\n  ecdsa-sha2-nistp256 "
+                                   "BBBB\n",
+                                         &keys),
+                        0);
         assert_int_equal(strv_length(keys), 2);
         assert_string_equal(keys[0], "ssh-ed25519 AAAA me@host");
         assert_string_equal(keys[1], "ecdsa-sha2-nistp256 BBBB");
@@ -37,7 +40,11 @@ static void keys_are_read_line_by_line(void **state _unused_) {
 
 static void wrong_keys_are_refused(void **state _unused_) {
         static const char *const bad[] = {
-                "", "# nothing\n", "hello\n", "-----BEGIN OPENSSH PRIVATE KEY-----\nssh-x\n", "ssh-ed25519 AAAA\nroot:x:0:0\n",
+                "",
+                "# nothing\n",
+                "hello\n",
+                "-----BEGIN OPENSSH PRIVATE KEY-----\nssh-x\n",
+                "ssh-ed25519 AAAA\nroot:x:0:0\n",
         };
 
         for (size_t i = 0; i < ELEMENTSOF(bad); i++) {
@@ -56,7 +63,9 @@ static void meta_data_quotes_what_it_is_given(void **state _unused_) {
         assert_int_equal(seed_meta_data(&o, &text), 0);
         assert_int_equal(json_parse(text, strlen(text), &error, &m), 0);
         assert_string_equal(json_get_string(m, "instance-id"), "i-1");
-        assert_string_equal(json_object_get_string(json_object_array_get_idx(json_get(m, "public-keys"), 0)), keys[0]);
+        assert_string_equal(json_object_get_string(json_object_array_get_idx(
+                                            json_get(m, "public-keys"), 0)),
+                        keys[0]);
 }
 
 static void vendor_data_opens_root_only_for_keys(void **state _unused_) {

@@ -12,8 +12,8 @@
 
 #define IDENTIFY (VM_NVME_SERIAL_MAX + VM_NVME_MODEL_MAX)
 
-/* Stands for a paused QEMU: a process with the Identify data of two disks in its memory. Once it is told to by a byte,
- * it answers with them. */
+/* Stands for a paused QEMU: a process with the Identify data of two disks in its memory. Once it is
+ * told to by a byte, it answers with them. */
 typedef struct Holder {
         pid_t pid;
         int to, from;
@@ -28,13 +28,15 @@ static void start(Holder *h) {
         assert_true(h->pid >= 0);
         if (h->pid == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
-                memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                                -1, 0);
                 if (memory == MAP_FAILED)
                         _exit(1);
                 nvme_identify_pattern("ONE", memory + 4000);
                 nvme_identify_pattern("TWO", memory + 70001);
                 if (write(out[1], "r", 1) != 1 || read(in[0], &byte, 1) != 1 ||
-                                write(out[1], memory + 4000, IDENTIFY) != IDENTIFY || write(out[1], memory + 70001, IDENTIFY) != IDENTIFY)
+                                write(out[1], memory + 4000, IDENTIFY) != IDENTIFY ||
+                                write(out[1], memory + 70001, IDENTIFY) != IDENTIFY)
                         _exit(1);
                 _exit(0);
         }
@@ -59,7 +61,8 @@ static void finish(Holder *h, char first[static IDENTIFY + 1], char second[stati
 
 static void model_is_written_behind_its_serial(void **state _unused_) {
         const VmConfig c = {
-                .nvme = { { .serial = (char *) "ONE" }, { .serial = (char *) "TWO", .model = (char *) "Some Vendor SSD" } },
+                .nvme = { { .serial = (char *) "ONE" },
+                                { .serial = (char *) "TWO", .model = (char *) "Some Vendor SSD" } },
                 .n_nvme = 2,
         };
         char first[IDENTIFY + 1], second[IDENTIFY + 1];
@@ -73,7 +76,8 @@ static void model_is_written_behind_its_serial(void **state _unused_) {
 }
 
 static void controller_that_is_not_there_is_an_error(void **state _unused_) {
-        const VmConfig c = { .nvme = { { .serial = (char *) "THREE", .model = (char *) "M" } }, .n_nvme = 1 };
+        const VmConfig c = { .nvme = { { .serial = (char *) "THREE", .model = (char *) "M" } },
+                .n_nvme = 1 };
         char first[IDENTIFY + 1], second[IDENTIFY + 1];
         Holder h;
 
@@ -83,13 +87,17 @@ static void controller_that_is_not_there_is_an_error(void **state _unused_) {
 }
 
 static void process_that_is_not_there_is_an_error(void **state _unused_) {
-        const VmConfig c = { .nvme = { { .serial = (char *) "ONE", .model = (char *) "M" } }, .n_nvme = 1 };
+        const VmConfig c = { .nvme = { { .serial = (char *) "ONE", .model = (char *) "M" } },
+                .n_nvme = 1 };
 
         assert_true(vm_set_models(0x7ffffff0, &c) < 0);
 }
 
 static void models_are_wanted_only_where_one_is_set(void **state _unused_) {
-        const VmConfig with = { .nvme = { { .serial = (char *) "ONE" }, { .serial = (char *) "TWO", .model = (char *) "M" } }, .n_nvme = 2 },
+        const VmConfig with = { .nvme = { { .serial = (char *) "ONE" },
+                                                { .serial = (char *) "TWO",
+                                                                .model = (char *) "M" } },
+                .n_nvme = 2 },
                        without = { .nvme = { { .serial = (char *) "ONE" } }, .n_nvme = 1 };
 
         assert_true(vm_wants_models(&with));

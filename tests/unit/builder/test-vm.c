@@ -31,25 +31,37 @@ static void command_line_follows_the_configuration(void **state _unused_) {
                 VmConfig config;
                 const char *option, *value;
         } cases[] = {
-                { "without KVM", { .cpus = 1, .memory = 1 << 30, .console = "c" }, "-accel", "tcg,thread=multi" },
-                { "all the CPU can", { .cpus = 1, .memory = 1 << 30, .console = "c" }, "-cpu", "max" },
-                { "with KVM", { .kvm = true, .cpus = 1, .memory = 1 << 30, .console = "c" }, "-accel", "kvm" },
-                { "the host's CPU", { .kvm = true, .cpus = 1, .memory = 1 << 30, .console = "c" }, "-cpu", "host" },
-                { "memory in MiB", { .cpus = 1, .memory = UINT64_C(5) << 29, .console = "c" }, "-m", "2560M" },
+                { "without KVM", { .cpus = 1, .memory = 1 << 30, .console = "c" }, "-accel",
+                                "tcg,thread=multi" },
+                { "all the CPU can", { .cpus = 1, .memory = 1 << 30, .console = "c" }, "-cpu",
+                                "max" },
+                { "with KVM", { .kvm = true, .cpus = 1, .memory = 1 << 30, .console = "c" },
+                                "-accel", "kvm" },
+                { "the host's CPU", { .kvm = true, .cpus = 1, .memory = 1 << 30, .console = "c" },
+                                "-cpu", "host" },
+                { "memory in MiB", { .cpus = 1, .memory = UINT64_C(5) << 29, .console = "c" }, "-m",
+                                "2560M" },
                 { "processors", { .cpus = 7, .memory = 1 << 30, .console = "c" }, "-smp", "7" },
                 { "UEFI", { .cpus = 1, .memory = 1 << 30, .console = "c" }, "-drive",
                                 "if=pflash,unit=1,format=raw,file=/run/vm/vars.fd" },
                 { "root on virtio", { .cpus = 1, .memory = 1 << 30, .console = "c" }, "-device",
                                 "virtio-blk-pci,drive=root,serial=imgbuild-root,bootindex=0" },
-                { "root on NVMe", { .root_nvme = true, .cpus = 1, .memory = 1 << 30, .console = "c" }, "-device",
-                                "nvme,drive=root,serial=imgbuild-root,bootindex=0" },
+                { "root on NVMe",
+                                { .root_nvme = true, .cpus = 1, .memory = 1 << 30, .console = "c" },
+                                "-device", "nvme,drive=root,serial=imgbuild-root,bootindex=0" },
                 { "seed", { .seed = true, .cpus = 1, .memory = 1 << 30, .console = "c" }, "-device",
                                 "virtio-blk-pci,drive=seed,serial=imgbuild-seed" },
                 { "console", { .cpus = 1, .memory = 1 << 30, .console = "c.log" }, "-chardev",
                                 "file,id=console,path=/run/log/c.log" },
                 { "forwards on the loopback only",
-                                { .cpus = 1, .memory = 1 << 30, .console = "c", .forwards = { { 2222, 22 }, { 80, 8080 } }, .n_forwards = 2 },
-                                "-netdev", "user,id=net,hostfwd=tcp:127.0.0.1:2222-:22,hostfwd=tcp:127.0.0.1:80-:8080" },
+                                { .cpus = 1,
+                                                .memory = 1 << 30,
+                                                .console = "c",
+                                                .forwards = { { 2222, 22 }, { 80, 8080 } },
+                                                .n_forwards = 2 },
+                                "-netdev",
+                                "user,id=net,hostfwd=tcp:127.0.0.1:2222-:22,hostfwd=tcp:127.0.0.1:"
+                                "80-:8080" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -85,7 +97,8 @@ static void journal_comes_as_a_unit_of_the_guest(void **state _unused_) {
 
         c.journal = "j.export";
         assert_int_equal(vm_argv(&c, &argv), 0);
-        assert_true(any_contains(argv, "credential.binary:systemd.extra-unit.imgbuild-journal.service="));
+        assert_true(any_contains(
+                        argv, "credential.binary:systemd.extra-unit.imgbuild-journal.service="));
         assert_true(has(argv, "-chardev", "file,id=journal,path=/run/log/j.export"));
 }
 
@@ -116,7 +129,9 @@ static void nvme_to_order(void **state _unused_) {
         _cleanup_strv_free_ char **argv = NULL;
         const char *problem;
 
-        assert_int_equal(vm_add_nvme(&c, "serial=AB,size=1G,model=Some Vendor SSD,count=2", &problem), 0);
+        assert_int_equal(vm_add_nvme(&c, "serial=AB,size=1G,model=Some Vendor SSD,count=2",
+                                         &problem),
+                        0);
         assert_int_equal(c.n_nvme, 2);
         assert_string_equal(c.nvme[1].serial, "AB-1");
         assert_string_equal(c.nvme[1].model, "Some Vendor SSD");
@@ -130,9 +145,27 @@ static void nvme_to_order(void **state _unused_) {
 
 static void bad_nvme_is_refused(void **state _unused_) {
         static const char *const bad[] = {
-                "", "17", "4x", "-1", "size=", "size=0", "size=1000", "size=4Q", "serial=", "serial=123456789012345678901",
-                "model=", "model=12345678901234567890123456789012345678901", "count=0", "count=17", "count=x", "colour=red",
-                "size=1G serial=x,", "serial= x", "99999999999999999999", "serial=A\nB", "serial=12345678901234567890,count=2",
+                "",
+                "17",
+                "4x",
+                "-1",
+                "size=",
+                "size=0",
+                "size=1000",
+                "size=4Q",
+                "serial=",
+                "serial=123456789012345678901",
+                "model=",
+                "model=12345678901234567890123456789012345678901",
+                "count=0",
+                "count=17",
+                "count=x",
+                "colour=red",
+                "size=1G serial=x,",
+                "serial= x",
+                "99999999999999999999",
+                "serial=A\nB",
+                "serial=12345678901234567890,count=2",
         };
 
         for (size_t i = 0; i < ELEMENTSOF(bad); i++) {
@@ -168,10 +201,18 @@ static void forwards(void **state _unused_) {
                 const char *text;
                 int result, host, guest;
         } cases[] = {
-                { "2222:22", 0, 2222, 22 }, { "0:22", 0, 0, 22 },       { "65535:65535", 0, 65535, 65535 },
-                { "22", -EINVAL, 0, 0 },    { ":22", -EINVAL, 0, 0 },   { "22:", -EINVAL, 0, 0 },
-                { "22:0", -EINVAL, 0, 0 },  { "65536:1", -EINVAL, 0, 0 }, { "a:b", -EINVAL, 0, 0 },
-                { "1:2:3", -EINVAL, 0, 0 }, { "-1:22", -EINVAL, 0, 0 }, { "1:22,hostfwd=x", -EINVAL, 0, 0 },
+                { "2222:22", 0, 2222, 22 },
+                { "0:22", 0, 0, 22 },
+                { "65535:65535", 0, 65535, 65535 },
+                { "22", -EINVAL, 0, 0 },
+                { ":22", -EINVAL, 0, 0 },
+                { "22:", -EINVAL, 0, 0 },
+                { "22:0", -EINVAL, 0, 0 },
+                { "65536:1", -EINVAL, 0, 0 },
+                { "a:b", -EINVAL, 0, 0 },
+                { "1:2:3", -EINVAL, 0, 0 },
+                { "-1:22", -EINVAL, 0, 0 },
+                { "1:22,hostfwd=x", -EINVAL, 0, 0 },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -192,10 +233,21 @@ static void sizes(void **state _unused_) {
                 int result;
                 uint64_t size;
         } cases[] = {
-                { "0", 0, 0 }, { "512", 0, 512 }, { "4k", 0, 4096 }, { "1M", 0, 1 << 20 }, { "20G", 0, UINT64_C(20) << 30 },
-                { "2GiB", 0, UINT64_C(2) << 30 }, { "1T", 0, UINT64_C(1) << 40 }, { "", -EINVAL, 0 }, { "G", -EINVAL, 0 },
-                { "-1", -EINVAL, 0 }, { "1.5G", -EINVAL, 0 }, { "1GB", -EINVAL, 0 }, { " 1", -EINVAL, 0 },
-                { "99999999999T", -ERANGE, 0 }, { "99999999999999999999", -ERANGE, 0 },
+                { "0", 0, 0 },
+                { "512", 0, 512 },
+                { "4k", 0, 4096 },
+                { "1M", 0, 1 << 20 },
+                { "20G", 0, UINT64_C(20) << 30 },
+                { "2GiB", 0, UINT64_C(2) << 30 },
+                { "1T", 0, UINT64_C(1) << 40 },
+                { "", -EINVAL, 0 },
+                { "G", -EINVAL, 0 },
+                { "-1", -EINVAL, 0 },
+                { "1.5G", -EINVAL, 0 },
+                { "1GB", -EINVAL, 0 },
+                { " 1", -EINVAL, 0 },
+                { "99999999999T", -ERANGE, 0 },
+                { "99999999999999999999", -ERANGE, 0 },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
