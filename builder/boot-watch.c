@@ -184,7 +184,8 @@ static void unit_changed(BootWatch *w, const JournalEntry *e, UnitEvent event) {
         if (event == UNIT_NOTHING || !e->unit)
                 return; /* most entries are of no unit: kernel messages, say */
         if (streq(e->unit, "imgbuild-journal.service") || strstr(e->unit, VM_JOURNAL_PORT))
-                return; /* ours, not the image's: on a slow host its device may come after systemd's patience */
+                return; /* ours, not the image's: on a slow host its device may come after systemd's
+                           patience */
         switch (event) {
         case UNIT_FAILED:
                 if (!strv_contains(w->failed, e->unit))

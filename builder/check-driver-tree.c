@@ -77,7 +77,8 @@ int check_nvidia_nouveau(const Tree *t, const char *rule, Findings *f) {
 int check_nvidia_held(const Tree *t, const char *rule, Findings *f) {
         if (t->n_packages == 0) /* nothing known is not nothing wrong */
                 return finding_add(f, rule,
-                                strdup("/var/lib/dpkg/status names no package, so holds cannot be judged"),
+                                strdup("/var/lib/dpkg/status names no package, so holds cannot be "
+                                       "judged"),
                                 strdup("keep the package database in the image"));
         for (size_t i = 0; i < t->n_packages; i++) {
                 const InstalledPackage *p = t->packages + i;

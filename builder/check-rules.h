@@ -29,7 +29,8 @@ typedef struct Tree {
         char **kernels; /* releases below usr/lib/modules, sorted */
         InstalledPackage *packages;
         size_t n_packages;
-        bool driver; /* NVIDIA's driver is in the tree, or an overlay of the recipe should bring it */
+        bool driver; /* NVIDIA's driver is in the tree, or an overlay of the recipe should bring it
+                      */
         DriverModule *modules; /* NVIDIA's, of every kernel */
         size_t n_modules;
 } Tree;
@@ -58,8 +59,8 @@ int tree_walk(const Tree *t, const char *folder, tree_walk_t fn, void *userdata)
 int tree_read_packages(Tree *t);
 const InstalledPackage *tree_package(const Tree *t, const char *name);
 
-/* Reads what NVIDIA's modules of every kernel say of themselves; the driver's version is that of the
- * first kernel's nvidia module, NULL where there is none. */
+/* Reads what NVIDIA's modules of every kernel say of themselves; the driver's version is that of
+ * the first kernel's nvidia module, NULL where there is none. */
 int tree_read_modules(Tree *t);
 const char *tree_driver_version(const Tree *t);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild build: the whole of a build, from the recipe to a finished folder under out/. Everything is made in
- * OUT/.NAME.new and appears as OUT/NAME in one rename. */
+/* imgbuild build: the whole of a build, from the recipe to a finished folder under out/. Everything
+ * is made in OUT/.NAME.new and appears as OUT/NAME in one rename. */
 
 #include "check.h"
 #include "file-util.h"
@@ -27,7 +27,8 @@ typedef struct Clock {
 } Clock;
 
 static void help(void) {
-        printf("imgbuild build RECIPE [OPTION…]\n\nBakes a recipe: stages, checks, disk, proof, manifest. A build with nothing changed only says so.\n\n"
+        printf("imgbuild build RECIPE [OPTION…]\n\nBakes a recipe: stages, checks, disk, proof, "
+               "manifest. A build with nothing changed only says so.\n\n"
                "  -o, --output=FOLDER     where NAME/ appears (default: out)\n"
                "      --no-proof          do not read the finished disk back through libguestfs\n"
                "      --force             write the disk again even where nothing changed\n%s",
@@ -45,7 +46,7 @@ static void lap(Clock *c, const char *what) {
         uint64_t now = now_usec();
 
         if (c->n < ELEMENTSOF(c->timings))
-                c->timings[c->n++] = (ManifestTiming) { what, now - c->last };
+                c->timings[c->n++] = (ManifestTiming){ what, now - c->last };
         c->last = now;
 }
 
@@ -54,18 +55,19 @@ static int run_checks(Context *ctx, const Plan *plan, char *const *layers, Findi
 
         progress_set(ctx->progress, "check", PROGRESS_RUNNING);
         r = check_tree(ctx, plan, layers, findings);
-        progress_set(ctx->progress, "check", r < 0 || findings->n > 0 ? PROGRESS_FAILED : PROGRESS_DONE);
+        progress_set(ctx->progress, "check",
+                        r < 0 || findings->n > 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         if (r < 0)
                 return log_error_errno(r, "The finished tree could not be checked");
         for (size_t i = 0; i < findings->n; i++)
-                log_error("check %s: %s\n  what to do: %s", findings->findings[i].rule, findings->findings[i].found,
-                                findings->findings[i].remedy);
+                log_error("check %s: %s\n  what to do: %s", findings->findings[i].rule,
+                                findings->findings[i].found, findings->findings[i].remedy);
         return findings->n > 0 ? -EIO : 0;
 }
 
 /* The disk, its formats, its proof and its manifest, all below `folder`. */
-static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *layers, const Findings *findings,
-                const BuildOptions *o, const char *folder, Clock *c) {
+static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *layers,
+                const Findings *findings, const BuildOptions *o, const char *folder, Clock *c) {
         _cleanup_free_ char *scratch = NULL, *raw = NULL, *manifest = NULL;
         _cleanup_strv_free_ char **files = NULL;
         DiskInfo disk = {};
@@ -101,7 +103,8 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *
                         return r;
                 lap(c, "proof");
         }
-        r = manifest_write(ctx, plan, findings, &disk, files, tools_digest(tools), !o->no_proof, c->timings, c->n, manifest);
+        r = manifest_write(ctx, plan, findings, &disk, files, tools_digest(tools), !o->no_proof,
+                        c->timings, c->n, manifest);
         if (r < 0)
                 return log_error_errno(r, "%s: cannot write the manifest", manifest);
         return 0;

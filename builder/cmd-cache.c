@@ -18,8 +18,10 @@ typedef struct CacheOptions {
 static void help(void) {
         printf("imgbuild cache [list|prune] [OPTION…]\n\n"
                "list    shows the store's layers with size and age, and the sums\n"
-               "prune   removes what was not used for long, then the oldest, until the store is small enough\n\n"
-               "      --max-age=AGE       prune: what was not used for so long goes (30d, 12h, 45m, 10s)\n"
+               "prune   removes what was not used for long, then the oldest, until the store is "
+               "small enough\n\n"
+               "      --max-age=AGE       prune: what was not used for so long goes (30d, 12h, "
+               "45m, 10s)\n"
                "      --max-size=SIZE     prune: at most so much stays (20G, 500M)\n"
                "      --dry-run           prune: only say what would go\n"
                "      --json              one JSON object\n%s",
@@ -32,10 +34,13 @@ typedef struct Unit {
         uint64_t factor;
 } Unit;
 
-static const Unit ages[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 } };
-static const Unit sizes[] = { { 'B', 1 }, { 'K', 1 << 10 }, { 'M', 1 << 20 }, { 'G', 1 << 30 }, { 'T', UINT64_C(1) << 40 } };
+static const Unit ages[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 },
+        { 'w', 604800 } };
+static const Unit sizes[] = { { 'B', 1 }, { 'K', 1 << 10 }, { 'M', 1 << 20 }, { 'G', 1 << 30 },
+        { 'T', UINT64_C(1) << 40 } };
 
-static int parse_unit(const char *option, const char *text, const Unit *units, size_t n, uint64_t *ret) {
+static int parse_unit(
+                const char *option, const char *text, const Unit *units, size_t n, uint64_t *ret) {
         char *end;
         unsigned long long value;
 
@@ -43,12 +48,14 @@ static int parse_unit(const char *option, const char *text, const Unit *units, s
         value = strtoull(text, &end, 10);
         if (errno == 0 && end > text && text[0] != '-' && (end[0] == '\0' || end[1] == '\0'))
                 for (size_t i = 0; i < n; i++)
-                        if ((end[0] == '\0' || end[0] == units[i].letter) && value <= UINT64_MAX / units[i].factor) {
+                        if ((end[0] == '\0' || end[0] == units[i].letter) &&
+                                        value <= UINT64_MAX / units[i].factor) {
                                 *ret = value * units[i].factor;
                                 return 0;
                         }
-        return log_error_errno(-EINVAL, "%s=%s: a number with one of the units %c %c %c %c %c", option, text,
-                        units[0].letter, units[1].letter, units[2].letter, units[3].letter, units[4].letter);
+        return log_error_errno(-EINVAL, "%s=%s: a number with one of the units %c %c %c %c %c",
+                        option, text, units[0].letter, units[1].letter, units[2].letter,
+                        units[3].letter, units[4].letter);
 }
 
 static void print_size(uint64_t bytes) {
@@ -66,7 +73,10 @@ static void print_age(int64_t used) {
 
         for (size_t i = ELEMENTSOF(ages) - 1; i-- > 0;) /* up to days */
                 if (age >= (int64_t) ages[i].factor || i == 0) {
-                        printf("%5lld%c", (long long) (age < 0 ? 0 : age) / (long long) ages[i].factor, ages[i].letter);
+                        printf("%5lld%c",
+                                        (long long) (age < 0 ? 0 : age) /
+                                                        (long long) ages[i].factor,
+                                        ages[i].letter);
                         return;
                 }
 }
@@ -94,18 +104,22 @@ static int list_json(const StoreEntry *entries, size_t n, const StoreUsage *usag
         for (size_t i = 0; i < n; i++) {
                 json_object *e = json_object_new_object();
 
-                if (!e || json_object_array_add(layers, e) < 0 || json_set_string(e, "digest", entries[i].digest) < 0 ||
-                                json_set_string(e, "kind", entries[i].blob ? "blob" : "layer") < 0 ||
+                if (!e || json_object_array_add(layers, e) < 0 ||
+                                json_set_string(e, "digest", entries[i].digest) < 0 ||
+                                json_set_string(e, "kind", entries[i].blob ? "blob" : "layer") <
+                                                0 ||
                                 json_set_string(e, "what", entries[i].what) < 0 ||
                                 json_set_int(e, "bytes", (int64_t) entries[i].bytes) < 0 ||
                                 json_set_int(e, "used", entries[i].used) < 0)
                         return -ENOMEM;
         }
-        printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+        printf("%s\n", json_object_to_json_string_ext(o,
+                                       JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
         return 0;
 }
 
-static void list_table(const Context *ctx, const StoreEntry *entries, size_t n, const StoreUsage *usage) {
+static void list_table(
+                const Context *ctx, const StoreEntry *entries, size_t n, const StoreUsage *usage) {
         printf("%-12s  %10s  %6s  %s\n", "LAYER", "SIZE", "USED", "WHAT");
         for (size_t i = n; i-- > 0;) { /* the last used first */
                 if (entries[i].blob)
@@ -158,7 +172,8 @@ static int prune(Context *ctx, const CacheOptions *o) {
         if (o->json) {
                 r = usage_json(&usage, &result);
                 if (r < 0 || json_set_int(result, "freed_bytes", (int64_t) freed) < 0 ||
-                                json_set(result, "dry_run", json_object_new_boolean(o->dry_run)) < 0)
+                                json_set(result, "dry_run", json_object_new_boolean(o->dry_run)) <
+                                                0)
                         return log_oom();
                 printf("%s\n", json_object_to_json_string_ext(result, JSON_C_TO_STRING_PRETTY));
                 return 0;
@@ -214,7 +229,8 @@ int cmd_cache(int argc, char *argv[]) {
                 return EXIT_USAGE;
         }
         if (streq(what, "prune") && o.max_age == UINT64_MAX && o.max_size == UINT64_MAX) {
-                log_error("'imgbuild cache prune' takes --max-age, --max-size or both: how much may stay");
+                log_error("'imgbuild cache prune' takes --max-age, --max-size or both: how much "
+                          "may stay");
                 return EXIT_USAGE;
         }
         r = context_open(&common, &ctx);

@@ -8,7 +8,8 @@
 #include <getopt.h>
 
 static void help(void) {
-        printf("imgbuild plan RECIPE [OPTION…]\n\nShows the stages of a recipe, their digests, which are cached, and what a build would download.\n"
+        printf("imgbuild plan RECIPE [OPTION…]\n\nShows the stages of a recipe, their digests, "
+               "which are cached, and what a build would download.\n"
                "Makes the lock file where there is none yet.\n\n"
                "      --json              one JSON object\n%s",
                         common_options_help);
@@ -22,7 +23,8 @@ static uint64_t download_size(Context *ctx, const Plan *plan, const Stage *s) {
                 if (!store_has_blob(ctx->store, s->locked->packages[i].sha256))
                         size += s->locked->packages[i].size;
         for (size_t i = 0; s->kind == STAGE_ARTIFACTS && i < s->overlay->n_artifacts; i++) {
-                const LockedArtifact *a = lock_find_artifact(plan->lock, s->overlay->name, s->overlay->artifacts[i].name);
+                const LockedArtifact *a = lock_find_artifact(
+                                plan->lock, s->overlay->name, s->overlay->artifacts[i].name);
                 if (a && !store_has_blob(ctx->store, a->sha256))
                         size += a->size;
         }
@@ -33,11 +35,14 @@ static int stage_json(Context *ctx, const Plan *plan, const Stage *s, json_objec
         _cleanup_json_ json_object *o = json_object_new_object();
         bool cached = store_has_layer(ctx->store, s->digest);
 
-        if (!o || json_set_string(o, "id", s->id) < 0 || json_set_string(o, "kind", stage_kind_name(s->kind)) < 0 ||
+        if (!o || json_set_string(o, "id", s->id) < 0 ||
+                        json_set_string(o, "kind", stage_kind_name(s->kind)) < 0 ||
                         json_set_string(o, "digest", s->digest) < 0 ||
                         json_set(o, "cached", json_object_new_boolean(cached)) < 0 ||
-                        json_set_int(o, "packages", s->locked ? (int64_t) s->locked->n_packages : 0) < 0 ||
-                        json_set_int(o, "download", cached ? 0 : (int64_t) download_size(ctx, plan, s)) < 0 ||
+                        json_set_int(o, "packages",
+                                        s->locked ? (int64_t) s->locked->n_packages : 0) < 0 ||
+                        json_set_int(o, "download",
+                                        cached ? 0 : (int64_t) download_size(ctx, plan, s)) < 0 ||
                         json_object_array_add(list, o) < 0)
                 return -ENOMEM;
         TAKE_PTR(o);
@@ -62,7 +67,9 @@ static int show_json(Context *ctx, const Plan *plan) {
         if (json_set(o, "recipe", recipe) < 0 || json_set_string(o, "kernel", plan->kernel) < 0 ||
                         json_set_string(o, "digest", plan->stages[plan->n_stages - 1].digest) < 0)
                 return -ENOMEM;
-        printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
+        printf("%s\n", json_object_to_json_string_ext(
+                                       o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+                                                          JSON_C_TO_STRING_NOSLASHESCAPE));
         return 0;
 }
 
@@ -81,7 +88,8 @@ static void show_table(Context *ctx, const Plan *plan) {
                         snprintf(packages, sizeof(packages), "%zu", s->locked->n_packages);
                 if (size > 0)
                         snprintf(download, sizeof(download), "%.1f MB", (double) size / 1e6);
-                printf("%-34s %.12s %8s  %-7s %10s\n", s->id, s->digest, packages, have ? "cached" : "run", download);
+                printf("%-34s %.12s %8s  %-7s %10s\n", s->id, s->digest, packages,
+                                have ? "cached" : "run", download);
                 cached += have;
                 total += size;
         }

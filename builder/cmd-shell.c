@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild shell: look around in the tree as a stage left it, or try what the next one would do. Whatever changes is
- * thrown away. */
+/* imgbuild shell: look around in the tree as a stage left it, or try what the next one would do.
+ * Whatever changes is thrown away. */
 
 #include "load.h"
 #include "stage.h"
@@ -14,9 +14,11 @@
 
 static void help(void) {
         printf("imgbuild shell RECIPE [OPTION…] [-- COMMAND…]\n\n"
-               "Opens a shell, or runs a command, in the recipe's tree. Changes are thrown away. Stages that the store\n"
+               "Opens a shell, or runs a command, in the recipe's tree. Changes are thrown away. "
+               "Stages that the store\n"
                "lacks are built first.\n\n"
-               "      --stage=ID          the tree as it is after this stage (default: the last; see imgbuild plan)\n"
+               "      --stage=ID          the tree as it is after this stage (default: the last; "
+               "see imgbuild plan)\n"
                "      --network           with the host's network\n%s",
                         common_options_help);
 }
@@ -32,13 +34,15 @@ static int find_stage(const Plan *plan, const char *id, size_t *ret) {
                         if (strv_extend(&ids, plan->stages[i].id) < 0)
                                 return log_oom();
                 list = strv_join(ids, " ");
-                return log_error_errno(-EINVAL, "There is no stage '%s'; there are: %s", id, strempty(list));
+                return log_error_errno(-EINVAL, "There is no stage '%s'; there are: %s", id,
+                                strempty(list));
         }
         *ret = (size_t) (stage - plan->stages);
         return 0;
 }
 
-static int open_shell(Context *ctx, const Plan *plan, size_t last, bool network, char *const *command, int *ret_status) {
+static int open_shell(Context *ctx, const Plan *plan, size_t last, bool network,
+                char *const *command, int *ret_status) {
         static char *const shells[] = { (char *) "/bin/bash", (char *) "/bin/sh" };
         _cleanup_strv_free_ char **layers = NULL, **env = NULL;
         char *shell[] = { shells[1], NULL };
@@ -58,12 +62,18 @@ static int open_shell(Context *ctx, const Plan *plan, size_t last, bool network,
                         strv_extendf(&env, "PS1=(%s) # ", plan->stages[last].id) < 0)
                 return log_oom();
         const Sandbox s = {
-                .store = ctx->store, .layers = layers, .network = network, .env = env, .epoch = plan->lock->epoch,
+                .store = ctx->store,
+                .layers = layers,
+                .network = network,
+                .env = env,
+                .epoch = plan->lock->epoch,
         };
         const SpawnOptions options = { .stdin_inherit = true };
 
         r = sandbox_run(&s, &options, command && *command ? command : shell, ret_status);
-        return r < 0 ? log_error_errno(r, "Cannot run %s in the tree", command && *command ? *command : *shell) : 0;
+        return r < 0 ? log_error_errno(r, "Cannot run %s in the tree",
+                                       command && *command ? *command : *shell)
+                     : 0;
 }
 
 int cmd_shell(int argc, char *argv[]) {
@@ -100,7 +110,8 @@ int cmd_shell(int argc, char *argv[]) {
                 log_error("'imgbuild shell' takes a recipe; see 'imgbuild shell --help'");
                 return EXIT_USAGE;
         }
-        /* getopt moves "--" behind the options and the recipe in front of it: what is left is the command. */
+        /* getopt moves "--" behind the options and the recipe in front of it: what is left is the
+         * command. */
         char **command = argv + optind + 1;
         r = context_open(&common, &ctx);
         if (r < 0)

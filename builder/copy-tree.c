@@ -90,9 +90,12 @@ static mode_t mode_for(const Copy *c, const char *path, mode_t source) {
 
 static int fail(const Copy *c, const char *path, int r) {
         if (r == -EISDIR)
-                return log_error_errno(r, "%s/%s: a folder of the image is in the way", c->options->what, path);
+                return log_error_errno(r, "%s/%s: a folder of the image is in the way",
+                                c->options->what, path);
         if (r == -ENOTDIR)
-                return log_error_errno(r, "%s/%s: something in the image that is no folder is in the way", c->options->what, path);
+                return log_error_errno(r,
+                                "%s/%s: something in the image that is no folder is in the way",
+                                c->options->what, path);
         return log_error_errno(r, "%s/%s: cannot copy it into the image", c->options->what, path);
 }
 
@@ -110,11 +113,13 @@ static int copy_entry(const Copy *c, int source_fd, const char *name, const char
         bool wanted = !c->options->wanted || c->options->wanted(path, c->options->userdata);
         if (S_ISDIR(st.st_mode)) {
                 if (wanted) {
-                        folder_fd = ensure_folder(c->root_fd, target, mode_for(c, path, st.st_mode));
+                        folder_fd = ensure_folder(
+                                        c->root_fd, target, mode_for(c, path, st.st_mode));
                         if (folder_fd < 0)
                                 return fail(c, path, folder_fd);
                         if (c->options->modes && json_get(c->options->modes, path)) {
-                                _cleanup_close_ int fd = inside_open(c->root_fd, target, O_RDONLY | O_DIRECTORY);
+                                _cleanup_close_ int fd = inside_open(
+                                                c->root_fd, target, O_RDONLY | O_DIRECTORY);
                                 if (fd < 0 || fchmod(fd, mode_for(c, path, st.st_mode)) < 0)
                                         return fail(c, path, -errno);
                         }
@@ -143,9 +148,12 @@ static int copy_entry(const Copy *c, int source_fd, const char *name, const char
                 return r < 0 ? fail(c, path, r) : 0;
         }
         if (!S_ISREG(st.st_mode))
-                return log_error_errno(-EINVAL, "%s/%s is neither file, folder nor link", c->options->what, path);
+                return log_error_errno(-EINVAL, "%s/%s is neither file, folder nor link",
+                                c->options->what, path);
         from = openat(source_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        int r = from < 0 ? -errno : put_file(from, folder_fd, path_basename(path), mode_for(c, path, st.st_mode));
+        int r = from < 0 ? -errno
+                         : put_file(from, folder_fd, path_basename(path),
+                                           mode_for(c, path, st.st_mode));
         return r < 0 ? fail(c, path, r) : 0;
 }
 

@@ -39,7 +39,8 @@ void hash_bytes(Hash *h, const void *data, size_t size) {
 
 void hash_field(Hash *h, const char *label, const char *value) {
         char head[128];
-        int n = snprintf(head, sizeof(head), "%s %zd\n", label, value ? (ssize_t) strlen(value) : (ssize_t) -1);
+        int n = snprintf(head, sizeof(head), "%s %zd\n", label,
+                        value ? (ssize_t) strlen(value) : (ssize_t) -1);
 
         hash_bytes(h, head, (size_t) n);
         if (value)
@@ -148,7 +149,8 @@ static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
         return 0;
 }
 
-/* Takes the folder's fd. git does not carry empty folders, but somebody who made one below files/ wants it. */
+/* Takes the folder's fd. git does not carry empty folders, but somebody who made one below files/
+ * wants it. */
 static int hash_folder(Hash *h, int folder, const char *prefix) {
         _cleanup_strv_free_ char **names = NULL;
         DIR *d = fdopendir(folder);

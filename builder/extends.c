@@ -103,7 +103,7 @@ static void file_done(RecipeFile *f) {
 /* Appends `path` to the chain; -EINVAL where the chain ends here because of what has been added to
  * p. */
 static int add_file(Problems *p, RecipeChain *c, const char *path) {
-        _cleanup_(file_done) RecipeFile f = {.shown = strdup(path)};
+        _cleanup_(file_done) RecipeFile f = { .shown = strdup(path) };
         _cleanup_free_ char *folder = path_folder(path), *resolved = NULL;
         RecipeFile *grown;
         int r;

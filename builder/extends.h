@@ -18,8 +18,8 @@ typedef struct RecipeChain {
         bool broken; /* the last file extends what could not be read */
 } RecipeChain;
 
-/* Reads the chain as far as it goes; what is wrong, a missing file too, is added to p. 0 or -ENOMEM. The chain is empty
- * where the recipe could not be read. */
+/* Reads the chain as far as it goes; what is wrong, a missing file too, is added to p. 0 or
+ * -ENOMEM. The chain is empty where the recipe could not be read. */
 int chain_load(Problems *p, const char *path, RecipeChain *ret);
 
 void chain_done(RecipeChain *c);

@@ -26,7 +26,8 @@ static const struct {
 };
 
 static void help(void) {
-        printf("imgbuild VERB [OPTION…] …\n\nBakes GPU node images from recipes and overlays, and proves them.\n\n");
+        printf("imgbuild VERB [OPTION…] …\n\nBakes GPU node images from recipes and overlays, and "
+               "proves them.\n\n");
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
                 printf("  %-9s %s\n", verbs[i].name, verbs[i].help);
         printf("\n'imgbuild VERB --help' shows a verb's options; imgbuild(1) is the manual.\n"
@@ -56,7 +57,8 @@ int main(int argc, char *argv[]) {
                         bool wants_help = false;
 
                         for (int a = 2; a < argc && !streq(argv[a], "--"); a++)
-                                wants_help = wants_help || streq(argv[a], "--help") || streq(argv[a], "-h");
+                                wants_help = wants_help || streq(argv[a], "--help") ||
+                                             streq(argv[a], "-h");
                         int r = wants_help ? 0 : userns_enter(argc, argv);
                         if (r < 0)
                                 return EXIT_HOST;

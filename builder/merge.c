@@ -115,7 +115,7 @@ static int merge_free_list(json_object *into, const char *key, json_object *from
 /* p NULL: inside "node". */
 static int merge_level(Problems *p, const char *file, const char *path, json_object *into,
                 json_object *from) {
-        json_object_object_foreach(from, key, value) {
+        json_object_object_foreach (from, key, value) {
                 _cleanup_free_ char *here = schema_path(path, key);
                 json_object *object;
                 int r;
@@ -150,7 +150,7 @@ int merge_recipe(Problems *p, const char *file, json_object *into, json_object *
 }
 
 int merge_layer(json_object *into, json_object *from) {
-        json_object_object_foreach(from, key, value) {
+        json_object_object_foreach (from, key, value) {
                 int r = 0;
 
                 if (json_object_is_type(value, json_type_null))

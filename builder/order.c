@@ -83,9 +83,9 @@ static int visit(Ordering *o, const OverlayRef *ref, size_t required_by);
 static int visit_requires(Ordering *o, size_t index) {
         for (size_t i = 0; o->nodes[index].requires && o->nodes[index].requires[i]; i++) {
                 _cleanup_free_ char *path = strf("$.requires[%zu]", i);
-                OverlayRef ref = {.name = o->nodes[index].requires[i],
-                                .file = o->nodes[index].file,
-                                .path = path};
+                OverlayRef ref = { .name = o->nodes[index].requires[i],
+                        .file = o->nodes[index].file,
+                        .path = path };
                 int r = path ? visit(o, &ref, index) : -ENOMEM;
 
                 if (r < 0)
@@ -110,7 +110,7 @@ static int visit(Ordering *o, const OverlayRef *ref, size_t required_by) {
         o->nodes = grown;
         index = o->n_nodes;
         node = &o->nodes[index];
-        *node = (Node){.required_by = required_by, .mark = MARK_OPEN, .name = strdup(ref->name)};
+        *node = (Node){ .required_by = required_by, .mark = MARK_OPEN, .name = strdup(ref->name) };
         if (!node->name)
                 return -ENOMEM;
         o->n_nodes++;
@@ -185,7 +185,7 @@ static int check_conflicts(Ordering *o) {
 
 int order_overlays(Problems *p, const OverlayContext *ctx, const OverlayRef *named, size_t n_named,
                 char *const *removed, Overlay ***ret, size_t *ret_n) {
-        _cleanup_(ordering_done) Ordering o = {.problems = p, .ctx = ctx, .removed = removed};
+        _cleanup_(ordering_done) Ordering o = { .problems = p, .ctx = ctx, .removed = removed };
         int r;
 
         for (size_t i = 0; i < n_named; i++) {

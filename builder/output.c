@@ -97,17 +97,20 @@ int output_is_current(Output *o, Context *ctx, const char *recipe_path) {
                 return 0; /* none yet, or damaged: either way a build is due */
         if (o->want_proof && !json_get_bool(manifest, "proved", false))
                 return 0;
-        if (tools_find_digest(ctx, recipe_path, tools) < 0 || output_identity(o->plan, tools, identity) < 0)
+        if (tools_find_digest(ctx, recipe_path, tools) < 0 ||
+                        output_identity(o->plan, tools, identity) < 0)
                 return 0;
         if (!streq_ptr(json_get_string(manifest, "identity"), identity))
                 return 0;
 
         files = json_get(manifest, "files");
-        if (!files || !json_object_is_type(files, json_type_array) || json_object_array_length(files) == 0)
+        if (!files || !json_object_is_type(files, json_type_array) ||
+                        json_object_array_length(files) == 0)
                 return 0;
         for (size_t i = 0; i < json_object_array_length(files); i++) {
                 json_object *f = json_object_array_get_idx(files, i);
-                _cleanup_free_ char *file = path_join(o->folder, strempty(json_get_string(f, "name")));
+                _cleanup_free_ char *file =
+                                path_join(o->folder, strempty(json_get_string(f, "name")));
                 struct stat st;
 
                 if (!file)
@@ -148,8 +151,10 @@ int output_commit(Output *o) {
         if (fd < 0 || syncfs(fd) < 0)
                 return log_error_errno(errno, "%s: cannot write it out to disk", o->draft);
         if (renameat2(AT_FDCWD, o->draft, AT_FDCWD, o->folder, RENAME_NOREPLACE) < 0) {
-                if (errno != EEXIST || renameat2(AT_FDCWD, o->draft, AT_FDCWD, o->folder, RENAME_EXCHANGE) < 0)
-                        return log_error_errno(errno, "%s: cannot put the new image in place", o->folder);
+                if (errno != EEXIST || renameat2(AT_FDCWD, o->draft, AT_FDCWD, o->folder,
+                                                       RENAME_EXCHANGE) < 0)
+                        return log_error_errno(
+                                        errno, "%s: cannot put the new image in place", o->folder);
                 rm_rf(o->draft); /* now the old image */
         }
         o->begun = false;

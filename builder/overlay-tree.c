@@ -194,7 +194,7 @@ static void check_folder(const Walk *w, int taken_fd, const char *shown, unsigne
 }
 
 void tree_check(const TreePlace *at, const char *root, const char *folder, bool links) {
-        Walk w = {.at = at, .links = links};
+        Walk w = { .at = at, .links = links };
         _cleanup_free_ char *path = path_join(root, folder);
         int fd;
 

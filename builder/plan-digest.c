@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A stage's digest = H(its parent's digest, its own inputs). Only what the result depends on is hashed, and nothing of
- * the host: equal recipes, overlays and locks give equal digests on every machine. */
+/* A stage's digest = H(its parent's digest, its own inputs). Only what the result depends on is
+ * hashed, and nothing of the host: equal recipes, overlays and locks give equal digests on every
+ * machine. */
 
 #include "plan-digest.h"
 #include "file-util.h"
@@ -9,16 +10,20 @@
 
 #include <sys/stat.h>
 
-/* Goes into every digest; raised when a stage kind is executed in a new way, so that old layers are not taken for
- * new ones. */
+/* Goes into every digest; raised when a stage kind is executed in a new way, so that old layers are
+ * not taken for new ones. */
 static const struct {
         const char *name;
         const char *format;
 } kinds[] = {
-        [STAGE_BASE] = { "base", "2" },       [STAGE_PACKAGES] = { "packages", "1" },
-        [STAGE_ARTIFACTS] = { "artifacts", "1" }, [STAGE_COMPILE] = { "compile", "1" },
-        [STAGE_FILES] = { "files", "1" },     [STAGE_RUN] = { "run", "1" },
-        [STAGE_INITRAMFS] = { "initramfs", "1" }, [STAGE_SERVICES] = { "services", "1" },
+        [STAGE_BASE] = { "base", "2" },
+        [STAGE_PACKAGES] = { "packages", "1" },
+        [STAGE_ARTIFACTS] = { "artifacts", "1" },
+        [STAGE_COMPILE] = { "compile", "1" },
+        [STAGE_FILES] = { "files", "1" },
+        [STAGE_RUN] = { "run", "1" },
+        [STAGE_INITRAMFS] = { "initramfs", "1" },
+        [STAGE_SERVICES] = { "services", "1" },
         [STAGE_FINALIZE] = { "finalize", "1" },
 };
 
@@ -74,7 +79,8 @@ static int hash_artifacts(Hash *h, const Plan *p, const Overlay *o) {
 
                 if (!locked || !digest_valid(locked->sha256))
                         return -ESTALE;
-                snprintf(numbers, sizeof(numbers), "%d %o %u", (int) a->kind, (unsigned) a->mode, a->strip);
+                snprintf(numbers, sizeof(numbers), "%d %o %u", (int) a->kind, (unsigned) a->mode,
+                                a->strip);
                 hash_field(h, "artifact", a->name);
                 hash_field(h, "sha256", locked->sha256);
                 hash_field(h, "install", numbers);
@@ -88,10 +94,15 @@ static int hash_files(Hash *h, const Stage *s, const Recipe *recipe) {
         int r;
 
         if (!s->overlay) {
-                hash_field(h, "node", json_object_to_json_string_ext(recipe->node, JSON_C_TO_STRING_PLAIN));
+                hash_field(h, "node",
+                                json_object_to_json_string_ext(
+                                                recipe->node, JSON_C_TO_STRING_PLAIN));
                 return 0;
         }
-        hash_field(h, "modes", s->overlay->modes ? json_object_to_json_string_ext(s->overlay->modes, JSON_C_TO_STRING_PLAIN) : NULL);
+        hash_field(h, "modes",
+                        s->overlay->modes ? json_object_to_json_string_ext(s->overlay->modes,
+                                                            JSON_C_TO_STRING_PLAIN)
+                                          : NULL);
         root = path_join(s->overlay->path, "files");
         if (!root)
                 return -ENOMEM;
@@ -106,7 +117,8 @@ static int hash_files(Hash *h, const Stage *s, const Recipe *recipe) {
                 if (lstat(path, &st) < 0)
                         continue;
                 hash_field(h, "early", *p);
-                r = S_ISDIR(st.st_mode) ? hash_host_tree(h, "files", path) : hash_host_file(h, "file", path);
+                r = S_ISDIR(st.st_mode) ? hash_host_tree(h, "files", path)
+                                        : hash_host_file(h, "file", path);
                 if (r < 0)
                         return r;
         }

@@ -7,16 +7,37 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-/* What mkinitramfs and depmod read, besides what packages install. A file below one of these is copied before the
- * initramfs is made, everything else after it. */
+/* What mkinitramfs and depmod read, besides what packages install. A file below one of these is
+ * copied before the initramfs is made, everything else after it. */
 const char *const plan_early_prefixes[] = {
-        "etc/cryptsetup-initramfs", "etc/crypttab",      "etc/depmod.d",        "etc/dracut.conf",
-        "etc/dracut.conf.d",        "etc/fstab",         "etc/initramfs-tools", "etc/kernel",
-        "etc/lvm",                  "etc/mdadm",         "etc/modprobe.d",      "etc/modules",
-        "etc/modules-load.d",       "etc/multipath",     "etc/multipath.conf",  "etc/udev",
-        "lib/firmware",             "lib/modprobe.d",    "lib/modules",         "lib/udev",
-        "usr/lib/dracut",           "usr/lib/firmware",  "usr/lib/modprobe.d",  "usr/lib/modules",
-        "usr/lib/modules-load.d",   "usr/lib/udev",      "usr/share/initramfs-tools", NULL,
+        "etc/cryptsetup-initramfs",
+        "etc/crypttab",
+        "etc/depmod.d",
+        "etc/dracut.conf",
+        "etc/dracut.conf.d",
+        "etc/fstab",
+        "etc/initramfs-tools",
+        "etc/kernel",
+        "etc/lvm",
+        "etc/mdadm",
+        "etc/modprobe.d",
+        "etc/modules",
+        "etc/modules-load.d",
+        "etc/multipath",
+        "etc/multipath.conf",
+        "etc/udev",
+        "lib/firmware",
+        "lib/modprobe.d",
+        "lib/modules",
+        "lib/udev",
+        "usr/lib/dracut",
+        "usr/lib/firmware",
+        "usr/lib/modprobe.d",
+        "usr/lib/modules",
+        "usr/lib/modules-load.d",
+        "usr/lib/udev",
+        "usr/share/initramfs-tools",
+        NULL,
 };
 
 /* path: relative to the image's root. */
@@ -80,7 +101,8 @@ static int overlay_has_files(const Overlay *o, bool early) {
         return root ? has_files(root, "", early) : -ENOMEM;
 }
 
-static int request_add(PackageRequest **l, size_t *n, char *id, char *const *packages, const Overlay *overlay, bool throwaway) {
+static int request_add(PackageRequest **l, size_t *n, char *id, char *const *packages,
+                const Overlay *overlay, bool throwaway) {
         PackageRequest *grown;
         char **copy = strv_copy(packages);
 
@@ -90,7 +112,7 @@ static int request_add(PackageRequest **l, size_t *n, char *id, char *const *pac
                 return -ENOMEM;
         }
         *l = grown;
-        (*l)[(*n)++] = (PackageRequest) { id, copy, overlay, throwaway };
+        (*l)[(*n)++] = (PackageRequest){ id, copy, overlay, throwaway };
         return 0;
 }
 
@@ -114,16 +136,19 @@ int plan_package_requests(const Recipe *recipe, PackageRequest **ret, size_t *re
         }
         for (size_t i = 0; r >= 0 && i < recipe->n_overlays; i++) {
                 const Overlay *o = recipe->overlays[i];
-                /* A repository without packages still counts: later overlays may install from it. */
+                /* A repository without packages still counts: later overlays may install from it.
+                 */
                 if (strv_length(o->packages) > 0 || o->n_repositories > 0)
-                        r = request_add(&l, &n, strf("packages:%s", o->name), o->packages, o, false);
+                        r = request_add(&l, &n, strf("packages:%s", o->name), o->packages, o,
+                                        false);
         }
         if (r >= 0 && strv_length(recipe->packages) > 0)
                 r = request_add(&l, &n, strdup("packages"), recipe->packages, NULL, false);
         for (size_t i = 0; r >= 0 && i < recipe->n_overlays; i++) {
                 const Overlay *o = recipe->overlays[i];
                 for (size_t k = 0; r >= 0 && k < o->n_compile; k++)
-                        r = request_add(&l, &n, strf("compile:%s/%zu", o->name, k), o->compile[k].packages, o, true);
+                        r = request_add(&l, &n, strf("compile:%s/%zu", o->name, k),
+                                        o->compile[k].packages, o, true);
         }
         if (r < 0) {
                 package_requests_free(l, n);
@@ -146,7 +171,7 @@ static Stage *stage_add(Plan *p, StageKind kind, const Overlay *overlay, size_t 
         }
         p->stages = grown;
         Stage *s = p->stages + p->n_stages++;
-        *s = (Stage) { .kind = kind, .id = id, .overlay = overlay, .index = index };
+        *s = (Stage){ .kind = kind, .id = id, .overlay = overlay, .index = index };
         return s;
 }
 
@@ -158,7 +183,8 @@ static int add_files(Plan *p, const Overlay *o, bool early) {
                 return log_error_errno(r, "%s/files: cannot read it", o->path);
         if (r == 0)
                 return 0;
-        s = stage_add(p, STAGE_FILES, o, 0, strf("%s:%s", early ? "early-files" : "files", o->name));
+        s = stage_add(p, STAGE_FILES, o, 0,
+                        strf("%s:%s", early ? "early-files" : "files", o->name));
         if (!s)
                 return -ENOMEM;
         s->early = early;
@@ -211,7 +237,8 @@ static int add_stages(Plan *p) {
                 r = add_files(p, recipe->overlays[i], true);
         for (size_t i = 0; r >= 0 && i < recipe->n_overlays; i++)
                 r = add_runs(p, recipe->overlays[i], true);
-        if (r >= 0 && recipe->kernel.package && !stage_add(p, STAGE_INITRAMFS, NULL, 0, strdup("initramfs")))
+        if (r >= 0 && recipe->kernel.package &&
+                        !stage_add(p, STAGE_INITRAMFS, NULL, 0, strdup("initramfs")))
                 r = -ENOMEM;
         for (size_t i = 0; r >= 0 && i < recipe->n_overlays; i++)
                 r = add_files(p, recipe->overlays[i], false);
@@ -219,7 +246,8 @@ static int add_stages(Plan *p) {
                 r = -ENOMEM;
         for (size_t i = 0; r >= 0 && i < recipe->n_overlays; i++)
                 r = add_runs(p, recipe->overlays[i], false);
-        if (r >= 0 && recipe->n_overlays > 0 && !stage_add(p, STAGE_SERVICES, NULL, 0, strdup("services")))
+        if (r >= 0 && recipe->n_overlays > 0 &&
+                        !stage_add(p, STAGE_SERVICES, NULL, 0, strdup("services")))
                 r = -ENOMEM;
         if (r >= 0 && !stage_add(p, STAGE_FINALIZE, NULL, 0, strdup("finalize")))
                 r = -ENOMEM;

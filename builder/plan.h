@@ -1,35 +1,45 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Recipe and lock to an ordered list of stages, each with a digest that is known before anything runs:
+/* Recipe and lock to an ordered list of stages, each with a digest that is known before anything
+ * runs:
  *
- *   base → kernel → packages (one an overlay, then the recipe's) → artifacts → compile → early files and runs →
- *   initramfs → files → run → services → finalize
+ *   base → kernel → packages (one an overlay, then the recipe's) → artifacts → compile → early
+ * files and runs → initramfs → files → run → services → finalize
  *
- * Packages come before files, so that an overlay's file wins over a package's. The initramfs is made before the
- * ordinary files because it does not depend on them: editing one is no reason to make it again. `files/` below the
- * folders that an initramfs reads (see plan.c) counts as early. */
+ * Packages come before files, so that an overlay's file wins over a package's. The initramfs is
+ * made before the ordinary files because it does not depend on them: editing one is no reason to
+ * make it again. `files/` below the folders that an initramfs reads (see plan.c) counts as early.
+ */
 
 #include "digest.h"
 #include "lock.h"
 
 typedef enum StageKind {
-        STAGE_BASE, STAGE_PACKAGES, STAGE_ARTIFACTS, STAGE_COMPILE, STAGE_FILES, STAGE_RUN, STAGE_INITRAMFS,
-        STAGE_SERVICES, STAGE_FINALIZE,
+        STAGE_BASE,
+        STAGE_PACKAGES,
+        STAGE_ARTIFACTS,
+        STAGE_COMPILE,
+        STAGE_FILES,
+        STAGE_RUN,
+        STAGE_INITRAMFS,
+        STAGE_SERVICES,
+        STAGE_FINALIZE,
 } StageKind;
 
 typedef struct Stage {
         StageKind kind;
-        char *id;               /* "packages:slurm"; unique, what --stage and lock files name */
-        const Overlay *overlay; /* NULL for the recipe's own */
-        size_t index;           /* COMPILE, RUN: which of the overlay's */
-        bool early;             /* FILES: the early part only */
+        char *id;                  /* "packages:slurm"; unique, what --stage and lock files name */
+        const Overlay *overlay;    /* NULL for the recipe's own */
+        size_t index;              /* COMPILE, RUN: which of the overlay's */
+        bool early;                /* FILES: the early part only */
         const LockedStage *locked; /* BASE, PACKAGES, COMPILE */
         Digest digest;
 } Stage;
 
 /* Kinds whose stages have an entry in the lock. */
-#define IN_PACKAGE_STAGE(kind) ((kind) == STAGE_BASE || (kind) == STAGE_PACKAGES || (kind) == STAGE_COMPILE)
+#define IN_PACKAGE_STAGE(kind) \
+        ((kind) == STAGE_BASE || (kind) == STAGE_PACKAGES || (kind) == STAGE_COMPILE)
 
 typedef struct Plan {
         const Recipe *recipe;
@@ -39,8 +49,8 @@ typedef struct Plan {
         const char *kernel; /* release, borrowed from the lock; NULL for a tree */
 } Plan;
 
-/* Stage ids that need locked packages, in order, with what they ask for: the resolver's input, so that plan and
- * lock can never disagree. Names may contain "${kernel}". */
+/* Stage ids that need locked packages, in order, with what they ask for: the resolver's input, so
+ * that plan and lock can never disagree. Names may contain "${kernel}". */
 typedef struct PackageRequest {
         char *id;
         char **packages;
@@ -50,8 +60,8 @@ typedef struct PackageRequest {
 int plan_package_requests(const Recipe *recipe, PackageRequest **ret, size_t *ret_n);
 void package_requests_free(PackageRequest *requests, size_t n);
 
-/* -ESTALE where the lock lacks something the recipe asks for: resolve() first. Errors of the host's files are
- * logged. The plan borrows recipe and lock. */
+/* -ESTALE where the lock lacks something the recipe asks for: resolve() first. Errors of the host's
+ * files are logged. The plan borrows recipe and lock. */
 int plan_new(const Recipe *recipe, const Lock *lock, Plan **ret);
 const char *stage_kind_name(StageKind kind); /* "base", "packages", … */
 

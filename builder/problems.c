@@ -69,7 +69,7 @@ bool problems_at(const Problems *p, const char *file, const char *path) {
 }
 
 int problems_log(const Problems *p) {
-        STRV_FOREACH(line, p->lines)
+        STRV_FOREACH (line, p->lines)
                 log_error("%s", *line);
         if (p->more > 0)
                 log_error("… and %zu more errors", p->more);

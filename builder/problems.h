@@ -26,7 +26,8 @@ void problems_add(Problems *p, const char *file, const char *path, const char *f
 /* "FILE:LINE:COLUMN: message", or without the position where there is none. */
 void problems_add_syntax(Problems *p, const char *file, const JsonError *e);
 
-/* Whether something is already known to be wrong at this path of the file (NULL: of any), above it or under it. */
+/* Whether something is already known to be wrong at this path of the file (NULL: of any), above it
+ * or under it. */
 bool problems_at(const Problems *p, const char *file, const char *path);
 
 /* Logs all. Returns 0 where there is nothing, -ENOMEM, else -EINVAL. */

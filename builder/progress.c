@@ -16,8 +16,8 @@ typedef struct Item {
         char *id;
         ProgressState state;
         uint64_t started, ended;
-        uint64_t done, total;      /* bytes */
-        uint64_t bytes_from;       /* when the first byte came: the rate counts from there */
+        uint64_t done, total; /* bytes */
+        uint64_t bytes_from;  /* when the first byte came: the rate counts from there */
         char *detail;
         bool printed;
 } Item;
@@ -26,14 +26,18 @@ struct Progress {
         ProgressMode mode;
         Item *items;
         size_t n_items;
-        unsigned live_lines; /* of the area below the last permanent line that a redraw wipes first */
+        unsigned live_lines; /* of the area below the last permanent line that a redraw wipes first
+                              */
         uint64_t drawn;
         pid_t owner; /* a forked child must not draw */
 };
 
 static const char *const state_names[] = {
-        [PROGRESS_WAITING] = "waiting", [PROGRESS_RUNNING] = "running", [PROGRESS_CACHED] = "cached",
-        [PROGRESS_DONE] = "done",       [PROGRESS_FAILED] = "failed",
+        [PROGRESS_WAITING] = "waiting",
+        [PROGRESS_RUNNING] = "running",
+        [PROGRESS_CACHED] = "cached",
+        [PROGRESS_DONE] = "done",
+        [PROGRESS_FAILED] = "failed",
 };
 
 static uint64_t now_usec(void) {
@@ -48,7 +52,9 @@ int progress_mode_from_string(const char *s, ProgressMode *ret) {
                 const char *name;
                 ProgressMode mode;
         } names[] = {
-                { "auto", PROGRESS_AUTO }, { "plain", PROGRESS_PLAIN }, { "json", PROGRESS_JSON },
+                { "auto", PROGRESS_AUTO },
+                { "plain", PROGRESS_PLAIN },
+                { "json", PROGRESS_JSON },
                 { "none", PROGRESS_NONE },
         };
 
@@ -80,7 +86,8 @@ static void format_bytes(char *text, size_t size, uint64_t bytes) {
                 snprintf(text, size, "%.0f KiB", (double) bytes / (1 << 10));
 }
 
-/* "[######......] 12.0/80.0 MiB 6.1 MiB/s 0:11 left": fits, behind a name of ID_WIDTH, into 80 columns. */
+/* "[######......] 12.0/80.0 MiB 6.1 MiB/s 0:11 left": fits, behind a name of ID_WIDTH, into 80
+ * columns. */
 static void format_transfer(char *text, size_t size, const Item *i, uint64_t now) {
         double seconds = (double) (now - i->bytes_from) / USEC_PER_SEC;
         double per_second = seconds > 0.2 ? (double) i->done / seconds : 0;
@@ -102,7 +109,8 @@ static void format_transfer(char *text, size_t size, const Item *i, uint64_t now
         int n = snprintf(text, size, " [%s] %s/%s", bar, done, total);
         if (per_second > 0 && i->done < i->total && n > 0 && (size_t) n < size) {
                 unsigned left = (unsigned) ((double) (i->total - i->done) / per_second);
-                snprintf(text + n, size - (size_t) n, " %s/s %u:%02u left", rate, left / 60, left % 60);
+                snprintf(text + n, size - (size_t) n, " %s/s %u:%02u left", rate, left / 60,
+                                left % 60);
         }
 }
 
@@ -127,7 +135,8 @@ static void finished_line(Progress *p _unused_, Item *i) {
         if (i->state == PROGRESS_CACHED)
                 fprintf(stderr, "  %-*s   cached\n", ID_WIDTH, i->id);
         else
-                fprintf(stderr, "%s %-*s %6.1f s%s\n", i->state == PROGRESS_FAILED ? "!" : "*", ID_WIDTH, i->id, seconds,
+                fprintf(stderr, "%s %-*s %6.1f s%s\n", i->state == PROGRESS_FAILED ? "!" : "*",
+                                ID_WIDTH, i->id, seconds,
                                 i->state == PROGRESS_FAILED ? "  FAILED" : "");
 }
 
@@ -156,8 +165,10 @@ static void draw(Progress *p, bool force) {
                         if (i->done > 0 || i->total > 0)
                                 format_transfer(transfer, sizeof(transfer), i, now);
                         else
-                                snprintf(transfer, sizeof(transfer), " %6.1f s", (double) (now - i->started) / USEC_PER_SEC);
-                        line = strf("> %-*s%s%s%s", ID_WIDTH, i->id, transfer, i->detail ? "  " : "", strempty(i->detail));
+                                snprintf(transfer, sizeof(transfer), " %6.1f s",
+                                                (double) (now - i->started) / USEC_PER_SEC);
+                        line = strf("> %-*s%s%s%s", ID_WIDTH, i->id, transfer,
+                                        i->detail ? "  " : "", strempty(i->detail));
                 } else if (i->state == PROGRESS_WAITING && shown++ < WAITING_SHOWN)
                         line = strf("  %s", i->id);
                 if (line)
@@ -203,7 +214,9 @@ int progress_new(ProgressMode mode, Progress **ret) {
         if (!p)
                 return -ENOMEM;
         if (mode == PROGRESS_AUTO)
-                mode = isatty(STDERR_FILENO) && !isempty(term) && !streq(term, "dumb") ? PROGRESS_LIVE : PROGRESS_PLAIN;
+                mode = isatty(STDERR_FILENO) && !isempty(term) && !streq(term, "dumb")
+                                       ? PROGRESS_LIVE
+                                       : PROGRESS_PLAIN;
         p->mode = mode;
         p->owner = getpid();
         if (mode != PROGRESS_NONE) {
@@ -243,7 +256,7 @@ void progress_add(Progress *p, const char *id) {
         copy = strdup(id);
         if (!copy)
                 return;
-        p->items[p->n_items++] = (Item) { .id = copy };
+        p->items[p->n_items++] = (Item){ .id = copy };
 }
 
 void progress_set(Progress *p, const char *id, ProgressState state) {
@@ -317,6 +330,7 @@ void progress_event(Progress *p, const char *event, json_object *fields) {
 
         if (!ours(p) || p->mode != PROGRESS_JSON || json_set_string(o, "event", event) < 0)
                 return;
-        printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+        printf("%s\n", json_object_to_json_string_ext(
+                                       o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
         fflush(stdout);
 }

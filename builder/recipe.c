@@ -93,7 +93,8 @@ static int build_base(Building *b) {
         }
         if (json_get(base, "sha256") || json_get(base, "signature"))
                 problems_add(b->problems, b->file, "$.base",
-                                "\"sha256\" and \"signature\" go with \"image\", which is not built yet");
+                                "\"sha256\" and \"signature\" go with \"image\", which is not "
+                                "built yet");
         require(b, "$.base.distro", distro, "debian or ubuntu");
         require(b, "$.base.release", json_get_string(base, "release"),
                         "a release, as trixie or noble");
@@ -174,7 +175,7 @@ static int find_removed(const RecipeChain *c, char *const *named, char ***ret) {
 
                 if (schema_get_strv(c->files[i].json, "overlays", &list) < 0)
                         return -ENOMEM;
-                STRV_FOREACH(item, list)
+                STRV_FOREACH (item, list)
                         if (**item == '-' && !strv_contains(named, *item + 1) &&
                                         strv_extend(ret, *item + 1) < 0)
                                 return -ENOMEM;
@@ -252,7 +253,8 @@ static void check_kernel_wanted(const Building *b) {
         if (r->kind != RECIPE_TREE)
                 return;
         if (wants_kernel(r->packages))
-                problems_add(b->problems, b->file, "$.packages", "a tree has no kernel for ${kernel}");
+                problems_add(b->problems, b->file, "$.packages",
+                                "a tree has no kernel for ${kernel}");
         for (size_t i = 0; i < r->n_overlays; i++) {
                 const Overlay *o = r->overlays[i];
                 bool wants = wants_kernel(o->packages);
@@ -261,7 +263,8 @@ static void check_kernel_wanted(const Building *b) {
                         wants = wants || wants_kernel(o->compile[k].packages);
                 if (wants)
                         problems_add(b->problems, b->file, "$.overlays",
-                                        "overlay \"%s\" needs a kernel (\"${kernel}\"), and a tree has none",
+                                        "overlay \"%s\" needs a kernel (\"${kernel}\"), and a tree "
+                                        "has none",
                                         o->name);
         }
 }
@@ -294,9 +297,9 @@ static int build_overlays(Building *b, char *const *overlay_dirs) {
                 r = find_ref(b->chain, named[i], &refs[i]);
         }
         OverlayContext ctx = {
-                        .dirs = overlay_dirs ? overlay_dirs : dirs,
-                        .family = recipe->family,
-                        .arch = recipe->base.arch,
+                .dirs = overlay_dirs ? overlay_dirs : dirs,
+                .family = recipe->family,
+                .arch = recipe->base.arch,
         };
         if (r >= 0)
                 r = order_overlays(b->problems, &ctx, refs, n, removed, &recipe->overlays,
@@ -364,10 +367,9 @@ int recipe_load(const char *path, char *const *overlay_dirs, Recipe **ret) {
                 return log_oom();
         r = chain_load(&problems, path, &chain);
         if (r >= 0 && chain.n > 0) {
-                Building b = {.problems = &problems,
-                                .chain = &chain,
-                                .file = path,
-                                .recipe = recipe};
+                Building b = {
+                        .problems = &problems, .chain = &chain, .file = path, .recipe = recipe
+                };
 
                 r = build_recipe(&b, overlay_dirs);
                 json_object_put(b.merged);

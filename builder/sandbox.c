@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Runs commands in a layered tree. One child does it all: it leaves the host's mount namespace, mounts the overlay at
- * a private point, and becomes bubblewrap, which takes away everything else of the host. So there is never a mount to
- * undo: the namespace goes with its last process, and every process goes with us (bubblewrap's --die-with-parent, and
- * the kernel's end of a pid namespace with its first process).
+/* Runs commands in a layered tree. One child does it all: it leaves the host's mount namespace,
+ * mounts the overlay at a private point, and becomes bubblewrap, which takes away everything else
+ * of the host. So there is never a mount to undo: the namespace goes with its last process, and
+ * every process goes with us (bubblewrap's --die-with-parent, and the kernel's end of a pid
+ * namespace with its first process).
  *
- * Mount points. A bind's target need not exist in the tree: below /run, /tmp and /dev bubblewrap makes it on a tmpfs;
- * elsewhere it is made in an empty folder of scratch that lies below all layers, so that no layer ever gets it. The
- * same folder is the second lower layer that overlayfs wants where there is no upper one. */
+ * Mount points. A bind's target need not exist in the tree: below /run, /tmp and /dev bubblewrap
+ * makes it on a tmpfs; elsewhere it is made in an empty folder of scratch that lies below all
+ * layers, so that no layer ever gets it. The same folder is the second lower layer that overlayfs
+ * wants where there is no upper one. */
 
 #include "sandbox.h"
 
@@ -27,16 +29,28 @@
 
 #define SANDBOX_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* What package scripts need of root: owners, modes, file capabilities, other users, chroot. Device nodes, modules,
- * mounts, time and raw disks are not theirs. */
+/* What package scripts need of root: owners, modes, file capabilities, other users, chroot. Device
+ * nodes, modules, mounts, time and raw disks are not theirs. */
 static const char *const capabilities[] = {
-        "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_SETGID",
-        "CAP_SETUID", "CAP_SETPCAP", "CAP_SETFCAP", "CAP_SYS_CHROOT", "CAP_NET_BIND_SERVICE", "CAP_AUDIT_WRITE",
+        "CAP_CHOWN",
+        "CAP_DAC_OVERRIDE",
+        "CAP_DAC_READ_SEARCH",
+        "CAP_FOWNER",
+        "CAP_FSETID",
+        "CAP_KILL",
+        "CAP_SETGID",
+        "CAP_SETUID",
+        "CAP_SETPCAP",
+        "CAP_SETFCAP",
+        "CAP_SYS_CHROOT",
+        "CAP_NET_BIND_SERVICE",
+        "CAP_AUDIT_WRITE",
 };
 
 typedef struct Mount {
         const Sandbox *sandbox;
-        char *scratch; /* removed at the end: root, points, and for changes thrown away upper and work */
+        char *scratch; /* removed at the end: root, points, and for changes thrown away upper and
+                          work */
         char *root;
         char *options; /* of the overlay, paths relative to layers/ where they are below it */
         char *layers;
@@ -53,10 +67,11 @@ static void mount_done(Mount *m) {
         free(m->layers);
 }
 
-/* A path as the overlay's options carry it: relative to layers/ where that is shorter (all options share one page),
- * with the characters escaped that separate options and layers. */
+/* A path as the overlay's options carry it: relative to layers/ where that is shorter (all options
+ * share one page), with the characters escaped that separate options and layers. */
 static char *option_path(const Store *store, const char *path) {
-        const char *below = startswith(path, store_path(store)), *below_layers = below ? startswith(below, "/layers/") : NULL;
+        const char *below = startswith(path, store_path(store)),
+                   *below_layers = below ? startswith(below, "/layers/") : NULL;
         const char *prefix = below_layers ? "" : below && below[0] == '/' ? ".." : "";
         const char *rest = below_layers ? below_layers : *prefix ? below : path;
         char *result = malloc(strlen(prefix) + 2 * strlen(rest) + 1), *p = result;
@@ -107,8 +122,8 @@ static int make_point(const char *points, const SandboxBind *b) {
         return 0;
 }
 
-/* Where the tree's resolver configuration is to be: what a symbolic link of the topmost layer says, as the file may
- * not exist yet. */
+/* Where the tree's resolver configuration is to be: what a symbolic link of the topmost layer says,
+ * as the file may not exist yet. */
 static int resolver_target(const Sandbox *s, char **ret) {
         static const char name[] = "/etc/resolv.conf";
         char link[PATH_MAX];
@@ -128,7 +143,8 @@ static int resolver_target(const Sandbox *s, char **ret) {
         }
         if (n > 0) {
                 link[n] = '\0';
-                const char *relative = startswith(link, "../"); /* ../run/systemd/resolve/stub-resolv.conf */
+                const char *relative = startswith(
+                                link, "../"); /* ../run/systemd/resolve/stub-resolv.conf */
                 *ret = relative ? strf("/%s", relative) : strdup(link);
         } else
                 *ret = strdup(name);
@@ -137,7 +153,8 @@ static int resolver_target(const Sandbox *s, char **ret) {
 
 static int mount_prepare(const Sandbox *s, Mount *m) {
         _cleanup_strv_free_ char **lower = NULL;
-        _cleanup_free_ char *points = NULL, *upper = NULL, *work = NULL, *joined = NULL, *changes = NULL;
+        _cleanup_free_ char *points = NULL, *upper = NULL, *work = NULL, *joined = NULL,
+                            *changes = NULL;
         int r;
 
         m->sandbox = s;
@@ -156,7 +173,8 @@ static int mount_prepare(const Sandbox *s, Mount *m) {
         if (!s->upper && !s->read_only && (mkdir(upper, 0755) < 0 || mkdir(work, 0700) < 0))
                 return -errno;
         if (s->work) {
-                /* What an earlier command's `volatile` mount left there; its end was a clean one. */
+                /* What an earlier command's `volatile` mount left there; its end was a clean one.
+                 */
                 _cleanup_free_ char *mark = path_join(s->work, "work/incompat");
                 if (!mark)
                         return -ENOMEM;
@@ -167,13 +185,15 @@ static int mount_prepare(const Sandbox *s, Mount *m) {
         for (size_t i = 0; i < s->n_binds; i++) {
                 r = make_point(points, s->binds + i);
                 if (r < 0)
-                        return log_error_errno(r, "Cannot bind %s into the sandbox", s->binds[i].source);
+                        return log_error_errno(
+                                        r, "Cannot bind %s into the sandbox", s->binds[i].source);
         }
         if (s->network && s->read_only && access("/etc/resolv.conf", F_OK) >= 0) {
                 _cleanup_free_ char *target = NULL;
                 r = resolver_target(s, &target);
                 if (r >= 0)
-                        r = make_point(points, &(SandboxBind) { .source = "/etc/resolv.conf", .target = target });
+                        r = make_point(points, &(SandboxBind){ .source = "/etc/resolv.conf",
+                                                               .target = target });
                 if (r < 0)
                         return r;
         }
@@ -191,24 +211,30 @@ static int mount_prepare(const Sandbox *s, Mount *m) {
         if (!joined)
                 return -ENOMEM;
         if (!s->read_only) {
-                _cleanup_free_ char *u = option_path(s->store, upper), *w = option_path(s->store, work);
+                _cleanup_free_ char *u = option_path(s->store, upper),
+                                    *w = option_path(s->store, work);
                 changes = u && w ? strf(",upperdir=%s,workdir=%s,volatile", u, w) : NULL;
                 if (!changes)
                         return -ENOMEM;
         }
         /* Whatever the kernel's defaults, layers must mean the same on every host. */
-        m->options = strf("%slowerdir=%s%s", store_userxattr(s->store) ? "userxattr," : "redirect_dir=off,metacopy=off,",
+        m->options = strf("%slowerdir=%s%s",
+                        store_userxattr(s->store) ? "userxattr," : "redirect_dir=off,metacopy=off,",
                         joined, strempty(changes));
         if (!m->options)
                 return -ENOMEM;
         if (strlen(m->options) >= 4096)
-                return log_error_errno(-E2BIG, "%zu layers are more than the kernel mounts at once: merge overlays", n);
+                return log_error_errno(-E2BIG,
+                                "%zu layers are more than the kernel mounts at once: merge "
+                                "overlays",
+                                n);
         return 0;
 }
 
-/* bubblewrap, killed between making its own pid namespace and asking to be told of its parent's end, would leave a
- * process behind. So it is the first process of a namespace of ours, and the kernel ends all of it. Returns in that
- * first process; the one between it and imgbuild only waits, and passes its exit code on. */
+/* bubblewrap, killed between making its own pid namespace and asking to be told of its parent's
+ * end, would leave a process behind. So it is the first process of a namespace of ours, and the
+ * kernel ends all of it. Returns in that first process; the one between it and imgbuild only waits,
+ * and passes its exit code on. */
 static int enter_pid_namespace(void) {
         _cleanup_(close_pairp) int alive[2] = { -EBADF, -EBADF };
         struct pollfd poll_parent = { .events = POLLIN };
@@ -218,7 +244,8 @@ static int enter_pid_namespace(void) {
         if (pipe2(alive, O_CLOEXEC) < 0)
                 return -errno;
         if (unshare(CLONE_NEWPID) < 0)
-                return log_error_errno(-errno, "Cannot make a pid namespace; run as root, or see imgbuild doctor");
+                return log_error_errno(-errno,
+                                "Cannot make a pid namespace; run as root, or see imgbuild doctor");
         pid = fork();
         if (pid < 0)
                 return -errno;
@@ -249,7 +276,8 @@ static int mount_tree(void *userdata) {
         }
         umask(022); /* the caller's is no input of a build */
         if (unshare(CLONE_NEWNS) < 0)
-                return log_error_errno(-errno, "Cannot make a mount namespace; run as root, or see imgbuild doctor");
+                return log_error_errno(-errno, "Cannot make a mount namespace; run as root, or see "
+                                               "imgbuild doctor");
         if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
                 return log_error_errno(-errno, "Cannot detach from the host's mounts");
         if (chdir(m->layers) < 0)
@@ -257,7 +285,9 @@ static int mount_tree(void *userdata) {
         if (mount("overlay", m->root, "overlay", 0, m->options) < 0) {
                 int r = -errno;
                 log_debug("Overlay options: %s", m->options);
-                return log_error_errno(r, "The kernel does not mount the layers of %s; imgbuild doctor tells why",
+                return log_error_errno(r,
+                                "The kernel does not mount the layers of %s; imgbuild doctor tells "
+                                "why",
                                 store_path(m->sandbox->store));
         }
         if (m->fn)
@@ -265,17 +295,20 @@ static int mount_tree(void *userdata) {
         return chdir("/") < 0 ? -errno : 0;
 }
 
-/* The host's programs over a tree that has none yet: its /usr and what the loader, alternatives and perl read of
- * /etc, and none of its configuration. In the tree: /proc, and of /dev what every script uses. */
+/* The host's programs over a tree that has none yet: its /usr and what the loader, alternatives and
+ * perl read of /etc, and none of its configuration. In the tree: /proc, and of /dev what every
+ * script uses. */
 static int add_host(const char *root, char ***argv) {
         static const char *const links[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
-        static const char *const files[] = { "/etc/alternatives", "/etc/ld.so.cache", "/etc/passwd", "/etc/group" };
+        static const char *const files[] = { "/etc/alternatives", "/etc/ld.so.cache", "/etc/passwd",
+                "/etc/group" };
         static const char *const devices[] = { "null", "zero", "full", "random", "urandom", "tty" };
         int r;
 
         r = strv_extend_many(argv, "--ro-bind", "/usr", "/usr", NULL);
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(links); i++) {
-                _cleanup_free_ char *path = strf("/%s", links[i]), *target = strf("usr/%s", links[i]);
+                _cleanup_free_ char *path = strf("/%s", links[i]),
+                                    *target = strf("usr/%s", links[i]);
                 struct stat st;
 
                 if (!path || !target)
@@ -288,11 +321,13 @@ static int add_host(const char *root, char ***argv) {
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(files); i++)
                 r = strv_extend_many(argv, "--ro-bind-try", files[i], files[i], NULL);
         if (r >= 0)
-                r = strv_extend_many(argv, "--perms", "0755", "--tmpfs", "/run", "--bind", root, SANDBOX_TREE,
-                                "--proc", SANDBOX_TREE "/proc", "--ro-bind", "/proc/sys", SANDBOX_TREE "/proc/sys",
-                                "--tmpfs", SANDBOX_TREE "/dev", NULL);
+                r = strv_extend_many(argv, "--perms", "0755", "--tmpfs", "/run", "--bind", root,
+                                SANDBOX_TREE, "--proc", SANDBOX_TREE "/proc", "--ro-bind",
+                                "/proc/sys", SANDBOX_TREE "/proc/sys", "--tmpfs",
+                                SANDBOX_TREE "/dev", NULL);
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(devices); i++) {
-                _cleanup_free_ char *from = strf("/dev/%s", devices[i]), *to = strf(SANDBOX_TREE "/dev/%s", devices[i]);
+                _cleanup_free_ char *from = strf("/dev/%s", devices[i]),
+                                    *to = strf(SANDBOX_TREE "/dev/%s", devices[i]);
 
                 r = from && to ? strv_extend_many(argv, "--dev-bind", from, to, NULL) : -ENOMEM;
         }
@@ -304,14 +339,16 @@ static int add_mounts(const Mount *m, char ***argv) {
         int r;
 
         r = s->host ? add_host(m->root, argv)
-                    : strv_extend_many(argv, s->read_only ? "--ro-bind" : "--bind", m->root, "/", "--perms", "0755",
-                                      "--tmpfs", "/run", NULL);
+                    : strv_extend_many(argv, s->read_only ? "--ro-bind" : "--bind", m->root, "/",
+                                      "--perms", "0755", "--tmpfs", "/run", NULL);
         if (r < 0)
                 return r;
         r = strv_extend_many(argv, "--proc", "/proc",
-                        /* bubblewrap leaves it writable to root, by whose number the kernel judges */
-                        "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", "--tmpfs", "/sys", "--remount-ro", "/sys",
-                        "--perms", "1777", "--dir", "/run/lock", "--perms", "1777", "--tmpfs", "/tmp", NULL);
+                        /* bubblewrap leaves it writable to root, by whose number the kernel judges
+                         */
+                        "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", "--tmpfs", "/sys",
+                        "--remount-ro", "/sys", "--perms", "1777", "--dir", "/run/lock", "--perms",
+                        "1777", "--tmpfs", "/tmp", NULL);
         if (r >= 0 && s->network && access("/etc/resolv.conf", F_OK) >= 0) {
                 _cleanup_free_ char *target = NULL;
                 r = resolver_target(s, &target);
@@ -319,7 +356,10 @@ static int add_mounts(const Mount *m, char ***argv) {
                         r = strv_extend_many(argv, "--ro-bind", "/etc/resolv.conf", target, NULL);
         }
         for (size_t i = 0; r >= 0 && i < s->n_binds; i++)
-                r = strv_extend_many(argv, s->binds[i].device ? "--dev-bind" : s->binds[i].writable ? "--bind" : "--ro-bind",
+                r = strv_extend_many(argv,
+                                s->binds[i].device     ? "--dev-bind"
+                                : s->binds[i].writable ? "--bind"
+                                                       : "--ro-bind",
                                 s->binds[i].source, s->binds[i].target, NULL);
         return r;
 }
@@ -329,8 +369,8 @@ static int sandbox_argv(const Mount *m, bool interactive, char *const command[],
         _cleanup_strv_free_ char **argv = NULL;
         int r;
 
-        r = strv_extend_many(&argv, "bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-                        "--hostname", "localhost", NULL);
+        r = strv_extend_many(&argv, "bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc",
+                        "--unshare-uts", "--hostname", "localhost", NULL);
         if (r >= 0 && !interactive) /* a shell's job control needs the terminal's own session */
                 r = strv_extend(&argv, "--new-session");
         if (r >= 0 && !s->network)
@@ -356,7 +396,8 @@ static int sandbox_environment(const Sandbox *s, char ***ret) {
         const char *term = getenv("TERM");
         int r;
 
-        r = strv_extendf(&env, "PATH=%s%s%s", strempty(s->path_prefix), s->path_prefix ? ":" : "", SANDBOX_PATH);
+        r = strv_extendf(&env, "PATH=%s%s%s", strempty(s->path_prefix), s->path_prefix ? ":" : "",
+                        SANDBOX_PATH);
         if (r >= 0)
                 r = strv_extend_many(&env, "HOME=/root", "LC_ALL=C.UTF-8", "TZ=UTC0", NULL);
         if (r >= 0 && s->epoch > 0)
@@ -371,10 +412,11 @@ static int sandbox_environment(const Sandbox *s, char ***ret) {
         return 0;
 }
 
-int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[], int *ret_status) {
+int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[],
+                int *ret_status) {
         _cleanup_(mount_done) Mount m = {};
         _cleanup_strv_free_ char **full = NULL, **env = NULL;
-        SpawnOptions o = options ? *options : (SpawnOptions) {};
+        SpawnOptions o = options ? *options : (SpawnOptions){};
         int r;
 
         r = mount_prepare(s, &m);
@@ -385,7 +427,8 @@ int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[
         if (r < 0)
                 return r;
         if (!program_find("bwrap", NULL))
-                return log_error_errno(-ENOENT, "bubblewrap (bwrap) is not installed: apt install bubblewrap");
+                return log_error_errno(-ENOENT,
+                                "bubblewrap (bwrap) is not installed: apt install bubblewrap");
         o.env = env;
         o.cwd = NULL;
         o.prepare = mount_tree;

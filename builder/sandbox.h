@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Commands and C functions inside a layered tree. The overlay is mounted in a mount namespace of the child's own
- * and bubblewrap gives it pid, ipc, uts and (unless `network`) network namespaces of its own: whatever happens to
- * us, the kernel takes the mount and every process away with the last of them. Nothing is mounted on the host. */
+/* Commands and C functions inside a layered tree. The overlay is mounted in a mount namespace of
+ * the child's own and bubblewrap gives it pid, ipc, uts and (unless `network`) network namespaces
+ * of its own: whatever happens to us, the kernel takes the mount and every process away with the
+ * last of them. Nothing is mounted on the host. */
 
 #include "spawn.h"
 #include "store.h"
 
 typedef struct SandboxBind {
         const char *source; /* host path: file or folder */
-        const char *target; /* absolute path inside; created where missing in scratch, see sandbox.c */
+        const char *target; /* absolute path inside; created where missing in scratch, see sandbox.c
+                             */
         bool writable;
         bool device; /* a device node that is to work inside */
 } SandboxBind;
@@ -20,11 +22,13 @@ typedef struct SandboxBind {
 
 typedef struct Sandbox {
         Store *store;
-        char *const *layers; /* trees, lowest first */
-        const char *upper, *work; /* where changes go; both NULL: they are thrown away (or refused: read_only) */
+        char *const *layers;      /* trees, lowest first */
+        const char *upper, *work; /* where changes go; both NULL: they are thrown away (or refused:
+                                     read_only) */
         bool read_only;
         bool network;
-        bool host; /* programs are the host's (its /usr, read-only; no other folder of it); the tree is SANDBOX_TREE */
+        bool host; /* programs are the host's (its /usr, read-only; no other folder of it); the tree
+                      is SANDBOX_TREE */
         const SandboxBind *binds;
         size_t n_binds;
         char *const *env; /* on top of PATH, HOME, LC_ALL=C.UTF-8 and SOURCE_DATE_EPOCH */
@@ -33,15 +37,16 @@ typedef struct Sandbox {
         const char *cwd;         /* inside; NULL: / */
 } Sandbox;
 
-/* Runs argv in the tree. `options` as for spawn_run() (prepare, env and cwd are the sandbox's own). */
+/* Runs argv in the tree. `options` as for spawn_run() (prepare, env and cwd are the sandbox's own).
+ */
 int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[], int *ret_status);
 
-/* Calls fn in a child process that sees the merged tree at `root` (an absolute path in a private mount namespace,
- * host files visible). Its return value (0…125, or negative errno) is returned. */
+/* Calls fn in a child process that sees the merged tree at `root` (an absolute path in a private
+ * mount namespace, host files visible). Its return value (0…125, or negative errno) is returned. */
 int sandbox_call(const Sandbox *s, int (*fn)(const char *root, void *userdata), void *userdata);
 
-/* As an ordinary user: re-executes this program as root of a user namespace with the caller's subordinate ids
- * (newuidmap, newgidmap). Does nothing for root. Returns only on failure, logged with the remedy, or when nothing
- * was to do. */
+/* As an ordinary user: re-executes this program as root of a user namespace with the caller's
+ * subordinate ids (newuidmap, newgidmap). Does nothing for root. Returns only on failure, logged
+ * with the remedy, or when nothing was to do. */
 int userns_enter(int argc, char *argv[]);
 bool in_user_namespace(void);

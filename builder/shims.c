@@ -6,37 +6,40 @@
 
 #define NOTHING "#!/bin/sh\nexit 0\n"
 
-/* man-db's scripts call mandb by its path, but through one of these two. PATH's first folder is the shims' own. */
-#define UNLESS_MANDB(program)                                                                     \
-        "#!/bin/sh\nfor a; do [ \"$a\" = /usr/bin/mandb ] && exit 0; done\n"                       \
+/* man-db's scripts call mandb by its path, but through one of these two. PATH's first folder is the
+ * shims' own. */
+#define UNLESS_MANDB(program)                                                \
+        "#!/bin/sh\nfor a; do [ \"$a\" = /usr/bin/mandb ] && exit 0; done\n" \
         "PATH=${PATH#*:}\nexec " program " \"$@\"\n"
 
 /* Notes its absolute arguments, one a line. */
-#define LATER(name)                                                                               \
-        "#!/bin/sh\n: >>" SHIMS_LATER_INSIDE "/" name "\n"                                        \
+#define LATER(name)                                        \
+        "#!/bin/sh\n: >>" SHIMS_LATER_INSIDE "/" name "\n" \
         "for a; do case $a in /*) echo \"$a\" >>" SHIMS_LATER_INSIDE "/" name " ;; esac; done\n"
 
-/* All of apt's configuration while it installs: the image's own (hooks of debconf, say) is not read. What the lock says
- * is right, so apt need not ask. Caches are worth megabytes in each layer, and nothing to anybody; /run is in memory. */
-#define APT_CONF                                                                                  \
-        "Dir::Etc::Parts \"/dev/null\";\n"                                                        \
-        "Dir::Etc::Main \"/dev/null\";\n"                                                         \
-        "Dir::Etc::SourceList \"/dev/null\";\n"                                                   \
-        "Dir::Etc::SourceParts \"/dev/null\";\n"                                                  \
-        "Dir::State::Lists \"/run/imgbuild/lists\";\n"                                            \
-        "Dir::Cache::PkgCache \"/run/pkgcache.bin\";\n"                                           \
-        "Dir::Cache::SrcPkgCache \"/run/srcpkgcache.bin\";\n"                                     \
-        "Dir::Log::Terminal \"\";\n"                                                              \
-        "Dir::Log::History \"\";\n"                                                               \
-        "Dir::Log::Planner \"\";\n"                                                               \
-        "APT::Get::Assume-Yes \"true\";\n"                                                        \
-        "APT::Get::Allow-Downgrades \"true\";\n"                                                  \
-        "APT::Get::Allow-Change-Held-Packages \"true\";\n"                                        \
-        "APT::Install-Recommends \"false\";\n"                                                    \
-        "APT::Sandbox::User \"root\";\n"                                                          \
-        "quiet \"1\";\n"                                                                          \
-        "Dpkg::Use-Pty \"false\";\n"                                                              \
-        "DPkg::Path \"" SHIMS_INSIDE ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\";\n" \
+/* All of apt's configuration while it installs: the image's own (hooks of debconf, say) is not
+ * read. What the lock says is right, so apt need not ask. Caches are worth megabytes in each layer,
+ * and nothing to anybody; /run is in memory. */
+#define APT_CONF                                                             \
+        "Dir::Etc::Parts \"/dev/null\";\n"                                   \
+        "Dir::Etc::Main \"/dev/null\";\n"                                    \
+        "Dir::Etc::SourceList \"/dev/null\";\n"                              \
+        "Dir::Etc::SourceParts \"/dev/null\";\n"                             \
+        "Dir::State::Lists \"/run/imgbuild/lists\";\n"                       \
+        "Dir::Cache::PkgCache \"/run/pkgcache.bin\";\n"                      \
+        "Dir::Cache::SrcPkgCache \"/run/srcpkgcache.bin\";\n"                \
+        "Dir::Log::Terminal \"\";\n"                                         \
+        "Dir::Log::History \"\";\n"                                          \
+        "Dir::Log::Planner \"\";\n"                                          \
+        "APT::Get::Assume-Yes \"true\";\n"                                   \
+        "APT::Get::Allow-Downgrades \"true\";\n"                             \
+        "APT::Get::Allow-Change-Held-Packages \"true\";\n"                   \
+        "APT::Install-Recommends \"false\";\n"                               \
+        "APT::Sandbox::User \"root\";\n"                                     \
+        "quiet \"1\";\n"                                                     \
+        "Dpkg::Use-Pty \"false\";\n"                                         \
+        "DPkg::Path \"" SHIMS_INSIDE                                         \
+        ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\";\n" \
         "Dpkg::Options { \"--force-confold\"; \"--force-unsafe-io\"; };\n"
 
 static const struct {
@@ -64,7 +67,8 @@ int shims_write(Store *s, char **ret_folder) {
         for (size_t i = 0; r >= 0 && i < ELEMENTSOF(shims); i++) {
                 _cleanup_free_ char *path = path_join(folder, shims[i].name);
 
-                r = path ? write_file_atomic(path, shims[i].text, strlen(shims[i].text), 0755) : -ENOMEM;
+                r = path ? write_file_atomic(path, shims[i].text, strlen(shims[i].text), 0755)
+                         : -ENOMEM;
         }
         if (r < 0)
                 return r;
@@ -78,9 +82,10 @@ static const struct {
         const char *command; /* words */
         bool paths, optional;
 } commands[] = {
-        /* As py3compile does it: public modules always, private folders where a package names them. A module that
-         * another Python's syntax is in stays without byte code. */
-        { "py3compile", "python3 -m compileall -q -j%u /usr/lib/python3/dist-packages", true, true },
+        /* As py3compile does it: public modules always, private folders where a package names them.
+         * A module that another Python's syntax is in stays without byte code. */
+        { "py3compile", "python3 -m compileall -q -j%u /usr/lib/python3/dist-packages", true,
+                        true },
         { "update-ca-certificates", "update-ca-certificates", false, false },
 };
 
@@ -91,12 +96,14 @@ void later_free(Later *l, size_t n) {
 }
 
 static int command_argv(size_t i, const char *notes, unsigned jobs, char ***ret) {
-        _cleanup_strv_free_ char **words = strv_split(commands[i].command, " "), **paths = NULL, **argv = NULL;
+        _cleanup_strv_free_ char **words = strv_split(commands[i].command, " "), **paths = NULL,
+                                 **argv = NULL;
         int r = words ? 0 : -ENOMEM;
 
         STRV_FOREACH (w, words)
                 if (r >= 0)
-                        r = streq(*w, "-j%u") ? strv_extendf(&argv, "-j%u", jobs) : strv_extend(&argv, *w);
+                        r = streq(*w, "-j%u") ? strv_extendf(&argv, "-j%u", jobs)
+                                              : strv_extend(&argv, *w);
         if (r >= 0 && commands[i].paths) {
                 paths = strv_split(notes, "\n");
                 if (!paths)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Small programs in front of PATH while packages are installed: nothing is started, and what every package would do
- * again (initramfs, module lists, byte code, certificates, the manual's index) waits until it is done once: at the
- * end of the stage for those that shims_later() names, in stage initramfs for the others. */
+/* Small programs in front of PATH while packages are installed: nothing is started, and what every
+ * package would do again (initramfs, module lists, byte code, certificates, the manual's index)
+ * waits until it is done once: at the end of the stage for those that shims_later() names, in stage
+ * initramfs for the others. */
 
 #include "store.h"
 
 #define SHIMS_INSIDE "/run/imgbuild/shims"
-#define SHIMS_LATER_INSIDE "/run/imgbuild/later" /* where they note what was asked for: writable, empty */
+#define SHIMS_LATER_INSIDE \
+        "/run/imgbuild/later" /* where they note what was asked for: writable, empty */
 
 /* Writes them to a new scratch folder. */
 int shims_write(Store *s, char **ret_folder);

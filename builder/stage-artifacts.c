@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An overlay's artifacts: packages go through the tree's apt, all in one call; files are copied; archives are unpacked
- * in scratch first, so that whatever their entries are called, only plain names below the target come out. */
+/* An overlay's artifacts: packages go through the tree's apt, all in one call; files are copied;
+ * archives are unpacked in scratch first, so that whatever their entries are called, only plain
+ * names below the target come out. */
 
 #include "stage-build.h"
 #include "copy-tree.h"
@@ -24,18 +25,22 @@ static int place(const char *root, void *userdata) {
         return copy_tree(p->source, root, p->artifact->path, &options);
 }
 
-/* The host's tar does it, in a sandbox of its own that has nothing but the archive and an empty folder. */
+/* The host's tar does it, in a sandbox of its own that has nothing but the archive and an empty
+ * folder. */
 static int unpack(StageBuild *b, const Artifact *a, const char *blob) {
         _cleanup_free_ char *folder = NULL, *strip = strf("--strip-components=%u", a->strip);
-        char *const argv[] = { (char *) "tar", (char *) "--extract", (char *) "--no-same-owner", (char *) "--preserve-permissions",
-                strip, (char *) "--directory=" INSIDE "/out", (char *) "--file=" INSIDE "/archive", NULL };
+        char *const argv[] = { (char *) "tar", (char *) "--extract", (char *) "--no-same-owner",
+                (char *) "--preserve-permissions", strip, (char *) "--directory=" INSIDE "/out",
+                (char *) "--file=" INSIDE "/archive", NULL };
         Sandbox s = b->sandbox;
         int r;
 
         r = store_scratch(b->ctx->store, "unpack", &folder);
         if (r < 0 || !strip)
-                return log_error_errno(r < 0 ? r : -ENOMEM, "Stage %s: no room to unpack %s", b->stage->id, a->name);
-        const SandboxBind binds[] = { { blob, INSIDE "/archive", false }, { folder, INSIDE "/out", true } };
+                return log_error_errno(r < 0 ? r : -ENOMEM, "Stage %s: no room to unpack %s",
+                                b->stage->id, a->name);
+        const SandboxBind binds[] = { { blob, INSIDE "/archive", false },
+                { folder, INSIDE "/out", true } };
         s.upper = s.work = NULL;
         s.layers = NULL;
         s.host = true;
@@ -43,7 +48,7 @@ static int unpack(StageBuild *b, const Artifact *a, const char *blob) {
         s.n_binds = ELEMENTSOF(binds);
         r = stage_command(b->ctx, b->stage->id, &s, NULL, argv, NULL);
         if (r >= 0)
-                r = sandbox_call(&b->sandbox, place, &(Place) { a, folder });
+                r = sandbox_call(&b->sandbox, place, &(Place){ a, folder });
         (void) rm_rf(folder);
         return r;
 }
@@ -56,20 +61,23 @@ int stage_artifacts(StageBuild *b) {
         for (size_t i = 0; r >= 0 && i < o->n_artifacts; i++) {
                 const Artifact *a = o->artifacts + i;
                 const LockedArtifact *locked = lock_find_artifact(b->plan->lock, o->name, a->name);
-                _cleanup_free_ char *blob = locked ? store_blob_path(b->ctx->store, locked->sha256) : NULL;
+                _cleanup_free_ char *blob =
+                                locked ? store_blob_path(b->ctx->store, locked->sha256) : NULL;
 
                 if (!blob)
-                        return log_error_errno(-ESTALE, "Stage %s: the lock does not have %s", b->stage->id, a->name);
+                        return log_error_errno(-ESTALE, "Stage %s: the lock does not have %s",
+                                        b->stage->id, a->name);
                 switch (a->kind) {
                 case INSTALL_PACKAGE:
                         r = strv_extend(&blobs, blob);
                         if (r >= 0)
-                                r = strv_extendf(&names, "%s_%s.deb", a->name, strempty(a->version));
+                                r = strv_extendf(
+                                                &names, "%s_%s.deb", a->name, strempty(a->version));
                         if (r < 0)
                                 return log_oom();
                         break;
                 case INSTALL_FILE:
-                        r = sandbox_call(&b->sandbox, place, &(Place) { a, blob });
+                        r = sandbox_call(&b->sandbox, place, &(Place){ a, blob });
                         break;
                 case INSTALL_UNPACK:
                         r = unpack(b, a, blob);

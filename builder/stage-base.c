@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The first stage: a tree from nothing. mmdebstrap makes it from a flat repository of exactly the locked .debs, so that
- * neither network nor mirror matters any more, with the host's programs but without its files and without the right to
- * mount or make devices: the same for root and for ordinary users. */
+/* The first stage: a tree from nothing. mmdebstrap makes it from a flat repository of exactly the
+ * locked .debs, so that neither network nor mirror matters any more, with the host's programs but
+ * without its files and without the right to mount or make devices: the same for root and for
+ * ordinary users. */
 
 #include "stage-build.h"
 
@@ -26,13 +27,15 @@ static int add_stanza(FILE *index, const char *blob, const char *name, const Loc
         if (r < 0)
                 return r;
         if (status != 0)
-                return log_error_errno(-EBADMSG, "%s is not a Debian package: %s", p->name, control);
-        fprintf(index, "%sFilename: ./%s\nSize: %llu\nSHA256: %s\n\n", control, name, (unsigned long long) p->size,
-                        p->sha256);
+                return log_error_errno(
+                                -EBADMSG, "%s is not a Debian package: %s", p->name, control);
+        fprintf(index, "%sFilename: ./%s\nSize: %llu\nSHA256: %s\n\n", control, name,
+                        (unsigned long long) p->size, p->sha256);
         return ferror(index) ? -EIO : 0;
 }
 
-static int write_index(const char *folder, char *const *blobs, char *const *names, const LockedStage *locked) {
+static int write_index(const char *folder, char *const *blobs, char *const *names,
+                const LockedStage *locked) {
         _cleanup_fclose_ FILE *index = NULL;
         _cleanup_free_ char *path = path_join(folder, "Packages");
         int r = 0;
@@ -59,19 +62,23 @@ static int bootstrap(StageBuild *b, const LockedStage *locked, const char *repos
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < locked->n_packages; i++)
-                r = strv_extendf(&include, "%s=%s", locked->packages[i].name, locked->packages[i].version);
+                r = strv_extendf(&include, "%s=%s", locked->packages[i].name,
+                                locked->packages[i].version);
         included = strv_join(include, ",");
         if (r < 0 || !included)
                 return log_oom();
-        r = strv_extend_many(&argv, "mmdebstrap", "--mode=root", "--format=directory", "--variant=essential", NULL);
+        r = strv_extend_many(&argv, "mmdebstrap", "--mode=root", "--format=directory",
+                        "--variant=essential", NULL);
         if (r >= 0)
                 r = strv_extendf(&argv, "--architectures=%s", b->plan->recipe->base.arch);
         if (r >= 0)
                 r = strv_extendf(&argv, "--include=%s", included);
         if (r >= 0) /* an empty suite: whatever the repository has counts */
                 r = strv_extend_many(&argv, "--dpkgopt=force-unsafe-io",
-                                "--skip=check/empty,check/signed-by,check/qemu,chroot/mount,cleanup/apt/lists", "",
-                                SANDBOX_TREE, "deb [trusted=yes] copy:" INSIDE_REPOSITORY " ./", NULL);
+                                "--skip=check/empty,check/signed-by,check/qemu,chroot/"
+                                "mount,cleanup/apt/lists",
+                                "", SANDBOX_TREE, "deb [trusted=yes] copy:" INSIDE_REPOSITORY " ./",
+                                NULL);
         if (r < 0)
                 return log_oom();
         s.host = true;
@@ -83,7 +90,8 @@ static int bootstrap(StageBuild *b, const LockedStage *locked, const char *repos
 
 /* mmdebstrap's own traces: the repository that nobody else has. */
 static int clean_up(const char *root, void *userdata _unused_) {
-        static const char *const files[] = { "etc/apt/sources.list", "etc/apt/apt.conf.d/99mmdebstrap" };
+        static const char *const files[] = { "etc/apt/sources.list",
+                "etc/apt/apt.conf.d/99mmdebstrap" };
         _cleanup_free_ char *lists = path_join(root, "var/lib/apt/lists"), *partial = NULL;
         int r;
 
@@ -114,15 +122,18 @@ int stage_base(StageBuild *b) {
         if (r >= 0)
                 r = write_index(repository, blobs, names, locked);
         if (r < 0)
-                return log_error_errno(r, "Stage %s: cannot make a repository of its packages", b->stage->id);
+                return log_error_errno(r, "Stage %s: cannot make a repository of its packages",
+                                b->stage->id);
         if (!program_find("mmdebstrap", NULL))
-                return log_error_errno(-ENOPKG, "mmdebstrap is not installed: apt install mmdebstrap");
+                return log_error_errno(
+                                -ENOPKG, "mmdebstrap is not installed: apt install mmdebstrap");
         r = bootstrap(b, locked, repository);
         if (r < 0)
                 return r;
         r = sandbox_call(&b->sandbox, clean_up, NULL);
         if (r < 0)
-                return log_error_errno(r, "Stage %s: cannot clean up after mmdebstrap", b->stage->id);
+                return log_error_errno(
+                                r, "Stage %s: cannot clean up after mmdebstrap", b->stage->id);
         (void) rm_rf(repository);
         return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the files that make one kind of stage each share: stage.c begins a layer, calls the kind's function, and
- * commits. The functions log their errors. */
+/* What the files that make one kind of stage each share: stage.c begins a layer, calls the kind's
+ * function, and commits. The functions log their errors. */
 
 #include "stage.h"
 
@@ -27,18 +27,22 @@ int stage_initramfs(StageBuild *b);
 int stage_services(StageBuild *b);
 int stage_finalize(StageBuild *b);
 
-/* As stage_command(), for callers that want the exit code and the last lines shown where it is not 0. */
-int stage_command_shown(Context *ctx, const char *stage_id, const Sandbox *sandbox, const SpawnOptions *options,
-                char *const argv[], int *ret_status);
+/* As stage_command(), for callers that want the exit code and the last lines shown where it is not
+ * 0. */
+int stage_command_shown(Context *ctx, const char *stage_id, const Sandbox *sandbox,
+                const SpawnOptions *options, char *const argv[], int *ret_status);
 
-/* Installs .debs (paths on the host, same file system as the store) with the tree's own apt: no lists, no network,
- * nothing started, initramfs and man-db left for later. `sandbox`: b's, or one with another upper. */
+/* Installs .debs (paths on the host, same file system as the store) with the tree's own apt: no
+ * lists, no network, nothing started, initramfs and man-db left for later. `sandbox`: b's, or one
+ * with another upper. */
 int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *debs, char *const *names);
 /* The blobs of locked packages and the file names apt is to see: two lists of equal length. */
-int stage_locked_debs(StageBuild *b, const LockedStage *locked, char ***ret_blobs, char ***ret_names);
+int stage_locked_debs(
+                StageBuild *b, const LockedStage *locked, char ***ret_blobs, char ***ret_names);
 /* Hard links of `blobs` under `names` in a new scratch folder: many files, one bind. */
 int stage_link_debs(StageBuild *b, char *const *blobs, char *const *names, char **ret_folder);
-/* apt's sources of the distribution or of an overlay's kept repositories, written into the image. */
+/* apt's sources of the distribution or of an overlay's kept repositories, written into the image.
+ */
 int stage_write_sources(StageBuild *b);
 
 /* Downloads everything that stages first…last lack, all at once. missing: one flag a stage. */

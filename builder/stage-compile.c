@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Compile stages: the build packages live in a layer of scratch that nobody keeps; what the script puts into $DESTDIR
- * becomes the stage's layer. So neither compilers nor headers ever are in an image. */
+/* Compile stages: the build packages live in a layer of scratch that nobody keeps; what the script
+ * puts into $DESTDIR becomes the stage's layer. So neither compilers nor headers ever are in an
+ * image. */
 
 #include "stage-build.h"
 #include "copy-tree.h"
@@ -27,23 +28,26 @@ static void remember_error(const char *line, void *userdata) {
                 *first = strdup(line);
 }
 
-/* One message with all that matters: what was compiled for what (the script's own line where it wrote one), and the
- * compiler's first error. */
-static int explain(const StageBuild *b, const char *first_error, const char *context_path, int status) {
+/* One message with all that matters: what was compiled for what (the script's own line where it
+ * wrote one), and the compiler's first error. */
+static int explain(const StageBuild *b, const char *first_error, const char *context_path,
+                int status) {
         _cleanup_free_ char *context = NULL;
 
         if (read_file(context_path, CONTEXT_MAX, &context, NULL) >= 0)
                 context[strcspn(context, "\n")] = '\0';
         if (isempty(context)) {
                 free(context);
-                context = b->plan->kernel ? strf("%s with kernel %s", b->stage->overlay->name, b->plan->kernel)
+                context = b->plan->kernel ? strf("%s with kernel %s", b->stage->overlay->name,
+                                                            b->plan->kernel)
                                           : strdup(b->stage->overlay->name);
         }
         if (first_error)
-                log_error("Stage %s: %s does not compile: %s", b->stage->id, strempty(context), first_error);
+                log_error("Stage %s: %s does not compile: %s", b->stage->id, strempty(context),
+                                first_error);
         else
-                log_error("Stage %s: %s does not compile: the script ended with exit code %d", b->stage->id,
-                                strempty(context), status);
+                log_error("Stage %s: %s does not compile: the script ended with exit code %d",
+                                b->stage->id, strempty(context), status);
         return -EIO;
 }
 
@@ -94,7 +98,8 @@ static int run_script(StageBuild *b, Sandbox *s, const Compile *c, const Folders
                 return log_oom();
         if (mkdir(build, 0755) < 0)
                 return log_error_errno(-errno, "Stage %s: no room to build", b->stage->id);
-        r = strv_extend_many(&env, "DESTDIR=" INSIDE_DEST, "IMGBUILD_CONTEXT=" INSIDE_CONTEXT, NULL);
+        r = strv_extend_many(
+                        &env, "DESTDIR=" INSIDE_DEST, "IMGBUILD_CONTEXT=" INSIDE_CONTEXT, NULL);
         if (r >= 0)
                 r = strv_extendf(&env, "JOBS=%u", b->ctx->jobs);
         if (r >= 0 && c->source)
@@ -105,9 +110,12 @@ static int run_script(StageBuild *b, Sandbox *s, const Compile *c, const Folders
                 return log_oom();
 
         const SandboxBind binds[] = {
-                { c->script, INSIDE_SCRIPT, false }, { f->dest, INSIDE_DEST, true },
-                { f->context, INSIDE_CONTEXT, true }, { f->temporary, "/tmp", true },
-                { build, INSIDE_BUILD, true }, { c->source, INSIDE_SOURCE, false },
+                { c->script, INSIDE_SCRIPT, false },
+                { f->dest, INSIDE_DEST, true },
+                { f->context, INSIDE_CONTEXT, true },
+                { f->temporary, "/tmp", true },
+                { build, INSIDE_BUILD, true },
+                { c->source, INSIDE_SOURCE, false },
         };
         s->binds = binds;
         s->n_binds = ELEMENTSOF(binds) - (c->source ? 0 : 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a build needs of the network, in one download: the packages and artifacts of every stage that is to be made. */
+/* What a build needs of the network, in one download: the packages and artifacts of every stage
+ * that is to be made. */
 
 #include "stage-build.h"
 
@@ -10,7 +11,8 @@
 
 #define DOWNLOAD "download"
 
-static int fetch_debs(Context *ctx, const Plan *plan, const bool *missing, size_t last, bool *announced) {
+static int fetch_debs(
+                Context *ctx, const Plan *plan, const bool *missing, size_t last, bool *announced) {
         _cleanup_free_ LockedPackage *packages = NULL;
         LockedStage all = { .id = (char *) DOWNLOAD };
         size_t room = 0;
@@ -37,7 +39,8 @@ static int fetch_debs(Context *ctx, const Plan *plan, const bool *missing, size_
         return fetch_packages(ctx, plan->recipe, plan->lock, &all, DOWNLOAD);
 }
 
-static int fetch_artifacts(Context *ctx, const Plan *plan, const bool *missing, size_t last, bool *announced) {
+static int fetch_artifacts(
+                Context *ctx, const Plan *plan, const bool *missing, size_t last, bool *announced) {
         _cleanup_free_ FetchItem *items = calloc(plan->lock->n_artifacts + 1, sizeof(*items));
         size_t n = 0;
 
@@ -49,12 +52,15 @@ static int fetch_artifacts(Context *ctx, const Plan *plan, const bool *missing, 
                 if (!missing[i] || plan->stages[i].kind != STAGE_ARTIFACTS)
                         continue;
                 for (size_t k = 0; k < o->n_artifacts; k++) {
-                        const LockedArtifact *a = lock_find_artifact(plan->lock, o->name, o->artifacts[k].name);
+                        const LockedArtifact *a = lock_find_artifact(
+                                        plan->lock, o->name, o->artifacts[k].name);
 
-                        if (a && !store_has_blob(ctx->store, a->sha256) && n < plan->lock->n_artifacts)
-                                items[n++] = (FetchItem) {
-                                        .url = a->url, .sha256 = a->sha256, .size = a->size, .what = a->name
-                                };
+                        if (a && !store_has_blob(ctx->store, a->sha256) &&
+                                        n < plan->lock->n_artifacts)
+                                items[n++] = (FetchItem){ .url = a->url,
+                                        .sha256 = a->sha256,
+                                        .size = a->size,
+                                        .what = a->name };
                 }
         }
         if (n == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The last stage: whatever makes one machine different from another, and what package management left behind, goes. A
- * table says what; docs/checks.md says how each is checked afterwards. */
+/* The last stage: whatever makes one machine different from another, and what package management
+ * left behind, goes. A table says what; docs/checks.md says how each is checked afterwards. */
 
 #include "stage-build.h"
 #include "inside.h"
@@ -61,7 +61,8 @@ static const struct {
 };
 
 /* Of configuration files that somebody's package replaced. */
-static const char *const leftovers[] = { "*.dpkg-old", "*.dpkg-dist", "*.dpkg-new", "*.dpkg-tmp", "*.ucf-old", "*.ucf-dist" };
+static const char *const leftovers[] = { "*.dpkg-old", "*.dpkg-dist", "*.dpkg-new", "*.dpkg-tmp",
+        "*.ucf-old", "*.ucf-dist" };
 
 static bool is_leftover(const char *name) {
         for (size_t i = 0; i < ELEMENTSOF(leftovers); i++)
@@ -88,9 +89,11 @@ static int remove_files(int fd, bool only_leftovers) {
                 if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                         r = -errno;
                 else if (S_ISDIR(st.st_mode)) {
-                        int child = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                        int child = openat(dirfd(d), e->d_name,
+                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                         r = child < 0 ? -errno : remove_files(child, only_leftovers);
-                } else if ((!only_leftovers || is_leftover(e->d_name)) && unlinkat(dirfd(d), e->d_name, 0) < 0)
+                } else if ((!only_leftovers || is_leftover(e->d_name)) &&
+                                unlinkat(dirfd(d), e->d_name, 0) < 0)
                         r = -errno;
         }
         closedir(d);
@@ -121,7 +124,8 @@ static int apply(int folder_fd, const char *name, Action action) {
 
 /* Applies one rule to all names of its folder. A folder that the image does not have is fine. */
 static int apply_rule(int root_fd, size_t rule) {
-        _cleanup_close_ int folder_fd = inside_open(root_fd, rules[rule].folder, O_RDONLY | O_DIRECTORY);
+        _cleanup_close_ int folder_fd =
+                        inside_open(root_fd, rules[rule].folder, O_RDONLY | O_DIRECTORY);
         DIR *d;
         int copy, r = 0;
 
@@ -137,10 +141,13 @@ static int apply_rule(int root_fd, size_t rule) {
                 return r;
         }
         for (struct dirent *e; r >= 0 && (e = readdir(d));)
-                if (!streq(e->d_name, ".") && !streq(e->d_name, "..") && fnmatch(rules[rule].names, e->d_name, 0) == 0)
+                if (!streq(e->d_name, ".") && !streq(e->d_name, "..") &&
+                                fnmatch(rules[rule].names, e->d_name, 0) == 0)
                         r = apply(folder_fd, e->d_name, rules[rule].action);
         closedir(d);
-        return r < 0 ? log_error_errno(r, "Cannot clean up %s/%s", rules[rule].folder, rules[rule].names) : 0;
+        return r < 0 ? log_error_errno(r, "Cannot clean up %s/%s", rules[rule].folder,
+                                       rules[rule].names)
+                     : 0;
 }
 
 static int clean(const char *root, void *userdata _unused_) {
@@ -156,8 +163,8 @@ static int clean(const char *root, void *userdata _unused_) {
         etc = inside_open(root_fd, "etc", O_RDONLY | O_DIRECTORY);
         if (etc < 0)
                 return log_error_errno(etc, "The image has no /etc");
-        /* An empty machine-id makes the node find its own at boot, and is no "first boot", which would set all units
-         * to the distribution's presets. */
+        /* An empty machine-id makes the node find its own at boot, and is no "first boot", which
+         * would set all units to the distribution's presets. */
         id = openat(etc, "machine-id", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
         r = id < 0 ? -errno : fchmod(id, 0444) < 0 ? -errno : 0;
         if (r < 0) {

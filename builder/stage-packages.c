@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Packages: the tree's own apt installs the stage's locked .debs, all named on its command line, in one call. It has
- * no lists and no network, so nothing else can come in. */
+/* Packages: the tree's own apt installs the stage's locked .debs, all named on its command line, in
+ * one call. It has no lists and no network, so nothing else can come in. */
 
 #include "stage-build.h"
 #include "shims.h"
@@ -27,7 +27,8 @@ static char *deb_name(const LockedPackage *p) {
         return strf("%s_%s_%s.deb", p->name, version, p->arch);
 }
 
-int stage_locked_debs(StageBuild *b, const LockedStage *locked, char ***ret_blobs, char ***ret_names) {
+int stage_locked_debs(
+                StageBuild *b, const LockedStage *locked, char ***ret_blobs, char ***ret_names) {
         _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
 
         for (size_t i = 0; i < locked->n_packages; i++) {
@@ -71,21 +72,27 @@ static int run_later(StageBuild *b, const Sandbox *sandbox, const char *folder) 
 
         r = shims_later(folder, b->ctx->jobs, &later, &n);
         if (r < 0)
-                return log_error_errno(r, "Stage %s: cannot read what its packages left to do", b->stage->id);
+                return log_error_errno(r, "Stage %s: cannot read what its packages left to do",
+                                b->stage->id);
         for (size_t i = 0; r >= 0 && i < n; i++) {
                 int status;
 
-                r = stage_command(b->ctx, b->stage->id, sandbox, NULL, later[i].argv, later[i].optional ? &status : NULL);
+                r = stage_command(b->ctx, b->stage->id, sandbox, NULL, later[i].argv,
+                                later[i].optional ? &status : NULL);
         }
         later_free(later, n);
         return r;
 }
 
-static int install(StageBuild *b, const Sandbox *sandbox, const char *debs, const char *shims, const char *later,
-                char *const *names) {
+static int install(StageBuild *b, const Sandbox *sandbox, const char *debs, const char *shims,
+                const char *later, char *const *names) {
         static const char *const environment[] = {
-                "DEBIAN_FRONTEND=noninteractive", "DEBCONF_NONINTERACTIVE_SEEN=true", "DEBCONF_NOWARNINGS=yes",
-                "UCF_FORCE_CONFFOLD=1", "APT_CONFIG=" SHIMS_INSIDE "/apt.conf", NULL,
+                "DEBIAN_FRONTEND=noninteractive",
+                "DEBCONF_NONINTERACTIVE_SEEN=true",
+                "DEBCONF_NOWARNINGS=yes",
+                "UCF_FORCE_CONFFOLD=1",
+                "APT_CONFIG=" SHIMS_INSIDE "/apt.conf",
+                NULL,
         };
         _cleanup_free_ char *policy = path_join(shims, "policy-rc.d");
         _cleanup_strv_free_ char **argv = NULL;
@@ -154,7 +161,8 @@ static int hold_kernel(StageBuild *b) {
         r = write_file_atomic(path, text, strlen(text), 0644);
         if (r < 0)
                 return log_error_errno(r, "Stage %s: cannot write %s", b->stage->id, path);
-        return stage_command(b->ctx, b->stage->id, &b->sandbox, &(SpawnOptions) { .stdin_path = path }, argv, NULL);
+        return stage_command(b->ctx, b->stage->id, &b->sandbox,
+                        &(SpawnOptions){ .stdin_path = path }, argv, NULL);
 }
 
 int stage_packages(StageBuild *b) {

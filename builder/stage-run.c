@@ -73,7 +73,8 @@ int stage_services(StageBuild *b) {
                 if (strv_length(all.lists[i]) == 0)
                         continue;
                 strv_sort(all.lists[i]);
-                if (strv_extend_many(&argv, "systemctl", "--root=/", "--no-pager", verbs[i], NULL) < 0 ||
+                if (strv_extend_many(&argv, "systemctl", "--root=/", "--no-pager", verbs[i], NULL) <
+                                                0 ||
                                 strv_extend_strv(&argv, all.lists[i]) < 0)
                         return log_oom();
                 r = stage_command(b->ctx, b->stage->id, &b->sandbox, NULL, argv, NULL);

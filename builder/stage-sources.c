@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* apt's sources in the image: overlays' repositories that stay. The mirror that a build happened to use is never among
- * them: cloud-init writes the distribution's sources at first boot, for the cloud it finds itself in. */
+/* apt's sources in the image: overlays' repositories that stay. The mirror that a build happened to
+ * use is never among them: cloud-init writes the distribution's sources at first boot, for the
+ * cloud it finds itself in. */
 
 #include "stage-build.h"
 #include "copy-tree.h"
@@ -44,7 +45,8 @@ static int repository_sources(StageBuild *b, const Repository *q, Sources *s) {
         if (!s->key_file || !s->key_path || !s->path)
                 return -ENOMEM;
         s->text = strf("Types: deb\nURIs: %s\nSuites: %s\n%s%s%sSigned-By: %s\n", q->uri, q->suite,
-                        *components ? "Components: " : "", components, *components ? "\n" : "", s->key_path);
+                        *components ? "Components: " : "", components, *components ? "\n" : "",
+                        s->key_path);
         if (!s->text)
                 return -ENOMEM;
         const LockedOrigin *origin = lock_find_origin(b->plan->lock, q->name);
@@ -64,5 +66,7 @@ int stage_write_sources(StageBuild *b) {
                 if (r >= 0)
                         r = sandbox_call(&b->sandbox, write_sources, &s);
         }
-        return r < 0 ? log_error_errno(r, "Stage %s: cannot write its package sources", b->stage->id) : 0;
+        return r < 0 ? log_error_errno(r, "Stage %s: cannot write its package sources",
+                                       b->stage->id)
+                     : 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From a plan to layers: what is missing is downloaded in one go, then each missing stage is made on top of those
- * below it. A stage's layer is begun under its digest's lock, so that builds at the same time share the work. */
+/* From a plan to layers: what is missing is downloaded in one go, then each missing stage is made
+ * on top of those below it. A stage's layer is begun under its digest's lock, so that builds at the
+ * same time share the work. */
 
 #include "stage-build.h"
 
@@ -12,13 +13,19 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-#define LINES_SHOWN 40 /* of a failing command's output */
+#define LINES_SHOWN 40             /* of a failing command's output */
 #define ROOM_MIN (4 * 1024 * 1024) /* bytes: with less, a failure is the full disk's */
 
 static int (*const stage_functions[])(StageBuild *b) = {
-        [STAGE_BASE] = stage_base,           [STAGE_PACKAGES] = stage_packages, [STAGE_ARTIFACTS] = stage_artifacts,
-        [STAGE_COMPILE] = stage_compile,     [STAGE_FILES] = stage_files,       [STAGE_RUN] = stage_run,
-        [STAGE_INITRAMFS] = stage_initramfs, [STAGE_SERVICES] = stage_services, [STAGE_FINALIZE] = stage_finalize,
+        [STAGE_BASE] = stage_base,
+        [STAGE_PACKAGES] = stage_packages,
+        [STAGE_ARTIFACTS] = stage_artifacts,
+        [STAGE_COMPILE] = stage_compile,
+        [STAGE_FILES] = stage_files,
+        [STAGE_RUN] = stage_run,
+        [STAGE_INITRAMFS] = stage_initramfs,
+        [STAGE_SERVICES] = stage_services,
+        [STAGE_FINALIZE] = stage_finalize,
 };
 
 typedef struct Output {
@@ -71,13 +78,13 @@ static bool store_is_full(Store *s) {
         return statvfs(store_path(s), &st) >= 0 && (uint64_t) st.f_bavail * st.f_frsize < ROOM_MIN;
 }
 
-static int run_command(Context *ctx, const char *stage_id, const Sandbox *sandbox, const SpawnOptions *options,
-                char *const argv[], bool show, int *ret_status) {
+static int run_command(Context *ctx, const char *stage_id, const Sandbox *sandbox,
+                const SpawnOptions *options, char *const argv[], bool show, int *ret_status) {
         _cleanup_(output_done) Output output = {
                 .ctx = ctx, .stage_id = stage_id, .caller = options, .started = now_usec()
         };
         _cleanup_free_ char *path = NULL, *command = NULL;
-        SpawnOptions o = options ? *options : (SpawnOptions) {};
+        SpawnOptions o = options ? *options : (SpawnOptions){};
         int r, status;
 
         r = store_log_path(ctx->store, stage_id, &path);
@@ -103,7 +110,8 @@ static int run_command(Context *ctx, const char *stage_id, const Sandbox *sandbo
                 return r;
         }
         if (status != 0 && show) {
-                log_error("Stage %s: %s ended with exit code %d; its last lines were", stage_id, argv[0], status);
+                log_error("Stage %s: %s ended with exit code %d; its last lines were", stage_id,
+                                argv[0], status);
                 output_show(&output, path);
                 if (store_is_full(ctx->store))
                         return -ENOSPC;
@@ -112,8 +120,8 @@ static int run_command(Context *ctx, const char *stage_id, const Sandbox *sandbo
         return 0;
 }
 
-int stage_command(Context *ctx, const char *stage_id, const Sandbox *sandbox, const SpawnOptions *options,
-                char *const argv[], int *ret_status) {
+int stage_command(Context *ctx, const char *stage_id, const Sandbox *sandbox,
+                const SpawnOptions *options, char *const argv[], int *ret_status) {
         int status, r = run_command(ctx, stage_id, sandbox, options, argv, !ret_status, &status);
 
         if (r < 0)
@@ -125,8 +133,8 @@ int stage_command(Context *ctx, const char *stage_id, const Sandbox *sandbox, co
         return 0;
 }
 
-int stage_command_shown(Context *ctx, const char *stage_id, const Sandbox *sandbox, const SpawnOptions *options,
-                char *const argv[], int *ret_status) {
+int stage_command_shown(Context *ctx, const char *stage_id, const Sandbox *sandbox,
+                const SpawnOptions *options, char *const argv[], int *ret_status) {
         return run_command(ctx, stage_id, sandbox, options, argv, true, ret_status);
 }
 
@@ -156,10 +164,14 @@ static int commit(StageBuild *b, size_t i, LayerDraft *draft, uint64_t started) 
         if (r >= 0)
                 r = json_set_string(meta, "parent", i > 0 ? b->plan->stages[i - 1].digest : NULL);
         if (r >= 0)
-                r = json_set(meta, "seconds", json_object_new_double((double) (now_usec() - started) / USEC_PER_SEC));
+                r = json_set(meta, "seconds",
+                                json_object_new_double(
+                                                (double) (now_usec() - started) / USEC_PER_SEC));
         if (r >= 0)
                 r = store_commit_layer(draft, b->plan->lock->epoch, meta);
-        return r < 0 ? log_error_errno(r, "Stage %s: cannot keep its layer in the store", b->stage->id) : 0;
+        return r < 0 ? log_error_errno(r, "Stage %s: cannot keep its layer in the store",
+                                       b->stage->id)
+                     : 0;
 }
 
 static int build_stage(Context *ctx, const Plan *plan, size_t i) {
@@ -199,8 +211,8 @@ static int build_stage(Context *ctx, const Plan *plan, size_t i) {
         if (r == -ECANCELED)
                 return r;
         if (r == -ENOSPC || r == -EDQUOT)
-                return log_error_errno(r, "Stage %s: %s is full; imgbuild cache prune makes room", stage->id,
-                                store_path(ctx->store));
+                return log_error_errno(r, "Stage %s: %s is full; imgbuild cache prune makes room",
+                                stage->id, store_path(ctx->store));
         return r < 0 ? r : commit(&b, i, draft, started);
 }
 
@@ -233,12 +245,15 @@ int stages_build(Context *ctx, const Plan *plan, size_t last) {
                         return -ECANCELED;
                 r = build_stage(ctx, plan, i);
                 progress_set(ctx->progress, plan->stages[i].id,
-                                r < 0 ? PROGRESS_FAILED : r > 0 ? PROGRESS_CACHED : PROGRESS_DONE);
+                                r < 0   ? PROGRESS_FAILED
+                                : r > 0 ? PROGRESS_CACHED
+                                        : PROGRESS_DONE);
                 if (r < 0)
                         return r;
                 r = store_touch_layer(ctx->store, plan->stages[i].digest);
                 if (r < 0)
-                        return log_error_errno(r, "Stage %s: its layer vanished from the store", plan->stages[i].id);
+                        return log_error_errno(r, "Stage %s: its layer vanished from the store",
+                                        plan->stages[i].id);
         }
         return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Layers of the store: a draft is made in scratch under the digest's lock, and becomes a layer by one rename. */
+/* Layers of the store: a draft is made in scratch under the digest's lock, and becomes a layer by
+ * one rename. */
 
 #include "store-internal.h"
 
@@ -25,10 +26,12 @@ struct LayerDraft {
 };
 
 char *store_layer_path(Store *s, const char *digest, const char *sub) {
-        return strf("%s/layers/%.*s%s%s", s->path, LAYER_NAME, digest, sub ? "/" : "", strempty(sub));
+        return strf("%s/layers/%.*s%s%s", s->path, LAYER_NAME, digest, sub ? "/" : "",
+                        strempty(sub));
 }
 
-/* Keeps the layer from being pruned as long as this store is open. -ENOENT where it is not there. */
+/* Keeps the layer from being pruned as long as this store is open. -ENOENT where it is not there.
+ */
 static int layer_hold(Store *s, const char *digest) {
         _cleanup_free_ char *path = NULL;
         Hold *grown;
@@ -46,14 +49,15 @@ static int layer_hold(Store *s, const char *digest) {
         fd = store_lock(path, O_RDONLY | O_DIRECTORY, LOCK_SH);
         if (fd < 0)
                 return fd;
-        s->holds[s->n_holds] = (Hold) { .fd = fd };
+        s->holds[s->n_holds] = (Hold){ .fd = fd };
         snprintf(s->holds[s->n_holds].name, LAYER_NAME + 1, "%s", digest);
         s->n_holds++;
         return fd;
 }
 
 bool store_has_layer(Store *s, const char *digest) {
-        _cleanup_free_ char *path = digest_valid(digest) ? store_layer_path(s, digest, "meta.json") : NULL;
+        _cleanup_free_ char *path =
+                        digest_valid(digest) ? store_layer_path(s, digest, "meta.json") : NULL;
 
         return path && access(path, F_OK) >= 0;
 }
@@ -151,7 +155,8 @@ LayerDraft *layer_draft_free(LayerDraft *d) {
         return NULL;
 }
 
-/* Clamps the time stamps of dir_fd's children and of the folder itself, and adds up what they take on disk. */
+/* Clamps the time stamps of dir_fd's children and of the folder itself, and adds up what they take
+ * on disk. */
 static int clamp(int dir_fd, const struct timespec *epoch, uint64_t *bytes) {
         const struct timespec times[] = { *epoch, *epoch };
         _cleanup_close_ int guard = dir_fd;
@@ -166,7 +171,8 @@ static int clamp(int dir_fd, const struct timespec *epoch, uint64_t *bytes) {
                 if (streq(e->d_name, ".") || streq(e->d_name, ".."))
                         continue;
                 if (e->d_type == DT_DIR) {
-                        int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                        int fd = openat(dirfd(d), e->d_name,
+                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                         r = fd < 0 ? -errno : clamp(fd, epoch, bytes);
                         continue;
                 }
@@ -175,8 +181,10 @@ static int clamp(int dir_fd, const struct timespec *epoch, uint64_t *bytes) {
                 else {
                         *bytes += (uint64_t) st.st_blocks * 512 / (st.st_nlink ? st.st_nlink : 1);
                         if ((st.st_mtim.tv_sec > epoch->tv_sec ||
-                                            (st.st_mtim.tv_sec == epoch->tv_sec && st.st_mtim.tv_nsec > 0)) &&
-                                        utimensat(dirfd(d), e->d_name, times, AT_SYMLINK_NOFOLLOW) < 0)
+                                            (st.st_mtim.tv_sec == epoch->tv_sec &&
+                                                            st.st_mtim.tv_nsec > 0)) &&
+                                        utimensat(dirfd(d), e->d_name, times, AT_SYMLINK_NOFOLLOW) <
+                                                        0)
                                 r = -errno;
                 }
         }
@@ -199,14 +207,16 @@ static int write_meta(LayerDraft *d, json_object *meta, uint64_t bytes) {
 
         if (!path)
                 return -ENOMEM;
-        if (meta ? json_object_deep_copy(meta, &copy, NULL) < 0 : !(copy = json_object_new_object()))
+        if (meta ? json_object_deep_copy(meta, &copy, NULL) < 0
+                 : !(copy = json_object_new_object()))
                 return -ENOMEM;
         r = json_set_string(copy, "digest", d->digest);
         if (r >= 0)
                 r = json_set_int(copy, "bytes", (int64_t) bytes);
         if (r < 0)
                 return r;
-        text = json_object_to_json_string_ext(copy, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+        text = json_object_to_json_string_ext(
+                        copy, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
         return text ? write_file_atomic(path, text, strlen(text), 0644) : -ENOMEM;
 }
 

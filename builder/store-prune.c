@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the store holds, how large it is, and taking the oldest away. Time stamps say when a thing was last used: of
- * layers the folder's own, of blobs the file's. */
+/* What the store holds, how large it is, and taking the oldest away. Time stamps say when a thing
+ * was last used: of layers the folder's own, of blobs the file's. */
 
 #include "store-internal.h"
 
@@ -15,7 +15,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define LOG_AGE_MAX (30 * 24 * 3600) /* seconds: logs of stages stay so long where no age is asked for */
+#define LOG_AGE_MAX \
+        (30 * 24 * 3600) /* seconds: logs of stages stay so long where no age is asked for */
 
 void store_entries_free(StoreEntry *entries, size_t n) {
         for (size_t i = 0; i < n; i++) {
@@ -35,8 +36,10 @@ static void entry_list_done(EntryList *l) {
 }
 
 /* Takes digest and what. */
-static int entry_add(EntryList *l, char *digest, char *what, bool blob, uint64_t bytes, int64_t used) {
-        StoreEntry *grown = digest && what ? reallocarray(l->entries, l->n + 1, sizeof(*grown)) : NULL;
+static int entry_add(
+                EntryList *l, char *digest, char *what, bool blob, uint64_t bytes, int64_t used) {
+        StoreEntry *grown =
+                        digest && what ? reallocarray(l->entries, l->n + 1, sizeof(*grown)) : NULL;
 
         if (!grown) {
                 free(digest);
@@ -44,14 +47,16 @@ static int entry_add(EntryList *l, char *digest, char *what, bool blob, uint64_t
                 return -ENOMEM;
         }
         l->entries = grown;
-        l->entries[l->n++] = (StoreEntry) {
+        l->entries[l->n++] = (StoreEntry){
                 .digest = digest, .what = what, .blob = blob, .bytes = bytes, .used = used
         };
         return 0;
 }
 
-/* Calls fn for every name in a folder but those that start with a dot. A missing folder is an empty one. */
-static int each_name(const char *path, int (*fn)(const char *folder, const char *name, void *userdata), void *userdata) {
+/* Calls fn for every name in a folder but those that start with a dot. A missing folder is an empty
+ * one. */
+static int each_name(const char *path,
+                int (*fn)(const char *folder, const char *name, void *userdata), void *userdata) {
         DIR *d = opendir(path);
         int r = 0;
 
@@ -65,7 +70,8 @@ static int each_name(const char *path, int (*fn)(const char *folder, const char 
 }
 
 static int list_layer(const char *folder, const char *name, void *userdata) {
-        _cleanup_free_ char *path = path_join(folder, name), *meta_path = strf("%s/%s/meta.json", folder, name);
+        _cleanup_free_ char *path = path_join(folder, name),
+                            *meta_path = strf("%s/%s/meta.json", folder, name);
         _cleanup_json_ json_object *meta = NULL;
         const char *digest, *recipe, *stage;
         JsonError error;
@@ -81,8 +87,9 @@ static int list_layer(const char *folder, const char *name, void *userdata) {
         recipe = json_get_string(meta, "recipe");
         stage = json_get_string(meta, "stage");
         return entry_add(userdata, strdup(digest ? digest : name),
-                        strf("%s%s%s", strempty(recipe), recipe && stage ? " " : "", strempty(stage)), false,
-                        (uint64_t) json_get_int(meta, "bytes", 0), st.st_mtim.tv_sec);
+                        strf("%s%s%s", strempty(recipe), recipe && stage ? " " : "",
+                                        strempty(stage)),
+                        false, (uint64_t) json_get_int(meta, "bytes", 0), st.st_mtim.tv_sec);
 }
 
 static int list_blob(const char *folder, const char *name, void *userdata) {
@@ -93,7 +100,8 @@ static int list_blob(const char *folder, const char *name, void *userdata) {
                 return -ENOMEM;
         if (stat(path, &st) < 0)
                 return errno == ENOENT ? 0 : -errno;
-        return entry_add(userdata, strdup(name), strdup(""), true, (uint64_t) st.st_blocks * 512, st.st_mtim.tv_sec);
+        return entry_add(userdata, strdup(name), strdup(""), true, (uint64_t) st.st_blocks * 512,
+                        st.st_mtim.tv_sec);
 }
 
 static int list_blob_folder(const char *folder, const char *name, void *userdata) {
@@ -111,7 +119,8 @@ static int by_use(const void *a, const void *b) {
 }
 
 static int list(Store *s, EntryList *l) {
-        _cleanup_free_ char *layers = path_join(s->path, "layers"), *blobs = path_join(s->path, "blobs/sha256");
+        _cleanup_free_ char *layers = path_join(s->path, "layers"),
+                            *blobs = path_join(s->path, "blobs/sha256");
         int r;
 
         if (!layers || !blobs)
@@ -171,8 +180,8 @@ int store_usage(Store *s, StoreUsage *ret) {
         return 0;
 }
 
-/* A layer leaves as it came: by one rename, so that no half of one is ever seen. Returns 1 where it is gone, 0 where
- * somebody uses it. */
+/* A layer leaves as it came: by one rename, so that no half of one is ever seen. Returns 1 where it
+ * is gone, 0 where somebody uses it. */
 static int prune_layer(Store *s, const char *digest, bool dry_run) {
         _cleanup_free_ char *path = store_layer_path(s, digest, NULL), *aside = NULL;
         _cleanup_close_ int fd = -EBADF;
@@ -213,7 +222,8 @@ static int prune_file(const char *folder, const char *name, void *userdata) {
 
         if (!path)
                 return -ENOMEM;
-        if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_mtim.tv_sec > *before || streq(name, "users"))
+        if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_mtim.tv_sec > *before ||
+                        streq(name, "users"))
                 return 0;
         fd = store_lock(path, O_RDONLY, LOCK_EX | LOCK_NB);
         if (fd >= 0)
@@ -238,7 +248,8 @@ int store_prune(Store *s, uint64_t max_age, uint64_t max_bytes, bool dry_run, ui
 
         alone = flock(s->users_fd, LOCK_EX | LOCK_NB) >= 0;
         if (!alone) {
-                log_notice("Another imgbuild uses this store: downloads stay, and so do the layers it uses");
+                log_notice("Another imgbuild uses this store: downloads stay, and so do the layers "
+                           "it uses");
                 flock(s->users_fd, LOCK_SH);
         }
         for (size_t i = 0; i < l.n; i++) {
@@ -248,17 +259,20 @@ int store_prune(Store *s, uint64_t max_age, uint64_t max_bytes, bool dry_run, ui
                         continue;
                 if (e->blob && !alone)
                         continue;
-                r = e->blob ? prune_blob(s, e->digest, dry_run) : prune_layer(s, e->digest, dry_run);
+                r = e->blob ? prune_blob(s, e->digest, dry_run)
+                            : prune_layer(s, e->digest, dry_run);
                 if (r < 0)
                         break;
                 if (r == 0)
                         continue;
-                log_debug("%s %s %s", dry_run ? "Would remove" : "Removed", e->blob ? "download" : "layer", e->digest);
+                log_debug("%s %s %s", dry_run ? "Would remove" : "Removed",
+                                e->blob ? "download" : "layer", e->digest);
                 total -= e->bytes;
                 freed += e->bytes;
         }
         if (r >= 0 && !dry_run) {
-                _cleanup_free_ char *logs = path_join(s->path, "log"), *locks = path_join(s->path, "locks");
+                _cleanup_free_ char *logs = path_join(s->path, "log"),
+                                    *locks = path_join(s->path, "locks");
 
                 r = logs && locks ? each_name(logs, prune_file, &files_before) : -ENOMEM;
                 if (r >= 0)

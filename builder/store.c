@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The store's folder: opening it, locks, scratch that outlives nobody, blobs. Layers are in store-layer.c, sizes and
- * removal in store-prune.c.
+/* The store's folder: opening it, locks, scratch that outlives nobody, blobs. Layers are in
+ * store-layer.c, sizes and removal in store-prune.c.
  *
- * Nothing here needs a clean exit. Scratch is locked by the process that made it, and the kernel drops that lock
- * however the process ends; the next store_open() removes every scratch folder that nobody locks. Everything else
- * appears by rename(). */
+ * Nothing here needs a clean exit. Scratch is locked by the process that made it, and the kernel
+ * drops that lock however the process ends; the next store_open() removes every scratch folder that
+ * nobody locks. Everything else appears by rename(). */
 
 #include "store-internal.h"
 
@@ -41,7 +41,8 @@ int store_lock(const char *path, int open_flags, int operation) {
                 }
                 if (fstat(fd, &locked) < 0)
                         return -errno;
-                if (stat(path, &there) >= 0 && there.st_ino == locked.st_ino && there.st_dev == locked.st_dev)
+                if (stat(path, &there) >= 0 && there.st_ino == locked.st_ino &&
+                                there.st_dev == locked.st_dev)
                         return TAKE_FD(fd);
                 if (!(open_flags & O_CREAT) && errno == ENOENT)
                         return -ENOENT;
@@ -60,7 +61,8 @@ static void sweep(const char *work) {
         closedir(d);
 
         STRV_FOREACH (path, stale) {
-                _cleanup_close_ int fd = store_lock(*path, O_RDONLY | O_DIRECTORY, LOCK_EX | LOCK_NB);
+                _cleanup_close_ int fd =
+                                store_lock(*path, O_RDONLY | O_DIRECTORY, LOCK_EX | LOCK_NB);
 
                 if (fd < 0)
                         continue; /* somebody works there, or another sweep was faster */
@@ -83,7 +85,8 @@ static int make_scratch(Store *s) {
                         return -ENOMEM;
                 if (!mkdtemp(path))
                         return -errno;
-                /* A sweep may come between the two calls: then the folder is gone, and another is made. */
+                /* A sweep may come between the two calls: then the folder is gone, and another is
+                 * made. */
                 int fd = store_lock(path, O_RDONLY | O_DIRECTORY, LOCK_EX);
                 if (fd == -ENOENT)
                         continue;
@@ -110,11 +113,13 @@ static int check_format(Store *s) {
         if (streq(text, wanted))
                 return 0;
         if (streq(text, FORMAT_USER) || streq(text, FORMAT_TRUSTED))
-                log_error("The store %s was made by %s: layers of the two kinds cannot be mixed. Use --cache with "
+                log_error("The store %s was made by %s: layers of the two kinds cannot be mixed. "
+                          "Use --cache with "
                           "another folder, or run imgbuild as before",
                                 s->path, s->userxattr ? "root" : "an ordinary user");
         else
-                log_error("%s is not a store of this version of imgbuild. Use --cache with another folder, or "
+                log_error("%s is not a store of this version of imgbuild. Use --cache with another "
+                          "folder, or "
                           "remove it",
                                 s->path);
         return -EEXIST;
@@ -124,12 +129,14 @@ static int store_setup(Store *s, const char *path) {
         _cleanup_free_ char *users = NULL;
         int r;
 
-        /* Only the owner may look in: a tree holds set-uid programs and password files of images. */
+        /* Only the owner may look in: a tree holds set-uid programs and password files of images.
+         */
         r = mkdir_parents(path, 0755);
         if (r >= 0)
                 r = mkdir_p(path, 0700);
         if (r < 0)
-                return log_error_errno(r, "Cannot create the store %s (choose another with --cache)", path);
+                return log_error_errno(r,
+                                "Cannot create the store %s (choose another with --cache)", path);
         s->path = realpath(path, NULL);
         if (!s->path)
                 return log_error_errno(-errno, "Cannot open the store %s", path);
@@ -150,7 +157,9 @@ static int store_setup(Store *s, const char *path) {
         if (r >= 0)
                 r = make_scratch(s);
         if (r < 0)
-                return log_error_errno(r, "Cannot write to the store %s (choose another with --cache)", s->path);
+                return log_error_errno(r,
+                                "Cannot write to the store %s (choose another with --cache)",
+                                s->path);
         return 0;
 }
 

@@ -39,7 +39,7 @@ const char *suggest_nearest(const char *word, char *const *candidates) {
         const char *best = NULL;
         unsigned near = (unsigned) MAX(strlen(word) / 3, 1u) + 1;
 
-        STRV_FOREACH(c, candidates) {
+        STRV_FOREACH (c, candidates) {
                 unsigned d = suggest_distance(word, *c);
                 if (d < near) {
                         near = d;
@@ -47,7 +47,7 @@ const char *suggest_nearest(const char *word, char *const *candidates) {
                 }
         }
         if (!best && strlen(word) >= 3)
-                STRV_FOREACH(c, candidates)
+                STRV_FOREACH (c, candidates)
                         if (startswith(*c, word))
                                 return *c;
         return best;

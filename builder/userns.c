@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Root without root: an ordinary user's imgbuild runs again as root of a user namespace, where the user's subordinate
- * ids (/etc/subuid, /etc/subgid) stand for the other users of an image. */
+/* Root without root: an ordinary user's imgbuild runs again as root of a user namespace, where the
+ * user's subordinate ids (/etc/subuid, /etc/subgid) stand for the other users of an image. */
 
 #include "sandbox.h"
 
@@ -22,11 +22,12 @@ bool in_user_namespace(void) {
         _cleanup_free_ char *map = NULL;
         unsigned inside, outside, count;
 
-        /* The first namespace maps everything onto itself. No such file: a kernel without user namespaces. */
+        /* The first namespace maps everything onto itself. No such file: a kernel without user
+         * namespaces. */
         if (read_file("/proc/self/uid_map", 4096, &map, NULL) < 0)
                 return false;
-        return sscanf(map, "%u %u %u", &inside, &outside, &count) != 3 || inside != 0 || outside != 0 ||
-               count != UINT32_MAX;
+        return sscanf(map, "%u %u %u", &inside, &outside, &count) != 3 || inside != 0 ||
+               outside != 0 || count != UINT32_MAX;
 }
 
 /* First range of a file like /etc/subuid that is large enough, for the user by name or number. */
@@ -57,7 +58,8 @@ static int find_range(const char *path, const char *name, uid_t uid, unsigned lo
 }
 
 static int write_map(const char *program, pid_t pid, unsigned own, unsigned long start) {
-        _cleanup_free_ char *p = strf("%d", (int) pid), *o = strf("%u", own), *s = strf("%lu", start);
+        _cleanup_free_ char *p = strf("%d", (int) pid), *o = strf("%u", own),
+                            *s = strf("%lu", start);
         _cleanup_free_ char *output = NULL;
         int r, status;
 
@@ -66,7 +68,9 @@ static int write_map(const char *program, pid_t pid, unsigned own, unsigned long
         char *const argv[] = { (char *) program, p, "0", o, "1", "1", s, "65535", NULL };
         r = spawn_capture(NULL, argv, &output, &status);
         if (r == -ENOENT)
-                return log_error_errno(r, "%s is not installed: apt install uidmap, or run imgbuild as root", program);
+                return log_error_errno(r,
+                                "%s is not installed: apt install uidmap, or run imgbuild as root",
+                                program);
         if (r < 0)
                 return log_error_errno(r, "Cannot run %s", program);
         if (status != 0)
@@ -74,8 +78,8 @@ static int write_map(const char *program, pid_t pid, unsigned own, unsigned long
         return 0;
 }
 
-/* newuidmap must be run from outside of the namespace that it maps, so a child that stays outside runs it. It waits
- * until we have left. */
+/* newuidmap must be run from outside of the namespace that it maps, so a child that stays outside
+ * runs it. It waits until we have left. */
 static int map_from_outside(pid_t pid, int go, unsigned long uids, unsigned long gids) {
         char byte;
         int r;
@@ -106,9 +110,11 @@ static int enter(unsigned long uids, unsigned long gids) {
 
                 kill(child, SIGKILL);
                 waitpid(child, NULL, 0);
-                return log_error_errno(r, "This kernel refuses user namespaces to ordinary users: run imgbuild as root, or "
-                                          "allow them (sysctl kernel.unprivileged_userns_clone=1 on Debian, "
-                                          "kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)");
+                return log_error_errno(r,
+                                "This kernel refuses user namespaces to ordinary users: run "
+                                "imgbuild as root, or "
+                                "allow them (sysctl kernel.unprivileged_userns_clone=1 on Debian, "
+                                "kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)");
         }
         if (write(go[1], "", 1) != 1)
                 return -errno;
@@ -135,10 +141,13 @@ int userns_enter(int argc _unused_, char *argv[]) {
                 r = find_range("/etc/subgid", user ? user->pw_name : NULL, getuid(), &gids);
         if (r < 0)
                 return log_error_errno(-EPERM,
-                                "User %s has no range of %d subordinate ids in /etc/subuid and /etc/subgid: run "
-                                "imgbuild as root, or let root say usermod --add-subuids 100000-165535 "
+                                "User %s has no range of %d subordinate ids in /etc/subuid and "
+                                "/etc/subgid: run "
+                                "imgbuild as root, or let root say usermod --add-subuids "
+                                "100000-165535 "
                                 "--add-subgids 100000-165535 %s",
-                                user ? user->pw_name : "?", IDS_NEEDED, user ? user->pw_name : "USER");
+                                user ? user->pw_name : "?", IDS_NEEDED,
+                                user ? user->pw_name : "USER");
         r = enter(uids, gids);
         if (r < 0)
                 return r;

@@ -7,8 +7,9 @@
 #include <math.h>
 
 #define DEFAULT_BYTES ((size_t) 32 << 20)
-#define DEFAULT_PAIRS_BYTES ((size_t) 256 << 20) /* large enough for a network to reach its speed \
-                                                  */
+#define DEFAULT_PAIRS_BYTES                                                   \
+        ((size_t) 256 << 20) /* large enough for a network to reach its speed \
+                              */
 #define DEFAULT_TIMEOUT 600
 #define DEFAULT_PAIRS_TIMEOUT 60
 

@@ -73,7 +73,9 @@ static int sync_parent(const char *path) {
         _cleanup_free_ char *parent = NULL;
         const char *slash = strrchr(path, '/');
 
-        parent = !slash ? strdup(".") : slash == path ? strdup("/") : strndup(path, (size_t) (slash - path));
+        parent = !slash          ? strdup(".")
+                 : slash == path ? strdup("/")
+                                 : strndup(path, (size_t) (slash - path));
         if (!parent)
                 return -ENOMEM;
         fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -165,10 +167,13 @@ static int remove_children(int dir_fd, dev_t device) {
                 if (S_ISDIR(st.st_mode)) {
                         if (st.st_dev != device)
                                 continue;
-                        int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                        if (fd < 0 && errno == EACCES && /* overlayfs leaves its work/work at mode 0000 */
-                            fchmodat(dirfd(d), e->d_name, 0700, 0) >= 0)
-                                fd = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                        int fd = openat(dirfd(d), e->d_name,
+                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                        if (fd < 0 && errno == EACCES && /* overlayfs leaves its work/work at mode
+                                                            0000 */
+                                        fchmodat(dirfd(d), e->d_name, 0700, 0) >= 0)
+                                fd = openat(dirfd(d), e->d_name,
+                                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                         int r = fd < 0 ? -errno : remove_children(fd, device);
                         if (r < 0 && result == 0)
                                 result = r;

@@ -26,8 +26,8 @@ int write_all(int fd, const void *data, size_t size);
 int mkdir_p(const char *path, mode_t mode);
 int mkdir_parents(const char *path, mode_t mode);
 
-/* Removes a tree without following symbolic links or crossing into other file systems. A missing one
- * is no error. The first error is returned, what can be removed is. */
+/* Removes a tree without following symbolic links or crossing into other file systems. A missing
+ * one is no error. The first error is returned, what can be removed is. */
 int rm_rf(const char *path);
 
 /* "a/b" from "a" and "b", one slash between; NULL on out of memory. */

@@ -19,12 +19,13 @@ typedef struct JsonError {
 } JsonError;
 
 /* Parses one JSON value, comments allowed, nothing else json-c's lenient mode would let through.
- * Returns 0; -EINVAL with *ret_error filled for bad text (a key given twice, nesting deeper than 64,
- * bytes that are not UTF-8, \u0000 and numbers beyond 64 bits are bad text); -ENOMEM. The caller puts *ret. */
+ * Returns 0; -EINVAL with *ret_error filled for bad text (a key given twice, nesting deeper than
+ * 64, bytes that are not UTF-8, \u0000 and numbers beyond 64 bits are bad text); -ENOMEM. The
+ * caller puts *ret. */
 int json_parse(const char *text, size_t size, JsonError *ret_error, json_object **ret);
 
-/* Reads and parses a file of at most `max` bytes. As json_parse(); for a file that cannot be read or
- * is too large (-EFBIG) ret_error->line is 0 and the message says so. */
+/* Reads and parses a file of at most `max` bytes. As json_parse(); for a file that cannot be read
+ * or is too large (-EFBIG) ret_error->line is 0 and the message says so. */
 int json_load(const char *path, size_t max, JsonError *ret_error, json_object **ret);
 
 /* Lookups that answer the default where the key is absent or of another type. Borrowed results. */

@@ -40,8 +40,8 @@ int log_full(int level, int error, const char *format, ...) {
         if (n < 0)
                 return -e;
 
-        if (asprintf(&line, "%s%s%s%s%s%s", strempty(log_program), log_program ? ": " : "", kind, text,
-                    e ? ": " : "", e ? strerror(e) : "") < 0)
+        if (asprintf(&line, "%s%s%s%s%s%s", strempty(log_program), log_program ? ": " : "", kind,
+                            text, e ? ": " : "", e ? strerror(e) : "") < 0)
                 return -e;
 
         if (log_writer)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Messages for people, one line each, to standard error. Functions pass a negative errno upwards and
- * only the verb or step that knows the context logs it, with what to do next. */
+/* Messages for people, one line each, to standard error. Functions pass a negative errno upwards
+ * and only the verb or step that knows the context logs it, with what to do next. */
 
 #include "macro.h"
 #include <syslog.h>
@@ -10,12 +10,13 @@
 /* Receives every finished line (without newline). Installed by programs that own the terminal. */
 typedef void (*log_writer_t)(int level, const char *line, void *userdata);
 
-void log_set_level(int level);                             /* LOG_ERR … LOG_DEBUG; LOG_INFO to begin with */
+void log_set_level(int level); /* LOG_ERR … LOG_DEBUG; LOG_INFO to begin with */
 int log_get_level(void);
-void log_set_program(const char *name);                    /* prefix of each line; NULL: none */
-void log_set_writer(log_writer_t writer, void *userdata);  /* NULL: standard error */
+void log_set_program(const char *name);                   /* prefix of each line; NULL: none */
+void log_set_writer(log_writer_t writer, void *userdata); /* NULL: standard error */
 
-/* Logs at `level`; where error is not 0, ": " and its strerror() text follow. Returns -abs(error). */
+/* Logs at `level`; where error is not 0, ": " and its strerror() text follow. Returns -abs(error).
+ */
 int log_full(int level, int error, const char *format, ...) _printf_(3, 4);
 
 #define log_debug(...) log_full(LOG_DEBUG, 0, __VA_ARGS__)

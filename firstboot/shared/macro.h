@@ -27,29 +27,30 @@
 #define USEC_PER_MSEC UINT64_C(1000)
 #define NSEC_PER_USEC UINT64_C(1000)
 
-/* Gives the pointer away and leaves NULL behind, for handing out what a cleanup attribute guards. */
-#define TAKE_PTR(p)                                                                               \
-        ({                                                                                        \
-                __typeof__(p) *_pp = &(p);                                                        \
-                __typeof__(p) _p = *_pp;                                                          \
-                *_pp = NULL;                                                                      \
-                _p;                                                                               \
+/* Gives the pointer away and leaves NULL behind, for handing out what a cleanup attribute guards.
+ */
+#define TAKE_PTR(p)                        \
+        ({                                 \
+                __typeof__(p) *_pp = &(p); \
+                __typeof__(p) _p = *_pp;   \
+                *_pp = NULL;               \
+                _p;                        \
         })
 
-#define TAKE_FD(fd)                                                                               \
-        ({                                                                                        \
-                int *_pfd = &(fd);                                                                \
-                int _fd = *_pfd;                                                                  \
-                *_pfd = -EBADF;                                                                   \
-                _fd;                                                                              \
+#define TAKE_FD(fd)                \
+        ({                         \
+                int *_pfd = &(fd); \
+                int _fd = *_pfd;   \
+                *_pfd = -EBADF;    \
+                _fd;               \
         })
 
 /* Defines func##p, the form that _cleanup_() wants, for a destructor that accepts NULL. */
-#define DEFINE_CLEANUP(type, func)                                                                \
-        static inline void func##p(type *p) {                                                     \
-                if (*p)                                                                           \
-                        func(*p);                                                                 \
-        }                                                                                         \
+#define DEFINE_CLEANUP(type, func)            \
+        static inline void func##p(type *p) { \
+                if (*p)                       \
+                        func(*p);             \
+        }                                     \
         struct _cleanup_needs_semicolon_
 
 static inline void freep(void *p) {

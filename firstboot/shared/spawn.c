@@ -16,7 +16,7 @@
 #define KILL_DELAY_USEC (5 * USEC_PER_SEC)
 
 static volatile sig_atomic_t interrupted;
-static int interrupt_pipe[2] = {-EBADF, -EBADF};
+static int interrupt_pipe[2] = { -EBADF, -EBADF };
 
 static void on_signal(int sig) {
         int saved_errno = errno;
@@ -28,7 +28,7 @@ static void on_signal(int sig) {
 }
 
 int interrupt_install(void) {
-        struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+        struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
         if (interrupt_pipe[0] >= 0)
                 return 0;
@@ -75,7 +75,7 @@ bool program_find(const char *program, char **ret_path) {
                                              "sbin:/bin"
                                            : path,
                         ":");
-        STRV_FOREACH(folder, folders) {
+        STRV_FOREACH (folder, folders) {
                 _cleanup_free_ char *candidate = path_join(*folder, program);
                 struct stat st;
 
@@ -203,7 +203,7 @@ static void reap(pid_t pid, bool own_group, int *ret_status) {
 int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status) {
         static const SpawnOptions none = {};
         const SpawnOptions *o = options ? options : &none;
-        _cleanup_(close_pairp) int output[2] = {-EBADF, -EBADF}, error[2] = {-EBADF, -EBADF};
+        _cleanup_(close_pairp) int output[2] = { -EBADF, -EBADF }, error[2] = { -EBADF, -EBADF };
         _cleanup_close_ int pidfd = -EBADF;
         _cleanup_free_ LineBuffer *lines = NULL;
         uint64_t deadline = o->timeout_usec ? now_usec() + o->timeout_usec : 0, kill_at = 0;
@@ -239,10 +239,10 @@ int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status) 
 
         for (bool alive = true; alive;) {
                 struct pollfd fds[] = {
-                                {.fd = output[0], .events = POLLIN},
-                                {.fd = pidfd, .events = POLLIN},
-                                {.fd = kill_at || o->stdin_inherit ? -1 : interrupt_fd(),
-                                                .events = POLLIN},
+                        { .fd = output[0], .events = POLLIN },
+                        { .fd = pidfd, .events = POLLIN },
+                        { .fd = kill_at || o->stdin_inherit ? -1 : interrupt_fd(),
+                                        .events = POLLIN },
                 };
                 uint64_t now = now_usec(), next = kill_at ? kill_at : deadline;
                 int wait_ms = next == 0     ? -1

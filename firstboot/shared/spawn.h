@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Runs programs: argv arrays only, no shell. A child dies with its parent, runs in a process group of
- * its own (a Ctrl-C reaches only us, and we end it), and never outlives its time-out. */
+/* Runs programs: argv arrays only, no shell. A child dies with its parent, runs in a process group
+ * of its own (a Ctrl-C reaches only us, and we end it), and never outlives its time-out. */
 
 #include "macro.h"
 #include <sys/types.h>
@@ -11,11 +11,13 @@ typedef struct SpawnOptions {
         char *const *env; /* whole environment; NULL: inherited */
         const char *cwd;
         const char *stdin_path; /* NULL: /dev/null */
-        bool stdin_inherit;     /* an interactive shell: all three streams and the terminal are the caller's */
-        int stdout_fd;          /* > 0: standard output goes there and only standard error is captured */
+        bool stdin_inherit;     /* an interactive shell: all three streams and the terminal are the
+                                   caller's */
+        int stdout_fd; /* > 0: standard output goes there and only standard error is captured */
 
-        /* Runs in the child before exec (or instead of it, where argv is NULL: its return value, made
-         * positive, becomes the exit status). Negative errno: reported upwards as spawn's own error. */
+        /* Runs in the child before exec (or instead of it, where argv is NULL: its return value,
+         * made positive, becomes the exit status). Negative errno: reported upwards as spawn's own
+         * error. */
         int (*prepare)(void *userdata);
         void *prepare_data;
 
@@ -32,7 +34,8 @@ int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status);
 
 /* Runs argv with the options (NULL: none) and returns its whole output (stdout and stderr), at most
  * 16 MiB; -EFBIG beyond. */
-int spawn_capture(const SpawnOptions *options, char *const argv[], char **ret_output, int *ret_status);
+int spawn_capture(const SpawnOptions *options, char *const argv[], char **ret_output,
+                int *ret_status);
 
 /* Called about five times a second while a child runs, for a progress display; NULL: nothing. */
 void spawn_set_tick(void (*tick)(void *userdata), void *userdata);
@@ -40,8 +43,8 @@ void spawn_set_tick(void (*tick)(void *userdata), void *userdata);
 /* Whether `program` is found on PATH; *ret_path (may be NULL) is its path. */
 bool program_find(const char *program, char **ret_path);
 
-/* Blocks no signals, but from now on SIGINT, SIGTERM and SIGHUP only set a flag and wake poll(). The
- * fd becomes readable once a signal came. */
+/* Blocks no signals, but from now on SIGINT, SIGTERM and SIGHUP only set a flag and wake poll().
+ * The fd becomes readable once a signal came. */
 int interrupt_install(void);
 int interrupt_signal(void); /* the signal that came, or 0 */
 int interrupt_fd(void);     /* -EBADF before interrupt_install() */

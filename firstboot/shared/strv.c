@@ -6,20 +6,20 @@
 size_t strv_length(char *const *l) {
         size_t n = 0;
 
-        STRV_FOREACH(s, l)
+        STRV_FOREACH (s, l)
                 n++;
         return n;
 }
 
 bool strv_contains(char *const *l, const char *s) {
-        STRV_FOREACH(i, l)
+        STRV_FOREACH (i, l)
                 if (streq(*i, s))
                         return true;
         return false;
 }
 
 char **strv_free(char **l) {
-        STRV_FOREACH(s, l)
+        STRV_FOREACH (s, l)
                 free(*s);
         free(l);
         return NULL;
@@ -105,13 +105,13 @@ char *strv_join(char *const *l, const char *separator) {
         size_t size = 1, m = strlen(separator);
         char *joined, *p;
 
-        STRV_FOREACH(s, l)
+        STRV_FOREACH (s, l)
                 size += strlen(*s) + m;
         joined = p = malloc(size);
         if (!joined)
                 return NULL;
         *p = '\0';
-        STRV_FOREACH(s, l) {
+        STRV_FOREACH (s, l) {
                 if (s != (char *const *) l)
                         p = stpcpy(p, separator);
                 p = stpcpy(p, *s);

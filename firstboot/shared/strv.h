@@ -14,8 +14,8 @@ DEFINE_CLEANUP(char **, strv_free);
 #define _cleanup_strv_free_ _cleanup_(strv_freep)
 
 /* All return 0 or -ENOMEM; *l is unchanged on failure. */
-int strv_push(char ***l, char *taken);           /* takes ownership; frees it on failure too */
-int strv_extend(char ***l, const char *s);       /* appends a copy */
+int strv_push(char ***l, char *taken);     /* takes ownership; frees it on failure too */
+int strv_extend(char ***l, const char *s); /* appends a copy */
 int strv_extendf(char ***l, const char *format, ...) _printf_(2, 3);
 int strv_extend_strv(char ***l, char *const *more);
 int strv_extend_many(char ***l, ...) _sentinel_; /* appends copies of the arguments up to NULL */

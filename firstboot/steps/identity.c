@@ -31,7 +31,8 @@ static uint64_t now_usec(void) {
         return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
 }
 
-/* sssd's own unit lets its group read what was written 0600; that is no reason to write it again. */
+/* sssd's own unit lets its group read what was written 0600; that is no reason to write it again.
+ */
 static mode_t plain_mode(mode_t is, mode_t wanted) {
         return is & 07777 & ~(wanted == 0600 ? 0040u : 0u);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A folder of its own for each test, as the current one, with images/ and overlays/ in it; and whatever is logged,
- * caught for looking at. */
+/* A folder of its own for each test, as the current one, with images/ and overlays/ in it; and
+ * whatever is logged, caught for looking at. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,8 @@ static inline void put_script(const char *path) {
         assert_int_equal(chmod(path, 0755), 0);
 }
 
-/* overlays/NAME/overlay.json with a description and `keys`, which begins with a comma where it is not empty. */
+/* overlays/NAME/overlay.json with a description and `keys`, which begins with a comma where it is
+ * not empty. */
 static inline void put_overlay(const char *name, const char *keys) {
         _cleanup_free_ char *path = strf("overlays/%s/overlay.json", name);
         _cleanup_free_ char *text = strf("{\"description\": \"the %s overlay\"%s}", name, keys);
@@ -73,8 +74,10 @@ static inline void put_overlay(const char *name, const char *keys) {
 /* images/NAME.json, complete but for `keys`. */
 static inline void put_recipe(const char *name, const char *keys) {
         _cleanup_free_ char *path = strf("images/%s.json", name);
-        _cleanup_free_ char *text = strf("{\"name\": \"%s\", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\"},"
-                                         "\"kernel\": {\"package\": \"linux-image-amd64\"}%s}", name, keys);
+        _cleanup_free_ char *text = strf("{\"name\": \"%s\", \"base\": {\"distro\": \"debian\", "
+                                         "\"release\": \"trixie\"},"
+                                         "\"kernel\": {\"package\": \"linux-image-amd64\"}%s}",
+                        name, keys);
 
         put_file(path, text);
 }

@@ -141,8 +141,10 @@ static void tree_refuses_fifo(void **state) {
 
 static void valid_is_lower_case_hex(void **state) {
         (void) state;
-        assert_true(digest_valid("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
-        assert_false(digest_valid("BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+        assert_true(digest_valid(
+                        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+        assert_false(digest_valid(
+                        "BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
         assert_false(digest_valid("ba78"));
         assert_false(digest_valid(NULL));
 }

@@ -3,7 +3,8 @@
 
 static void put_extending(const char *name, const char *extends, const char *keys) {
         _cleanup_free_ char *path = strf("images/%s.json", name);
-        _cleanup_free_ char *text = strf("{\"name\": \"%s\", \"extends\": \"%s\"%s}", name, extends, keys);
+        _cleanup_free_ char *text =
+                        strf("{\"name\": \"%s\", \"extends\": \"%s\"%s}", name, extends, keys);
 
         put_file(path, text);
 }
@@ -15,7 +16,8 @@ static void assert_strv(char *const *l, const char *expected) {
 
 static void single_values_replace(void **state) {
         put_recipe("base", ", \"disk\": {\"size\": \"8G\", \"filesystem\": \"xfs\"}");
-        put_extending("x", "base", ", \"disk\": {\"size\": \"9G\"}, \"base\": {\"release\": \"forky\"}");
+        put_extending("x", "base",
+                        ", \"disk\": {\"size\": \"9G\"}, \"base\": {\"release\": \"forky\"}");
         Recipe *r = load_good(*state, "images/x.json");
 
         assert_string_equal(r->name, "x");
@@ -32,8 +34,11 @@ static void lists_append(void **state) {
 }
 
 static void a_minus_removes(void **state) {
-        put_recipe("base", ", \"packages\": [\"vim\", \"htop\"], \"disk\": {\"firmware\": [\"uefi\", \"bios\"]}");
-        put_extending("x", "base", ", \"packages\": [\"-vim\", \"jq\"], \"disk\": {\"firmware\": [\"-bios\"]}");
+        put_recipe("base", ", \"packages\": [\"vim\", \"htop\"], \"disk\": {\"firmware\": "
+                           "[\"uefi\", \"bios\"]}");
+        put_extending("x", "base",
+                        ", \"packages\": [\"-vim\", \"jq\"], \"disk\": {\"firmware\": "
+                        "[\"-bios\"]}");
         Recipe *r = load_good(*state, "images/x.json");
 
         assert_strv(r->packages, "htop jq");
@@ -50,7 +55,8 @@ static void removing_what_is_not_there_is_refused(void **state) {
         put_recipe("base", ", \"packages\": [\"htop\"]");
         put_extending("x", "base", ", \"packages\": [\"-hotp\"]");
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $.packages[0]: there is no \"hotp\" to take away; did you mean \"htop\"?");
+                        "images/x.json: $.packages[0]: there is no \"hotp\" to take away; did you "
+                        "mean \"htop\"?");
 }
 
 static void extending_goes_on_for_several_files(void **state) {
@@ -69,14 +75,16 @@ static void a_path_leads_to_another_folder(void **state) {
 static void an_absolute_path_is_refused(void **state) {
         put_extending("x", "/etc/x", "");
         assert_int_equal(load(*state, "images/x.json"), -EINVAL);
-        assert_true(was_logged(*state, "images/x.json: $.extends: \"/etc/x\" is neither the name of a recipe"));
+        assert_true(was_logged(*state,
+                        "images/x.json: $.extends: \"/etc/x\" is neither the name of a recipe"));
 }
 
 static void a_missing_one_suggests_its_neighbour(void **state) {
         put_recipe("debian-13", "");
         put_extending("x", "debian-12", "");
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $.extends: there is no recipe images/debian-12.json; did you mean \"debian-13\"?");
+                        "images/x.json: $.extends: there is no recipe images/debian-12.json; did "
+                        "you mean \"debian-13\"?");
 }
 
 static void a_circle_shows_its_way(void **state) {
@@ -84,14 +92,16 @@ static void a_circle_shows_its_way(void **state) {
         put_extending("b", "c", "");
         put_extending("c", "b", "");
         assert_refused(*state, "images/a.json",
-                        "images/c.json: $.extends: recipes extend each other in a circle: images/b.json → images/c.json → "
+                        "images/c.json: $.extends: recipes extend each other in a circle: "
+                        "images/b.json → images/c.json → "
                         "images/b.json");
 }
 
 static void extending_itself_is_a_circle(void **state) {
         put_extending("a", "./a.json", "");
         assert_refused(*state, "images/a.json",
-                        "images/a.json: $.extends: recipes extend each other in a circle: images/a.json → images/a.json");
+                        "images/a.json: $.extends: recipes extend each other in a circle: "
+                        "images/a.json → images/a.json");
 }
 
 static void a_circle_through_a_link_is_one_too(void **state) {
@@ -104,13 +114,15 @@ static void a_circle_through_a_link_is_one_too(void **state) {
 static void a_broken_file_in_the_chain_is_the_only_error(void **state) {
         put_file("images/base.json", "{");
         put_extending("x", "base", ", \"packages\": [\"-vim\"]");
-        assert_refused(*state, "images/x.json", "images/base.json:1:2: the file ends in the middle of a value");
+        assert_refused(*state, "images/x.json",
+                        "images/base.json:1:2: the file ends in the middle of a value");
 }
 
 static void errors_of_extended_files_name_them(void **state) {
         put_recipe("base", ", \"packges\": []");
         put_extending("x", "base", "");
-        assert_refused(*state, "images/x.json", "images/base.json: $.packges: unknown key; did you mean \"packages\"?");
+        assert_refused(*state, "images/x.json",
+                        "images/base.json: $.packges: unknown key; did you mean \"packages\"?");
 }
 
 static void an_overlay_taken_away_is_gone(void **state) {
@@ -130,13 +142,16 @@ static void nothing_brings_back_what_was_taken_away(void **state) {
         put_recipe("base", ", \"overlays\": [\"one\", \"two\"]");
         put_extending("x", "base", ", \"overlays\": [\"-one\"]");
         assert_refused(*state, "images/x.json",
-                        "overlays/two/overlay.json: $.requires[0]: requires overlay \"one\", which the recipe takes away; "
+                        "overlays/two/overlay.json: $.requires[0]: requires overlay \"one\", which "
+                        "the recipe takes away; "
                         "take \"two\" away too");
 }
 
 static void node_config_appends_too(void **state) {
-        put_recipe("base", ", \"node\": {\"list\": [1, \"a\"], \"deep\": {\"k\": 1, \"null\": null}}");
-        put_extending("x", "base", ", \"node\": {\"list\": [\"-a\", \"-b\", 1], \"deep\": {\"l\": 2}}");
+        put_recipe("base",
+                        ", \"node\": {\"list\": [1, \"a\"], \"deep\": {\"k\": 1, \"null\": null}}");
+        put_extending("x", "base",
+                        ", \"node\": {\"list\": [\"-a\", \"-b\", 1], \"deep\": {\"l\": 2}}");
         Recipe *r = load_good(*state, "images/x.json");
 
         assert_string_equal(json_object_to_json_string_ext(r->node, JSON_C_TO_STRING_PLAIN),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The tables and their reference pages say the same: every key of a table has its row in the page, every row of the
- * page a key in the table. */
+/* The tables and their reference pages say the same: every key of a table has its row in the page,
+ * every row of the page a key in the table. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +72,8 @@ static void every_overlay_key_is_documented(void **state _unused_) {
 /* The manual page names each key in bold. */
 static void every_recipe_key_is_in_the_manual_page(void **state _unused_) {
         const char *top = getenv("TOP");
-        _cleanup_free_ char *path = path_join(top ? top : ".", "docs/man/imgbuild.recipe.5"), *text = NULL;
+        _cleanup_free_ char *path = path_join(top ? top : ".", "docs/man/imgbuild.recipe.5"),
+                            *text = NULL;
         _cleanup_strv_free_ char **keys = NULL;
         unsigned wrong = 0;
 
@@ -143,9 +144,21 @@ static void sizes_are_binary(void **state _unused_) {
                 const char *text;
                 uint64_t size; /* 0: refused */
         } cases[] = {
-                { "256M", UINT64_C(256) << 20 }, { "8G", UINT64_C(8) << 30 }, { "64T", UINT64_C(64) << 40 },
-                { "255M", 0 }, { "65T", 0 }, { "8", 0 }, { "G", 0 }, { "8g", 0 }, { "8GB", 0 }, { "-8G", 0 }, { " 8G", 0 },
-                { "8.5G", 0 }, { "99999999999999999999T", 0 }, { "999999999T", 0 }, { "", 0 },
+                { "256M", UINT64_C(256) << 20 },
+                { "8G", UINT64_C(8) << 30 },
+                { "64T", UINT64_C(64) << 40 },
+                { "255M", 0 },
+                { "65T", 0 },
+                { "8", 0 },
+                { "G", 0 },
+                { "8g", 0 },
+                { "8GB", 0 },
+                { "-8G", 0 },
+                { " 8G", 0 },
+                { "8.5G", 0 },
+                { "99999999999999999999T", 0 },
+                { "999999999T", 0 },
+                { "", 0 },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -164,7 +177,8 @@ static void modes_are_octal(void **state _unused_) {
         assert_int_equal(mode, 04755);
         assert_true(parse_mode("000", &mode));
         assert_int_equal(mode, 0);
-        static const char *const wrong[] = { "", "7", "64", "0844", "rw-", "100644", "77777", "0644 ", "-644" };
+        static const char *const wrong[] = { "", "7", "64", "0844", "rw-", "100644", "77777",
+                "0644 ", "-644" };
         for (size_t i = 0; i < ELEMENTSOF(wrong); i++)
                 assert_false(parse_mode(wrong[i], &mode));
 }
@@ -188,28 +202,41 @@ static void values_are_told_from_nonsense(void **state _unused_) {
                 const Schema *table;
                 const char *key, *good[4], *bad[6];
         } cases[] = {
-                { recipe_keys, "name", { "x", "debian-13-gpu", "a.b" }, { "", "-x", "X", "a/b", "x.lock", "a b" } },
+                { recipe_keys, "name", { "x", "debian-13-gpu", "a.b" },
+                                { "", "-x", "X", "a/b", "x.lock", "a b" } },
                 { recipe_keys, "extends", { "base", "../a/b.json" }, { "", "/a", "a\nb" } },
-                { recipe_keys, "base.release", { "trixie", "9", "24.04" }, { "", "Trixie", "a b", "../x" } },
-                { recipe_keys, "base.components", { "main", "non-free-firmware" }, { "", "a b", "../x" } },
+                { recipe_keys, "base.release", { "trixie", "9", "24.04" },
+                                { "", "Trixie", "a b", "../x" } },
+                { recipe_keys, "base.components", { "main", "non-free-firmware" },
+                                { "", "a b", "../x" } },
                 { recipe_keys, "base.mirror", { "http://a/b", "https://a", "file:///srv/x" },
-                                { "", "a", "http://", "http://a b", "http://u@a/", "http://a/\"" } },
-                { recipe_keys, "kernel.package", { "linux-image-amd64" }, { "linux-${kernel}", "" } },
+                                { "", "a", "http://", "http://a b", "http://u@a/",
+                                                "http://a/\"" } },
+                { recipe_keys, "kernel.package", { "linux-image-amd64" },
+                                { "linux-${kernel}", "" } },
                 { recipe_keys, "kernel.cmdline", { "", "console=ttyS0,115200n8 a.b=\xc3\xa4" },
                                 { "a\nb", "a'b", "$x", "a;b", "a\\b", "{" } },
                 { overlay_keys, "description", { "One line" }, { "", "two\nlines" } },
-                { overlay_keys, "repositories.debian.name", { "vendor", "a.b" }, { "", "a/b", ".x", "-x" } },
-                { overlay_keys, "repositories.debian.suite", { "./", "trixie/updates" }, { "", "../x", "a b" } },
+                { overlay_keys, "repositories.debian.name", { "vendor", "a.b" },
+                                { "", "a/b", ".x", "-x" } },
+                { overlay_keys, "repositories.debian.suite", { "./", "trixie/updates" },
+                                { "", "../x", "a b" } },
                 { overlay_keys, "repositories.debian.key", { "a/b.asc", "https://x/k" },
                                 { "", "../k", "/k", "ftp://x/k", "https://" } },
-                { overlay_keys, "packages.el", { "NetworkManager", "gcc-c++" }, { "", "x", "a b", "-x", "a;b" } },
-                { overlay_keys, "artifacts.version", { "4.0.1-1", "1:2~rc1" }, { "", "a/b", "-1", "1 2" } },
-                { overlay_keys, "artifacts.install.path", { "/a", "/usr/bin/x" }, { "", "a", "/", "/a/", "/a//b", "/a/." } },
-                { overlay_keys, "artifacts.install.unpack", { "/", "/opt/x" }, { "", "x", "//", "/a/../b" } },
+                { overlay_keys, "packages.el", { "NetworkManager", "gcc-c++" },
+                                { "", "x", "a b", "-x", "a;b" } },
+                { overlay_keys, "artifacts.version", { "4.0.1-1", "1:2~rc1" },
+                                { "", "a/b", "-1", "1 2" } },
+                { overlay_keys, "artifacts.install.path", { "/a", "/usr/bin/x" },
+                                { "", "a", "/", "/a/", "/a//b", "/a/." } },
+                { overlay_keys, "artifacts.install.unpack", { "/", "/opt/x" },
+                                { "", "x", "//", "/a/../b" } },
                 { overlay_keys, "services.enable", { "a.service", "getty@tty1.service", "a.mount" },
                                 { "", "a", ".service", "a.b", "a b.service", "@.service" } },
-                { overlay_keys, "checks", { "a.sh", "a/b" }, { "", "/a", "a//b", "a/", "..", "a\nb" } },
-                { overlay_keys, "compile.source", { "src", "imgbuild:firstboot" }, { "", "..", "imgbuild:x", "/src" } },
+                { overlay_keys, "checks", { "a.sh", "a/b" },
+                                { "", "/a", "a//b", "a/", "..", "a\nb" } },
+                { overlay_keys, "compile.source", { "src", "imgbuild:firstboot" },
+                                { "", "..", "imgbuild:x", "/src" } },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {

@@ -34,8 +34,13 @@ static void lock_stage(World *w, const char *id, const char *package, char digit
 
         memset(sha256, digit, DIGEST_HEX);
         sha256[DIGEST_HEX] = '\0';
-        w->locked[i] = (LockedPackage) { .name = (char *) package, .version = (char *) "1", .arch = (char *) "amd64", .sha256 = sha256 };
-        w->stages[i] = (LockedStage) { .id = (char *) id, .packages = w->locked + i, .n_packages = 1 };
+        w->locked[i] = (LockedPackage){ .name = (char *) package,
+                .version = (char *) "1",
+                .arch = (char *) "amd64",
+                .sha256 = sha256 };
+        w->stages[i] = (LockedStage){
+                .id = (char *) id, .packages = w->locked + i, .n_packages = 1
+        };
 }
 
 static int setup(void **state) {
@@ -53,20 +58,34 @@ static int setup(void **state) {
         w->packages[0][0] = (char *) "bash";
         w->packages[1][0] = (char *) "slurmd";
         w->enable[0] = (char *) "ssh.service";
-        w->first = (Overlay) { .name = (char *) "first", .path = path_join(w->folder, "first"), .has_files = true, .packages = w->packages[0], .services.enable = w->enable };
-        w->compile = (Compile) { .packages = w->packages[0], .script = path_join(w->folder, "second/build.sh") };
-        w->run = (Run) { .script = path_join(w->folder, "second/run.sh") };
-        w->second = (Overlay) { .name = (char *) "second", .path = path_join(w->folder, "second"), .has_files = true, .packages = w->packages[1], .compile = &w->compile, .n_compile = 1, .run = &w->run, .n_run = 1 };
+        w->first = (Overlay){ .name = (char *) "first",
+                .path = path_join(w->folder, "first"),
+                .has_files = true,
+                .packages = w->packages[0],
+                .services.enable = w->enable };
+        w->compile = (Compile){ .packages = w->packages[0],
+                .script = path_join(w->folder, "second/build.sh") };
+        w->run = (Run){ .script = path_join(w->folder, "second/run.sh") };
+        w->second = (Overlay){ .name = (char *) "second",
+                .path = path_join(w->folder, "second"),
+                .has_files = true,
+                .packages = w->packages[1],
+                .compile = &w->compile,
+                .n_compile = 1,
+                .run = &w->run,
+                .n_run = 1 };
         w->overlays[0] = &w->first;
         w->overlays[1] = &w->second;
-        w->recipe = (Recipe) {
+        w->recipe = (Recipe){
                 .name = (char *) "x",
-                .base = { .distro = (char *) "debian", .release = (char *) "trixie", .arch = (char *) "amd64" },
+                .base = { .distro = (char *) "debian",
+                                .release = (char *) "trixie",
+                                .arch = (char *) "amd64" },
                 .kernel = { .package = (char *) "linux-image-amd64", .cmdline = (char *) "" },
                 .overlays = w->overlays,
                 .n_overlays = 2,
         };
-        w->lock = (Lock) { .epoch = 1700000000, .stages = w->stages };
+        w->lock = (Lock){ .epoch = 1700000000, .stages = w->stages };
         lock_stage(w, "base", "libc6", 'a');
         lock_stage(w, "kernel", "linux-image-6.12.57+deb13-amd64", 'b');
         lock_stage(w, "packages:first", "bash", 'c');
@@ -111,8 +130,18 @@ static char *changed(const Plan *a, const Plan *b) {
 
 static void stages_are_in_the_documented_order(void **state) {
         static const char *const expected[] = {
-                "base", "kernel", "packages:first", "packages:second", "compile:second/0", "early-files:first",
-                "initramfs", "files:first", "files:second", "run:second/0", "services", "finalize",
+                "base",
+                "kernel",
+                "packages:first",
+                "packages:second",
+                "compile:second/0",
+                "early-files:first",
+                "initramfs",
+                "files:first",
+                "files:second",
+                "run:second/0",
+                "services",
+                "finalize",
         };
         _cleanup_plan_free_ Plan *p = plan(*state);
 
@@ -147,7 +176,8 @@ static void editing_an_early_file_remakes_the_initramfs(void **state) {
         put(w, "first/files/etc/modprobe.d/x.conf", "blacklist y\n");
         b = plan(w);
         difference = changed(a, b);
-        assert_string_equal(difference, "early-files:first,initramfs,files:first,files:second,run:second/0,services,finalize");
+        assert_string_equal(difference, "early-files:first,initramfs,files:first,files:second,run:"
+                                        "second/0,services,finalize");
 }
 
 static void a_new_package_changes_what_lies_above(void **state) {
@@ -156,8 +186,10 @@ static void a_new_package_changes_what_lies_above(void **state) {
 
         w->locked[3].sha256[0] = '0';
         b = plan(w);
-        assert_string_equal(plan_find(a, "packages:first")->digest, plan_find(b, "packages:first")->digest);
-        assert_string_not_equal(plan_find(a, "packages:second")->digest, plan_find(b, "packages:second")->digest);
+        assert_string_equal(plan_find(a, "packages:first")->digest,
+                        plan_find(b, "packages:first")->digest);
+        assert_string_not_equal(plan_find(a, "packages:second")->digest,
+                        plan_find(b, "packages:second")->digest);
         assert_string_not_equal(plan_find(a, "finalize")->digest, plan_find(b, "finalize")->digest);
 }
 
@@ -168,7 +200,8 @@ static void another_kernel_changes_everything_compiled(void **state) {
         w->locked[1].name = (char *) "linux-image-6.12.63+deb13-amd64";
         b = plan(w);
         assert_string_equal(b->kernel, "6.12.63+deb13-amd64");
-        assert_string_not_equal(plan_find(a, "compile:second/0")->digest, plan_find(b, "compile:second/0")->digest);
+        assert_string_not_equal(plan_find(a, "compile:second/0")->digest,
+                        plan_find(b, "compile:second/0")->digest);
 }
 
 static void a_changed_service_list_changes_services(void **state) {
@@ -222,16 +255,24 @@ static void early_paths(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(stages_are_in_the_documented_order, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                stages_are_in_the_documented_order, setup, teardown),
                 cmocka_unit_test_setup_teardown(equal_inputs_give_equal_digests, setup, teardown),
-                cmocka_unit_test_setup_teardown(editing_a_file_leaves_the_initramfs, setup, teardown),
-                cmocka_unit_test_setup_teardown(editing_an_early_file_remakes_the_initramfs, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_new_package_changes_what_lies_above, setup, teardown),
-                cmocka_unit_test_setup_teardown(another_kernel_changes_everything_compiled, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_changed_service_list_changes_services, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_lock_that_lacks_a_stage_is_stale, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                editing_a_file_leaves_the_initramfs, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                editing_an_early_file_remakes_the_initramfs, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_new_package_changes_what_lies_above, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                another_kernel_changes_everything_compiled, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_changed_service_list_changes_services, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_lock_that_lacks_a_stage_is_stale, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_lock_without_a_kernel_is_stale, setup, teardown),
-                cmocka_unit_test_setup_teardown(compile_packages_are_throwaway_and_last, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                compile_packages_are_throwaway_and_last, setup, teardown),
                 cmocka_unit_test(early_paths),
         };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a sandbox shows and what it keeps away. The tree is the host's own /usr, so that there is a shell in it. */
+/* What a sandbox shows and what it keeps away. The tree is the host's own /usr, so that there is a
+ * shell in it. */
 
 #include "sandbox.h"
 
@@ -46,7 +47,7 @@ static int setup(void **state _unused_) {
         static const char *const links[] = { "bin", "lib", "lib64", "sbin" };
         static const char *const folders[] = { "usr", "proc", "sys", "dev", "run", "tmp", "etc" };
 
-        f = (Fixture) {};
+        f = (Fixture){};
         snprintf(f.path, sizeof(f.path), "/tmp/test-sandbox.XXXXXX");
         assert_non_null(mkdtemp(f.path));
         _cleanup_free_ char *store = path_join(f.path, "store");
@@ -64,9 +65,14 @@ static int setup(void **state _unused_) {
         }
         put(f.lower, "etc/below", "below\n");
         f.layers[0] = f.lower;
-        f.usr = (SandboxBind) { "/usr", "/usr", false };
-        f.sandbox = (Sandbox) {
-                .store = f.store, .layers = f.layers, .upper = f.upper, .work = f.work, .binds = &f.usr, .n_binds = 1,
+        f.usr = (SandboxBind){ "/usr", "/usr", false };
+        f.sandbox = (Sandbox){
+                .store = f.store,
+                .layers = f.layers,
+                .upper = f.upper,
+                .work = f.work,
+                .binds = &f.usr,
+                .n_binds = 1,
                 .epoch = 1700000000,
         };
         return 0;
@@ -149,13 +155,15 @@ static void read_only_refuses_changes(void **state _unused_) {
 
         s.upper = s.work = NULL;
         s.read_only = true;
-        assert_int_equal(sh(&s, "! (: > /etc/new) 2>/dev/null && cat /etc/below >/dev/null", NULL), 0);
+        assert_int_equal(sh(&s, "! (: > /etc/new) 2>/dev/null && cat /etc/below >/dev/null", NULL),
+                        0);
 }
 
 static void host_files_are_invisible(void **state _unused_) {
         requires_namespaces();
         _cleanup_free_ char *command = strf("! test -e %s && ! test -e /root && ! test -e /home && "
-                                            "test -z \"$(ls /tmp)\" && test ! -e /run/imgbuild", f.path);
+                                            "test -z \"$(ls /tmp)\" && test ! -e /run/imgbuild",
+                        f.path);
 
         assert_int_equal(sh(&f.sandbox, command, NULL), 0);
 }
@@ -163,16 +171,22 @@ static void host_files_are_invisible(void **state _unused_) {
 static void environment_is_not_inherited(void **state _unused_) {
         requires_namespaces();
         setenv("IMGBUILD_TEST_SECRET", "1", 1);
-        assert_int_equal(sh(&f.sandbox, "test -z \"$IMGBUILD_TEST_SECRET\" && test $SOURCE_DATE_EPOCH = 1700000000",
-                                         NULL), 0);
+        assert_int_equal(sh(&f.sandbox,
+                                         "test -z \"$IMGBUILD_TEST_SECRET\" && test "
+                                         "$SOURCE_DATE_EPOCH = 1700000000",
+                                         NULL),
+                        0);
 }
 
 static void kernel_settings_are_not_writable(void **state _unused_) {
         requires_namespaces();
         /* Root may write anywhere: only a mount that is read-only stops it. */
-        assert_int_equal(sh(&f.sandbox, "for p in /proc/sys/vm/swappiness /proc/sysrq-trigger; do "
-                                        "! (: > $p) 2>/dev/null || exit 1; done; "
-                                        "! (: > /sys/x) 2>/dev/null && test -z \"$(ls /sys)\"", NULL), 0);
+        assert_int_equal(sh(&f.sandbox,
+                                         "for p in /proc/sys/vm/swappiness /proc/sysrq-trigger; do "
+                                         "! (: > $p) 2>/dev/null || exit 1; done; "
+                                         "! (: > /sys/x) 2>/dev/null && test -z \"$(ls /sys)\"",
+                                         NULL),
+                        0);
 }
 
 static void host_processes_are_invisible(void **state _unused_) {
@@ -187,7 +201,8 @@ static void there_is_no_network(void **state _unused_) {
         requires_namespaces();
         _cleanup_free_ char *text = NULL;
 
-        assert_int_equal(sh(&f.sandbox, "sed 1,2d /proc/net/dev | grep -v '^ *lo:' | wc -l", &text), 0);
+        assert_int_equal(sh(&f.sandbox, "sed 1,2d /proc/net/dev | grep -v '^ *lo:' | wc -l", &text),
+                        0);
         assert_int_equal(atoi(text), 0);
 }
 
@@ -206,17 +221,22 @@ static void tmp_has_the_modes_apt_wants(void **state _unused_) {
 
 static void binds_leave_no_mount_point_in_the_layer(void **state _unused_) {
         requires_namespaces();
-        _cleanup_free_ char *source = path_join(f.path, "source"), *file = path_join(f.path, "source/x"),
+        _cleanup_free_ char *source = path_join(f.path, "source"),
+                            *file = path_join(f.path, "source/x"),
                             *left = path_join(f.upper, "opt");
         put(f.path, "source/x", "bound\n");
-        SandboxBind binds[] = { f.usr, { source, "/opt/deep/folder", false }, { file, "/opt/file", false },
-                { source, "/run/imgbuild/src", true } };
+        SandboxBind binds[] = { f.usr, { source, "/opt/deep/folder", false },
+                { file, "/opt/file", false }, { source, "/run/imgbuild/src", true } };
         Sandbox s = f.sandbox;
 
         s.binds = binds;
         s.n_binds = ELEMENTSOF(binds);
-        assert_int_equal(sh(&s, "grep -q bound /opt/deep/folder/x /opt/file && ! (: > /opt/file) 2>/dev/null && "
-                                "echo changed > /run/imgbuild/src/x", NULL), 0);
+        assert_int_equal(sh(&s,
+                                         "grep -q bound /opt/deep/folder/x /opt/file && ! (: > "
+                                         "/opt/file) 2>/dev/null && "
+                                         "echo changed > /run/imgbuild/src/x",
+                                         NULL),
+                        0);
         assert_int_equal(access(left, F_OK), -1);
         _cleanup_free_ char *text = NULL;
         assert_int_equal(read_file(file, 100, &text, NULL), 0);
@@ -264,7 +284,8 @@ static void many_layers_fit(void **state _unused_) {
 
         assert_int_equal(strv_extend(&layers, f.lower), 0);
         for (int i = 0; i < 80; i++) {
-                _cleanup_free_ char *path = strf("%s/layers/%032d/tree", store_path(f.store), i), *name = strf("etc/l%d", i);
+                _cleanup_free_ char *path = strf("%s/layers/%032d/tree", store_path(f.store), i),
+                                    *name = strf("etc/l%d", i);
                 assert_int_equal(mkdir_p(path, 0755), 0);
                 put(path, name, "");
                 assert_int_equal(strv_extend(&layers, path), 0);
@@ -275,10 +296,12 @@ static void many_layers_fit(void **state _unused_) {
         assert_int_equal(atoi(text), 80);
 }
 
-/* The parent is killed without a chance to clean up: every process of the sandbox must be gone soon after. */
+/* The parent is killed without a chance to clean up: every process of the sandbox must be gone soon
+ * after. */
 static void a_killed_parent_leaves_no_process(void **state _unused_) {
         requires_namespaces();
-        _cleanup_free_ char *alive = path_join(f.path, "source/alive"), *source = path_join(f.path, "source");
+        _cleanup_free_ char *alive = path_join(f.path, "source/alive"),
+                            *source = path_join(f.path, "source");
         struct stat st = {}, later;
 
         put(f.path, "source/x", "");
@@ -289,8 +312,11 @@ static void a_killed_parent_leaves_no_process(void **state _unused_) {
 
         pid_t pid = fork();
         if (pid == 0) {
-                sh(&s, "trap '' TERM HUP INT; (while :; do echo >> /run/imgbuild/src/alive; sleep 0.02; done) & "
-                       "while :; do echo >> /run/imgbuild/src/alive; sleep 0.02; done", NULL);
+                sh(&s,
+                                "trap '' TERM HUP INT; (while :; do echo >> "
+                                "/run/imgbuild/src/alive; sleep 0.02; done) & "
+                                "while :; do echo >> /run/imgbuild/src/alive; sleep 0.02; done",
+                                NULL);
                 _exit(0);
         }
         for (int i = 0; i < 500 && stat(alive, &st) < 0; i++)
@@ -308,7 +334,8 @@ static void a_killed_parent_leaves_no_process(void **state _unused_) {
 static bool somebody_has(const char *text) {
         _cleanup_free_ char *needle = strdup(text), *output = NULL;
         char *const argv[] = { (char *) "sh", (char *) "-c",
-                (char *) "grep -lsF \"$1\" /proc/[0-9]*/cmdline | grep -v \"/proc/$$/\" | wc -l", (char *) "sh", needle, NULL };
+                (char *) "grep -lsF \"$1\" /proc/[0-9]*/cmdline | grep -v \"/proc/$$/\" | wc -l",
+                (char *) "sh", needle, NULL };
 
         /* The shell and its grep have the text too, for as long as they look. */
         assert_int_equal(spawn_capture(NULL, argv, &output, NULL), 0);
@@ -338,9 +365,11 @@ static void a_parent_killed_early_leaves_no_process(void **state _unused_) {
 int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(changes_land_in_upper, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_second_command_goes_on_in_the_same_upper, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_second_command_goes_on_in_the_same_upper, setup, teardown),
                 cmocka_unit_test_setup_teardown(removals_become_whiteouts, setup, teardown),
-                cmocka_unit_test_setup_teardown(without_upper_changes_are_thrown_away, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                without_upper_changes_are_thrown_away, setup, teardown),
                 cmocka_unit_test_setup_teardown(read_only_refuses_changes, setup, teardown),
                 cmocka_unit_test_setup_teardown(host_files_are_invisible, setup, teardown),
                 cmocka_unit_test_setup_teardown(environment_is_not_inherited, setup, teardown),
@@ -349,13 +378,15 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test_setup_teardown(there_is_no_network, setup, teardown),
                 cmocka_unit_test_setup_teardown(device_nodes_cannot_be_made, setup, teardown),
                 cmocka_unit_test_setup_teardown(tmp_has_the_modes_apt_wants, setup, teardown),
-                cmocka_unit_test_setup_teardown(binds_leave_no_mount_point_in_the_layer, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                binds_leave_no_mount_point_in_the_layer, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_exit_code_is_the_commands, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_call_sees_the_merged_tree, setup, teardown),
                 cmocka_unit_test_setup_teardown(nothing_stays_mounted_here, setup, teardown),
                 cmocka_unit_test_setup_teardown(many_layers_fit, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_killed_parent_leaves_no_process, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_parent_killed_early_leaves_no_process, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_parent_killed_early_leaves_no_process, setup, teardown),
         };
 
         if (geteuid() != 0 && userns_enter(argc, argv) < 0) {

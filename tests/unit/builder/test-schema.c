@@ -23,17 +23,24 @@ static const Schema inner = { .flags = SCHEMA_OBJECT, .keys = inner_keys };
 static const Schema table[] = {
         { .key = "colour", .flags = SCHEMA_STRING, .choices = colours },
         { .key = "count", .flags = SCHEMA_INT, .max = 9 },
-        { .key = "either", .flags = SCHEMA_STRING | SCHEMA_OBJECT, .keys = inner_keys, .check = check_even },
+        { .key = "either",
+                        .flags = SCHEMA_STRING | SCHEMA_OBJECT,
+                        .keys = inner_keys,
+                        .check = check_even },
         { .key = "words", .flags = SCHEMA_LIST | SCHEMA_REMOVABLE, .item = &word },
         { .key = "fixed", .flags = SCHEMA_LIST, .item = &word },
         { .key = "inners", .flags = SCHEMA_LIST, .item = &inner },
-        { .key = "map", .flags = SCHEMA_OBJECT | SCHEMA_MAP, .check_key = check_even, .item = &word },
+        { .key = "map",
+                        .flags = SCHEMA_OBJECT | SCHEMA_MAP,
+                        .check_key = check_even,
+                        .item = &word },
         { .key = "free", .flags = SCHEMA_OBJECT | SCHEMA_FREE },
         {},
 };
 
 /* Validates text; what is left must be `left`, the messages (newline after each) `messages`. */
-static void assert_validated(const char *text, bool extends, const char *left, const char *messages) {
+static void assert_validated(
+                const char *text, bool extends, const char *left, const char *messages) {
         _cleanup_problems_ Problems p = {};
         _cleanup_json_ json_object *o = NULL;
         _cleanup_free_ char *joined = NULL;
@@ -48,22 +55,26 @@ static void assert_validated(const char *text, bool extends, const char *left, c
 }
 
 static void what_is_right_stays(void **state _unused_) {
-        static const char text[] = "{\"colour\":\"red\",\"count\":9,\"either\":\"ab\",\"words\":[\"ab\",\"cd\"],"
-                                   "\"inners\":[{\"must\":\"x\",\"may\":true}],\"map\":{\"ab\":\"cd\"},"
-                                   "\"free\":{\"anything\":[null,1.5]}}";
+        static const char text[] =
+                        "{\"colour\":\"red\",\"count\":9,\"either\":\"ab\",\"words\":[\"ab\","
+                        "\"cd\"],"
+                        "\"inners\":[{\"must\":\"x\",\"may\":true}],\"map\":{\"ab\":\"cd\"},"
+                        "\"free\":{\"anything\":[null,1.5]}}";
 
         assert_validated(text, false, text, "");
-        assert_validated("{\"either\":{\"must\":\"x\"}}", false, "{\"either\":{\"must\":\"x\"}}", "");
+        assert_validated("{\"either\":{\"must\":\"x\"}}", false, "{\"either\":{\"must\":\"x\"}}",
+                        "");
 }
 
 static void what_is_wrong_is_taken_out(void **state _unused_) {
-        assert_validated("{\"colour\":\"rde\",\"count\":10,\"words\":[\"ab\",\"abc\",7],\"zz\":1}", false,
-                        "{\"words\":[\"ab\",null,null]}",
+        assert_validated("{\"colour\":\"rde\",\"count\":10,\"words\":[\"ab\",\"abc\",7],\"zz\":1}",
+                        false, "{\"words\":[\"ab\",null,null]}",
                         "f: $.colour: \"rde\" is not one of red, green; did you mean \"red\"?\n"
                         "f: $.count: must be from 0 to 9\n"
                         "f: $.words[1]: \"abc\" is odd\n"
                         "f: $.words[2]: must be a string, not a number\n"
-                        "f: $.zz: unknown key; known are colour, count, either, words, fixed, inners, map, free");
+                        "f: $.zz: unknown key; known are colour, count, either, words, fixed, "
+                        "inners, map, free");
 }
 
 static void an_item_without_what_it_needs_is_taken_out(void **state _unused_) {
@@ -74,20 +85,25 @@ static void an_item_without_what_it_needs_is_taken_out(void **state _unused_) {
 }
 
 static void a_map_checks_keys_and_values(void **state _unused_) {
-        assert_validated("{\"map\":{\"abc\":\"ab\",\"ab\":\"abc\",\"cd\":\"ef\"}}", false, "{\"map\":{\"cd\":\"ef\"}}",
+        assert_validated("{\"map\":{\"abc\":\"ab\",\"ab\":\"abc\",\"cd\":\"ef\"}}", false,
+                        "{\"map\":{\"cd\":\"ef\"}}",
                         "f: $.map.abc: \"abc\" is odd\n"
                         "f: $.map.ab: \"abc\" is odd");
 }
 
 static void either_type_is_named(void **state _unused_) {
-        assert_validated("{\"either\":[]}", false, "{}", "f: $.either: must be a string or an object, not a list");
+        assert_validated("{\"either\":[]}", false, "{}",
+                        "f: $.either: must be a string or an object, not a list");
 }
 
 static void a_minus_needs_something_to_take_from(void **state _unused_) {
-        assert_validated("{\"words\":[\"-ab\",\"-abc\"]}", true, "{\"words\":[\"-ab\",null]}", "f: $.words[1]: \"abc\" is odd");
+        assert_validated("{\"words\":[\"-ab\",\"-abc\"]}", true, "{\"words\":[\"-ab\",null]}",
+                        "f: $.words[1]: \"abc\" is odd");
         assert_validated("{\"words\":[\"-ab\"]}", false, "{\"words\":[null]}",
-                        "f: $.words[0]: \"-ab\" takes something away, but this recipe extends none");
-        assert_validated("{\"fixed\":[\"-ab\"]}", true, "{\"fixed\":[null]}", "f: $.fixed[0]: \"-ab\" is odd");
+                        "f: $.words[0]: \"-ab\" takes something away, but this recipe extends "
+                        "none");
+        assert_validated("{\"fixed\":[\"-ab\"]}", true, "{\"fixed\":[null]}",
+                        "f: $.fixed[0]: \"-ab\" is odd");
 }
 
 static void a_list_has_a_limit(void **state _unused_) {
@@ -98,17 +114,23 @@ static void a_list_has_a_limit(void **state _unused_) {
 
         for (int i = 0; i < 5001; i++)
                 assert_int_equal(strv_extendf(&words, "\"%06d\"", i), 0);
-        _cleanup_free_ char *joined = strv_join(words, ","), *text = strf("{\"words\": [%s]}", joined);
+        _cleanup_free_ char *joined = strv_join(words, ","),
+                            *text = strf("{\"words\": [%s]}", joined);
         assert_int_equal(json_parse(text, strlen(text), &e, &o), 0);
         schema_validate(&p, "f", table, o, false);
         assert_int_equal(p.n, 1);
-        assert_string_equal(p.lines[0], "f: $.words: has 5001 items; more than 5000 are no list that a person keeps");
+        assert_string_equal(p.lines[0], "f: $.words: has 5001 items; more than 5000 are no list "
+                                        "that a person keeps");
         assert_int_equal(json_object_array_length(json_get(o, "words")), 5000);
 }
 
 static void paths_quote_what_is_no_word(void **state _unused_) {
         static const char *const cases[][2] = {
-                { "a", "$.a" }, { "a-b_1", "$.a-b_1" }, { "1", "$[\"1\"]" }, { "a b", "$[\"a b\"]" }, { "", "$[\"\"]" },
+                { "a", "$.a" },
+                { "a-b_1", "$.a-b_1" },
+                { "1", "$[\"1\"]" },
+                { "a b", "$[\"a b\"]" },
+                { "", "$[\"\"]" },
                 { "etc/x", "$[\"etc/x\"]" },
         };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The small programs in front of PATH, run as package scripts run them, and what their notes turn into. */
+/* The small programs in front of PATH, run as package scripts run them, and what their notes turn
+ * into. */
 
 #include "shims.h"
 
@@ -33,8 +34,10 @@ static int teardown(void **state _unused_) {
 
 /* Runs a shim with PATH = shims : a folder of programs that say their name and arguments. */
 static int run(const char *name, const char *argument, char **ret_output) {
-        _cleanup_free_ char *behind = path_join(path, "behind"), *program = strf("%s/behind/%s", path, name),
-                            *shim = path_join(shims, name), *env_path = strf("PATH=%s:%s:/usr/bin:/bin", shims, behind);
+        _cleanup_free_ char *behind = path_join(path, "behind"),
+                            *program = strf("%s/behind/%s", path, name),
+                            *shim = path_join(shims, name),
+                            *env_path = strf("PATH=%s:%s:/usr/bin:/bin", shims, behind);
         static const char text[] = "#!/bin/sh\necho \"real $*\"\n";
         char *const env[] = { env_path, NULL };
         char *const argv[] = { shim, (char *) argument, NULL };
@@ -42,12 +45,14 @@ static int run(const char *name, const char *argument, char **ret_output) {
 
         assert_int_equal(mkdir_p(behind, 0755), 0);
         assert_int_equal(write_file_atomic(program, text, strlen(text), 0755), 0);
-        assert_int_equal(spawn_capture(&(SpawnOptions) { .env = env }, argv, ret_output, &status), 0);
+        assert_int_equal(
+                        spawn_capture(&(SpawnOptions){ .env = env }, argv, ret_output, &status), 0);
         return status;
 }
 
 static void nothing_is_started(void **state _unused_) {
-        static const char *const names[] = { "start-stop-daemon", "invoke-rc.d", "service", "update-initramfs", "depmod" };
+        static const char *const names[] = { "start-stop-daemon", "invoke-rc.d", "service",
+                "update-initramfs", "depmod" };
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
                 _cleanup_free_ char *output = NULL;
@@ -109,7 +114,8 @@ static void many_wishes_for_byte_code_are_one_command(void **state _unused_) {
 
         note("py3compile", "/usr/share/b\n/usr/share/a\n/usr/share/b\n");
         assert_int_equal(later(&commands), 1);
-        assert_string_equal(commands, "python3 -m compileall -q -j3 /usr/lib/python3/dist-packages /usr/share/a /usr/share/b");
+        assert_string_equal(commands, "python3 -m compileall -q -j3 /usr/lib/python3/dist-packages "
+                                      "/usr/share/a /usr/share/b");
 }
 
 static void certificates_are_made_once(void **state _unused_) {

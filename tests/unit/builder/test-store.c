@@ -47,7 +47,8 @@ static void put(const char *folder, const char *name, const char *text) {
 
 static size_t count(const char *below) {
         _cleanup_free_ char *p = path_join(path, below), *output = NULL;
-        char *const argv[] = { (char *) "find", p, (char *) "-mindepth", (char *) "1", (char *) "-maxdepth", (char *) "1", NULL };
+        char *const argv[] = { (char *) "find", p, (char *) "-mindepth", (char *) "1",
+                (char *) "-maxdepth", (char *) "1", NULL };
         size_t n = 0;
 
         assert_int_equal(spawn_capture(NULL, argv, &output, NULL), 0);
@@ -135,8 +136,14 @@ static void newer_time_stamps_are_clamped_older_ones_stay(void **state _unused_)
 
         tree = store_layer_tree(store, A);
         fd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        static const struct { const char *name; time_t time; } expected[] = {
-                { "folder", EPOCH }, { "folder/new", EPOCH }, { "folder/old", 1000 }, { "link", EPOCH },
+        static const struct {
+                const char *name;
+                time_t time;
+        } expected[] = {
+                { "folder", EPOCH },
+                { "folder/new", EPOCH },
+                { "folder/old", 1000 },
+                { "link", EPOCH },
         };
         for (size_t i = 0; i < ELEMENTSOF(expected); i++) {
                 assert_int_equal(fstatat(fd, expected[i].name, &st, AT_SYMLINK_NOFOLLOW), 0);
@@ -160,7 +167,8 @@ static void two_builds_make_a_layer_once(void **state _unused_) {
                 Store *own = NULL;
                 LayerDraft *draft = NULL;
 
-                if (store_open(path, &own) < 0 || store_begin_layer(own, A, &draft) != 0 || write(ready[1], "", 1) != 1)
+                if (store_open(path, &own) < 0 || store_begin_layer(own, A, &draft) != 0 ||
+                                write(ready[1], "", 1) != 1)
                         _exit(1);
                 usleep(300000);
                 int r = store_commit_layer(draft, EPOCH, NULL);
@@ -339,7 +347,8 @@ static void discard(int level _unused_, const char *line _unused_, void *userdat
 }
 
 static void a_store_of_the_other_kind_is_refused(void **state _unused_) {
-        const char *other = store_userxattr(store) ? "imgbuild store 1, trusted.overlay\n" : "imgbuild store 1, user.overlay\n";
+        const char *other = store_userxattr(store) ? "imgbuild store 1, trusted.overlay\n"
+                                                   : "imgbuild store 1, user.overlay\n";
         Store *s = NULL;
 
         put(path, "format", other);

@@ -8,16 +8,23 @@
 
 #include "suggest.h"
 
-#define WORDS(...) ((char *const[]) { __VA_ARGS__, NULL })
+#define WORDS(...) ((char *const[]){ __VA_ARGS__, NULL })
 
 static void distance_counts_changes(void **state _unused_) {
         static const struct {
                 const char *a, *b;
                 unsigned distance;
         } cases[] = {
-                { "", "", 0 },           { "abc", "abc", 0 },       { "abc", "abd", 1 },    { "abc", "ab", 1 },
-                { "abc", "xabc", 1 },    { "kitten", "sitting", 3 }, { "pacakges", "packages", 1 },
-                { "ABC", "abc", 0 },     { "", "abcd", 4 },         { "ca", "abc", 3 },
+                { "", "", 0 },
+                { "abc", "abc", 0 },
+                { "abc", "abd", 1 },
+                { "abc", "ab", 1 },
+                { "abc", "xabc", 1 },
+                { "kitten", "sitting", 3 },
+                { "pacakges", "packages", 1 },
+                { "ABC", "abc", 0 },
+                { "", "abcd", 4 },
+                { "ca", "abc", 3 },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -36,7 +43,8 @@ static void a_very_long_word_is_far_from_all(void **state _unused_) {
 }
 
 static void the_nearest_wins(void **state _unused_) {
-        assert_string_equal(suggest_nearest("overlys", WORDS("kernel", "overlay", "overlays")), "overlays");
+        assert_string_equal(suggest_nearest("overlys", WORDS("kernel", "overlay", "overlays")),
+                        "overlays");
         assert_string_equal(suggest_nearest("Kernel", WORDS("kernel", "overlays")), "kernel");
 }
 
@@ -51,11 +59,13 @@ static void nothing_near_is_no_suggestion(void **state _unused_) {
 }
 
 static void a_beginning_is_a_suggestion(void **state _unused_) {
-        assert_string_equal(suggest_nearest("nvidia", WORDS("kernel", "nvidia-driver")), "nvidia-driver");
+        assert_string_equal(suggest_nearest("nvidia", WORDS("kernel", "nvidia-driver")),
+                        "nvidia-driver");
 }
 
 static void the_text_goes_behind_a_message(void **state _unused_) {
-        _cleanup_free_ char *some = suggest_text("kernle", WORDS("kernel")), *none = suggest_text("z", WORDS("kernel"));
+        _cleanup_free_ char *some = suggest_text("kernle", WORDS("kernel")),
+                            *none = suggest_text("z", WORDS("kernel"));
 
         assert_string_equal(some, "; did you mean \"kernel\"?");
         assert_string_equal(none, "");

@@ -158,7 +158,11 @@ static void removing_takes_files_links_and_what_is_not_there(void **state _unuse
 
 static void paths_join_with_one_slash(void **state _unused_) {
         static const char *const cases[][3] = {
-                { "a", "b", "a/b" }, { "a/", "b", "a/b" }, { "a", "/b", "a/b" }, { "/", "b", "/b" }, { "a", "", "a" },
+                { "a", "b", "a/b" },
+                { "a/", "b", "a/b" },
+                { "a", "/b", "a/b" },
+                { "/", "b", "/b" },
+                { "a", "", "a" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {

@@ -21,7 +21,8 @@ static json_object *parse(const char *text) {
         return o;
 }
 
-static void assert_wrong_bytes(const char *text, size_t size, unsigned line, unsigned column, const char *message) {
+static void assert_wrong_bytes(const char *text, size_t size, unsigned line, unsigned column,
+                const char *message) {
         json_object *o = NULL;
         JsonError e = {};
         int r = json_parse(text, size, &e, &o);
@@ -40,7 +41,8 @@ static void assert_wrong(const char *text, unsigned line, unsigned column, const
 }
 
 static void comments_are_skipped(void **state _unused_) {
-        _cleanup_json_ json_object *o = parse("// first\n{ \"a\": 1, /* two\nlines */ \"b\": [2] // last\n}\n/* end */");
+        _cleanup_json_ json_object *o = parse(
+                        "// first\n{ \"a\": 1, /* two\nlines */ \"b\": [2] // last\n}\n/* end */");
 
         assert_int_equal(json_get_int(o, "a", 0), 1);
         assert_non_null(json_get(o, "b"));
@@ -109,7 +111,8 @@ static void a_key_given_twice_is_refused(void **state _unused_) {
 }
 
 static void the_same_key_in_other_objects_is_fine(void **state _unused_) {
-        _cleanup_json_ json_object *o = parse("{\"a\": {\"a\": [{\"a\": 1}, {\"a\": \"a\"}]}, \"b\": [\"a\", \"a\"]}");
+        _cleanup_json_ json_object *o = parse(
+                        "{\"a\": {\"a\": [{\"a\": 1}, {\"a\": \"a\"}]}, \"b\": [\"a\", \"a\"]}");
 
         assert_non_null(o);
 }
@@ -147,7 +150,8 @@ static void only_what_json_has_is_taken(void **state _unused_) {
 }
 
 static void numbers_keep_their_value_or_are_refused(void **state _unused_) {
-        _cleanup_json_ json_object *o = parse("{\"a\": 9223372036854775807, \"b\": -0, \"c\": 1.5e3}");
+        _cleanup_json_ json_object *o =
+                        parse("{\"a\": 9223372036854775807, \"b\": -0, \"c\": 1.5e3}");
 
         assert_int_equal(json_get_int(o, "a", 0), INT64_MAX);
         assert_int_equal(json_get_int(o, "b", 7), 0);

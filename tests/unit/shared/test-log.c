@@ -62,9 +62,12 @@ static void errno_survives(void **state _unused_) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(an_error_is_marked_and_explained, setup, teardown),
-                cmocka_unit_test_setup_teardown(the_sign_of_the_error_does_not_matter, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                the_sign_of_the_error_does_not_matter, setup, teardown),
                 cmocka_unit_test_setup_teardown(information_is_plain, setup, teardown),
-                cmocka_unit_test_setup_teardown(what_is_below_the_level_is_not_written_but_still_returned, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                what_is_below_the_level_is_not_written_but_still_returned, setup,
+                                teardown),
                 cmocka_unit_test_setup_teardown(errno_survives, setup, teardown),
         };
 

@@ -12,7 +12,7 @@
 #include "spawn.h"
 #include "strv.h"
 
-#define SH(script) ((char *const[]) { "sh", "-c", script, NULL })
+#define SH(script) ((char *const[]){ "sh", "-c", script, NULL })
 
 static uint64_t now_usec(void) {
         struct timespec t;
@@ -36,8 +36,9 @@ static void a_missing_program_is_an_error_of_its_own(void **state _unused_) {
         int status = -1;
 
         assert_int_equal(spawn_run(NULL, argv, &status), -ENOENT);
-        assert_int_equal(spawn_run(&(SpawnOptions) { .env = env }, argv, &status), -ENOENT);
-        assert_int_equal(spawn_run(&(SpawnOptions) { .cwd = "/nowhere" }, SH("exit 0"), &status), -ENOENT);
+        assert_int_equal(spawn_run(&(SpawnOptions){ .env = env }, argv, &status), -ENOENT);
+        assert_int_equal(spawn_run(&(SpawnOptions){ .cwd = "/nowhere" }, SH("exit 0"), &status),
+                        -ENOENT);
         assert_int_equal(status, -1);
 }
 
@@ -45,7 +46,9 @@ static void output_of_both_streams_is_captured(void **state _unused_) {
         _cleanup_free_ char *output = NULL;
         int status;
 
-        assert_int_equal(spawn_capture(NULL, SH("echo out; echo err >&2; printf last"), &output, &status), 0);
+        assert_int_equal(spawn_capture(NULL, SH("echo out; echo err >&2; printf last"), &output,
+                                         &status),
+                        0);
         assert_string_equal(output, "out\nerr\nlast\n");
 }
 
@@ -53,7 +56,9 @@ static void empty_lines_are_lines(void **state _unused_) {
         _cleanup_free_ char *output = NULL;
         int status;
 
-        assert_int_equal(spawn_capture(NULL, SH("printf '\\na\\n\\nb\\r\\nc\\rd\\n\\n'"), &output, &status), 0);
+        assert_int_equal(spawn_capture(NULL, SH("printf '\\na\\n\\nb\\r\\nc\\rd\\n\\n'"), &output,
+                                         &status),
+                        0);
         assert_string_equal(output, "\na\n\nb\nc\nd\n\n");
 }
 
@@ -79,7 +84,9 @@ static void the_environment_is_all_there_is(void **state _unused_) {
         _cleanup_free_ char *output = NULL;
         int status;
 
-        assert_int_equal(spawn_capture(&(SpawnOptions) { .env = env }, (char *const[]) { "env", NULL }, &output, &status), 0);
+        assert_int_equal(spawn_capture(&(SpawnOptions){ .env = env },
+                                         (char *const[]){ "env", NULL }, &output, &status),
+                        0);
         assert_string_equal(output, "ONLY=this\n");
 }
 
@@ -91,10 +98,11 @@ static void standard_input_is_empty_unless_given(void **state _unused_) {
         assert_true(fd >= 0);
         assert_int_equal(write_all(fd, "hello\n", 6), 0);
         close(fd);
-        assert_int_equal(spawn_capture(NULL, (char *const[]) { "cat", NULL }, &none, &status), 0);
+        assert_int_equal(spawn_capture(NULL, (char *const[]){ "cat", NULL }, &none, &status), 0);
         assert_string_equal(none, "");
-        assert_int_equal(spawn_capture(&(SpawnOptions) { .stdin_path = path }, (char *const[]) { "cat", NULL }, &some,
-                                         &status), 0);
+        assert_int_equal(spawn_capture(&(SpawnOptions){ .stdin_path = path },
+                                         (char *const[]){ "cat", NULL }, &some, &status),
+                        0);
         assert_string_equal(some, "hello\n");
         unlink(path);
 }
@@ -105,8 +113,9 @@ static void standard_output_can_go_to_a_file(void **state _unused_) {
         int status, fd = mkstemp(path);
 
         assert_true(fd >= 0);
-        assert_int_equal(spawn_capture(&(SpawnOptions) { .stdout_fd = fd }, SH("echo out; echo err >&2"), &captured,
-                                         &status), 0);
+        assert_int_equal(spawn_capture(&(SpawnOptions){ .stdout_fd = fd },
+                                         SH("echo out; echo err >&2"), &captured, &status),
+                        0);
         close(fd);
         assert_string_equal(captured, "err\n");
         assert_int_equal(read_file(path, 100, &text, NULL), 0);
@@ -122,7 +131,9 @@ static void a_time_out_ends_the_child_and_its_children(void **state _unused_) {
 
         close(fd);
         script = strf("sleep 300 & echo $! >%s; wait", path);
-        assert_int_equal(spawn_run(&(SpawnOptions) { .timeout_usec = USEC_PER_SEC / 2 }, SH(script), &status), -ETIMEDOUT);
+        assert_int_equal(spawn_run(&(SpawnOptions){ .timeout_usec = USEC_PER_SEC / 2 }, SH(script),
+                                         &status),
+                        -ETIMEDOUT);
         assert_true(now_usec() - start < 4 * USEC_PER_SEC);
         assert_int_equal(read_line_file(path, &pid), 0);
         /* Killed; whoever adopted it may need a moment to reap it. */
@@ -140,8 +151,9 @@ static void a_child_that_ignores_sigterm_is_killed(void **state _unused_) {
         uint64_t start = now_usec();
         int status;
 
-        assert_int_equal(spawn_run(&(SpawnOptions) { .timeout_usec = USEC_PER_SEC / 5 },
-                                         SH("trap '' TERM; while :; do sleep 1; done"), &status), -ETIMEDOUT);
+        assert_int_equal(spawn_run(&(SpawnOptions){ .timeout_usec = USEC_PER_SEC / 5 },
+                                         SH("trap '' TERM; while :; do sleep 1; done"), &status),
+                        -ETIMEDOUT);
         assert_in_range(now_usec() - start, 5 * USEC_PER_SEC, 9 * USEC_PER_SEC);
 }
 
@@ -149,8 +161,9 @@ static void endless_output_does_not_stop_the_clock(void **state _unused_) {
         uint64_t start = now_usec();
         int status;
 
-        assert_int_equal(spawn_run(&(SpawnOptions) { .timeout_usec = USEC_PER_SEC / 2 }, (char *const[]) { "yes", NULL },
-                                         &status), -ETIMEDOUT);
+        assert_int_equal(spawn_run(&(SpawnOptions){ .timeout_usec = USEC_PER_SEC / 2 },
+                                         (char *const[]){ "yes", NULL }, &status),
+                        -ETIMEDOUT);
         assert_true(now_usec() - start < 4 * USEC_PER_SEC);
 }
 
@@ -158,7 +171,9 @@ static void output_beyond_the_limit_is_refused(void **state _unused_) {
         char *output = NULL;
         int status;
 
-        assert_int_equal(spawn_capture(NULL, SH("head -c 17000000 /dev/zero | tr '\\0' x"), &output, &status), -EFBIG);
+        assert_int_equal(spawn_capture(NULL, SH("head -c 17000000 /dev/zero | tr '\\0' x"), &output,
+                                         &status),
+                        -EFBIG);
         assert_null(output);
 }
 
@@ -178,9 +193,14 @@ static int prepare_result(void *userdata) {
 static void prepare_can_fail_or_stand_for_the_program(void **state _unused_) {
         int failure = -EXDEV, answer = 9, status = -1;
 
-        assert_int_equal(spawn_run(&(SpawnOptions) { .prepare = prepare_result, .prepare_data = &failure }, SH("exit 0"),
-                                         &status), -EXDEV);
-        assert_int_equal(spawn_run(&(SpawnOptions) { .prepare = prepare_result, .prepare_data = &answer }, NULL, &status), 0);
+        assert_int_equal(spawn_run(&(SpawnOptions){ .prepare = prepare_result,
+                                                   .prepare_data = &failure },
+                                         SH("exit 0"), &status),
+                        -EXDEV);
+        assert_int_equal(spawn_run(&(SpawnOptions){ .prepare = prepare_result,
+                                                   .prepare_data = &answer },
+                                         NULL, &status),
+                        0);
         assert_int_equal(status, 9);
 }
 
@@ -201,7 +221,10 @@ static void a_signal_cancels_the_child(void **state _unused_) {
                 }
                 uint64_t start = now_usec();
                 int r = spawn_run(NULL, SH("sleep 60"), &status);
-                _exit(r != -ECANCELED ? 11 : interrupt_signal() != SIGTERM ? 12 : now_usec() - start > 4 * USEC_PER_SEC ? 13 : 0);
+                _exit(r != -ECANCELED                                   ? 11
+                                : interrupt_signal() != SIGTERM         ? 12
+                                : now_usec() - start > 4 * USEC_PER_SEC ? 13
+                                                                        : 0);
         }
         int status;
         assert_int_equal(waitpid(pid, &status, 0), pid);
