@@ -90,6 +90,7 @@ int apt_write_config(const Apt *a) {
                         "Acquire::ForceHash \"SHA256\";\n"
                         "Acquire::Retries \"3\";\n"
                         "Acquire::http::Timeout \"30\";\n"
+                        "Acquire::Retries::Delay \"false\";\n"
                         "Acquire::AllowInsecureRepositories \"false\";\n"
                         "Acquire::AllowWeakRepositories \"false\";\n"
                         "Acquire::AllowDowngradeToInsecureRepositories \"false\";\n",
