@@ -11,9 +11,9 @@
 #include "stage.h"
 #include "tools.h"
 #include "verb.h"
+#include "time-util.h"
 
 #include <getopt.h>
-#include <time.h>
 
 typedef struct BuildOptions {
         const char *output;
@@ -33,13 +33,6 @@ static void help(void) {
                "      --no-proof          do not read the finished disk back through libguestfs\n"
                "      --force             write the disk again even where nothing changed\n%s",
                         common_options_help);
-}
-
-static uint64_t now_usec(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
 }
 
 static void lap(Clock *c, const char *what) {

@@ -7,10 +7,10 @@
 #include "apt-host.h"
 #include "file-util.h"
 #include "spawn.h"
+#include "time-util.h"
 
 #include <sys/random.h>
 #include <sys/statvfs.h>
-#include <time.h>
 
 #define TRANSFERS_MAX 8        /* at once */
 #define CONNECTIONS_PER_HOST 6 /* as browsers do: mirrors' limits expect it */
@@ -31,13 +31,6 @@ typedef struct Fetch {
         uint64_t bytes_total, bytes_known; /* total is 0 where a size is unknown */
         int stop;                          /* an error that ends everything: full disk, interrupt */
 } Fetch;
-
-static uint64_t now_usec(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
-}
 
 static uint64_t backoff_base(void) {
         const char *s = getenv("IMGBUILD_FETCH_BACKOFF_MS");

@@ -3,9 +3,9 @@
 #include "log.h"
 #include "spawn.h"
 #include "strv.h"
+#include "time-util.h"
 
 #include <sys/ioctl.h>
-#include <time.h>
 
 #define REDRAW_USEC (100 * USEC_PER_MSEC)
 #define WAITING_SHOWN 3
@@ -39,13 +39,6 @@ static const char *const state_names[] = {
         [PROGRESS_DONE] = "done",
         [PROGRESS_FAILED] = "failed",
 };
-
-static uint64_t now_usec(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
-}
 
 int progress_mode_from_string(const char *s, ProgressMode *ret) {
         static const struct {

@@ -60,6 +60,7 @@ int apt_write_config(const Apt *a) {
                                              '"')) /* apt cannot quote these either */
                         fprintf(f, "%s \"%s\";\n", host.settings[i].key, host.settings[i].value);
         }
+        /* Retries at once: with its own delays, apt 2.6's update was seen to hang until it was killed. */
         fprintf(f,
                         "Dir::State \"%1$s/state\";\n"
                         "Dir::State::status \"%1$s/state/status\";\n"

@@ -9,9 +9,9 @@
 #include "file-util.h"
 #include "log.h"
 #include "strv.h"
+#include "time-util.h"
 
 #include <sys/statvfs.h>
-#include <time.h>
 
 #define LINES_SHOWN 40             /* of a failing command's output */
 #define ROOM_MIN (4 * 1024 * 1024) /* bytes: with less, a failure is the full disk's */
@@ -43,13 +43,6 @@ static void output_done(Output *o) {
                 fclose(o->log);
         for (size_t i = 0; i < LINES_SHOWN; i++)
                 free(o->last[i]);
-}
-
-static uint64_t now_usec(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
 }
 
 static void output_line(const char *line, void *userdata) {

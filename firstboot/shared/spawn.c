@@ -2,6 +2,7 @@
 #include "spawn.h"
 #include "file-util.h"
 #include "strv.h"
+#include "time-util.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,7 +11,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define LINE_LENGTH_MAX 8192
 #define KILL_DELAY_USEC (5 * USEC_PER_SEC)
@@ -56,13 +56,6 @@ static void *tick_data;
 void spawn_set_tick(void (*tick)(void *userdata), void *userdata) {
         tick_function = tick;
         tick_data = userdata;
-}
-
-static uint64_t now_usec(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
 }
 
 bool program_find(const char *program, char **ret_path) {
