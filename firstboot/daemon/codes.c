@@ -283,6 +283,18 @@ const Code codes[] = {
         { "identity.no-group", "539d764de705474084e783d4276f278d", "The probe group is not found",
                         "Users are found, but not identity.probe_group.",
                         "Check identity.base, group_base and schema." },
+        { "shape.invalid", "6904c3bb738849c2bc24f3cc1c081a30", "The table of shapes has errors",
+                        "/usr/lib/firstboot/shapes.json or a site's file in "
+                        "/etc/firstboot/shapes.d cannot be read or has a fault, so nobody can say "
+                        "what this machine must have.",
+                        "Correct the file and key named; docs/shapes.md explains the keys." },
+        { "shape.unknown", "add313c7174345f6a40336332d381d47", "The machine's shape is not known",
+                        "Neither the cloud's metadata, nor the firmware, nor model and number of "
+                        "GPUs fit a shape of the table. A machine that lacks a GPU looks like this "
+                        "too.",
+                        "Compare the GPUs with what the machine should have; then name its shape "
+                        "in shape.name, describe it in /etc/firstboot/shapes.d, or set "
+                        "shape.unknown to warn." },
         { "slurm.not-installed", "62a05068d4b344ac9276d079b3c5760c",
                         "Slurm or munge is not installed",
                         "The configuration has a slurm section, but a program of it is not "

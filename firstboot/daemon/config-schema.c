@@ -240,6 +240,15 @@ const ConfigKey config_keys[] = {
                         .max = 24 * 60 * (int64_t) MIN_,
                         .meaning = "How long the lookup is repeated."),
 
+        KEY("shape", CONFIG_OBJECT, .fallback = "{}",
+                        .meaning = "What kind of machine this is; see docs/shapes.md."),
+        KEY("shape.name", CONFIG_STRING, .check = check_word,
+                        .meaning = "Its name in the table of shapes. Absent: found by metadata, "
+                                   "firmware or GPUs."),
+        KEY("shape.unknown", CONFIG_STRING, .fallback = "\"fail\"", .choices = "fail|warn",
+                        .meaning = "A machine with GPUs whose shape is not in the table fails, or "
+                                   "is degraded."),
+
         KEY("slurm", CONFIG_OBJECT,
                         .meaning = "Membership in a Slurm cluster. Absent: step skipped."),
         KEY("slurm.controllers", CONFIG_STRINGS, .required = true, .check = check_controller,
