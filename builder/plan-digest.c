@@ -19,7 +19,7 @@ static const struct {
         [STAGE_BASE] = { "base", "2" },
         [STAGE_PACKAGES] = { "packages", "1" },
         [STAGE_ARTIFACTS] = { "artifacts", "1" },
-        [STAGE_COMPILE] = { "compile", "1" },
+        [STAGE_COMPILE] = { "compile", "2" },
         [STAGE_FILES] = { "files", "1" },
         [STAGE_RUN] = { "run", "1" },
         [STAGE_INITRAMFS] = { "initramfs", "1" },
@@ -170,6 +170,18 @@ static int hash_stage(Hash *h, const Plan *p, const Stage *s) {
         return -EINVAL;
 }
 
+/* What the stage is made on. A digest covers all that its own stage sees: below a compile stage,
+ * which does not see everything, the search goes on. */
+static void hash_parents(Hash *h, const Plan *p, size_t i) {
+        for (size_t j = i; j-- > 0;) {
+                if (!plan_stage_sees(p, i, j))
+                        continue;
+                hash_field(h, "parent", p->stages[j].digest);
+                if (p->stages[j].kind != STAGE_COMPILE)
+                        break;
+        }
+}
+
 int plan_digest_stages(Plan *p) {
         char epoch[32];
 
@@ -190,7 +202,7 @@ int plan_digest_stages(Plan *p) {
                 hash_field(h, "imgbuild stage", kinds[s->kind].name);
                 hash_field(h, "format", kinds[s->kind].format);
                 hash_field(h, "epoch", epoch);
-                hash_field(h, "parent", i > 0 ? p->stages[i - 1].digest : NULL);
+                hash_parents(h, p, i);
                 r = hash_stage(h, p, s);
                 if (r < 0)
                         return r;
