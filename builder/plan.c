@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan.h"
+#include "dpkg-options.h"
 #include "file-util.h"
 #include "log.h"
 #include "plan-digest.h"
@@ -338,7 +339,9 @@ int plan_new(const Recipe *recipe, const Lock *lock, Plan **ret) {
                 if (!p->kernel)
                         return -ESTALE;
         }
-        r = add_stages(p);
+        r = dpkg_options_load(recipe, &p->dpkg_options);
+        if (r >= 0)
+                r = add_stages(p);
         if (r < 0)
                 return r;
         r = plan_digest_stages(p);
@@ -361,6 +364,7 @@ Plan *plan_free(Plan *p) {
         for (size_t i = 0; i < p->n_stages; i++)
                 free(p->stages[i].id);
         free(p->stages);
+        strv_free(p->dpkg_options);
         free(p);
         return NULL;
 }

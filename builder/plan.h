@@ -46,7 +46,8 @@ typedef struct Plan {
         const Lock *lock;
         Stage *stages;
         size_t n_stages;
-        const char *kernel; /* release, borrowed from the lock; NULL for a tree */
+        char **dpkg_options; /* dpkg-options.h: in effect wherever packages are installed */
+        const char *kernel;  /* release, borrowed from the lock; NULL for a tree */
 } Plan;
 
 /* Stage ids that need locked packages, in order, with what they ask for: the resolver's input, so
