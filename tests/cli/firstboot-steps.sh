@@ -151,6 +151,11 @@ check "identity: the user is asked of sssd itself" grep -q '^getent -s sss passw
 : >"$NODE/calls"
 run_step identity
 check "identity: a second run does not restart sssd" bash -c '! grep -q RestartUnit "$1"' - "$NODE/calls"
+echo ssh.service >"$NODE/aliases"; rm "$NODE/etc/ssh/sshd_config.d/50-firstboot.conf"
+start=$SECONDS
+run_step identity
+check "identity: a unit that answers under another name is not waited for in vain" test $((SECONDS - start)) -lt 40
+check "identity: sshd is reloaded once" test "$(grep -c ReloadOrTryRestartUnit "$NODE/calls")" = 1
 tool getent <<<'exit 2'
 # The helper looks at files below the root it is told of by path, so the CA is named as the host has it.
 ln -s "$NODE/etc" "$NODE/real-etc"
