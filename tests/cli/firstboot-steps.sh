@@ -96,6 +96,15 @@ check "mounts: failures of the network may pass" test "$rc" = 75
 config "{\"mounts\":[$(entry "127.0.0.1:/a" "$NODE/m/a" read false 1s)]}"
 run_step mounts
 check "mounts: an optional one only degrades" verdict "degraded mounts.unreachable"
+python3 -c 'import socket, sys, time
+s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], file=open(sys.argv[1], "w"), flush=True); time.sleep(120)' "$NODE/port" &
+nfs_pid=$!
+for _ in $(seq 100); do [[ -s $NODE/port ]] && break; sleep 0.05; done
+other_port=$(entry "127.0.0.1:/a" "$NODE/m/a" read true 1s)
+config "{\"mounts\":[${other_port%\}},\"options\":\"vers=4,port=$(cat "$NODE/port")\"}]}"
+run_step mounts
+check "mounts: a server is looked for at the port that the options name" verdict "failed mounts.refused"
+kill "$nfs_pid"; wait "$nfs_pid" 2>/dev/null
 echo "other:/x $NODE/m/a nfs rw 0 0" >"$NODE/proc/self/mounts"
 config "{\"mounts\":[$(entry "127.0.0.1:/a" "$NODE/m/a" read true 1s)]}"
 run_step mounts
