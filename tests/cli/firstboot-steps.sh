@@ -117,7 +117,7 @@ mkdir -p "$NODE"/{usr/sbin,etc/pam.d,etc/ssh} "$NODE/tls"
 cd "$NODE/tls" && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>/dev/null
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other -keyout other-key.pem -out other.pem 2>/dev/null
 cd "$TOP" || exit 1
-# An LDAP server as far as TLS goes: TLS at once on one port, after StartTLS on the other.
+# An LDAP server as far as TLS goes: TLS at once on one port, after StartTLS on the next, silence on the last.
 python3 - "$NODE/tls" <<'PY' &
 import socket, ssl, sys, threading
 folder = sys.argv[1]
@@ -136,12 +136,13 @@ def serve(listener, starttls):
 listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
 for l, starttls in zip(listeners, (False, True)):
     threading.Thread(target=serve, args=(l, starttls), daemon=True).start()
-print(*(l.getsockname()[1] for l in listeners), file=open(folder + "/ports", "w"), flush=True)
+silent = socket.create_server(("127.0.0.1", 0))
+print(*(l.getsockname()[1] for l in listeners + [silent]), file=open(folder + "/ports", "w"), flush=True)
 threading.Event().wait(120)
 PY
 ldap_pid=$!
 for _ in $(seq 100); do [[ -s $NODE/tls/ports ]] && break; sleep 0.05; done
-read -r ldaps_port ldap_port <"$NODE/tls/ports"
+read -r ldaps_port ldap_port silent_port <"$NODE/tls/ports"
 identity() { config "{\"identity\":{\"uri\":[\"$1\"],\"base\":\"dc=x\",\"ca_file\":\"$2\",\"starttls\":true,\"probe_user\":\"alice\",\"probe_group\":\"users\",\"ssh_keys\":true,\"mkhomedir\":true,\"give_up\":\"1s\"}}"; }
 cp "$NODE/tls/cert.pem" "$NODE/etc/ca.pem"; cp "$NODE/tls/other.pem" "$NODE/etc/other.pem"; echo nonsense >"$NODE/etc/bad.pem"
 printf 'passwd: files\ngroup: files\nshadow: files\n' >"$NODE/etc/nsswitch.conf"
@@ -181,6 +182,10 @@ run_tls "ldap://localhost:$ldap_port" "$NODE/tls/other.pem"
 check "identity: and its certificate examined" verdict "failed identity.certificate"
 run_tls "ldaps://localhost:1" "$NODE/tls/cert.pem"
 check "identity: a server that is away is told" verdict "failed identity.unreachable"
+run_tls "ldaps://localhost:$silent_port" "$NODE/tls/cert.pem"
+check "identity: so is one that says nothing" verdict "failed identity.unreachable"
+run_tls "ldap://localhost:$silent_port" "$NODE/tls/cert.pem"
+check "identity: to StartTLS neither" verdict "failed identity.unreachable"
 identity "ldaps://localhost:$ldaps_port" /etc/bad.pem
 run_step identity
 check "identity: a CA file without certificate is told" verdict "failed identity.ca-file"

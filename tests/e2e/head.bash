@@ -248,6 +248,7 @@ config = {
     "identity": {"uri": ["ldaps://head"], "base": "dc=example,dc=org", "ca_file": "/etc/firstboot/ca.pem",
                  "probe_user": "alice", "probe_group": "crew"},
     "slurm": {"controllers": ["head"], "munge_key_file": "/data/munge.key", "drain_on_failure": True},
+    "metrics": {"directory": "/var/lib/firstboot"},
     "ready": {"command": ["/bin/sh", "-c", "cat >/run/told"], "on": "always"},
 }
 def merge(to, other):
