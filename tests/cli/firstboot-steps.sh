@@ -241,6 +241,15 @@ check "slurm: the key is in no log" bash -c '! grep -q "$2" "$1"/agent.log "$1"/
 : >"$NODE/calls"
 run_step slurm
 check "slurm: a second run restarts nothing" bash -c '! grep -q RestartUnit "$1"' - "$NODE/calls"
+mkfifo "$NODE/etc/hangs"
+slurm '"munge_key_file":"/etc/hangs"'
+run_step slurm
+check "slurm: a file server that hangs, with a key in place, is no obstacle" verdict "done "
+mv "$NODE/etc/munge/munge.key" "$NODE/etc/munge/away"
+slurm '"munge_key_file":"/etc/nowhere"'
+run_step slurm
+check "slurm: a key file that is not there is told" verdict "failed slurm.munge-key"
+mv "$NODE/etc/munge/away" "$NODE/etc/munge/munge.key"
 slurm "\"munge_key\":\"$key\",\"dynamic\":true,\"features\":[\"a\",\"b\"]"
 run_step slurm
 check "slurm: a dynamic node tells features and GPUs" grep -q -- '-Z --conf "Feature=a,b Gres=gpu:2"' "$NODE/run/firstboot/slurmd.env"
