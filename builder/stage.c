@@ -94,8 +94,8 @@ static int run_command(Context *ctx, const char *stage_id, const Sandbox *sandbo
         o.line_data = &output;
         r = sandbox_run(sandbox, &o, argv, &status);
         fflush(output.log);
-        if (r == -ECANCELED)
-                return r;
+        if (r == -ECANCELED || (interrupt_signal() && (r < 0 || status != 0)))
+                return -ECANCELED; /* Ctrl-C reaches the command too, and it may end first */
         if (r < 0) {
                 log_error_errno(r, "Stage %s: cannot run %s", stage_id, argv[0]);
                 if (output.n > 0) /* what the sandbox's child said before it became the command */
