@@ -129,11 +129,12 @@ static int configure(StepContext *c, bool *ret_changed) {
                 r = enable_mkhomedir(c);
         if (r >= 0 && json_get_bool(c->section, "ssh_keys", true))
                 r = put_file(c, SSHD_CONF, sshd, 0644);
-        if (r > 0 && unit_bus(&bus) >= 0) {
-                /* sshd may be there under either name, or not be started yet: both are fine. */
-                (void) unit_job(bus, "ReloadOrTryRestartUnit", "ssh.service", UNIT_USEC, NULL);
+        /* sshd may be there under either name (with Debian's, the other is its alias), or not be
+         * started yet: all is fine. */
+        if (r > 0 && unit_bus(&bus) >= 0 &&
+                        unit_job(bus, "ReloadOrTryRestartUnit", "ssh.service", UNIT_USEC, NULL) ==
+                                        -ENOENT)
                 (void) unit_job(bus, "ReloadOrTryRestartUnit", "sshd.service", UNIT_USEC, NULL);
-        }
         if (r < 0)
                 return r;
         *ret_changed = sssd > 0;

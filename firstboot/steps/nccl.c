@@ -76,9 +76,11 @@ static void choose(Nccl *s) {
         int64_t percent = json_get_int(o, "measured_percent", 95);
         bool nvls = nvls_allowed(s);
 
-        s->gpus = s->detected.shape && s->detected.shape->gpus > 0
-                                  ? (unsigned) s->detected.shape->gpus
-                                  : s->detected.gpus;
+        s->gpus = (unsigned) json_get_int(json_get(s->context->config, "gpu"), "count", 0);
+        if (s->gpus == 0)
+                s->gpus = s->detected.shape && s->detected.shape->gpus > 0
+                                          ? (unsigned) s->detected.shape->gpus
+                                          : s->detected.gpus;
         s->bytes = config_size(o, "size", 0);
         if (s->detected.shape)
                 s->busbw = shape_busbw(s->detected.shape, 1, nvls, 0);
