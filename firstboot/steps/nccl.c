@@ -44,16 +44,6 @@ static void nccl_done(Nccl *s) {
         json_putp(&s->report);
 }
 
-static const char *shape_env(const Shape *shape, const char *key) {
-        STRV_FOREACH (e, shape ? shape->nccl_env : NULL) {
-                const char *v = startswith(*e, key);
-
-                if (v && *v == '=')
-                        return v + 1;
-        }
-        return NULL;
-}
-
 /* Whether NVLink multicast may be used: by the configuration, else by what NCCL will read. */
 static bool nvls_allowed(Nccl *s) {
         const char *how = json_get_string(s->context->section, "nvls");
