@@ -169,7 +169,9 @@ static int read_counters(RdmaPort *p, const char *folder, const char *kind) {
 
                 if (!counter.name)
                         return -ENOMEM;
-                if (streq(*name, "lifespan")) { /* a setting, in ms, no counter */
+                /* A setting in ms, no counter; and what the driver says it does not count: "N/A (no
+                 * PMA)". */
+                if (streq(*name, "lifespan") || (text && startswith(text, "N/A"))) {
                         free(counter.name);
                         continue;
                 }
