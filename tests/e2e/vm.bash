@@ -76,13 +76,11 @@ vm() { # sshd may be a moment behind the marker
 vm_status() { vm 'cat /run/firstboot/status.json' >"$VM/status.json"; }
 
 vm_settles() {
-        local i
-        for ((i = 0; i < $1; i++)); do
-                vm_status && vm_is 'o["node"] != "starting"' True >/dev/null && { vm_py 'o["node"]'; return 0; }
-                sleep 1
-        done
-        vm_py 'o["node"]'
-        return 1
+        local s
+        vm "firstbootctl status --wait --timeout ${1}s >/dev/null"
+        s=$?
+        vm_status && vm_py 'o["node"]'
+        [[ $s -lt 3 ]]
 }
 
 vm_py() {
