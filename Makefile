@@ -181,4 +181,6 @@ format:
 clean:
 	rm -rf build
 
--include $(shell find $(BUILD) -path $(BUILD)/e2e -prune -o -type f -name '*.d' -print 2>/dev/null)
+# By their folders: what is built under $(BUILD)/e2e and $(BUILD)/bench holds whole trees, with an rc0.d each.
+-include $(wildcard $(BUILD)/builder/*.d $(BUILD)/shared/*.d $(BUILD)/firstboot/*/*.d $(BUILD)/tests/fixtures/*.d \
+	$(BUILD)/tests/unit/*/*.d $(BUILD)/tests/unit/*/*/*.d)
