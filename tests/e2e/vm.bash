@@ -31,9 +31,10 @@ vm_config() {
 vm_start() { # MARKER [ARG…]: does not wait
         local marker=$1
         shift
-        "$IMGBUILD" boot "$OUT/debian-13-cpu/debian-13-cpu.qcow2" --cache "$CACHE" --offline --progress plain \
+        # From the project: its lock of the tools tree is the one that the image was made with.
+        (cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/debian-13-cpu/debian-13-cpu.qcow2" --cache "$CACHE" --offline --progress plain \
                 --state "$VM/state" --save "$VM/save" --user-data "$VM/user-data" --ssh-key "$E2E/key.pub" "${NVME[@]}" \
-                --forward 2222:22 --forward 6818:6818 --until "$marker" --timeout 1200 --keep "$@" >"$VM/boot.log" 2>&1 &
+                --forward 2222:22 --forward 6818:6818 --until "$marker" --timeout 1200 --keep "$@") >"$VM/boot.log" 2>&1 &
         vm_pid=$!
 }
 
