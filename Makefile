@@ -107,7 +107,13 @@ $(firstboot_fixtures): $(BUILD)/tests/fixtures/%: tests/fixtures/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(shell pkg-config --libs libsystemd)
 
-unit: $(unit_firstboot) $(firstboot_fixtures)
+unit_firstboot_fuzz := $(BUILD)/tests/unit/fuzz/test-shapes $(BUILD)/tests/unit/fuzz/test-nccl-conf
+
+$(unit_firstboot_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/replay.c $(firstboot_build)/libfirstboot.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(firstboot_cflags) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(firstboot_libs)
+
+unit: $(unit_firstboot) $(unit_firstboot_fuzz) $(firstboot_fixtures)
 # --- end of firstboot --------------------------------------------------------------------------------------
 
 # --- ncclbench: firstboot/ncclbench/Makefile builds it; its tests run on doubles of CUDA and NCCL ----------

@@ -22,6 +22,8 @@ static const StepFunction functions[] = {
         { "scratch", scratch_run },
         { "mounts", mounts_run },
         { "identity", identity_run },
+        { "rdma", rdma_run },
+        { "nccl", nccl_run },
         { "slurm", slurm_run },
 };
 
