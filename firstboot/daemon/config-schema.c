@@ -335,7 +335,8 @@ const ConfigKey config_keys[] = {
                                    "firstboot.slurm.munge_key."),
         KEY("slurm.munge_key_file", CONFIG_STRING, .check = check_absolute,
                         .meaning = "A file, on a mount for instance, that holds the munge "
-                                   "key."),
+                                   "key. Where it cannot be read, the key of an earlier run "
+                                   "serves."),
         KEY("slurm.clock_skew_max", CONFIG_DURATION, .fallback = "\"60s\"", .min = MS,
                         .max = 5 * MIN_,
                         .meaning = "Largest difference from the controller's clock (munge "

@@ -128,6 +128,11 @@ int unit_job(sd_bus *bus, const char *method, const char *unit, uint64_t timeout
         return r < 0 ? r : call_and_wait(bus, m, timeout_usec, ret_result);
 }
 
+int unit_signal(sd_bus *bus, const char *unit, int signal) {
+        return sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER, "KillUnit", NULL,
+                        NULL, "ssi", unit, "main", signal);
+}
+
 char *unit_mount_name(const char *where) {
         size_t n = strlen(where);
         char *name = malloc(n * 4 + strlen(".mount") + 1), *p = name;

@@ -172,6 +172,7 @@ ln -s "$NODE/etc" "$NODE/real-etc"
 run_tls() { identity "$1" "$2"; [[ $2 == /* && -e $2 ]] && mkdir -p "$NODE$(dirname "$2")" && cp "$2" "$NODE$2"; run_step identity; }
 run_tls "ldaps://localhost:$ldaps_port" "$NODE/tls/cert.pem"
 check "identity: TLS is good, so it is the user" verdict "failed identity.no-user"
+check "identity: between tries sssd is told to go online" grep -q KillUnit "$NODE/calls"
 run_tls "ldaps://localhost:$ldaps_port" "$NODE/tls/other.pem"
 check "identity: a wrong CA is told" verdict "failed identity.certificate"
 run_tls "ldaps://127.0.0.1:$ldaps_port" "$NODE/tls/cert.pem"

@@ -3,6 +3,7 @@
 #
 #   vm_config JSON      the node's configuration; the head node's CA and address come along
 #   vm_on MARKER [ARG…] switches it on, returns once MARKER is seen (imgbuild boot --until), 1 where it is not
+#   vm_start MARKER     the same, without waiting
 #   vm_off              pulls the plug
 #   vm COMMAND          a shell command on the node, as root
 #   vm_settles SECONDS  until the agent has a verdict; prints it
@@ -27,13 +28,19 @@ vm_config() {
         } >"$VM/user-data"
 }
 
-vm_on() {
-        local marker=$1 i
+vm_start() { # MARKER [ARG…]: does not wait
+        local marker=$1
         shift
-        "$IMGBUILD" boot "$OUT/debian-13-cpu/debian-13-cpu.qcow2" --cache "$CACHE" --offline --progress plain \
+        # From the project: its lock of the tools tree is the one that the image was made with.
+        (cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/debian-13-cpu/debian-13-cpu.qcow2" --cache "$CACHE" --offline --progress plain \
                 --state "$VM/state" --save "$VM/save" --user-data "$VM/user-data" --ssh-key "$E2E/key.pub" "${NVME[@]}" \
-                --forward 2222:22 --forward 6818:6818 --until "$marker" --timeout 1200 --keep "$@" >"$VM/boot.log" 2>&1 &
+                --forward 2222:22 --forward 6818:6818 --until "$marker" --timeout 1200 --keep "$@") >"$VM/boot.log" 2>&1 &
         vm_pid=$!
+}
+
+vm_on() {
+        local marker=$1
+        vm_start "$@"
         while kill -0 "$vm_pid" 2>/dev/null; do
                 grep -q 'Running; ssh -p' "$VM/boot.log" && return 0
                 sleep 0.2
@@ -70,13 +77,11 @@ vm() { # sshd may be a moment behind the marker
 vm_status() { vm 'cat /run/firstboot/status.json' >"$VM/status.json"; }
 
 vm_settles() {
-        local i
-        for ((i = 0; i < $1; i++)); do
-                vm_status && vm_is 'o["node"] != "starting"' True >/dev/null && { vm_py 'o["node"]'; return 0; }
-                sleep 1
-        done
-        vm_py 'o["node"]'
-        return 1
+        local s
+        vm "firstbootctl status --wait --timeout ${1}s >/dev/null"
+        s=$?
+        vm_status && vm_py 'o["node"]'
+        [[ $s -lt 3 ]]
 }
 
 vm_py() {
