@@ -15,6 +15,9 @@ int unit_bus(sd_bus **ret);
 int unit_job(sd_bus *bus, const char *method, const char *unit, uint64_t timeout_usec,
                 char **ret_result);
 
+/* The unit's ActiveState ("active", "failed" …), which the caller frees. Negative errno. */
+int unit_active_state(sd_bus *bus, const char *unit, char **ret);
+
 typedef struct MountUnit {
         const char *what, *where, *type, *options, *description;
         bool network;          /* ordered after network-online.target */
