@@ -54,12 +54,19 @@ run_step() {
         env NVML_DOUBLE="$NODE/nvml.conf" LD_LIBRARY_PATH="$doubles:$cuda" CUDA_DOUBLE_DEVICES=8 PATH="$NODE/bin:$PATH" "$@" \
                 timeout 300 "$step" gpu >"$NODE/agent.log" 2>&1
         rc=$?
+        status= code= message_= codes=
+        { IFS= read -r status; IFS= read -r code; IFS= read -r message_; IFS= read -r codes; } < <(python3 - "$NODE/run/firstboot/results/gpu.json" <<'E'
+import json, sys
+o = json.load(open(sys.argv[1]))
+print(o["status"], o.get("code", ""), o["message"], sep="\n")
+print(*sorted({f["code"] for f in o.get("figures", {}).get("findings", [])}))
+E
+        )
 }
 result() { python3 -c 'import json,sys; print(eval(sys.argv[2], {"o": json.load(open(sys.argv[1]+"/run/firstboot/results/gpu.json"))}))' "$NODE" "$1"; }
 # finding KEY: of the first finding.
 finding() { result "o['figures']['findings'][0].get('$1')"; }
-codes() { result "' '.join(sorted({f['code'] for f in o['figures']['findings']}))"; }
-verdict() { [[ "$(result 'o["status"]') $(result 'o.get("code","")')" == "$1" ]] || { echo "# $(result 'o["status"]') $(result 'o.get("code","")'): $(result 'o.get("message")')"; return 1; }; }
+verdict() { [[ "$status $code" == "$1" ]] || { echo "# $status $code: $message_"; return 1; }; }
 # fault NAME CODE SETTING…: with these settings of the double the step fails with this code, and with no other.
 fault() {
         local name=$1 code=$2
@@ -69,8 +76,8 @@ fault() {
         run_step
         check "$name: $code" only "$code"
 }
-only() { verdict "failed $1" && [[ $(codes) == "$1" ]] || { echo "# findings: $(codes)"; return 1; }; }
-message() { [[ $(result 'o["message"]') == *"$1"* ]] || { echo "# $(result 'o["message"]')"; return 1; }; }
+only() { verdict "failed $1" && [[ $codes == "$1" ]] || { echo "# findings: $codes"; return 1; }; }
+message() { [[ $message_ == *"$1"* ]] || { echo "# $message_"; return 1; }; }
 
 node_new
 mkdir -p "$NODE"/{bin,proc/self}
@@ -196,7 +203,7 @@ fault "there are no NVLinks" gpu.nvlink-down links=0
 machine; echo link_active=0 >"$NODE/nvml.conf"; config '"bandwidth":false,"count":8,"nvlinks":0,"fabric":"off"'; run_step
 check "unless none are expected" verdict "done "
 machine; echo 2.link.11.active=0 >"$NODE/nvml.conf"; config '"bandwidth":false,"count":8' '"shape":{"unknown":"warn"}'; sed -i '$a name=Unknown GPU' "$NODE/nvml.conf"; run_step
-check "in an unknown shape the best GPU is the measure: gpu.nvlink-down" test "$(codes)" = gpu.nvlink-down
+check "in an unknown shape the best GPU is the measure: gpu.nvlink-down" test "$codes" = gpu.nvlink-down
 fault "a link replays" gpu.nvlink-errors 2.link.3.replay=1
 fault "a link recovers" gpu.nvlink-errors 2.link.3.recovery=1
 fault "a link has CRC errors" gpu.nvlink-errors 2.link.3.crc_flit=101
@@ -294,7 +301,7 @@ check "its beginning was overwritten: gpu.kernel-log" only gpu.kernel-log
 # --- several --------------------------------------------------------------------------------------------------------
 machine; printf '%s\n' 4.temperature_margin=0 2.remap_failed=1 2.ecc_volatile=5 >"$NODE/nvml.conf"; run_step
 check "the most serious finding is the verdict" verdict "failed gpu.remap-failed"
-check "the others are in the figures" test "$(codes)" = "gpu.ecc-errors gpu.remap-failed gpu.temperature"
+check "the others are in the figures" test "$codes" = "gpu.ecc-errors gpu.remap-failed gpu.temperature"
 check "and what does not pass by itself is not tried again" test "$rc" = 1
 machine; echo 'name=Some GPU' >"$NODE/nvml.conf"; config '"bandwidth":false' '"shape":{}'; run_step
 check "a shape that nobody knows: shape.unknown" verdict "failed shape.unknown"
@@ -310,5 +317,16 @@ facts "$node_build/firstboot-gpu-facts" --findings --no-bandwidth >"$NODE/facts"
 check "and the findings, with exit code 1" bash -c '[[ $1 == 1 ]] && grep -q "^finding=gpu.ecc-off reset GPU 3 (" "$2"' - $? "$NODE/facts"
 facts "$step" --facts gpu >"$NODE/facts.json"
 check "firstboot-step prints the facts as JSON, without firstbootd" python3 -c 'import json,sys; assert json.load(open(sys.argv[1]))["gpus"][3]["ecc"] == 0' "$NODE/facts.json"
+
+# --- beside nvidia-smi ----------------------------------------------------------------------------------------------
+machine
+ln -s "$TOP/tests/fixtures/nvml-double/nvidia-smi" "$NODE/bin/nvidia-smi"
+compared() { facts env PATH="$NODE/bin:$PATH" "$@" "$TOP/tests/device/compare-nvidia-smi" "$node_build/firstboot-gpu-facts" >"$NODE/compared" 2>&1; }
+compared
+check "what nvidia-smi says is the same, field by field" bash -c '[[ $1 == 0 ]] && grep -q "^8 GPUs, [0-9]* fields compared, 0 differ$" "$2" || { tail -n 5 "$2"; exit 1; }' - $? "$NODE/compared"
+compared NVIDIA_SMI_DOUBLE='<current_ecc>Enabled=><current_ecc>Disabled'
+check "a field that differs is told" bash -c '[[ $1 == 1 ]] && grep -q "^gpu 0  ecc .*DIFFERS$" "$2" && grep -q " 1 differ$" "$2"' - $? "$NODE/compared"
+compared NVIDIA_SMI_DOUBLE='Link 3: 26.562 GB/s=>Link 3: <inactive>'
+check "so is a link" bash -c '[[ $1 == 1 ]] && grep -q "^gpu 0  link.3.active .*DIFFERS$" "$2"' - $? "$NODE/compared"
 node_end
 [[ -z $failed ]]
