@@ -118,7 +118,13 @@ $(nvml_doubles): tests/fixtures/nvml-double/nvml.c firstboot/steps/gpu-nvml.h fi
 	@mkdir -p $(@D)
 	$(nvml_cc) $(nvml_without) -o $@ $<
 
-unit: $(unit_firstboot) $(firstboot_fixtures) $(nvml_doubles)
+unit_firstboot_fuzz := $(BUILD)/tests/unit/fuzz/test-shapes $(BUILD)/tests/unit/fuzz/test-nccl-conf
+
+$(unit_firstboot_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/replay.c $(firstboot_build)/libfirstboot.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(firstboot_cflags) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(firstboot_libs)
+
+unit: $(unit_firstboot) $(unit_firstboot_fuzz) $(firstboot_fixtures) $(nvml_doubles)
 # --- end of firstboot --------------------------------------------------------------------------------------
 
 # --- ncclbench: firstboot/ncclbench/Makefile builds it; its tests run on doubles of CUDA and NCCL ----------
@@ -192,4 +198,6 @@ format:
 clean:
 	rm -rf build
 
--include $(shell find $(BUILD) -path $(BUILD)/e2e -prune -o -type f -name '*.d' -print 2>/dev/null)
+# By their folders: what is built under $(BUILD)/e2e and $(BUILD)/bench holds whole trees, with an rc0.d each.
+-include $(wildcard $(BUILD)/builder/*.d $(BUILD)/shared/*.d $(BUILD)/firstboot/*/*.d $(BUILD)/tests/fixtures/*.d \
+	$(BUILD)/tests/unit/*/*.d $(BUILD)/tests/unit/*/*/*.d)

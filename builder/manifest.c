@@ -42,6 +42,22 @@ static int put_object(json_object *o, const char *key, json_object **ret) {
         return 0;
 }
 
+/* The path as seen from the recipe's folder, so that equal builds in other places tell the same. */
+static char *path_from(const char *recipe, const char *path) {
+        _cleanup_free_ char *up = strdup("");
+        size_t n = 0;
+
+        for (size_t i = 0; recipe[i] && recipe[i] == path[i]; i++)
+                if (recipe[i] == '/')
+                        n = i + 1;
+        for (const char *c = recipe + n; up && (c = strchr(c, '/')); c++) {
+                char *longer = strf("%s../", up);
+                free(up);
+                up = longer;
+        }
+        return up ? strf("%s%s", up, path + n) : NULL;
+}
+
 static int add_recipe(json_object *m, const Recipe *recipe) {
         json_object *o = NULL, *sources = NULL, *merged = NULL;
         int r;
@@ -52,18 +68,21 @@ static int add_recipe(json_object *m, const Recipe *recipe) {
         if (r >= 0)
                 r = put_array(o, "sources", &sources);
         STRV_FOREACH (path, recipe->sources) {
+                _cleanup_free_ char *shown = path_from(recipe->path, *path);
                 json_object *source;
                 Digest digest;
 
                 if (r < 0)
                         return r;
+                if (!shown)
+                        return -ENOMEM;
                 r = digest_file(*path, digest, NULL);
                 if (r < 0)
                         return log_error_errno(r, "%s: cannot read it again", *path);
                 source = json_object_new_object();
                 r = append(sources, source);
                 if (r >= 0)
-                        r = json_set_string(source, "path", *path);
+                        r = json_set_string(source, "path", shown);
                 if (r >= 0)
                         r = json_set_string(source, "sha256", digest);
         }

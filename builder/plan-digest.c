@@ -16,10 +16,10 @@ static const struct {
         const char *name;
         const char *format;
 } kinds[] = {
-        [STAGE_BASE] = { "base", "2" },
-        [STAGE_PACKAGES] = { "packages", "1" },
+        [STAGE_BASE] = { "base", "3" },
+        [STAGE_PACKAGES] = { "packages", "2" },
         [STAGE_ARTIFACTS] = { "artifacts", "1" },
-        [STAGE_COMPILE] = { "compile", "1" },
+        [STAGE_COMPILE] = { "compile", "2" },
         [STAGE_FILES] = { "files", "1" },
         [STAGE_RUN] = { "run", "1" },
         [STAGE_INITRAMFS] = { "initramfs", "1" },
@@ -47,7 +47,8 @@ static int hash_host_tree(Hash *h, const char *label, const char *path) {
         return 0;
 }
 
-static void hash_packages(Hash *h, const LockedStage *locked) {
+static void hash_packages(Hash *h, const Plan *p, const LockedStage *locked) {
+        hash_strv(h, "dpkg", p->dpkg_options);
         for (size_t i = 0; i < locked->n_packages; i++) {
                 hash_field(h, "package", locked->packages[i].name);
                 hash_field(h, "sha256", locked->packages[i].sha256);
@@ -134,10 +135,10 @@ static int hash_stage(Hash *h, const Plan *p, const Stage *s) {
                 hash_field(h, "distro", recipe->base.distro);
                 hash_field(h, "release", recipe->base.release);
                 hash_field(h, "arch", recipe->base.arch);
-                hash_packages(h, s->locked);
+                hash_packages(h, p, s->locked);
                 return 0;
         case STAGE_PACKAGES:
-                hash_packages(h, s->locked);
+                hash_packages(h, p, s->locked);
                 return s->overlay ? hash_repositories(h, p, s->overlay) : 0;
         case STAGE_ARTIFACTS:
                 return hash_artifacts(h, p, s->overlay);
@@ -145,7 +146,7 @@ static int hash_stage(Hash *h, const Plan *p, const Stage *s) {
                 const Compile *c = s->overlay->compile + s->index;
 
                 hash_field(h, "kernel", p->kernel);
-                hash_packages(h, s->locked);
+                hash_packages(h, p, s->locked);
                 r = hash_host_file(h, "script", c->script);
                 return r < 0 || !c->source ? r : hash_host_tree(h, "source", c->source);
         }
@@ -170,6 +171,18 @@ static int hash_stage(Hash *h, const Plan *p, const Stage *s) {
         return -EINVAL;
 }
 
+/* What the stage is made on. A digest covers all that its own stage sees: below a compile stage,
+ * which does not see everything, the search goes on. */
+static void hash_parents(Hash *h, const Plan *p, size_t i) {
+        for (size_t j = i; j-- > 0;) {
+                if (!plan_stage_sees(p, i, j))
+                        continue;
+                hash_field(h, "parent", p->stages[j].digest);
+                if (p->stages[j].kind != STAGE_COMPILE)
+                        break;
+        }
+}
+
 int plan_digest_stages(Plan *p) {
         char epoch[32];
 
@@ -190,7 +203,7 @@ int plan_digest_stages(Plan *p) {
                 hash_field(h, "imgbuild stage", kinds[s->kind].name);
                 hash_field(h, "format", kinds[s->kind].format);
                 hash_field(h, "epoch", epoch);
-                hash_field(h, "parent", i > 0 ? p->stages[i - 1].digest : NULL);
+                hash_parents(h, p, i);
                 r = hash_stage(h, p, s);
                 if (r < 0)
                         return r;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan.h"
+#include "dpkg-options.h"
 #include "file-util.h"
 #include "log.h"
 #include "plan-digest.h"
+#include "strv.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -124,6 +126,57 @@ void package_requests_free(PackageRequest *requests, size_t n) {
         free(requests);
 }
 
+static const Overlay *find_overlay(const Recipe *recipe, const char *name) {
+        for (size_t i = 0; i < recipe->n_overlays; i++)
+                if (streq(recipe->overlays[i]->name, name))
+                        return recipe->overlays[i];
+        return NULL;
+}
+
+/* Whether `o` is `other` or requires it, itself or through others. */
+static bool builds_on(const Recipe *recipe, const Overlay *o, const Overlay *other) {
+        if (!o || o == other)
+                return o;
+        STRV_FOREACH (name, o->requires)
+                if (builds_on(recipe, find_overlay(recipe, *name), other))
+                        return true;
+        return false;
+}
+
+/* A repository without packages still counts: later overlays may install from it. */
+static bool has_package_stage(const Overlay *o) {
+        return strv_length(o->packages) > 0 || o->n_repositories > 0;
+}
+
+/* The overlay whose packages are the last that the compile stages of `o` see; NULL: none, only base
+ * and kernel. */
+static const Overlay *compile_base(const Recipe *recipe, const Overlay *o) {
+        const Overlay *last = NULL;
+
+        for (size_t i = 0; i < recipe->n_overlays; i++)
+                if (has_package_stage(recipe->overlays[i]) &&
+                                builds_on(recipe, o, recipe->overlays[i]))
+                        last = recipe->overlays[i];
+        return last;
+}
+
+/* The requests of all compile stages that see the packages up to those of `base` and no more. */
+static int request_compiles(
+                PackageRequest **l, size_t *n, const Recipe *recipe, const Overlay *base) {
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < recipe->n_overlays; i++) {
+                const Overlay *o = recipe->overlays[i];
+
+                if (o->n_compile == 0 || compile_base(recipe, o) != base)
+                        continue;
+                for (size_t k = 0; r >= 0 && k < o->n_compile; k++)
+                        r = request_add(l, n, strf("compile:%s/%zu", o->name, k),
+                                        o->compile[k].packages, o, true);
+        }
+        return r;
+}
+
 int plan_package_requests(const Recipe *recipe, PackageRequest **ret, size_t *ret_n) {
         PackageRequest *l = NULL;
         size_t n = 0;
@@ -134,22 +187,19 @@ int plan_package_requests(const Recipe *recipe, PackageRequest **ret, size_t *re
                 char *packages[] = { recipe->kernel.package, NULL };
                 r = request_add(&l, &n, strdup("kernel"), packages, NULL, false);
         }
+        if (r >= 0)
+                r = request_compiles(&l, &n, recipe, NULL);
         for (size_t i = 0; r >= 0 && i < recipe->n_overlays; i++) {
                 const Overlay *o = recipe->overlays[i];
-                /* A repository without packages still counts: later overlays may install from it.
-                 */
-                if (strv_length(o->packages) > 0 || o->n_repositories > 0)
-                        r = request_add(&l, &n, strf("packages:%s", o->name), o->packages, o,
-                                        false);
+
+                if (!has_package_stage(o))
+                        continue;
+                r = request_add(&l, &n, strf("packages:%s", o->name), o->packages, o, false);
+                if (r >= 0)
+                        r = request_compiles(&l, &n, recipe, o);
         }
         if (r >= 0 && strv_length(recipe->packages) > 0)
                 r = request_add(&l, &n, strdup("packages"), recipe->packages, NULL, false);
-        for (size_t i = 0; r >= 0 && i < recipe->n_overlays; i++) {
-                const Overlay *o = recipe->overlays[i];
-                for (size_t k = 0; r >= 0 && k < o->n_compile; k++)
-                        r = request_add(&l, &n, strf("compile:%s/%zu", o->name, k),
-                                        o->compile[k].packages, o, true);
-        }
         if (r < 0) {
                 package_requests_free(l, n);
                 return r;
@@ -254,6 +304,28 @@ static int add_stages(Plan *p) {
         return r;
 }
 
+bool plan_stage_sees(const Plan *p, size_t i, size_t below) {
+        const Stage *s = p->stages + i, *t = p->stages + below;
+        const Overlay *base;
+
+        if (below >= i || s->kind != STAGE_COMPILE)
+                return below < i;
+        if (t->kind == STAGE_ARTIFACTS || t->kind == STAGE_COMPILE)
+                return builds_on(p->recipe, s->overlay, t->overlay);
+        if (t->kind == STAGE_BASE || streq(t->id, "kernel"))
+                return true;
+        base = compile_base(p->recipe, s->overlay);
+        if (!base || !t->overlay)
+                return false;
+        for (size_t k = 0; k < p->recipe->n_overlays; k++) {
+                if (p->recipe->overlays[k] == t->overlay)
+                        return true;
+                if (p->recipe->overlays[k] == base)
+                        return false;
+        }
+        return false;
+}
+
 int plan_new(const Recipe *recipe, const Lock *lock, Plan **ret) {
         _cleanup_plan_free_ Plan *p = calloc(1, sizeof(*p));
         int r;
@@ -267,7 +339,9 @@ int plan_new(const Recipe *recipe, const Lock *lock, Plan **ret) {
                 if (!p->kernel)
                         return -ESTALE;
         }
-        r = add_stages(p);
+        r = dpkg_options_load(recipe, &p->dpkg_options);
+        if (r >= 0)
+                r = add_stages(p);
         if (r < 0)
                 return r;
         r = plan_digest_stages(p);
@@ -290,6 +364,7 @@ Plan *plan_free(Plan *p) {
         for (size_t i = 0; i < p->n_stages; i++)
                 free(p->stages[i].id);
         free(p->stages);
+        strv_free(p->dpkg_options);
         free(p);
         return NULL;
 }

@@ -46,7 +46,8 @@ typedef struct Plan {
         const Lock *lock;
         Stage *stages;
         size_t n_stages;
-        const char *kernel; /* release, borrowed from the lock; NULL for a tree */
+        char **dpkg_options; /* dpkg-options.h: in effect wherever packages are installed */
+        const char *kernel;  /* release, borrowed from the lock; NULL for a tree */
 } Plan;
 
 /* Stage ids that need locked packages, in order, with what they ask for: the resolver's input, so
@@ -67,6 +68,12 @@ const char *stage_kind_name(StageKind kind); /* "base", "packages", … */
 
 /* Whether a path of the image (relative to its root) is something the initramfs is made from. */
 bool plan_path_is_early(const char *path);
+
+/* Whether stage i is made on the layer of stage `below`, and so depends on it. Every stage sees all
+ * below it, but a compile stage sees of packages only those up to the last overlay that its own
+ * requires, and artifacts and compiled files only of those: a driver is not compiled again because
+ * another overlay installs one package more. */
+bool plan_stage_sees(const Plan *p, size_t i, size_t below);
 
 const Stage *plan_find(const Plan *p, const char *id);
 Plan *plan_free(Plan *p);

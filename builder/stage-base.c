@@ -73,6 +73,8 @@ static int bootstrap(StageBuild *b, const LockedStage *locked, const char *repos
                 r = strv_extendf(&argv, "--architectures=%s", b->plan->recipe->base.arch);
         if (r >= 0)
                 r = strv_extendf(&argv, "--include=%s", included);
+        for (size_t i = 0; r >= 0 && i < strv_length(b->plan->dpkg_options); i++)
+                r = strv_extendf(&argv, "--dpkgopt=%s", b->plan->dpkg_options[i] + strlen("--"));
         if (r >= 0) /* an empty suite: whatever the repository has counts */
                 r = strv_extend_many(&argv, "--dpkgopt=force-unsafe-io",
                                 "--skip=check/empty,check/signed-by,check/qemu,chroot/"
@@ -88,10 +90,11 @@ static int bootstrap(StageBuild *b, const LockedStage *locked, const char *repos
         return stage_command(b->ctx, b->stage->id, &s, NULL, argv, NULL);
 }
 
-/* mmdebstrap's own traces: the repository that nobody else has. */
+/* mmdebstrap's own traces: the repository that nobody else has, and dpkg told not to wait for the
+ * disk, as nobody should on a node. */
 static int clean_up(const char *root, void *userdata _unused_) {
         static const char *const files[] = { "etc/apt/sources.list",
-                "etc/apt/apt.conf.d/99mmdebstrap" };
+                "etc/apt/apt.conf.d/99mmdebstrap", "etc/dpkg/dpkg.cfg.d/99mmdebstrap" };
         _cleanup_free_ char *lists = path_join(root, "var/lib/apt/lists"), *partial = NULL;
         int r;
 

@@ -11,7 +11,9 @@
 #include "log.h"
 #include "strv.h"
 
+#include <ftw.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #define INSIDE_SCRIPT INSIDE "/script"
 #define INSIDE_SOURCE INSIDE "/source"
@@ -133,6 +135,24 @@ static int copy_dest(const char *root, void *userdata) {
         return copy_tree(userdata, root, "/", &options);
 }
 
+static const char *opaque; /* nftw() takes no argument along */
+
+static int clear_opaque(const char *path, const struct stat *st _unused_, int kind,
+                struct FTW *f _unused_) {
+        if (kind != FTW_D || lremovexattr(path, opaque) >= 0 || errno == ENODATA)
+                return 0;
+        return -1;
+}
+
+/* A folder that overlayfs makes hides one of its name in layers below: right where this stage was
+ * made, for there was none. Packages that this stage did not see may bring one. */
+static int uncover(StageBuild *b) {
+        opaque = store_userxattr(b->ctx->store) ? "user.overlay.opaque" : "trusted.overlay.opaque";
+        if (nftw(b->sandbox.upper, clear_opaque, 32, FTW_PHYS) < 0)
+                return log_error_errno(-errno, "Stage %s: cannot finish its layer", b->stage->id);
+        return 0;
+}
+
 int stage_compile(StageBuild *b) {
         const Compile *c = b->stage->overlay->compile + b->stage->index;
         _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
@@ -151,5 +171,7 @@ int stage_compile(StageBuild *b) {
         r = stage_install(b, &s, blobs, names);
         if (r >= 0)
                 r = run_script(b, &s, c, &f);
-        return r < 0 ? r : sandbox_call(&b->sandbox, copy_dest, f.dest);
+        if (r >= 0)
+                r = sandbox_call(&b->sandbox, copy_dest, f.dest);
+        return r < 0 ? r : uncover(b);
 }

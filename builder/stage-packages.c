@@ -99,6 +99,11 @@ static int install(StageBuild *b, const Sandbox *sandbox, const char *debs, cons
         Sandbox s = *sandbox;
         int r = policy ? strv_extend_many(&argv, "apt-get", "install", NULL) : -ENOMEM;
 
+        for (size_t i = 0; r >= 0 && i < strv_length(b->plan->dpkg_options); i++) {
+                r = strv_extend(&argv, "-o");
+                if (r >= 0)
+                        r = strv_extendf(&argv, "Dpkg::Options::=%s", b->plan->dpkg_options[i]);
+        }
         for (size_t i = 0; r >= 0 && i < strv_length(names); i++)
                 r = strv_extendf(&argv, INSIDE_DEBS "/%s", names[i]);
         if (r < 0)

@@ -94,8 +94,8 @@ static int run_command(Context *ctx, const char *stage_id, const Sandbox *sandbo
         o.line_data = &output;
         r = sandbox_run(sandbox, &o, argv, &status);
         fflush(output.log);
-        if (r == -ECANCELED)
-                return r;
+        if (r == -ECANCELED || (interrupt_signal() && (r < 0 || status != 0)))
+                return -ECANCELED; /* Ctrl-C reaches the command too, and it may end first */
         if (r < 0) {
                 log_error_errno(r, "Stage %s: cannot run %s", stage_id, argv[0]);
                 if (output.n > 0) /* what the sandbox's child said before it became the command */
@@ -143,7 +143,27 @@ int stages_layers(Context *ctx, const Plan *plan, size_t last, char ***ret) {
         return 0;
 }
 
-static int commit(StageBuild *b, size_t i, LayerDraft *draft, uint64_t started) {
+/* The layers that stage i is made on, lowest first; *ret_parent: the highest stage of them, or
+ * NULL. */
+static int layers_seen(
+                Context *ctx, const Plan *plan, size_t i, const Stage **ret_parent, char ***ret) {
+        _cleanup_strv_free_ char **l = NULL;
+        const Stage *parent = NULL;
+
+        for (size_t j = 0; j < i; j++) {
+                if (!plan_stage_sees(plan, i, j))
+                        continue;
+                parent = plan->stages + j;
+                int r = strv_push(&l, store_layer_tree(ctx->store, parent->digest));
+                if (r < 0)
+                        return r;
+        }
+        *ret_parent = parent;
+        *ret = TAKE_PTR(l);
+        return 0;
+}
+
+static int commit(StageBuild *b, const Stage *parent, LayerDraft *draft, uint64_t started) {
         _cleanup_json_ json_object *meta = json_object_new_object();
         int r;
 
@@ -155,7 +175,7 @@ static int commit(StageBuild *b, size_t i, LayerDraft *draft, uint64_t started) 
         if (r >= 0)
                 r = json_set_string(meta, "kind", stage_kind_name(b->stage->kind));
         if (r >= 0)
-                r = json_set_string(meta, "parent", i > 0 ? b->plan->stages[i - 1].digest : NULL);
+                r = json_set_string(meta, "parent", parent ? parent->digest : NULL);
         if (r >= 0)
                 r = json_set(meta, "seconds",
                                 json_object_new_double(
@@ -168,7 +188,7 @@ static int commit(StageBuild *b, size_t i, LayerDraft *draft, uint64_t started) 
 }
 
 static int build_stage(Context *ctx, const Plan *plan, size_t i) {
-        const Stage *stage = plan->stages + i;
+        const Stage *stage = plan->stages + i, *parent;
         _cleanup_layer_draft_free_ LayerDraft *draft = NULL;
         _cleanup_strv_free_ char **below = NULL;
         uint64_t started = now_usec();
@@ -182,11 +202,9 @@ static int build_stage(Context *ctx, const Plan *plan, size_t i) {
                 return r;
         if (r < 0)
                 return log_error_errno(r, "Stage %s: cannot begin its layer", stage->id);
-        if (i > 0) {
-                r = stages_layers(ctx, plan, i - 1, &below);
-                if (r < 0)
-                        return log_oom();
-        }
+        r = layers_seen(ctx, plan, i, &parent, &below);
+        if (r < 0)
+                return log_oom();
         b = (StageBuild) {
                 .ctx = ctx,
                 .plan = plan,
@@ -206,7 +224,7 @@ static int build_stage(Context *ctx, const Plan *plan, size_t i) {
         if (r == -ENOSPC || r == -EDQUOT)
                 return log_error_errno(r, "Stage %s: %s is full; imgbuild cache prune makes room",
                                 stage->id, store_path(ctx->store));
-        return r < 0 ? r : commit(&b, i, draft, started);
+        return r < 0 ? r : commit(&b, parent, draft, started);
 }
 
 int stages_build(Context *ctx, const Plan *plan, size_t last) {

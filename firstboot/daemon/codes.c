@@ -450,6 +450,191 @@ const Code codes[] = {
                         "since the boot, so an Xid may have been missed.",
                         "Give the journal room (SystemMaxUse= in journald.conf) or reboot; "
                         "/dev/kmsg must be readable." },
+        { "rdma.no-device", "522bd512078b4ab1877a330b9b31917c", "No RDMA device",
+                        "The configuration or the machine's shape asks for RDMA ports, and "
+                        "/sys/class/infiniband is empty.",
+                        "See lspci -d 15b3: and lsmod; load the driver (mlx5_ib, efa), or correct "
+                        "rdma.ports." },
+        { "rdma.device-missing", "27124f62b9e94eddaa83dc4795cadc73", "An RDMA device is missing",
+                        "A device that must be there is not, or went away while it was looked at.",
+                        "Compare rdma link with the names in rdma.devices or the shape; see dmesg "
+                        "-t for the card and lspci. A card that PCI does not show needs a repair: "
+                        "stop and start the instance." },
+        { "rdma.port-down", "cb369377f2b643ef8ab42ac6d6bc8d96", "An RDMA port is not active",
+                        "The link is down or still training, or the subnet manager has not set the "
+                        "port up.",
+                        "See rdma link and mlxlink -d DEVICE; check cable, switch port and, on "
+                        "InfiniBand, the subnet manager." },
+        { "rdma.too-few-ports", "ef6a7a3c65394996a6dca5c654749eaf",
+                        "There are too few usable RDMA ports",
+                        "Fewer ports are active, of the right link layer and fast enough than "
+                        "there must be.",
+                        "See rdma link for what the other ports are, and the findings in "
+                        "firstbootctl explain." },
+        { "rdma.rate", "ebd57d9fc4a7424b8bf7b465e0759698", "An RDMA port is too slow",
+                        "The link came up at a lower rate than it must have.",
+                        "See mlxlink -d DEVICE; reseat or replace the cable, check the switch "
+                        "port's speed." },
+        { "rdma.link-layer", "9f0a086bba8b4145802379b862b262dc",
+                        "An RDMA port has the wrong link layer",
+                        "It is Ethernet and should be InfiniBand, or the other way round.",
+                        "Set the card with mlxconfig -d PCI set LINK_TYPE_P1=1 (InfiniBand) or 2 "
+                        "(Ethernet), and reboot." },
+        { "rdma.firmware", "b68fead035b542e7a23c494594c9fa6a", "Firmware differs",
+                        "A card has other firmware than the others of its kind, or than "
+                        "rdma.firmware.",
+                        "Update it with mlxfwmanager or flint, and reboot." },
+        { "rdma.pcie", "fe0b3b95816041bf8f8900c275a0d54c", "A PCIe link is narrow or slow",
+                        "The card has fewer lanes, or slower ones, than card and slot both can.",
+                        "See lspci -vv -s PCI, LnkSta; reseat the card, or stop and start the "
+                        "instance. rdma.pcie: warn lets it pass." },
+        { "rdma.errors", "9f2c016cc812487998a7050cd88e7d31", "An RDMA port has too many errors",
+                        "An error counter of the port is above its limit.",
+                        "See mlxlink -d DEVICE -c; clean or replace cable or module. "
+                        "rdma.counter_limits sets the limits." },
+        { "rdma.errors-grow", "c75734cc69a0441bb8a55514dbc7c0b0", "An RDMA port makes errors",
+                        "An error counter grew while it was watched, on an idle node.",
+                        "See mlxlink -d DEVICE -c; clean or replace cable or module." },
+        { "rdma.no-gid", "7d2afc5c70394fbeb41c66f82c7f530b", "A RoCE port has no GID for RoCE v2",
+                        "The port's network interface has no address, or the driver offers RoCE v1 "
+                        "alone.",
+                        "Check that the interface named by rdma link is up and has an address." },
+        { "rdma.gid-differs", "f1144b550c3142138f258f96e666ad70",
+                        "No GID index fits all RoCE ports",
+                        "NCCL_IB_GID_INDEX is one number for all ports, and none is a RoCE v2 GID "
+                        "on each of them.",
+                        "Give all interfaces the same number of addresses; see show_gids or "
+                        "/sys/class/infiniband/*/ports/*/gid_attrs." },
+        { "rdma.unreadable", "f83b7e0c450e4db5ad8832b96f863a9c", "RDMA cannot be read",
+                        "An attribute of a port or a counter that must be known cannot be read.",
+                        "See dmesg -t for the driver; reload it or reboot." },
+        { "rdma.nccl-conf", "c04ab5a7b3da4e7b9d65773429f1fadc",
+                        "/etc/nccl.conf could not be read or written",
+                        "NCCL would use ports and addresses of its own choice.",
+                        "Check that the root file system is writable and the file is a text file "
+                        "below 1 MiB." },
+        { "nccl.no-program", "fbc4521ef9fe4613908603dce2729064", "ncclbench is missing",
+                        "/usr/bin/ncclbench is not in the image, so NCCL cannot be measured.",
+                        "Build the image with the firstboot overlay, which compiles it." },
+        { "nccl.no-verdict", "78e58e4f08f949c282f8051f5d80b30f", "ncclbench gave no verdict",
+                        "It left no report, or one that does not show what it says.",
+                        "firstbootctl log nccl shows its words; run ncclbench by hand." },
+        { "nccl.no-end", "4274fd86ad3d444e81b9840e7340b108", "ncclbench did not end",
+                        "It did not even end by its own limit, and was killed.",
+                        "See journalctl -k for Xid and NVRM; reboot the node." },
+        { "nccl.no-limit", "4ec03b7b403e438ba08f02a2e0305664",
+                        "There is no bandwidth to compare with",
+                        "The machine's shape has no published bus bandwidth for this measurement. "
+                        "Results are right, and the figures have what was measured.",
+                        "Set nccl.min_busbw and nccl.size, or describe the shape in "
+                        "/etc/firstboot/shapes.d; nccl.no_limit says whether this fails." },
+        { "cuda.no-driver", "2f0b82b806b4466baee63d1ab59cfb8e",
+                        "The CUDA driver library cannot be loaded",
+                        "libcuda.so.1 is not there, or lacks a function, so no GPU can be used.",
+                        "Install the NVIDIA driver's user-space library (libcuda.so.1), or set "
+                        "--cuda-library." },
+        { "cuda.no-device", "8c634623e0c645fea66d4a438f8b809b", "CUDA sees no GPU, or too few",
+                        "CUDA sees no GPU, or fewer than the shape of the machine has.",
+                        "Compare `lspci -d 10de:` with `nvidia-smi -L`; see `journalctl -k -g "
+                        "NVRM`; check CUDA_VISIBLE_DEVICES and the job's --gpus." },
+        { "cuda.fabric-not-ready", "78cf66ae66354f2887b556b923d94bef",
+                        "The NVSwitch fabric is not set up",
+                        "CUDA error 802: the GPUs of this machine are connected by NVSwitch, and "
+                        "the fabric manager has not made them ready.",
+                        "See `systemctl status nvidia-fabricmanager` and that its version is the "
+                        "driver's." },
+        { "cuda.out-of-memory", "bb593f60f88f4d87beb0b3c1cc3a27ab",
+                        "A GPU has too little free memory",
+                        "Somebody else holds memory of a GPU, or two buffers of the size measured "
+                        "do not fit into it.",
+                        "See `nvidia-smi` for who uses it, or lower -e." },
+        { "cuda.timeout", "e57da92095d9424193cf6f5df6dd65a0",
+                        "The CUDA driver did not answer in time",
+                        "A call of the CUDA driver did not return within the limit.",
+                        "See `journalctl -k -g 'Xid|NVRM'` and that nvidia-persistenced runs; "
+                        "reboot the node." },
+        { "cuda.error", "209c8f8b70ee40a5898a4baf496ec264", "A CUDA call failed",
+                        "The CUDA driver reported an error; its number and name are in the "
+                        "message.",
+                        "See `journalctl -k -g Xid`; reset the GPU or reboot the node." },
+        { "driver.library-mismatch", "f8b9a2f748b34aef9b891b113f5055b2",
+                        "Driver and libraries do not go together",
+                        "The kernel module and the CUDA or NCCL library are of versions that do "
+                        "not work together.",
+                        "Compare /proc/driver/nvidia/version with the installed libcuda and the "
+                        "CUDA version NCCL was built for; reboot after a driver update." },
+        { "nccl.no-library", "a25224addace42a79b8a7155564cce03",
+                        "The NCCL library cannot be loaded",
+                        "libnccl.so.2 is not there or cannot be loaded.",
+                        "Install libnccl2, or set --nccl-library or LD_LIBRARY_PATH." },
+        { "nccl.too-old", "fa08a1aae80d497eb170fb5fa4dd28ec", "The NCCL library is too old",
+                        "It lacks a function that is needed.",
+                        "Install NCCL 2.14 or newer (2.24 for 8-bit floats)." },
+        { "nccl.init-failed", "8a1f0774b80a4d8d972c2785978de5af",
+                        "NCCL could not set up its communicator",
+                        "The GPUs are there, but NCCL found no way to connect them.",
+                        "Run again with NCCL_DEBUG=INFO; check NCCL_SOCKET_IFNAME, NCCL_IB_HCA and "
+                        "/etc/nccl.conf." },
+        { "nccl.init-timeout", "97db1e818df94cd3971484e41ec67aa6",
+                        "NCCL's communicator was not ready in time",
+                        "Setting up the communicator did not end within the limit.",
+                        "Run again with NCCL_DEBUG=INFO; check that all ranks reach each other "
+                        "over NCCL_SOCKET_IFNAME and that no firewall is between them." },
+        { "nccl.timeout", "7727c7f0deff4727a1d57a9b190e5865",
+                        "An NCCL operation did not end in time",
+                        "An all_reduce began and did not end within the limit: a link or a GPU "
+                        "does not answer.",
+                        "Run again with NCCL_DEBUG=INFO; see `journalctl -k -g Xid`, `nvidia-smi "
+                        "nvlink -s` and the RDMA port counters; find the node with `ncclbench "
+                        "pairs`." },
+        { "nccl.error", "79476db272d9485692f710546cbaeaaa", "NCCL reported an error",
+                        "An operation ended with an asynchronous error.",
+                        "Run again with NCCL_DEBUG=INFO; see `journalctl -k -g Xid` on the rank "
+                        "named." },
+        { "nccl.wrong-result", "39147fc075c54618ab31be80928f81e3", "An NCCL result is wrong",
+                        "Elements of a result are not what the operation must give: data was "
+                        "damaged, lost or mixed up on the way.",
+                        "Take the node out of service; run `dcgmi diag -r 3`; see ECC and NVLink "
+                        "error counters." },
+        { "nccl.slow", "a114aca45837475391f12edff534ad06", "The bandwidth between GPUs is too low",
+                        "The bus bandwidth of all_reduce is below what the machine's shape (or "
+                        "nccl.min_busbw) asks for.",
+                        "See `nvidia-smi -q -d PERFORMANCE`, `nvidia-smi topo -m`, active NVLinks "
+                        "and RDMA port rates; find the node with `ncclbench pairs`." },
+        { "rendezvous.timeout", "b6500cb3cfc8441d956ace7e80b360e0",
+                        "Not all processes came together in time",
+                        "A run of several processes was not complete within the limit.",
+                        "See which ranks are missing; check the address and port of rank 0 and the "
+                        "firewall." },
+        { "rendezvous.refused", "02be484df57c49d78b4fb883994d5e7d",
+                        "Processes of a run do not go together",
+                        "The shared secret, the number of processes or the program's version "
+                        "differ between them.",
+                        "Give all ranks the same NCCLBENCH_SECRET (or --secret-file) and the same "
+                        "binary." },
+        { "rendezvous.error", "d48d63d29c7549acab93ed6fd46d49e6",
+                        "The connection between processes broke",
+                        "The connection between the processes of a run could not be made, or "
+                        "broke.",
+                        "Check the address and port of rank 0; another program may hold the port "
+                        "(--master)." },
+        { "peer.failed", "a97b5585550f45d5a1979aa44427a613", "Another process of the run failed",
+                        "Its own message names the reason.", "See the output of the rank named." },
+        { "pairs.no-reference", "c29b10de80d44b119eed39b08745a306", "No node passed",
+                        "In a run over pairs no node passed, so none can clear or accuse another.",
+                        "Run it on more nodes, or on each node alone with `ncclbench`." },
+        { "worker.died", "72f9166c77684b239abbdbd9ec1fadcd", "The measuring process died",
+                        "It was killed or crashed.",
+                        "See `journalctl -k` (out of memory, Xid) and `coredumpctl`." },
+        { "worker.stuck", "7a5e4a63cb58425aa31760381ec5e76f",
+                        "The measuring process cannot be killed",
+                        "It hangs in the kernel, most likely in the NVIDIA driver.",
+                        "See `journalctl -k -g 'Xid|NVRM'`; reboot the node." },
+        { "nccl.interrupted", "baefe5087c1f402d8aaa82ac7c0364ea", "The measurement was interrupted",
+                        "A signal ended it.", "Run it again." },
+        { "internal.error", "fdfff1ff34ba4bf28506273170689dff", "A system call failed",
+                        "A system call or an allocation of the measurement failed.",
+                        "See the message; check the limits on memory, processes and files." },
         { "shape.invalid", "6904c3bb738849c2bc24f3cc1c081a30", "The table of shapes has errors",
                         "/usr/lib/firstboot/shapes.json or a site's file in "
                         "/etc/firstboot/shapes.d cannot be read or has a fault, so nobody can say "

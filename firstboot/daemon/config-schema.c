@@ -319,6 +319,68 @@ const ConfigKey config_keys[] = {
                         .meaning = "What the GPUs need not support."),
         KEY("gpu.timeout", CONFIG_DURATION, .fallback = "\"2min\"", .min = MS, .max = 60 * MIN_,
                         .meaning = "Limit for all answers of NVML, and for the bandwidth."),
+        KEY("rdma", CONFIG_OBJECT,
+                        .meaning = "RDMA between nodes. Absent: what the machine's shape says; "
+                                   "where that says nothing, the step is skipped."),
+        KEY("rdma.ports", CONFIG_INT, .min = 0, .max = 1024,
+                        .meaning = "How many active ports there must be; 0: none are looked for. "
+                                   "Absent: the number of devices, else the shape's, else one."),
+        KEY("rdma.rate_gbps", CONFIG_INT, .min = 1, .max = 100000,
+                        .meaning = "10⁹ bits a second that each port must have. Absent: the "
+                                   "shape's."),
+        KEY("rdma.link_layer", CONFIG_STRING, .choices = "Ethernet|InfiniBand",
+                        .meaning = "Absent: the shape's."),
+        KEY("rdma.devices", CONFIG_STRINGS, .check = check_word,
+                        .meaning = "Which devices, such as \"mlx5_0\". Absent: the shape's, or all "
+                                   "that fit."),
+        KEY("rdma.firmware", CONFIG_STRING, .check = check_word,
+                        .meaning = "Firmware that all devices must have. Absent: the same on all "
+                                   "of a kind."),
+        KEY("rdma.counter_limits", CONFIG_MAP,
+                        .meaning = "Limits of error counters since the driver was loaded, by file "
+                                   "name; -1: not looked at. Adds to the defaults in "
+                                   "docs/steps.md."),
+        KEY("rdma.watch", CONFIG_DURATION, .fallback = "\"1s\"", .max = 10 * MIN_,
+                        .meaning = "How long error counters are watched for growth."),
+        KEY("rdma.pcie", CONFIG_STRING, .fallback = "\"fail\"", .choices = "fail|warn",
+                        .meaning = "What a PCIe link is that is narrower or slower than card and "
+                                   "slot allow."),
+        KEY("rdma.nccl_conf", CONFIG_BOOL, .fallback = "true",
+                        .meaning = "Writes what was found into /etc/nccl.conf."),
+        KEY("rdma.qps", CONFIG_INT, .min = 1, .max = 128,
+                        .meaning = "NCCL_IB_QPS_PER_CONNECTION. Absent: the shape's."),
+        KEY("rdma.socket_interface", CONFIG_STRING, .check = check_word,
+                        .meaning = "NCCL_SOCKET_IFNAME. Absent: the interface of the default "
+                                   "route."),
+        KEY("rdma.give_up", CONFIG_DURATION, .fallback = "\"2min\"", .max = 60 * (int64_t) MIN_,
+                        .meaning = "How long links and addresses are waited for."),
+
+        KEY("nccl", CONFIG_OBJECT,
+                        .meaning = "NCCL measured over all GPUs of the node. Absent: step "
+                                   "skipped."),
+        KEY("nccl.min_busbw", CONFIG_INT, .min = 1, .max = 100000,
+                        .meaning = "Bus bandwidth of all_reduce that must be reached, 10⁹ bytes a "
+                                   "second. Absent: the shape's."),
+        KEY("nccl.size", CONFIG_SIZE, .min = 1024, .max = INT64_C(1) << 40,
+                        .meaning = "Size that is measured. Absent: that of the shape's number, "
+                                   "else 1G. Two buffers of it must fit into each GPU."),
+        KEY("nccl.measured_percent", CONFIG_INT, .fallback = "95", .min = 1, .max = 100,
+                        .meaning = "Part of a shape's measured (not gated) number that must be "
+                                   "reached."),
+        KEY("nccl.no_limit", CONFIG_STRING, .fallback = "\"warn\"", .choices = "fail|warn",
+                        .meaning = "What it is when the shape has no number to compare with."),
+        KEY("nccl.nvls", CONFIG_STRING, .fallback = "\"auto\"", .choices = "auto|on|off",
+                        .meaning = "NVLink multicast (NCCL_NVLS_ENABLE) in the measurement; "
+                                   "\"auto\" leaves it to NCCL."),
+        KEY("nccl.iterations", CONFIG_INT, .fallback = "5", .min = 1, .max = 100000,
+                        .meaning = "Timed operations."),
+        KEY("nccl.limit", CONFIG_DURATION, .fallback = "\"30s\"", .min = MS,
+                        .max = 60 * (int64_t) MIN_,
+                        .meaning = "Limit of the measurement; 20 s later it is killed."),
+        KEY("nccl.cuda_library", CONFIG_STRING, .check = check_absolute,
+                        .meaning = "Instead of libcuda.so.1."),
+        KEY("nccl.nccl_library", CONFIG_STRING, .check = check_absolute,
+                        .meaning = "Instead of libnccl.so.2."),
 
         KEY("shape", CONFIG_OBJECT, .fallback = "{}",
                         .meaning = "What kind of machine this is; see docs/shapes.md."),
@@ -352,7 +414,8 @@ const ConfigKey config_keys[] = {
                                    "firstboot.slurm.munge_key."),
         KEY("slurm.munge_key_file", CONFIG_STRING, .check = check_absolute,
                         .meaning = "A file, on a mount for instance, that holds the munge "
-                                   "key."),
+                                   "key. Where it cannot be read, the key of an earlier run "
+                                   "serves."),
         KEY("slurm.clock_skew_max", CONFIG_DURATION, .fallback = "\"60s\"", .min = MS,
                         .max = 5 * MIN_,
                         .meaning = "Largest difference from the controller's clock (munge "

@@ -2,6 +2,7 @@
 #include "tls-probe.h"
 #include "file-util.h"
 
+#include <errno.h>
 #include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -9,6 +10,7 @@
 #include <sys/time.h>
 
 #define TIMEOUT_SEC 5
+#define SILENT "the server accepts the connection, then says nothing"
 
 /* ExtendedRequest, message 1, OID 1.3.6.1.4.1.1466.20037 (RFC 4511, 4.14). */
 static const unsigned char starttls_request[] = "\x30\x1d\x02\x01\x01\x77\x18\x80\x16"
@@ -51,6 +53,7 @@ static bool say_starttls(int fd) {
         unsigned char reply[256];
         ssize_t n = -1;
 
+        errno = 0;
         if (write_all(fd, starttls_request, sizeof(starttls_request) - 1) >= 0)
                 n = recv(fd, reply, sizeof(reply), 0);
         /* An ExtendedResponse whose resultCode, ENUMERATED of length 1, is 0 (success). */
@@ -77,7 +80,8 @@ int tls_probe(const char *host, const char *port, const char *ca_file, bool star
                 return give("unreachable",
                                 fd == -ENXIO ? "the name cannot be resolved" : strerror(-fd));
         if (starttls && !say_starttls(fd))
-                return give("protocol", "the server does not agree to StartTLS");
+                return errno == EAGAIN ? give("timeout", SILENT)
+                                       : give("protocol", "the server does not agree to StartTLS");
 
         ssl = SSL_new(context);
         if (!ssl || !SSL_set_fd(ssl, fd) || !SSL_set_tlsext_host_name(ssl, host))
@@ -86,12 +90,16 @@ int tls_probe(const char *host, const char *port, const char *ca_file, bool star
         if (!X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) && !SSL_set1_host(ssl, host))
                 return give("protocol", "OpenSSL cannot be used");
         ERR_clear_error();
+        errno = 0;
         if (SSL_connect(ssl) != 1) {
+                bool silent = errno == EAGAIN;
                 long verdict = SSL_get_verify_result(ssl);
                 const char *reason = ERR_reason_error_string(ERR_peek_last_error());
 
                 if (verdict != X509_V_OK)
                         return give("certificate", X509_verify_cert_error_string(verdict));
+                if (silent)
+                        return give("timeout", SILENT);
                 return give("protocol", reason ? reason : "the TLS handshake was cut off");
         }
         return give("ok", "the certificate is good");

@@ -21,6 +21,7 @@ typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
 typedef unsigned long long CUdeviceptr;
 
 enum {
@@ -99,6 +100,10 @@ typedef struct ncclConfig_t {
         F(LaunchKernel, "cuLaunchKernel",                                                         \
                         (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,  \
                                         unsigned, CUstream, void **, void **) )                   \
+        F(EventCreate, "cuEventCreate", (CUevent *, unsigned) )                                   \
+        F(EventRecord, "cuEventRecord", (CUevent, CUstream))                                      \
+        F(EventElapsedTime, "cuEventElapsedTime", (float *, CUevent, CUevent))                    \
+        F(EventDestroy, "cuEventDestroy_v2", (CUevent))                                           \
         F(StreamCreate, "cuStreamCreate", (CUstream *, unsigned) )                                \
         F(StreamQuery, "cuStreamQuery", (CUstream))                                               \
         F(StreamDestroy, "cuStreamDestroy_v2", (CUstream))

@@ -2,7 +2,6 @@
 #include "gpu-bandwidth.h"
 #include "../ncclbench/gpu-api.h"
 #include "gpu-nvml.h"
-#include "time-util.h"
 
 /* Copies of this size run at full rate (nvbandwidth measures with 512 MiB); some before the clock
  * starts, for a link that saved power takes a moment to be fast again. */
@@ -10,6 +9,7 @@
 #define WARM_UP 4
 #define COPIES 8
 #define ROUNDS 3 /* the best counts: others use the host's memory too */
+#define POLL_USEC 200
 
 typedef struct Measure {
         const CudaApi *cuda;
@@ -19,6 +19,7 @@ typedef struct Measure {
         Gpu *gpu;
         int index;
         CUstream stream;
+        CUevent start, end;
         CUdeviceptr memory;
         void *host;
 } Measure;
@@ -46,50 +47,58 @@ static void see_generation(Measure *m) {
                 *f = (GpuFact){ .state = GPU_READ, .value = now };
 }
 
-/* Enqueues n copies and waits for their end. */
-static bool copy(Measure *m, bool to_device, unsigned n) {
+static bool enqueue(Measure *m, bool to_device) {
+        return to_device ? TRY(m, "cuMemcpyHtoDAsync",
+                                           MemcpyHtoDAsync(m->memory, m->host, BYTES, m->stream))
+                         : TRY(m, "cuMemcpyDtoHAsync",
+                                           MemcpyDtoHAsync(m->host, m->memory, BYTES, m->stream));
+}
+
+static bool wait_for_end(Measure *m) {
         CUresult r;
 
-        for (unsigned i = 0; i < n; i++)
-                if (to_device ? !TRY(m, "cuMemcpyHtoDAsync",
-                                                MemcpyHtoDAsync(m->memory, m->host, BYTES,
-                                                                m->stream))
-                              : !TRY(m, "cuMemcpyDtoHAsync",
-                                                MemcpyDtoHAsync(m->host, m->memory, BYTES,
-                                                                m->stream)))
-                        return false;
         gpu_phase_enter(m->phase, "cuStreamQuery", m->index);
         while ((r = m->cuda->StreamQuery(m->stream)) == CUDA_ERROR_NOT_READY)
-                ;
+                usleep(POLL_USEC);
         return good(m, r);
 }
 
-static bool measure_direction(Measure *m, bool to_device, GpuFact *fact) {
-        uint64_t best = UINT64_MAX;
+/* The GPU's own clock tells how long the copies took, however busy the host's processors are. The
+ * first copy keeps the GPU at work while the others are handed over. */
+static bool measure_round(Measure *m, bool to_device, float *ret_ms) {
+        if (!enqueue(m, to_device) || !TRY(m, "cuEventRecord", EventRecord(m->start, m->stream)))
+                return false;
+        for (unsigned i = 0; i < COPIES; i++)
+                if (!enqueue(m, to_device))
+                        return false;
+        return TRY(m, "cuEventRecord", EventRecord(m->end, m->stream)) && wait_for_end(m) &&
+               TRY(m, "cuEventElapsedTime", EventElapsedTime(ret_ms, m->start, m->end));
+}
 
-        /* While the warm-up runs the link is seen under load; asking costs time, so not later. */
+static bool measure_direction(Measure *m, bool to_device, GpuFact *fact) {
+        float best = 0;
+
+        /* While the warm-up runs the link is seen under load. */
         for (unsigned i = 0; i < WARM_UP; i++) {
-                if (to_device ? !TRY(m, "cuMemcpyHtoDAsync",
-                                                MemcpyHtoDAsync(m->memory, m->host, BYTES,
-                                                                m->stream))
-                              : !TRY(m, "cuMemcpyDtoHAsync",
-                                                MemcpyDtoHAsync(m->host, m->memory, BYTES,
-                                                                m->stream)))
+                if (!enqueue(m, to_device))
                         return false;
                 see_generation(m);
         }
-        if (!copy(m, to_device, 1))
+        if (!wait_for_end(m))
                 return false;
         for (unsigned i = 0; i < ROUNDS; i++) {
-                uint64_t start = now_usec();
+                float ms = 0;
 
-                if (!copy(m, to_device, COPIES))
+                if (!measure_round(m, to_device, &ms))
                         return false;
-                best = MIN(best, now_usec() - start);
+                if (ms > 0 && (best == 0 || ms < best))
+                        best = ms;
         }
         see_generation(m);
-        *fact = (GpuFact){ .state = GPU_READ,
-                .value = (int64_t) ((uint64_t) BYTES * COPIES / MAX(best, 1u)) };
+        /* A clock that stood still has measured nothing: the fact stays unread. */
+        if (best > 0)
+                *fact = (GpuFact){ .state = GPU_READ,
+                        .value = (int64_t) ((double) BYTES * COPIES / 1e3 / (double) best) };
         return true;
 }
 
@@ -101,6 +110,8 @@ static void measure(Measure *m, CUdevice device) {
         if (TRY(m, "cuCtxSetCurrent", CtxSetCurrent(context)) &&
                         TRY(m, "cuStreamCreate",
                                         StreamCreate(&m->stream, CUDA_STREAM_NON_BLOCKING)) &&
+                        TRY(m, "cuEventCreate", EventCreate(&m->start, 0)) &&
+                        TRY(m, "cuEventCreate", EventCreate(&m->end, 0)) &&
                         TRY(m, "cuMemAlloc", MemAlloc(&m->memory, BYTES)) &&
                         TRY(m, "cuMemAllocHost", MemAllocHost(&m->host, BYTES)) &&
                         measure_direction(m, true, &m->gpu->facts[GPU_H2D]))
@@ -110,6 +121,10 @@ static void measure(Measure *m, CUdevice device) {
                 (void) m->cuda->MemFreeHost(m->host);
         if (m->memory)
                 (void) m->cuda->MemFree(m->memory);
+        if (m->start)
+                (void) m->cuda->EventDestroy(m->start);
+        if (m->end)
+                (void) m->cuda->EventDestroy(m->end);
         if (m->stream)
                 (void) m->cuda->StreamDestroy(m->stream);
         (void) m->cuda->PrimaryCtxRelease(device);

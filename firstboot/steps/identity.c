@@ -12,6 +12,7 @@
 #include "sssd-conf.h"
 #include "unit.h"
 
+#include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -129,11 +130,12 @@ static int configure(StepContext *c, bool *ret_changed) {
                 r = enable_mkhomedir(c);
         if (r >= 0 && json_get_bool(c->section, "ssh_keys", true))
                 r = put_file(c, SSHD_CONF, sshd, 0644);
-        if (r > 0 && unit_bus(&bus) >= 0) {
-                /* sshd may be there under either name, or not be started yet: both are fine. */
-                (void) unit_job(bus, "ReloadOrTryRestartUnit", "ssh.service", UNIT_USEC, NULL);
+        /* sshd may be there under either name (with Debian's, the other is its alias), or not be
+         * started yet: all is fine. */
+        if (r > 0 && unit_bus(&bus) >= 0 &&
+                        unit_job(bus, "ReloadOrTryRestartUnit", "ssh.service", UNIT_USEC, NULL) ==
+                                        -ENOENT)
                 (void) unit_job(bus, "ReloadOrTryRestartUnit", "sshd.service", UNIT_USEC, NULL);
-        }
         if (r < 0)
                 return r;
         *ret_changed = sssd > 0;
@@ -197,7 +199,7 @@ static int diagnose(StepContext *c, const char *uri, bool starttls) {
                         "user %s is not found, though TLS to %s works", user, uri);
 }
 
-static int prove(StepContext *c) {
+static int prove(StepContext *c, sd_bus *bus) {
         const char *user = json_get_string(c->section, "probe_user"),
                    *group = json_get_string(c->section, "probe_group");
         json_object *uris = json_get(c->section, "uri");
@@ -214,6 +216,9 @@ static int prove(StepContext *c) {
                         break;
                 usleep((useconds_t) pause);
                 pause = MIN(pause * 2, 10 * USEC_PER_SEC);
+                /* sssd(8): to go online at once. By itself it would let the server alone for longer
+                 * and longer. */
+                (void) unit_signal(bus, "sssd.service", SIGUSR2);
         }
         if (found_user)
                 return step_fail_later(c, "identity.no-group", "group %s is not found; user %s is",
@@ -247,7 +252,7 @@ int identity_run(StepContext *c) {
         if (r < 0)
                 return step_fail_later(c, "identity.sssd", "sssd.service: %s",
                                 isempty(result) ? strerror(-r) : result);
-        r = prove(c);
+        r = prove(c, bus);
         return r < 0 ? r
                      : step_done(c, "user %s found through sssd",
                                        json_get_string(c->section, "probe_user"));

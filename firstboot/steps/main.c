@@ -25,6 +25,8 @@ static const StepFunction functions[] = {
         { "mounts", mounts_run },
         { "identity", identity_run },
         { "gpu", gpu_run },
+        { "rdma", rdma_run },
+        { "nccl", nccl_run },
         { "slurm", slurm_run },
 };
 

@@ -44,9 +44,22 @@ static uint64_t now_usec(void) {
         return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
 }
 
+/* The port of an NFS server: port=N among the options, or the registered one. */
+static char *nfs_port(const char *options) {
+        _cleanup_strv_free_ char **words = strv_split(options, ",");
+
+        STRV_FOREACH (w, words) {
+                const char *port = startswith(*w, "port=");
+                if (port && port[0])
+                        return strdup(port);
+        }
+        return strdup("2049");
+}
+
 /* Tells "cannot be reached" from "does not let us": 0, or the negative errno of connecting. */
 static int connect_to_server(const Entry *e) {
         bool lustre = streq(e->type, "lustre");
+        _cleanup_free_ char *port = lustre ? strdup("988") : nfs_port(e->options);
         struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *host = NULL;
@@ -57,9 +70,9 @@ static int connect_to_server(const Entry *e) {
                 host = strndup(e->what + 1, strcspn(e->what + 1, "]"));
         else
                 host = strndup(e->what, strcspn(e->what, lustre ? "@:," : ":"));
-        if (!host)
+        if (!host || !port)
                 return -ENOMEM;
-        if (getaddrinfo(host, lustre ? "988" : "2049", &hints, &list) != 0)
+        if (getaddrinfo(host, port, &hints, &list) != 0)
                 return -EHOSTUNREACH;
         fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         int r = fd < 0 ? -errno : connect(fd, list->ai_addr, list->ai_addrlen) < 0 ? -errno : 0;

@@ -34,9 +34,8 @@ int unit_bus(sd_bus **ret) {
 }
 
 typedef struct Removed {
-        const char *unit;
-        char *job;   /* NULL: the reply is not in yet */
-        char **seen; /* "JOB RESULT" of jobs of this unit that ended */
+        const char *job; /* NULL: the reply is not in yet */
+        char **seen;     /* "JOB RESULT" of jobs that ended, ours may be among them */
 } Removed;
 
 static int on_removed(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -45,7 +44,9 @@ static int on_removed(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         uint32_t id;
 
         (void) error;
-        if (sd_bus_message_read(m, "uoss", &id, &path, &unit, &result) < 0 || !streq(unit, w->unit))
+        /* By job alone: the unit's name is its own there, not the alias that it was called by. */
+        if (sd_bus_message_read(m, "uoss", &id, &path, &unit, &result) < 0 ||
+                        (w->job && !streq(path, w->job)))
                 return 0;
         return strv_extendf(&w->seen, "%s %s", path, result);
 }
@@ -61,14 +62,14 @@ static const char *job_result(const Removed *w) {
 }
 
 /* Sends the call, whose answer is a job, and waits until the job has ended. */
-static int call_and_wait(sd_bus *bus, sd_bus_message *call, const char *unit, uint64_t timeout_usec,
-                char **ret_result) {
+static int call_and_wait(
+                sd_bus *bus, sd_bus_message *call, uint64_t timeout_usec, char **ret_result) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
         _cleanup_strv_free_ char **seen = NULL;
         uint64_t deadline = now_usec() + timeout_usec;
-        Removed w = { .unit = unit };
+        Removed w = {};
         const char *path, *result;
         int r;
 
@@ -89,7 +90,7 @@ static int call_and_wait(sd_bus *bus, sd_bus_message *call, const char *unit, ui
         r = sd_bus_message_read(reply, "o", &path);
         if (r < 0)
                 return r;
-        w.job = (char *) path;
+        w.job = path;
         while (!(result = job_result(&w))) {
                 uint64_t now = now_usec();
 
@@ -124,7 +125,12 @@ int unit_job(sd_bus *bus, const char *method, const char *unit, uint64_t timeout
         r = sd_bus_message_new_method_call(bus, &m, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER, method);
         if (r >= 0)
                 r = sd_bus_message_append(m, "ss", unit, "replace");
-        return r < 0 ? r : call_and_wait(bus, m, unit, timeout_usec, ret_result);
+        return r < 0 ? r : call_and_wait(bus, m, timeout_usec, ret_result);
+}
+
+int unit_signal(sd_bus *bus, const char *unit, int signal) {
+        return sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER, "KillUnit", NULL,
+                        NULL, "ssi", unit, "main", signal);
 }
 
 int unit_active_state(sd_bus *bus, const char *unit, char **ret) {
@@ -202,7 +208,7 @@ int unit_mount(sd_bus *bus, const MountUnit *m, char **ret_result) {
                         NULL, NULL, "s", name);
         r = unit_mount_message(bus, m, &q);
         if (r >= 0)
-                r = call_and_wait(bus, q, name, m->timeout_usec + 15 * USEC_PER_SEC, &result);
+                r = call_and_wait(bus, q, m->timeout_usec + 15 * USEC_PER_SEC, &result);
         if (r == -EEXIST) {
                 free(TAKE_PTR(result));
                 r = unit_job(bus, "StartUnit", name, m->timeout_usec + 15 * USEC_PER_SEC, &result);

@@ -1,8 +1,9 @@
 #!/bin/sh
+# dpkg.cfg.d/ keeps dpkg from unpacking these; here goes what scripts made, or came otherwise than through dpkg.
 # Copyright files stay: packages may not be passed on without them. Character maps and locale sources stay too, so that
 # a site can still make its locale.
 set -eu
 rm -rf /usr/share/man /usr/share/info /usr/share/lintian /usr/share/bug /usr/share/doc-base
 find /usr/share/doc -mindepth 2 ! -name copyright ! -type d -delete
 find /usr/share/doc -mindepth 1 -type d -empty -delete
-find /usr/share/locale -mindepth 1 -maxdepth 1 -type d -exec rm -rf {} +
+[ ! -d /usr/share/locale ] || find /usr/share/locale -mindepth 1 -maxdepth 1 -type d -exec rm -rf {} +

@@ -96,6 +96,15 @@ check "mounts: failures of the network may pass" test "$rc" = 75
 config "{\"mounts\":[$(entry "127.0.0.1:/a" "$NODE/m/a" read false 1s)]}"
 run_step mounts
 check "mounts: an optional one only degrades" verdict "degraded mounts.unreachable"
+python3 -c 'import socket, sys, time
+s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], file=open(sys.argv[1], "w"), flush=True); time.sleep(120)' "$NODE/port" &
+nfs_pid=$!
+for _ in $(seq 100); do [[ -s $NODE/port ]] && break; sleep 0.05; done
+other_port=$(entry "127.0.0.1:/a" "$NODE/m/a" read true 1s)
+config "{\"mounts\":[${other_port%\}},\"options\":\"vers=4,port=$(cat "$NODE/port")\"}]}"
+run_step mounts
+check "mounts: a server is looked for at the port that the options name" verdict "failed mounts.refused"
+kill "$nfs_pid"; wait "$nfs_pid" 2>/dev/null
 echo "other:/x $NODE/m/a nfs rw 0 0" >"$NODE/proc/self/mounts"
 config "{\"mounts\":[$(entry "127.0.0.1:/a" "$NODE/m/a" read true 1s)]}"
 run_step mounts
@@ -108,7 +117,7 @@ mkdir -p "$NODE"/{usr/sbin,etc/pam.d,etc/ssh} "$NODE/tls"
 cd "$NODE/tls" && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>/dev/null
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other -keyout other-key.pem -out other.pem 2>/dev/null
 cd "$TOP" || exit 1
-# An LDAP server as far as TLS goes: TLS at once on one port, after StartTLS on the other.
+# An LDAP server as far as TLS goes: TLS at once on one port, after StartTLS on the next, silence on the last.
 python3 - "$NODE/tls" <<'PY' &
 import socket, ssl, sys, threading
 folder = sys.argv[1]
@@ -127,12 +136,13 @@ def serve(listener, starttls):
 listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
 for l, starttls in zip(listeners, (False, True)):
     threading.Thread(target=serve, args=(l, starttls), daemon=True).start()
-print(*(l.getsockname()[1] for l in listeners), file=open(folder + "/ports", "w"), flush=True)
+silent = socket.create_server(("127.0.0.1", 0))
+print(*(l.getsockname()[1] for l in listeners + [silent]), file=open(folder + "/ports", "w"), flush=True)
 threading.Event().wait(120)
 PY
 ldap_pid=$!
 for _ in $(seq 100); do [[ -s $NODE/tls/ports ]] && break; sleep 0.05; done
-read -r ldaps_port ldap_port <"$NODE/tls/ports"
+read -r ldaps_port ldap_port silent_port <"$NODE/tls/ports"
 identity() { config "{\"identity\":{\"uri\":[\"$1\"],\"base\":\"dc=x\",\"ca_file\":\"$2\",\"starttls\":true,\"probe_user\":\"alice\",\"probe_group\":\"users\",\"ssh_keys\":true,\"mkhomedir\":true,\"give_up\":\"1s\"}}"; }
 cp "$NODE/tls/cert.pem" "$NODE/etc/ca.pem"; cp "$NODE/tls/other.pem" "$NODE/etc/other.pem"; echo nonsense >"$NODE/etc/bad.pem"
 printf 'passwd: files\ngroup: files\nshadow: files\n' >"$NODE/etc/nsswitch.conf"
@@ -151,12 +161,18 @@ check "identity: the user is asked of sssd itself" grep -q '^getent -s sss passw
 : >"$NODE/calls"
 run_step identity
 check "identity: a second run does not restart sssd" bash -c '! grep -q RestartUnit "$1"' - "$NODE/calls"
+echo ssh.service >"$NODE/aliases"; rm "$NODE/etc/ssh/sshd_config.d/50-firstboot.conf"
+start=$SECONDS
+run_step identity
+check "identity: a unit that answers under another name is not waited for in vain" test $((SECONDS - start)) -lt 40
+check "identity: sshd is reloaded once" test "$(grep -c ReloadOrTryRestartUnit "$NODE/calls")" = 1
 tool getent <<<'exit 2'
 # The helper looks at files below the root it is told of by path, so the CA is named as the host has it.
 ln -s "$NODE/etc" "$NODE/real-etc"
 run_tls() { identity "$1" "$2"; [[ $2 == /* && -e $2 ]] && mkdir -p "$NODE$(dirname "$2")" && cp "$2" "$NODE$2"; run_step identity; }
 run_tls "ldaps://localhost:$ldaps_port" "$NODE/tls/cert.pem"
 check "identity: TLS is good, so it is the user" verdict "failed identity.no-user"
+check "identity: between tries sssd is told to go online" grep -q KillUnit "$NODE/calls"
 run_tls "ldaps://localhost:$ldaps_port" "$NODE/tls/other.pem"
 check "identity: a wrong CA is told" verdict "failed identity.certificate"
 run_tls "ldaps://127.0.0.1:$ldaps_port" "$NODE/tls/cert.pem"
@@ -167,6 +183,10 @@ run_tls "ldap://localhost:$ldap_port" "$NODE/tls/other.pem"
 check "identity: and its certificate examined" verdict "failed identity.certificate"
 run_tls "ldaps://localhost:1" "$NODE/tls/cert.pem"
 check "identity: a server that is away is told" verdict "failed identity.unreachable"
+run_tls "ldaps://localhost:$silent_port" "$NODE/tls/cert.pem"
+check "identity: so is one that says nothing" verdict "failed identity.unreachable"
+run_tls "ldap://localhost:$silent_port" "$NODE/tls/cert.pem"
+check "identity: to StartTLS neither" verdict "failed identity.unreachable"
 identity "ldaps://localhost:$ldaps_port" /etc/bad.pem
 run_step identity
 check "identity: a CA file without certificate is told" verdict "failed identity.ca-file"
@@ -222,6 +242,15 @@ check "slurm: the key is in no log" bash -c '! grep -q "$2" "$1"/agent.log "$1"/
 : >"$NODE/calls"
 run_step slurm
 check "slurm: a second run restarts nothing" bash -c '! grep -q RestartUnit "$1"' - "$NODE/calls"
+mkfifo "$NODE/etc/hangs"
+slurm '"munge_key_file":"/etc/hangs"'
+run_step slurm
+check "slurm: a file server that hangs, with a key in place, is no obstacle" verdict "done "
+mv "$NODE/etc/munge/munge.key" "$NODE/etc/munge/away"
+slurm '"munge_key_file":"/etc/nowhere"'
+run_step slurm
+check "slurm: a key file that is not there is told" verdict "failed slurm.munge-key"
+mv "$NODE/etc/munge/away" "$NODE/etc/munge/munge.key"
 slurm "\"munge_key\":\"$key\",\"dynamic\":true,\"features\":[\"a\",\"b\"]"
 run_step slurm
 check "slurm: a dynamic node tells features and GPUs" grep -q -- '-Z --conf "Feature=a,b Gres=gpu:2"' "$NODE/run/firstboot/slurmd.env"

@@ -43,6 +43,14 @@ digests "$CACHE" >"$E2E/digests"
 check "digests do not depend on the store" $?
 rm -rf "$E2E/empty-cache"
 
+while read -r _ digest; do
+        find "$CACHE/layers/${digest:0:32}/tree/usr/share/man" "$CACHE/layers/${digest:0:32}/tree/usr/share/doc" \
+                ! -type d ! -name copyright ! -type c 2>/dev/null
+done <"$E2E/digests" >"$E2E/excluded"
+find "$CACHE/layers" -path '*/usr/share/doc/*/copyright' | grep -q . && [[ ! -s $E2E/excluded ]]
+check "what slim keeps dpkg from unpacking is in no layer, copyright files are" $?
+head -n 5 "$E2E/excluded"
+
 # The same lock, another store, everything but the downloads built again: the same bytes.
 before=$(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2")
 other=$E2E/other-cache

@@ -42,23 +42,6 @@ open(to + "/enroot/overlay.json", "w").write(text)
 EOF
 }
 
-# The driver's modules are compiled for debian-13-gpu (30-gpu.sh). Where that tree is in the store they are taken from it:
-# this image has the same kernel, and minutes of compiling would prove nothing new.
-driver=$PROJECT/overlays/nvidia-driver
-mkdir -p "$driver/compiled"
-if "$IMGBUILD" shell "$RECIPES/debian-13-gpu.json" --cache "$CACHE" --offline --progress none -- \
-        sh -c 'cd /usr/lib/modules && tar -cf - */updates' >"$driver/compiled/modules.tar" 2>/dev/null; then
-        sed -i 's|"packages": { "debian": \["linux-headers-${kernel}", "nvidia-kernel-source"\] }|"source": "compiled"|' \
-                "$driver/overlay.json"
-        cat >"$driver/compile.sh" <<'EOF'
-#!/bin/sh
-set -eu
-mkdir -p "$DESTDIR/usr/lib/modules"
-tar -C "$DESTDIR/usr/lib/modules" -xf "$SRCDIR/modules.tar" "$KERNEL/updates"
-EOF
-else
-        rm -r "$driver/compiled"
-fi
 recipe=$RECIPES/debian-13-gpu-enroot.json
 lock=$RECIPES/debian-13-gpu-enroot.lock.json
 imgbuild() { "$IMGBUILD" "$1" "$recipe" --cache "$CACHE" --progress plain "${@:2}" >"$T/out" 2>&1; }
@@ -104,6 +87,18 @@ for name in ("enroot", "enroot+caps"):
     assert a["sha256"] == hashlib.sha256(open(file, "rb").read()).hexdigest(), a
 EOF
 report "the lock pins the vendor's packages and Enroot's release files by digest" $?
+
+# debian-13-gpu (30-gpu.sh) has the same kernel and driver, on the same packages below them.
+digest_of() { # RECIPE: of its driver's modules
+        "$IMGBUILD" plan "$RECIPES/$1.json" --cache "$CACHE" --offline --json 2>>"$T/out" | python3 -c '
+import json, sys
+print(*[s["digest"] for s in json.load(sys.stdin)["stages"] if s["id"] == "compile:nvidia-driver/0"])'
+}
+if [[ -e $RECIPES/debian-13-gpu.lock.json ]]; then
+        of=$(digest_of debian-13-gpu)
+        [[ ${#of} -eq 64 && $of == "$(digest_of debian-13-gpu-enroot)" ]]
+        report "the driver compiled for the image that this one extends is taken" $?
+fi
 
 # A release file that somebody replaced after it was locked. The store has the right one from locking: not this one.
 deb=$T/site/enroot/v4.1.2/enroot_4.1.2-1_amd64.deb

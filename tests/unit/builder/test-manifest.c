@@ -43,21 +43,25 @@ static int setup(void **state) {
                 .url = (char *) "https://example.org/e",
                 .sha256 = (char *) "cc" };
         World *w = calloc(1, sizeof(*w));
-        _cleanup_free_ char *source = NULL, *disk = NULL, *path = NULL, *sums = NULL;
+        _cleanup_free_ char *source = NULL, *overlay = NULL, *disk = NULL, *path = NULL,
+                            *sums = NULL;
         JsonError error;
 
         strcpy(w->folder, "/tmp/test-manifest-XXXXXX");
         if (!mkdtemp(w->folder))
                 return -1;
-        source = path_join(w->folder, "x.json");
+        source = path_join(w->folder, "images/x.json");
+        overlay = path_join(w->folder, "overlays/o/overlay.json");
         disk = path_join(w->folder, "x.qcow2");
         path = path_join(w->folder, "manifest.json");
         sums = path_join(w->folder, "SHA256SUMS");
-        if (write_file_atomic(source, "{}", 2, 0644) < 0 ||
+        if (mkdir_parents(source, 0755) < 0 || mkdir_parents(overlay, 0755) < 0 ||
+                        write_file_atomic(source, "{}", 2, 0644) < 0 ||
+                        write_file_atomic(overlay, "{}", 2, 0644) < 0 ||
                         write_file_atomic(disk, "disk", 4, 0644) < 0)
                 return -1;
 
-        char *sources[] = { source, NULL };
+        char *sources[] = { source, overlay, NULL };
         Recipe recipe = {
                 .name = (char *) "x",
                 .path = source,
@@ -175,8 +179,16 @@ static void sources_come_with_their_digests(void **state) {
         World *w = *state;
         json_object *sources = json_get(json_get(w->manifest, "recipe"), "sources");
 
-        assert_int_equal(json_object_array_length(sources), 1);
+        assert_int_equal(json_object_array_length(sources), 2);
         assert_true(digest_valid(json_get_string(at(sources, 0), "sha256")));
+}
+
+static void sources_are_named_from_the_recipes_folder(void **state) {
+        World *w = *state;
+        json_object *sources = json_get(json_get(w->manifest, "recipe"), "sources");
+
+        assert_string_equal(json_get_string(at(sources, 0), "path"), "x.json");
+        assert_string_equal(json_get_string(at(sources, 1), "path"), "../overlays/o/overlay.json");
 }
 
 static void timings_are_seconds(void **state) {
@@ -196,6 +208,7 @@ int main(void) {
                 cmocka_unit_test(files_come_with_size_and_digest),
                 cmocka_unit_test(a_disk_says_only_what_it_has),
                 cmocka_unit_test(sources_come_with_their_digests),
+                cmocka_unit_test(sources_are_named_from_the_recipes_folder),
                 cmocka_unit_test(timings_are_seconds),
         };
         return cmocka_run_group_tests(tests, setup, teardown);

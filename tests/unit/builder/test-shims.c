@@ -114,7 +114,8 @@ static void many_wishes_for_byte_code_are_one_command(void **state _unused_) {
 
         note("py3compile", "/usr/share/b\n/usr/share/a\n/usr/share/b\n");
         assert_int_equal(later(&commands), 1);
-        assert_string_equal(commands, "python3 -m compileall -q -j3 /usr/lib/python3/dist-packages "
+        assert_string_equal(commands, "python3 -m compileall -q -j3 --invalidation-mode timestamp "
+                                      "/usr/lib/python3/dist-packages "
                                       "/usr/share/a /usr/share/b");
 }
 

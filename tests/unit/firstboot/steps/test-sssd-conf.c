@@ -84,12 +84,21 @@ static void names_of_mount_units_are_escaped(void **state) {
         }
 }
 
+static void a_server_that_was_away_is_asked_again_soon(void **state) {
+        _cleanup_free_ char *text = render("{\"uri\":[\"ldaps://a\"],\"base\":\"x\"}");
+
+        (void) state;
+        assert_non_null(strstr(text, "offline_timeout = 10\n"));
+        assert_non_null(strstr(text, "offline_timeout_max = 60\n"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(servers_and_base_are_there),
                 cmocka_unit_test(plain_authentication_is_never_switched_on_by_itself),
                 cmocka_unit_test(a_password_needs_a_name),
                 cmocka_unit_test(responders_started_by_sockets_are_not_listed),
+                cmocka_unit_test(a_server_that_was_away_is_asked_again_soon),
                 cmocka_unit_test(nsswitch_gets_sss_once_and_only_where_needed),
                 cmocka_unit_test(names_of_mount_units_are_escaped),
         };

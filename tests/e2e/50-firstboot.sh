@@ -1,0 +1,161 @@
+#!/bin/bash
+# The agent on a booted node with four NVMe disks, against a head node with real services: directory over TLS, NFS,
+# munge and slurmctld. One boot, and all that a node in service must show.
+set -u
+source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/e2e/head.bash"
+source "$TOP/tests/e2e/vm.bash"
+if [[ -z ${HEAD_INSIDE:-} ]]; then
+        project
+        build debian-13-cpu >"$E2E/build.log" 2>&1 || { tail -n 40 "$E2E/build.log"; echo "not ok - debian-13-cpu builds"; exit 1; }
+        head_build || { echo "not ok - the head node's tree builds"; exit 1; }
+fi
+head_enter "$@"
+trap 'vm_off; head_stop "${HEAD_SERVICES[@]}"' EXIT
+
+head_make && head_start "${HEAD_SERVICES[@]}"
+check "the head node serves LDAP over TLS, NFS, munge and Slurm" $?
+vm_fresh
+vm_config "$(node_config)"
+vm_on ready
+check "the node comes to node-ready.target" $?
+[[ $rc -eq 0 ]] || { grep -a firstboot "$VM/save/journal.log" | tail -n 60; exit 1; }
+
+# says NAME PATTERN: the answers of the node hold a line that matches.
+says() {
+        grep -qE -- "$2" "$VM/answers"
+        local s=$?
+        check "$1" $s
+        [[ $s -eq 0 ]] || { echo "# nothing like $2 in:"; head -c 4000 "$VM/answers"; }
+}
+ask() { vm "$1" >"$VM/answers" 2>&1; }
+
+vm_status
+vm_is 'o["node"]' ready && vm_is '[s["status"] for s in o["steps"] if s["name"] in ("host", "scratch", "mounts", "identity", "slurm")]' \
+        "['done', 'done', 'done', 'done', 'done']"
+check "every step is done" $?
+vm_is 'max(a["finished_usec"] for s in o["steps"] for a in s["attempts"]) - o["settled_usec"] <= 0' True
+check "ready comes after all of them" $?
+
+ask 'id alice; getent group crew; stat -c "home %U" /home; findmnt -no FSTYPE,SOURCE /home; findmnt -no FSTYPE,SOURCE /data; findmnt -no FSTYPE,OPTIONS /mnt/localdisk
+        df -B1 --output=size,target /mnt/localdisk; xfs_info /mnt/localdisk; lvs --noheadings -o vg_name,lv_name,stripes,stripe_size --units k
+        stat -c "mode %a" /mnt/localdisk; blkid -s LABEL -o value /dev/localscratch/scratch; readlink /etc/localtime; cat /proc/sys/net/core/somaxconn
+        cat /etc/security/limits.d/90-firstboot.conf; stat -c "key %a %U" /etc/munge/munge.key; stat -c "sssd %a" /etc/sssd/sssd.conf
+        systemctl is-active slurmd munge sssd node-ready.target; systemctl --failed --no-legend | grep . || echo "no unit failed"'
+says "an LDAP user and his group are known" '^uid=20001\(alice\) gid=20000\(crew\)'
+says "a group is looked up" '^crew:\*?:20000:'
+says "/home is on NFS" '^nfs4 +head:/home'
+says "/data is on NFS" '^nfs4 +head:/data'
+says "scratch is XFS with the options configured" '^xfs +.*noatime'
+# Four disks of 1 GiB: more than three of them hold, less what XFS and LVM need.
+size=$(awk '/\/mnt\/localdisk$/ { print $1 }' "$VM/answers")
+[[ $size -gt 3800000000 && $size -lt 4294967296 ]]
+check "df shows the four disks as one ($size bytes)" $?
+says "xfs_info shows the stripes: 64 KiB on four disks" 'sunit=16 +swidth=64 blks'
+says "the volume has four stripes" 'localscratch +scratch +4 +64\.00k'
+says "everybody may write to scratch" '^mode 1777'
+says "its label is the one configured" '^localscratch$'
+says "the time zone is set" 'Europe/Berlin$'
+says "kernel settings are applied" '^8192$'
+says "limits are written" '^\* - memlock unlimited'
+says "the munge key is for munge alone" '^key 400 munge'
+says "sssd.conf is for root and sssd alone" '^sssd 6[04]0'
+says "no unit has failed" '^no unit failed'
+[[ $(grep -c '^active$' "$VM/answers") -eq 4 ]]
+check "slurmd, munge, sssd and node-ready.target are active" $?
+
+[[ $(head_run sinfo -h -o '%n %T') == "$NODE idle" ]]
+check "sinfo shows the node idle" $?
+[[ $(timeout 120 bash -c "$(declare -f head_run head_bwrap); HEAD=$HEAD HEAD_LOG=$HEAD_LOG; head_run srun hostname" 2>"$HEAD_LOG/srun.log") == "$NODE" ]]
+check "srun runs on it" $?
+
+vm_ssh alice 'pwd; df --output=source . | tail -n 1; echo hello >greeting && cat greeting; id -un' >"$VM/answers" 2>&1
+check "the LDAP user logs in with the key from LDAP" $?
+says "his home folder was made" '^/home/alice$'
+says "on NFS" '^head:/home$'
+[[ $(cat "$HEAD/export/home/alice/greeting" 2>/dev/null) == hello ]]
+check "what he writes lands on the head node" $?
+
+# firstbootctl
+ask 'firstbootctl status; echo "status $?"; firstbootctl status --wait --timeout 5s >/dev/null; echo "wait $?"'
+says "status exits with 0" '^status 0$'
+says "so does status --wait" '^wait 0$'
+says "status shows the node" '^Node is ready after'
+says "status shows each step with what it did" 'scratch +done .*localscratch on 4 disks made and mounted'
+vm 'firstbootctl status --json' | python3 -c 'import json, sys; o = json.load(sys.stdin); assert o["node"] == "ready" and len(o["steps"]) >= 5'
+check "status --json is the same for programs" $?
+ask 'firstbootctl blame; firstbootctl explain; firstbootctl explain scratch.foreign-signature; firstbootctl explain nonsense; echo "nonsense $?"'
+says "blame names the longest chain" '^Longest chain: slurm ← '
+says "explain has nothing to say" '^Nothing is wrong'
+says "explain CODE says what to do" 'wipefs'
+says "an unknown code is an error" '^nonsense 1$'
+vm 'firstbootctl plot' >"$VM/plot.svg" && python3 -c 'import sys, xml.dom.minidom as m
+text = m.parse(sys.argv[1]).documentElement
+assert text.tagName == "svg"' "$VM/plot.svg" && grep -q scratch "$VM/plot.svg"
+check "plot draws the boot as SVG" $?
+ask 'firstbootctl config; firstbootctl log scratch'
+says "config tells where a value came from" 'munge_key_file.*50-e2e\.json'
+says "log shows a step's own words" 'vgcreate'
+ask 'journalctl -b -x -u firstbootd -o short --no-pager'
+says "the journal tells the verdict" 'firstbootd\[.*Node is ready after'
+says "journalctl -x explains it" '^░░ Subject: The node is ready'
+ask 'journalctl -b -o json -u firstbootd STEP=scratch'
+python3 - "$VM/answers" <<'P'
+import json, sys
+entries = [json.loads(line) for line in open(sys.argv[1])]
+done = [e for e in entries if e.get("MESSAGE_ID") == "77aa0f22d84942d386d354cf67506119"]
+assert len(done) == 1 and int(done[0]["DURATION_USEC"]) > 0 and done[0]["ATTEMPT"] == "1", entries
+P
+check "journal entries carry step, attempt and duration" $?
+ask 'cat /run/firstboot/ready; cat /var/lib/firstboot/firstboot.prom; systemctl show -p StatusText firstbootd
+        cat /run/told; echo; awk "/VmRSS/ { print \"rss\", \$2 }" /proc/$(systemctl show -P MainPID firstbootd)/status; stat -c "config %a" /run/firstboot/config.json'
+says "the ready file says so" '^ready$'
+says "node_exporter gets each step" '^firstboot_step_state\{step="slurm",state="done"\} 1'
+says "systemctl shows the state" '^StatusText=.*[Rr]eady'
+says "the command of ready.command was told" '"node": ?"ready"'
+says "the merged configuration is for root alone" '^config 600'
+rss=$(awk '$1 == "rss" { print $2 }' "$VM/answers")
+[[ $rss -gt 0 && $rss -le 10240 ]]
+check "firstbootd stays below 10 MiB ($rss KiB)" $?
+
+# Who may do what.
+ask 'b="org.imgbuild.FirstBoot1 /org/imgbuild/FirstBoot1 org.imgbuild.FirstBoot1.Manager"
+        other="setpriv --reuid=nobody --regid=nogroup --clear-groups"
+        $other busctl get-property $b State; busctl introspect org.imgbuild.FirstBoot1 /org/imgbuild/FirstBoot1/step/slurm | grep -o Description
+        $other firstbootctl status >/dev/null; echo "stranger reads $?"
+        $other firstbootctl rerun host; echo "stranger reruns $?"
+        echo "polkit.addRule(function(a, s) { if (a.id == \"org.imgbuild.FirstBoot1.rerun\" && s.user == \"nobody\") return polkit.Result.YES; });" \
+                >/etc/polkit-1/rules.d/50-e2e.rules
+        for i in $(seq 60); do $other busctl call $b Rerun s host 2>/dev/null && { echo "let in"; break; }; sleep 1; done
+        rm /etc/polkit-1/rules.d/50-e2e.rules; firstbootctl status --wait --timeout 5min >/dev/null; echo "again $?"'
+says "everybody may read the state on the bus" '^s "ready"'
+says "each step is an object on the bus" '^Description'
+says "firstbootctl status is for everybody" '^stranger reads 0'
+says "a stranger may not rerun a step" '^stranger reruns 1'
+says "and is told who may" 'Only root, and whom polkit lets'
+says "whom polkit lets may" '^let in'
+says "the node is ready again" '^again 0'
+
+# A node that is not ready has no slurmd; its state says why.
+vm_status
+boots=$(vm_py 'o["boots"]')
+ask 'systemctl stop slurmd; rm -f /run/firstboot/slurmd-permit; systemctl start slurmd; echo "by hand $?"; systemctl is-active slurmd
+        rm -f /run/firstboot/ready; systemctl stop node-ready.target; systemctl start node-ready.target; echo "target $?"
+        firstbootctl rerun --wait slurm >/dev/null; echo "rerun $?"; systemctl is-active slurmd; cat /run/firstboot/ready'
+says "slurmd cannot be started by hand before ready" '^by hand 1'
+says "nor the target" '^target 1'
+says "a rerun of the step brings both back" '^rerun 0'
+[[ $boots == 1 ]]
+check "this was the first boot" $?
+
+# firstbootd and the bus may go at any time.
+ask 'was=$(systemctl show -P MainPID firstbootd); kill -9 "$was"
+        for i in $(seq 120); do
+                is=$(systemctl show -P MainPID firstbootd)
+                [ "$is" != 0 ] && [ "$is" != "$was" ] && systemctl -q is-active firstbootd && break
+                sleep 1
+        done
+        systemctl is-active firstbootd; firstbootctl status; echo "status $?"; journalctl -b -u firstbootd | grep -c "Starting: " ; cat /run/firstboot/ready'
+says "killed, firstbootd comes back" '^active'
+says "with what it knew" '^status 0'
+exit $rc

@@ -1,0 +1,38 @@
+# Sourced: power cuts during the first boot of a node, for make check and make soak. After head.bash and vm.bash.
+
+# The agent's and its steps' lines so far. QEMU itself writes the journal: what is counted has happened.
+agent_lines() { grep -ac '^SYSLOG_IDENTIFIER=firstboot' "$VM/save/journal.export" 2>/dev/null; }
+
+# power_cut LINES: a new node; its plug is pulled once the agent has said LINES lines and a moment has passed; then it is
+# switched on again and must be ready.
+power_cut() {
+        local at moment=$((RANDOM % 1000))
+        vm_fresh
+        vm_config "$(node_config)"
+        vm_start ready
+        while kill -0 "$vm_pid" 2>/dev/null; do
+                at=$(agent_lines)
+                [[ ${at:-0} -ge $1 ]] && break
+                sleep 0.05
+        done
+        sleep "0.$(printf %03d $moment)"
+        at=$(agent_lines)
+        vm_off
+        local last
+        last=$(grep -aA20 '^SYSLOG_IDENTIFIER=firstboot' "$VM/save/journal.export" | grep -a '^MESSAGE=' | tail -n 1)
+        echo "# cut after $at lines; the last was ${last#MESSAGE=}"
+        # What the controller shows is to come from the next boot.
+        head_run scontrol update NodeName=$NODE State=DOWN Reason='power cut'
+        [[ ${at:-0} -ge $1 ]]
+        check "the node ran until its plug was pulled" $?
+        vm_on ready
+        check "power cut after $at lines of the agent: the next boot ends ready" $?
+        vm_status
+        vm_is 'o["node"]' ready && vm_is 'o["boots"]' 2 && vm_is 'o["step"]["scratch"]["status"]' done
+        check "its state is in order" $?
+        vm 'findmnt -no FSTYPE /mnt/localdisk; vgs --noheadings -o vg_tags,pv_count localscratch; systemctl --failed --no-legend' >"$VM/answers" 2>&1
+        [[ $(tr -s ' \n' ' ' <"$VM/answers") == 'xfs firstboot.scratch 4 ' ]] || { echo "# the node says:"; cat "$VM/answers"; false; }
+        check "the volume is whole, on all disks" $?
+        [[ $(head_run sinfo -h -o '%T') == idle ]]
+        check "and the node in service" $?
+}

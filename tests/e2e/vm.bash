@@ -1,0 +1,99 @@
+# Sourced by the e2e tests of the agent: one virtual node at a time, switched on and off like a machine, its disks kept
+# in a folder of its own. Use after head_enter (head.bash): the ports are the namespace's.
+#
+#   vm_config JSON      the node's configuration; the head node's CA and address come along
+#   vm_on MARKER [ARG…] switches it on, returns once MARKER is seen (imgbuild boot --until), 1 where it is not
+#   vm_start MARKER     the same, without waiting
+#   vm_off              pulls the plug
+#   vm COMMAND          a shell command on the node, as root
+#   vm_settles SECONDS  until the agent has a verdict; prints it
+#   vm_is EXPRESSION VALUE   what python makes of the status document: o, o["step"]["scratch"]
+
+VM=$E2E/vm
+NVME=(--nvme 'count=4,size=1G')
+
+vm_fresh() { vm_off; rm -rf "$VM"; mkdir -p "$VM"; }
+
+vm_config() {
+        mkdir -p "$VM"
+        {
+                echo "#cloud-config"
+                echo "hostname: $NODE"
+                echo "manage_etc_hosts: false"
+                printf 'bootcmd:\n  - [sh, -c, "grep -qw head /etc/hosts || echo 10.0.2.2 head >>/etc/hosts"]\n'
+                printf 'write_files:\n  - path: /etc/firstboot/ca.pem\n    content: |\n'
+                sed 's/^/      /' "$HEAD/root/etc/head/ca.pem"
+                printf '  - path: /etc/firstboot/conf.d/50-e2e.json\n    content: |\n'
+                sed 's/^/      /' <<<"$1"
+        } >"$VM/user-data"
+}
+
+vm_start() { # MARKER [ARG…]: does not wait
+        local marker=$1
+        shift
+        # From the project: its lock of the tools tree is the one that the image was made with.
+        (cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/debian-13-cpu/debian-13-cpu.qcow2" --cache "$CACHE" --offline --progress plain \
+                --state "$VM/state" --save "$VM/save" --user-data "$VM/user-data" --ssh-key "$E2E/key.pub" "${NVME[@]}" \
+                --forward 2222:22 --forward 6818:6818 --until "$marker" --timeout 1200 --keep "$@") >"$VM/boot.log" 2>&1 &
+        vm_pid=$!
+}
+
+vm_on() {
+        local marker=$1
+        vm_start "$@"
+        while kill -0 "$vm_pid" 2>/dev/null; do
+                grep -q 'Running; ssh -p' "$VM/boot.log" && return 0
+                sleep 0.2
+        done
+        wait "$vm_pid"
+        echo "# the node did not come to \"$marker\":"
+        tail -n 5 "$VM/boot.log"
+        return 1
+}
+
+vm_off() {
+        [[ -n ${vm_pid:-} ]] || return 0
+        kill -KILL "$vm_pid" 2>/dev/null
+        wait "$vm_pid" 2>/dev/null
+        vm_pid=
+        for ((i = 0; i < 300; i++)); do flock -n "$VM/state" true 2>/dev/null && return 0; sleep 0.1; done
+}
+
+vm_ssh() { # USER COMMAND
+        ssh -q -p 2222 -i "$E2E/key" -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
+                -o ConnectTimeout=60 -o BatchMode=yes "$1@127.0.0.1" "$2" </dev/null
+}
+vm() { # sshd may be a moment behind the marker
+        local i status
+        for ((i = 0; i < 60; i++)); do
+                vm_ssh root "$1"
+                status=$?
+                [[ $status -ne 255 ]] && return $status
+                sleep 1
+        done
+        return 255
+}
+
+vm_status() { vm 'cat /run/firstboot/status.json' >"$VM/status.json"; }
+
+vm_settles() {
+        local s
+        vm "firstbootctl status --wait --timeout ${1}s >/dev/null"
+        s=$?
+        vm_status && vm_py 'o["node"]'
+        [[ $s -lt 3 ]]
+}
+
+vm_py() {
+        python3 -c '
+import json, sys
+o = json.load(open(sys.argv[1]))
+o["step"] = {s["name"]: s for s in o["steps"]}
+print(eval(sys.argv[2], {"o": o, "len": len}))' "$VM/status.json" "$1" 2>&1
+}
+
+vm_is() {
+        local got
+        got=$(vm_py "$1")
+        [[ $got == "$2" ]] || { echo "# $1 is '$got', not '$2'"; return 1; }
+}
