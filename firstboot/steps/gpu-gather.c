@@ -8,10 +8,11 @@
 void gpu_gather(GpuFacts *f, bool bandwidth, uint64_t timeout_usec) {
         GpuService persistenced = f->persistenced, fabric_manager = f->fabric_manager;
 
-        *f = (GpuFacts){ .persistenced = persistenced, .fabric_manager = fabric_manager };
+        memset(f, 0, sizeof(*f));
+        f->persistenced = persistenced;
+        f->fabric_manager = fabric_manager;
         gpu_read_pci(f);
-        if (f->n_pci > 0 && f->module_version[0])
-                gpu_ask(f, &f->nvml, gpu_ask_nvml, NULL, timeout_usec);
+        gpu_ask(f, &f->nvml, gpu_ask_nvml, NULL, timeout_usec);
         /* What hangs in NVML would hang here as well. */
         if (bandwidth && f->nvml.state == GPU_PHASE_DONE && f->n > 0)
                 gpu_ask(f, &f->cuda, gpu_ask_cuda, NULL, timeout_usec);

@@ -19,6 +19,7 @@
 #define PERSISTENCED "nvidia-persistenced.service"
 #define FABRIC_MANAGER "nvidia-fabricmanager.service"
 #define UNIT_USEC (90 * USEC_PER_SEC)
+#define MODPROBE_USEC (120 * USEC_PER_SEC)
 #define VERSION_USEC (20 * USEC_PER_SEC)
 #define FACTS_USEC (120 * USEC_PER_SEC)
 
@@ -153,12 +154,28 @@ static bool fabric_waits(const GpuFacts *f) {
         return false;
 }
 
+/* udev loads the driver early in the boot; this waits until that is over, and makes up for a udev
+ * that did not. A module on the blacklist stays out. */
+static void load_driver(void) {
+        char *argv[] = { (char *) "modprobe", (char *) "--use-blacklist", (char *) "nvidia", NULL };
+        int r = step_command(argv, MODPROBE_USEC, NULL);
+
+        if (r != 0)
+                log_warning("modprobe nvidia: %s", r < 0 ? strerror(-r) : "failed");
+}
+
 static void gather(GpuStep *s) {
         GpuFacts *f = s->facts;
 
-        if (s->wish.persistence && f->module_version[0])
+        load_driver();
+        memset(f, 0, sizeof(*f));
+        gpu_read_pci(f);
+        /* Asking NVML would change nothing about that. */
+        if (f->module_version[0] == '\0')
+                return;
+        if (s->wish.persistence)
                 start_service(s, PERSISTENCED, &f->persistenced);
-        if (f->module_version[0] && s->wish.fabric != GPU_FABRIC_OFF &&
+        if (s->wish.fabric != GPU_FABRIC_OFF &&
                         (f->n_switches > 0 || s->wish.fabric == GPU_FABRIC_ON))
                 start_fabric_manager(s);
         gpu_gather(f, s->wish.bandwidth, s->timeout_usec);

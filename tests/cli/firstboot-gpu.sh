@@ -46,6 +46,7 @@ machine() {
         echo 550.54.15 >"$NODE/sys/module/nvidia/version"
         kmsg 'nvidia: module license taints kernel.' 'NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15'
         : >"$NODE/nvml.conf"; : >"$NODE/calls"
+        tool modprobe <<<'echo "$*" >>"$FIRSTBOOT_ROOT/calls"; exit 1'
         tool nv-fabricmanager <<<'echo "Fabric Manager version is : 550.54.15"'
         config '"bandwidth":false'
 }
@@ -110,8 +111,12 @@ check "a node without GPU and without configuration skips the step" verdict "ski
 machine; rm -r "$NODE/sys/module"
 echo '{"config":{},"instance":{"id":"i"}}' >"$NODE/run/firstboot/config.json"; run_step
 check "GPUs without driver on an image that has none are told of" verdict "degraded gpu.no-driver"
+check "and nobody loads one" bash -c '! grep -q nvidia "$1"' - "$NODE/calls"
 config '"bandwidth":false'; run_step
 check "and fail a GPU node" only gpu.no-driver
+tool modprobe <<<'mkdir -p "$FIRSTBOOT_ROOT/sys/module/nvidia"; echo 550.54.15 >"$FIRSTBOOT_ROOT/sys/module/nvidia/version"'
+run_step
+check "unless it can be loaded" verdict "done "
 machine
 echo '{"config":{},"instance":{"id":"i"}}' >"$NODE/run/firstboot/config.json"
 echo '0.ecc=0' >"$NODE/nvml.conf"; run_step

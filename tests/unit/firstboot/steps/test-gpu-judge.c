@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gpu-judge.h"
+#include "config-schema.h"
 #include "gpu-nvml.h"
 
 #include <setjmp.h>
@@ -461,6 +462,50 @@ static void every_code_has_a_name(void **state) {
         }
 }
 
+/* A node without the section is judged by the defaults of the configuration. */
+static void the_configurations_defaults_are_the_same(void **state) {
+        static const char xids[] = "[\"13\",\"31\",\"43\",\"45\",\"68\",\"109\"]";
+        const struct {
+                const char *key;
+                int64_t value;
+        } numbers[] = {
+                { "gpu.ecc_volatile_max", wish.ecc_volatile_max },
+                { "gpu.retired_pages_max", wish.retired_pages_max },
+                { "gpu.nvlink_errors_max", wish.nvlink_errors_max },
+                { "gpu.nvlink_crc_max", wish.nvlink_crc_max },
+                { "gpu.bandwidth_percent", wish.bandwidth_percent },
+        };
+        char text[200] = "[";
+
+        (void) state;
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++)
+                assert_int_equal(strtoll(config_key_find(numbers[i].key)->fallback, NULL, 10),
+                                numbers[i].value);
+        assert_string_equal(config_key_find("gpu.bandwidth")->fallback,
+                        wish.bandwidth ? "true" : "false");
+        assert_string_equal(config_key_find("gpu.persistence")->fallback,
+                        wish.persistence ? "true" : "false");
+        assert_string_equal(config_key_find("gpu.xid_ignore")->fallback, xids);
+        for (size_t i = 0; i < wish.n_xid_ignore; i++) {
+                size_t n = strlen(text);
+
+                snprintf(text + n, sizeof(text) - n, "%s\"%u\"", i ? "," : "", wish.xid_ignore[i]);
+        }
+        strcat(text, "]");
+        assert_string_equal(text, xids);
+}
+
+static void facts_that_may_be_unsupported_are_facts(void **state) {
+        const ConfigKey *key = config_key_find("gpu.allow_unsupported");
+        size_t n = 0;
+
+        (void) state;
+        for (size_t i = 0; i < GPU_FACTS_N; i++)
+                n += key->check(gpu_fact_names[i].name) == NULL;
+        assert_int_equal(n, 18); /* those of the list in config-schema.c, none of them misspelt */
+        assert_non_null(key->check("nonsense"));
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         const struct CMUnitTest tests[] = {
@@ -492,6 +537,8 @@ int main(void) {
                 T(an_xid_of_a_gpu_that_is_gone_keeps_its_address),
                 T(the_most_serious_comes_first),
                 T(every_code_has_a_name),
+                T(the_configurations_defaults_are_the_same),
+                T(facts_that_may_be_unsupported_are_facts),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
