@@ -283,6 +283,173 @@ const Code codes[] = {
         { "identity.no-group", "539d764de705474084e783d4276f278d", "The probe group is not found",
                         "Users are found, but not identity.probe_group.",
                         "Check identity.base, group_base and schema." },
+        { "gpu.no-driver", "b6410f9209c549268f47c8123fe74b9e", "The NVIDIA driver is not loaded",
+                        "PCI shows NVIDIA GPUs, but the kernel module nvidia is not loaded or"
+                        " does not answer.",
+                        "Use an image with the driver for its kernel (overlays nvidia-driver "
+                        "or nvidia-driver-open); modprobe nvidia and dmesg say why one that "
+                        "is there does not load. On a node that is not to use its GPUs, leave"
+                        " the step out: steps.gpu.enabled = false." },
+        { "gpu.none", "1d906c9e98284985acbeabe44e5f429e", "There is no GPU",
+                        "The configuration is that of a GPU node, and PCI shows no NVIDIA "
+                        "GPU.",
+                        "Choose a shape with GPUs, have the hardware looked at, or set "
+                        "gpu.required to false." },
+        { "gpu.library", "b918d0ec4e2a415d876013d73cb55045", "The NVML library cannot be loaded",
+                        "libnvidia-ml.so.1 is not there or cannot be opened, so nothing is "
+                        "known of the GPUs.",
+                        "Install the library of the driver's version (libnvidia-ml1)." },
+        { "gpu.symbol", "0057b9a459cf4954b010002a4972fd60", "A library lacks a function",
+                        "libnvidia-ml.so.1 or libcuda.so.1 is too old for a question that has"
+                        " to be asked.",
+                        "Install the driver's libraries in the version of the kernel module; "
+                        "the oldest driver that answers everything is 535." },
+        { "gpu.timeout", "a9b2454ce2b04890acb55c450a085b44", "A GPU does not answer in time",
+                        "A call of NVML or CUDA, named with its GPU, did not return within "
+                        "gpu.timeout; the process that waited was killed.",
+                        "Reboot the node. If it comes again, the GPU named or the fabric it "
+                        "hangs on is faulty: dmesg shows Xids." },
+        { "gpu.crashed", "9d2d6e67ed1c4b58b29e9f554b3d9fcd", "Asking a GPU ended in a crash",
+                        "The process that asked NVML or CUDA was killed by a signal in the "
+                        "call named.",
+                        "Check that libraries and kernel module are of one version; "
+                        "coredumpctl shows where it crashed." },
+        { "gpu.version", "66a29880ea7e41f3a9c254ee15e70ed7", "Driver and library differ in version",
+                        "Kernel module, driver and NVML library must be of the same version, "
+                        "and they are not.",
+                        "Reboot after an update of the driver, so that the module of the new "
+                        "version is loaded; an image that has both in different versions has "
+                        "to be built anew." },
+        { "gpu.nvml", "8ea98304517040ceb7db5a9d454b15e6", "NVML reports an error",
+                        "A call of NVML, named with its GPU, failed in a way that is no \"not"
+                        " supported\".",
+                        "nvidia-smi -q and dmesg show more; reset the GPU or reboot the node." },
+        { "gpu.lost", "7b0fcd4fa2a4448eb46d0dd7acce278a", "A GPU is lost",
+                        "The GPU has fallen off the bus or needs a reset before it can be "
+                        "used again.",
+                        "Reboot the node; if it comes again, have the GPU replaced." },
+        { "gpu.unbound", "5fe925c5b05f48dfabcdf069eb47f846", "A GPU does not have the driver",
+                        "PCI shows the GPU, but the driver nvidia is not bound to it.",
+                        "dmesg shows why the driver refused it (\"RmInitAdapter failed\" "
+                        "means hardware). A GPU that vfio-pci or nouveau has is not for this "
+                        "node." },
+        { "gpu.count", "e83f03e8e76a418fafe6bf8a5d787941", "A GPU is missing",
+                        "PCI, NVML and the shape (or gpu.count) do not agree on the number of"
+                        " GPUs.",
+                        "The figures name the PCI address that NVML does not show. One that "
+                        "PCI does not show either is dead or not seated: reboot, then have it"
+                        " replaced; stop and start moves an instance to other hardware." },
+        { "gpu.xid", "45692f3d76604e30961514f94d4aa052", "The driver has reported a GPU error",
+                        "The kernel log has an Xid (or a fatal SXid of an NVSwitch) since the"
+                        " boot that is not one of an application's errors (gpu.xid_ignore).",
+                        "Look the number up in NVIDIA's Xid catalog; the figures name what to"
+                        " do first." },
+        { "gpu.remap-failed", "753911727403443ea57773148e608e18",
+                        "A memory row could not be remapped",
+                        "The GPU has run out of spare rows for its memory.",
+                        "Have the GPU replaced: NVIDIA takes this as ground for an RMA." },
+        { "gpu.sram", "ab8805ba89f4448e9d79ea2573946eee", "The GPU's SRAM has too many errors",
+                        "Uncorrectable errors of the SRAM are beyond the threshold of "
+                        "NVIDIA's field diagnostics.",
+                        "Have the GPU replaced." },
+        { "gpu.ecc-errors", "664a6483a80245ffbd69961b9c2dada0", "Uncorrectable ECC errors",
+                        "The GPU counts uncorrectable memory errors beyond "
+                        "gpu.ecc_volatile_max since the driver was loaded, or "
+                        "gpu.ecc_aggregate_max in its life.",
+                        "Reset the GPU; if they come again, have it replaced." },
+        { "gpu.ecc-off", "6bc5011ab0d740d191a4874c443e8f10", "ECC is off",
+                        "The GPU's memory is not protected: errors would go unseen.",
+                        "nvidia-smi -e 1 and reboot. For GPUs without ECC set gpu.ecc to "
+                        "on-if-supported." },
+        { "gpu.remap-pending", "ea64c744dbe1408fbe045bd361c60ee0",
+                        "A memory row waits to be remapped",
+                        "An error was found and its row is remapped at the next reset.",
+                        "Reset the GPU or reboot the node." },
+        { "gpu.pages-retired", "0583a2e851894c059d766f7fbaac9acd",
+                        "Too many memory pages are retired",
+                        "More pages are retired than gpu.retired_pages_max.",
+                        "Have the GPU replaced." },
+        { "gpu.pages-pending", "2b47f343fa934d7faad4eaab1e3c1601",
+                        "A memory page waits to be retired",
+                        "An error was found and its page is retired when the driver is loaded"
+                        " next.",
+                        "Reset the GPU or reboot the node." },
+        { "gpu.recovery", "538022b522dd4e11aa16bfec32e11b3e", "The driver asks for a recovery",
+                        "NVML's recovery action is not \"none\": the GPU needs a reset or the"
+                        " node a reboot.",
+                        "Do what the message says." },
+        { "gpu.pcie-width", "317b1d95ca56417cb0b556f2b6ae7a0d", "PCIe has too few lanes",
+                        "The GPU's link was trained with fewer lanes than the GPU and the "
+                        "slot have, or than gpu.pcie_width.",
+                        "Reboot the node; if it comes again, have the GPU reseated or "
+                        "replaced." },
+        { "gpu.pcie-generation", "000afbe5262d4937a9bf37cc261e1b43", "PCIe is too slow",
+                        "Under load the GPU's link runs at a lower generation than GPU and "
+                        "system can, or than gpu.pcie_generation.",
+                        "Reboot the node; if it comes again, have the GPU reseated or "
+                        "replaced. A limit may be set in the firmware." },
+        { "gpu.fabric-version", "56319978f04d47118d5aa4a931954b20",
+                        "Fabric manager and driver differ in version",
+                        "nvidia-fabricmanager works with the driver of its own version only.",
+                        "Install nvidia-fabricmanager in the driver's version." },
+        { "gpu.fabric-manager", "74e7a88cb74541dda70edd4f8d3a3bdc",
+                        "The fabric manager does not run",
+                        "The machine has NVSwitches, and nvidia-fabricmanager is not "
+                        "installed or does not run.",
+                        "Add the fabric manager to the image; systemctl status "
+                        "nvidia-fabricmanager and /var/log/fabricmanager.log show why it does"
+                        " not start." },
+        { "gpu.nvlink-down", "8ea8ce2ca73f4e6c887468574068fff9", "An NVLink is down",
+                        "A GPU has fewer active NVLinks than its shape, gpu.nvlinks, or the "
+                        "other GPUs.",
+                        "Reset all GPUs of the node or reboot; if it comes again, have the "
+                        "GPU or its baseboard replaced." },
+        { "gpu.nvlink-errors", "a8c227cb4f6a457b844877f60fd66537", "An NVLink counts errors",
+                        "A link's replays or recoveries are beyond gpu.nvlink_errors_max, or "
+                        "its CRC errors beyond gpu.nvlink_crc_max, since the driver was "
+                        "loaded.",
+                        "Reset all GPUs of the node or reboot; if it comes again, have the "
+                        "GPU or its baseboard replaced." },
+        { "gpu.fabric", "d6687bf522234e6385873ac08afb67a4", "A GPU is not in the NVLink fabric",
+                        "On an NVSwitch machine each GPU registers with the fabric; this one "
+                        "has not, or with an error.",
+                        "systemctl status nvidia-fabricmanager and its log; reboot the node "
+                        "if it does not come about." },
+        { "gpu.clocks", "1d87c3ccacba4488a16f8f2f2376727f", "A GPU's clocks are held down",
+                        "Heat, the power brake or a hardware slowdown keeps the clocks below "
+                        "what they should be.",
+                        "Look at cooling and power supplies; nvidia-smi -q -d PERFORMANCE "
+                        "names the reason." },
+        { "gpu.temperature", "878fb532102744ff8f60ad80f4239697", "A GPU is too hot",
+                        "Its temperature has reached gpu.temperature_max, or the threshold "
+                        "where it slows itself down.",
+                        "Look at the cooling." },
+        { "gpu.persistence", "4647a56d172640769381214cf4b45aa3", "Persistence mode is off",
+                        "Without it the driver lets a GPU go between jobs, which costs "
+                        "seconds at each start and loses its counters.",
+                        "systemctl status nvidia-persistenced shows why it does not run; or "
+                        "set gpu.persistence to false." },
+        { "gpu.cuda", "962cd3e8b72446a5a7d72edeee2eb061", "CUDA cannot use a GPU",
+                        "libcuda.so.1 cannot be loaded, its initialisation fails, or it "
+                        "cannot use a GPU that NVML shows, so its bandwidth was not measured.",
+                        "Error 802 means that the fabric manager is not ready; 803 and 804 "
+                        "that libraries and driver differ. lsmod must show nvidia_uvm." },
+        { "gpu.bandwidth", "300287b1254b4061aad7061b55bee505", "A GPU's PCIe bandwidth is too low",
+                        "Copies between host and GPU are slower than gpu.h2d_min, "
+                        "gpu.d2h_min, or gpu.bandwidth_percent of what the link carries.",
+                        "Look at the PCIe link's width and generation, at replays (figures), "
+                        "and at the host's memory; reboot, then have the GPU reseated." },
+        { "gpu.not-supported", "5726370c413c4c54977165c7e666f516",
+                        "A GPU does not answer a question",
+                        "NVML answers \"not supported\" to a question that a healthy GPU of "
+                        "its kind answers.",
+                        "Where the GPU truly lacks the feature, name it in "
+                        "gpu.allow_unsupported (for ECC: gpu.ecc); else reset the GPU." },
+        { "gpu.kernel-log", "19d9ca9be9334c19bcffc2e6b176edb9", "The kernel log could not be read",
+                        "Neither the ring buffer nor the journal shows the kernel's messages "
+                        "since the boot, so an Xid may have been missed.",
+                        "Give the journal room (SystemMaxUse= in journald.conf) or reboot; "
+                        "/dev/kmsg must be readable." },
         { "rdma.no-device", "522bd512078b4ab1877a330b9b31917c", "No RDMA device",
                         "The configuration or the machine's shape asks for RDMA ports, and "
                         "/sys/class/infiniband is empty.",

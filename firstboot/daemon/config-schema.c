@@ -116,6 +116,27 @@ static const char *check_word(const char *s) {
                                : NULL;
 }
 
+static const char *check_xid(const char *s) {
+        size_t n = strspn(s, "0123456789");
+
+        return n == 0 || n > 4 || s[n] ? "must be the number of an Xid, as a string" : NULL;
+}
+
+/* Facts that a GPU of some kind truly lacks; the names are gpu_fact_names' (steps/gpu-facts.c). */
+static const char *check_gpu_fact(const char *s) {
+        static const char *const facts[] = { "architecture", "persistence", "ecc", "ecc_volatile",
+                "ecc_aggregate", "remap_pending", "remap_failed", "retired_single_bit",
+                "retired_double_bit", "retired_pending", "pcie_generation", "pcie_generation_max",
+                "pcie_width", "pcie_width_max", "clock_reasons", "temperature", "fabric_state",
+                "fabric_status" };
+
+        for (size_t i = 0; i < ELEMENTSOF(facts); i++)
+                if (streq(s, facts[i]))
+                        return NULL;
+        return "must be the name of a fact, such as \"ecc\" or \"clock_reasons\"; see "
+               "docs/gpu.md";
+}
+
 #define MS 1000
 #define MIN_ (60 * MS)
 #define KEY(p, t, ...) \
@@ -240,6 +261,64 @@ const ConfigKey config_keys[] = {
                         .max = 24 * 60 * (int64_t) MIN_,
                         .meaning = "How long the lookup is repeated."),
 
+        KEY("gpu", CONFIG_OBJECT,
+                        .meaning = "The GPUs; see docs/gpu.md. Absent: a node with GPUs and their "
+                                   "driver is checked all the same, one with GPUs and no driver "
+                                   "is degraded."),
+        KEY("gpu.required", CONFIG_BOOL, .fallback = "true",
+                        .meaning = "A node without a GPU fails."),
+        KEY("gpu.count", CONFIG_INT, .min = 1, .max = 64,
+                        .meaning = "How many GPUs there must be. Absent: the shape's number."),
+        KEY("gpu.ecc", CONFIG_STRING, .fallback = "\"on\"", .choices = "on|on-if-supported|any",
+                        .meaning = "Whether ECC must be on."),
+        KEY("gpu.ecc_volatile_max", CONFIG_INT, .fallback = "0", .min = 0, .max = INT32_MAX,
+                        .meaning = "Uncorrectable ECC errors since the driver was loaded that are "
+                                   "let pass."),
+        KEY("gpu.ecc_aggregate_max", CONFIG_INT, .min = 0, .max = INT32_MAX,
+                        .meaning = "Uncorrectable ECC errors in the GPU's life that are let pass. "
+                                   "Absent: any number."),
+        KEY("gpu.retired_pages_max", CONFIG_INT, .fallback = "62", .min = 0, .max = 64,
+                        .meaning = "Retired memory pages that are let pass (GPUs before Ampere)."),
+        KEY("gpu.pcie_generation", CONFIG_INT, .min = 1, .max = 7,
+                        .meaning = "PCIe generation under load. Absent: the most that GPU and "
+                                   "system can."),
+        KEY("gpu.pcie_width", CONFIG_INT, .min = 1, .max = 32,
+                        .meaning = "PCIe lanes. Absent: the most that GPU and system can."),
+        KEY("gpu.bandwidth", CONFIG_BOOL, .fallback = "true",
+                        .meaning = "Measures host-to-device and device-to-host bandwidth, and the "
+                                   "PCIe generation under load."),
+        KEY("gpu.bandwidth_percent", CONFIG_INT, .fallback = "60", .min = 1, .max = 100,
+                        .meaning = "Least bandwidth, of what the PCIe link carries."),
+        KEY("gpu.h2d_min", CONFIG_INT, .min = 1, .max = INT32_MAX,
+                        .meaning = "Least bandwidth host to device in MB/s (10⁶), instead of the "
+                                   "share."),
+        KEY("gpu.d2h_min", CONFIG_INT, .min = 1, .max = INT32_MAX,
+                        .meaning = "Least bandwidth device to host in MB/s (10⁶), instead of the "
+                                   "share."),
+        KEY("gpu.nvlinks", CONFIG_INT, .min = 0, .max = 36,
+                        .meaning = "Active NVLinks of each GPU. Absent: the shape's number, else "
+                                   "as many as the best GPU has."),
+        KEY("gpu.nvlink_errors_max", CONFIG_INT, .fallback = "0", .min = 0, .max = INT32_MAX,
+                        .meaning = "Replays and recoveries of a link that are let pass, each."),
+        KEY("gpu.nvlink_crc_max", CONFIG_INT, .fallback = "100", .min = 0, .max = INT32_MAX,
+                        .meaning = "CRC errors of a link that are let pass."),
+        KEY("gpu.fabric", CONFIG_STRING, .fallback = "\"auto\"", .choices = "auto|on|off",
+                        .meaning = "Whether the GPUs belong to an NVSwitch fabric; \"auto\": "
+                                   "where PCI or an NVLink shows a switch."),
+        KEY("gpu.persistence", CONFIG_BOOL, .fallback = "true",
+                        .meaning = "Persistence mode must be on; nvidia-persistenced is started."),
+        KEY("gpu.temperature_max", CONFIG_INT, .min = 1, .max = 150,
+                        .meaning = "Temperature in °C from which a GPU is too hot. Absent: its own "
+                                   "threshold."),
+        KEY("gpu.xid_ignore", CONFIG_STRINGS,
+                        .fallback = "[\"13\",\"31\",\"43\",\"45\",\"68\",\"109\"]",
+                        .check = check_xid,
+                        .meaning = "Xids in the kernel log that are let pass: those of "
+                                   "applications."),
+        KEY("gpu.allow_unsupported", CONFIG_STRINGS, .check = check_gpu_fact,
+                        .meaning = "What the GPUs need not support."),
+        KEY("gpu.timeout", CONFIG_DURATION, .fallback = "\"2min\"", .min = MS, .max = 60 * MIN_,
+                        .meaning = "Limit for all answers of NVML, and for the bandwidth."),
         KEY("rdma", CONFIG_OBJECT,
                         .meaning = "RDMA between nodes. Absent: what the machine's shape says; "
                                    "where that says nothing, the step is skipped."),

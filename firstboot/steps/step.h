@@ -46,3 +46,7 @@ int identity_run(StepContext *c);
 int rdma_run(StepContext *c);
 int nccl_run(StepContext *c);
 int slurm_run(StepContext *c);
+int gpu_run(StepContext *c);
+
+/* Prints what the gpu step sees, as JSON; needs no firstbootd. 0 or negative errno. */
+int gpu_facts(void);
