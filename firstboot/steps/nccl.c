@@ -118,7 +118,7 @@ static int make_argv(Nccl *s, const char *program, const char *report) {
         if (r >= 0 && s->gpus > 0)
                 r = strv_extendf(&s->argv, "--ngpus=%u", s->gpus);
         if (r >= 0 && s->min_gbps > 0)
-                r = strv_extendf(&s->argv, "--expect=%llu:%.3f", bytes, s->min_gbps);
+                r = strv_extendf(&s->argv, "--expect=%llu:%.9g", bytes, s->min_gbps);
         if (r >= 0 && cuda)
                 r = strv_extendf(&s->argv, "--cuda-library=%s", cuda);
         if (r >= 0 && library)
