@@ -254,7 +254,7 @@ static int give_verdict(GpuStep *s, const GpuFindings *findings) {
 
         for (size_t i = 0; i < findings->n; i++)
                 transient = transient && findings->items[i].transient;
-        for (size_t i = 0; i < findings->n; i++) {
+        for (size_t i = 0; i < MIN(findings->n, (size_t) GPU_FINDINGS_TOLD); i++) {
                 const GpuFinding *x = &findings->items[i];
                 _cleanup_free_ char *text = gpu_finding_sentence(x);
 
@@ -300,8 +300,11 @@ int gpu_run(StepContext *c) {
         r = gpu_judge(s.facts, &s.wish, &findings);
         if (r < 0)
                 return r;
+        step_figure(c, "n_findings", json_object_new_int64((int64_t) findings.n));
         step_figure(c, "findings", gpu_findings_to_json(&findings));
-        step_figure(c, "gpus", gpu_facts_to_json(s.facts));
+        step_figure(c, "gpus", gpu_summary_to_json(s.facts));
+        if (s.facts->driver_version[0])
+                step_figure(c, "driver", json_object_new_string(s.facts->driver_version));
         return give_verdict(&s, &findings);
 }
 
