@@ -631,7 +631,7 @@ const Code codes[] = {
                         "It hangs in the kernel, most likely in the NVIDIA driver.",
                         "See `journalctl -k -g 'Xid|NVRM'`; reboot the node." },
         { "nccl.interrupted", "baefe5087c1f402d8aaa82ac7c0364ea", "The measurement was interrupted",
-                        "A signal ended it.", "Run it again." },
+                        "A signal ended it before its verdict.", "Run it again." },
         { "internal.error", "fdfff1ff34ba4bf28506273170689dff", "A system call failed",
                         "A system call or an allocation of the measurement failed.",
                         "See the message; check the limits on memory, processes and files." },

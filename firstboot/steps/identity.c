@@ -199,7 +199,9 @@ static int diagnose(StepContext *c, const char *uri, bool starttls) {
                         "user %s is not found, though TLS to %s works", user, uri);
 }
 
-static int prove(StepContext *c, sd_bus *bus) {
+/* Looks the probes up until they are found. An sssd that was not started just now is started afresh if
+ * it does not find them at once: it may hold on to a CA file that has been replaced since. */
+static int prove(StepContext *c, sd_bus *bus, bool fresh) {
         const char *user = json_get_string(c->section, "probe_user"),
                    *group = json_get_string(c->section, "probe_group");
         json_object *uris = json_get(c->section, "uri");
@@ -218,7 +220,11 @@ static int prove(StepContext *c, sd_bus *bus) {
                 pause = MIN(pause * 2, 10 * USEC_PER_SEC);
                 /* sssd(8): to go online at once. By itself it would let the server alone for longer
                  * and longer. */
-                (void) unit_signal(bus, "sssd.service", SIGUSR2);
+                if (fresh)
+                        (void) unit_signal(bus, "sssd.service", SIGUSR2);
+                else
+                        (void) unit_job(bus, "RestartUnit", "sssd.service", UNIT_USEC, NULL);
+                fresh = true;
         }
         if (found_user)
                 return step_fail_later(c, "identity.no-group", "group %s is not found; user %s is",
@@ -230,7 +236,7 @@ static int prove(StepContext *c, sd_bus *bus) {
 int identity_run(StepContext *c) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_free_ char *sssd = fb_path("/usr/sbin/sssd"), *result = NULL;
-        bool changed = false;
+        bool changed = false, fresh = true;
         int r;
 
         if (!c->section)
@@ -246,13 +252,15 @@ int identity_run(StepContext *c) {
         if (r < 0)
                 return r;
         r = unit_bus(&bus);
-        if (r >= 0)
+        if (r >= 0) {
+                fresh = changed || !unit_is_active(bus, "sssd.service");
                 r = unit_job(bus, changed ? "RestartUnit" : "StartUnit", "sssd.service", UNIT_USEC,
                                 &result);
+        }
         if (r < 0)
                 return step_fail_later(c, "identity.sssd", "sssd.service: %s",
                                 isempty(result) ? strerror(-r) : result);
-        r = prove(c, bus);
+        r = prove(c, bus, fresh);
         return r < 0 ? r
                      : step_done(c, "user %s found through sssd",
                                        json_get_string(c->section, "probe_user"));

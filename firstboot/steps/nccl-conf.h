@@ -3,7 +3,7 @@
 
 /* /etc/nccl.conf as NCCL reads it: lines of KEY=VALUE, '#' in the first column begins a comment, no
  * blanks around the '=', the first of two lines for a key counts. Source: NCCL's user guide,
- * "Environment Variables". */
+ * "Environment Variables", and setEnvFile() in its src/misc/param.cc. */
 
 #include "macro.h"
 

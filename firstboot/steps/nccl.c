@@ -44,16 +44,6 @@ static void nccl_done(Nccl *s) {
         json_putp(&s->report);
 }
 
-static const char *shape_env(const Shape *shape, const char *key) {
-        STRV_FOREACH (e, shape ? shape->nccl_env : NULL) {
-                const char *v = startswith(*e, key);
-
-                if (v && *v == '=')
-                        return v + 1;
-        }
-        return NULL;
-}
-
 /* Whether NVLink multicast may be used: by the configuration, else by what NCCL will read. */
 static bool nvls_allowed(Nccl *s) {
         const char *how = json_get_string(s->context->section, "nvls");
@@ -128,7 +118,7 @@ static int make_argv(Nccl *s, const char *program, const char *report) {
         if (r >= 0 && s->gpus > 0)
                 r = strv_extendf(&s->argv, "--ngpus=%u", s->gpus);
         if (r >= 0 && s->min_gbps > 0)
-                r = strv_extendf(&s->argv, "--expect=%llu:%.3f", bytes, s->min_gbps);
+                r = strv_extendf(&s->argv, "--expect=%llu:%.9g", bytes, s->min_gbps);
         if (r >= 0 && cuda)
                 r = strv_extendf(&s->argv, "--cuda-library=%s", cuda);
         if (r >= 0 && library)

@@ -65,7 +65,7 @@ int rdma_list(const char *folder, char ***ret) {
         return 0;
 }
 
-static char *attribute(const char *folder, const char *name) {
+char *rdma_attribute(const char *folder, const char *name) {
         _cleanup_free_ char *path = fb_pathf("%s/%s", folder, name);
         char *text = NULL;
 
@@ -77,8 +77,8 @@ static char *attribute(const char *folder, const char *name) {
 static void link_of(const char *folder, const char *which, unsigned *ret_width, double *ret_speed) {
         _cleanup_free_ char *width_name = strf("%s_link_width", which),
                             *speed_name = strf("%s_link_speed", which),
-                            *width = width_name ? attribute(folder, width_name) : NULL,
-                            *speed = speed_name ? attribute(folder, speed_name) : NULL;
+                            *width = width_name ? rdma_attribute(folder, width_name) : NULL,
+                            *speed = speed_name ? rdma_attribute(folder, speed_name) : NULL;
         unsigned long n = width ? strtoul(width, NULL, 10) : 0;
 
         *ret_width = n <= 32 ? (unsigned) n : 0; /* 255 stands for unknown */
@@ -119,7 +119,7 @@ static int read_gids(RdmaPort *p, const char *folder) {
         STRV_FOREACH (name, names) {
                 _cleanup_free_ char *type_name = strf("types/%s", *name),
                                     *ndev_name = strf("ndevs/%s", *name),
-                                    *gid = attribute(gids, *name), *type = NULL, *ndev = NULL;
+                                    *gid = rdma_attribute(gids, *name), *type = NULL, *ndev = NULL;
                 char *end;
                 unsigned long index = strtoul(*name, &end, 10);
 
@@ -128,8 +128,8 @@ static int read_gids(RdmaPort *p, const char *folder) {
                 if (*end || !gid || strspn(gid, "0:") == strlen(gid))
                         continue;
                 /* An entry not in use cannot be read. */
-                type = attribute(attrs, type_name);
-                ndev = attribute(attrs, ndev_name);
+                type = rdma_attribute(attrs, type_name);
+                ndev = rdma_attribute(attrs, ndev_name);
                 if (!type)
                         continue;
                 p->gids[p->n_gids++] = (RdmaGid){
@@ -163,13 +163,15 @@ static int read_counters(RdmaPort *p, const char *folder, const char *kind) {
                 return -ENOMEM;
         p->counters = grown;
         STRV_FOREACH (name, names) {
-                _cleanup_free_ char *text = attribute(path, *name);
+                _cleanup_free_ char *text = rdma_attribute(path, *name);
                 RdmaCounter counter = { .name = strf("%s/%s", kind, *name) };
                 char *end;
 
                 if (!counter.name)
                         return -ENOMEM;
-                if (streq(*name, "lifespan")) { /* a setting, in ms, no counter */
+                /* A setting in ms, no counter; and what the driver says it does not count: "N/A (no
+                 * PMA)". */
+                if (streq(*name, "lifespan") || (text && startswith(text, "N/A"))) {
                         free(counter.name);
                         continue;
                 }
@@ -202,10 +204,10 @@ static int read_port(RdmaFacts *f, const char *device, const char *name, bool al
                 .device = strdup(device),
                 .port = (unsigned) number,
                 .alone = alone,
-                .state = attribute(folder, "state"),
-                .phys_state = attribute(folder, "phys_state"),
-                .link_layer = attribute(folder, "link_layer"),
-                .rate = attribute(folder, "rate"),
+                .state = rdma_attribute(folder, "state"),
+                .phys_state = rdma_attribute(folder, "phys_state"),
+                .link_layer = rdma_attribute(folder, "link_layer"),
+                .rate = rdma_attribute(folder, "rate"),
         };
         if (!p->device)
                 return -ENOMEM;
@@ -231,9 +233,9 @@ static int read_device(RdmaFacts *f, const char *name) {
                 return -ENOMEM;
         f->devices = grown;
         RdmaDevice *d = &f->devices[f->n_devices++];
-        *d = (RdmaDevice){ .name = strdup(name), .firmware = attribute(folder, "fw_ver") };
-        type = attribute(folder, "hca_type");
-        board = attribute(folder, "board_id");
+        *d = (RdmaDevice){ .name = strdup(name), .firmware = rdma_attribute(folder, "fw_ver") };
+        type = rdma_attribute(folder, "hca_type");
+        board = rdma_attribute(folder, "board_id");
         d->type = strf("%s %s", strempty(type), strempty(board));
         if (!d->name || !d->type)
                 return -ENOMEM;

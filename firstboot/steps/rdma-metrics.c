@@ -95,13 +95,6 @@ static int add(Samples *s, const char *type, char *metric, char *help, char *lab
         return 0;
 }
 
-static char *attribute(const char *folder, const char *name) {
-        _cleanup_free_ char *path = fb_pathf("%s/%s", folder, name);
-        char *text = NULL;
-
-        return path && read_line_file(path, &text) >= 0 ? text : NULL;
-}
-
 static bool is_number(const char *s) {
         return !isempty(s) && strlen(s) <= 20 && strspn(s, "0123456789") == strlen(s);
 }
@@ -123,7 +116,7 @@ static int add_folder(Samples *s, const char *folder, const char *prefix, const 
         int r = rdma_list(folder, &names);
 
         STRV_FOREACH (name, names) {
-                _cleanup_free_ char *value = attribute(folder, *name), *metric = NULL,
+                _cleanup_free_ char *value = rdma_attribute(folder, *name), *metric = NULL,
                                     *plain = NULL, *escaped = NULL;
 
                 if (r < 0)
@@ -158,8 +151,8 @@ static int add_port(Samples *s, const char *device, const char *port) {
 
         if (!folder || !counters || !hw || !d || !p || !where)
                 return -ENOMEM;
-        state = attribute(folder, "state");
-        rate = attribute(folder, "rate");
+        state = rdma_attribute(folder, "state");
+        rate = rdma_attribute(folder, "rate");
         r = add(s, "gauge", strdup("rdma_port_active"),
                         strdup("1 where the port's state is ACTIVE"), strdup(where),
                         strdup(streq_ptr(state, "4: ACTIVE") ? "1" : "0"));

@@ -292,16 +292,6 @@ static char *hca_list(const RdmaVerdict *v) {
         return joined && *joined ? strf("=%s", joined) : NULL; /* "=": names, not prefixes */
 }
 
-static const char *env_value(const Shape *shape, const char *key) {
-        STRV_FOREACH (e, shape ? shape->nccl_env : NULL) {
-                const char *v = startswith(*e, key);
-
-                if (v && *v == '=')
-                        return v + 1;
-        }
-        return NULL;
-}
-
 static int write_conf(Rdma *s) {
         static const char *const ours[] = { "NCCL_IB_HCA", "NCCL_IB_GID_INDEX",
                 "NCCL_IB_QPS_PER_CONNECTION", "NCCL_SOCKET_IFNAME" };
@@ -320,8 +310,8 @@ static int write_conf(Rdma *s) {
                 return -ENOMEM;
         if (json_get(o, "qps"))
                 qps = strf("%lld", (long long) json_get_int(o, "qps", 1));
-        else if (env_value(shape, ours[2]))
-                qps = strdup(env_value(shape, ours[2]));
+        else if (shape_env(shape, ours[2]))
+                qps = strdup(shape_env(shape, ours[2]));
         if (json_get_string(o, "socket_interface"))
                 interface = strf("=%s", json_get_string(o, "socket_interface"));
         else

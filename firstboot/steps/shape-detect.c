@@ -88,6 +88,8 @@ static const char *provider_of(StepContext *c, char **buffer) {
 
         if (streq_ptr(cloud, "oracle"))
                 return "oci";
+        if (streq_ptr(cloud, "gce"))
+                return "gcp";
         if (cloud && !streq(cloud, "nocloud") && !streq(cloud, "none") && !streq(cloud, "unknown"))
                 return cloud;
         for (size_t i = 0; i < ELEMENTSOF(firmware); i++) {

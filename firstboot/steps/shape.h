@@ -88,3 +88,6 @@ const Shape *shape_find(const Shapes *s, const ShapeFacts *f, ShapeSource *ret_b
  * most max_bytes (0: any); with nvls false, those that need NVLink multicast are passed over. NULL
  * where there is none. */
 const ShapeBusbw *shape_busbw(const Shape *s, int nodes, bool nvls, uint64_t max_bytes);
+
+/* The value of a variable in the shape's NCCL environment; NULL where it is not there. */
+const char *shape_env(const Shape *s, const char *key);

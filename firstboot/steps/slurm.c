@@ -232,9 +232,10 @@ static int show_node(const Slurm *s, NodeInfo *ret) {
 
         if (r < 0)
                 return r;
-        if (strstr(output, "not found"))
-                return -ENOENT;
-        return r == 0 ? node_parse(output, ret) : -EIO;
+        /* The node first: its reason may well say that something is "not found". */
+        if (r == 0 && node_parse(output, ret) >= 0)
+                return 0;
+        return strstr(output, "not found") ? -ENOENT : -EIO;
 }
 
 static int update_node(const Slurm *s, const char *state, const char *reason, char **ret_words) {

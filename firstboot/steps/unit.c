@@ -135,11 +135,17 @@ int unit_signal(sd_bus *bus, const char *unit, int signal) {
 
 int unit_active_state(sd_bus *bus, const char *unit, char **ret) {
         _cleanup_free_ char *path = NULL;
-        int r = sd_bus_path_encode("/org/freedesktop/systemd1/unit", unit, &path);
+        int r = sd_bus_path_encode(SYSTEMD_PATH "/unit", unit, &path);
 
         return r < 0 ? r
                      : sd_bus_get_property_string(bus, SYSTEMD, path, SYSTEMD ".Unit",
                                        "ActiveState", NULL, ret);
+}
+
+bool unit_is_active(sd_bus *bus, const char *unit) {
+        _cleanup_free_ char *state = NULL;
+
+        return unit_active_state(bus, unit, &state) >= 0 && streq(state, "active");
 }
 
 char *unit_mount_name(const char *where) {

@@ -17,6 +17,9 @@ int unit_job(sd_bus *bus, const char *method, const char *unit, uint64_t timeout
 
 /* The unit's ActiveState ("active", "failed" …), which the caller frees. Negative errno. */
 int unit_active_state(sd_bus *bus, const char *unit, char **ret);
+/* False where systemd does not answer, too. */
+bool unit_is_active(sd_bus *bus, const char *unit);
+
 /* Sends a signal to the unit's main process. 0 or negative errno. */
 int unit_signal(sd_bus *bus, const char *unit, int signal);
 

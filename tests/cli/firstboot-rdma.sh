@@ -152,6 +152,13 @@ rm -r "$(port mlx5_11)/counters" "$(port mlx5_11)/hw_counters"
 rdma '' "$shape"
 check "a port without counters" verdict "failed rdma.unreadable"
 good
+for f in "$(port mlx5_11)"/counters/*; do echo 'N/A (no PMA)' >"$f"; done
+rdma '' "$shape"
+check "a driver that does not count errors of the link, but others" verdict "done"
+rm -r "$(port mlx5_11)/hw_counters"
+rdma '' "$shape"
+check "and one that counts nothing at all" verdict "failed rdma.unreadable"
+good
 rm "$(port mlx5_11)/state"
 rdma '' "$shape"
 check "a port without a state" verdict "failed rdma.unreadable"

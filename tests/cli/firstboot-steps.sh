@@ -167,6 +167,9 @@ run_step identity
 check "identity: a unit that answers under another name is not waited for in vain" test $((SECONDS - start)) -lt 40
 check "identity: sshd is reloaded once" test "$(grep -c ReloadOrTryRestartUnit "$NODE/calls")" = 1
 tool getent <<<'exit 2'
+: >"$NODE/calls"
+run_step identity
+check "identity: an sssd that finds nobody is started afresh, once" test "$(grep -c '^RestartUnit sssd.service' "$NODE/calls")" = 1
 # The helper looks at files below the root it is told of by path, so the CA is named as the host has it.
 ln -s "$NODE/etc" "$NODE/real-etc"
 run_tls() { identity "$1" "$2"; [[ $2 == /* && -e $2 ]] && mkdir -p "$NODE$(dirname "$2")" && cp "$2" "$NODE$2"; run_step identity; }
@@ -280,6 +283,9 @@ run_step slurm
 check "slurm: after a failure the node registers as DRAIN" verdict "degraded slurm.drained-by-firstboot"
 check "slurm: with the reason for sinfo -R" grep -q '^IDLE+DRAIN \[firstboot\] scratch.foreign-signature: disk  X' "$NODE/node.state"
 check "slurm: drained before slurmd starts" bash -c 'grep -q "State=DRAIN" "$1/tools" && [[ $(cat "$1/run/firstboot/slurmd-permit") == drain ]]' - "$NODE"
+status '{"name":"identity","status":"failed","required":true,"result":{"code":"identity.no-user","message":"user alice is not found"}}'
+run_step slurm
+check "slurm: a reason that says \"not found\" hides no node" verdict "degraded slurm.drained-by-firstboot"
 status '{"name":"scratch","status":"done","required":true}'
 run_step slurm
 check "slurm: on recovery a drain of ours is lifted" bash -c '[[ $1 == done && $2 == IDLE ]]' - "$(result status)" "$(cat "$NODE/node.state")"
