@@ -310,6 +310,8 @@ check "the others are in the figures" test "$codes" = "gpu.ecc-errors gpu.remap-
 check "and what does not pass by itself is not tried again" test "$rc" = 1
 machine; echo 'name=Some GPU' >"$NODE/nvml.conf"; config '"bandwidth":false' '"shape":{}'; run_step
 check "a shape that nobody knows: shape.unknown" verdict "failed shape.unknown"
+echo 3.ecc=0 >>"$NODE/nvml.conf"; run_step
+check "but what is wrong with a GPU says more" verdict "failed gpu.ecc-off"
 
 # --- facts for people -----------------------------------------------------------------------------------------------
 machine
