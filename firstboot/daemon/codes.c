@@ -453,8 +453,8 @@ const Code codes[] = {
         { "rdma.no-device", "522bd512078b4ab1877a330b9b31917c", "No RDMA device",
                         "The configuration or the machine's shape asks for RDMA ports, and "
                         "/sys/class/infiniband is empty.",
-                        "See lspci -d 15b3: and lsmod; load the driver (mlx5_ib, efa), or correct "
-                        "rdma.ports." },
+                        "See lspci -d 15b3: and lsmod; load the driver (mlx5_ib, efa). Where the "
+                        "node is on no fabric, set rdma.ports to 0." },
         { "rdma.device-missing", "27124f62b9e94eddaa83dc4795cadc73", "An RDMA device is missing",
                         "A device that must be there is not, or went away while it was looked at.",
                         "Compare rdma link with the names in rdma.devices or the shape; see dmesg "

@@ -313,20 +313,24 @@ static int judge(Nccl *s) {
                 return step_fail(s->context, "nccl.no-verdict",
                                 "ncclbench's report says pass, but does not show it: see %s",
                                 REPORT);
-        if (!s->detected.shape && s->min_gbps == 0) {
+        /* Where the configuration says how many GPUs there must be, none can be missing unseen. */
+        bool counted = json_get(json_get(s->context->config, "gpu"), "count") != NULL;
+        if (!s->detected.shape && s->min_gbps == 0 && !counted) {
                 int r = shape_unknown(s->context, &s->detected);
 
                 if (r < 0)
                         return r;
         } else if (s->min_gbps == 0 && ranks > 1) {
                 const char *how = json_get_string(s->context->section, "no_limit");
+                const char *name = s->detected.shape ? s->detected.shape->name
+                                                     : "a machine of unknown shape";
                 if (streq_ptr(how, "fail"))
                         return step_fail(s->context, "nccl.no-limit",
                                         "busbw of %lld GPUs is %.1f GB/s; no limit is known for %s",
-                                        (long long) ranks, busbw, s->detected.shape->name);
+                                        (long long) ranks, busbw, name);
                 (void) step_degrade(s->context, "nccl.no-limit",
                                 "busbw of %lld GPUs is %.1f GB/s; no limit is known for %s",
-                                (long long) ranks, busbw, s->detected.shape->name);
+                                (long long) ranks, busbw, name);
         }
         if (ranks == 1)
                 return step_done(s->context,

@@ -98,6 +98,11 @@ check "an unknown shape fails" verdict "failed shape.unknown"
 check "after it was measured" test "$(result 'f["busbw"] > 0')" = True
 unknown=warn nccl "" '"size":4096'
 check "or degrades, as configured" verdict "degraded shape.unknown"
+config "{\"gpu\":{\"count\":4},\"nccl\":{\"size\":4096,\"cuda_library\":\"$doubles/libcuda.so.1\",\"nccl_library\":\"$doubles/libnccl.so.2\"},\"shape\":{\"unknown\":\"fail\"}}"; run_step
+check "where gpu.count says how many GPUs there are, only the limit is missing" verdict "degraded nccl.no-limit"
+check "and these GPUs are asked for" ran '--ngpus=4'
+CUDA_DOUBLE_DEVICES=3 run_step
+check "one less is seen" verdict "failed cuda.no-device"
 nccl nosuch '"size":4096'
 check "so does a name that is not in the table" verdict "failed shape.unknown"
 CUDA_DOUBLE_DEVICES=7 nccl eight '"size":4096'
