@@ -19,8 +19,8 @@ int sntp_parse(const unsigned char answer[SNTP_SIZE], const unsigned char questi
         unsigned leap = answer[0] >> 6, mode = answer[0] & 7, stratum = answer[1];
         int64_t seconds = 0;
 
-        /* Leap 3: not synchronised. Mode 4: server. Stratum 0: a refusal. The originate timestamp is
-         * the question's. */
+        /* Leap 3: not synchronised. Mode 4: server. Stratum 0: a refusal. The originate timestamp
+         * is the question's. */
         if (leap == 3 || mode != 4 || stratum == 0 || stratum > 15 ||
                         memcmp(answer + 24, question, 8) != 0)
                 return -EBADMSG;

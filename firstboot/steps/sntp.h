@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A host's clock, asked by one SNTP question (RFC 4330): the only way to compare clocks with a Slurm
- * controller that refuses our credentials, for it does not say why. */
+/* A host's clock, asked by one SNTP question (RFC 4330): the only way to compare clocks with a
+ * Slurm controller that refuses our credentials, for it does not say why. */
 
 #include "macro.h"
 
