@@ -107,7 +107,24 @@ $(firstboot_fixtures): $(BUILD)/tests/fixtures/%: tests/fixtures/%.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(shell pkg-config --libs libsystemd)
 
-unit: $(unit_firstboot) $(firstboot_fixtures)
+# A double of NVML, and one that lacks a function that has to be there for anything, one for a single question.
+nvml_double := $(BUILD)/tests/nvml-double
+nvml_doubles := $(addprefix $(nvml_double)/,libnvidia-ml.so.1 no-count/libnvidia-ml.so.1 no-ecc/libnvidia-ml.so.1)
+nvml_cc = $(CC) -std=gnu11 -D_GNU_SOURCE $(filter-out -Wstrict-prototypes,$(WARNINGS)) $(CFLAGS) -fPIC -shared \
+	-Ifirstboot/shared -Ifirstboot/steps
+$(nvml_double)/no-count/libnvidia-ml.so.1: nvml_without := -DnvmlDeviceGetCount_v2=double_count
+$(nvml_double)/no-ecc/libnvidia-ml.so.1: nvml_without := -DnvmlDeviceGetEccMode=double_ecc
+$(nvml_doubles): tests/fixtures/nvml-double/nvml.c firstboot/steps/gpu-nvml.h firstboot/steps/gpu-facts.h
+	@mkdir -p $(@D)
+	$(nvml_cc) $(nvml_without) -o $@ $<
+
+unit_firstboot_fuzz := $(BUILD)/tests/unit/fuzz/test-shapes $(BUILD)/tests/unit/fuzz/test-nccl-conf
+
+$(unit_firstboot_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/replay.c $(firstboot_build)/libfirstboot.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(firstboot_cflags) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(firstboot_libs)
+
+unit: $(unit_firstboot) $(unit_firstboot_fuzz) $(firstboot_fixtures) $(nvml_doubles)
 # --- end of firstboot --------------------------------------------------------------------------------------
 
 # --- ncclbench: firstboot/ncclbench/Makefile builds it; its tests run on doubles of CUDA and NCCL ----------

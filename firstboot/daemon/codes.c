@@ -283,6 +283,370 @@ const Code codes[] = {
         { "identity.no-group", "539d764de705474084e783d4276f278d", "The probe group is not found",
                         "Users are found, but not identity.probe_group.",
                         "Check identity.base, group_base and schema." },
+        { "gpu.no-driver", "b6410f9209c549268f47c8123fe74b9e", "The NVIDIA driver is not loaded",
+                        "PCI shows NVIDIA GPUs, but the kernel module nvidia is not loaded or"
+                        " does not answer.",
+                        "Use an image with the driver for its kernel (overlays nvidia-driver "
+                        "or nvidia-driver-open); modprobe nvidia and dmesg say why one that "
+                        "is there does not load. On a node that is not to use its GPUs, leave"
+                        " the step out: steps.gpu.enabled = false." },
+        { "gpu.none", "1d906c9e98284985acbeabe44e5f429e", "There is no GPU",
+                        "The configuration is that of a GPU node, and PCI shows no NVIDIA "
+                        "GPU.",
+                        "Choose a shape with GPUs, have the hardware looked at, or set "
+                        "gpu.required to false." },
+        { "gpu.library", "b918d0ec4e2a415d876013d73cb55045", "The NVML library cannot be loaded",
+                        "libnvidia-ml.so.1 is not there or cannot be opened, so nothing is "
+                        "known of the GPUs.",
+                        "Install the library of the driver's version (libnvidia-ml1)." },
+        { "gpu.symbol", "0057b9a459cf4954b010002a4972fd60", "A library lacks a function",
+                        "libnvidia-ml.so.1 or libcuda.so.1 is too old for a question that has"
+                        " to be asked.",
+                        "Install the driver's libraries in the version of the kernel module; "
+                        "the oldest driver that answers everything is 535." },
+        { "gpu.timeout", "a9b2454ce2b04890acb55c450a085b44", "A GPU does not answer in time",
+                        "A call of NVML or CUDA, named with its GPU, did not return within "
+                        "gpu.timeout; the process that waited was killed.",
+                        "Reboot the node. If it comes again, the GPU named or the fabric it "
+                        "hangs on is faulty: dmesg shows Xids." },
+        { "gpu.crashed", "9d2d6e67ed1c4b58b29e9f554b3d9fcd", "Asking a GPU ended in a crash",
+                        "The process that asked NVML or CUDA was killed by a signal in the "
+                        "call named.",
+                        "Check that libraries and kernel module are of one version; "
+                        "coredumpctl shows where it crashed." },
+        { "gpu.version", "66a29880ea7e41f3a9c254ee15e70ed7", "Driver and library differ in version",
+                        "Kernel module, driver and NVML library must be of the same version, "
+                        "and they are not.",
+                        "Reboot after an update of the driver, so that the module of the new "
+                        "version is loaded; an image that has both in different versions has "
+                        "to be built anew." },
+        { "gpu.nvml", "8ea98304517040ceb7db5a9d454b15e6", "NVML reports an error",
+                        "A call of NVML, named with its GPU, failed in a way that is no \"not"
+                        " supported\".",
+                        "nvidia-smi -q and dmesg show more; reset the GPU or reboot the node." },
+        { "gpu.lost", "7b0fcd4fa2a4448eb46d0dd7acce278a", "A GPU is lost",
+                        "The GPU has fallen off the bus or needs a reset before it can be "
+                        "used again.",
+                        "Reboot the node; if it comes again, have the GPU replaced." },
+        { "gpu.unbound", "5fe925c5b05f48dfabcdf069eb47f846", "A GPU does not have the driver",
+                        "PCI shows the GPU, but the driver nvidia is not bound to it.",
+                        "dmesg shows why the driver refused it (\"RmInitAdapter failed\" "
+                        "means hardware). A GPU that vfio-pci or nouveau has is not for this "
+                        "node." },
+        { "gpu.count", "e83f03e8e76a418fafe6bf8a5d787941", "A GPU is missing",
+                        "PCI, NVML and the shape (or gpu.count) do not agree on the number of"
+                        " GPUs.",
+                        "The figures name the PCI address that NVML does not show. One that "
+                        "PCI does not show either is dead or not seated: reboot, then have it"
+                        " replaced; stop and start moves an instance to other hardware." },
+        { "gpu.xid", "45692f3d76604e30961514f94d4aa052", "The driver has reported a GPU error",
+                        "The kernel log has an Xid (or a fatal SXid of an NVSwitch) since the"
+                        " boot that is not one of an application's errors (gpu.xid_ignore).",
+                        "Look the number up in NVIDIA's Xid catalog; the figures name what to"
+                        " do first." },
+        { "gpu.remap-failed", "753911727403443ea57773148e608e18",
+                        "A memory row could not be remapped",
+                        "The GPU has run out of spare rows for its memory.",
+                        "Have the GPU replaced: NVIDIA takes this as ground for an RMA." },
+        { "gpu.sram", "ab8805ba89f4448e9d79ea2573946eee", "The GPU's SRAM has too many errors",
+                        "Uncorrectable errors of the SRAM are beyond the threshold of "
+                        "NVIDIA's field diagnostics.",
+                        "Have the GPU replaced." },
+        { "gpu.ecc-errors", "664a6483a80245ffbd69961b9c2dada0", "Uncorrectable ECC errors",
+                        "The GPU counts uncorrectable memory errors beyond "
+                        "gpu.ecc_volatile_max since the driver was loaded, or "
+                        "gpu.ecc_aggregate_max in its life.",
+                        "Reset the GPU; if they come again, have it replaced." },
+        { "gpu.ecc-off", "6bc5011ab0d740d191a4874c443e8f10", "ECC is off",
+                        "The GPU's memory is not protected: errors would go unseen.",
+                        "nvidia-smi -e 1 and reboot. For GPUs without ECC set gpu.ecc to "
+                        "on-if-supported." },
+        { "gpu.remap-pending", "ea64c744dbe1408fbe045bd361c60ee0",
+                        "A memory row waits to be remapped",
+                        "An error was found and its row is remapped at the next reset.",
+                        "Reset the GPU or reboot the node." },
+        { "gpu.pages-retired", "0583a2e851894c059d766f7fbaac9acd",
+                        "Too many memory pages are retired",
+                        "More pages are retired than gpu.retired_pages_max.",
+                        "Have the GPU replaced." },
+        { "gpu.pages-pending", "2b47f343fa934d7faad4eaab1e3c1601",
+                        "A memory page waits to be retired",
+                        "An error was found and its page is retired when the driver is loaded"
+                        " next.",
+                        "Reset the GPU or reboot the node." },
+        { "gpu.recovery", "538022b522dd4e11aa16bfec32e11b3e", "The driver asks for a recovery",
+                        "NVML's recovery action is not \"none\": the GPU needs a reset or the"
+                        " node a reboot.",
+                        "Do what the message says." },
+        { "gpu.pcie-width", "317b1d95ca56417cb0b556f2b6ae7a0d", "PCIe has too few lanes",
+                        "The GPU's link was trained with fewer lanes than the GPU and the "
+                        "slot have, or than gpu.pcie_width.",
+                        "Reboot the node; if it comes again, have the GPU reseated or "
+                        "replaced." },
+        { "gpu.pcie-generation", "000afbe5262d4937a9bf37cc261e1b43", "PCIe is too slow",
+                        "Under load the GPU's link runs at a lower generation than GPU and "
+                        "system can, or than gpu.pcie_generation.",
+                        "Reboot the node; if it comes again, have the GPU reseated or "
+                        "replaced. A limit may be set in the firmware." },
+        { "gpu.fabric-version", "56319978f04d47118d5aa4a931954b20",
+                        "Fabric manager and driver differ in version",
+                        "nvidia-fabricmanager works with the driver of its own version only.",
+                        "Install nvidia-fabricmanager in the driver's version." },
+        { "gpu.fabric-manager", "74e7a88cb74541dda70edd4f8d3a3bdc",
+                        "The fabric manager does not run",
+                        "The machine has NVSwitches, and nvidia-fabricmanager is not "
+                        "installed or does not run.",
+                        "Add the fabric manager to the image; systemctl status "
+                        "nvidia-fabricmanager and /var/log/fabricmanager.log show why it does"
+                        " not start." },
+        { "gpu.nvlink-down", "8ea8ce2ca73f4e6c887468574068fff9", "An NVLink is down",
+                        "A GPU has fewer active NVLinks than its shape, gpu.nvlinks, or the "
+                        "other GPUs.",
+                        "Reset all GPUs of the node or reboot; if it comes again, have the "
+                        "GPU or its baseboard replaced." },
+        { "gpu.nvlink-errors", "a8c227cb4f6a457b844877f60fd66537", "An NVLink counts errors",
+                        "A link's replays or recoveries are beyond gpu.nvlink_errors_max, or "
+                        "its CRC errors beyond gpu.nvlink_crc_max, since the driver was "
+                        "loaded.",
+                        "Reset all GPUs of the node or reboot; if it comes again, have the "
+                        "GPU or its baseboard replaced." },
+        { "gpu.fabric", "d6687bf522234e6385873ac08afb67a4", "A GPU is not in the NVLink fabric",
+                        "On an NVSwitch machine each GPU registers with the fabric; this one "
+                        "has not, or with an error.",
+                        "systemctl status nvidia-fabricmanager and its log; reboot the node "
+                        "if it does not come about." },
+        { "gpu.clocks", "1d87c3ccacba4488a16f8f2f2376727f", "A GPU's clocks are held down",
+                        "Heat, the power brake or a hardware slowdown keeps the clocks below "
+                        "what they should be.",
+                        "Look at cooling and power supplies; nvidia-smi -q -d PERFORMANCE "
+                        "names the reason." },
+        { "gpu.temperature", "878fb532102744ff8f60ad80f4239697", "A GPU is too hot",
+                        "Its temperature has reached gpu.temperature_max, or the threshold "
+                        "where it slows itself down.",
+                        "Look at the cooling." },
+        { "gpu.persistence", "4647a56d172640769381214cf4b45aa3", "Persistence mode is off",
+                        "Without it the driver lets a GPU go between jobs, which costs "
+                        "seconds at each start and loses its counters.",
+                        "systemctl status nvidia-persistenced shows why it does not run; or "
+                        "set gpu.persistence to false." },
+        { "gpu.cuda", "962cd3e8b72446a5a7d72edeee2eb061", "CUDA cannot use a GPU",
+                        "libcuda.so.1 cannot be loaded, its initialisation fails, or it "
+                        "cannot use a GPU that NVML shows, so its bandwidth was not measured.",
+                        "Error 802 means that the fabric manager is not ready; 803 and 804 "
+                        "that libraries and driver differ. lsmod must show nvidia_uvm." },
+        { "gpu.bandwidth", "300287b1254b4061aad7061b55bee505", "A GPU's PCIe bandwidth is too low",
+                        "Copies between host and GPU are slower than gpu.h2d_min, "
+                        "gpu.d2h_min, or gpu.bandwidth_percent of what the link carries.",
+                        "Look at the PCIe link's width and generation, at replays (figures), "
+                        "and at the host's memory; reboot, then have the GPU reseated." },
+        { "gpu.not-supported", "5726370c413c4c54977165c7e666f516",
+                        "A GPU does not answer a question",
+                        "NVML answers \"not supported\" to a question that a healthy GPU of "
+                        "its kind answers.",
+                        "Where the GPU truly lacks the feature, name it in "
+                        "gpu.allow_unsupported (for ECC: gpu.ecc); else reset the GPU." },
+        { "gpu.kernel-log", "19d9ca9be9334c19bcffc2e6b176edb9", "The kernel log could not be read",
+                        "Neither the ring buffer nor the journal shows the kernel's messages "
+                        "since the boot, so an Xid may have been missed.",
+                        "Give the journal room (SystemMaxUse= in journald.conf) or reboot; "
+                        "/dev/kmsg must be readable." },
+        { "rdma.no-device", "522bd512078b4ab1877a330b9b31917c", "No RDMA device",
+                        "The configuration or the machine's shape asks for RDMA ports, and "
+                        "/sys/class/infiniband is empty.",
+                        "See lspci -d 15b3: and lsmod; load the driver (mlx5_ib, efa), or correct "
+                        "rdma.ports." },
+        { "rdma.device-missing", "27124f62b9e94eddaa83dc4795cadc73", "An RDMA device is missing",
+                        "A device that must be there is not, or went away while it was looked at.",
+                        "Compare rdma link with the names in rdma.devices or the shape; see dmesg "
+                        "-t for the card and lspci. A card that PCI does not show needs a repair: "
+                        "stop and start the instance." },
+        { "rdma.port-down", "cb369377f2b643ef8ab42ac6d6bc8d96", "An RDMA port is not active",
+                        "The link is down or still training, or the subnet manager has not set the "
+                        "port up.",
+                        "See rdma link and mlxlink -d DEVICE; check cable, switch port and, on "
+                        "InfiniBand, the subnet manager." },
+        { "rdma.too-few-ports", "ef6a7a3c65394996a6dca5c654749eaf",
+                        "There are too few usable RDMA ports",
+                        "Fewer ports are active, of the right link layer and fast enough than "
+                        "there must be.",
+                        "See rdma link for what the other ports are, and the findings in "
+                        "firstbootctl explain." },
+        { "rdma.rate", "ebd57d9fc4a7424b8bf7b465e0759698", "An RDMA port is too slow",
+                        "The link came up at a lower rate than it must have.",
+                        "See mlxlink -d DEVICE; reseat or replace the cable, check the switch "
+                        "port's speed." },
+        { "rdma.link-layer", "9f0a086bba8b4145802379b862b262dc",
+                        "An RDMA port has the wrong link layer",
+                        "It is Ethernet and should be InfiniBand, or the other way round.",
+                        "Set the card with mlxconfig -d PCI set LINK_TYPE_P1=1 (InfiniBand) or 2 "
+                        "(Ethernet), and reboot." },
+        { "rdma.firmware", "b68fead035b542e7a23c494594c9fa6a", "Firmware differs",
+                        "A card has other firmware than the others of its kind, or than "
+                        "rdma.firmware.",
+                        "Update it with mlxfwmanager or flint, and reboot." },
+        { "rdma.pcie", "fe0b3b95816041bf8f8900c275a0d54c", "A PCIe link is narrow or slow",
+                        "The card has fewer lanes, or slower ones, than card and slot both can.",
+                        "See lspci -vv -s PCI, LnkSta; reseat the card, or stop and start the "
+                        "instance. rdma.pcie: warn lets it pass." },
+        { "rdma.errors", "9f2c016cc812487998a7050cd88e7d31", "An RDMA port has too many errors",
+                        "An error counter of the port is above its limit.",
+                        "See mlxlink -d DEVICE -c; clean or replace cable or module. "
+                        "rdma.counter_limits sets the limits." },
+        { "rdma.errors-grow", "c75734cc69a0441bb8a55514dbc7c0b0", "An RDMA port makes errors",
+                        "An error counter grew while it was watched, on an idle node.",
+                        "See mlxlink -d DEVICE -c; clean or replace cable or module." },
+        { "rdma.no-gid", "7d2afc5c70394fbeb41c66f82c7f530b", "A RoCE port has no GID for RoCE v2",
+                        "The port's network interface has no address, or the driver offers RoCE v1 "
+                        "alone.",
+                        "Check that the interface named by rdma link is up and has an address." },
+        { "rdma.gid-differs", "f1144b550c3142138f258f96e666ad70",
+                        "No GID index fits all RoCE ports",
+                        "NCCL_IB_GID_INDEX is one number for all ports, and none is a RoCE v2 GID "
+                        "on each of them.",
+                        "Give all interfaces the same number of addresses; see show_gids or "
+                        "/sys/class/infiniband/*/ports/*/gid_attrs." },
+        { "rdma.unreadable", "f83b7e0c450e4db5ad8832b96f863a9c", "RDMA cannot be read",
+                        "An attribute of a port or a counter that must be known cannot be read.",
+                        "See dmesg -t for the driver; reload it or reboot." },
+        { "rdma.nccl-conf", "c04ab5a7b3da4e7b9d65773429f1fadc",
+                        "/etc/nccl.conf could not be read or written",
+                        "NCCL would use ports and addresses of its own choice.",
+                        "Check that the root file system is writable and the file is a text file "
+                        "below 1 MiB." },
+        { "nccl.no-program", "fbc4521ef9fe4613908603dce2729064", "ncclbench is missing",
+                        "/usr/bin/ncclbench is not in the image, so NCCL cannot be measured.",
+                        "Build the image with the firstboot overlay, which compiles it." },
+        { "nccl.no-verdict", "78e58e4f08f949c282f8051f5d80b30f", "ncclbench gave no verdict",
+                        "It left no report, or one that does not show what it says.",
+                        "firstbootctl log nccl shows its words; run ncclbench by hand." },
+        { "nccl.no-end", "4274fd86ad3d444e81b9840e7340b108", "ncclbench did not end",
+                        "It did not even end by its own limit, and was killed.",
+                        "See journalctl -k for Xid and NVRM; reboot the node." },
+        { "nccl.no-limit", "4ec03b7b403e438ba08f02a2e0305664",
+                        "There is no bandwidth to compare with",
+                        "The machine's shape has no published bus bandwidth for this measurement. "
+                        "Results are right, and the figures have what was measured.",
+                        "Set nccl.min_busbw and nccl.size, or describe the shape in "
+                        "/etc/firstboot/shapes.d; nccl.no_limit says whether this fails." },
+        { "cuda.no-driver", "2f0b82b806b4466baee63d1ab59cfb8e",
+                        "The CUDA driver library cannot be loaded",
+                        "libcuda.so.1 is not there, or lacks a function, so no GPU can be used.",
+                        "Install the NVIDIA driver's user-space library (libcuda.so.1), or set "
+                        "--cuda-library." },
+        { "cuda.no-device", "8c634623e0c645fea66d4a438f8b809b", "CUDA sees no GPU, or too few",
+                        "CUDA sees no GPU, or fewer than the shape of the machine has.",
+                        "Compare `lspci -d 10de:` with `nvidia-smi -L`; see `journalctl -k -g "
+                        "NVRM`; check CUDA_VISIBLE_DEVICES and the job's --gpus." },
+        { "cuda.fabric-not-ready", "78cf66ae66354f2887b556b923d94bef",
+                        "The NVSwitch fabric is not set up",
+                        "CUDA error 802: the GPUs of this machine are connected by NVSwitch, and "
+                        "the fabric manager has not made them ready.",
+                        "See `systemctl status nvidia-fabricmanager` and that its version is the "
+                        "driver's." },
+        { "cuda.out-of-memory", "bb593f60f88f4d87beb0b3c1cc3a27ab",
+                        "A GPU has too little free memory",
+                        "Somebody else holds memory of a GPU, or two buffers of the size measured "
+                        "do not fit into it.",
+                        "See `nvidia-smi` for who uses it, or lower -e." },
+        { "cuda.timeout", "e57da92095d9424193cf6f5df6dd65a0",
+                        "The CUDA driver did not answer in time",
+                        "A call of the CUDA driver did not return within the limit.",
+                        "See `journalctl -k -g 'Xid|NVRM'` and that nvidia-persistenced runs; "
+                        "reboot the node." },
+        { "cuda.error", "209c8f8b70ee40a5898a4baf496ec264", "A CUDA call failed",
+                        "The CUDA driver reported an error; its number and name are in the "
+                        "message.",
+                        "See `journalctl -k -g Xid`; reset the GPU or reboot the node." },
+        { "driver.library-mismatch", "f8b9a2f748b34aef9b891b113f5055b2",
+                        "Driver and libraries do not go together",
+                        "The kernel module and the CUDA or NCCL library are of versions that do "
+                        "not work together.",
+                        "Compare /proc/driver/nvidia/version with the installed libcuda and the "
+                        "CUDA version NCCL was built for; reboot after a driver update." },
+        { "nccl.no-library", "a25224addace42a79b8a7155564cce03",
+                        "The NCCL library cannot be loaded",
+                        "libnccl.so.2 is not there or cannot be loaded.",
+                        "Install libnccl2, or set --nccl-library or LD_LIBRARY_PATH." },
+        { "nccl.too-old", "fa08a1aae80d497eb170fb5fa4dd28ec", "The NCCL library is too old",
+                        "It lacks a function that is needed.",
+                        "Install NCCL 2.14 or newer (2.24 for 8-bit floats)." },
+        { "nccl.init-failed", "8a1f0774b80a4d8d972c2785978de5af",
+                        "NCCL could not set up its communicator",
+                        "The GPUs are there, but NCCL found no way to connect them.",
+                        "Run again with NCCL_DEBUG=INFO; check NCCL_SOCKET_IFNAME, NCCL_IB_HCA and "
+                        "/etc/nccl.conf." },
+        { "nccl.init-timeout", "97db1e818df94cd3971484e41ec67aa6",
+                        "NCCL's communicator was not ready in time",
+                        "Setting up the communicator did not end within the limit.",
+                        "Run again with NCCL_DEBUG=INFO; check that all ranks reach each other "
+                        "over NCCL_SOCKET_IFNAME and that no firewall is between them." },
+        { "nccl.timeout", "7727c7f0deff4727a1d57a9b190e5865",
+                        "An NCCL operation did not end in time",
+                        "An all_reduce began and did not end within the limit: a link or a GPU "
+                        "does not answer.",
+                        "Run again with NCCL_DEBUG=INFO; see `journalctl -k -g Xid`, `nvidia-smi "
+                        "nvlink -s` and the RDMA port counters; find the node with `ncclbench "
+                        "pairs`." },
+        { "nccl.error", "79476db272d9485692f710546cbaeaaa", "NCCL reported an error",
+                        "An operation ended with an asynchronous error.",
+                        "Run again with NCCL_DEBUG=INFO; see `journalctl -k -g Xid` on the rank "
+                        "named." },
+        { "nccl.wrong-result", "39147fc075c54618ab31be80928f81e3", "An NCCL result is wrong",
+                        "Elements of a result are not what the operation must give: data was "
+                        "damaged, lost or mixed up on the way.",
+                        "Take the node out of service; run `dcgmi diag -r 3`; see ECC and NVLink "
+                        "error counters." },
+        { "nccl.slow", "a114aca45837475391f12edff534ad06", "The bandwidth between GPUs is too low",
+                        "The bus bandwidth of all_reduce is below what the machine's shape (or "
+                        "nccl.min_busbw) asks for.",
+                        "See `nvidia-smi -q -d PERFORMANCE`, `nvidia-smi topo -m`, active NVLinks "
+                        "and RDMA port rates; find the node with `ncclbench pairs`." },
+        { "rendezvous.timeout", "b6500cb3cfc8441d956ace7e80b360e0",
+                        "Not all processes came together in time",
+                        "A run of several processes was not complete within the limit.",
+                        "See which ranks are missing; check the address and port of rank 0 and the "
+                        "firewall." },
+        { "rendezvous.refused", "02be484df57c49d78b4fb883994d5e7d",
+                        "Processes of a run do not go together",
+                        "The shared secret, the number of processes or the program's version "
+                        "differ between them.",
+                        "Give all ranks the same NCCLBENCH_SECRET (or --secret-file) and the same "
+                        "binary." },
+        { "rendezvous.error", "d48d63d29c7549acab93ed6fd46d49e6",
+                        "The connection between processes broke",
+                        "The connection between the processes of a run could not be made, or "
+                        "broke.",
+                        "Check the address and port of rank 0; another program may hold the port "
+                        "(--master)." },
+        { "peer.failed", "a97b5585550f45d5a1979aa44427a613", "Another process of the run failed",
+                        "Its own message names the reason.", "See the output of the rank named." },
+        { "pairs.no-reference", "c29b10de80d44b119eed39b08745a306", "No node passed",
+                        "In a run over pairs no node passed, so none can clear or accuse another.",
+                        "Run it on more nodes, or on each node alone with `ncclbench`." },
+        { "worker.died", "72f9166c77684b239abbdbd9ec1fadcd", "The measuring process died",
+                        "It was killed or crashed.",
+                        "See `journalctl -k` (out of memory, Xid) and `coredumpctl`." },
+        { "worker.stuck", "7a5e4a63cb58425aa31760381ec5e76f",
+                        "The measuring process cannot be killed",
+                        "It hangs in the kernel, most likely in the NVIDIA driver.",
+                        "See `journalctl -k -g 'Xid|NVRM'`; reboot the node." },
+        { "nccl.interrupted", "baefe5087c1f402d8aaa82ac7c0364ea", "The measurement was interrupted",
+                        "A signal ended it before its verdict.", "Run it again." },
+        { "internal.error", "fdfff1ff34ba4bf28506273170689dff", "A system call failed",
+                        "A system call or an allocation of the measurement failed.",
+                        "See the message; check the limits on memory, processes and files." },
+        { "shape.invalid", "6904c3bb738849c2bc24f3cc1c081a30", "The table of shapes has errors",
+                        "/usr/lib/firstboot/shapes.json or a site's file in "
+                        "/etc/firstboot/shapes.d cannot be read or has a fault, so nobody can say "
+                        "what this machine must have.",
+                        "Correct the file and key named; docs/shapes.md explains the keys." },
+        { "shape.unknown", "add313c7174345f6a40336332d381d47", "The machine's shape is not known",
+                        "Neither the cloud's metadata, nor the firmware, nor model and number of "
+                        "GPUs fit a shape of the table. A machine that lacks a GPU looks like this "
+                        "too.",
+                        "Compare the GPUs with what the machine should have; then name its shape "
+                        "in shape.name, describe it in /etc/firstboot/shapes.d, or set "
+                        "shape.unknown to warn." },
         { "slurm.not-installed", "62a05068d4b344ac9276d079b3c5760c",
                         "Slurm or munge is not installed",
                         "The configuration has a slurm section, but a program of it is not "

@@ -336,6 +336,17 @@ static int check_together(Config *c) {
                                         return r;
                         }
                 }
+        json_object *limits = json_get(json_get(c->values, "rdma"), "counter_limits");
+        if (json_object_is_type(limits, json_type_object)) {
+                json_object_object_foreach (limits, key, value) {
+                        if (json_object_is_type(value, json_type_int))
+                                continue;
+                        r = complain(c, "rdma.counter_limits", "\"%s\" must be a whole number",
+                                        key);
+                        if (r < 0)
+                                return r;
+                }
+        }
         if (stripe && parse_size(stripe, &bytes) >= 0 && (bytes & (bytes - 1)) != 0) {
                 r = complain(c, "scratch.stripe_size", "must be a power of two");
                 if (r < 0)

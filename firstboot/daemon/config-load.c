@@ -80,6 +80,14 @@ static int take_cloud_init(Config *c) {
                                 json_set_string(c->instance, facts[i][1], v) < 0)
                         return -ENOMEM;
         }
+        /* Azure's metadata service, as cloud-init's Azure data source keeps it. */
+        const char *size = json_get_string(
+                        json_get(json_get(json_get(json_get(o, "ds"), "meta_data"), "imds"),
+                                        "compute"),
+                        "vmSize");
+        if (!isempty(size) && !json_get(c->instance, "shape") &&
+                        json_set_string(c->instance, "shape", size) < 0)
+                return -ENOMEM;
         r = json_load(combined, 16 * FILE_MAX, &e, &config);
         if (r < 0 && r != -ENOENT)
                 return strv_extendf(&c->warnings, "%s: %s", PATH_CLOUD_INIT_COMBINED, e.message);

@@ -116,6 +116,27 @@ static const char *check_word(const char *s) {
                                : NULL;
 }
 
+static const char *check_xid(const char *s) {
+        size_t n = strspn(s, "0123456789");
+
+        return n == 0 || n > 4 || s[n] ? "must be the number of an Xid, as a string" : NULL;
+}
+
+/* Facts that a GPU of some kind truly lacks; the names are gpu_fact_names' (steps/gpu-facts.c). */
+static const char *check_gpu_fact(const char *s) {
+        static const char *const facts[] = { "architecture", "persistence", "ecc", "ecc_volatile",
+                "ecc_aggregate", "remap_pending", "remap_failed", "retired_single_bit",
+                "retired_double_bit", "retired_pending", "pcie_generation", "pcie_generation_max",
+                "pcie_width", "pcie_width_max", "clock_reasons", "temperature", "fabric_state",
+                "fabric_status" };
+
+        for (size_t i = 0; i < ELEMENTSOF(facts); i++)
+                if (streq(s, facts[i]))
+                        return NULL;
+        return "must be the name of a fact, such as \"ecc\" or \"clock_reasons\"; see "
+               "docs/gpu.md";
+}
+
 #define MS 1000
 #define MIN_ (60 * MS)
 #define KEY(p, t, ...) \
@@ -239,6 +260,136 @@ const ConfigKey config_keys[] = {
         KEY("identity.give_up", CONFIG_DURATION, .fallback = "\"3min\"", .min = MS,
                         .max = 24 * 60 * (int64_t) MIN_,
                         .meaning = "How long the lookup is repeated."),
+
+        KEY("gpu", CONFIG_OBJECT,
+                        .meaning = "The GPUs; see docs/gpu.md. Absent: a node with GPUs and their "
+                                   "driver is checked all the same, one with GPUs and no driver "
+                                   "is degraded."),
+        KEY("gpu.required", CONFIG_BOOL, .fallback = "true",
+                        .meaning = "A node without a GPU fails."),
+        KEY("gpu.count", CONFIG_INT, .min = 1, .max = 64,
+                        .meaning = "How many GPUs there must be. Absent: the shape's number."),
+        KEY("gpu.ecc", CONFIG_STRING, .fallback = "\"on\"", .choices = "on|on-if-supported|any",
+                        .meaning = "Whether ECC must be on."),
+        KEY("gpu.ecc_volatile_max", CONFIG_INT, .fallback = "0", .min = 0, .max = INT32_MAX,
+                        .meaning = "Uncorrectable ECC errors since the driver was loaded that are "
+                                   "let pass."),
+        KEY("gpu.ecc_aggregate_max", CONFIG_INT, .min = 0, .max = INT32_MAX,
+                        .meaning = "Uncorrectable ECC errors in the GPU's life that are let pass. "
+                                   "Absent: any number."),
+        KEY("gpu.retired_pages_max", CONFIG_INT, .fallback = "62", .min = 0, .max = 64,
+                        .meaning = "Retired memory pages that are let pass (GPUs before Ampere)."),
+        KEY("gpu.pcie_generation", CONFIG_INT, .min = 1, .max = 7,
+                        .meaning = "PCIe generation under load. Absent: the most that GPU and "
+                                   "system can."),
+        KEY("gpu.pcie_width", CONFIG_INT, .min = 1, .max = 32,
+                        .meaning = "PCIe lanes. Absent: the most that GPU and system can."),
+        KEY("gpu.bandwidth", CONFIG_BOOL, .fallback = "true",
+                        .meaning = "Measures host-to-device and device-to-host bandwidth, and the "
+                                   "PCIe generation under load."),
+        KEY("gpu.bandwidth_percent", CONFIG_INT, .fallback = "60", .min = 1, .max = 100,
+                        .meaning = "Least bandwidth, of what the PCIe link carries."),
+        KEY("gpu.h2d_min", CONFIG_INT, .min = 1, .max = INT32_MAX,
+                        .meaning = "Least bandwidth host to device in MB/s (10⁶), instead of the "
+                                   "share."),
+        KEY("gpu.d2h_min", CONFIG_INT, .min = 1, .max = INT32_MAX,
+                        .meaning = "Least bandwidth device to host in MB/s (10⁶), instead of the "
+                                   "share."),
+        KEY("gpu.nvlinks", CONFIG_INT, .min = 0, .max = 36,
+                        .meaning = "Active NVLinks of each GPU. Absent: the shape's number, else "
+                                   "as many as the best GPU has."),
+        KEY("gpu.nvlink_errors_max", CONFIG_INT, .fallback = "0", .min = 0, .max = INT32_MAX,
+                        .meaning = "Replays and recoveries of a link that are let pass, each."),
+        KEY("gpu.nvlink_crc_max", CONFIG_INT, .fallback = "100", .min = 0, .max = INT32_MAX,
+                        .meaning = "CRC errors of a link that are let pass."),
+        KEY("gpu.fabric", CONFIG_STRING, .fallback = "\"auto\"", .choices = "auto|on|off",
+                        .meaning = "Whether the GPUs belong to an NVSwitch fabric; \"auto\": "
+                                   "where PCI or an NVLink shows a switch."),
+        KEY("gpu.persistence", CONFIG_BOOL, .fallback = "true",
+                        .meaning = "Persistence mode must be on; nvidia-persistenced is started."),
+        KEY("gpu.temperature_max", CONFIG_INT, .min = 1, .max = 150,
+                        .meaning = "Temperature in °C from which a GPU is too hot. Absent: its own "
+                                   "threshold."),
+        KEY("gpu.xid_ignore", CONFIG_STRINGS,
+                        .fallback = "[\"13\",\"31\",\"43\",\"45\",\"68\",\"109\"]",
+                        .check = check_xid,
+                        .meaning = "Xids in the kernel log that are let pass: those of "
+                                   "applications."),
+        KEY("gpu.allow_unsupported", CONFIG_STRINGS, .check = check_gpu_fact,
+                        .meaning = "What the GPUs need not support."),
+        KEY("gpu.timeout", CONFIG_DURATION, .fallback = "\"2min\"", .min = MS, .max = 60 * MIN_,
+                        .meaning = "Limit for all answers of NVML, and for the bandwidth."),
+        KEY("rdma", CONFIG_OBJECT,
+                        .meaning = "RDMA between nodes. Absent: what the machine's shape says; "
+                                   "where that says nothing, the step is skipped."),
+        KEY("rdma.ports", CONFIG_INT, .min = 0, .max = 1024,
+                        .meaning = "How many active ports there must be; 0: none are looked for. "
+                                   "Absent: the number of devices, else the shape's, else one."),
+        KEY("rdma.rate_gbps", CONFIG_INT, .min = 1, .max = 100000,
+                        .meaning = "10⁹ bits a second that each port must have. Absent: the "
+                                   "shape's."),
+        KEY("rdma.link_layer", CONFIG_STRING, .choices = "Ethernet|InfiniBand",
+                        .meaning = "Absent: the shape's."),
+        KEY("rdma.devices", CONFIG_STRINGS, .check = check_word,
+                        .meaning = "Which devices, such as \"mlx5_0\". Absent: the shape's, or all "
+                                   "that fit."),
+        KEY("rdma.firmware", CONFIG_STRING, .check = check_word,
+                        .meaning = "Firmware that all devices must have. Absent: the same on all "
+                                   "of a kind."),
+        KEY("rdma.counter_limits", CONFIG_MAP,
+                        .meaning = "Limits of error counters since the driver was loaded, by file "
+                                   "name; -1: not looked at. Adds to the defaults in "
+                                   "docs/steps.md."),
+        KEY("rdma.watch", CONFIG_DURATION, .fallback = "\"1s\"", .max = 10 * MIN_,
+                        .meaning = "How long error counters are watched for growth."),
+        KEY("rdma.pcie", CONFIG_STRING, .fallback = "\"fail\"", .choices = "fail|warn",
+                        .meaning = "What a PCIe link is that is narrower or slower than card and "
+                                   "slot allow."),
+        KEY("rdma.nccl_conf", CONFIG_BOOL, .fallback = "true",
+                        .meaning = "Writes what was found into /etc/nccl.conf."),
+        KEY("rdma.qps", CONFIG_INT, .min = 1, .max = 128,
+                        .meaning = "NCCL_IB_QPS_PER_CONNECTION. Absent: the shape's."),
+        KEY("rdma.socket_interface", CONFIG_STRING, .check = check_word,
+                        .meaning = "NCCL_SOCKET_IFNAME. Absent: the interface of the default "
+                                   "route."),
+        KEY("rdma.give_up", CONFIG_DURATION, .fallback = "\"2min\"", .max = 60 * (int64_t) MIN_,
+                        .meaning = "How long links and addresses are waited for."),
+
+        KEY("nccl", CONFIG_OBJECT,
+                        .meaning = "NCCL measured over all GPUs of the node. Absent: step "
+                                   "skipped."),
+        KEY("nccl.min_busbw", CONFIG_INT, .min = 1, .max = 100000,
+                        .meaning = "Bus bandwidth of all_reduce that must be reached, 10⁹ bytes a "
+                                   "second. Absent: the shape's."),
+        KEY("nccl.size", CONFIG_SIZE, .min = 1024, .max = INT64_C(1) << 40,
+                        .meaning = "Size that is measured. Absent: that of the shape's number, "
+                                   "else 1G. Two buffers of it must fit into each GPU."),
+        KEY("nccl.measured_percent", CONFIG_INT, .fallback = "95", .min = 1, .max = 100,
+                        .meaning = "Part of a shape's measured (not gated) number that must be "
+                                   "reached."),
+        KEY("nccl.no_limit", CONFIG_STRING, .fallback = "\"warn\"", .choices = "fail|warn",
+                        .meaning = "What it is when the shape has no number to compare with."),
+        KEY("nccl.nvls", CONFIG_STRING, .fallback = "\"auto\"", .choices = "auto|on|off",
+                        .meaning = "NVLink multicast (NCCL_NVLS_ENABLE) in the measurement; "
+                                   "\"auto\" leaves it to NCCL."),
+        KEY("nccl.iterations", CONFIG_INT, .fallback = "5", .min = 1, .max = 100000,
+                        .meaning = "Timed operations."),
+        KEY("nccl.limit", CONFIG_DURATION, .fallback = "\"30s\"", .min = MS,
+                        .max = 60 * (int64_t) MIN_,
+                        .meaning = "Limit of the measurement; 20 s later it is killed."),
+        KEY("nccl.cuda_library", CONFIG_STRING, .check = check_absolute,
+                        .meaning = "Instead of libcuda.so.1."),
+        KEY("nccl.nccl_library", CONFIG_STRING, .check = check_absolute,
+                        .meaning = "Instead of libnccl.so.2."),
+
+        KEY("shape", CONFIG_OBJECT, .fallback = "{}",
+                        .meaning = "What kind of machine this is; see docs/shapes.md."),
+        KEY("shape.name", CONFIG_STRING, .check = check_word,
+                        .meaning = "Its name in the table of shapes. Absent: found by metadata, "
+                                   "firmware or GPUs."),
+        KEY("shape.unknown", CONFIG_STRING, .fallback = "\"fail\"", .choices = "fail|warn",
+                        .meaning = "A machine with GPUs whose shape is not in the table fails, or "
+                                   "is degraded."),
 
         KEY("slurm", CONFIG_OBJECT,
                         .meaning = "Membership in a Slurm cluster. Absent: step skipped."),

@@ -10,6 +10,8 @@
 #define PATH_CONFIG_DROPINS "/etc/firstboot/conf.d"
 #define PATH_SITE_STEPS "/etc/firstboot/steps.d"
 #define PATH_STEPS "/usr/lib/firstboot/steps.d"
+#define PATH_SHAPES "/usr/lib/firstboot/shapes.json"
+#define PATH_SITE_SHAPES "/etc/firstboot/shapes.d"
 #define PATH_HELPER "/usr/lib/firstboot/firstboot-helper"
 #define PATH_LVM "/usr/lib/firstboot/firstboot-lvm"
 #define PATH_STATE "/var/lib/firstboot/state.json"

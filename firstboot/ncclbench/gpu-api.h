@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What ncclbench calls of the CUDA driver and of NCCL, opened at run time.
+/* What ncclbench and the gpu step call of the CUDA driver and of NCCL, opened at run time.
  *
  * Neither headers nor libraries are needed to build, so every host builds the whole, and what is
  * measured is the NCCL that the machine has today, not the one of the day of the build.
@@ -21,6 +21,7 @@ typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
 typedef unsigned long long CUdeviceptr;
 
 enum {
@@ -72,31 +73,39 @@ typedef struct ncclConfig_t {
         }
 
 /* NAME, SYMBOL in the library, arguments. */
-#define CUDA_FUNCTIONS(F)                                                                        \
-        F(Init, "cuInit", (unsigned) )                                                           \
-        F(DriverGetVersion, "cuDriverGetVersion", (int *) )                                      \
-        F(GetErrorName, "cuGetErrorName", (CUresult, const char **) )                            \
-        F(GetErrorString, "cuGetErrorString", (CUresult, const char **) )                        \
-        F(DeviceGetCount, "cuDeviceGetCount", (int *) )                                          \
-        F(DeviceGet, "cuDeviceGet", (CUdevice *, int) )                                          \
-        F(DeviceGetName, "cuDeviceGetName", (char *, int, CUdevice))                             \
-        F(DeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char *, int, CUdevice))                     \
-        F(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, CUdevice))                    \
-        F(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice))                 \
-        F(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (CUdevice))                         \
-        F(CtxSetCurrent, "cuCtxSetCurrent", (CUcontext))                                         \
-        F(MemAlloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                    \
-        F(MemFree, "cuMemFree_v2", (CUdeviceptr))                                                \
-        F(MemsetD8Async, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))      \
-        F(MemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))                          \
-        F(ModuleLoadData, "cuModuleLoadData", (CUmodule *, const void *) )                       \
-        F(ModuleUnload, "cuModuleUnload", (CUmodule))                                            \
-        F(ModuleGetFunction, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *) )     \
-        F(LaunchKernel, "cuLaunchKernel",                                                        \
-                        (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
-                                        unsigned, CUstream, void **, void **) )                  \
-        F(StreamCreate, "cuStreamCreate", (CUstream *, unsigned) )                               \
-        F(StreamQuery, "cuStreamQuery", (CUstream))                                              \
+#define CUDA_FUNCTIONS(F)                                                                         \
+        F(Init, "cuInit", (unsigned) )                                                            \
+        F(DriverGetVersion, "cuDriverGetVersion", (int *) )                                       \
+        F(GetErrorName, "cuGetErrorName", (CUresult, const char **) )                             \
+        F(GetErrorString, "cuGetErrorString", (CUresult, const char **) )                         \
+        F(DeviceGetCount, "cuDeviceGetCount", (int *) )                                           \
+        F(DeviceGet, "cuDeviceGet", (CUdevice *, int) )                                           \
+        F(DeviceGetName, "cuDeviceGetName", (char *, int, CUdevice))                              \
+        F(DeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char *, int, CUdevice))                      \
+        F(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, CUdevice))                     \
+        F(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice))                  \
+        F(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (CUdevice))                          \
+        F(CtxSetCurrent, "cuCtxSetCurrent", (CUcontext))                                          \
+        F(MemAlloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                     \
+        F(MemFree, "cuMemFree_v2", (CUdeviceptr))                                                 \
+        F(MemsetD8Async, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))       \
+        F(MemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))                           \
+        F(MemAllocHost, "cuMemAllocHost_v2", (void **, size_t))                                   \
+        F(MemFreeHost, "cuMemFreeHost", (void *) )                                                \
+        F(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void *, size_t, CUstream)) \
+        F(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, CUdeviceptr, size_t, CUstream))       \
+        F(ModuleLoadData, "cuModuleLoadData", (CUmodule *, const void *) )                        \
+        F(ModuleUnload, "cuModuleUnload", (CUmodule))                                             \
+        F(ModuleGetFunction, "cuModuleGetFunction", (CUfunction *, CUmodule, const char *) )      \
+        F(LaunchKernel, "cuLaunchKernel",                                                         \
+                        (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,  \
+                                        unsigned, CUstream, void **, void **) )                   \
+        F(EventCreate, "cuEventCreate", (CUevent *, unsigned) )                                   \
+        F(EventRecord, "cuEventRecord", (CUevent, CUstream))                                      \
+        F(EventElapsedTime, "cuEventElapsedTime", (float *, CUevent, CUevent))                    \
+        F(EventDestroy, "cuEventDestroy_v2", (CUevent))                                           \
+        F(StreamCreate, "cuStreamCreate", (CUstream *, unsigned) )                                \
+        F(StreamQuery, "cuStreamQuery", (CUstream))                                               \
         F(StreamDestroy, "cuStreamDestroy_v2", (CUstream))
 
 /* As above and the NCCL version that brought the function: 0 where it must be there. */

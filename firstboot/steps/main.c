@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* firstboot-step NAME: runs one step and leaves its verdict for firstbootd (daemon/result.h). A
- * name that is not built in is a site's own: the program of its step file takes our place. */
+ * name that is not built in is a site's own: the program of its step file takes our place.
+ *
+ * firstboot-step --facts gpu prints what the gpu step sees, and changes nothing. */
 
 #include "step.h"
 #include "file-util.h"
@@ -22,6 +24,9 @@ static const StepFunction functions[] = {
         { "scratch", scratch_run },
         { "mounts", mounts_run },
         { "identity", identity_run },
+        { "gpu", gpu_run },
+        { "rdma", rdma_run },
+        { "nccl", nccl_run },
         { "slurm", slurm_run },
 };
 
@@ -95,8 +100,13 @@ int main(int argc, char *argv[]) {
         int r;
 
         log_set_program(NULL);
+        if (argc == 3 && streq(argv[1], "--facts") && streq(argv[2], "gpu")) {
+                r = gpu_facts();
+                return r < 0        ? log_error_errno(r, "Cannot print the facts"),
+                       EXIT_FAILURE : EXIT_SUCCESS;
+        }
         if (argc != 2 || !step_name_is_valid(argv[1])) {
-                fprintf(stderr, "Usage: firstboot-step NAME\n");
+                fprintf(stderr, "Usage: firstboot-step NAME | --facts gpu\n");
                 return 2;
         }
         if (load_config(&document) < 0)

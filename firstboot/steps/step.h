@@ -43,4 +43,10 @@ int host_run(StepContext *c);
 int scratch_run(StepContext *c);
 int mounts_run(StepContext *c);
 int identity_run(StepContext *c);
+int rdma_run(StepContext *c);
+int nccl_run(StepContext *c);
 int slurm_run(StepContext *c);
+int gpu_run(StepContext *c);
+
+/* Prints what the gpu step sees, as JSON; needs no firstbootd. 0 or negative errno. */
+int gpu_facts(void);

@@ -128,18 +128,24 @@ int unit_job(sd_bus *bus, const char *method, const char *unit, uint64_t timeout
         return r < 0 ? r : call_and_wait(bus, m, timeout_usec, ret_result);
 }
 
-bool unit_is_active(sd_bus *bus, const char *unit) {
-        _cleanup_free_ char *path = NULL, *state = NULL;
-
-        return sd_bus_path_encode(SYSTEMD_PATH "/unit", unit, &path) >= 0 &&
-               sd_bus_get_property_string(bus, SYSTEMD, path, "org.freedesktop.systemd1.Unit",
-                               "ActiveState", NULL, &state) >= 0 &&
-               streq(state, "active");
-}
-
 int unit_signal(sd_bus *bus, const char *unit, int signal) {
         return sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER, "KillUnit", NULL,
                         NULL, "ssi", unit, "main", signal);
+}
+
+int unit_active_state(sd_bus *bus, const char *unit, char **ret) {
+        _cleanup_free_ char *path = NULL;
+        int r = sd_bus_path_encode(SYSTEMD_PATH "/unit", unit, &path);
+
+        return r < 0 ? r
+                     : sd_bus_get_property_string(bus, SYSTEMD, path, SYSTEMD ".Unit",
+                                       "ActiveState", NULL, ret);
+}
+
+bool unit_is_active(sd_bus *bus, const char *unit) {
+        _cleanup_free_ char *state = NULL;
+
+        return unit_active_state(bus, unit, &state) >= 0 && streq(state, "active");
 }
 
 char *unit_mount_name(const char *where) {

@@ -15,6 +15,8 @@ int unit_bus(sd_bus **ret);
 int unit_job(sd_bus *bus, const char *method, const char *unit, uint64_t timeout_usec,
                 char **ret_result);
 
+/* The unit's ActiveState ("active", "failed" …), which the caller frees. Negative errno. */
+int unit_active_state(sd_bus *bus, const char *unit, char **ret);
 /* False where systemd does not answer, too. */
 bool unit_is_active(sd_bus *bus, const char *unit);
 

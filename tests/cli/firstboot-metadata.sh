@@ -103,6 +103,10 @@ node_json_file '{"metadata":{"timeout":"1s","required":false}}'
 check "unless it is not required" gives 'str(o["retry"]) + str(o["errors"]) + str(len(o["warnings"]))' "False[]1"
 node_json_file '{"metadata":{"provider":"none"}}'
 check "or not wanted" gives 'o["errors"] + o["warnings"]' '[]'
+echo '{"v1":{"instance_id":"iid","cloud_name":"azure"},"ds":{"meta_data":{"imds":{"compute":{"vmSize":"Standard_ND96isr_H100_v5"}}}}}' >"$NODE/run/cloud-init/instance-data.json"
+check "Azure's VM size, as cloud-init has it, is the instance's shape" gives 'i["cloud"] + " " + i["shape"]' "azure Standard_ND96isr_H100_v5"
+echo '{"v1":{"instance_id":"iid"},"ds":{"meta_data":[1]}}' >"$NODE/run/cloud-init/instance-data.json"
+check "data of another form is no matter" gives 'o["errors"] + o["warnings"] + [i.get("shape")]' '[None]'
 node_json_file '{"scratch":{"lable":1}}'
 "$node_build/firstboot-helper" check >"$NODE/faults"
 check "an image's configuration can be checked by itself" bash -c '[[ $1 == 1 ]] && grep -q "scratch.lable: unknown key" "$2"' - $? "$NODE/faults"

@@ -14,8 +14,8 @@ driver=$(manifest debian-13-gpu versions.driver)
 [[ $driver == 550.* ]]
 check "the manifest names the driver ($driver)" $?
 
-# Units that need a GPU may fail where there is none.
-boot_image debian-13-gpu 'nvidia-*' || exit 1
+# Units that need a GPU may fail where there is none, and the gpu step must.
+boot_image debian-13-gpu 'nvidia-* firstboot@gpu.service' || exit 1
 seen_in_guest
 check "modinfo's version is the manifest's" "$([[ $(fact nvidia) == "$driver" ]]; echo $?)"
 check "the module is built for the running kernel" "$([[ $(fact vermagic) == "$(fact kernel)" ]]; echo $?)"

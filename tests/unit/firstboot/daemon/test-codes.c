@@ -88,9 +88,12 @@ static void each_config_key_is_documented(void **state) {
 static void sources_use_known_codes_only(void **state) {
         static const char *const files[] = { "steps/host.c", "steps/grow.c", "steps/scratch.c",
                 "steps/scratch-plan.c", "steps/mounts.c", "steps/identity.c", "steps/slurm.c",
-                "steps/munge.c", "daemon/engine.c", "daemon/job.c", "daemon/configure.c" };
+                "steps/munge.c", "steps/shape-detect.c", "steps/rdma.c", "steps/rdma-check.c",
+                "steps/nccl.c", "steps/gpu.c", "steps/gpu-judge.c", "daemon/engine.c",
+                "daemon/job.c", "daemon/configure.c" };
         static const char *const prefixes[] = { "\"host.", "\"scratch.", "\"mounts.", "\"identity.",
-                "\"slurm.", "\"config.", "\"graph.", "\"step.", "\"event." };
+                "\"slurm.", "\"shape.", "\"rdma.", "\"nccl.", "\"gpu.", "\"cuda.", "\"worker.",
+                "\"config.", "\"graph.", "\"step.", "\"event." };
 
         (void) state;
         for (size_t i = 0; i < ELEMENTSOF(files); i++) {

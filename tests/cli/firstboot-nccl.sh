@@ -1,0 +1,198 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The nccl step as a program, with the real ncclbench on doubles of CUDA and NCCL: each of ncclbench's reasons becomes the step's
+# code. Reasons that need several processes or a hanging kernel come from a program that writes such a report.
+set -u
+source tests/fixtures/node.bash
+trap node_end EXIT
+failed=
+[[ $BUILD == /* ]] || node_build=$TOP/$BUILD/firstboot
+doubles=$(realpath "$BUILD")/tests/nccl-double
+unset RANK WORLD_SIZE LOCAL_RANK MASTER_ADDR MASTER_PORT "${!SLURM@}" "${!NCCL@}"
+
+fresh() {
+        node_end
+        node_new
+        mkdir -p "$NODE/usr/bin" "$NODE/etc/firstboot/shapes.d" "$NODE/run/firstboot/results"
+        ln -s "$node_build/ncclbench/ncclbench" "$NODE/usr/bin/ncclbench"
+        # A machine of four GPUs, gated at a size that the doubles are done with in no time.
+        cat >"$NODE/etc/firstboot/shapes.d/test.json" <<'JSON'
+{ "sources": { "t": "this test" }, "shapes": [
+        { "name": "gated", "gpus": { "count": 4 }, "nccl": { "env": { "NCCL_FROM_SHAPE": "1" }, "source": "t" },
+          "busbw": [ { "nodes": 1, "size": "4K", "gbps": 0.000001, "kind": "gate", "source": "t" } ] },
+        { "name": "measured", "gpus": { "count": 4 }, "busbw": [ { "nodes": 1, "size": "4K", "gbps": 100, "kind": "measured", "source": "t" } ] },
+        { "name": "nvls", "gpus": { "count": 4 }, "busbw": [ { "nodes": 1, "size": "4K", "gbps": 0.000001, "kind": "gate", "nvls": true, "source": "t" } ] },
+        { "name": "bare", "gpus": { "count": 4 } }, { "name": "one", "gpus": { "count": 1 } }, { "name": "eight", "gpus": { "count": 8 } } ] }
+JSON
+}
+# nccl SHAPE [KEYS]: runs the step on a machine of that shape ("" for an unknown one).
+nccl() {
+        config "{\"nccl\":{\"cuda_library\":\"${cuda:-$doubles/libcuda.so.1}\",\"nccl_library\":\"${library:-$doubles/libnccl.so.2}\"${2:+,$2}},\"shape\":{${1:+\"name\":\"$1\",}\"unknown\":\"${unknown:-fail}\"}}"
+        run_step
+}
+config() { echo "{\"config\":$1,\"instance\":{}}" >"$NODE/run/firstboot/config.json"; }
+run_step() { rm -f "$NODE/run/firstboot/results/nccl.json"; timeout -s KILL 120 "$node_build/firstboot-step" nccl >"$NODE/agent.log" 2>&1; rc=$?; }
+result() { python3 -c 'import json,sys; o=json.load(open(sys.argv[1]+"/run/firstboot/results/nccl.json")); f=o.get("figures",{}); print(eval(sys.argv[2]))' "$NODE" "$1" 2>&1; }
+verdict() { local got; got=$(result '" ".join(filter(None,[o.get("status"),o.get("code")]))'); [[ $got == "$1" ]] || { echo "# $got: $(result 'o.get("message")')"; return 1; }; }
+message_has() { [[ $(result 'o.get("message")') == *"$1"* ]] || { echo "# $(result 'o.get("message")')"; return 1; }; }
+ran() { grep -q -e "$1" "$NODE/agent.log"; }
+
+NODE=
+driven=()
+# fault NAME REASON SECONDS [VARIABLE=VALUE…] [-- KEYS]: ncclbench's reason is the step's code, in time.
+fault() {
+        local name=$1 reason=$2 limit=$3 variables=() code start=$SECONDS
+        shift 3
+        while [[ $# -gt 0 && $1 != -- ]]; do variables+=("$1"); shift; done
+        [[ $# -gt 0 ]] && shift
+        code=$reason; [[ $code == *.* ]] || code=nccl.$code
+        driven+=("$reason")
+        config "{\"nccl\":{\"cuda_library\":\"${cuda:-$doubles/libcuda.so.1}\",\"nccl_library\":\"${library:-$doubles/libnccl.so.2}\"${1:+,$1}},\"shape\":{\"name\":\"gated\"}}"
+        rm -f "$NODE/run/firstboot/results/nccl.json"
+        env "${variables[@]}" timeout -s KILL 120 "$node_build/firstboot-step" nccl >"$NODE/agent.log" 2>&1
+        rc=$?
+        [[ $(result 'o["status"], o["code"]') == "('failed', '$code')" && $((SECONDS - start)) -le $limit ]] &&
+                [[ $(result 'len(o["message"]) > 5 and len(o["remedy"]) > 10') == True ]] &&
+                "$node_build/firstboot-codes" reference | grep -qxF "### \`$code\`"
+        local r=$?
+        [[ $r -eq 0 ]] || echo "# $(result 'o.get("status"), o.get("code"), o.get("message")') after $((SECONDS - start)) s"
+        check "$name: $code" test $r = 0
+}
+
+# --- whom it concerns, and what a good node looks like ----------------------------------------------------------------
+fresh
+config '{}'; run_step
+check "no nccl section: skipped" verdict "skipped"
+config '{"nccl":{},"gpu":{"required":false}}'; run_step
+check "no GPU and none required: skipped" verdict "skipped"
+nccl gated
+check "a node as its shape has it: done" verdict "done"
+check "the shape's gate is what ncclbench is asked for" ran '--expect=4096:1e-06'
+check "on all GPUs of the shape" ran '--ngpus=4'
+check "with a limit" ran '--timeout=30'
+check "ncclbench's table is in the log" ran '^  *# Verdict: pass'
+check "the figures have bandwidth, limit and its source" test "$(result 'f["busbw"] > 0.000001 and (f["min_busbw"], f["min_busbw_source"], f["bytes"], f["n_ranks"], f["wrong"])')" = "(1e-06, 't', 4096, 4, 0)"
+check "and NCCL's version, the GPUs, the shape" test "$(result 'f["nccl_version"], len(f["ranks"]), f["shape"]["name"], f["seconds"] > 0')" = "('2.28.9', 4, 'gated', True)"
+nccl measured
+check "a measured number must be reached to 95 %" ran '--expect=4096:95$\|--expect=4096:95 '
+check "or the node is too slow" verdict "failed nccl.slow"
+check "and that does not pass by itself" test "$rc" = 1
+nccl measured '"measured_percent":50'
+check "or to the part configured" ran '--expect=4096:50$\|--expect=4096:50 '
+nccl bare '"size":4096'
+check "no number to compare with: degraded" verdict "degraded nccl.no-limit"
+check "with what was measured" message_has "busbw of 4 GPUs is "
+nccl bare '"size":4096,"no_limit":"fail"'
+check "or failed, as configured" verdict "failed nccl.no-limit"
+nccl bare '"size":4096,"min_busbw":900000'
+check "a limit from the configuration" verdict "failed nccl.slow"
+nccl gated '"size":8192'
+check "a number for another size does not count" verdict "degraded nccl.no-limit"
+CUDA_DOUBLE_DEVICES=1 nccl one '"size":4096'
+check "one GPU: only its results are judged" verdict "done"
+check "and that is said" message_has "no bandwidth between GPUs"
+NCCL_DOUBLE_WRONG=0:1 CUDA_DOUBLE_DEVICES=1 nccl one '"size":4096'
+check "one GPU with a wrong result" verdict "failed nccl.wrong-result"
+nccl "" '"size":4096'
+check "an unknown shape fails" verdict "failed shape.unknown"
+check "after it was measured" test "$(result 'f["busbw"] > 0')" = True
+unknown=warn nccl "" '"size":4096'
+check "or degrades, as configured" verdict "degraded shape.unknown"
+nccl nosuch '"size":4096'
+check "so does a name that is not in the table" verdict "failed shape.unknown"
+CUDA_DOUBLE_DEVICES=7 nccl eight '"size":4096'
+check "seven of eight GPUs" verdict "failed cuda.no-device"
+
+# --- environment ------------------------------------------------------------------------------------------------------
+fresh
+rm "$NODE/usr/bin/ncclbench"
+{ echo '#!/bin/bash'; echo "env | grep -E '^(NCCL|SLURM|RANK)' | sort >$NODE/env"; echo "exec $node_build/ncclbench/ncclbench \"\$@\""; } >"$NODE/usr/bin/ncclbench"
+chmod +x "$NODE/usr/bin/ncclbench"
+SLURM_PROCID=3 RANK=1 nccl gated
+check "the shape's environment is set" grep -qx NCCL_FROM_SHAPE=1 "$NODE/env"
+check "what belongs to other runs is not" test "$(grep -cE '^(SLURM|RANK)' "$NODE/env")" = 0
+check "NVLink multicast is left to NCCL" test "$(grep -c NVLS "$NODE/env")" = 0
+echo NCCL_FROM_SHAPE=2 >"$NODE/etc/nccl.conf"
+nccl gated
+check "what /etc/nccl.conf says counts before the shape" test "$(grep -c NCCL_FROM_SHAPE "$NODE/env")" = 0
+nccl gated '"nvls":"off"'
+check "NVLink multicast off" grep -qx NCCL_NVLS_ENABLE=0 "$NODE/env"
+nccl gated '"nvls":"on"'
+check "NVLink multicast on" grep -qx NCCL_NVLS_ENABLE=1 "$NODE/env"
+nccl nvls
+check "a number that needs multicast holds with it" verdict "done"
+nccl nvls '"nvls":"off","size":4096'
+check "and not without" verdict "degraded nccl.no-limit"
+echo NCCL_NVLS_ENABLE=0 >"$NODE/etc/nccl.conf"
+nccl nvls '"size":4096'
+check "nor where nccl.conf switches it off" verdict "degraded nccl.no-limit"
+rm "$NODE/etc/nccl.conf"; mkdir "$NODE/etc/nccl.conf"
+nccl gated
+check "an nccl.conf that cannot be read: failed" verdict "failed rdma.nccl-conf"
+
+# --- every reason that a run on one node can give ---------------------------------------------------------------------
+fresh
+cuda=/nonexistent fault "no CUDA library" cuda.no-driver 30
+cuda=$doubles/libnccl.so.2 fault "a CUDA library without its functions" driver.library-mismatch 30
+library=/nonexistent fault "no NCCL library" nccl.no-library 30
+library=$doubles/libcuda.so.1 fault "an NCCL library without its functions" nccl.too-old 30
+fault "no GPU" cuda.no-device 30 CUDA_DOUBLE_DEVICES=0
+fault "error 802" cuda.fabric-not-ready 30 CUDA_DOUBLE_INIT=802
+check "the fabric may come up: tried again" test "$rc" = 75
+fault "error 999" cuda.error 30 CUDA_DOUBLE_INIT=999
+fault "no memory" cuda.out-of-memory 30 CUDA_DOUBLE_MEMORY=100
+fault "cuInit hangs" cuda.timeout 60 CUDA_DOUBLE_HANG=1 -- '"limit":"1s"'
+fault "cuInit hangs and ignores SIGTERM" cuda.timeout 60 CUDA_DOUBLE_HANG=stubborn -- '"limit":"1s"'
+fault "the process crashes" worker.died 30 CUDA_DOUBLE_CRASH=1
+fault "init error" nccl.init-failed 30 NCCL_DOUBLE_INIT=2
+fault "the communicator is never ready" nccl.init-timeout 60 NCCL_DOUBLE_INIT=hang -- '"limit":"1s"'
+fault "an operation never ends" nccl.timeout 60 NCCL_DOUBLE_HANG=stream -- '"limit":"1s"'
+fault "the call for an operation never returns" nccl.timeout 60 NCCL_DOUBLE_HANG=call -- '"limit":"1s"'
+check "what was late is tried again" test "$rc" = 75
+fault "an asynchronous error" nccl.error 30 NCCL_DOUBLE_ERROR=6
+fault "one wrong element" nccl.wrong-result 30 NCCL_DOUBLE_WRONG=2:17
+check "what was wrong is not tried again" test "$rc" = 1
+fault "a rank's data is missing" nccl.wrong-result 30 NCCL_DOUBLE_MISSING=3
+fault "a slow link" nccl.slow 30 NCCL_DOUBLE_USEC=20000 -- '"size":4096,"min_busbw":1'
+
+# --- what a program says that is not ncclbench as it should be --------------------------------------------------------
+bench() { rm -f "$NODE/usr/bin/ncclbench"; { echo '#!/bin/bash'; echo 'for a; do [[ $a == --output-file=* ]] && out=${a#*=}; done'; cat; } >"$NODE/usr/bin/ncclbench"; chmod +x "$NODE/usr/bin/ncclbench"; }
+row='"rows":[{"nominal":4096,"out_of_place":{"busbw":1.0,"wrong":0}}],"n_ranks":4,"wrong":0'
+for reason in rendezvous.timeout rendezvous.refused rendezvous.error peer.failed pairs.no-reference worker.stuck interrupted internal.error; do
+        bench <<<"echo '{\"verdict\":{\"pass\":false,\"reason\":\"$reason\",\"text\":\"as it was\",\"advice\":\"do what helps\"}}' >\$out; exit 1"
+        fault "a report" $reason 30
+done
+all=$(sed -n '/reason_table\[_REASON_MAX\] = {/,/^};/p' firstboot/ncclbench/reason.c | sed -n 's/.*= { "\([a-z.-]*\)",.*/\1/p' | grep -vx ok | sort)
+check "every reason that ncclbench has was driven" test "$(printf '%s\n' "${driven[@]}" | sort -u)" = "$all"
+
+no_verdict() { nccl gated; check "$1" verdict "failed nccl.no-verdict"; }
+bench <<<"echo '{\"verdict\":{\"pass\":false,\"reason\":\"new.reason\",\"text\":\"x\"}}' >\$out; exit 1"
+no_verdict "a reason that is not in the table"
+bench <<<"exit 1"
+no_verdict "no report"
+bench <<<"echo '{\"verdict\":' >\$out; exit 0"
+no_verdict "half a report"
+bench <<<"exit 0"
+echo "{\"verdict\":{\"pass\":true},$row}" >"$NODE/run/firstboot/ncclbench.json"
+no_verdict "a report from before is not taken for one"
+bench <<<"echo '{\"verdict\":{\"pass\":true},$row}' >\$out; exit 1"
+no_verdict "pass with exit code 1"
+bench <<<"echo '{\"verdict\":{\"pass\":false,\"reason\":\"nccl.slow\"},$row}' >\$out; exit 0"
+no_verdict "fail with exit code 0"
+bench <<<"echo '{\"verdict\":{\"pass\":true},$row}' >\$out"
+nccl gated
+check "(the report itself is a good one)" verdict "done"
+for change in 's/"nominal":4096/"nominal":8192/' 's/"busbw":1.0/"busbw":0.000000001/' 's/"busbw":1.0/"busbw":"x"/' 's/"wrong":0}}/"wrong":1}}/' 's/"wrong":0$/"wrong":1/' \
+        's/,"wrong":0$//' 's/"n_ranks":4/"n_ranks":3/' 's/"rows":.*"n_ranks"/"n_ranks"/' 's/"out_of_place"/"other"/'; do
+        bench <<<"echo '{\"verdict\":{\"pass\":true},$(sed "$change" <<<"$row")}' >\$out"
+        no_verdict "a pass that does not show it: $change"
+done
+bench <<<'trap "" TERM; while :; do sleep 1; done'
+start=$SECONDS
+nccl gated '"limit":"1s"'
+check "a program that never ends is killed" verdict "failed nccl.no-end"
+check "within its limit" test $((SECONDS - start)) -le 60
+rm "$NODE/usr/bin/ncclbench"
+nccl gated
+check "no ncclbench: failed" verdict "failed nccl.no-program"
+[[ -z $failed ]]
