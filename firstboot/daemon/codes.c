@@ -668,10 +668,11 @@ const Code codes[] = {
                         "munge." },
         { "slurm.munge-mismatch", "7f50742dd4b942edbf6f45c9a4e3da8c",
                         "The munge key differs from the controller's",
-                        "The controller answers, but munge cannot decode its credential.",
-                        "Compare the sums of munge.key on both; then restart munge on the "
-                        "node: "
-                        "firstbootctl rerun slurm." },
+                        "The controller answers, but refuses the node's credential. It does so "
+                        "where the keys differ, or the clocks by more than five minutes; the "
+                        "figures tell where the controller's clock could be asked (NTP).",
+                        "Compare the sums of munge.key on both, and the clocks; then firstbootctl "
+                        "rerun slurm." },
         { "slurm.clock-skew", "2911bb8d86934449aa4e9ea39a0e7bb6",
                         "The clock differs from the controller's",
                         "munge refuses credentials older than five minutes, and job times "

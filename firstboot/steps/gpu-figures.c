@@ -90,7 +90,7 @@ json_object *gpu_facts_to_json(const GpuFacts *f) {
 json_object *gpu_findings_to_json(const GpuFindings *f) {
         json_object *list = json_object_new_array();
 
-        for (size_t i = 0; i < f->n; i++) {
+        for (size_t i = 0; i < MIN(f->n, (size_t) GPU_FINDINGS_TOLD); i++) {
                 const GpuFinding *x = &f->items[i];
                 json_object *o = json_object_new_object();
 
@@ -106,6 +106,34 @@ json_object *gpu_findings_to_json(const GpuFindings *f) {
                 if (x->has_limit)
                         (void) json_set_int(o, "limit", x->limit);
                 (void) json_set_string(o, "action", gpu_action_names[x->action]);
+                json_object_array_add(list, o);
+        }
+        return list;
+}
+
+json_object *gpu_summary_to_json(const GpuFacts *f) {
+        static const GpuFactId measured[] = { GPU_TEMPERATURE, GPU_PCIE_GENERATION_LOAD,
+                GPU_PCIE_WIDTH, GPU_PCIE_REPLAYS, GPU_H2D, GPU_D2H };
+        json_object *list = json_object_new_array();
+
+        for (unsigned i = 0; i < f->n; i++) {
+                const Gpu *g = &f->gpus[i];
+                json_object *o = json_object_new_object();
+                int64_t active = 0;
+
+                (void) json_set_int(o, "gpu", i);
+                set_filled(o, "name", g->name);
+                set_filled(o, "uuid", g->uuid);
+                set_filled(o, "serial", g->serial);
+                set_filled(o, "pci", g->pci);
+                for (size_t k = 0; k < ELEMENTSOF(measured); k++)
+                        if (gpu_fact_known(g, measured[k]))
+                                (void) json_set_int(o, gpu_fact_names[measured[k]].name,
+                                                g->facts[measured[k]].value);
+                for (size_t k = 0; k < GPU_LINKS_MAX; k++)
+                        active += g->links[k].active.state == GPU_READ &&
+                                  g->links[k].active.value == 1;
+                (void) json_set_int(o, "nvlinks_active", active);
                 json_object_array_add(list, o);
         }
         return list;

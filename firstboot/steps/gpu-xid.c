@@ -130,31 +130,21 @@ void gpu_read_kernel_log(GpuFacts *f) {
 }
 
 GpuAction gpu_xid_action(const GpuXid *x) {
-        /* NVIDIA's Xid catalog ("Analyzing Xid Errors with the Xid Catalog"), column Resolution
-         * Bucket (Immediate Action), for those that have to do with hardware; the same numbers in
-         * the older document for Volta and before. Others: a reset is the first thing to try. */
+        /* NVIDIA's catalog ("Analyzing Xid Errors with the Xid Catalog"), column Resolution Bucket
+         * (Immediate Action): RESET_GPU for what has to do with hardware (48, 62, 64, 95, 119, 120,
+         * 140 …), but for these. A remapping that failed shows as gpu.remap-failed as well. */
         static const struct {
                 unsigned xid;
                 GpuAction action;
-        } actions[] = {
-                { 48, GPU_ACTION_RESET }, /* double-bit ECC error */
-                { 62, GPU_ACTION_RESET }, /* internal micro-controller halt */
-                { 63, GPU_ACTION_RESET }, /* row remapped or page retired: in force after a reset */
-                { 64, GPU_ACTION_RMA },   /* … which failed */
-                { 74, GPU_ACTION_RESET }, /* NVLink error */
-                { 79, GPU_ACTION_REBOOT }, /* fallen off the bus */
-                { 92, GPU_ACTION_RMA },    /* high single-bit ECC error rate */
-                { 94, GPU_ACTION_RESET },  /* contained memory error */
-                { 95, GPU_ACTION_RESET },  /* uncontained memory error */
-                { 119, GPU_ACTION_RESET }, /* GSP does not answer */
-                { 120, GPU_ACTION_RESET }, /* GSP error */
-                { 140, GPU_ACTION_RESET }, /* unrecovered ECC error */
+        } others[] = {
+                { 79, GPU_ACTION_REBOOT },  /* RESTART_BM: fallen off the bus */
+                { 151, GPU_ACTION_REBOOT }, /* RESTART_VM: key rotation failed */
         };
 
         if (x->is_switch)
                 return GPU_ACTION_REBOOT;
-        for (size_t i = 0; i < ELEMENTSOF(actions); i++)
-                if (actions[i].xid == x->xid)
-                        return actions[i].action;
+        for (size_t i = 0; i < ELEMENTSOF(others); i++)
+                if (others[i].xid == x->xid)
+                        return others[i].action;
         return GPU_ACTION_RESET;
 }

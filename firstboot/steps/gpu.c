@@ -30,11 +30,14 @@ typedef struct GpuStep {
         unsigned xid_ignore[128];
         uint64_t timeout_usec;
         sd_bus *bus;
+        ShapeDetected shape;
+        bool shape_unknown; /* and no count in the configuration */
 } GpuStep;
 
 static void gpu_step_done(GpuStep *s) {
         sd_bus_flush_close_unref(s->bus);
         gpu_facts_free(s->facts);
+        shape_detected_done(&s->shape);
 }
 
 static void read_wish(GpuStep *s) {
@@ -195,8 +198,8 @@ static void gather(GpuStep *s) {
 
 /* The shape's numbers where the configuration has none. */
 static int add_shape(GpuStep *s) {
-        _cleanup_(shape_detected_done) ShapeDetected d = {};
         const GpuFacts *f = s->facts;
+        const Shape *shape;
         const char *model = f->n > 0 && f->gpus[0].name[0] ? f->gpus[0].name : NULL;
         int r;
 
@@ -205,15 +208,15 @@ static int add_shape(GpuStep *s) {
                         model = NULL;
         /* Links are left out: one that is down must not make another shape of the machine. */
         ShapeGpus gpus = { .model = model, .count = f->n_pci };
-        r = shape_detect(s->context, &gpus, &d);
+        r = shape_detect(s->context, &gpus, &s->shape);
         if (r < 0)
                 return r;
-        if (!d.shape)
-                return s->wish.count >= 0 ? 0 : MIN(shape_unknown(s->context, &d), 0);
-        if (s->wish.count < 0 && d.shape->gpus != SHAPE_NOT_SAID)
-                s->wish.count = d.shape->gpus;
-        if (s->wish.nvlinks < 0 && d.shape->nvlinks != SHAPE_NOT_SAID)
-                s->wish.nvlinks = d.shape->nvlinks;
+        shape = s->shape.shape;
+        s->shape_unknown = !shape && s->wish.count < 0;
+        if (shape && s->wish.count < 0 && shape->gpus != SHAPE_NOT_SAID)
+                s->wish.count = shape->gpus;
+        if (shape && s->wish.nvlinks < 0 && shape->nvlinks != SHAPE_NOT_SAID)
+                s->wish.nvlinks = shape->nvlinks;
         return 0;
 }
 
@@ -254,7 +257,7 @@ static int give_verdict(GpuStep *s, const GpuFindings *findings) {
 
         for (size_t i = 0; i < findings->n; i++)
                 transient = transient && findings->items[i].transient;
-        for (size_t i = 0; i < findings->n; i++) {
+        for (size_t i = 0; i < MIN(findings->n, (size_t) GPU_FINDINGS_TOLD); i++) {
                 const GpuFinding *x = &findings->items[i];
                 _cleanup_free_ char *text = gpu_finding_sentence(x);
 
@@ -265,7 +268,11 @@ static int give_verdict(GpuStep *s, const GpuFindings *findings) {
                 else
                         (void) step_fail(c, gpu_code_names[x->code], "%s", strempty(text));
         }
-        if (findings->n > 0 || step_has_failed(c))
+        /* After the findings: what is wrong with a GPU says more than that nobody knows the
+         * machine. */
+        if (s->shape_unknown)
+                (void) shape_unknown(c, &s->shape);
+        if (step_has_failed(c))
                 return -EPROTO;
         return step_done(c, "%u GPUs (%s) are well, driver %s", f->n, f->gpus[0].name,
                         f->driver_version);
@@ -300,8 +307,11 @@ int gpu_run(StepContext *c) {
         r = gpu_judge(s.facts, &s.wish, &findings);
         if (r < 0)
                 return r;
+        step_figure(c, "n_findings", json_object_new_int64((int64_t) findings.n));
         step_figure(c, "findings", gpu_findings_to_json(&findings));
-        step_figure(c, "gpus", gpu_facts_to_json(s.facts));
+        step_figure(c, "gpus", gpu_summary_to_json(s.facts));
+        if (s.facts->driver_version[0])
+                step_figure(c, "driver", json_object_new_string(s.facts->driver_version));
         return give_verdict(&s, &findings);
 }
 

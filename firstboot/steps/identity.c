@@ -199,8 +199,8 @@ static int diagnose(StepContext *c, const char *uri, bool starttls) {
                         "user %s is not found, though TLS to %s works", user, uri);
 }
 
-/* Looks the probes up until they are found. An sssd that was not started just now is started afresh if
- * it does not find them at once: it may hold on to a CA file that has been replaced since. */
+/* Looks the probes up until they are found. An sssd that was not started just now is started afresh
+ * if it does not find them at once: it may hold on to a CA file that has been replaced since. */
 static int prove(StepContext *c, sd_bus *bus, bool fresh) {
         const char *user = json_get_string(c->section, "probe_user"),
                    *group = json_get_string(c->section, "probe_group");

@@ -37,7 +37,9 @@ static int copy_key(void *userdata) {
 static int read_key(const char *path, unsigned char **ret, size_t *ret_size) {
         _cleanup_close_ int fd = memfd_create("munge-key", MFD_CLOEXEC);
         KeyFile k = { path, fd };
-        const SpawnOptions o = { .prepare = copy_key, .prepare_data = &k, .timeout_usec = READ_USEC };
+        const SpawnOptions o = {
+                .prepare = copy_key, .prepare_data = &k, .timeout_usec = READ_USEC
+        };
         unsigned char *key;
         int r, status;
 

@@ -11,6 +11,7 @@
 #include "munge.h"
 #include "paths.h"
 #include "slurm-control.h"
+#include "sntp.h"
 #include "spawn.h"
 #include "unit.h"
 
@@ -88,6 +89,33 @@ static int node_name(Slurm *s) {
         return s->node ? 0 : -ENOMEM;
 }
 
+/* The controller refuses our credential and does not say why: another key, or clocks that are more
+ * than munge's five minutes apart. Its host's NTP server, if there is one, knows. */
+static int refused(Slurm *s, const char *line, uint64_t limit) {
+        json_object *list = json_get(s->context->section, "controllers");
+        const char *first = json_object_get_string(json_object_array_get_idx(list, 0));
+        _cleanup_free_ char *host = strndup(first, strcspn(first, ":"));
+        int64_t offset = 0;
+        int r;
+
+        if (!host)
+                return -ENOMEM;
+        r = sntp_offset(host, &offset);
+        if (r < 0)
+                return step_fail_later(s->context, "slurm.munge-mismatch",
+                                "%s; a clock five minutes off looks the same, and %s gives no time "
+                                "by NTP: %s",
+                                line, host, strerror(-r));
+        int64_t skew = offset < 0 ? -offset : offset;
+        step_figure(s->context, "clock_skew_seconds", json_object_new_int64(skew));
+        if ((uint64_t) skew * USEC_PER_SEC > limit)
+                return step_fail_later(s->context, "slurm.clock-skew",
+                                "the clock is %lld s %s the controller's; %llu s are allowed",
+                                (long long) skew, offset < 0 ? "ahead of" : "behind",
+                                (unsigned long long) (limit / USEC_PER_SEC));
+        return step_fail_later(s->context, "slurm.munge-mismatch", "%s; the clocks agree", line);
+}
+
 /* Waits until a controller answers with a credential that we can decode and a clock like ours. */
 static int check_controller(Slurm *s) {
         static char *const args[] = { (char *) "show", (char *) "config", NULL };
@@ -138,6 +166,8 @@ static int check_controller(Slurm *s) {
                         char *line = output ? output : (char *) "";
 
                         line[strcspn(line, "\n")] = '\0';
+                        if (kind == PROBE_MISMATCH)
+                                return refused(s, line, limit);
                         return step_fail_later(c, codes[kind], "%s",
                                         isempty(line) ? "scontrol did not end in time" : line);
                 }

@@ -45,8 +45,8 @@ char *sssd_conf(json_object *identity, bool sockets) {
          * tell. */
         if (plain && !starttls)
                 fprintf(f, "ldap_auth_disable_tls_never_use_in_production = true\n");
-        /* Seconds until a server that was away is asked again. sssd's own 60, doubled each time up to an
-         * hour, would keep a node waiting for a directory that has long come up. */
+        /* Seconds until a server that was away is asked again. sssd's own 60, doubled each time up
+         * to an hour, would keep a node waiting for a directory that has long come up. */
         fprintf(f, "offline_timeout = 10\noffline_timeout_max = 60\n"
                    "offline_timeout_random_offset = 10\n");
         if (ssh)

@@ -96,9 +96,9 @@ measured
 run_step
 check "eight healthy GPUs are done" verdict "done "
 check "the services are started through systemd" bash -c 'grep -q "StartUnit nvidia-persistenced.service" "$1" && grep -q "StartUnit nvidia-fabricmanager.service" "$1"' - "$NODE/calls"
-check "the figures have every GPU" test "$(result "len(o['figures']['gpus']['gpus'])")" = 8
-check "with the bandwidth measured" test "$(result "all(g['h2d'] > 40000 and g['d2h'] > 40000 for g in o['figures']['gpus']['gpus'])")" = True
-check "and the PCIe generation under load" test "$(result "o['figures']['gpus']['gpus'][7]['pcie_generation_load']")" = 5
+check "the figures have every GPU" test "$(result "len(o['figures']['gpus'])")" = 8
+check "with the bandwidth measured" test "$(result "all(g['h2d'] > 40000 and g['d2h'] > 40000 for g in o['figures']['gpus'])")" = True
+check "and the PCIe generation under load" test "$(result "o['figures']['gpus'][7]['pcie_generation_load']")" = 5
 
 # --- not for GPUs ---------------------------------------------------------------------------------------------------
 machine; rm -rf "$NODE/sys"; mkdir -p "$NODE/sys/bus/pci/devices"
@@ -310,6 +310,8 @@ check "the others are in the figures" test "$codes" = "gpu.ecc-errors gpu.remap-
 check "and what does not pass by itself is not tried again" test "$rc" = 1
 machine; echo 'name=Some GPU' >"$NODE/nvml.conf"; config '"bandwidth":false' '"shape":{}'; run_step
 check "a shape that nobody knows: shape.unknown" verdict "failed shape.unknown"
+echo 3.ecc=0 >>"$NODE/nvml.conf"; run_step
+check "but what is wrong with a GPU says more" verdict "failed gpu.ecc-off"
 
 # --- facts for people -----------------------------------------------------------------------------------------------
 machine

@@ -268,6 +268,7 @@ for words in "Munge decode failed: Invalid credential|slurm.munge-mismatch" "Mun
         run_step slurm
         check "slurm: \"${words%|*}\" is ${words#*|}" verdict "failed ${words#*|}"
 done
+check "slurm: without NTP a refusal may be the clock's, and is said to be" bash -c '[[ $(cat "$1/agent.log") == *"a clock five minutes off looks the same"* ]]' - "$NODE"
 rm "$NODE/scontrol.says"
 rm "$NODE/node.state"
 run_step slurm

@@ -11,7 +11,7 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
         head_build || { echo "not ok - the head node's tree builds"; exit 1; }
 fi
 head_enter "$@"
-trap 'vm_off; head_stop "${HEAD_SERVICES[@]}"' EXIT
+trap vm_end EXIT
 
 head_make && head_start "${HEAD_SERVICES[@]}"
 check "the head node serves LDAP over TLS, NFS, munge and Slurm" $?

@@ -5,15 +5,15 @@
 #   head_build          makes the tree (needs the network, the first time)
 #   head_enter "$@"     runs the script again inside the namespaces; returns there
 #   head_make           a fresh head node: keys, certificates, directory, exports
-#   head_start NAME…    ldap, nfs, munge, slurm; returns once each answers
+#   head_start NAME…    ldap, nfs, time, munge, slurm; returns once each answers
 #   head_stop NAME…     as if the plug were pulled
 #   head_pause, head_continue NAME…   accepts connections, answers nothing; goes on
 #   head_run COMMAND…   a command on the head node
 #   head_user_data CONFIG   cloud-config for a node with this configuration (JSON)
 
 HEAD=$E2E/head
-HEAD_LOG=$E2E/head-log
-HEAD_SERVICES=(ldap nfs munge slurm)
+HEAD_LOG=$E2E/head-log-$(basename "$0" .sh)
+HEAD_SERVICES=(ldap nfs time munge slurm)
 NODE=node-e2e
 
 head_recipe() { # the recipe and its overlay, where imgbuild looks for them
@@ -84,7 +84,7 @@ printf "subjectAltName=DNS:head,IP:10.0.2.2\n" >san
 openssl x509 -req -in head.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 30 -extfile san -out head.pem
 for key in munge other-munge; do head -c 128 /dev/urandom >$key.key; done
 install -o munge -g munge -m 0400 munge.key /etc/munge/munge.key
-install -m 0400 munge.key /export/data/munge.key
+install -m 0400 munge.key other-munge.key /export/data
 chown -R munge:munge /run/munge /var/lib/munge /var/log/munge' >"$HEAD_LOG/keys.log" 2>&1
 }
 
@@ -197,6 +197,7 @@ head_answers() {
         case $1 in
         ldap) head_run sh -c 'LDAPTLS_CACERT=/etc/head/ca.pem ldapsearch -xLLL -H ldaps://head -b dc=example,dc=org -s base' ;;
         nfs) python3 -c 'import socket; socket.create_connection(("127.0.0.1", 2049), 1)' ;;
+        time) head_run chronyc -n -h 127.0.0.1 tracking ;;
         munge) head_run sh -c 'munge -n | unmunge' ;;
         slurm) head_run scontrol ping | grep -q 'is UP' ;;
         esac >/dev/null 2>&1
@@ -208,6 +209,9 @@ head_start() {
                 case $name in
                 ldap) head_launch ldap slapd -d stats -f /etc/head/slapd.conf -h 'ldaps:/// ldap:///' ;;
                 nfs) head_launch nfs ganesha.nfsd -F -L STDOUT -N EVENT -f /etc/head/ganesha.conf -p /run/ganesha/pid ;;
+                # -x: it tells the time and leaves the host's clock alone.
+                time) head_launch time chronyd -d -x -u root 'local stratum 8' 'allow all' 'cmdallow 127/8' \
+                        'pidfile /run/chronyd.pid' 'bindcmdaddress /' ;;
                 munge) head_launch munge setpriv --reuid munge --regid munge --clear-groups munged --foreground --force ;;
                 slurm) head_launch slurm slurmctld -D ;;
                 esac

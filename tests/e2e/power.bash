@@ -13,7 +13,7 @@ power_cut() {
         while kill -0 "$vm_pid" 2>/dev/null; do
                 at=$(agent_lines)
                 [[ ${at:-0} -ge $1 ]] && break
-                sleep 0.05
+                sleep 0.5
         done
         sleep "0.$(printf %03d $moment)"
         at=$(agent_lines)

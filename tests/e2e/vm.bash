@@ -9,8 +9,11 @@
 #   vm_settles SECONDS  until the agent has a verdict; prints it
 #   vm_is EXPRESSION VALUE   what python makes of the status document: o, o["step"]["scratch"]
 
-VM=$E2E/vm
+VM=$E2E/vm-$(basename "$0" .sh)
 NVME=(--nvme 'count=4,size=1G')
+
+# vm_end: for the script's trap. What a failed test needs to be understood is left; disks take room.
+vm_end() { vm_off; head_stop "${HEAD_SERVICES[@]}"; [[ $rc -ne 0 ]] || rm -rf "$VM/state"; }
 
 vm_fresh() { vm_off; rm -rf "$VM"; mkdir -p "$VM"; }
 

@@ -83,7 +83,7 @@ static void long_texts_are_cut(void **state) {
 static void the_catalog_says_what_to_do(void **state) {
         (void) state;
         assert_int_equal(gpu_xid_action(&(GpuXid){ .xid = 48 }), GPU_ACTION_RESET);
-        assert_int_equal(gpu_xid_action(&(GpuXid){ .xid = 64 }), GPU_ACTION_RMA);
+        assert_int_equal(gpu_xid_action(&(GpuXid){ .xid = 151 }), GPU_ACTION_REBOOT);
         assert_int_equal(gpu_xid_action(&(GpuXid){ .xid = 79 }), GPU_ACTION_REBOOT);
         assert_int_equal(gpu_xid_action(&(GpuXid){ .xid = 999 }), GPU_ACTION_RESET);
 }

@@ -1,0 +1,139 @@
+#!/bin/bash
+# A booted node whose GPUs are doubles (NVML, CUDA, NCCL, a sysfs tree), against the head node: in service only when GPUs and
+# NCCL are well, drained with the reason otherwise, from the first boot on.
+set -u
+source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/e2e/head.bash"
+source "$TOP/tests/e2e/vm.bash"
+if [[ -z ${HEAD_INSIDE:-} ]]; then
+        project
+        build debian-13-cpu >"$E2E/build.log" 2>&1 || { tail -n 40 "$E2E/build.log"; echo "not ok - debian-13-cpu builds"; exit 1; }
+        head_build || { echo "not ok - the head node's tree builds"; exit 1; }
+fi
+head_enter "$@"
+trap vm_end EXIT
+
+# What a GPU node has and this machine has not, as one archive: the libraries' doubles, a sysfs tree with eight GPUs and
+# four NVSwitches, links for the rest. The two steps have it as their root.
+gpus() {
+        local root=$VM/gpu i d
+        rm -rf "$root" && mkdir -p "$root"/opt/gpu/{lib,bin,sys/module/nvidia,sys/class/dmi/id}
+        cp "$TOP/$BUILD"/tests/nvml-double/libnvidia-ml.so.1 "$TOP/$BUILD"/tests/nccl-double/lib{cuda.so.1,nccl.so.2} \
+                "$root/opt/gpu/lib/" || return 1
+        for i in 0 1 2 3 4 5 6 7; do
+                d=$root/opt/gpu/sys/bus/pci/devices/0000:$(printf %02x $((0x1b + i))):00.0
+                mkdir -p "$d"
+                echo 0x10de >"$d/vendor"; echo 0x030200 >"$d/class"; echo 0x2330 >"$d/device"
+                ln -s ../../../bus/pci/drivers/nvidia "$d/driver"
+        done
+        for i in 0 1 2 3; do
+                d=$root/opt/gpu/sys/bus/pci/devices/0000:c$i:00.0
+                mkdir -p "$d"
+                echo 0x10de >"$d/vendor"; echo 0x068000 >"$d/class"; echo 0x22a3 >"$d/device"
+        done
+        echo 550.54.15 >"$root/opt/gpu/sys/module/nvidia/version"
+        for d in dev etc proc run usr var; do ln -s "/$d" "$root/opt/gpu/$d"; done
+        printf '#!/bin/sh\necho "Fabric Manager version is : 550.54.15"\n' >"$root/opt/gpu/bin/nv-fabricmanager"
+        chmod +x "$root/opt/gpu/bin/nv-fabricmanager"
+        tar -C "$root" -czf "$VM/gpu.tar.gz" opt
+}
+# file PATH [ENCODING]: one more of the node's files; its content is standard input.
+file() {
+        printf '  - path: %s\n    encoding: b64\n    content: %s\n' "$1" "$(base64 -w 0)" >>"$VM/user-data"
+}
+drop_in() {
+        cat <<'E'
+[Service]
+Environment=FIRSTBOOT_ROOT=/opt/gpu LD_LIBRARY_PATH=/opt/gpu/lib CUDA_DOUBLE_DEVICES=8 NVML_DOUBLE=/etc/nvml-double.conf
+Environment=PATH=/opt/gpu/bin:/usr/sbin:/usr/bin
+EnvironmentFile=-/etc/nccl-double.env
+ExecStartPre=/bin/sh -c 'FIRSTBOOT_ROOT= LD_LIBRARY_PATH=; [ -e /opt/gpu/run ] || tar -C / -xzf /opt/gpu.tar.gz'
+E
+}
+node() { # FAULTS: what the doubles are told from the start
+        vm_config "$(node_config '{"gpu": {}, "nccl": {"cuda_library": "/opt/gpu/lib/libcuda.so.1",
+                "nccl_library": "/opt/gpu/lib/libnccl.so.2"}, "shape": {"name": "doubles.8"}}')"
+        file /opt/gpu.tar.gz <"$VM/gpu.tar.gz"
+        for s in gpu nccl; do drop_in | file "/etc/systemd/system/firstboot@$s.service.d/50-double.conf"; done
+        for s in nvidia-persistenced nvidia-fabricmanager; do
+                printf '[Service]\nExecStart=/usr/bin/sleep infinity\n' | file "/etc/systemd/system/$s.service"
+        done
+        file /etc/firstboot/shapes.d/doubles.json <<'E'
+{ "sources": { "doubles": "what the doubles are" },
+  "shapes": [ { "name": "doubles.8", "gpus": { "count": 8, "models": [ "*H100 80GB HBM3*" ], "source": "doubles" },
+    "nvlink": { "links": 18, "gbps": 25, "source": "doubles" },
+    "busbw": [ { "nodes": 1, "size": "4K", "gbps": 0.000001, "kind": "gate", "source": "doubles" } ] } ] }
+E
+        printf '%s\n' "$@" | file /etc/nvml-double.conf
+}
+# The controller's word: STATE, and a reason that begins so.
+controller() {
+        local got i
+        for ((i = 0; i < 60; i++)); do
+                got=$(head_run sinfo -h -N -o '%T|%E')
+                [[ $got == "$1|${2:-}"* ]] && return 0
+                sleep 1
+        done
+        echo "# the controller shows $got"
+        return 1
+}
+# rerun STEP: again, in whatever it ends.
+rerun() { vm "firstbootctl rerun --wait --timeout 15min $1" >"$VM/answers" 2>&1; vm_status; }
+step_is() { vm_is "o[\"step\"][\"$1\"][\"result\"].get(\"code\") or o[\"step\"][\"$1\"][\"status\"]" "$2"; }
+
+head_make && head_start "${HEAD_SERVICES[@]}"
+check "the head node serves LDAP over TLS, NFS, munge and Slurm" $?
+vm_fresh
+gpus
+check "the doubles are built" $?
+
+# Seven of eight GPUs, from the first boot on.
+node gpus=7
+vm_on multi-user || exit 1
+check "a node with seven of eight GPUs boots" $?
+[[ $(vm_settles 900) == failed ]]
+check "and is not ready" $?
+vm_status
+step_is gpu gpu.count
+check "because of the GPU that is missing: gpu.count" $?
+vm_is 'o["step"]["nccl"]["status"]' blocked
+check "NCCL is not tried on what is left" $?
+[[ $(vm 'cat /run/firstboot/ready 2>/dev/null; systemctl is-active node-ready.target') == inactive ]]
+check "there is no ready file, and no node-ready.target" $?
+controller drained '[firstboot] gpu.count'
+check "the controller shows it drained, with the reason" $?
+
+# The GPU is back.
+vm ': >/etc/nvml-double.conf'
+rerun gpu
+[[ $(vm_settles 900) == ready ]]
+check "with all GPUs the node is ready" $?
+vm_status
+step_is gpu "done" && step_is nccl "done"
+check "GPUs and NCCL are well" $?
+[[ $rc -eq 0 ]] || { vm_py '[(s["name"], s["status"], s["result"]) for s in o["steps"]]'; vm 'journalctl -b -u "firstboot@*" -o cat | tail -n 40'; }
+controller idle
+check "and the controller has it back in service" $?
+
+# One fault of each kind, on the running node.
+fault() { # STEP CODE COMMAND
+        vm "$3"
+        rerun "$1"
+        step_is "$1" "$2" && vm_is 'o["node"]' failed
+        check "$2: the node is not ready any more" $?
+        controller drained "[firstboot] $2"
+        check "$2: drained with the reason" $?
+        vm 'firstbootctl explain' >"$VM/explain" 2>&1
+        grep -qF "$2" "$VM/explain"
+        check "$2: explained" $?
+}
+fault gpu gpu.nvlink-down 'echo 2.link.11.active=0 >/etc/nvml-double.conf'
+vm ': >/etc/nvml-double.conf'
+rerun gpu
+fault nccl nccl.wrong-result 'echo NCCL_DOUBLE_WRONG=3:5 >/etc/nccl-double.env'
+fault nccl nccl.timeout 'echo NCCL_DOUBLE_HANG=stream >/etc/nccl-double.env'
+vm 'rm /etc/nccl-double.env'
+rerun nccl
+[[ $(vm_settles 900) == ready ]] && controller idle
+check "without faults it is in service again" $?
+exit $rc
