@@ -339,16 +339,26 @@ static int ensure_in_service(Slurm *s) {
                 return step_degrade(c, "slurm.drained",
                                 "node %s was drained by someone else (%s) and left so", s->node,
                                 info.reason);
+        /* Resumed, it is idle but "not responding" until the controller has heard of it again, and
+         * gets no job before. */
         for (;;) {
                 _cleanup_free_ char *words = NULL;
 
-                if (update_node(s, "RESUME", NULL, &words) >= 0 && show_node(s, &info) >= 0 &&
-                                !node_state_has(info.state, "DRAIN"))
+                if (node_state_has(info.state, "DRAIN"))
+                        (void) update_node(s, "RESUME", NULL, &words);
+                if (show_node(s, &info) >= 0 && !node_state_has(info.state, "DRAIN") &&
+                                node_state_is_registered(info.state))
                         return step_done(c, "node %s is back in service", s->node);
-                if (!again(s, &pause))
+                if (again(s, &pause))
+                        continue;
+                if (node_state_has(info.state, "DRAIN"))
                         return step_fail_later(c, "slurm.not-registered",
                                         "the drain of %s could not be lifted: %s", s->node,
                                         strempty(words));
+                return step_fail_later(c, "slurm.not-registered",
+                                "node %s was resumed, but is %s: the controller does not hear of "
+                                "it",
+                                s->node, info.state);
         }
 }
 

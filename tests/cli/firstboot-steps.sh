@@ -208,7 +208,7 @@ node_with_bus
 mkdir -p "$NODE"/{usr/sbin,dev}
 touch "$NODE/usr/sbin/slurmd" "$NODE/dev/nvidia0" "$NODE/dev/nvidia1" "$NODE/dev/nvidiactl"; chmod +x "$NODE/usr/sbin/slurmd"
 key=$(head -c 128 /dev/zero | tr '\0' k | base64 -w0)
-slurm() { config "{\"slurm\":{\"controllers\":[\"head:6817\"],\"cluster_name\":\"c\",\"node_name\":\"n7\",\"gres\":\"auto\",\"give_up\":\"1s\",\"clock_skew_max\":\"60s\"${1:+,$1}}}"; }
+slurm() { config "{\"slurm\":{\"controllers\":[\"head:6817\"],\"cluster_name\":\"c\",\"node_name\":\"n7\",\"gres\":\"auto\",\"give_up\":\"${give_up:-1s}\",\"clock_skew_max\":\"60s\"${1:+,$1}}}"; }
 status() { echo "{\"steps\":[$1]}" >"$NODE/run/firstboot/status.json"; }
 skew() { echo "$1" >"$NODE/skew"; }
 # A controller in a file: node.state holds "STATE REASON".
@@ -218,9 +218,10 @@ tool scontrol <<'TOOL'
 node=$FIRSTBOOT_ROOT/node.state
 case "$*" in
 "show config") date -d "$(cat "$FIRSTBOOT_ROOT/skew") seconds" '+Configuration data as of %Y-%m-%dT%H:%M:%S' ;;
-*"show node"*) [[ -e $node ]] || { echo "Node n7 not found"; exit 1; }; read -r s r <"$node"; echo "NodeName=n7 State=$s ${r:+Reason=$r [root@2026-01-01T00:00:00]}" ;;
+*"show node"*) [[ -e $node ]] || { echo "Node n7 not found"; exit 1; }; read -r s r <"$node"; echo "NodeName=n7 State=$s ${r:+Reason=$r [root@2026-01-01T00:00:00]}"
+        [[ $s != 'IDLE*' ]] || echo IDLE >"$node" ;;
 "update NodeName=n7 State=DRAIN "*) [[ -e $node ]] || { echo "Invalid node name"; exit 1; }; r=${*: -1}; echo "IDLE+DRAIN ${r#Reason=}" >"$node" ;;
-"update NodeName=n7 State=RESUME") echo IDLE >"$node" ;;
+"update NodeName=n7 State=RESUME") echo 'IDLE*' >"$node" ;; # as slurmctld does, until it has heard of the node
 *) exit 8 ;;
 esac
 TOOL
@@ -288,10 +289,14 @@ status '{"name":"identity","status":"failed","required":true,"result":{"code":"i
 run_step slurm
 check "slurm: a reason that says \"not found\" hides no node" verdict "degraded slurm.drained-by-firstboot"
 status '{"name":"scratch","status":"done","required":true}'
+give_up=20s slurm "\"munge_key\":\"$key\""
+: >"$NODE/tools"
 run_step slurm
+check "slurm: a node is resumed once, and heard of, before it is in service" test "$(grep -c State=RESUME "$NODE/tools") $(grep -c 'show node' "$NODE/tools")" = "1 3"
 check "slurm: on recovery a drain of ours is lifted" bash -c '[[ $1 == done && $2 == IDLE ]]' - "$(result status)" "$(cat "$NODE/node.state")"
 status '{"name":"scratch","status":"failed","required":true,"result":{"code":"a.b","message":"x"}}'
 rm "$NODE/node.state"
+slurm "\"munge_key\":\"$key\""
 run_step slurm
 check "slurm: a node that cannot be drained does not run slurmd" verdict "failed slurm.drain-failed"
 check "slurm: and may not" bash -c '[[ ! -e $1/run/firstboot/slurmd-permit ]] && grep -q "StopUnit slurmd.service" "$1/calls"' - "$NODE"

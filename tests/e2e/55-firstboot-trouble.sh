@@ -148,17 +148,20 @@ P"
         controller idle
         check "and back in service, for the drain was its own" $?
 
+        vm 'umount /home /data'
         head_stop nfs
-        fails "a file server that dies" mounts mounts.not-readable 'root_squash'
-        controller drained '[firstboot] mounts.not-readable: '
-        check "a file server that dies: the node is drained" $?
-        vm 'umount -fl /home; umount -fl /data; true'
         fails "no file server" mounts mounts.unreachable 'route'
         head_start nfs
         head_pause nfs
         fails "a file server that hangs" mounts mounts.timeout 'network may drop'
         head_continue nfs
         recovers "with the file server the node is ready" mounts
+        head_stop nfs
+        fails "a file server that dies" mounts mounts.not-readable 'root_squash'
+        controller drained '[firstboot] mounts.not-readable: '
+        check "a file server that dies: the node is drained" $?
+        head_start nfs
+        recovers "it comes back: the node is ready" mounts
         controller idle
         check "and back in service" $?
 

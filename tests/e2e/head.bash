@@ -236,7 +236,10 @@ head_stop() {
         return 0
 }
 
-head_descendants() { local child; for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do echo "$child"; head_descendants "$child"; done; }
+head_descendants() {
+        local child
+        for child in $(pgrep -P "$1"); do echo "$child"; head_descendants "$child"; done
+}
 head_pause() { local name; for name in "$@"; do kill -STOP $(head_descendants "$(cat "$HEAD/pid/$name")"); done; }
 head_continue() { local name; for name in "$@"; do kill -CONT $(head_descendants "$(cat "$HEAD/pid/$name")"); done; }
 
