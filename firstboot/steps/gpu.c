@@ -221,29 +221,27 @@ static int add_shape(GpuStep *s) {
 }
 
 static void add_remedy(StepContext *c, const GpuFinding *f) {
-        const char *at = f->pci[0] ? f->pci : "all";
+        bool one = f->pci[0] != '\0';
+        const char *hardware = one ? "the hardware at " : "the faulty hardware";
 
         switch (f->action) {
         case GPU_ACTION_RESET:
                 step_remedy(c,
-                                "Stop what uses the GPU and reset it: nvidia-smi --gpu-reset -i "
-                                "%s; or "
-                                "reboot. Then firstbootctl rerun gpu.",
-                                at);
+                                "Stop what uses the GPU and reset it: nvidia-smi --gpu-reset%s%s; "
+                                "or reboot. Then firstbootctl rerun gpu.",
+                                one ? " -i " : "", f->pci);
                 break;
         case GPU_ACTION_REBOOT:
                 step_remedy(c,
-                                "Reboot the node; if it comes again, have the hardware at %s "
-                                "replaced "
-                                "(in a cloud: stop and start the instance).",
-                                at);
+                                "Reboot the node; if it comes again, have %s%s replaced (in a "
+                                "cloud: stop and start the instance).",
+                                hardware, f->pci);
                 break;
         case GPU_ACTION_RMA:
                 step_remedy(c,
-                                "Have the hardware at %s replaced: nvidia-bug-report.sh gathers "
-                                "what "
-                                "the vendor asks for; in a cloud, give the instance back.",
-                                at);
+                                "Have %s%s replaced: nvidia-bug-report.sh gathers what the vendor "
+                                "asks for; in a cloud, give the instance back.",
+                                hardware, f->pci);
                 break;
         default: /* the code's own remedy says what to configure, or to wait for */
                 break;
