@@ -237,7 +237,7 @@ part_wiped() {
         vm_on ready
         check "with all disks wiped between boots the node is ready" $?
         vm_status
-        vm_is 'o["boots"]' 3 && [[ $(vm_py 'o["step"]["scratch"]["result"]["message"]') == *"4 disks rebuilt"* ]]
+        vm_is 'o["boots"]' 3 && [[ $(vm_py 'o["step"]["scratch"]["result"]["message"]') == *"4 disks made"* ]]
         check "at its third boot, with the volume made afresh" $?
         controller idle
         check "and in service" $?
