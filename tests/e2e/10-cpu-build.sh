@@ -45,7 +45,7 @@ rm -rf "$E2E/empty-cache"
 
 while read -r _ digest; do
         find "$CACHE/layers/${digest:0:32}/tree/usr/share/man" "$CACHE/layers/${digest:0:32}/tree/usr/share/doc" \
-                ! -type d ! -name copyright ! -type c 2>/dev/null
+                -type f ! -name copyright 2>/dev/null # links dpkg keeps
 done <"$E2E/digests" >"$E2E/excluded"
 find "$CACHE/layers" -path '*/usr/share/doc/*/copyright' | grep -q . && [[ ! -s $E2E/excluded ]]
 check "what slim keeps dpkg from unpacking is in no layer, copyright files are" $?
