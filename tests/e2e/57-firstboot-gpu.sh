@@ -5,13 +5,7 @@ set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
 source "$TOP/tests/e2e/vm.bash"
-if [[ -z ${HEAD_INSIDE:-} ]]; then
-        project
-        build debian-13-cpu >"$E2E/build.log" 2>&1 || { tail -n 40 "$E2E/build.log"; echo "not ok - debian-13-cpu builds"; exit 1; }
-        head_build || { echo "not ok - the head node's tree builds"; exit 1; }
-fi
-head_enter "$@"
-trap vm_end EXIT
+vm_suite "$@"
 
 # What a GPU node has and this machine has not, as one archive: the libraries' doubles, a sysfs tree with eight GPUs and
 # four NVSwitches, links for the rest. The two steps have it as their root.

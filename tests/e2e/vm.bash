@@ -1,6 +1,8 @@
 # Sourced by the e2e tests of the agent: one virtual node at a time, switched on and off like a machine, its disks kept
 # in a folder of its own. Use after head_enter (head.bash): the ports are the namespace's.
 #
+#   vm_suite "$@"       what every such script begins with: image and head node's tree are built, then all of it runs again
+#                       in the namespaces; returns there
 #   vm_config JSON      the node's configuration; the head node's CA and address come along
 #   vm_on MARKER [ARG…] switches it on, returns once MARKER is seen (imgbuild boot --until), 1 where it is not
 #   vm_start MARKER     the same, without waiting
@@ -11,6 +13,17 @@
 
 VM=$E2E/vm-$(basename "$0" .sh)
 NVME=(--nvme 'count=4,size=1G')
+
+vm_suite() {
+        if [[ -z ${HEAD_INSIDE:-} ]]; then
+                project
+                build debian-13-cpu >"$E2E/build.log" 2>&1 ||
+                        { tail -n 40 "$E2E/build.log"; echo "not ok - debian-13-cpu builds"; exit 1; }
+                head_build || { echo "not ok - the head node's tree builds"; exit 1; }
+        fi
+        head_enter "$@"
+        trap vm_end EXIT
+}
 
 # vm_end: for the script's trap. What a failed test needs to be understood is left; disks take room.
 vm_end() { vm_off; head_stop "${HEAD_SERVICES[@]}"; [[ $rc -ne 0 ]] || rm -rf "$VM/state"; }
