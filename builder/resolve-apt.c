@@ -191,10 +191,33 @@ int apt_add_repository(Apt *a, const Overlay *overlay, const Repository *reposit
         return r < 0 ? log_error_errno(r, "Cannot set up repository %s", repository->name) : 0;
 }
 
-/* The newest "Date:" of the Release files that apt has fetched. */
+static const char *release_origin(const char *text) {
+        const char *line = startswith(text, "Origin: ") ? text : strstr(text, "\nOrigin: ");
+
+        return line ? strchr(line, ':') + strlen(": ") : NULL;
+}
+
+/* A Release file's Date, seconds since 1970; -1 where it has none. *ret_own: whether the file is
+ * the distribution's own. */
+static int64_t release_date(const Apt *a, const char *text, bool *ret_own) {
+        const char *date = strstr(text, "\nDate: "), *origin = release_origin(text);
+        size_t n = strlen(a->recipe->base.distro);
+        struct tm tm = {};
+
+        *ret_own = false;
+        if (origin)
+                *ret_own = strncasecmp(origin, a->recipe->base.distro, n) == 0 && origin[n] == '\n';
+        if (!date || !strptime(date + strlen("\nDate: "), "%a, %d %b %Y %H:%M:%S", &tm))
+                return -1;
+        return timegm(&tm);
+}
+
+/* The newest date of the Release files that apt has fetched: of the distribution's, so that recipes
+ * with further repositories have the layers below them in common with others; of all of them where
+ * none says that it is the distribution's. */
 static int newest_release(const Apt *a, int64_t *ret) {
         _cleanup_free_ char *folder = path_join(a->root, "state/lists");
-        int64_t newest = -1;
+        int64_t own = -1, any = -1;
         DIR *d;
 
         d = folder ? opendir(folder) : NULL;
@@ -202,22 +225,23 @@ static int newest_release(const Apt *a, int64_t *ret) {
                 return folder ? -errno : -ENOMEM;
         for (struct dirent *e; (e = readdir(d));) {
                 _cleanup_free_ char *path = NULL, *text = NULL;
-                struct tm tm = {};
-                const char *date;
+                int64_t date;
+                bool is_own;
 
                 if (!endswith(e->d_name, "InRelease") && !endswith(e->d_name, "_Release"))
                         continue;
                 path = path_join(folder, e->d_name);
                 if (!path || read_file(path, RELEASE_SIZE_MAX, &text, NULL) < 0)
                         continue;
-                date = strstr(text, "\nDate: ");
-                if (date && strptime(date + strlen("\nDate: "), "%a, %d %b %Y %H:%M:%S", &tm))
-                        newest = MAX(newest, (int64_t) timegm(&tm));
+                date = release_date(a, text, &is_own);
+                any = MAX(any, date);
+                if (is_own)
+                        own = MAX(own, date);
         }
         closedir(d);
-        if (newest < 0)
+        if (any < 0)
                 return -ENODATA;
-        *ret = newest;
+        *ret = own >= 0 ? own : any;
         return 0;
 }
 

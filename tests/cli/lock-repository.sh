@@ -22,6 +22,10 @@ recipe v '"overlays": ["vendor"]'
 vendor "$URL/vendor.asc" "$fpr"
 run lock "$T/images/v.json"
 check "packages of a flat repository are locked" test "$rc $(version vendor-tool v) $(version vendor-lib v)" = "0 1.0 1:1.0+a"
+recipe plain '"packages": ["tool"]'
+run lock "$T/images/plain.json"
+epoch() { grep -o '"epoch": [0-9]*' "$T/images/$1.lock.json"; }
+check "its Release file, newer than the distribution's, is not the epoch" test -n "$(epoch plain)" -a "$(epoch v)" = "$(epoch plain)"
 check "its origin keeps its URI" grep -qF "{ \"name\": \"vendor\", \"uri\": \"$URL/vendor\", \"suite\": \"./\", \"fingerprint\": \"$fpr\", \"key\": " "$T/images/v.lock.json"
 check "its key is locked" cmp <(grep -o '"key": "[^"]*"' "$T/images/v.lock.json" | cut -d'"' -f4 | base64 -d) "$T/key-vendor/key.gpg"
 check "paths are below the URI" grep -qF '"path": "vendor-tool_1.0_amd64.deb"' "$T/images/v.lock.json"
