@@ -142,6 +142,31 @@ P"
         controller idle
         check "and back in service, for the drain was its own" $?
 
+        head_stop slurm
+        fails "no controller" slurm slurm.controller-unreachable '6817'
+        head_start slurm
+        head_pause slurm
+        fails "a controller that hangs" slurm slurm.controller-unreachable '6817'
+        head_continue slurm
+        vm 'cp -p /data/munge.key /root/ && cat /data/other-munge.key >/data/munge.key'
+        check "another munge key is put in its place" $?
+        fails "a wrong munge key" slurm slurm.munge-mismatch 'Compare the sums'
+        vm '[ -s /root/munge.key ] && cat /root/munge.key >/data/munge.key && rm /root/munge.key'
+        check "and the right one back" $?
+        vm 'date -s "+10 minutes" >/dev/null'
+        fails "a clock ten minutes ahead" slurm slurm.clock-skew 'chronyc tracking'
+        vm 'date -s "-10 minutes" >/dev/null'
+        recovers "with key, clock and controller the node is ready" slurm
+        head_run scontrol update NodeName=$NODE State=DRAIN Reason='bad fan'
+        vm 'firstbootctl rerun --wait --timeout 20min slurm >/dev/null; s=$?; firstbootctl explain; exit $s' >"$VM/explain" 2>&1
+        [[ $? -eq 2 ]] && explained slurm.drained 'state=resume'
+        check "a drain of somebody else's: degraded, exit code 2, explained" $?
+        controller drained 'bad fan'
+        check "and left as it is" $?
+        head_run scontrol update NodeName=$NODE State=RESUME
+        recovers "resumed by him who drained it, the node is ready" slurm
+
+        # Last: what a client keeps of a server that died is nothing to build other tests on.
         vm 'umount /home /data'
         head_stop nfs
         fails "no file server" mounts mounts.unreachable 'route'
@@ -158,28 +183,6 @@ P"
         recovers "it comes back: the node is ready" mounts
         controller idle
         check "and back in service" $?
-
-        head_stop slurm
-        fails "no controller" slurm slurm.controller-unreachable '6817'
-        head_start slurm
-        head_pause slurm
-        fails "a controller that hangs" slurm slurm.controller-unreachable '6817'
-        head_continue slurm
-        vm 'cp -p /data/munge.key /root/ && cat /data/other-munge.key >/data/munge.key'
-        fails "a wrong munge key" slurm slurm.munge-mismatch 'Compare the sums'
-        vm 'cat /root/munge.key >/data/munge.key && rm /root/munge.key'
-        vm 'date -s "+10 minutes" >/dev/null'
-        fails "a clock ten minutes ahead" slurm slurm.clock-skew 'chronyc tracking'
-        vm 'date -s "-10 minutes" >/dev/null'
-        recovers "with key, clock and controller the node is ready" slurm
-        head_run scontrol update NodeName=$NODE State=DRAIN Reason='bad fan'
-        vm 'firstbootctl rerun --wait --timeout 20min slurm >/dev/null; s=$?; firstbootctl explain; exit $s' >"$VM/explain" 2>&1
-        [[ $? -eq 2 ]] && explained slurm.drained 'state=resume'
-        check "a drain of somebody else's: degraded, exit code 2, explained" $?
-        controller drained 'bad fan'
-        check "and left as it is" $?
-        head_run scontrol update NodeName=$NODE State=RESUME
-        recovers "resumed by him who drained it, the node is ready" slurm
 }
 
 # --- configuration -----------------------------------------------------------------------------------------------------
