@@ -12,7 +12,22 @@
 #include "graph.h"
 #include "log.h"
 #include "notify.h"
+#include "paths.h"
 #include "tls-probe.h"
+
+#include <fcntl.h>
+
+/* cloud-init writes the node's configuration once and does not wait for the disk, but notes that it
+ * did so: after a power cut the files would be there, empty, for good. Nothing is begun before they
+ * are safe. */
+static void keep_config(void) {
+        _cleanup_free_ char *path = fb_path(PATH_CONFIG_DROPINS);
+        _cleanup_close_ int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -EBADF;
+
+        if (fd >= 0 && syncfs(fd) < 0)
+                log_warning("%s: cannot make sure that it survives a power cut: %s", path,
+                                strerror(errno));
+}
 
 static int print_config(void) {
         _cleanup_config_ Config *c = config_new();
@@ -22,6 +37,7 @@ static int print_config(void) {
 
         if (!c)
                 return log_oom();
+        keep_config();
         r = graph_installed(&steps);
         if (r < 0)
                 return log_error_errno(r, "Cannot list the steps that are installed");
