@@ -2,6 +2,7 @@
 #include "paths.h"
 #include "strv.h"
 
+#include <dirent.h>
 #include <stdarg.h>
 
 char *fb_path(const char *path) {
@@ -20,4 +21,28 @@ char *fb_pathf(const char *format, ...) {
                 return NULL;
         }
         return fb_path(path);
+}
+
+int fb_list(const char *folder, char ***ret) {
+        _cleanup_strv_free_ char **l = NULL;
+        _cleanup_free_ char *path = fb_path(folder);
+        struct dirent *e;
+        int r = 0;
+
+        if (!path)
+                return -ENOMEM;
+        DIR *d = opendir(path);
+        if (!d && errno != ENOENT)
+                return -errno;
+        while (d && r >= 0 && (e = readdir(d)))
+                if (e->d_name[0] != '.')
+                        r = strv_extend(&l, e->d_name);
+        if (d)
+                closedir(d);
+        if (r < 0)
+                return r;
+        if (l)
+                strv_sort(l);
+        *ret = TAKE_PTR(l);
+        return 0;
 }

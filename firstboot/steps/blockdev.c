@@ -61,34 +61,10 @@ static char *attribute(const char *name, const char *what) {
         return text;
 }
 
-/* Entries of a folder in /sys; one that is not there has none. */
-static int list(const char *path, char ***ret) {
-        _cleanup_strv_free_ char **l = NULL;
-        _cleanup_free_ char *full = fb_path(path);
-        struct dirent *e;
-        int r = 0;
-
-        if (!full)
-                return -ENOMEM;
-        DIR *d = opendir(full);
-        if (!d)
-                return errno == ENOENT ? 0 : -errno;
-        while (r >= 0 && (e = readdir(d)))
-                if (e->d_name[0] != '.')
-                        r = strv_extend(&l, e->d_name);
-        closedir(d);
-        if (r < 0)
-                return r;
-        if (l)
-                strv_sort(l);
-        *ret = TAKE_PTR(l);
-        return 0;
-}
-
 int block_slaves(const char *path, char ***ret_names) {
         _cleanup_free_ char *folder = strf("%s/slaves", path);
 
-        return folder ? list(folder, ret_names) : -ENOMEM;
+        return folder ? fb_list(folder, ret_names) : -ENOMEM;
 }
 
 /* Adds the whole disks below a block device that has the folder `path` in sysfs. */
@@ -195,9 +171,9 @@ int disk_holders(const char *name, char ***ret_holders) {
 
         if (!folder || !held)
                 return -ENOMEM;
-        r = list(held, &direct);
+        r = fb_list(held, &direct);
         if (r >= 0)
-                r = list(folder, &entries);
+                r = fb_list(folder, &entries);
         STRV_FOREACH (e, entries)
                 if (r >= 0 && startswith(*e, name))
                         r = strv_extend(&direct, *e);
@@ -236,7 +212,7 @@ int disks_local(char *const *patterns, Disks *ret) {
         r = disks_of_system(&system);
         if (r < 0)
                 return r;
-        r = list("/sys/block", &names);
+        r = fb_list("/sys/block", &names);
         if (r < 0)
                 return r;
         d.items = calloc(strv_length(names) + 1, sizeof(Disk));

@@ -41,30 +41,6 @@ void rdma_facts_done(RdmaFacts *f) {
         *f = (RdmaFacts){};
 }
 
-int rdma_list(const char *folder, char ***ret) {
-        _cleanup_strv_free_ char **l = NULL;
-        _cleanup_free_ char *path = fb_path(folder);
-        struct dirent *e;
-        int r = 0;
-
-        if (!path)
-                return -ENOMEM;
-        DIR *d = opendir(path);
-        if (!d && errno != ENOENT)
-                return -errno;
-        while (d && r >= 0 && (e = readdir(d)))
-                if (e->d_name[0] != '.')
-                        r = strv_extend(&l, e->d_name);
-        if (d)
-                closedir(d);
-        if (r < 0)
-                return r;
-        if (l)
-                strv_sort(l);
-        *ret = TAKE_PTR(l);
-        return 0;
-}
-
 char *rdma_attribute(const char *folder, const char *name) {
         _cleanup_free_ char *path = fb_pathf("%s/%s", folder, name);
         char *text = NULL;
@@ -110,7 +86,7 @@ static int read_gids(RdmaPort *p, const char *folder) {
         _cleanup_free_ char *gids = strf("%s/gids", folder), *attrs = strf("%s/gid_attrs", folder);
         int r;
 
-        r = gids && attrs ? rdma_list(gids, &names) : -ENOMEM;
+        r = gids && attrs ? fb_list(gids, &names) : -ENOMEM;
         if (r < 0)
                 return r;
         p->gids = calloc(strv_length(names) + 1, sizeof(RdmaGid));
@@ -154,7 +130,7 @@ static int read_counters(RdmaPort *p, const char *folder, const char *kind) {
         _cleanup_free_ char *path = strf("%s/%s", folder, kind);
         int r;
 
-        r = path ? rdma_list(path, &names) : -ENOMEM;
+        r = path ? fb_list(path, &names) : -ENOMEM;
         if (r < 0)
                 return r;
         RdmaCounter *grown = reallocarray(
@@ -240,7 +216,7 @@ static int read_device(RdmaFacts *f, const char *name) {
         if (!d->name || !d->type)
                 return -ENOMEM;
         read_pcie(d, folder);
-        r = rdma_list(ports, &names);
+        r = fb_list(ports, &names);
         STRV_FOREACH (p, names)
                 if (r >= 0)
                         r = read_port(f, name, *p, strv_length(names) == 1);
@@ -255,7 +231,7 @@ static int by_name(const void *a, const void *b) {
 int rdma_facts(RdmaFacts *ret) {
         _cleanup_(rdma_facts_done) RdmaFacts f = {};
         _cleanup_strv_free_ char **names = NULL;
-        int r = rdma_list(CLASS, &names);
+        int r = fb_list(CLASS, &names);
 
         if (r >= 0 && names)
                 qsort(names, strv_length(names), sizeof(char *), by_name);

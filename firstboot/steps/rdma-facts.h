@@ -59,10 +59,6 @@ int rdma_facts(RdmaFacts *ret);
 const RdmaDevice *rdma_facts_device(const RdmaFacts *f, const char *name);
 const RdmaCounter *rdma_port_counter(const RdmaPort *p, const char *name);
 
-/* Sorted names in a folder of sysfs, without those that begin with a dot. A folder that is not
- * there has none. */
-int rdma_list(const char *folder, char ***ret);
-
 /* An attribute in a folder of sysfs without its newline; NULL where it cannot be read. The caller
  * frees it. */
 char *rdma_attribute(const char *folder, const char *name);

@@ -113,7 +113,7 @@ static char *help_of(const char *kind, const char *file) {
 static int add_folder(Samples *s, const char *folder, const char *prefix, const char *kind,
                 const char *where) {
         _cleanup_strv_free_ char **names = NULL;
-        int r = rdma_list(folder, &names);
+        int r = fb_list(folder, &names);
 
         STRV_FOREACH (name, names) {
                 _cleanup_free_ char *value = rdma_attribute(folder, *name), *metric = NULL,
@@ -177,7 +177,7 @@ static int add_device(Samples *s, const char *device) {
 
         if (!ports || !hw || !d || !where)
                 return -ENOMEM;
-        r = rdma_list(ports, &names);
+        r = fb_list(ports, &names);
         STRV_FOREACH (port, names)
                 if (r >= 0)
                         r = add_port(s, device, *port);
@@ -200,7 +200,7 @@ int rdma_metrics(char **ret) {
         size_t size;
         int r;
 
-        r = rdma_list(CLASS, &devices);
+        r = fb_list(CLASS, &devices);
         if (r < 0)
                 return r;
         if (!devices)
