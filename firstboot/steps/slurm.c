@@ -19,6 +19,7 @@
 #include <time.h>
 
 #define UNIT_USEC (120 * USEC_PER_SEC)
+#define PING_USEC (5 * USEC_PER_SEC) /* what a controller gets to hear of a slurmd that runs */
 #define STATUS_MAX (4 * 1024 * 1024)
 
 typedef struct Slurm {
@@ -26,6 +27,7 @@ typedef struct Slurm {
         char *node;
         char *drain; /* the reason to register drained with; NULL: all is well */
         uint64_t deadline;
+        bool running; /* slurmd was up before this run of the step */
 } Slurm;
 
 static void slurm_done(Slurm *s) {
@@ -313,10 +315,23 @@ static int ensure_drained(Slurm *s, sd_bus *bus) {
                         s->node, info.state[0] ? info.state : "is not known to the controller");
 }
 
+/* A slurmd that went on while the controller was away, or did not understand it, registers when the
+ * controller next asks: up to a third of SlurmdTimeout later. A new one registers at once; the jobs'
+ * slurmstepds are not touched by that. At most once in a run of the step. */
+static void register_anew(Slurm *s, sd_bus *bus, uint64_t since, uint64_t *pause) {
+        if (!s->running || now_usec() < since + PING_USEC)
+                return;
+        s->running = false;
+        *pause = 200 * USEC_PER_MSEC;
+        log_info("slurmd runs, but the controller does not hear of it: restarting slurmd");
+        if (unit_job(bus, "RestartUnit", "slurmd.service", UNIT_USEC, NULL) < 0)
+                log_warning("slurmd.service could not be restarted");
+}
+
 /* Waits until the node is registered; lifts a drain of ours. */
-static int ensure_in_service(Slurm *s) {
+static int ensure_in_service(Slurm *s, sd_bus *bus) {
         StepContext *c = s->context;
-        uint64_t pause = 200 * USEC_PER_MSEC;
+        uint64_t pause = 200 * USEC_PER_MSEC, since = now_usec();
         NodeInfo info = {};
         int r;
 
@@ -324,6 +339,7 @@ static int ensure_in_service(Slurm *s) {
                 r = show_node(s, &info);
                 if (r >= 0 && node_state_is_registered(info.state))
                         break;
+                register_anew(s, bus, since, &pause);
                 if (!again(s, &pause)) {
                         if (r == -ENOENT)
                                 return step_fail_later(c, "slurm.not-registered",
@@ -349,6 +365,7 @@ static int ensure_in_service(Slurm *s) {
                 if (show_node(s, &info) >= 0 && !node_state_has(info.state, "DRAIN") &&
                                 node_state_is_registered(info.state))
                         return step_done(c, "node %s is back in service", s->node);
+                register_anew(s, bus, since, &pause);
                 if (again(s, &pause))
                         continue;
                 if (node_state_has(info.state, "DRAIN"))
@@ -407,6 +424,7 @@ int slurm_run(StepContext *c) {
          * between. */
         if (s.drain)
                 (void) update_node(&s, "DRAIN", s.drain, NULL);
+        s.running = !changed && unit_is_active(bus, "slurmd.service");
         r = put_run_file(PATH_SLURMD_PERMIT, s.drain ? "drain\n" : "ready\n", NULL);
         if (r >= 0)
                 r = unit_job(bus, changed ? "RestartUnit" : "StartUnit", "slurmd.service",
@@ -417,7 +435,7 @@ int slurm_run(StepContext *c) {
                                 isempty(result) ? strerror(-r) : result);
         }
         if (!s.drain)
-                return ensure_in_service(&s);
+                return ensure_in_service(&s, bus);
         r = ensure_drained(&s, bus);
         return r < 0 ? r
                      : step_degrade(c, "slurm.drained-by-firstboot",

@@ -113,6 +113,8 @@ part_services() {
         short=$(node_config '{"identity": {"give_up": "20s"}, "slurm": {"give_up": "20s"},
                 "steps": {"mounts": {"retries": 0}, "identity": {"retries": 0}, "slurm": {"retries": 0}, "scratch": {"retries": 0}}}' |
                 python3 -c 'import json, sys; o = json.load(sys.stdin); [m.update(give_up="10s", timeout="15s") for m in o["mounts"]]; print(json.dumps(o))')
+        # What a client keeps of a server that died is nothing to build other tests on: mounted afresh.
+        vm 'umount /home /data'
         vm "cat >/etc/firstboot/conf.d/60-short.json <<'J'
 $short
 J"
@@ -151,6 +153,9 @@ P"
         vm 'cp -p /data/munge.key /root/ && cat /data/other-munge.key >/data/munge.key'
         check "another munge key is put in its place" $?
         fails "a wrong munge key" slurm slurm.munge-mismatch 'Compare the sums'
+        # A controller that begins anew cannot ask this slurmd, and does not again for twenty minutes (SlurmdTimeout).
+        head_stop slurm
+        head_start slurm
         vm '[ -s /root/munge.key ] && cat /root/munge.key >/data/munge.key && rm /root/munge.key'
         check "and the right one back" $?
         vm 'date -s "+10 minutes" >/dev/null'
@@ -166,7 +171,7 @@ P"
         head_run scontrol update NodeName=$NODE State=RESUME
         recovers "resumed by him who drained it, the node is ready" slurm
 
-        # Last: what a client keeps of a server that died is nothing to build other tests on.
+        # Last, for the same reason.
         vm 'umount /home /data'
         head_stop nfs
         fails "no file server" mounts mounts.unreachable 'route'
