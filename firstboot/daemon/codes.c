@@ -692,11 +692,11 @@ const Code codes[] = {
                         "controller "
                         "must have SlurmctldParameters=enable_configless." },
         { "slurm.not-registered", "1f26d3e5afab4b1896eabb1ab01fb6e3", "The node did not register",
-                        "slurmd runs, but the controller does not show the node as "
-                        "registered.",
-                        "Check that the controller knows the node's name, or set "
-                        "slurm.dynamic and "
-                        "MaxNodeCount at the controller." },
+                        "slurmd runs, restarted where it ran before, but the controller does not "
+                        "show the node as registered.",
+                        "Check that the controller knows the node's name (or set "
+                        "slurm.dynamic here and MaxNodeCount there) and reaches slurmd's port "
+                        "6818 at its address; journalctl -u slurmd has slurmd's words." },
         { "slurm.drained", "70d9765d28a24b1dbbc8c212e227cd68",
                         "The node is drained by someone else",
                         "Slurm shows the node as drained with a reason that is not "

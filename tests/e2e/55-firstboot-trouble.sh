@@ -36,6 +36,20 @@ recovers() {
         [[ $s -eq 0 ]] || cat "$VM/answers"
 }
 
+# slow NAME STEP SERVICE: the service takes connections and is silent for ten seconds; the step, begun then, waits for it.
+slow() {
+        local from=$SECONDS s
+        head_pause "$3"
+        { sleep 10; head_continue "$3"; } &
+        vm "firstbootctl rerun --wait --timeout 20min $2" >"$VM/answers" 2>&1
+        s=$?
+        wait $!
+        [[ $s -eq 0 && $((SECONDS - from)) -ge 10 ]]
+        s=$?
+        check "$1 is waited for" $s
+        [[ $s -eq 0 ]] || cat "$VM/answers"
+}
+
 # The controller's word: STATE, and a reason that begins so.
 controller() {
         local got
@@ -109,12 +123,17 @@ part_late() {
 
 # --- services ----------------------------------------------------------------------------------------------------------
 part_services() {
+        # What a client keeps of a server that died is nothing to build other tests on: mounted afresh.
+        vm 'umount /home /data'
+        slow "a slow file server" mounts nfs
+        forget_users
+        slow "a slow directory" identity ldap
+        slow "a slow controller" slurm slurm
+
         # Waiting is over: from here on, each step tells soon.
         short=$(node_config '{"identity": {"give_up": "20s"}, "slurm": {"give_up": "20s"},
                 "steps": {"mounts": {"retries": 0}, "identity": {"retries": 0}, "slurm": {"retries": 0}, "scratch": {"retries": 0}}}' |
                 python3 -c 'import json, sys; o = json.load(sys.stdin); [m.update(give_up="10s", timeout="15s") for m in o["mounts"]]; print(json.dumps(o))')
-        # What a client keeps of a server that died is nothing to build other tests on: mounted afresh.
-        vm 'umount /home /data'
         vm "cat >/etc/firstboot/conf.d/60-short.json <<'J'
 $short
 J"
