@@ -50,12 +50,6 @@ slow() {
         [[ $s -eq 0 ]] || cat "$VM/answers"
 }
 
-# The controller's word: STATE, and a reason that begins so.
-controller() {
-        local got
-        got=$(head_run sinfo -h -N -o '%T|%E')
-        [[ $got == "$1|${2:-}"* ]] || { echo "# the controller shows $got"; return 1; }
-}
 step_is() { # STEP STATUS: within ten minutes
         local i
         for ((i = 0; i < 200; i++)); do
@@ -117,7 +111,7 @@ part_late() {
         head_start nfs
         [[ $(vm_settles 900) == ready ]]
         check "the node is ready" $?
-        controller idle
+        head_shows idle
         check "and in service" $?
 }
 
@@ -142,7 +136,7 @@ J"
         head_stop ldap
         forget_users
         fails "no directory" identity identity.unreachable 'firewall to the LDAP'
-        controller drained '[firstboot] identity.unreachable: '
+        head_shows drained '[firstboot] identity.unreachable: '
         check "no directory: the node is drained, with the reason" $?
         [[ $(ready_file) == inactive ]]
         check "no directory: it is ready no more" $?
@@ -156,11 +150,11 @@ $(cat "$HEAD/root/etc/head/other-ca.pem")
 P"
         forget_users
         fails "a wrong CA" identity identity.certificate 'Compare identity.ca_file'
-        controller drained '[firstboot] identity.certificate: '
+        head_shows drained '[firstboot] identity.certificate: '
         check "a wrong CA: the controller shows the new reason" $?
         vm 'mv /root/ca.pem /etc/firstboot/ca.pem'
         recovers "with the right CA the node is ready" identity
-        controller idle
+        head_shows idle
         check "and back in service, for the drain was its own" $?
 
         head_stop slurm
@@ -185,7 +179,7 @@ P"
         vm 'firstbootctl rerun --wait --timeout 20min slurm >/dev/null; s=$?; firstbootctl explain; exit $s' >"$VM/explain" 2>&1
         [[ $? -eq 2 ]] && explained slurm.drained 'state=resume'
         check "a drain of somebody else's: degraded, exit code 2, explained" $?
-        controller drained 'bad fan'
+        head_shows drained 'bad fan'
         check "and left as it is" $?
         head_run scontrol update NodeName=$NODE State=RESUME
         recovers "resumed by him who drained it, the node is ready" slurm
@@ -201,11 +195,11 @@ P"
         recovers "with the file server the node is ready" mounts
         head_stop nfs
         fails "a file server that dies" mounts mounts.not-readable 'root_squash'
-        controller drained '[firstboot] mounts.not-readable: '
+        head_shows drained '[firstboot] mounts.not-readable: '
         check "a file server that dies: the node is drained" $?
         head_start nfs
         recovers "it comes back: the node is ready" mounts
-        controller idle
+        head_shows idle
         check "and back in service" $?
 }
 
@@ -241,26 +235,29 @@ part_foreign() {
         vm 'firstbootctl explain' >"$VM/explain" 2>&1
         explained scratch.foreign-signature wipefs
         check "foreign disks: explained" $?
-        controller drained '[firstboot] scratch.foreign-signature: '
+        head_shows drained '[firstboot] scratch.foreign-signature: '
         check "foreign disks: the node registered as drained" $?
         [[ $(cd "$VM/state" && sha256sum nvme[123].raw) == "$before" ]]
         check "foreign disks: not a byte of them has changed" $?
         vm 'wipefs -qa /dev/nvme[0-3]n1p* /dev/nvme[0-3]n1; udevadm settle' >/dev/null 2>&1
         recovers "wiped as explain says, they are taken" scratch
-        controller idle
+        head_shows idle
         check "the node is back in service" $?
 }
 
 # --- stopped and started: the local disks are blank ----------------------------------------------------------------------
 part_wiped() {
+        local boots
+        vm_status
+        boots=$(vm_py 'o["boots"]')
         vm_off
         rm -f "$VM"/state/nvme*.raw
         vm_on ready
         check "with all disks wiped between boots the node is ready" $?
         vm_status
-        vm_is 'o["boots"]' 3 && [[ $(vm_py 'o["step"]["scratch"]["result"]["message"]') == *"4 disks made"* ]]
-        check "at its third boot, with the volume made afresh" $?
-        controller idle
+        vm_is 'o["boots"]' $((boots + 1)) && [[ $(vm_py 'o["step"]["scratch"]["result"]["message"]') == *"4 disks made"* ]]
+        check "it counts one boot more, with the volume made afresh" $?
+        head_shows idle
         check "and in service" $?
 }
 

@@ -60,17 +60,6 @@ node() { # FAULTS: what the doubles are told from the start
 E
         printf '%s\n' "$@" | file /etc/nvml-double.conf
 }
-# The controller's word: STATE, and a reason that begins so.
-controller() {
-        local got i
-        for ((i = 0; i < 60; i++)); do
-                got=$(head_run sinfo -h -N -o '%T|%E')
-                [[ $got == "$1|${2:-}"* ]] && return 0
-                sleep 1
-        done
-        echo "# the controller shows $got"
-        return 1
-}
 # rerun STEP: again, in whatever it ends.
 rerun() { vm "firstbootctl rerun --wait --timeout 15min $1" >"$VM/answers" 2>&1; vm_status; }
 step_is() { vm_is "o[\"step\"][\"$1\"][\"result\"].get(\"code\") or o[\"step\"][\"$1\"][\"status\"]" "$2"; }
@@ -94,7 +83,7 @@ vm_is 'o["step"]["nccl"]["status"]' blocked
 check "NCCL is not tried on what is left" $?
 [[ $(vm 'cat /run/firstboot/ready 2>/dev/null; systemctl is-active node-ready.target') == inactive ]]
 check "there is no ready file, and no node-ready.target" $?
-controller drained '[firstboot] gpu.count'
+head_shows drained '[firstboot] gpu.count'
 check "the controller shows it drained, with the reason" $?
 
 # The GPU is back.
@@ -106,7 +95,7 @@ vm_status
 step_is gpu "done" && step_is nccl "done"
 check "GPUs and NCCL are well" $?
 [[ $rc -eq 0 ]] || { vm_py '[(s["name"], s["status"], s["result"]) for s in o["steps"]]'; vm 'journalctl -b -u "firstboot@*" -o cat | tail -n 40'; }
-controller idle
+head_shows idle
 check "and the controller has it back in service" $?
 
 # One fault of each kind, on the running node.
@@ -115,7 +104,7 @@ fault() { # STEP CODE COMMAND
         rerun "$1"
         step_is "$1" "$2" && vm_is 'o["node"]' failed
         check "$2: the node is not ready any more" $?
-        controller drained "[firstboot] $2"
+        head_shows drained "[firstboot] $2"
         check "$2: drained with the reason" $?
         vm 'firstbootctl explain' >"$VM/explain" 2>&1
         grep -qF "$2" "$VM/explain"
@@ -128,6 +117,6 @@ fault nccl nccl.wrong-result 'echo NCCL_DOUBLE_WRONG=3:5 >/etc/nccl-double.env'
 fault nccl nccl.timeout 'echo NCCL_DOUBLE_HANG=stream >/etc/nccl-double.env'
 vm 'rm /etc/nccl-double.env'
 rerun nccl
-[[ $(vm_settles 900) == ready ]] && controller idle
+[[ $(vm_settles 900) == ready ]] && head_shows idle
 check "without faults it is in service again" $?
 exit $rc

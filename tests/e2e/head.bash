@@ -9,7 +9,8 @@
 #   head_stop NAME…     as if the plug were pulled
 #   head_pause, head_continue NAME…   accepts connections, answers nothing; goes on
 #   head_run COMMAND…   a command on the head node
-#   head_user_data CONFIG   cloud-config for a node with this configuration (JSON)
+#   head_shows STATE [REASON]   within a minute, what Slurm's controller shows of the node: a reason that begins so
+#   node_config [JSON]      what a node of this head node is configured with, JSON merged over it
 
 HEAD=$E2E/head
 HEAD_LOG=$E2E/head-log-$(basename "$0" .sh)
@@ -235,6 +236,17 @@ head_stop() {
                 wait "$pid" 2>/dev/null
         done
         return 0
+}
+
+head_shows() {
+        local got i
+        for ((i = 0; i < 60; i++)); do
+                got=$(head_run sinfo -h -N -o '%T|%E')
+                [[ $got == "$1|${2:-}"* ]] && return 0
+                sleep 1
+        done
+        echo "# the controller shows $got"
+        return 1
 }
 
 head_descendants() {
