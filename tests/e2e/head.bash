@@ -206,7 +206,7 @@ head_answers() {
 }
 
 head_start() {
-        local name
+        local name i
         for name in "$@"; do
                 case $name in
                 ldap) head_launch ldap slapd -d stats -f /etc/head/slapd.conf -h 'ldaps:/// ldap:///' ;;

@@ -68,6 +68,7 @@ vm_on() {
 }
 
 vm_off() {
+        local i
         [[ -n ${vm_pid:-} ]] || return 0
         kill -KILL "$vm_pid" 2>/dev/null
         wait "$vm_pid" 2>/dev/null
