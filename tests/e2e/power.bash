@@ -3,8 +3,8 @@
 # The agent's and its steps' lines so far. QEMU itself writes the journal: what is counted has happened.
 agent_lines() { grep -ac '^SYSLOG_IDENTIFIER=firstboot' "$VM/save/journal.export" 2>/dev/null; }
 
-# power_cut LINES: a new node; its plug is pulled once the agent has said LINES lines and a moment has passed; then it is
-# switched on again and must be ready.
+# power_cut LINES: a new node; its plug is pulled once the agent has said LINES lines, or all it has to say, and a moment has
+# passed; then it is switched on again and must be ready.
 power_cut() {
         local at moment=$((RANDOM % 1000))
         vm_fresh
@@ -13,17 +13,19 @@ power_cut() {
         while kill -0 "$vm_pid" 2>/dev/null; do
                 at=$(agent_lines)
                 [[ ${at:-0} -ge $1 ]] && break
+                grep -q 'Running; ssh -p' "$VM/boot.log" && break
                 sleep 0.5
         done
         sleep "0.$(printf %03d $moment)"
         at=$(agent_lines)
+        kill -0 "$vm_pid" 2>/dev/null
+        local alive=$? last
         vm_off
-        local last
         last=$(grep -aA20 '^SYSLOG_IDENTIFIER=firstboot' "$VM/save/journal.export" | grep -a '^MESSAGE=' | tail -n 1)
         echo "# cut after $at lines; the last was ${last#MESSAGE=}"
         # What the controller shows is to come from the next boot.
         head_run scontrol update NodeName=$NODE State=DOWN Reason='power cut'
-        [[ ${at:-0} -ge $1 ]]
+        [[ $alive -eq 0 && ${at:-0} -gt 0 ]]
         check "the node ran until its plug was pulled" $?
         vm_on ready
         check "power cut after $at lines of the agent: the next boot ends ready" $?
