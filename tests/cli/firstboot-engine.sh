@@ -17,9 +17,10 @@ starts() { grep -c "^StartUnit firstboot@$1.service" "$NODE/calls"; }
 config() { echo "$1" >"$NODE/etc/firstboot/node.json"; }
 
 case_order() {
-        step a '{"description":"A"}' <<<'sleep 1; result "{\"status\":\"done\",\"message\":\"fine\"}"'
-        step b '{}' <<<'sleep 1'
-        step c '{"requires":["a","b"]}' <<<'sleep 0.5'
+        # Long enough that a busy machine's tenths of a second between them do not count.
+        step a '{"description":"A"}' <<<'sleep 3; result "{\"status\":\"done\",\"message\":\"fine\"}"'
+        step b '{}' <<<'sleep 3'
+        step c '{"requires":["a","b"]}' <<<'sleep 2'
         node_boot
         check "a node whose steps are done is ready" node_wait ready
         check "steps without a common requirement run at once" is \
