@@ -94,7 +94,13 @@ digest_of() { # RECIPE: of its driver's modules
 import json, sys
 print(*[s["digest"] for s in json.load(sys.stdin)["stages"] if s["id"] == "compile:nvidia-driver/0"])'
 }
+epoch_of() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["epoch"])' "$RECIPES/$1.lock.json"; }
 if [[ -e $RECIPES/debian-13-gpu.lock.json ]]; then
+        # Every digest has the archive's date in it, and the archive may have been published anew since.
+        if [[ $(epoch_of debian-13-gpu) != "$(epoch_of debian-13-gpu-enroot)" ]]; then
+                rm "$RECIPES/debian-13-gpu.lock.json"
+                "$IMGBUILD" lock "$RECIPES/debian-13-gpu.json" --cache "$CACHE" >>"$T/out" 2>&1
+        fi
         of=$(digest_of debian-13-gpu)
         [[ ${#of} -eq 64 && $of == "$(digest_of debian-13-gpu-enroot)" ]]
         report "the driver compiled for the image that this one extends is taken" $?
