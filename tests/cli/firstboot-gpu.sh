@@ -84,9 +84,7 @@ node_new
 mkdir -p "$NODE"/{bin,proc/self}
 : >"$NODE/proc/self/mounts"
 bus_start
-"$TOP/$BUILD/tests/fixtures/fake-systemd" &
-manager_pid=$!
-for _ in $(seq 100); do busctl --address="$DBUS_SYSTEM_BUS_ADDRESS" status org.freedesktop.systemd1 >/dev/null 2>&1 && break; sleep 0.05; done
+manager_start
 
 # measured: a healthy machine whose bandwidth is measured too.
 measured() { machine; config ''; }

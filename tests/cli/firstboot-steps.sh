@@ -12,9 +12,7 @@ node_with_bus() {
         mkdir -p "$NODE/bin" "$NODE/proc/self" "$NODE/etc"
         : >"$NODE/proc/self/mounts"
         bus_start
-        "$TOP/$BUILD/tests/fixtures/fake-systemd" &
-        manager_pid=$!
-        for _ in $(seq 100); do busctl --address="$DBUS_SYSTEM_BUS_ADDRESS" status org.freedesktop.systemd1 >/dev/null 2>&1 && break; sleep 0.05; done
+        manager_start
 }
 
 # tool NAME: a program of the test's own; its calls go to $NODE/tools.

@@ -60,7 +60,7 @@ check "slurmd, munge, sssd and node-ready.target are active" $?
 
 [[ $(head_run sinfo -h -o '%n %T') == "$NODE idle" ]]
 check "sinfo shows the node idle" $?
-[[ $(timeout 120 bash -c "$(declare -f head_run head_bwrap); HEAD=$HEAD HEAD_LOG=$HEAD_LOG; head_run srun hostname" 2>"$HEAD_LOG/srun.log") == "$NODE" ]]
+[[ $(head_run timeout 120 srun hostname 2>"$HEAD_LOG/srun.log") == "$NODE" ]]
 check "srun runs on it" $?
 
 vm_ssh alice 'pwd; df --output=source . | tail -n 1; echo hello >greeting && cat greeting; id -un' >"$VM/answers" 2>&1

@@ -99,10 +99,10 @@ head_shows idle
 check "and the controller has it back in service" $?
 
 # Two tasks of a real job, which meet by what srun tells them.
-timeout 180 bash -c "$(declare -f head_run head_bwrap); HEAD=$HEAD HEAD_LOG=$HEAD_LOG
-        head_run srun --ntasks=2 --overcommit env NCCLBENCH_SECRET=of-this-job-alone-0123 CUDA_DOUBLE_DEVICES=2 LD_LIBRARY_PATH=/opt/gpu/lib \
-                ncclbench all_reduce -b 1K -e 64K -f 8 -n 2 --cuda-library=/opt/gpu/lib/libcuda.so.1 \
-                --nccl-library=/opt/gpu/lib/libnccl.so.2" >"$VM/srun" 2>&1
+head_run timeout 180 srun --ntasks=2 --overcommit \
+        env NCCLBENCH_SECRET=of-this-job-alone-0123 CUDA_DOUBLE_DEVICES=2 LD_LIBRARY_PATH=/opt/gpu/lib \
+        ncclbench all_reduce -b 1K -e 64K -f 8 -n 2 --cuda-library=/opt/gpu/lib/libcuda.so.1 \
+        --nccl-library=/opt/gpu/lib/libnccl.so.2 >"$VM/srun" 2>&1
 grep -q '^# 2 ranks in 2 processes (srun)' "$VM/srun" && grep -q '^# Verdict: pass' "$VM/srun" &&
         [[ $(grep -c "on  *$NODE  *device" "$VM/srun") -eq 2 ]]
 check "srun starts ncclbench as two ranks that find each other" $?
