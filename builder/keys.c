@@ -131,6 +131,7 @@ static const Schema artifact = { .flags = OBJECT, .keys = artifact_keys };
 
 static const Schema compile_keys[] = {
         { "packages", OBJECT, .keys = packages_keys },
+        { "without", OBJECT, .keys = packages_keys },
         { "source", STRING, .check = value_source },
         { "script", STRING | REQUIRED, .check = value_inside },
         {},

@@ -209,7 +209,9 @@ int overlay_load_compile(const OverlayLoading *l, json_object *o) {
                 if (!item)
                         continue;
                 overlay->n_compile++;
-                if (schema_get_strv(json_get(item, "packages"), l->family, &to->packages) < 0)
+                if (schema_get_strv(json_get(item, "packages"), l->family, &to->packages) < 0 ||
+                                schema_get_strv(json_get(item, "without"), l->family,
+                                                &to->without) < 0)
                         return -ENOMEM;
                 to->script = overlay_load_script(l, script_path, json_get_string(item, "script"));
                 if (source && streq(source, "imgbuild:firstboot")) {

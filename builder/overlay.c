@@ -206,6 +206,7 @@ Overlay *overlay_free(Overlay *o) {
         }
         for (size_t i = 0; i < o->n_compile; i++) {
                 strv_free(o->compile[i].packages);
+                strv_free(o->compile[i].without);
                 free(o->compile[i].source);
                 free(o->compile[i].script);
         }

@@ -16,12 +16,12 @@ static const struct {
         const char *name;
         const char *format;
 } kinds[] = {
-        [STAGE_BASE] = { "base", "3" },
-        [STAGE_PACKAGES] = { "packages", "2" },
-        [STAGE_ARTIFACTS] = { "artifacts", "1" },
+        [STAGE_BASE] = { "base", "4" },
+        [STAGE_PACKAGES] = { "packages", "3" },
+        [STAGE_ARTIFACTS] = { "artifacts", "2" },
         [STAGE_COMPILE] = { "compile", "2" },
         [STAGE_FILES] = { "files", "1" },
-        [STAGE_RUN] = { "run", "1" },
+        [STAGE_RUN] = { "run", "2" },
         [STAGE_INITRAMFS] = { "initramfs", "1" },
         [STAGE_SERVICES] = { "services", "1" },
         [STAGE_FINALIZE] = { "finalize", "1" },
@@ -147,6 +147,8 @@ static int hash_stage(Hash *h, const Plan *p, const Stage *s) {
 
                 hash_field(h, "kernel", p->kernel);
                 hash_packages(h, p, s->locked);
+                if (c->without)
+                        hash_strv(h, "without", c->without);
                 r = hash_host_file(h, "script", c->script);
                 return r < 0 || !c->source ? r : hash_host_tree(h, "source", c->source);
         }

@@ -104,7 +104,7 @@ static int overlay_has_files(const Overlay *o, bool early) {
 }
 
 static int request_add(PackageRequest **l, size_t *n, char *id, char *const *packages,
-                const Overlay *overlay, bool throwaway) {
+                const Overlay *overlay, const Compile *compile) {
         PackageRequest *grown;
         char **copy = strv_copy(packages);
 
@@ -114,7 +114,8 @@ static int request_add(PackageRequest **l, size_t *n, char *id, char *const *pac
                 return -ENOMEM;
         }
         *l = grown;
-        (*l)[(*n)++] = (PackageRequest){ id, copy, overlay, throwaway };
+        (*l)[(*n)++] = (PackageRequest){ id, copy, compile ? compile->without : NULL, overlay,
+                compile != NULL };
         return 0;
 }
 
@@ -172,7 +173,7 @@ static int request_compiles(
                         continue;
                 for (size_t k = 0; r >= 0 && k < o->n_compile; k++)
                         r = request_add(l, n, strf("compile:%s/%zu", o->name, k),
-                                        o->compile[k].packages, o, true);
+                                        o->compile[k].packages, o, o->compile + k);
         }
         return r;
 }
@@ -182,10 +183,10 @@ int plan_package_requests(const Recipe *recipe, PackageRequest **ret, size_t *re
         size_t n = 0;
         int r;
 
-        r = request_add(&l, &n, strdup("base"), recipe->base.packages, NULL, false);
+        r = request_add(&l, &n, strdup("base"), recipe->base.packages, NULL, NULL);
         if (r >= 0 && recipe->kernel.package) {
                 char *packages[] = { recipe->kernel.package, NULL };
-                r = request_add(&l, &n, strdup("kernel"), packages, NULL, false);
+                r = request_add(&l, &n, strdup("kernel"), packages, NULL, NULL);
         }
         if (r >= 0)
                 r = request_compiles(&l, &n, recipe, NULL);
@@ -194,12 +195,12 @@ int plan_package_requests(const Recipe *recipe, PackageRequest **ret, size_t *re
 
                 if (!has_package_stage(o))
                         continue;
-                r = request_add(&l, &n, strf("packages:%s", o->name), o->packages, o, false);
+                r = request_add(&l, &n, strf("packages:%s", o->name), o->packages, o, NULL);
                 if (r >= 0)
                         r = request_compiles(&l, &n, recipe, o);
         }
         if (r >= 0 && strv_length(recipe->packages) > 0)
-                r = request_add(&l, &n, strdup("packages"), recipe->packages, NULL, false);
+                r = request_add(&l, &n, strdup("packages"), recipe->packages, NULL, NULL);
         if (r < 0) {
                 package_requests_free(l, n);
                 return r;

@@ -55,6 +55,7 @@ typedef struct Plan {
 typedef struct PackageRequest {
         char *id;
         char **packages;
+        char *const *without;   /* the overlay's: packages that are taken for installed */
         const Overlay *overlay; /* whose repositories count from here on; NULL: none */
         bool throwaway;         /* compile: later stages do not have these packages */
 } PackageRequest;

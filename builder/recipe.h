@@ -42,6 +42,7 @@ typedef struct Artifact {
 
 typedef struct Compile {
         char **packages; /* build packages; "${kernel}" stands for the kernel release */
+        char **without;  /* taken for installed; NULL: none */
         char *source; /* absolute host path of a folder that the script sees read-only at $SRCDIR;
                          may be NULL */
         char *script; /* absolute host path */

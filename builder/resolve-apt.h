@@ -61,9 +61,9 @@ int apt_pin(Apt *a, const LockedPackage *package);
  * .debs: so that they can stay. `old` must outlive a. */
 int apt_offer_locked(Apt *a, const Lock *old);
 
-/* What installing `packages` would add to the system as it is. Patterns such as ?essential are
- * allowed. `id` is for messages. Fills s->packages. */
-int apt_solve(Apt *a, const char *id, char *const *packages, LockedStage *s);
+/* What installing `packages` would add to the system as it is, if it had all of `without` (NULL:
+ * none) too. Patterns such as ?essential are allowed. `id` is for messages. Fills s->packages. */
+int apt_solve(Apt *a, const char *id, char *const *packages, char *const *without, LockedStage *s);
 
 /* The system has these packages from now on, instead of others of the same names. */
 int apt_install(Apt *a, const LockedStage *s, const Lock *lock);
@@ -85,7 +85,8 @@ int apt_write_below(const Apt *a, const char *name, const char *text);
 int apt_read_stanzas(const Apt *a, const LockedPackage *const *packages, size_t n, char **ret);
 /* Takes the next stanza off a text of them: its end becomes NUL, *p moves on. NULL at the end. */
 char *apt_next_stanza(char **p);
-int apt_write_state(const Apt *a); /* status and preferences, before apt is asked */
+/* Status and preferences, before apt is asked. */
+int apt_write_state(const Apt *a, char *const *without);
 
 /* The command's output with what apt only says to pass the time left out, for messages. NULL on out
  * of memory. */

@@ -172,7 +172,7 @@ int apt_check_artifacts(Apt *a, const Lock *l) {
         }
         if (n == 0)
                 return 0;
-        r = apt_write_state(a);
+        r = apt_write_state(a, NULL);
         if (r >= 0)
                 r = spawn_capture(&options, argv, &output, &status);
         if (r < 0)

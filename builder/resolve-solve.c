@@ -2,6 +2,7 @@
 
 /* Questions to apt's solver about the system that is locked so far. */
 
+#include "assumed.h"
 #include "fetch.h"
 #include "file-util.h"
 #include "resolve-apt.h"
@@ -102,7 +103,14 @@ int apt_pin(Apt *a, const LockedPackage *p) {
                         p->version, PIN_PRIORITY);
 }
 
-int apt_write_state(const Apt *a) {
+static bool is_installed(const Apt *a, const char *name) {
+        for (size_t i = 0; i < a->n_installed; i++)
+                if (streq(a->installed[i].name, name))
+                        return true;
+        return false;
+}
+
+int apt_write_state(const Apt *a, char *const *without) {
         _cleanup_free_ char *pins = strv_join(a->pins, "\n"),
                             *preferences = path_join(a->root, "preferences"),
                             *status = path_join(a->root, "state/status"), *text = NULL;
@@ -120,12 +128,15 @@ int apt_write_state(const Apt *a) {
                 return -ENOMEM;
         for (size_t i = 0; i < a->n_installed; i++)
                 fprintf(f, "Status: install ok installed\n%s\n\n", a->installed[i].stanza);
+        STRV_FOREACH (name, without)
+                if (!is_installed(a, *name))
+                        assumed_print(f, *name, a->recipe->base.arch);
         if (fclose(f) != 0)
                 return -ENOMEM;
         return write_file_atomic(status, text, size, 0644);
 }
 
-int apt_solve(Apt *a, const char *id, char *const *packages, LockedStage *s) {
+int apt_solve(Apt *a, const char *id, char *const *packages, char *const *without, LockedStage *s) {
         _cleanup_strv_free_ char **argv = NULL, **lines = NULL;
         _cleanup_free_ char *output = NULL;
         SpawnOptions options = { .env = a->env };
@@ -139,7 +150,7 @@ int apt_solve(Apt *a, const char *id, char *const *packages, LockedStage *s) {
                             "--", NULL) < 0 ||
                         strv_extend_strv(&argv, packages) < 0)
                 return log_oom();
-        r = apt_write_state(a);
+        r = apt_write_state(a, without);
         if (r < 0)
                 return log_error_errno(
                                 r, "Cannot write in the store %s", store_path(a->ctx->store));

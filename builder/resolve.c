@@ -47,6 +47,8 @@ int resolve_request_digests(
                 }
                 hash_field(h, "id", q->id);
                 hash_strv(h, "packages", q->packages);
+                if (q->without)
+                        hash_strv(h, "without", q->without);
                 for (size_t k = 0; q->overlay && k < q->overlay->n_repositories; k++) {
                         const Repository *repository = q->overlay->repositories + k;
 
@@ -295,7 +297,8 @@ static int solve_stages(const Resolution *x, Lock *l) {
                         return log_oom();
                 r = changed ? 0 : is_kept(x, i);
                 if (r >= 0)
-                        r = r > 0 ? copy_stage(before, s) : apt_solve(apt, q->id, names, s);
+                        r = r > 0 ? copy_stage(before, s)
+                                  : apt_solve(apt, q->id, names, q->without, s);
                 if (r >= 0 && !q->throwaway)
                         r = apt_install(apt, s, x->old ? x->old : l);
                 if (r < 0)

@@ -5,6 +5,7 @@
  * image. */
 
 #include "stage-build.h"
+#include "assumed.h"
 #include "copy-tree.h"
 
 #include "file-util.h"
@@ -144,6 +145,13 @@ static int clear_opaque(const char *path, const struct stat *st _unused_, int ki
         return -1;
 }
 
+static int add_assumed(const char *root, void *userdata) {
+        const StageBuild *b = userdata;
+
+        return assumed_add(root, b->stage->overlay->compile[b->stage->index].without,
+                        b->plan->recipe->base.arch);
+}
+
 /* A folder that overlayfs makes hides one of its name in layers below: right where this stage was
  * made, for there was none. Packages that this stage did not see may bring one. */
 static int uncover(StageBuild *b) {
@@ -168,6 +176,12 @@ int stage_compile(StageBuild *b) {
         r = stage_locked_debs(b, b->stage->locked, &blobs, &names);
         if (r < 0)
                 return log_oom();
+        if (c->without) {
+                r = sandbox_call(&s, add_assumed, b);
+                if (r < 0)
+                        return log_error_errno(r, "Stage %s: dpkg's status cannot be completed",
+                                        b->stage->id);
+        }
         r = stage_install(b, &s, blobs, names);
         if (r >= 0)
                 r = run_script(b, &s, c, &f);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The last stage: whatever makes one machine different from another, and what package management
- * left behind, goes. A table says what; docs/checks.md says how each is checked afterwards. */
+ * left behind, goes. A table says what; docs/checks.md says how each is checked afterwards. What
+ * every stage that runs programs would leave anew goes at its own end already, for in the last
+ * stage it would only be hidden: the layers below would still hold one copy each. */
 
 #include "stage-build.h"
 #include "inside.h"
@@ -23,6 +25,7 @@ typedef enum Action {
 static const struct {
         const char *folder, *names; /* names: a shell pattern */
         Action action;
+        bool each; /* not only at the end */
 } rules[] = {
         /* Identity. */
         { "etc", "machine-id", REMOVE },
@@ -39,16 +42,20 @@ static const struct {
         /* What package management keeps for itself. */
         { "var/lib/apt/lists", "*", REMOVE },
         { "var/cache", "apt", REMOVE_FILES },
-        { "var/lib/dpkg", "*-old", REMOVE },
+        { "var/lib/dpkg", "*-old", REMOVE, true },
         { "var/lib/dpkg", "lock*", REMOVE },
         { "var/lib/dpkg/triggers", "Lock", REMOVE },
-        { "var/cache/debconf", "*-old", REMOVE },
-        { "var/cache/ldconfig", "*", REMOVE },
+        { "var/cache/debconf", "*-old", REMOVE, true },
+        { "var/cache/ldconfig", "*", REMOVE, true },
         { "var/lib/apt", "listchanges*", REMOVE },
-        { "etc", "*-", REMOVE_FILE }, /* passwd-, shadow- … */
+        { "etc", "*-", REMOVE_FILE, true }, /* passwd-, shadow- … */
         { "etc", ".pwd.lock", REMOVE },
 
         /* Traces of the build. */
+        { "var/log", "dpkg.log", REMOVE, true },
+        { "var/log", "alternatives.log", REMOVE, true },
+        { "var/log", "bootstrap.log", REMOVE, true },
+        { "var/log/apt", "*", REMOVE, true },
         { "var", "log", REMOVE_FILES },
         { "tmp", "*", REMOVE },
         { "var/tmp", "*", REMOVE },
@@ -172,6 +179,18 @@ static int clean(const char *root, void *userdata _unused_) {
                 return log_error_errno(r, "Cannot empty /etc/machine-id");
         }
         return remove_files(etc, true);
+}
+
+int stage_tidy(StageBuild *b) {
+        /* All of it was written by this stage, for those below are tidy; so it is in the upper
+         * layer. */
+        _cleanup_close_ int root_fd = open(b->sandbox.upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int r = root_fd < 0 ? -errno : 0;
+
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(rules); i++)
+                if (rules[i].each)
+                        r = apply_rule(root_fd, i);
+        return r;
 }
 
 int stage_finalize(StageBuild *b) {

@@ -187,6 +187,11 @@ static int commit(StageBuild *b, const Stage *parent, LayerDraft *draft, uint64_
                      : 0;
 }
 
+static bool stage_runs_programs(StageKind kind) {
+        return kind == STAGE_BASE || kind == STAGE_PACKAGES || kind == STAGE_ARTIFACTS ||
+               kind == STAGE_RUN;
+}
+
 static int build_stage(Context *ctx, const Plan *plan, size_t i) {
         const Stage *stage = plan->stages + i, *parent;
         _cleanup_layer_draft_free_ LayerDraft *draft = NULL;
@@ -224,6 +229,8 @@ static int build_stage(Context *ctx, const Plan *plan, size_t i) {
         if (r == -ENOSPC || r == -EDQUOT)
                 return log_error_errno(r, "Stage %s: %s is full; imgbuild cache prune makes room",
                                 stage->id, store_path(ctx->store));
+        if (r >= 0 && stage_runs_programs(stage->kind))
+                r = stage_tidy(&b);
         return r < 0 ? r : commit(&b, parent, draft, started);
 }
 

@@ -32,6 +32,19 @@ rm "$lock"
 run lock "$T/images/r.json"
 check "the same indexes give the same bytes" cmp "$lock" "$T/first"
 
+# A build that needs less than others depend on.
+overlay lean '{ "description": "compiled with less", "compile": [ { "packages": { "debian": ["tool"] }, "without": { "debian": ["libtool"] }, "script": "make.sh" } ] }'
+cp "$T/overlays/driver/make.sh" "$T/overlays/lean/"
+recipe w '"overlays": ["lean"]'
+run lock "$T/images/w.json"
+check "what a compile stage does without is not locked" bash -c "test $rc -eq 0 && grep -q '\"name\": \"tool\"' '$T/images/w.lock.json' && ! grep -q libtool '$T/images/w.lock.json'"
+overlay lean '{ "description": "compiled with less", "compile": [ { "packages": { "debian": ["tool"] }, "script": "make.sh" } ] }'
+run lock "$T/images/w.json"
+check "and is, once it is no longer done without" grep -q libtool "$T/images/w.lock.json"
+overlay lean '{ "description": "compiled with less", "compile": [ { "packages": { "debian": ["exact"] }, "without": { "debian": ["exact-data"] }, "script": "make.sh" } ] }'
+run lock "$T/images/w.json"
+check "where one exact version is wanted, apt's complaint names it" bash -c "test $rc -eq 3 && grep -q 'exact.*Depends: exact-data (= 1.0)' '$T/out'"
+
 # The archive moves on: new versions, the old ones are gone.
 package tool 1.1 'Depends: libtool (>= 1)'
 package libtool 1.1

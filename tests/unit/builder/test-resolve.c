@@ -29,10 +29,10 @@ static int setup(void **state) {
                                            .release = (char *) "trixie",
                                            .arch = (char *) "amd64",
                                            .components = components } };
-        requests[0] = (PackageRequest){ (char *) "base", base_packages, NULL, false };
-        requests[1] = (PackageRequest){ (char *) "packages:o", tool, &overlay, false };
-        requests[2] = (PackageRequest){ (char *) "compile:o/0", headers, &overlay, true };
-        requests[3] = (PackageRequest){ (char *) "packages", extra, NULL, false };
+        requests[0] = (PackageRequest){ (char *) "base", base_packages, NULL, NULL, false };
+        requests[1] = (PackageRequest){ (char *) "packages:o", tool, NULL, &overlay, false };
+        requests[2] = (PackageRequest){ (char *) "compile:o/0", headers, NULL, &overlay, true };
+        requests[3] = (PackageRequest){ (char *) "packages", extra, NULL, NULL, false };
         return resolve_request_digests(&recipe, requests, N, before);
 }
 
@@ -77,6 +77,12 @@ static void test_throwaway_changes_only_itself(void **state) {
         changed("--2-");
 }
 
+static void test_what_it_does_without_changes_only_itself(void **state) {
+        (void) state;
+        requests[2].without = extra;
+        changed("--2-");
+}
+
 static void test_fingerprint_changes_what_may_come_from_there(void **state) {
         (void) state;
         repository.fingerprint = (char *) "BB";
@@ -109,6 +115,7 @@ int main(void) {
                 cmocka_unit_test_setup(test_component_changes_all, setup),
                 cmocka_unit_test_setup(test_package_changes_what_follows, setup),
                 cmocka_unit_test_setup(test_throwaway_changes_only_itself, setup),
+                cmocka_unit_test_setup(test_what_it_does_without_changes_only_itself, setup),
                 cmocka_unit_test_setup(test_fingerprint_changes_what_may_come_from_there, setup),
                 cmocka_unit_test_setup(test_mirror_changes_nothing, setup),
                 cmocka_unit_test_setup(test_lists_do_not_run_into_each_other, setup),
