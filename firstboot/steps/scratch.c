@@ -9,6 +9,7 @@
 #include "file-util.h"
 #include "log.h"
 #include "paths.h"
+#include "spawn.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -348,6 +349,20 @@ static int check_writable(Scratch *s) {
         return 0;
 }
 
+/* The kernel's module for the file system takes its time to load (2 s for XFS on a slow CPU) and is
+ * wanted last: it loads while LVM works. Not waited for, and its failure is not ours: the mount
+ * asks for the module again, and tells. */
+static void load_filesystem_module(const Scratch *s) {
+        _cleanup_free_ char *modprobe = NULL, *alias = strf("fs-%s", s->filesystem);
+
+        if (!alias || !program_find("modprobe", &modprobe))
+                return;
+        if (fork() == 0) {
+                execl(modprobe, modprobe, "--quiet", "--use-blacklist", alias, (char *) NULL);
+                _exit(127);
+        }
+}
+
 static void add_figures(Scratch *s) {
         json_object *list = json_object_new_array();
 
@@ -408,6 +423,7 @@ int scratch_run(StepContext *c) {
         if (s.plan.action == SCRATCH_NOTHING)
                 return step_skip(c, "no local NVMe disks");
 
+        load_filesystem_module(&s);
         r = prepare(&s, &device);
         if (r >= 0)
                 r = mount_it(&s, device);

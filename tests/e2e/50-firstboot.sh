@@ -30,11 +30,14 @@ vm_is 'o["node"]' ready && vm_is '[s["status"] for s in o["steps"] if s["name"] 
 check "every step is done" $?
 vm_is 'max(a["finished_usec"] for s in o["steps"] for a in s["attempts"]) - o["settled_usec"] <= 0' True
 check "ready comes after all of them" $?
+vm_is 'o["step"]["scratch"]["attempts"][0]["started_usec"] < o["step"]["host"]["attempts"][0]["finished_usec"]' True
+check "scratch is made while host is at work" $?
 
 ask 'id alice; getent group crew; stat -c "home %U" /home; findmnt -no FSTYPE,SOURCE /home; findmnt -no FSTYPE,SOURCE /data; findmnt -no FSTYPE,OPTIONS /mnt/localdisk
         df -B1 --output=size,target /mnt/localdisk; xfs_info /mnt/localdisk; lvs --noheadings -o vg_name,lv_name,stripes,stripe_size --units k
         stat -c "mode %a" /mnt/localdisk; blkid -s LABEL -o value /dev/localscratch/scratch; readlink /etc/localtime; cat /proc/sys/net/core/somaxconn
         cat /etc/security/limits.d/90-firstboot.conf; stat -c "key %a %U" /etc/munge/munge.key; stat -c "sssd %a" /etc/sssd/sssd.conf
+        sshd -T | grep -i ^passwordauthentication; journalctl -b -u ssh | grep "Stopping OpenBSD" || echo "sshd was not stopped"
         systemctl is-active slurmd munge sssd node-ready.target; systemctl --failed --no-legend | grep . || echo "no unit failed"'
 says "an LDAP user and his group are known" '^uid=20001\(alice\) gid=20000\(crew\)'
 says "a group is looked up" '^crew:\*?:20000:'
@@ -54,6 +57,8 @@ says "kernel settings are applied" '^8192$'
 says "limits are written" '^\* - memlock unlimited'
 says "the munge key is for munge alone" '^key 400 munge'
 says "sssd.conf is for root and sssd alone" '^sssd 6[04]0'
+says "passwords do not log in" '^passwordauthentication no'
+says "cloud-init had nothing to change for that" '^sshd was not stopped'
 says "no unit has failed" '^no unit failed'
 [[ $(grep -c '^active$' "$VM/answers") -eq 4 ]]
 check "slurmd, munge, sssd and node-ready.target are active" $?
