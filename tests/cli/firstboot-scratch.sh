@@ -41,7 +41,13 @@ config() {
                 "$$" "${1:-}" >"$NODE/run/firstboot/config.json"
 }
 
-run_step() { PATH=$PATH:/usr/sbin:/sbin "$node_build/firstboot-step" scratch >"$NODE/agent.log" 2>&1; }
+# A double of modprobe: no module of the host's is loaded, what was asked for is in $NODE/modules.
+modprobe_double() {
+        mkdir -p "$NODE/bin"
+        printf '#!/bin/sh\necho "$*" >%s/modules\n' "$NODE" >"$NODE/bin/modprobe"
+        chmod +x "$NODE/bin/modprobe"
+}
+run_step() { modprobe_double; PATH=$NODE/bin:$PATH:/usr/sbin:/sbin "$node_build/firstboot-step" scratch >"$NODE/agent.log" 2>&1; }
 result() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]+"/run/firstboot/results/scratch.json")).get(sys.argv[2],""))' "$NODE" "$1"; }
 # Content of the disks; holes are not read, for they hold zeros only.
 sums() {
@@ -147,6 +153,7 @@ echo '{"instance_id":"i","serials":["S0","S1","S2","S3"]}' >"$NODE/var/lib/first
 config
 run_step
 check "a disk that is missing since last time fails" test "$(result code)" = scratch.disk-missing
+check "no module is loaded for nothing" test ! -e "$NODE/modules"
 check "with its serial" bash -c '[[ $1 == *"missing serial S3"* ]]' - "$(result message)"
 node_end
 
@@ -179,6 +186,7 @@ if loop 0 && loop 1; then
         run_step
         if [[ $(result code) == scratch.lvm ]]; then
                 check "a group that was not finished carries both tags" bash -c '[[ $1 == *firstboot.incomplete,firstboot.scratch* ]]' - "$(tags)"
+                check "the file system's module loads meanwhile" timeout 5 bash -c 'until grep -qw fs-xfs "$1/modules"; do sleep 0.1; done 2>/dev/null' - "$NODE"
                 check "the disks are on record before the first byte" grep -q '"S1"' "$NODE/var/lib/firstboot/scratch.json"
                 run_step
                 check "the next run takes the group up, not for foreign" test "$(result code)" = scratch.lvm
