@@ -15,17 +15,11 @@ void assumed_print(FILE *f, const char *name, const char *arch) {
                         name, arch);
 }
 
-static bool has_package(const char *status, const char *name) {
-        size_t n = strlen(name);
+/* 1, 0 or -ENOMEM. */
+static int has_package(const char *status, const char *name) {
+        _cleanup_free_ char *line = strf("\nPackage: %s\n", name);
 
-        for (const char *p = status; (p = strstr(p, "Package: ")); p += n) {
-                bool begins = p == status || p[-1] == '\n';
-
-                p += strlen("Package: ");
-                if (begins && strncmp(p, name, n) == 0 && (p[n] == '\n' || p[n] == '\0'))
-                        return true;
-        }
-        return false;
+        return line ? startswith(status, line + 1) || strstr(status, line) : -ENOMEM;
 }
 
 static int make_empty(int folder, const char *name, const char *suffix) {
@@ -41,29 +35,34 @@ static int make_empty(int folder, const char *name, const char *suffix) {
 int assumed_add(const char *root, char *const *names, const char *arch) {
         _cleanup_close_ int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), info = -EBADF,
                             fd = -EBADF;
-        _cleanup_free_ char *path = path_join(root, "var/lib/dpkg/status"), *status = NULL,
-                            *text = NULL;
+        _cleanup_free_ char *path = NULL, *status = NULL, *text = NULL;
         size_t size;
         FILE *f;
         int r;
 
         if (root_fd < 0)
                 return -errno;
-        r = path ? read_file(path, STATUS_MAX, &status, NULL) : -ENOMEM;
-        if (r < 0)
-                return r;
+        fd = inside_open(root_fd, "var/lib/dpkg/status", O_RDWR | O_APPEND);
+        if (fd < 0)
+                return fd;
         info = inside_open(root_fd, "var/lib/dpkg/info", O_RDONLY | O_DIRECTORY);
         if (info < 0)
                 return info;
+        path = strf("/proc/self/fd/%d", fd);
+        r = path ? read_file(path, STATUS_MAX, &status, NULL) : -ENOMEM;
+        if (r < 0)
+                return r;
         f = open_memstream(&text, &size);
         if (!f)
                 return -ENOMEM;
         STRV_FOREACH (name, names) {
-                if (has_package(status, *name))
+                r = has_package(status, *name);
+                if (r > 0)
                         continue;
                 assumed_print(f, *name, arch);
                 /* dpkg warns of a package that has no list of its files, or of their digests. */
-                r = make_empty(info, *name, "list");
+                if (r >= 0)
+                        r = make_empty(info, *name, "list");
                 if (r >= 0)
                         r = make_empty(info, *name, "md5sums");
                 if (r < 0) {
@@ -71,8 +70,5 @@ int assumed_add(const char *root, char *const *names, const char *arch) {
                         return r;
                 }
         }
-        if (fclose(f) != 0)
-                return -ENOMEM;
-        fd = inside_open(root_fd, "var/lib/dpkg/status", O_WRONLY | O_APPEND);
-        return fd < 0 ? fd : write_all(fd, text, size);
+        return fclose(f) == 0 ? write_all(fd, text, size) : -ENOMEM;
 }

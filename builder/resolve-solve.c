@@ -103,11 +103,11 @@ int apt_pin(Apt *a, const LockedPackage *p) {
                         p->version, PIN_PRIORITY);
 }
 
-static bool is_installed(const Apt *a, const char *name) {
+static AptRecord *find_installed(const Apt *a, const char *name) {
         for (size_t i = 0; i < a->n_installed; i++)
                 if (streq(a->installed[i].name, name))
-                        return true;
-        return false;
+                        return a->installed + i;
+        return NULL;
 }
 
 int apt_write_state(const Apt *a, char *const *without) {
@@ -129,7 +129,7 @@ int apt_write_state(const Apt *a, char *const *without) {
         for (size_t i = 0; i < a->n_installed; i++)
                 fprintf(f, "Status: install ok installed\n%s\n\n", a->installed[i].stanza);
         STRV_FOREACH (name, without)
-                if (!is_installed(a, *name))
+                if (!find_installed(a, *name))
                         assumed_print(f, *name, a->recipe->base.arch);
         if (fclose(f) != 0)
                 return -ENOMEM;
@@ -226,15 +226,15 @@ char *apt_next_stanza(char **p) {
 
 static int set_installed(Apt *a, const char *name, const char *stanza) {
         _cleanup_free_ char *copy = strdup(stanza);
+        AptRecord *there = find_installed(a, name);
 
         if (!copy)
                 return -ENOMEM;
-        for (size_t i = 0; i < a->n_installed; i++)
-                if (streq(a->installed[i].name, name)) {
-                        free(a->installed[i].stanza);
-                        a->installed[i].stanza = TAKE_PTR(copy);
-                        return 0;
-                }
+        if (there) {
+                free(there->stanza);
+                there->stanza = TAKE_PTR(copy);
+                return 0;
+        }
         AptRecord *grown = reallocarray(a->installed, a->n_installed + 1, sizeof(*grown));
         if (!grown)
                 return -ENOMEM;

@@ -27,8 +27,8 @@ int stage_initramfs(StageBuild *b);
 int stage_services(StageBuild *b);
 int stage_finalize(StageBuild *b);
 
-/* Removes from the stage's layer what its programs left for themselves: old copies, logs, caches.
- */
+/* Removes from the stage's layer what package management left there for itself: old copies, logs,
+ * caches. */
 int stage_tidy(StageBuild *b);
 
 /* As stage_command(), for callers that want the exit code and the last lines shown where it is not

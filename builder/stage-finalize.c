@@ -2,8 +2,8 @@
 
 /* The last stage: whatever makes one machine different from another, and what package management
  * left behind, goes. A table says what; docs/checks.md says how each is checked afterwards. What
- * every stage that runs programs would leave anew goes at its own end already, for in the last
- * stage it would only be hidden: the layers below would still hold one copy each. */
+ * each stage with package management's programs would leave anew goes at its own end already, for
+ * in the last stage it would only be hidden: the layers below would still hold one copy each. */
 
 #include "stage-build.h"
 #include "inside.h"
@@ -157,14 +157,23 @@ static int apply_rule(int root_fd, size_t rule) {
                      : 0;
 }
 
+/* All rules, or only those of each stage. */
+static int apply_rules(int root_fd, bool each) {
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(rules); i++)
+                if (rules[i].each || !each)
+                        r = apply_rule(root_fd, i);
+        return r;
+}
+
 static int clean(const char *root, void *userdata _unused_) {
         _cleanup_close_ int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), id = -EBADF;
-        int r = 0, etc;
+        int r, etc;
 
         if (root_fd < 0)
                 return -errno;
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(rules); i++)
-                r = apply_rule(root_fd, i);
+        r = apply_rules(root_fd, false);
         if (r < 0)
                 return r;
         etc = inside_open(root_fd, "etc", O_RDONLY | O_DIRECTORY);
@@ -185,12 +194,9 @@ int stage_tidy(StageBuild *b) {
         /* All of it was written by this stage, for those below are tidy; so it is in the upper
          * layer. */
         _cleanup_close_ int root_fd = open(b->sandbox.upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        int r = root_fd < 0 ? -errno : 0;
+        int r = root_fd < 0 ? -errno : apply_rules(root_fd, true);
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(rules); i++)
-                if (rules[i].each)
-                        r = apply_rule(root_fd, i);
-        return r;
+        return r < 0 ? log_error_errno(r, "Stage %s: cannot clean its layer", b->stage->id) : 0;
 }
 
 int stage_finalize(StageBuild *b) {

@@ -187,7 +187,8 @@ static int commit(StageBuild *b, const Stage *parent, LayerDraft *draft, uint64_
                      : 0;
 }
 
-static bool stage_runs_programs(StageKind kind) {
+/* A run script may call package management's programs, too. */
+static bool has_package_management(StageKind kind) {
         return kind == STAGE_BASE || kind == STAGE_PACKAGES || kind == STAGE_ARTIFACTS ||
                kind == STAGE_RUN;
 }
@@ -229,7 +230,7 @@ static int build_stage(Context *ctx, const Plan *plan, size_t i) {
         if (r == -ENOSPC || r == -EDQUOT)
                 return log_error_errno(r, "Stage %s: %s is full; imgbuild cache prune makes room",
                                 stage->id, store_path(ctx->store));
-        if (r >= 0 && stage_runs_programs(stage->kind))
+        if (r >= 0 && has_package_management(stage->kind))
                 r = stage_tidy(&b);
         return r < 0 ? r : commit(&b, parent, draft, started);
 }

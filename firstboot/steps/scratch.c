@@ -9,7 +9,6 @@
 #include "file-util.h"
 #include "log.h"
 #include "paths.h"
-#include "spawn.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -353,12 +352,10 @@ static int check_writable(Scratch *s) {
  * wanted last: it loads while LVM works. Not waited for, and its failure is not ours: the mount
  * asks for the module again, and tells. */
 static void load_filesystem_module(const Scratch *s) {
-        _cleanup_free_ char *modprobe = NULL, *alias = strf("fs-%s", s->filesystem);
+        _cleanup_free_ char *alias = strf("fs-%s", s->filesystem);
 
-        if (!alias || !program_find("modprobe", &modprobe))
-                return;
-        if (fork() == 0) {
-                execl(modprobe, modprobe, "--quiet", "--use-blacklist", alias, (char *) NULL);
+        if (alias && fork() == 0) {
+                execlp("modprobe", "modprobe", "--quiet", "--use-blacklist", alias, (char *) NULL);
                 _exit(127);
         }
 }
