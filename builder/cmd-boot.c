@@ -33,6 +33,7 @@ enum {
         OPT_POWER_OFF,
         OPT_STRICT,
         OPT_ALLOW_FAILED,
+        OPT_LOAD_CREDENTIAL,
 };
 
 static const struct option long_options[] = {
@@ -47,6 +48,7 @@ static const struct option long_options[] = {
         { "network-config", required_argument, NULL, OPT_NETWORK_CONFIG },
         { "ssh-key", required_argument, NULL, OPT_SSH_KEY },
         { "forward", required_argument, NULL, OPT_FORWARD },
+        { "load-credential", required_argument, NULL, OPT_LOAD_CREDENTIAL },
         { "until", required_argument, NULL, OPT_UNTIL },
         { "timeout", required_argument, NULL, OPT_TIMEOUT },
         { "keep", no_argument, NULL, OPT_KEEP },
@@ -85,6 +87,8 @@ static void help(void) {
                "      --network-config=FILE  the same\n"
                "      --ssh-key=FILE      public key that may log in; may be given several times\n"
                "      --no-seed           no seed at all\n"
+               "      --load-credential=NAME:FILE  a systemd credential for the guest; may be "
+               "given several times\n"
                "      --forward=HOST:GUEST  127.0.0.1:HOST is the guest's TCP port; may be given "
                "several times\n"
                "      --keep              let it run until Ctrl-C\n"
@@ -159,6 +163,11 @@ static int parse_machine(BootOptions *o, int c, const char *value) {
                 return vm_add_forward(&o->vm, value, &problem) < 0
                                        ? wrong("forward", value, problem)
                                        : 0;
+        case OPT_LOAD_CREDENTIAL:
+                r = vm_load_credential(&o->vm, value, &problem);
+                if (r == -EINVAL)
+                        return wrong("load-credential", value, problem);
+                return r < 0 ? log_error_errno(r, "Cannot read the credential %s", problem) : 0;
         case OPT_MEMORY:
         case OPT_DISK_SIZE:
                 return parse_sizes(o, c, value);

@@ -11,6 +11,7 @@
 
 #include "vm.h"
 
+#include "file-util.h"
 #include "strv.h"
 
 #include <ctype.h>
@@ -203,7 +204,33 @@ int vm_add_forward(VmConfig *c, const char *text, const char **ret_problem) {
         return 0;
 }
 
+int vm_load_credential(VmConfig *c, const char *text, const char **ret_problem) {
+        const char *colon = strchr(text, ':');
+        _cleanup_free_ char *name = colon ? strndup(text, (size_t) (colon - text)) : NULL,
+                            *value = NULL;
+        size_t size;
+        int r;
+
+        /* systemd's credential_name_valid(): a file name. */
+        if (!colon || !colon[1] || !name || isempty(name) || strchr(name, '/') ||
+                        strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                     "0123456789._-~@") != strlen(name)) {
+                *ret_problem = "NAME:FILE, such as firstboot.slurm.munge_key:key.txt";
+                return -EINVAL;
+        }
+        *ret_problem = colon + 1;
+        r = read_file(colon + 1, VM_CREDENTIAL_MAX, &value, &size);
+        if (r < 0)
+                return r;
+        if (strlen(value) != size) {
+                *ret_problem = "a text; a NUL byte is in it";
+                return -EINVAL;
+        }
+        return strv_extend_many(&c->credentials, name, value, NULL);
+}
+
 void vm_config_done(VmConfig *c) {
+        strv_free(TAKE_PTR(c->credentials));
         for (size_t i = 0; i < c->n_nvme; i++) {
                 free(c->nvme[i].serial);
                 free(c->nvme[i].model);
@@ -335,6 +362,8 @@ int vm_argv(const VmConfig *c, char ***ret) {
                 r = add_channels(c, &argv);
         if (r >= 0 && c->root_key)
                 r = add_credential(&argv, "ssh.authorized_keys.root", c->root_key);
+        for (char **p = c->credentials; r >= 0 && p && p[0]; p += 2)
+                r = add_credential(&argv, p[0], p[1]);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(argv);

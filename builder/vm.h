@@ -46,6 +46,7 @@ typedef struct VmConfig {
         bool paused;          /* waits for `cont` on the monitor */
         const char *console;  /* file name below VM_LOG_FOLDER */
         const char *journal;  /* the same; NULL: no channel, nothing is added to the guest */
+        char **credentials;   /* systemd credentials: name, value, name, value … */
         const char *root_key; /* public ssh key for root, through a systemd credential; may be NULL
                                */
 } VmConfig;
@@ -57,6 +58,12 @@ int vm_add_nvme(VmConfig *c, const char *text, const char **ret_problem);
 
 /* "2222:22" or "0:22"; -EINVAL. */
 int vm_add_forward(VmConfig *c, const char *text, const char **ret_problem);
+
+/* "NAME:FILE": a systemd credential with the file's content, at most VM_CREDENTIAL_MAX bytes of
+ * text. -EINVAL with *ret_problem; else what reading the file gave, *ret_problem being the file's
+ * name. */
+#define VM_CREDENTIAL_MAX 32768
+int vm_load_credential(VmConfig *c, const char *text, const char **ret_problem);
 
 void vm_config_done(VmConfig *c);
 #define _cleanup_vm_config_ _cleanup_(vm_config_done)

@@ -47,6 +47,8 @@ refuse "bad --firmware" 2 "uefi, bios" fs.raw --firmware coreboot
 refuse "bad --root-disk" 2 "virtio, nvme" fs.raw --root-disk ide
 refuse "bad --accel" 2 "auto, kvm, tcg" fs.raw --accel hvf
 refuse "bad --forward" 2 "HOST-PORT:GUEST-PORT" fs.raw --forward 22
+refuse "bad --load-credential" 2 "NAME:FILE" fs.raw --load-credential name
+refuse "missing credential" 2 "Cannot read the credential nothing.txt" fs.raw --load-credential a.b:nothing.txt
 refuse "bad --timeout" 2 "a number from 1" fs.raw --timeout -3
 refuse "bad --until" 2 "--until=(" fs.raw --until '('
 refuse "missing user-data" 2 "Cannot read nothing.yaml" fs.raw --user-data nothing.yaml

@@ -227,6 +227,47 @@ static void forwards(void **state _unused_) {
         }
 }
 
+static void a_credential_is_read_and_handed_over(void **state _unused_) {
+        _cleanup_strv_free_ char **argv = NULL;
+        char path[] = "/tmp/test-vm-XXXXXX";
+        _cleanup_free_ char *text = NULL;
+        _cleanup_close_ int fd = mkstemp(path);
+        _cleanup_vm_config_ VmConfig c = plain;
+        const char *problem;
+
+        assert_true(fd >= 0 && write(fd, "secret\n", 7) == 7);
+        assert_non_null(text = strf("firstboot.slurm.munge_key:%s", path));
+        assert_int_equal(vm_load_credential(&c, text, &problem), 0);
+        unlink(path);
+        assert_int_equal(vm_argv(&c, &argv), 0);
+        assert_true(has(argv, "-smbios",
+                        "type=11,value=io.systemd.credential.binary:"
+                        "firstboot.slurm.munge_key=c2VjcmV0Cg=="));
+}
+
+static void bad_credentials(void **state _unused_) {
+        static const struct {
+                const char *text, *problem;
+                int result;
+        } cases[] = {
+                { "name", "NAME:FILE", -EINVAL },
+                { ":/dev/null", "NAME:FILE", -EINVAL },
+                { "name:", "NAME:FILE", -EINVAL },
+                { "na,me:/dev/null", "NAME:FILE", -EINVAL },
+                { "../name:/dev/null", "NAME:FILE", -EINVAL },
+                { "name:/nowhere/at/all", "/nowhere/at/all", -ENOENT },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_vm_config_ VmConfig c = plain;
+                const char *problem = "";
+
+                assert_int_equal(vm_load_credential(&c, cases[i].text, &problem), cases[i].result);
+                assert_non_null(strstr(problem, cases[i].problem));
+                assert_null(c.credentials);
+        }
+}
+
 static void sizes(void **state _unused_) {
         static const struct {
                 const char *text;
@@ -271,6 +312,8 @@ int main(void) {
                 cmocka_unit_test(two_disks_of_one_serial_are_refused),
                 cmocka_unit_test(no_disks_is_a_number_too),
                 cmocka_unit_test(forwards),
+                cmocka_unit_test(a_credential_is_read_and_handed_over),
+                cmocka_unit_test(bad_credentials),
                 cmocka_unit_test(sizes),
         };
 
