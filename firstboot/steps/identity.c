@@ -19,8 +19,9 @@
 #define SSSD_CONF "/etc/sssd/sssd.conf"
 #define NSSWITCH "/etc/nsswitch.conf"
 #define SSHD_CONF "/etc/ssh/sshd_config.d/50-firstboot.conf"
+#define NSS_SOCKET "sssd-nss.socket"
 /* Enabled by Debian's packages: there, responders are started by socket. */
-#define NSS_SOCKET "/etc/systemd/system/sssd.service.wants/sssd-nss.socket"
+#define NSS_SOCKET_ENABLED "/etc/systemd/system/sssd.service.wants/" NSS_SOCKET
 #define UNIT_USEC (60 * USEC_PER_SEC)
 #define LOOKUP_USEC (15 * USEC_PER_SEC)
 #define FILE_MAX (1024 * 1024)
@@ -110,35 +111,61 @@ static int check_ca(StepContext *c) {
         return 0;
 }
 
-static int configure(StepContext *c, bool *ret_changed) {
+typedef struct Changes {
+        bool sssd, sshd; /* its configuration was written anew */
+} Changes;
+
+static int configure(StepContext *c, bool sockets, Changes *ret) {
         static const char sshd[] =
                         "# Written by firstboot: keys come from LDAP through sssd.\n"
                         "AuthorizedKeysCommand "
                         "/usr/bin/sss_ssh_authorizedkeys\nAuthorizedKeysCommandUser nobody\n";
-        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
-        _cleanup_free_ char *sockets = fb_path(NSS_SOCKET), *text = NULL;
-        int sssd, r;
+        _cleanup_free_ char *text = sssd_conf(c->section, sockets);
+        int r;
 
-        if (!sockets)
-                return -ENOMEM;
-        text = sssd_conf(c->section, access(sockets, F_OK) >= 0);
         if (!text)
                 return -ENOMEM;
-        sssd = put_file(c, SSSD_CONF, text, 0600);
-        r = sssd < 0 ? sssd : put_nsswitch(c);
+        r = put_file(c, SSSD_CONF, text, 0600);
+        ret->sssd = r > 0;
+        if (r >= 0)
+                r = put_nsswitch(c);
         if (r >= 0 && json_get_bool(c->section, "mkhomedir", true))
                 r = enable_mkhomedir(c);
-        if (r >= 0 && json_get_bool(c->section, "ssh_keys", true))
+        if (r >= 0 && json_get_bool(c->section, "ssh_keys", true)) {
                 r = put_file(c, SSHD_CONF, sshd, 0644);
-        /* sshd may be there under either name (with Debian's, the other is its alias), or not be
-         * started yet: all is fine. */
-        if (r > 0 && unit_bus(&bus) >= 0 &&
-                        unit_job(bus, "ReloadOrTryRestartUnit", "ssh.service", UNIT_USEC, NULL) ==
-                                        -ENOENT)
+                ret->sshd = r > 0;
+        }
+        return r < 0 ? r : 0;
+}
+
+/* sshd may be there under either name (with Debian's, the other is its alias), or not be started
+ * yet: all is fine. */
+static void reload_sshd(sd_bus *bus) {
+        if (unit_job(bus, "ReloadOrTryRestartUnit", "ssh.service", UNIT_USEC, NULL) == -ENOENT)
                 (void) unit_job(bus, "ReloadOrTryRestartUnit", "sshd.service", UNIT_USEC, NULL);
+}
+
+/* Starts sssd, or afresh where its configuration was changed; sshd reads its own anew meanwhile.
+ * *ret_fresh: sssd was started just now. */
+static int start(StepContext *c, sd_bus *bus, const Changes *changes, bool sockets,
+                bool *ret_fresh) {
+        _cleanup_(unit_wait_freep) UnitWait *sssd = NULL;
+        _cleanup_free_ char *result = NULL;
+        int r;
+
+        *ret_fresh = changes->sssd || !unit_is_active(bus, "sssd.service");
+        r = unit_begin(bus, changes->sssd ? "RestartUnit" : "StartUnit", "sssd.service", UNIT_USEC,
+                        &result, &sssd);
+        if (changes->sshd)
+                reload_sshd(bus);
+        if (r >= 0)
+                r = unit_wait(sssd, UNIT_USEC, &result);
         if (r < 0)
-                return r;
-        *ret_changed = sssd > 0;
+                return step_fail_later(c, "identity.sssd", "sssd.service: %s",
+                                isempty(result) ? strerror(-r) : result);
+        /* Started behind sssd, and not waited for by sssd's job; nobody is found before. */
+        if (sockets)
+                (void) unit_job(bus, "StartUnit", NSS_SOCKET, UNIT_USEC, NULL);
         return 0;
 }
 
@@ -235,32 +262,32 @@ static int prove(StepContext *c, sd_bus *bus, bool fresh) {
 
 int identity_run(StepContext *c) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
-        _cleanup_free_ char *sssd = fb_path("/usr/sbin/sssd"), *result = NULL;
-        bool changed = false, fresh = true;
+        _cleanup_free_ char *sssd = fb_path("/usr/sbin/sssd"),
+                            *enabled = fb_path(NSS_SOCKET_ENABLED);
+        Changes changes = {};
+        bool sockets, fresh = true;
         int r;
 
         if (!c->section)
                 return step_skip(c, "no identity section in the configuration");
-        if (!sssd)
+        if (!sssd || !enabled)
                 return -ENOMEM;
         if (access(sssd, X_OK) < 0)
                 return step_fail(
                                 c, "identity.not-installed", "/usr/sbin/sssd: %s", strerror(errno));
+        sockets = access(enabled, F_OK) >= 0;
         r = check_ca(c);
         if (r >= 0)
-                r = configure(c, &changed);
+                r = configure(c, sockets, &changes);
         if (r < 0)
                 return r;
         r = unit_bus(&bus);
-        if (r >= 0) {
-                fresh = changed || !unit_is_active(bus, "sssd.service");
-                r = unit_job(bus, changed ? "RestartUnit" : "StartUnit", "sssd.service", UNIT_USEC,
-                                &result);
-        }
         if (r < 0)
-                return step_fail_later(c, "identity.sssd", "sssd.service: %s",
-                                isempty(result) ? strerror(-r) : result);
-        r = prove(c, bus, fresh);
+                return step_fail_later(c, "identity.sssd", "the system bus does not answer: %s",
+                                strerror(-r));
+        r = start(c, bus, &changes, sockets, &fresh);
+        if (r >= 0)
+                r = prove(c, bus, fresh);
         return r < 0 ? r
                      : step_done(c, "user %s found through sssd",
                                        json_get_string(c->section, "probe_user"));

@@ -33,13 +33,26 @@ int unit_bus(sd_bus **ret) {
         return 0;
 }
 
-typedef struct Removed {
-        const char *job; /* NULL: the reply is not in yet */
-        char **seen;     /* "JOB RESULT" of jobs that ended, ours may be among them */
-} Removed;
+struct UnitWait {
+        sd_bus *bus;
+        sd_bus_slot *slot;
+        char *job;   /* its path; NULL: the reply is not in yet */
+        char **seen; /* "JOB RESULT" of jobs that ended, ours may be among them */
+};
+
+UnitWait *unit_wait_free(UnitWait *w) {
+        if (!w)
+                return NULL;
+        sd_bus_slot_unref(w->slot);
+        sd_bus_unref(w->bus);
+        free(w->job);
+        strv_free(w->seen);
+        free(w);
+        return NULL;
+}
 
 static int on_removed(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        Removed *w = userdata;
+        UnitWait *w = userdata;
         const char *path, *unit, *result;
         uint32_t id;
 
@@ -52,7 +65,7 @@ static int on_removed(sd_bus_message *m, void *userdata, sd_bus_error *error) {
 }
 
 /* The result of our job if it has ended, else NULL. */
-static const char *job_result(const Removed *w) {
+static const char *job_result(const UnitWait *w) {
         STRV_FOREACH (s, w->seen) {
                 const char *rest = startswith(*s, w->job);
                 if (rest && *rest == ' ')
@@ -61,20 +74,20 @@ static const char *job_result(const Removed *w) {
         return NULL;
 }
 
-/* Sends the call, whose answer is a job, and waits until the job has ended. */
-static int call_and_wait(
-                sd_bus *bus, sd_bus_message *call, uint64_t timeout_usec, char **ret_result) {
+/* Sends the call, whose answer is a job. */
+static int call_begin(sd_bus *bus, sd_bus_message *call, uint64_t timeout_usec, char **ret_result,
+                UnitWait **ret) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-        _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
-        _cleanup_strv_free_ char **seen = NULL;
-        uint64_t deadline = now_usec() + timeout_usec;
-        Removed w = {};
-        const char *path, *result;
+        _cleanup_(unit_wait_freep) UnitWait *w = calloc(1, sizeof(*w));
+        const char *path;
         int r;
 
-        r = sd_bus_match_signal(bus, &slot, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER, "JobRemoved",
-                        on_removed, &w);
+        if (!w)
+                return -ENOMEM;
+        w->bus = sd_bus_ref(bus);
+        r = sd_bus_match_signal(bus, &w->slot, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER, "JobRemoved",
+                        on_removed, w);
         if (r < 0)
                 return r;
         r = sd_bus_call(bus, call, MIN(timeout_usec, 60 * USEC_PER_SEC), &error, &reply);
@@ -90,42 +103,66 @@ static int call_and_wait(
         r = sd_bus_message_read(reply, "o", &path);
         if (r < 0)
                 return r;
-        w.job = path;
-        while (!(result = job_result(&w))) {
+        w->job = strdup(path);
+        if (!w->job)
+                return -ENOMEM;
+        *ret = TAKE_PTR(w);
+        return 0;
+}
+
+int unit_wait(UnitWait *w, uint64_t timeout_usec, char **ret_result) {
+        uint64_t deadline = now_usec() + timeout_usec;
+        const char *result;
+        int r;
+
+        while (!(result = job_result(w))) {
                 uint64_t now = now_usec();
 
                 if (now >= deadline) {
-                        strv_free(w.seen);
                         if (ret_result)
                                 *ret_result = strdup("it did not end in time");
                         return -ETIMEDOUT;
                 }
-                r = sd_bus_process(bus, NULL);
+                r = sd_bus_process(w->bus, NULL);
                 if (r == 0)
-                        r = sd_bus_wait(bus, deadline - now);
-                if (r < 0 && r != -EINTR) {
-                        strv_free(w.seen);
+                        r = sd_bus_wait(w->bus, deadline - now);
+                if (r < 0 && r != -EINTR)
                         return r;
-                }
         }
         r = streq(result, "done") || streq(result, "skipped") ? 0
             : streq(result, "timeout")                        ? -ETIMEDOUT
                                                               : -EIO;
         if (r < 0 && ret_result)
                 *ret_result = strdup(result);
-        seen = w.seen;
         return r;
 }
 
-int unit_job(sd_bus *bus, const char *method, const char *unit, uint64_t timeout_usec,
-                char **ret_result) {
+/* Sends the call and waits until its job has ended. */
+static int call_and_wait(
+                sd_bus *bus, sd_bus_message *call, uint64_t timeout_usec, char **ret_result) {
+        _cleanup_(unit_wait_freep) UnitWait *w = NULL;
+        int r = call_begin(bus, call, timeout_usec, ret_result, &w);
+
+        return r < 0 ? r : unit_wait(w, timeout_usec, ret_result);
+}
+
+int unit_begin(sd_bus *bus, const char *method, const char *unit, uint64_t timeout_usec,
+                char **ret_result, UnitWait **ret) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
         int r;
 
         r = sd_bus_message_new_method_call(bus, &m, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER, method);
         if (r >= 0)
                 r = sd_bus_message_append(m, "ss", unit, "replace");
-        return r < 0 ? r : call_and_wait(bus, m, timeout_usec, ret_result);
+        return r < 0 ? r : call_begin(bus, m, timeout_usec, ret_result, ret);
+}
+
+int unit_job(sd_bus *bus, const char *method, const char *unit, uint64_t timeout_usec,
+                char **ret_result) {
+        _cleanup_(unit_wait_freep) UnitWait *w = NULL;
+        int r = unit_begin(bus, method, unit, timeout_usec, ret_result, &w);
+
+        return r < 0 ? r : unit_wait(w, timeout_usec, ret_result);
 }
 
 int unit_signal(sd_bus *bus, const char *unit, int signal) {

@@ -9,6 +9,19 @@
 /* Opens the system bus and subscribes to systemd's signals; caller unrefs. */
 int unit_bus(sd_bus **ret);
 
+/* A job of systemd's that is under way. */
+typedef struct UnitWait UnitWait;
+UnitWait *unit_wait_free(UnitWait *w);
+DEFINE_CLEANUP(UnitWait *, unit_wait_free);
+
+/* Asks for a job and does not wait for its end; method as below. The limit is the answer's. Errors
+ * as below. The caller frees *ret, at any time. */
+int unit_begin(sd_bus *bus, const char *method, const char *unit, uint64_t timeout_usec,
+                char **ret_result, UnitWait **ret);
+
+/* Waits until the job is over. As unit_job(). */
+int unit_wait(UnitWait *w, uint64_t timeout_usec, char **ret_result);
+
 /* method: StartUnit, RestartUnit, ReloadOrRestartUnit, StopUnit. Waits until the job is over.
  * 0: it went well; -EIO: the job failed, with *ret_result (may be NULL) its result or systemd's
  * words, which the caller frees; -ENOENT: no such unit; -ETIMEDOUT. */

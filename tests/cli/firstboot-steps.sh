@@ -155,7 +155,16 @@ check "identity: done when the probe user is found" verdict "done "
 check "identity: sssd.conf is for root only" test "$(stat -c %a "$NODE/etc/sssd/sssd.conf")" = 600
 check "identity: nsswitch asks sssd" grep -q '^passwd: files sss$' "$NODE/etc/nsswitch.conf"
 check "identity: sshd asks sssd for keys" grep -q sss_ssh_authorizedkeys "$NODE/etc/ssh/sshd_config.d/50-firstboot.conf"
+check "identity: sshd reads its configuration while sssd starts" test \
+        "$(grep -n '^RestartUnit sssd.service' "$NODE/calls" | cut -d: -f1)" -lt "$(grep -n '^ReloadOrTryRestartUnit ssh.service' "$NODE/calls" | cut -d: -f1)"
 check "identity: the user is asked of sssd itself" grep -q '^getent -s sss passwd alice' "$NODE/tools"
+: >"$NODE/calls"
+run_step identity
+check "identity: no socket is waited for that is not enabled" bash -c '! grep -q sssd-nss.socket "$1"' - "$NODE/calls"
+mkdir -p "$NODE/etc/systemd/system/sssd.service.wants"; touch "$NODE/etc/systemd/system/sssd.service.wants/sssd-nss.socket"
+run_step identity
+check "identity: the responder's socket is, where sssd has one" grep -q '^StartUnit sssd-nss.socket' "$NODE/calls"
+rm -r "$NODE/etc/systemd/system/sssd.service.wants"; run_step identity
 : >"$NODE/calls"
 run_step identity
 check "identity: a second run does not restart sssd" bash -c '! grep -q RestartUnit "$1"' - "$NODE/calls"
