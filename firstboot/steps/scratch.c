@@ -12,6 +12,7 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -27,9 +28,17 @@ typedef struct Scratch {
         Lvm lvm;
         ScratchRecord record;
         ScratchPlan plan;
+        int *locks; /* of the disks while they are worked on, -EBADF: none */
 } Scratch;
 
+static void unlock_disks(Scratch *s) {
+        for (size_t i = 0; s->locks && i < s->plan.n_use; i++)
+                safe_close(s->locks[i]);
+        free(TAKE_PTR(s->locks));
+}
+
 static void scratch_done(Scratch *s) {
+        unlock_disks(s);
         for (size_t i = 0; s->facts && i < s->disks.n; i++)
                 disk_facts_done(&s->facts[i]);
         free(s->facts);
@@ -230,6 +239,23 @@ static int make_filesystem(Scratch *s, const char *device) {
         return 0;
 }
 
+/* udev leaves a whole disk alone that somebody holds a BSD lock on, and looks at it once when it is
+ * free again (systemd's "Locking Block Device Access"): not in the middle of our work, and not
+ * beside it. A help, not a need: what cannot be locked is not. */
+static int lock_disks(Scratch *s) {
+        s->locks = malloc((s->plan.n_use + 1) * sizeof(int));
+        if (!s->locks)
+                return -ENOMEM;
+        for (size_t i = 0; i < s->plan.n_use; i++) {
+                _cleanup_free_ char *device = disk_device(s->facts[s->plan.use[i]].disk);
+
+                s->locks[i] = device ? open(device, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -EBADF;
+                if (s->locks[i] >= 0)
+                        (void) flock(s->locks[i], LOCK_EX | LOCK_NB);
+        }
+        return 0;
+}
+
 static int wait_for_device(Scratch *s, const char *device) {
         for (uint64_t waited = 0; access(device, F_OK) < 0; waited += 100 * USEC_PER_MSEC) {
                 if (waited >= DEVICE_WAIT_USEC)
@@ -263,8 +289,10 @@ static int prepare(Scratch *s, char **ret_device) {
                         return step_fail_later(s->context, "scratch.lvm",
                                         "the record of the disks could not be saved: %s",
                                         strerror(-r));
-                r = s->plan.action == SCRATCH_CREATE ? add_disks(s, "vgcreate", vg)
-                                                     : clear_group(s);
+                r = lock_disks(s);
+                if (r >= 0)
+                        r = s->plan.action == SCRATCH_CREATE ? add_disks(s, "vgcreate", vg)
+                                                             : clear_group(s);
                 if (r >= 0)
                         r = make_volume(s, vg);
                 if (r >= 0)
@@ -273,6 +301,7 @@ static int prepare(Scratch *s, char **ret_device) {
                         r = make_filesystem(s, device);
                 if (r >= 0)
                         r = LVM(W("vgchange"), W("--deltag"), W(TAG_INCOMPLETE), W(vg));
+                unlock_disks(s);
         }
         if (r < 0)
                 return r;

@@ -183,8 +183,18 @@ for n in 0 1; do disk $n "S$n"; done
 if loop 0 && loop 1; then
         config
         tags() { "$node_build/firstboot-lvm" pvs --reportformat json -o vg_name,vg_tags,lv_count --devices "${loops[0]}" --devices "${loops[1]}" 2>/dev/null; }
+        # lvm, with a look at the lock that tells udev to wait.
+        rm "$NODE/usr/lib/firstboot/firstboot-lvm"
+        cat >"$NODE/usr/lib/firstboot/firstboot-lvm" <<L
+#!/bin/sh
+for d in ${loops[@]}; do flock --nonblock "\$d" true && echo "\$1 free" || echo "\$1 held"; done >>$NODE/locks
+exec $node_build/firstboot-lvm "\$@"
+L
+        chmod +x "$NODE/usr/lib/firstboot/firstboot-lvm"
         run_step
         if [[ $(result code) == scratch.lvm ]]; then
+                check "the disks are locked against udev while they change" bash -c 'grep -q "^vgcreate held" "$1" && ! grep -qE "^(vgcreate|lvcreate) free" "$1"' - "$NODE/locks"
+                check "and no longer" flock --nonblock "${loops[0]}" true
                 check "a group that was not finished carries both tags" bash -c '[[ $1 == *firstboot.incomplete,firstboot.scratch* ]]' - "$(tags)"
                 check "the file system's module loads meanwhile" timeout 5 bash -c 'until grep -qw fs-xfs "$1/modules"; do sleep 0.1; done 2>/dev/null' - "$NODE"
                 check "the disks are on record before the first byte" grep -q '"S1"' "$NODE/var/lib/firstboot/scratch.json"
