@@ -4,6 +4,7 @@
 #include "file-util.h"
 #include "log.h"
 #include "paths.h"
+#include "probe.h"
 
 #include <limits.h>
 
@@ -102,12 +103,25 @@ static int grow_volume(StepContext *c, const Root *root, const char *partition) 
         return run_tool(c, extend, 5); /* 5: there was nothing to gain */
 }
 
+/* cloud-init has often been here before; asking the tool would cost a process and, since it opens
+ * the device for writing, an event for udev. */
+static bool fills_device(const Root *root) {
+        _cleanup_free_ char *sys = strf("/sys/dev/block/%u:%u", root->major, root->minor),
+                            *device = fb_path(root->device);
+        uint64_t have = sys ? number(sys, "size") * 512 : 0,
+                 is = have > 0 && device ? probe_filesystem_bytes(device) : 0;
+
+        return is > 0 && have - MIN(have, is) < 1024 * 1024;
+}
+
 static int grow_filesystem(StepContext *c, const Root *root) {
         char *ext[] = { (char *) "resize2fs", (char *) root->device, NULL };
         char *xfs[] = { (char *) "xfs_growfs", (char *) "/", NULL };
         char *btrfs[] = { (char *) "btrfs", (char *) "filesystem", (char *) "resize",
                 (char *) "max", (char *) "/", NULL };
 
+        if (fills_device(root))
+                return 0;
         if (startswith(root->type, "ext"))
                 return run_tool(c, ext, 0);
         if (streq(root->type, "xfs"))

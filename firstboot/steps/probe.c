@@ -66,3 +66,31 @@ bool probe_has_label(const char *path, const char *label) {
                         return true;
         return false;
 }
+
+#ifdef BLKID_SUBLKS_FSINFO
+static uint64_t lookup_number(blkid_probe p, const char *name) {
+        const char *value = NULL;
+
+        return blkid_probe_lookup_value(p, name, &value, NULL) == 0 && value
+                               ? strtoull(value, NULL, 10)
+                               : 0;
+}
+
+uint64_t probe_filesystem_bytes(const char *path) {
+        _cleanup_(probe_freep) blkid_probe p = blkid_new_probe();
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+        if (fd < 0 || !p || blkid_probe_set_device(p, fd, 0, 0) != 0 ||
+                        blkid_probe_enable_superblocks(p, 1) != 0 ||
+                        blkid_probe_set_superblocks_flags(
+                                        p, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_FSINFO) != 0 ||
+                        blkid_do_safeprobe(p) != 0)
+                return 0;
+        return lookup_number(p, "FSLASTBLOCK") * lookup_number(p, "FSBLOCKSIZE");
+}
+#else
+uint64_t probe_filesystem_bytes(const char *path) {
+        (void) path;
+        return 0;
+}
+#endif

@@ -11,7 +11,9 @@ head_make && head_start "${HEAD_SERVICES[@]}"
 check "the head node serves LDAP over TLS, NFS, munge and Slurm" $?
 vm_fresh
 vm_config "$(node_config)"
-vm_on ready
+# A root disk larger than the image, which cloud-init leaves alone: growing it is the agent's then.
+printf 'growpart: { mode: "off" }\nresize_rootfs: false\n' >>"$VM/user-data"
+vm_on ready --disk-size 6G
 check "the node comes to node-ready.target" $?
 [[ $rc -eq 0 ]] || { grep -a firstboot "$VM/save/journal.log" | tail -n 60; exit 1; }
 
@@ -38,6 +40,10 @@ ask 'id alice; getent group crew; stat -c "home %U" /home; findmnt -no FSTYPE,SO
         stat -c "mode %a" /mnt/localdisk; blkid -s LABEL -o value /dev/localscratch/scratch; readlink /etc/localtime; cat /proc/sys/net/core/somaxconn
         cat /etc/security/limits.d/90-firstboot.conf; stat -c "key %a %U" /etc/munge/munge.key; stat -c "sssd %a" /etc/sssd/sssd.conf
         sshd -T | grep -i ^passwordauthentication; journalctl -b -u ssh | grep "Stopping OpenBSD" || echo "sshd was not stopped"
+        df -B1 --output=size / | sed -n "s/^ */root /;2p"; firstbootctl log host
+        [ "$(systemctl show -P ExecMainExitTimestampMonotonic firstboot-modules)" -lt "$(systemctl show -P ExecMainStartTimestampMonotonic firstbootd)" ] &&
+        [ "$(systemctl show -P Result firstboot-modules)" = success ] && grep -q ^xfs /proc/modules && echo "modules early"
+        echo "units $(journalctl -b -u firstboot@gpu -u firstboot@nccl -o cat | grep -c .)"
         systemctl is-active slurmd munge sssd node-ready.target; systemctl --failed --no-legend | grep . || echo "no unit failed"'
 says "an LDAP user and his group are known" '^uid=20001\(alice\) gid=20000\(crew\)'
 says "a group is looked up" '^crew:\*?:20000:'
@@ -52,6 +58,10 @@ says "xfs_info shows the stripes: 64 KiB on four disks" 'sunit=16 +swidth=64 blk
 says "the volume has four stripes" 'localscratch +scratch +4 +64\.00k'
 says "everybody may write to scratch" '^mode 1777'
 says "its label is the one configured" '^localscratch$'
+says "the root file system fills the disk" '^root [56][0-9]{9}$'
+says "partition and file system were grown" 'Growing partition 2 of /dev/vda'
+says "the steps' kernel modules were loaded before there was a step" '^modules early$'
+says "no unit was started for steps without anything to do" '^units 0$'
 says "the time zone is set" 'Europe/Berlin$'
 says "kernel settings are applied" '^8192$'
 says "limits are written" '^\* - memlock unlimited'
