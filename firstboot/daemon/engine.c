@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "engine.h"
 #include "codes.h"
+#include "condition.h"
 #include "file-util.h"
 #include "journal.h"
 #include "log.h"
@@ -212,6 +213,8 @@ int engine_take_document(Engine *e, json_object *document) {
 }
 
 void engine_resync(Engine *e) {
+        if (e->n_jobs > 0 && e->state->node == NODE_STARTING)
+                pace_begin(e);
         for (size_t i = 0; i < e->n_jobs; i++) {
                 StepStatus s = job_run(&e->jobs[i])->status;
 
@@ -300,6 +303,7 @@ static void settle(Engine *e) {
         e->state->node = node;
         e->state->settled_usec = monotonic_usec();
         e->told = true;
+        pace_end(e);
         publish_verdict(e);
 }
 
@@ -309,6 +313,7 @@ void engine_advance(Engine *e) {
         for (size_t i = 0; i < e->n_jobs && !e->problem; i++) {
                 Job *j = &e->jobs[i];
                 StepRun *run = job_run(j);
+                _cleanup_free_ char *why = NULL;
                 const char *failed = NULL;
 
                 if (run->status != STEP_WAITING)
@@ -335,6 +340,12 @@ void engine_advance(Engine *e) {
                 if (j->step->first_boot_only && run->completed) {
                         run->status = STEP_SKIPPED;
                         result_set(run, NULL, strf("done at this instance's first boot"));
+                        continue;
+                }
+                if (condition_holds(j->step, json_get(e->document, "config"), &why) == 0) {
+                        run->status = STEP_SKIPPED;
+                        journal_event("event.step-skipped", j->step->name, 0, 0, "%s", why);
+                        result_set(run, NULL, TAKE_PTR(why));
                         continue;
                 }
                 if (e->bus_ready) {

@@ -33,6 +33,7 @@ struct Engine {
         sd_bus *bus;    /* NULL while the bus is away */
         bool bus_ready; /* our name is ours and systemd's signals are on their way */
         bool announced; /* READY=1 was sent */
+        bool paced;     /* others have less of the CPU until the verdict (pace.c) */
 
         json_object *document; /* what firstboot-helper gave: config, sources, instance, errors,
                                   warnings */
@@ -85,6 +86,10 @@ void engine_resync(Engine *e);
 
 StepRun *job_run(const Job *j);
 Job *engine_find_job(const Engine *e, const char *name);
+
+/* Lowers the CPU weight of what else the boot has still to do, and gives it back (pace.c). */
+void pace_begin(Engine *e);
+void pace_end(Engine *e);
 
 /* Starts firstboot-helper, unless it runs (configure.c). */
 int engine_configure(Engine *e);

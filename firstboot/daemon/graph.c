@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "graph.h"
+#include "condition.h"
 #include "config-schema.h"
 #include "file-util.h"
 #include "paths.h"
@@ -16,6 +17,7 @@ static void step_done(Step *s) {
         strv_free(s->exec);
         strv_free(s->requires);
         strv_free(s->after);
+        strv_free(s->only_if);
 }
 
 Graph *graph_free(Graph *g) {
@@ -133,7 +135,8 @@ static bool decide(json_object *config, json_object *v) {
 
 static int check_keys(Graph *g, const Step *s, json_object *o) {
         static const char *const known[] = { "description", "requires", "after", "when", "timeout",
-                "retries", "retry_delay", "retry_delay_max", "required", "run_on_failure", "exec" };
+                "retries", "retry_delay", "retry_delay_max", "required", "run_on_failure", "exec",
+                "only_if" };
         int r;
 
         json_object_object_foreach (o, key, value) {
@@ -168,8 +171,19 @@ static int fill_step(Graph *g, Step *s, json_object *o, json_object *config) {
                 r = take_strings(g, s, o, "requires", &s->requires);
         if (r >= 0)
                 r = take_strings(g, s, o, "after", &s->after);
+        if (r >= 0)
+                r = take_strings(g, s, o, "only_if", &s->only_if);
         if (r < 0)
                 return r;
+        STRV_FOREACH (word, s->only_if)
+                if (!condition_is_valid(*word)) {
+                        r = strv_extendf(&g->errors,
+                                        "%s: \"only_if\" knows \"configured\" and \"pci:VENDOR\" "
+                                        "(four hexadecimal digits), not \"%s\"",
+                                        s->file, *word);
+                        if (r < 0)
+                                return r;
+                }
         if (when && !streq(when, "first-boot") && !streq(when, "every-boot")) {
                 r = strv_extendf(&g->errors,
                                 "%s: \"when\" must be \"first-boot\" or \"every-boot\"", s->file);

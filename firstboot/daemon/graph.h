@@ -15,6 +15,7 @@ typedef struct Step {
         char **exec; /* site steps: program and arguments; NULL: firstboot-step has it built in */
         char **requires;   /* must be done before it starts; names of steps in the graph */
         char **after;      /* must have ended, well or not; names of steps in the graph */
+        char **only_if;    /* conditions of which one must hold (condition.h), NULL: none */
         bool requires_all; /* "*": requires every step that does not wait for it */
         bool first_boot_only;
         bool required;                       /* its failure fails the node, else degrades it */

@@ -31,6 +31,11 @@ case_order() {
         check "ready within 1.1 times the longest chain" is \
                 '(lambda d: o["settled_usec"] - o["started_usec"] <= 1.1 * (max(d("a"), d("b")) + d("c")))(lambda s: o["step"][s]["attempts"][0]["finished_usec"] - o["step"][s]["attempts"][0]["started_usec"])' True
         check "the ready file says so" test "$(cat "$NODE/run/firstboot/ready")" = ready
+        check "a job that is done tells enough: no property is asked for" sh -c "! grep -q '^Property' '$NODE/calls'"
+        # While steps run, cloud-init's last stages have the smallest share of the CPU; then, their own again.
+        check "cloud-init yields to the steps" sh -c "sed -n '1,/^StartUnit node-ready/p' '$NODE/calls' | grep -q '^SetUnitProperties cloud-init-main.service CPUWeight=1$'"
+        check "before the first of them" sh -c "! sed '/^SetUnitProperties/,\$d' '$NODE/calls' | grep -q '^StartUnit firstboot@'"
+        check "and no longer" sh -c "tail -n 6 '$NODE/calls' | grep -q '^SetUnitProperties cloud-init-main.service CPUWeight=-1$'"
         check "node-ready.target is started" grep -q '^StartUnit node-ready.target' "$NODE/calls"
         # The sanitizers' own memory is no measure.
         grep -q __asan_init "$node_build/firstbootd" ||
@@ -50,6 +55,31 @@ case_retry() {
         check "as often as it takes" is 'len(o["step"]["a"]["attempts"])' 3
         check "with growing pauses" is \
                 '[x["attempts"][2]["started_usec"] - x["attempts"][1]["finished_usec"] >= 100000 for x in [o["step"]["a"]]]' '[True]'
+}
+
+case_only_if() {
+        mkdir -p "$NODE/sys/bus/pci/devices/0000:01:00.0"
+        echo 0x10de >"$NODE/sys/bus/pci/devices/0000:01:00.0/vendor"
+        config '{"nccl":{}}'
+        for s in gpu nccl; do step $s '{"only_if":["configured"]}' <<<true; done
+        step nic '{"only_if":["configured","pci:15b3"]}' <<<true
+        step card '{"only_if":["configured","pci:10de"]}' <<<true
+        step last '{"requires":["nic"]}' <<<true
+        node_boot
+        check "steps with nothing to do do not keep a node from being ready" node_wait ready
+        check "a step without its section is skipped" is 'o["step"]["gpu"]["status"]' skipped
+        check "and no unit started for it" test "$(starts gpu)" = 0
+        check "one with a section runs" is 'o["step"]["nccl"]["status"]' done
+        check "a device on PCI is as good" is 'o["step"]["card"]["status"]' done
+        check "where there is neither, the status says so" is 'o["step"]["nic"]["result"]["message"]' \
+                'no nic section in the configuration, PCI shows no device of vendor 15b3'
+        check "what requires it runs" is 'o["step"]["last"]["status"]' done
+        rm "$NODE/sys/bus/pci/devices/0000:01:00.0/vendor"
+        "$ctl" rerun --wait nic >/dev/null
+        check "PCI that does not tell is for the step to judge" test "$(starts nic)" = 1
+        step nic '{"only_if":["cofigured"]}' <<<true
+        "$ctl" rerun --wait all >/dev/null
+        check "an unknown condition is an error" sh -c "'$ctl' | grep -q 'nic.json: \"only_if\" knows'"
 }
 
 case_failure() {
@@ -278,7 +308,7 @@ case_bus_api() {
         check "and nothing ran" test "$(starts a)" = 1
 }
 
-for case in ${ONLY:-order retry failure optional timeout timeout_without_bus agent_restart ended_while_away bus_restart next_boot \
+for case in ${ONLY:-order retry only_if failure optional timeout timeout_without_bus agent_restart ended_while_away bus_restart next_boot \
         config_errors site_step drain metrics crashes secrets bus_api}; do
         node_new
         chmod 755 "$NODE"
