@@ -277,15 +277,16 @@ int identity_run(StepContext *c) {
                                 c, "identity.not-installed", "/usr/sbin/sssd: %s", strerror(errno));
         sockets = access(enabled, F_OK) >= 0;
         r = check_ca(c);
-        if (r >= 0)
-                r = configure(c, sockets, &changes);
         if (r < 0)
                 return r;
+        /* First: what is written must be followed by a start or a reload, in this run. */
         r = unit_bus(&bus);
         if (r < 0)
                 return step_fail_later(c, "identity.sssd", "the system bus does not answer: %s",
                                 strerror(-r));
-        r = start(c, bus, &changes, sockets, &fresh);
+        r = configure(c, sockets, &changes);
+        if (r >= 0)
+                r = start(c, bus, &changes, sockets, &fresh);
         if (r >= 0)
                 r = prove(c, bus, fresh);
         return r < 0 ? r

@@ -43,6 +43,7 @@ ask 'id alice; getent group crew; stat -c "home %U" /home; findmnt -no FSTYPE,SO
         df -B1 --output=size / | sed -n "s/^ */root /;2p"; firstbootctl log host
         [ "$(systemctl show -P ExecMainExitTimestampMonotonic firstboot-modules)" -lt "$(systemctl show -P ExecMainStartTimestampMonotonic firstbootd)" ] &&
         [ "$(systemctl show -P Result firstboot-modules)" = success ] && grep -q ^xfs /proc/modules && echo "modules early"
+        echo "weight $(systemctl show -P CPUWeight cloud-init-main)"
         echo "units $(journalctl -b -u firstboot@gpu -u firstboot@nccl -o cat | grep -c .)"
         systemctl is-active slurmd munge sssd node-ready.target; systemctl --failed --no-legend | grep . || echo "no unit failed"'
 says "an LDAP user and his group are known" '^uid=20001\(alice\) gid=20000\(crew\)'
@@ -61,6 +62,7 @@ says "its label is the one configured" '^localscratch$'
 says "the root file system fills the disk" '^root [56][0-9]{9}$'
 says "partition and file system were grown" 'Growing partition 2 of /dev/vda'
 says "the steps' kernel modules were loaded before there was a step" '^modules early$'
+says "cloud-init has its share of the CPU again" '^weight \[not set\]$'
 says "no unit was started for steps without anything to do" '^units 0$'
 says "the time zone is set" 'Europe/Berlin$'
 says "kernel settings are applied" '^8192$'
