@@ -45,8 +45,7 @@ static int on_systemd_owner(sd_bus_message *m, void *userdata, sd_bus_error *ret
         (void) ret_error;
         if (sd_bus_message_read(m, "sss", &name, &old, &new) < 0 || isempty(new) || !e->bus_ready)
                 return 0;
-        (void) sd_bus_call_method_async(e->bus, NULL, "org.freedesktop.systemd1",
-                        "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
+        (void) sd_bus_call_method_async(e->bus, NULL, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
                         "Subscribe", NULL, NULL, NULL);
         engine_resync(e);
         return 0;
@@ -90,8 +89,7 @@ static int on_named(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) 
                 e->announced = true;
                 (void) sd_notify(0, "READY=1");
         }
-        r = sd_bus_call_method_async(e->bus, NULL, "org.freedesktop.systemd1",
-                        "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
+        r = sd_bus_call_method_async(e->bus, NULL, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
                         "Subscribe", on_subscribed, e, NULL);
         return r < 0 ? reconnect_later(e) : 0;
 }
@@ -109,8 +107,7 @@ static int try_open(Engine *e) {
                                 "/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local",
                                 "Disconnected", on_disconnected, NULL, e);
         if (r >= 0)
-                r = sd_bus_match_signal_async(bus, NULL, "org.freedesktop.systemd1",
-                                "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
+                r = sd_bus_match_signal_async(bus, NULL, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
                                 "JobRemoved", on_job_removed, NULL, e);
         if (r >= 0)
                 r = sd_bus_add_match_async(bus, NULL,

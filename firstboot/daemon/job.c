@@ -7,13 +7,11 @@
 #include "codes.h"
 #include "journal.h"
 #include "log.h"
+#include "paths.h"
 #include "result.h"
 
 #include <sys/random.h>
 
-#define SYSTEMD "org.freedesktop.systemd1"
-#define SYSTEMD_PATH "/org/freedesktop/systemd1"
-#define SYSTEMD_MANAGER "org.freedesktop.systemd1.Manager"
 #define STOP_USEC (20 * USEC_PER_SEC) /* firstboot@.service has TimeoutStopSec=15s */
 
 static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata);

@@ -5,6 +5,7 @@
 
 #include "engine.h"
 #include "log.h"
+#include "paths.h"
 
 #define WEIGHT_LOW 1
 #define WEIGHT_UNSET UINT64_MAX /* systemd.resource-control(5): no CPUWeight= */
@@ -14,10 +15,9 @@ static const char *const units[] = { "cloud-init-main.service", "cloud-final.ser
 
 static void set_weight(const Engine *e, uint64_t weight) {
         for (size_t i = 0; i < ELEMENTSOF(units); i++) {
-                int r = sd_bus_call_method_async(e->bus, NULL, "org.freedesktop.systemd1",
-                                "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
-                                "SetUnitProperties", NULL, NULL, "sba(sv)", units[i], true, 1,
-                                "CPUWeight", "t", weight);
+                int r = sd_bus_call_method_async(e->bus, NULL, SYSTEMD, SYSTEMD_PATH,
+                                SYSTEMD_MANAGER, "SetUnitProperties", NULL, NULL, "sba(sv)",
+                                units[i], true, 1, "CPUWeight", "t", weight);
 
                 if (r < 0)
                         log_warning_errno(r, "Cannot set the CPU weight of %s", units[i]);

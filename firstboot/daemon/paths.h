@@ -27,6 +27,11 @@
 #define PATH_CLOUD_INIT_DATA "/run/cloud-init/instance-data.json"
 #define PATH_CLOUD_INIT_COMBINED "/run/cloud-init/combined-cloud-config.json"
 
+/* systemd's manager on the bus: org.freedesktop.systemd1(5). */
+#define SYSTEMD "org.freedesktop.systemd1"
+#define SYSTEMD_PATH "/org/freedesktop/systemd1"
+#define SYSTEMD_MANAGER "org.freedesktop.systemd1.Manager"
+
 #define DBUS_NAME "org.imgbuild.FirstBoot1"
 #define DBUS_PATH "/org/imgbuild/FirstBoot1"
 #define DBUS_MANAGER DBUS_NAME ".Manager"

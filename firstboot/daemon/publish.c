@@ -8,10 +8,6 @@
 
 #include <systemd/sd-daemon.h>
 
-#define SYSTEMD "org.freedesktop.systemd1"
-#define SYSTEMD_PATH "/org/freedesktop/systemd1"
-#define SYSTEMD_MANAGER "org.freedesktop.systemd1.Manager"
-
 static json_object *strings(char *const *l) {
         json_object *o = json_object_new_array();
 

@@ -87,14 +87,10 @@ static int switch_firewall(StepContext *c, sd_bus *bus, bool on) {
                 if (on && seen > 0)
                         break;
                 seen++;
-                r = on ? sd_bus_call_method(bus, "org.freedesktop.systemd1",
-                                         "/org/freedesktop/systemd1",
-                                         "org.freedesktop.systemd1.Manager", "EnableUnitFiles",
-                                         &error, NULL, "asbb", 1, units[i], 0, 1)
-                       : sd_bus_call_method(bus, "org.freedesktop.systemd1",
-                                         "/org/freedesktop/systemd1",
-                                         "org.freedesktop.systemd1.Manager", "DisableUnitFiles",
-                                         &error, NULL, "asb", 1, units[i], 0);
+                r = on ? sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
+                                         "EnableUnitFiles", &error, NULL, "asbb", 1, units[i], 0, 1)
+                       : sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
+                                         "DisableUnitFiles", &error, NULL, "asb", 1, units[i], 0);
                 if (r < 0)
                         return step_fail_later(c, "host.firewall", "%s not %s: %s", units[i],
                                         on ? "enabled" : "disabled",

@@ -239,9 +239,9 @@ static int make_filesystem(Scratch *s, const char *device) {
         return 0;
 }
 
-/* udev leaves a whole disk alone that somebody holds a BSD lock on, and looks at it once when it is
- * free again (systemd's "Locking Block Device Access"): not in the middle of our work, and not
- * beside it. A help, not a need: what cannot be locked is not. */
+/* udev puts off the events of a whole disk that somebody holds a BSD lock on (systemd's "Locking
+ * Block Device Access"): it sees no half-made state, and does not compete with us for the CPU. A
+ * help, not a need: what cannot be locked is not. */
 static int lock_disks(Scratch *s) {
         s->locks = malloc((s->plan.n_use + 1) * sizeof(int));
         if (!s->locks)

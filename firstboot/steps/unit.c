@@ -7,10 +7,6 @@
 #include <mntent.h>
 #include <time.h>
 
-#define SYSTEMD "org.freedesktop.systemd1"
-#define SYSTEMD_PATH "/org/freedesktop/systemd1"
-#define SYSTEMD_MANAGER "org.freedesktop.systemd1.Manager"
-
 static uint64_t now_usec(void) {
         struct timespec t;
 
