@@ -212,7 +212,7 @@ int vm_load_credential(VmConfig *c, const char *text, const char **ret_problem) 
         int r;
 
         /* systemd's credential_name_valid(): a file name. */
-        if (!colon || !colon[1] || !name || isempty(name) || strchr(name, '/') ||
+        if (!colon || !colon[1] || isempty(name) ||
                         strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                      "0123456789._-~@") != strlen(name)) {
                 *ret_problem = "NAME:FILE, such as firstboot.slurm.munge_key:key.txt";

@@ -3,8 +3,6 @@
 #include "file-util.h"
 #include "paths.h"
 
-#include <dirent.h>
-
 #define PCI_DEVICES "/sys/bus/pci/devices"
 
 /* VENDOR of "pci:VENDOR", else NULL. */
@@ -21,26 +19,19 @@ bool condition_is_valid(const char *word) {
 
 /* 1, 0, or -errno where sysfs does not tell. */
 static int pci_has(const char *vendor) {
-        _cleanup_free_ char *folder = fb_path(PCI_DEVICES);
-        struct dirent *e;
-        int r = 0;
+        _cleanup_strv_free_ char **devices = NULL;
+        int r = fb_list(PCI_DEVICES, &devices);
 
-        if (!folder)
-                return -ENOMEM;
-        DIR *d = opendir(folder);
-        if (!d)
-                return errno == ENOENT ? 0 : -errno; /* a machine without PCI has no such folder */
-        while (r == 0 && (e = readdir(d))) {
-                _cleanup_free_ char *path = NULL, *text = NULL;
+        STRV_FOREACH (device, devices) {
+                _cleanup_free_ char *path = fb_pathf("%s/%s/vendor", PCI_DEVICES, *device),
+                                    *text = NULL;
 
-                if (e->d_name[0] == '.')
-                        continue;
-                path = fb_pathf("%s/%s/vendor", PCI_DEVICES, e->d_name);
                 r = path ? read_line_file(path, &text) : -ENOMEM;
                 if (r >= 0)
                         r = streq_ptr(startswith(text, "0x"), vendor);
+                if (r != 0)
+                        break;
         }
-        closedir(d);
         return r;
 }
 

@@ -5,7 +5,6 @@
 #include "file-util.h"
 #include "paths.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 
 #define STEP_FILE_MAX (64 * 1024)
@@ -48,29 +47,24 @@ bool step_name_is_valid(const char *name) {
 
 /* Step names found in a folder of step files; an absent folder has none. */
 static int list_folder(const char *folder, char ***names) {
-        _cleanup_free_ char *path = fb_path(folder);
-        struct dirent *entry;
-        int r = 0;
+        _cleanup_strv_free_ char **files = NULL;
+        int r = fb_list(folder, &files);
 
-        if (!path)
-                return -ENOMEM;
-        DIR *d = opendir(path);
-        if (!d)
-                return errno == ENOENT ? 0 : -errno;
-        while (r >= 0 && (entry = readdir(d))) {
-                size_t n = strlen(entry->d_name);
+        STRV_FOREACH (file, files) {
+                size_t n = strlen(*file);
 
-                if (entry->d_name[0] == '.' || !endswith(entry->d_name, ".json"))
+                if (!endswith(*file, ".json"))
                         continue;
-                char *name = strndup(entry->d_name, n - strlen(".json"));
+                char *name = strndup(*file, n - strlen(".json"));
                 if (!name)
-                        r = -ENOMEM;
-                else if (strv_contains(*names, name))
+                        return -ENOMEM;
+                if (strv_contains(*names, name))
                         free(name);
                 else
                         r = strv_push(names, name);
+                if (r < 0)
+                        return r;
         }
-        closedir(d);
         return r;
 }
 

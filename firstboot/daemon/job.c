@@ -15,7 +15,6 @@
 #define STOP_USEC (20 * USEC_PER_SEC) /* firstboot@.service has TimeoutStopSec=15s */
 
 static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata);
-static void ended(Job *j);
 
 static sd_event_source *drop(sd_event_source *s) {
         return sd_event_source_disable_unref(s);
@@ -293,13 +292,13 @@ static void query(Job *j) {
                                 j->unit);
 }
 
-/* The start job, whose result is known by now, is over. "done" says that the unit succeeded; after
- * all else systemd is asked what happened. (All properties of a unit are 300 and take 30 ms where a
- * CPU is emulated.) */
+/* The start job is over, with the result in early_result (NULL: out of memory). "done" says that
+ * the unit succeeded; after all else systemd is asked what happened. (All properties of a unit are
+ * 300 and take 30 ms where a CPU is emulated.) */
 static void ended(Job *j) {
         _cleanup_free_ char *result = NULL;
 
-        if (!streq(j->early_result, "done")) {
+        if (!streq_ptr(j->early_result, "done")) {
                 query(j);
                 return;
         }
@@ -329,10 +328,7 @@ void job_removed(Job *j, const char *job_path, const char *result) {
                 return;
         free(j->early_result);
         j->early_result = strdup(result);
-        if (j->early_result)
-                ended(j);
-        else
-                query(j);
+        ended(j);
 }
 
 static int on_started(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {

@@ -20,25 +20,20 @@ static char *read_attribute(const char *folder, const char *name) {
 }
 
 int gpus_on_pci(void) {
-        _cleanup_free_ char *path = fb_path("/sys/bus/pci/devices");
-        int n = 0;
+        _cleanup_strv_free_ char **devices = NULL;
+        int n = 0, r = fb_list("/sys/bus/pci/devices", &devices);
 
-        DIR *d = path ? opendir(path) : NULL;
-        if (!d)
-                return path ? (errno == ENOENT ? 0 : -errno) : -ENOMEM;
-        for (struct dirent *e; (e = readdir(d));) {
-                _cleanup_free_ char *folder = NULL, *vendor = NULL, *class = NULL;
+        if (r < 0)
+                return r;
+        STRV_FOREACH (device, devices) {
+                _cleanup_free_ char *folder = strf("/sys/bus/pci/devices/%s", *device),
+                                    *vendor = folder ? read_attribute(folder, "vendor") : NULL,
+                                    *class = folder ? read_attribute(folder, "class") : NULL;
 
-                if (e->d_name[0] == '.')
-                        continue;
-                folder = strf("/sys/bus/pci/devices/%s", e->d_name);
-                vendor = folder ? read_attribute(folder, "vendor") : NULL;
-                class = folder ? read_attribute(folder, "class") : NULL;
                 if (streq_ptr(vendor, "0x10de") && class &&
                                 (startswith(class, "0x0300") || startswith(class, "0x0302")))
                         n++;
         }
-        closedir(d);
         return n;
 }
 

@@ -1,27 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "../root-fixture.h"
 #include "condition.h"
-#include "file-util.h"
-#include "paths.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-static char root[] = "/tmp/firstboot-condition.XXXXXX";
-
-static int setup(void **state) {
-        (void) state;
-        strcpy(root + strlen(root) - 6, "XXXXXX");
-        if (!mkdtemp(root))
-                return -1;
-        return setenv("FIRSTBOOT_ROOT", root, 1);
-}
-
-static int teardown(void **state) {
-        (void) state;
-        return rm_rf(root);
-}
 
 static void put_device(const char *address, const char *vendor) {
         _cleanup_free_ char *path = fb_pathf("/sys/bus/pci/devices/%s/vendor", address);
@@ -111,15 +90,15 @@ int main(void) {
                 cmocka_unit_test(words_that_are_conditions),
                 cmocka_unit_test(a_step_without_conditions_runs),
                 cmocka_unit_test_setup_teardown(
-                                a_section_is_enough_even_an_empty_one, setup, teardown),
-                cmocka_unit_test_setup_teardown(a_device_is_enough, setup, teardown),
+                                a_section_is_enough_even_an_empty_one, root_setup, root_teardown),
+                cmocka_unit_test_setup_teardown(a_device_is_enough, root_setup, root_teardown),
                 cmocka_unit_test_setup_teardown(
-                                without_either_all_reasons_are_told, setup, teardown),
+                                without_either_all_reasons_are_told, root_setup, root_teardown),
                 cmocka_unit_test_setup_teardown(
-                                a_machine_without_pci_has_no_device, setup, teardown),
+                                a_machine_without_pci_has_no_device, root_setup, root_teardown),
                 cmocka_unit_test_setup_teardown(
-                                a_device_that_cannot_be_read_is_for_the_step_to_judge, setup,
-                                teardown),
+                                a_device_that_cannot_be_read_is_for_the_step_to_judge, root_setup,
+                                root_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,33 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "file-util.h"
+#include "../root-fixture.h"
 #include "graph.h"
-#include "paths.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-static char root[] = "/tmp/firstboot-graph.XXXXXX";
-
-static int setup(void **state) {
-        (void) state;
-        strcpy(root + strlen(root) - 6, "XXXXXX");
-        if (!mkdtemp(root))
-                return -1;
-        return setenv("FIRSTBOOT_ROOT", root, 1);
-}
-
-static int teardown(void **state) {
-        (void) state;
-        return rm_rf(root);
-}
 
 static void put(const char *folder, const char *name, const char *text) {
-        _cleanup_free_ char *path = fb_pathf("%s/%s.json", folder, name);
+        _cleanup_free_ char *path = strf("%s/%s.json", folder, name);
 
-        assert_return_code(mkdir_parents(path, 0755), 0);
-        assert_return_code(write_file_atomic(path, text, strlen(text), 0644), 0);
+        root_put(path, text);
 }
 
 static Graph *load(const char *config) {
@@ -169,7 +147,7 @@ static void a_setting_for_no_step_is_an_error(void **state) {
         assert_true(complains(g, "steps.b: no such step is installed"));
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, root_setup, root_teardown)
 
 int main(void) {
         const struct CMUnitTest tests[] = {

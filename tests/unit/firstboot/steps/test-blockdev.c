@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "../root-fixture.h"
 #include "blockdev.h"
-#include "file-util.h"
-#include "paths.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-static char root[] = "/tmp/firstboot-sysfs.XXXXXX";
-
-static void put(const char *name, const char *text) {
-        _cleanup_free_ char *path = fb_path(name);
-
-        assert_return_code(mkdir_parents(path, 0755), 0);
-        assert_return_code(write_file_atomic(path, text, strlen(text), 0644), 0);
-}
 
 static void link_to(const char *name, const char *target) {
         _cleanup_free_ char *path = fb_path(name);
@@ -34,27 +19,20 @@ static void disk(const char *name, const char *model, const char *serial, const 
                             *f = strf("../../block/%s", name),
                             *g = strf("/sys/class/block/%s", name);
 
-        put(a, model);
-        put(b, serial);
-        put(c, transport);
-        put(d, sectors);
+        root_put(a, model);
+        root_put(b, serial);
+        root_put(c, transport);
+        root_put(d, sectors);
         link_to(e, f);
         link_to(g, f);
 }
 
 static int setup(void **state) {
-        (void) state;
-        strcpy(root + strlen(root) - 6, "XXXXXX");
-        if (!mkdtemp(root) || setenv("FIRSTBOOT_ROOT", root, 1) < 0)
+        if (root_setup(state) < 0)
                 return -1;
-        put("/proc/self/mountinfo", "22 1 259:1 / / rw - ext4 /dev/root rw\n");
-        put("/proc/swaps", "Filename Type Size Used Priority\n");
+        root_put("/proc/self/mountinfo", "22 1 259:1 / / rw - ext4 /dev/root rw\n");
+        root_put("/proc/swaps", "Filename Type Size Used Priority\n");
         return 0;
-}
-
-static int teardown(void **state) {
-        (void) state;
-        return rm_rf(root);
 }
 
 static Disks local(char *const *patterns) {
@@ -94,7 +72,7 @@ static void the_disk_of_the_root_partition_is_left_out(void **state) {
         (void) state;
         disk("nvme0n1", "M\n", "A\n", "pcie\n", "1000\n", "259:0");
         disk("nvme1n1", "M\n", "B\n", "pcie\n", "1000\n", "259:10");
-        put("/sys/block/nvme0n1/nvme0n1p1/partition", "1\n");
+        root_put("/sys/block/nvme0n1/nvme0n1p1/partition", "1\n");
         link_to("/sys/dev/block/259:1", "../../block/nvme0n1/nvme0n1p1");
         _cleanup_disks_ Disks d = local(NULL);
         assert_int_equal(d.n, 1);
@@ -103,13 +81,13 @@ static void the_disk_of_the_root_partition_is_left_out(void **state) {
 
 static void disks_below_a_root_on_lvm_are_left_out(void **state) {
         (void) state;
-        put("/proc/self/mountinfo", "22 1 253:0 / / rw - xfs /dev/mapper/vg-root rw\n");
+        root_put("/proc/self/mountinfo", "22 1 253:0 / / rw - xfs /dev/mapper/vg-root rw\n");
         disk("nvme0n1", "M\n", "A\n", "pcie\n", "1000\n", "259:0");
         disk("nvme1n1", "M\n", "B\n", "pcie\n", "1000\n", "259:10");
         disk("nvme2n1", "M\n", "C\n", "pcie\n", "1000\n", "259:20");
-        put("/sys/block/nvme0n1/nvme0n1p3/partition", "3\n");
+        root_put("/sys/block/nvme0n1/nvme0n1p3/partition", "3\n");
         link_to("/sys/class/block/nvme0n1p3", "../../block/nvme0n1/nvme0n1p3");
-        put("/sys/block/dm-0/dev", "253:0\n");
+        root_put("/sys/block/dm-0/dev", "253:0\n");
         link_to("/sys/dev/block/253:0", "../../block/dm-0");
         link_to("/sys/block/dm-0/slaves/nvme0n1p3", "../../nvme0n1/nvme0n1p3");
         link_to("/sys/block/dm-0/slaves/nvme2n1", "../../nvme2n1");
@@ -121,7 +99,8 @@ static void disks_below_a_root_on_lvm_are_left_out(void **state) {
 static void a_disk_with_swap_in_use_is_left_out(void **state) {
         (void) state;
         disk("nvme0n1", "M\n", "A\n", "pcie\n", "1000\n", "259:0");
-        put("/proc/swaps", "Filename Type Size Used Priority\n/dev/nvme0n1 partition 1 0 -2\n");
+        root_put("/proc/swaps",
+                        "Filename Type Size Used Priority\n/dev/nvme0n1 partition 1 0 -2\n");
         _cleanup_disks_ Disks d = local(NULL);
         assert_int_equal(d.n, 0);
 }
@@ -150,9 +129,9 @@ static void holders_are_partitions_and_mapped_devices(void **state) {
 
         (void) state;
         disk("nvme0n1", "M\n", "A\n", "pcie\n", "1000\n", "259:10");
-        put("/sys/block/nvme0n1/nvme0n1p1/dev", "259:12\n");
+        root_put("/sys/block/nvme0n1/nvme0n1p1/dev", "259:12\n");
         link_to("/sys/class/block/nvme0n1p1", "../../block/nvme0n1/nvme0n1p1");
-        put("/sys/block/dm-1/dev", "253:1\n");
+        root_put("/sys/block/dm-1/dev", "253:1\n");
         link_to("/sys/class/block/dm-1", "../../block/dm-1");
         link_to("/sys/block/nvme0n1/holders/dm-1", "../../dm-1");
         assert_return_code(disk_holders("nvme0n1", &holders), 0);
@@ -161,7 +140,7 @@ static void holders_are_partitions_and_mapped_devices(void **state) {
         assert_true(strv_contains(holders, "259:12"));
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, root_teardown)
 
 int main(void) {
         const struct CMUnitTest tests[] = {
