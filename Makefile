@@ -17,151 +17,143 @@ PKGS := json-c libcurl libcrypto blkid libarchive
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2 \
 	-Wno-missing-field-initializers
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE_FLAGS) -MMD -MP -Ifirstboot/shared -Ibuilder \
-	-DDATADIR='"$(PREFIX)/share/imgbuild"' -DVERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS))
-LIBS = $(shell pkg-config --libs $(PKGS)) -lguestfs
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE_FLAGS) -MMD -MP -Ibuilder -Ifirstboot \
+	-DDATADIR='"$(PREFIX)/share/imgbuild"' -DVERSION='"$(VERSION)"' $(PKG_CFLAGS)
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
+LIBS := $(shell pkg-config --libs $(PKGS)) -lguestfs
 comma := ,
 # The instrumentation makes gcc see null pointers and truncations that are none: warnings, but no errors.
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer -Wno-error)
 export BUILD
 
+# `make -j` by itself: as many jobs as there are processors, unless -j says otherwise.
+ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+say = @$(if $(V),:,printf '  %-4s %s\n' $(1) $(2))
+
 .PHONY: all image check soak bench install deps format clean
 all: $(BUILD)/imgbuild firstboot-all
 
+# --- imgbuild: objects are linked directly, for an archive would swallow files of the same name --------------
 # Not under $(BUILD)/firstboot: that is firstboot/Makefile's.
 shared_objects  := $(patsubst firstboot/%.c,$(BUILD)/%.o,$(wildcard firstboot/shared/*.c))
-builder_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard builder/*.c))
+builder_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard builder/*/*.c))
+builder_tested  := $(filter-out $(BUILD)/builder/cmd/main.o,$(builder_objects)) $(shared_objects)
 
-$(BUILD)/libshared.a: $(shared_objects)
-	@rm -f $@
-	$(Q)ar rcs $@ $^
-
-$(BUILD)/libbuilder.a: $(filter-out $(BUILD)/builder/main.o,$(builder_objects))
-	@rm -f $@
-	$(Q)ar rcs $@ $^
-
-$(BUILD)/imgbuild: $(BUILD)/builder/main.o $(BUILD)/libbuilder.a $(BUILD)/libshared.a
-	@$(if $(V),,echo "  LD   $@")
+$(BUILD)/imgbuild: $(builder_objects) $(shared_objects)
+	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+define compile
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+endef
 $(BUILD)/shared/%.o: firstboot/shared/%.c
-	@mkdir -p $(@D)
-	@$(if $(V),,echo "  CC   $<")
-	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
-
+	$(compile)
 $(BUILD)/%.o: %.c
-	@mkdir -p $(@D)
-	@$(if $(V),,echo "  CC   $<")
-	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(compile)
 
 # firstboot/ is compiled inside images too, so it has a Makefile of its own.
 .PHONY: firstboot-all
 firstboot-all:
-	@if [ -e firstboot/Makefile ]; then $(MAKE) -C firstboot BUILD=$(abspath $(BUILD))/firstboot; fi
+	@$(MAKE) --no-print-directory -C firstboot BUILD=$(abspath $(BUILD))/firstboot all objects
 
-# Unit tests mirror the source paths: tests/unit/builder/test-lock.c tests builder/lock.c.
-unit_builder := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/builder/test-*.c))
-unit_shared  := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/shared/test-*.c))
-
-$(unit_builder): $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
-	@mkdir -p $(@D)
-	@$(if $(V),,echo "  LD   $@")
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libbuilder.a $(BUILD)/libshared.a $(LIBS) -lcmocka
-
-$(unit_shared): $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libshared.a
-	@mkdir -p $(@D)
-	@$(if $(V),,echo "  LD   $@")
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libshared.a $(LIBS) -lcmocka
-
+# --- unit tests mirror the source paths: tests/unit/builder/lock/test-read.c tests builder/lock/read.c ---------
+tests_of = $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/$(1)/test-*.c tests/unit/$(1)/*/test-*.c))
 # Fuzz targets (tests/fuzz/run fuzzes them) replay their corpus as unit tests.
-unit_fuzz := $(BUILD)/tests/unit/fuzz/test-json $(BUILD)/tests/unit/fuzz/test-recipe
+fuzz_tests = $(addprefix $(BUILD)/tests/unit/fuzz/test-,$(1))
 
-$(unit_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/replay.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
+define link_test
 	@mkdir -p $(@D)
-	@$(if $(V),,echo "  LD   $@")
-	$(Q)$(CC) $(ALL_CFLAGS) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(libraries)
+endef
 
+unit_builder := $(call tests_of,builder)
+unit_builder_fuzz := $(call fuzz_tests,json recipe)
 # Programs that e2e tests ask for by name.
-$(BUILD)/tests/fixtures/%: tests/fixtures/%.c $(BUILD)/libbuilder.a $(BUILD)/libshared.a
-	@mkdir -p $(@D)
-	@$(if $(V),,echo "  LD   $@")
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libbuilder.a $(BUILD)/libshared.a $(LIBS)
+builder_fixtures := $(BUILD)/tests/fixtures/damaged-disk
 
-.PHONY: unit
-unit: $(unit_builder) $(unit_shared) $(unit_fuzz)
+$(unit_builder) $(unit_builder_fuzz) $(builder_fixtures): $(builder_tested)
+$(unit_builder): ALL_CFLAGS += -Itests/unit/builder
+$(unit_builder): libraries = $(LIBS) -lcmocka
+$(unit_builder_fuzz) $(builder_fixtures): libraries = $(LIBS)
 
-# --- firstboot: tests of the agent link the archive that firstboot/Makefile builds -----------------------
+# --- firstboot: tests link the objects that firstboot/Makefile makes ---------------------------------------------
 firstboot_build := $(BUILD)/firstboot
-firstboot_libs = $(shell pkg-config --libs json-c libsystemd libcurl blkid openssl)
-firstboot_cflags = -Ifirstboot/daemon -Ifirstboot/steps -Ifirstboot/ctl
-unit_firstboot := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/firstboot/*/test-*.c))
+firstboot_mains := contract/codes-main daemon/main daemon/helper/main steps/main steps/scratch/lvm-main \
+	steps/rdma/exporter-main steps/gpu/facts-main ctl/main
+firstboot_tested := $(addprefix $(firstboot_build)/,$(addsuffix .o,$(filter-out $(firstboot_mains),$(patsubst firstboot/%.c,%,\
+	$(foreach folder,shared contract daemon daemon/helper steps steps/* ctl,$(wildcard firstboot/$(folder)/*.c)))) steps/gpu-api))
+firstboot_libs := $(shell pkg-config --libs json-c libsystemd libcurl blkid openssl) -lresolv
+unit_shared := $(call tests_of,firstboot/shared)
+unit_firstboot := $(foreach room,contract daemon steps ctl,$(call tests_of,firstboot/$(room)))
+unit_firstboot_fuzz := $(call fuzz_tests,shapes nccl-conf)
+
+$(firstboot_tested): firstboot-all ;
+$(unit_firstboot) $(unit_firstboot_fuzz): $(firstboot_tested)
+$(unit_firstboot): ALL_CFLAGS += -Itests/unit/firstboot
+$(unit_firstboot): libraries = $(firstboot_libs) -lcmocka
+$(unit_firstboot_fuzz): libraries = $(firstboot_libs)
+$(unit_shared): $(shared_objects)
+$(unit_shared): libraries = $(LIBS) -lcmocka
+
 firstboot_fixtures := $(BUILD)/tests/fixtures/fake-systemd
-
-$(firstboot_build)/libfirstboot.a: firstboot-all
-
-$(unit_firstboot): $(BUILD)/tests/unit/%: tests/unit/%.c $(firstboot_build)/libfirstboot.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(firstboot_cflags) $(LDFLAGS) -o $@ $< $(firstboot_build)/libfirstboot.a $(firstboot_libs) -lcmocka
-
-$(firstboot_fixtures): $(BUILD)/tests/fixtures/%: tests/fixtures/%.c
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(shell pkg-config --libs libsystemd)
+$(firstboot_fixtures): libraries = $(firstboot_libs)
 
 # A double of NVML, and one that lacks a function that has to be there for anything, one for a single question.
 nvml_double := $(BUILD)/tests/nvml-double
 nvml_doubles := $(addprefix $(nvml_double)/,libnvidia-ml.so.1 no-count/libnvidia-ml.so.1 no-ecc/libnvidia-ml.so.1)
-nvml_cc = $(CC) -std=gnu11 -D_GNU_SOURCE $(filter-out -Wstrict-prototypes,$(WARNINGS)) $(CFLAGS) -fPIC -shared \
-	-Ifirstboot/shared -Ifirstboot/steps
+nvml_cc = $(CC) -std=gnu11 -D_GNU_SOURCE $(filter-out -Wstrict-prototypes,$(WARNINGS)) $(CFLAGS) -fPIC -shared -Ifirstboot
 $(nvml_double)/no-count/libnvidia-ml.so.1: nvml_without := -DnvmlDeviceGetCount_v2=double_count
 $(nvml_double)/no-ecc/libnvidia-ml.so.1: nvml_without := -DnvmlDeviceGetEccMode=double_ecc
-$(nvml_doubles): tests/fixtures/nvml-double/nvml.c firstboot/steps/gpu-nvml.h firstboot/steps/gpu-facts.h
+$(nvml_doubles): tests/fixtures/nvml-double/nvml.c firstboot/steps/gpu/nvml.h firstboot/steps/gpu/facts.h
 	@mkdir -p $(@D)
-	$(nvml_cc) $(nvml_without) -o $@ $<
+	$(call say,LD,$@)
+	$(Q)$(nvml_cc) $(nvml_without) -o $@ $<
 
-unit_firstboot_fuzz := $(BUILD)/tests/unit/fuzz/test-shapes $(BUILD)/tests/unit/fuzz/test-nccl-conf
-
-$(unit_firstboot_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/replay.c $(firstboot_build)/libfirstboot.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(firstboot_cflags) -DCORPUS='"$*"' $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(firstboot_libs)
-
-unit: $(unit_firstboot) $(unit_firstboot_fuzz) $(firstboot_fixtures) $(nvml_doubles)
-# --- end of firstboot --------------------------------------------------------------------------------------
-
-# --- ncclbench: firstboot/ncclbench/Makefile builds it; its tests run on doubles of CUDA and NCCL ----------
-ncclbench_build := $(BUILD)/firstboot/ncclbench
-ncclbench_libs = $(shell pkg-config --libs json-c libcrypto) -ldl -lm
+# --- ncclbench: firstboot/ncclbench/Makefile builds it; its tests run on doubles of CUDA and NCCL ----------------
+ncclbench_archive := $(BUILD)/firstboot/ncclbench/libncclbench.a
+ncclbench_libs := $(shell pkg-config --libs json-c libcrypto) -ldl -lm
 ncclbench_doubles := $(addprefix $(BUILD)/tests/nccl-double/,libcuda.so.1 libnccl.so.2 libnccl-2.17.so.2)
-unit_ncclbench := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/ncclbench/test-*.c)) \
-	$(BUILD)/tests/unit/fuzz/test-ncclbench-rendezvous
+unit_ncclbench := $(call tests_of,firstboot/ncclbench)
+unit_ncclbench_fuzz := $(call fuzz_tests,ncclbench-rendezvous)
 
-$(ncclbench_build)/libncclbench.a: firstboot-all
-
-$(BUILD)/tests/unit/ncclbench/%: tests/unit/ncclbench/%.c $(ncclbench_build)/libncclbench.a
-	@mkdir -p $(@D)
-	@$(if $(V),,echo "  LD   $@")
-	$(Q)$(CC) $(ALL_CFLAGS) -Ifirstboot/ncclbench $(LDFLAGS) -o $@ $< $(ncclbench_build)/libncclbench.a $(ncclbench_libs) -lcmocka
-
-$(BUILD)/tests/unit/fuzz/test-ncclbench-rendezvous: tests/fuzz/fuzz-ncclbench-rendezvous.c tests/fuzz/replay.c $(ncclbench_build)/libncclbench.a
-	@mkdir -p $(@D)
-	@$(if $(V),,echo "  LD   $@")
-	$(Q)$(CC) $(ALL_CFLAGS) -Ifirstboot/ncclbench -DCORPUS='"ncclbench-rendezvous"' $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(ncclbench_libs)
+$(ncclbench_archive): firstboot-all ;
+$(unit_ncclbench) $(unit_ncclbench_fuzz): $(ncclbench_archive)
+$(unit_ncclbench): libraries = $(ncclbench_libs) -lcmocka
+$(unit_ncclbench_fuzz): libraries = $(ncclbench_libs)
 
 # Not sanitized: a library that is loaded at run time brings no sanitizer of its own along. The second NCCL is one
 # from before ncclCommSplit (2.18) and ncclAlltoAll (2.28).
-double_cc = $(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -Ifirstboot/ncclbench -Itests/fixtures/nccl-double
+double_cc = $(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -Ifirstboot -Itests/fixtures/nccl-double
 double_headers := tests/fixtures/nccl-double/double.h firstboot/ncclbench/pattern.h
 $(BUILD)/tests/nccl-double/libcuda.so.1: tests/fixtures/nccl-double/cuda.c $(double_headers)
-	@mkdir -p $(@D)
-	$(Q)$(double_cc) -o $@ $<
 $(BUILD)/tests/nccl-double/libnccl.so.2: tests/fixtures/nccl-double/nccl.c $(double_headers)
-	@mkdir -p $(@D)
-	$(Q)$(double_cc) -o $@ $< -lm
 $(BUILD)/tests/nccl-double/libnccl-2.17.so.2: tests/fixtures/nccl-double/nccl.c $(double_headers)
+$(BUILD)/tests/nccl-double/libnccl-2.17.so.2: double_cc += -DBEFORE_2_18
+$(ncclbench_doubles):
 	@mkdir -p $(@D)
-	$(Q)$(double_cc) -DBEFORE_2_18 -o $@ $< -lm
+	$(call say,LD,$@)
+	$(Q)$(double_cc) -o $@ $< -lm
 
-unit: $(unit_ncclbench) $(ncclbench_doubles)
-# --- end of ncclbench --------------------------------------------------------------------------------------
+# --- what all of them have in common -----------------------------------------------------------------------------
+unit_tests := $(unit_builder) $(unit_shared) $(unit_firstboot) $(unit_ncclbench)
+unit_fuzz := $(unit_builder_fuzz) $(unit_firstboot_fuzz) $(unit_ncclbench_fuzz)
+fixtures := $(builder_fixtures) $(firstboot_fixtures)
+
+$(unit_tests): $(BUILD)/tests/unit/%: tests/unit/%.c
+	$(link_test)
+$(unit_fuzz): ALL_CFLAGS += -DCORPUS='"$(patsubst test-%,%,$(@F))"'
+$(unit_fuzz): $(BUILD)/tests/unit/fuzz/test-%: tests/fuzz/fuzz-%.c tests/fuzz/replay.c
+	$(link_test)
+$(fixtures): $(BUILD)/tests/fixtures/%: tests/fixtures/%.c
+	$(link_test)
+
+.PHONY: unit
+unit: $(unit_tests) $(unit_fuzz) $(fixtures) $(nvml_doubles) $(ncclbench_doubles)
 
 IMAGE ?= debian-13-gpu
 image: deps
@@ -198,6 +190,5 @@ format:
 clean:
 	rm -rf build
 
-# By their folders: what is built under $(BUILD)/e2e and $(BUILD)/bench holds whole trees, with an rc0.d each.
--include $(wildcard $(BUILD)/builder/*.d $(BUILD)/shared/*.d $(BUILD)/firstboot/*/*.d $(BUILD)/tests/fixtures/*.d \
-	$(BUILD)/tests/unit/*/*.d $(BUILD)/tests/unit/*/*/*.d)
+# By their names: what is built under $(BUILD)/e2e and $(BUILD)/bench holds whole trees, with an rc0.d each.
+-include $(patsubst %.o,%.d,$(builder_objects) $(shared_objects)) $(addsuffix .d,$(unit_tests) $(fixtures))

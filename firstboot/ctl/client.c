@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl.h"
-#include "log.h"
-#include "paths.h"
+#include "ctl/ctl.h"
+#include "shared/log.h"
+#include "contract/paths.h"
 
 #include <time.h>
 

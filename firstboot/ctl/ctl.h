@@ -3,8 +3,8 @@
 
 /* firstbootctl: one file a verb, each a function that gets what is left of the command line. */
 
-#include "json-util.h"
-#include "strv.h"
+#include "shared/json-util.h"
+#include "shared/strv.h"
 
 #include <systemd/sd-bus.h>
 

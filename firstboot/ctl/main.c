@@ -2,9 +2,9 @@
 
 /* firstbootctl: shows how the node came up, why not, and runs steps again. */
 
-#include "config-schema.h"
-#include "ctl.h"
-#include "log.h"
+#include "contract/config-schema.h"
+#include "ctl/ctl.h"
+#include "shared/log.h"
 
 #include <getopt.h>
 #include <langinfo.h>

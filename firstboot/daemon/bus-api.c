@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bus-api.h"
-#include "config.h"
-#include "log.h"
-#include "paths.h"
-#include "publish.h"
+#include "daemon/bus-api.h"
+#include "contract/config.h"
+#include "shared/log.h"
+#include "contract/paths.h"
+#include "daemon/publish.h"
 
 #include <sys/types.h>
 

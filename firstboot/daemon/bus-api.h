@@ -4,7 +4,7 @@
 /* org.imgbuild.FirstBoot1 on the system bus: the node and its steps as objects, for firstbootctl
  * and others. Reading is for everybody, changes are for root and whom polkit lets. */
 
-#include "engine.h"
+#include "daemon/engine.h"
 
 int bus_api_install(Engine *e, sd_bus *bus);
 

@@ -3,10 +3,10 @@
 /* Gathers the configuration through firstboot-helper, a process of its own: it may wait for a
  * metadata service, and it needs libcurl, neither of which the daemon should. */
 
-#include "engine.h"
-#include "file-util.h"
-#include "log.h"
-#include "paths.h"
+#include "daemon/engine.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "contract/paths.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -3,10 +3,10 @@
 /* The system bus: connected, named, subscribed to systemd; and all of that again when the bus was
  * restarted, without losing sight of steps that run meanwhile. */
 
-#include "engine.h"
-#include "bus-api.h"
-#include "log.h"
-#include "paths.h"
+#include "daemon/engine.h"
+#include "daemon/bus-api.h"
+#include "shared/log.h"
+#include "contract/paths.h"
 
 #include <systemd/sd-daemon.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "engine.h"
-#include "codes.h"
-#include "condition.h"
-#include "file-util.h"
-#include "journal.h"
-#include "log.h"
-#include "paths.h"
-#include "publish.h"
-#include "result.h"
+#include "daemon/engine.h"
+#include "contract/codes.h"
+#include "contract/condition.h"
+#include "shared/file-util.h"
+#include "daemon/journal.h"
+#include "shared/log.h"
+#include "contract/paths.h"
+#include "daemon/publish.h"
+#include "contract/result.h"
 
 #include <systemd/sd-id128.h>
 #include <time.h>

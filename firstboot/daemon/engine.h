@@ -5,8 +5,8 @@
  * step as soon as what it waits for is done, and settles on ready, degraded or failed. job.c
  * carries one attempt of one step; connection.c the bus; publish.c tells everybody. */
 
-#include "graph.h"
-#include "state.h"
+#include "contract/graph.h"
+#include "daemon/state.h"
 
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>

@@ -3,12 +3,12 @@
 /* One attempt of one step: StartUnit, JobRemoved, the unit's Result, the step's own verdict; the
  * time limit, which fires whatever the bus does; the pause before the next attempt. */
 
-#include "engine.h"
-#include "codes.h"
-#include "journal.h"
-#include "log.h"
-#include "paths.h"
-#include "result.h"
+#include "daemon/engine.h"
+#include "contract/codes.h"
+#include "daemon/journal.h"
+#include "shared/log.h"
+#include "contract/paths.h"
+#include "contract/result.h"
 
 #include <sys/random.h>
 

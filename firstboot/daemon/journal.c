@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "journal.h"
-#include "codes.h"
-#include "log.h"
+#include "daemon/journal.h"
+#include "contract/codes.h"
+#include "shared/log.h"
 
 #include <stdarg.h>
 #define SD_JOURNAL_SUPPRESS_LOCATION

@@ -3,7 +3,7 @@
 
 /* Messages with a MESSAGE_ID, for which the catalog has an explanation. */
 
-#include "macro.h"
+#include "shared/macro.h"
 
 /* Sends one entry with MESSAGE_ID of the code, CODE=, and where given STEP=, ATTEMPT= and
  * DURATION_USEC=. Codes of a site's own steps go out as step.failed with their own CODE=. */

@@ -2,10 +2,10 @@
 
 /* firstbootd: brings a node from power-on to ready, and refuses ready to a node that is not. */
 
-#include "engine.h"
-#include "file-util.h"
-#include "log.h"
-#include "paths.h"
+#include "daemon/engine.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "contract/paths.h"
 
 #include <signal.h>
 #include <systemd/sd-daemon.h>

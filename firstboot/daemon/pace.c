@@ -3,9 +3,9 @@
 /* While the node is brought up, cloud-init's last stages, which nothing in the graph waits for,
  * take what CPU the steps leave over. Only where there is not enough of it does anybody notice. */
 
-#include "engine.h"
-#include "log.h"
-#include "paths.h"
+#include "daemon/engine.h"
+#include "shared/log.h"
+#include "contract/paths.h"
 
 #define WEIGHT_LOW 1
 #define WEIGHT_UNSET UINT64_MAX /* systemd.resource-control(5): no CPUWeight= */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "publish.h"
-#include "bus-api.h"
-#include "file-util.h"
-#include "journal.h"
-#include "log.h"
-#include "paths.h"
+#include "daemon/publish.h"
+#include "daemon/bus-api.h"
+#include "shared/file-util.h"
+#include "daemon/journal.h"
+#include "shared/log.h"
+#include "contract/paths.h"
 
 #include <systemd/sd-daemon.h>
 

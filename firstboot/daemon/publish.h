@@ -4,7 +4,7 @@
 /* Tells everybody how the node stands: the state file, /run/firstboot/status.json, D-Bus properties
  * and signals, sd_notify's STATUS=, node_exporter's text file; and at the end the verdict. */
 
-#include "engine.h"
+#include "daemon/engine.h"
 
 /* The status document that firstbootctl, the notify command and the site's own tools read; NULL on
  * out of memory. The caller puts it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "state.h"
-#include "file-util.h"
-#include "strv.h"
+#include "daemon/state.h"
+#include "shared/file-util.h"
+#include "shared/strv.h"
 
 #define STATE_MAX (4 * 1024 * 1024)
 #define STATE_VERSION 1

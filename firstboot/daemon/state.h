@@ -6,7 +6,7 @@
  * boot; that a first-boot step is done counts for the instance. Another instance-id starts afresh.
  */
 
-#include "json-util.h"
+#include "shared/json-util.h"
 
 typedef enum StepStatus {
         STEP_WAITING, /* for what it requires */

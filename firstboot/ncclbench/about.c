@@ -2,8 +2,8 @@
 
 /* The header of a report: which versions are measured, and where each rank runs. */
 
-#include "file-util.h"
-#include "worker.h"
+#include "shared/file-util.h"
+#include "ncclbench/worker.h"
 
 /* What the header says about a rank. */
 typedef struct RankLine {

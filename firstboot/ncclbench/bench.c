@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "bench.h"
-#include "clock.h"
-#include "strv.h"
-#include "supervise.h"
-#include "worker.h"
+#include "ncclbench/bench.h"
+#include "ncclbench/clock.h"
+#include "shared/strv.h"
+#include "ncclbench/supervise.h"
+#include "ncclbench/worker.h"
 
 #include <inttypes.h>
 

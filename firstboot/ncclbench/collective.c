@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "collective.h"
+#include "ncclbench/collective.h"
 
 /* Bus bandwidth = bytes / time × factor, so that the figure can be held against the speed of the
  * links whatever the number of ranks. Source: nccl-tests, doc/PERFORMANCE.md, "Summary"; sendrecv,

@@ -4,8 +4,8 @@
 /* The operations that can be measured: how a size is laid out over the ranks, what the result must
  * be, how time becomes bus bandwidth, and the NCCL call. */
 
-#include "gpu-api.h"
-#include "types.h"
+#include "ncclbench/gpu-api.h"
+#include "ncclbench/types.h"
 
 /* How one operation of (at most) a given size lies in the buffers of a rank; all in elements. */
 typedef struct Layout {

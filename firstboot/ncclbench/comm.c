@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "comm.h"
-#include "clock.h"
-#include "strv.h"
+#include "ncclbench/comm.h"
+#include "ncclbench/clock.h"
+#include "shared/strv.h"
 
 #include <sched.h>
 

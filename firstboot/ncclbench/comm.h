@@ -10,8 +10,8 @@
  * calls only enqueue, and the waiting for the GPUs is again ours, with a deadline. What may still
  * block is a first operation that has to open connections; for that there is the supervisor. */
 
-#include "gpu.h"
-#include "rendezvous.h"
+#include "ncclbench/gpu.h"
+#include "ncclbench/rendezvous.h"
 
 typedef struct Group {
         const CudaApi *cuda;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "connection.h"
-#include "clock.h"
+#include "ncclbench/connection.h"
+#include "ncclbench/clock.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 /* One rendezvous connection: a socket, the bytes read so far, keys and message counters; and how
  * process 0 listens and the others reach it. */
 
-#include "message.h"
+#include "ncclbench/message.h"
 
 #define CONNECTION_DATA_MAX (64u << 20) /* payload; the receiver usually allows less */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "event.h"
-#include "file-util.h"
-#include "strv.h"
+#include "ncclbench/event.h"
+#include "shared/file-util.h"
+#include "shared/strv.h"
 
 void event_send(const EventWriter *w, const char *event, json_object *taken) {
         _cleanup_json_ json_object *o = taken;

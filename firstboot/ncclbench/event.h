@@ -3,8 +3,8 @@
 
 /* What the measuring child tells its supervisor: one JSON object a line. report.c reads them. */
 
-#include "json-util.h"
-#include "reason.h"
+#include "shared/json-util.h"
+#include "ncclbench/reason.h"
 
 typedef struct EventWriter {
         int fd;

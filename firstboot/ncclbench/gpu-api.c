@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "gpu-api.h"
-#include "strv.h"
+#include "ncclbench/gpu-api.h"
+#include "shared/strv.h"
 
 #include <dlfcn.h>
 #include <link.h>

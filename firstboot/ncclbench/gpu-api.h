@@ -13,7 +13,7 @@
  *
  * Declarations are written from the public documentation: CUDA Driver API and NCCL User Guide. */
 
-#include "macro.h"
+#include "shared/macro.h"
 
 typedef int CUresult;
 typedef int CUdevice;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "gpu.h"
-#include "types.h"
+#include "ncclbench/gpu.h"
+#include "ncclbench/types.h"
 
 /* The kernels in kernels.cu, as PTX that the driver compiles for the GPU it finds. */
 static const char kernels_ptx[] =
-#include "kernels.ptx.inc"
+#include "ncclbench/kernels.ptx.inc"
                 ;
 
 #define BLOCK_THREADS 256

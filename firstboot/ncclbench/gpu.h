@@ -3,9 +3,9 @@
 
 /* One GPU of this process: context, stream, the two kernels and the buffers. */
 
-#include "gpu-api.h"
-#include "pattern.h"
-#include "reason.h"
+#include "ncclbench/gpu-api.h"
+#include "ncclbench/pattern.h"
+#include "ncclbench/reason.h"
 
 typedef struct Gpu {
         int device; /* CUDA's number */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "launch.h"
-#include "file-util.h"
-#include "strv.h"
+#include "ncclbench/launch.h"
+#include "shared/file-util.h"
+#include "shared/strv.h"
 
 #include <limits.h>
 

@@ -4,8 +4,8 @@
 /* Which process of how many this is, and where process 0 is: from flags, from torchrun's variables,
  * or from srun's. */
 
-#include "message.h"
-#include "options.h"
+#include "ncclbench/message.h"
+#include "ncclbench/options.h"
 
 typedef struct Launch {
         int rank, world, local_rank;

@@ -6,10 +6,10 @@
  * child reports and gives the verdict, whatever becomes of the child; pairs.c finds the bad node
  * among many. */
 
-#include "bench.h"
-#include "log.h"
-#include "pairs.h"
-#include "spawn.h"
+#include "ncclbench/bench.h"
+#include "shared/log.h"
+#include "ncclbench/pairs.h"
+#include "shared/spawn.h"
 
 extern char **environ;
 

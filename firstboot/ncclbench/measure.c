@@ -4,9 +4,9 @@
  * compared (one operation to begin with, a barrier, then all operations enqueued and the clock
  * stopped when the last stream is at rest), and the check of every element. */
 
-#include "clock.h"
-#include "strv.h"
-#include "worker.h"
+#include "ncclbench/clock.h"
+#include "shared/strv.h"
+#include "ncclbench/worker.h"
 
 #include <inttypes.h>
 

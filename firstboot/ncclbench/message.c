@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "message.h"
+#include "ncclbench/message.h"
 
 #include <endian.h>
 #include <openssl/crypto.h>

@@ -11,7 +11,7 @@
  * both nonces, and count their messages, so that nothing can be replayed, reordered or slipped in.
  * Nothing is encrypted: what travels is no secret, but who may take part is. */
 
-#include "macro.h"
+#include "shared/macro.h"
 
 #define MESSAGE_HEADER_SIZE 8
 #define MESSAGE_MAC_SIZE 32

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "options.h"
-#include "strv.h"
+#include "ncclbench/options.h"
+#include "shared/strv.h"
 
 #include <getopt.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 
 /* The command line. Names and meanings are nccl-tests' where it has the option. */
 
-#include "collective.h"
+#include "ncclbench/collective.h"
 
 #define OPTION_GPUS_MAX 64
 

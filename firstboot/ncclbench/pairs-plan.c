@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "pairs-plan.h"
+#include "ncclbench/pairs-plan.h"
 
 const char *node_state_name(NodeState s) {
         static const char *const names[] = {

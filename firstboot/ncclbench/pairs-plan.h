@@ -4,7 +4,7 @@
 /* Who measures with whom, and what follows from the results. No clocks and no sockets: every
  * process computes the same plan from the same results. */
 
-#include "macro.h"
+#include "shared/macro.h"
 
 typedef enum NodeState {
         NODE_UNTESTED, /* nobody to measure with yet */

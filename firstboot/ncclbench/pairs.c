@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "pairs.h"
-#include "bench.h"
-#include "clock.h"
-#include "file-util.h"
-#include "log.h"
-#include "pairs-plan.h"
-#include "rendezvous.h"
-#include "spawn.h"
-#include "strv.h"
+#include "ncclbench/pairs.h"
+#include "ncclbench/bench.h"
+#include "ncclbench/clock.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "ncclbench/pairs-plan.h"
+#include "ncclbench/rendezvous.h"
+#include "shared/spawn.h"
+#include "shared/strv.h"
 
 #include <inttypes.h>
 

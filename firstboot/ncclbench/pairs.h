@@ -7,7 +7,7 @@
  * slow, wrong or hangs makes both suspects; then each suspect measures with a node that passed, and
  * that names the guilty one. Every measurement is a run of this same program with two processes. */
 
-#include "launch.h"
+#include "ncclbench/launch.h"
 
 /* Returns the exit status. */
 int pairs_run(const Options *o, const Launch *launch);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "reason.h"
-#include "gpu-api.h"
+#include "ncclbench/reason.h"
+#include "ncclbench/gpu-api.h"
 
 #include <stdarg.h>
 

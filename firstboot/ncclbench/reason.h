@@ -4,7 +4,7 @@
 /* Why a run failed: stable codes that scripts, the node's gate and sinfo -R carry, each with what
  * to do next. docs/ncclbench.md lists every one (a test sees to it). */
 
-#include "macro.h"
+#include "shared/macro.h"
 
 typedef enum Reason {
         REASON_NONE,

@@ -3,7 +3,7 @@
 
 /* What rendezvous.c (exchanges) and rendezvous-meet.c (getting together) share. */
 
-#include "rendezvous.h"
+#include "ncclbench/rendezvous.h"
 
 #define RENDEZVOUS_ERROR_MAX (4 + 48 + MESSAGE_TEXT_MAX) /* payload of an error message */
 

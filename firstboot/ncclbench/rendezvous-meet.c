@@ -3,8 +3,8 @@
 /* How the processes of a run get together: who may come in, who is told to go away, who is missing.
  */
 
-#include "clock.h"
-#include "rendezvous-internal.h"
+#include "ncclbench/clock.h"
+#include "ncclbench/rendezvous-internal.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

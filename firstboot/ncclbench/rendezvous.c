@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "clock.h"
-#include "rendezvous-internal.h"
+#include "ncclbench/clock.h"
+#include "ncclbench/rendezvous-internal.h"
 
 #define FAREWELL_NSEC (2 * NSEC_PER_SEC)
 

@@ -4,8 +4,8 @@
 /* The processes of one run find each other and exchange small things: the NCCL id, times, counts of
  * wrong elements, failures. A star around process 0; no MPI. */
 
-#include "connection.h"
-#include "reason.h"
+#include "ncclbench/connection.h"
+#include "ncclbench/reason.h"
 
 typedef struct Rendezvous Rendezvous;
 

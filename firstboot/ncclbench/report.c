@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "report.h"
-#include "clock.h"
-#include "file-util.h"
-#include "log.h"
-#include "strv.h"
+#include "ncclbench/report.h"
+#include "ncclbench/clock.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "shared/strv.h"
 
 #include <inttypes.h>
 

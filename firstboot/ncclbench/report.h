@@ -4,9 +4,9 @@
 /* Collects the child's events, prints the table as they come (nccl-tests' columns), and ends with
  * the verdict, also where the child never got there. */
 
-#include "event.h"
-#include "launch.h"
-#include "supervise.h"
+#include "ncclbench/event.h"
+#include "ncclbench/launch.h"
+#include "ncclbench/supervise.h"
 
 typedef struct Report Report;
 

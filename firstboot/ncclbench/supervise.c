@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "supervise.h"
-#include "clock.h"
-#include "spawn.h"
+#include "ncclbench/supervise.h"
+#include "ncclbench/clock.h"
+#include "shared/spawn.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -5,7 +5,7 @@
  * fabric ends in a verdict. Not spawn.h's spawn_run(): that one waits for the child's end, and a
  * process that hangs inside the NVIDIA driver has none, not even by SIGKILL. */
 
-#include "macro.h"
+#include "shared/macro.h"
 
 typedef struct Supervisor Supervisor;
 struct Supervisor {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "types.h"
+#include "ncclbench/types.h"
 
 #include <inttypes.h>
 #include <strings.h>

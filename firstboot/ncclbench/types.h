@@ -3,8 +3,8 @@
 
 /* Element types and reductions: names, sizes, and the data pattern that proves them. */
 
-#include "macro.h"
-#include "pattern.h"
+#include "shared/macro.h"
+#include "ncclbench/pattern.h"
 
 typedef struct TypeInfo {
         const char *name;  /* as nccl-tests prints it */

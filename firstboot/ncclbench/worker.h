@@ -3,9 +3,9 @@
 
 /* What the measuring half of the program carries with it: bench.c sets it up, measure.c uses it. */
 
-#include "comm.h"
-#include "event.h"
-#include "launch.h"
+#include "ncclbench/comm.h"
+#include "ncclbench/event.h"
+#include "ncclbench/launch.h"
 
 typedef struct Worker {
         const Options *options;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "file-util.h"
-#include "strv.h"
+#include "shared/file-util.h"
+#include "shared/strv.h"
 
 #include <dirent.h>
 #include <fcntl.h>

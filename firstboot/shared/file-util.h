@@ -3,7 +3,7 @@
 
 /* Whole files in and out, durably where it matters, and folders. */
 
-#include "macro.h"
+#include "shared/macro.h"
 #include <sys/types.h>
 
 /* Reads a whole file of at most `max` bytes; -EFBIG beyond. The text is NUL-terminated behind its

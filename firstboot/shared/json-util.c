@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "json-util.h"
-#include "file-util.h"
-#include "strv.h"
+#include "shared/json-util.h"
+#include "shared/file-util.h"
+#include "shared/strv.h"
 
 #include <ctype.h>
 #include <float.h>

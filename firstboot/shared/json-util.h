@@ -3,7 +3,7 @@
 
 /* JSON with line and block comments for files that people write; json-c does the parsing. */
 
-#include "macro.h"
+#include "shared/macro.h"
 #include <json-c/json.h>
 
 static inline void json_putp(json_object **o) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "log.h"
+#include "shared/log.h"
 
 #include <stdarg.h>
 

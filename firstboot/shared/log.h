@@ -4,7 +4,7 @@
 /* Messages for people, one line each, to standard error. Functions pass a negative errno upwards
  * and only the verb or step that knows the context logs it, with what to do next. */
 
-#include "macro.h"
+#include "shared/macro.h"
 #include <syslog.h>
 
 /* Receives every finished line (without newline). Installed by programs that own the terminal. */

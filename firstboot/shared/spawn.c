@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "spawn.h"
-#include "file-util.h"
-#include "strv.h"
-#include "time-util.h"
+#include "shared/spawn.h"
+#include "shared/file-util.h"
+#include "shared/strv.h"
+#include "shared/time-util.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
 /* Runs programs: argv arrays only, no shell. A child dies with its parent, runs in a process group
  * of its own (a Ctrl-C reaches only us, and we end it), and never outlives its time-out. */
 
-#include "macro.h"
+#include "shared/macro.h"
 #include <sys/types.h>
 
 typedef struct SpawnOptions {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "strv.h"
+#include "shared/strv.h"
 
 #include <stdarg.h>
 

@@ -3,7 +3,7 @@
 
 /* NULL-terminated arrays of strings, which own their strings. A NULL array is an empty one. */
 
-#include "macro.h"
+#include "shared/macro.h"
 
 #define STRV_FOREACH(s, l) for (char *const *s = (char *const *) (l); s && *s; s++)
 

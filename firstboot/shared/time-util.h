@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "macro.h"
+#include "shared/macro.h"
 #include <time.h>
 
 /* CLOCK_MONOTONIC in microseconds: for durations and deadlines, not for dates. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "blockdev.h"
-#include "file-util.h"
-#include "paths.h"
+#include "steps/blockdev.h"
+#include "shared/file-util.h"
+#include "contract/paths.h"
 
 #include <ctype.h>
 #include <dirent.h>

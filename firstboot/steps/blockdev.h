@@ -4,8 +4,8 @@
 /* Block devices as sysfs shows them: which disks are local NVMe, what stands on a disk, what a file
  * system stands on. */
 
-#include "macro.h"
-#include "strv.h"
+#include "shared/macro.h"
+#include "shared/strv.h"
 
 typedef struct Disk {
         char *name; /* nvme0n1 */

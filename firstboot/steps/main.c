@@ -5,12 +5,12 @@
  *
  * firstboot-step --facts gpu prints what the gpu step sees, and changes nothing. */
 
-#include "step.h"
-#include "file-util.h"
-#include "graph.h"
-#include "log.h"
-#include "paths.h"
-#include "result.h"
+#include "steps/step.h"
+#include "shared/file-util.h"
+#include "contract/graph.h"
+#include "shared/log.h"
+#include "contract/paths.h"
+#include "contract/result.h"
 
 #define CONFIG_MAX (16 * 1024 * 1024)
 

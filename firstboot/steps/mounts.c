@@ -4,10 +4,10 @@
  * transient unit, tries again with growing pauses, and proves the mount by using it. A server that
  * never answers costs its own entry the limit and nobody else anything. */
 
-#include "step.h"
-#include "file-util.h"
-#include "log.h"
-#include "unit.h"
+#include "steps/step.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "steps/unit.h"
 
 #include <dirent.h>
 #include <fcntl.h>

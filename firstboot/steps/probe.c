@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "probe.h"
+#include "steps/probe.h"
 
 #include <blkid.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 
 /* What libblkid finds on a device or an image file, read-only. */
 
-#include "macro.h"
+#include "shared/macro.h"
 
 typedef struct Signature {
         char type[32];  /* "ext4", "LVM2_member", "gpt" … */

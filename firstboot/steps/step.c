@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "step.h"
-#include "log.h"
-#include "spawn.h"
+#include "steps/step.h"
+#include "shared/log.h"
+#include "shared/spawn.h"
 
 #include <stdarg.h>
 

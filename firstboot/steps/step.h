@@ -5,9 +5,9 @@
  * by firstboot-step as firstboot@NAME.service. It looks at what is, changes only what differs, and
  * can be killed at any moment. */
 
-#include "config-schema.h"
-#include "json-util.h"
-#include "strv.h"
+#include "contract/config-schema.h"
+#include "shared/json-util.h"
+#include "shared/strv.h"
 
 typedef struct StepContext {
         const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "unit.h"
-#include "paths.h"
-#include "strv.h"
+#include "steps/unit.h"
+#include "contract/paths.h"
+#include "shared/strv.h"
 
 #include <ctype.h>
 #include <mntent.h>

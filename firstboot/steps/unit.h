@@ -3,7 +3,7 @@
 
 /* systemd units from a step: started and waited for, each call with a time limit. */
 
-#include "macro.h"
+#include "shared/macro.h"
 #include <systemd/sd-bus.h>
 
 /* Opens the system bus and subscribes to systemd's signals; caller unrefs. */

@@ -16,7 +16,7 @@ fresh() {
         node_end
         node_new
         mkdir -p "$NODE/usr/bin" "$NODE/etc/firstboot/shapes.d" "$NODE/proc/net"
-        cp firstboot/steps/*.json "$NODE/usr/lib/firstboot/steps.d/"
+        cp firstboot/steps/*/*.json firstboot/steps/*.json "$NODE/usr/lib/firstboot/steps.d/"
         rm "$NODE/usr/lib/firstboot/steps.d/shapes.json"
         ln -s "$node_build/ncclbench/ncclbench" "$NODE/usr/bin/ncclbench"
         ln -s "$node_build/firstboot-step" "$NODE/exec/rdma"; ln -s "$node_build/firstboot-step" "$NODE/exec/nccl"

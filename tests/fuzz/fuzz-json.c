@@ -3,7 +3,7 @@
 /* Any bytes to json_parse(): a value that comes back the same when it is printed and parsed again,
  * or an error with a place inside the text. */
 
-#include "json-util.h"
+#include "shared/json-util.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 /* Any bytes as somebody's /etc/nccl.conf: what we merge into it is there, what was theirs still is,
  * and merging again changes nothing. */
 
-#include "nccl-conf.h"
-#include "strv.h"
+#include "steps/nccl/conf.h"
+#include "shared/strv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
  * which. What a stranger sends before and after the handshake, what Slurm and torchrun put into the
  * environment. */
 
-#include "launch.h"
-#include "message.h"
+#include "ncclbench/launch.h"
+#include "ncclbench/message.h"
 
 #include <assert.h>
 

@@ -4,9 +4,9 @@
  * can be shown, or says in clean lines what is wrong. The input's parts are separated by lines
  * "---". */
 
-#include "file-util.h"
-#include "log.h"
-#include "recipe.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "recipe/recipe.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
 /* Any bytes as a site's file of shapes: refused with a sentence, or a table whose numbers are
  * within their limits and in which every shape is found again. */
 
-#include "shape.h"
+#include "steps/shape/shape.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 
 /* Runs a fuzz target over its corpus without a fuzzer, as a test like others. */
 
-#include "file-util.h"
+#include "shared/file-util.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "check-rules.h"
-#include "file-util.h"
-#include "log.h"
+#include "check/internal.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "file-util.h"
-#include "log.h"
-#include "recipe.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "recipe/recipe.h"
 
 typedef struct Fixture {
         char folder[64];

@@ -4,8 +4,8 @@
 /* An empty machine for one test: a folder of its own that fb_path() takes for the root. Include
  * before cmocka.h. */
 
-#include "file-util.h"
-#include "paths.h"
+#include "shared/file-util.h"
+#include "contract/paths.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

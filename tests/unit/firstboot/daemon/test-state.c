@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "file-util.h"
-#include "state.h"
-#include "strv.h"
+#include "shared/file-util.h"
+#include "daemon/state.h"
+#include "shared/strv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a boot tells at its end: for people, as a file, and for programs. */
+
+#include "boot/boot.h"
+#include "shared/file-util.h"
+
+#include <fnmatch.h>
+
+static double seconds(uint64_t usec) {
+        return (double) usec / USEC_PER_SEC;
+}
+
+static const char *marker(const Boot *b) {
+        return b->o->until;
+}
+
+void boot_report_start(const Boot *b) {
+        if (b->vm.kvm)
+                log_debug("QEMU runs with KVM");
+        else if (b->no_kvm)
+                log_info("QEMU runs without KVM: %s", b->no_kvm);
+        for (size_t i = 0; i < b->vm.n_forwards; i++)
+                log_info("127.0.0.1:%u is the guest's port %u", b->vm.forwards[i].host,
+                                b->vm.forwards[i].guest);
+}
+
+int boot_unforgiven(const Boot *b, char ***ret) {
+        _cleanup_strv_free_ char **l = NULL;
+
+        STRV_FOREACH (unit, b->watch.failed) {
+                bool forgiven = false;
+
+                STRV_FOREACH (pattern, b->o->allow_failed)
+                        forgiven = forgiven || fnmatch(*pattern, *unit, 0) == 0;
+                if (!forgiven && strv_extend(&l, *unit) < 0)
+                        return log_oom();
+        }
+        *ret = TAKE_PTR(l);
+        return 0;
+}
+
+/* "firmware 4.1 s, boot loader 2.0 s, kernel 6.3 s, services 12.2 s" */
+static char *phases(const Boot *b) {
+        _cleanup_strv_free_ char **l = NULL;
+
+        for (BootPhase p = 0; p < BOOT_UP; p++) {
+                uint64_t from = b->watch.reached_at[p], to = b->ended;
+
+                if (from == 0)
+                        continue;
+                for (BootPhase next = p + 1; next < BOOT_PHASES; next++)
+                        if (b->watch.reached_at[next] >= from && b->watch.reached_at[next] != 0) {
+                                to = b->watch.reached_at[next];
+                                break;
+                        }
+                if (strv_extendf(&l, "%s %.1f s", boot_phase_names[p], seconds(to - from)) < 0)
+                        return NULL;
+        }
+        return strv_join(l, ", ");
+}
+
+static json_object *list(char *const *l) {
+        json_object *a = json_object_new_array();
+
+        STRV_FOREACH (s, l)
+                if (a)
+                        json_object_array_add(a, json_object_new_string(*s));
+        return a;
+}
+
+static json_object *result(const Boot *b, int code) {
+        json_object *o = json_object_new_object(), *at = json_object_new_object();
+
+        if (!o || !at) {
+                json_object_put(o);
+                json_object_put(at);
+                return NULL;
+        }
+        json_set_string(o, "image", b->o->image);
+        json_set_string(o, "until", marker(b));
+        json_set_string(o, "result",
+                        code == EXIT_OK            ? "reached"
+                        : code == EXIT_TIMED_OUT   ? "timed-out"
+                        : code == EXIT_INTERRUPTED ? "interrupted"
+                                                   : "failed");
+        json_set_string(o, "evidence", b->watch.evidence);
+        json_set_string(o, "why", b->watch.why);
+        json_set_string(o, "accelerator", b->vm.kvm ? "kvm" : "tcg");
+        for (BootPhase p = 0; p < BOOT_PHASES; p++)
+                if (b->watch.reached_at[p] != 0)
+                        json_set_int(at, boot_phase_names[p],
+                                        (int64_t) (b->watch.reached_at[p] - b->started));
+        json_set(o, "reached_usec", at);
+        json_set(o, "failed_units", list(b->watch.failed));
+        json_set(o, "journal_entries", json_object_new_int64((int64_t) b->watch.journal.n_entries));
+        json_set_int(o, "restarts", b->resets);
+        json_set_string(o, "console", b->console);
+        json_set_string(o, "journal", b->o->no_journal ? NULL : b->journal);
+        return o;
+}
+
+static void show_console(const Boot *b) {
+        size_t n = console_kept(&b->watch.console);
+
+        if (n == 0 && b->watch.console.used == 0) {
+                log_error("The guest wrote nothing to its serial console (does its kernel have "
+                          "console=ttyS0?)");
+                return;
+        }
+        log_error("The last lines of the console:");
+        for (size_t i = 0; i < n; i++)
+                log_full(LOG_ERR, 0, "  | %s", console_kept_line(&b->watch.console, i));
+        if (b->watch.console.used > 0)
+                log_full(LOG_ERR, 0, "  | %.*s", (int) b->watch.console.used,
+                                b->watch.console.line);
+}
+
+void boot_report_end(Boot *b, int code) {
+        _cleanup_free_ char *spent = phases(b), *failed = strv_join(b->watch.failed, " ");
+        _cleanup_json_ json_object *o = result(b, code);
+        bool up = b->watch.verdict == BOOT_REACHED;
+
+        for (BootPhase p = 0; p < BOOT_UP; p++)
+                if (b->watch.reached_at[p] != 0)
+                        progress_set(b->ctx->progress, boot_phase_names[p],
+                                        !up && p == b->watch.phase ? PROGRESS_FAILED
+                                                                   : PROGRESS_DONE);
+        if (up)
+                log_info("%s reached after %.1f s (%s)%s", marker(b),
+                                seconds(b->watch.verdict_at - b->started), strempty(spent),
+                                streq_ptr(b->watch.evidence, "console") ? "; the console says so"
+                                                                        : "");
+        else if (b->watch.verdict == BOOT_FAILED)
+                log_error("The guest did not reach %s: %s (after %.1f s: %s)", marker(b),
+                                strempty(b->watch.why), seconds(b->watch.verdict_at - b->started),
+                                strempty(spent));
+        else if (code == EXIT_TIMED_OUT)
+                log_error("The guest did not reach %s within %u s (%s); --timeout gives it longer",
+                                marker(b), b->o->timeout, strempty(spent));
+        if (!isempty(failed))
+                log_warning("Failed units: %s", failed);
+        if (!up && code != EXIT_INTERRUPTED)
+                show_console(b);
+        if (!up || b->o->save)
+                log_full(up ? LOG_INFO : LOG_ERR, 0, "Console: %s%s%s", b->console,
+                                b->o->no_journal ? "" : ", journal: ",
+                                b->o->no_journal ? "" : b->readable);
+        if (b->result && o) {
+                int r = json_save(b->result, o, 0644);
+                if (r < 0)
+                        log_warning_errno(r, "Cannot write %s", b->result);
+        }
+        progress_event(b->ctx->progress, "boot.result", TAKE_PTR(o));
+}

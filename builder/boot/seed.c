@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A NoCloud seed. The user's user-data goes in untouched; what we need of our own (the ssh keys,
+ * root's login with them) is vendor-data, which everything in user-data overrides. */
+
+#include "boot/seed.h"
+
+#include "shared/file-util.h"
+#include "shared/log.h"
+
+#define INPUT_MAX (4 * 1024 * 1024) /* bytes of user-data and the like */
+
+static int new_array(char *const *l, json_object **ret) {
+        _cleanup_json_ json_object *a = json_object_new_array();
+
+        if (!a)
+                return -ENOMEM;
+        STRV_FOREACH (s, l) {
+                json_object *o = json_object_new_string(*s);
+                if (!o || json_object_array_add(a, o) < 0) {
+                        json_object_put(o);
+                        return -ENOMEM;
+                }
+        }
+        *ret = TAKE_PTR(a);
+        return 0;
+}
+
+static int to_text(const char *head, json_object *o, char **ret) {
+        char *text = strf("%s%s\n", head,
+                        json_object_to_json_string_ext(o,
+                                        JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+
+        if (!text)
+                return -ENOMEM;
+        *ret = text;
+        return 0;
+}
+
+int seed_meta_data(const SeedOptions *o, char **ret) {
+        _cleanup_json_ json_object *m = json_object_new_object();
+        int r;
+
+        if (!m)
+                return -ENOMEM;
+        r = json_set_string(m, "instance-id", o->instance_id);
+        if (r >= 0)
+                r = json_set_string(m, "local-hostname", o->hostname);
+        if (r >= 0 && strv_length(o->keys) > 0) {
+                json_object *keys = NULL;
+                r = new_array(o->keys, &keys);
+                if (r >= 0)
+                        r = json_set(m, "public-keys", keys);
+        }
+        return r < 0 ? r : to_text("", m, ret);
+}
+
+int seed_vendor_data(const SeedOptions *o, char **ret) {
+        _cleanup_json_ json_object *v = json_object_new_object();
+        int r = 0;
+
+        if (!v)
+                return -ENOMEM;
+        if (strv_length(o->keys) > 0) {
+                json_object *keys = NULL;
+                r = json_set(v, "disable_root", json_object_new_boolean(false));
+                if (r >= 0)
+                        r = new_array(o->keys, &keys);
+                if (r >= 0)
+                        r = json_set(v, "ssh_authorized_keys", keys);
+        }
+        return r < 0 ? r : to_text("#cloud-config\n", v, ret);
+}
+
+int seed_read_keys(const char *path, char ***keys) {
+        _cleanup_free_ char *text = NULL;
+        _cleanup_strv_free_ char **lines = NULL;
+        size_t before = strv_length(*keys);
+        int r;
+
+        r = read_file(path, INPUT_MAX, &text, NULL);
+        if (r < 0)
+                return log_error_errno(r, "Cannot read the ssh key %s", path);
+        if (strstr(text, "PRIVATE KEY-----")) {
+                log_error("%s is a private key; give the public one, %s.pub", path, path);
+                return -EINVAL;
+        }
+        lines = strv_split(text, "\n");
+        if (!lines)
+                return log_oom();
+        STRV_FOREACH (line, lines) {
+                const char *key = *line + strspn(*line, " \t");
+                size_t n = strlen(key);
+
+                while (n > 0 && strchr(" \t\r", key[n - 1]))
+                        n--;
+                if (n == 0 || *key == '#')
+                        continue;
+                if (!startswith(key, "ssh-") && !startswith(key, "ecdsa-") &&
+                                !startswith(key, "sk-")) {
+                        log_error("%s is no public ssh key: a line begins with '%.20s'", path, key);
+                        return -EINVAL;
+                }
+                r = strv_push(keys, strndup(key, n));
+                if (r < 0)
+                        return log_oom();
+        }
+        if (strv_length(*keys) == before) {
+                log_error("%s holds no ssh key", path);
+                return -EINVAL;
+        }
+        return 0;
+}
+
+/* One of the seed's files: the user's, or ours. */
+static int put(const char *folder, const char *name, const char *source, const char *text) {
+        _cleanup_free_ char *path = path_join(folder, name), *copy = NULL;
+        size_t size = source ? 0 : strlen(text);
+        int r;
+
+        if (!path)
+                return log_oom();
+        if (source) {
+                r = read_file(source, INPUT_MAX, &copy, &size);
+                if (r < 0)
+                        return log_error_errno(r, "Cannot read %s", source);
+        }
+        r = write_file_atomic(path, source ? copy : text, size, 0600);
+        return r < 0 ? log_error_errno(r, "Cannot write the seed's %s", name) : 0;
+}
+
+int seed_write(Tools *tools, const char *folder, const SeedOptions *o) {
+        const SandboxBind bind = { .source = folder, .target = VM_FOLDER, .writable = true };
+        _cleanup_free_ char *meta = NULL, *vendor = NULL;
+        _cleanup_strv_free_ char **argv = NULL;
+        int r;
+
+        r = seed_meta_data(o, &meta);
+        if (r >= 0)
+                r = seed_vendor_data(o, &vendor);
+        if (r < 0)
+                return log_oom();
+        r = put(folder, "user-data", o->user_data, "#cloud-config\n{}\n");
+        if (r >= 0)
+                r = put(folder, "meta-data", o->meta_data, meta);
+        if (r >= 0)
+                r = put(folder, "vendor-data", NULL, vendor);
+        if (r >= 0 && o->network_config)
+                r = put(folder, "network-config", o->network_config, NULL);
+        if (r < 0)
+                return r;
+
+        r = strv_extend_many(
+                        &argv, "cloud-localds", "--vendor-data", VM_FOLDER "/vendor-data", NULL);
+        if (r >= 0 && o->network_config)
+                r = strv_extend_many(&argv, "--network-config", VM_FOLDER "/network-config", NULL);
+        if (r >= 0)
+                r = strv_extend_many(&argv, VM_FOLDER "/seed.img", VM_FOLDER "/user-data",
+                                VM_FOLDER "/meta-data", NULL);
+        if (r < 0)
+                return log_oom();
+        return tools_run(tools, &bind, 1, NULL, NULL, argv);
+}

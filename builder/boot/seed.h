@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The NoCloud disk that cloud-init of a booted image finds. */
+
+#include "stage/tools.h"
+#include "boot/vm.h"
+
+typedef struct SeedOptions {
+        const char *user_data, *meta_data,
+                        *network_config; /* files; NULL: an empty one, one of ours, none */
+        char *const *keys;               /* public ssh keys, one line each */
+        const char *instance_id, *hostname;
+} SeedOptions;
+
+/* Writes FOLDER/seed.img by cloud-localds. Errors are logged. */
+int seed_write(Tools *tools, const char *folder, const SeedOptions *o);
+
+/* Reads public keys, one a line, and appends them. A private key is refused. Errors are logged. */
+int seed_read_keys(const char *path, char ***keys);
+
+/* The texts, for tests: JSON, which is YAML. */
+int seed_meta_data(const SeedOptions *o, char **ret);
+int seed_vendor_data(const SeedOptions *o, char **ret);

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What else an image with NVIDIA's driver must have, and must not: nouveau kept away, the kernel
+ * held, and nothing left of what the modules were built with. */
+
+#include "check/internal.h"
+#include "shared/file-util.h"
+
+#define CONFIG_MAX (1024u * 1024)
+
+/* One line of modprobe.d: "blacklist nouveau" keeps udev from loading it, "install nouveau
+ * /bin/false" everybody. */
+static bool blocks_nouveau(const char *text) {
+        while (*text) {
+                char verb[16], module[32], command[64];
+                int n = sscanf(text, "%15s %31s %63s", verb, module, command);
+
+                if (n >= 2 && streq(verb, "blacklist") && streq(module, "nouveau"))
+                        return true;
+                if (n >= 3 && streq(verb, "install") && streq(module, "nouveau") &&
+                                (endswith(command, "/false") || endswith(command, "/true")))
+                        return true;
+                text += strcspn(text, "\n");
+                text += *text == '\n';
+        }
+        return false;
+}
+
+static bool cmdline_blocks(const char *cmdline) {
+        static const char *const keys[] = { "modprobe.blacklist=", "module_blacklist=" };
+        _cleanup_strv_free_ char **words = strv_split(strempty(cmdline), " ");
+
+        STRV_FOREACH (word, words)
+                for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
+                        const char *list = startswith(*word, keys[i]);
+                        _cleanup_strv_free_ char **modules = list ? strv_split(list, ",") : NULL;
+                        if (strv_contains(modules, "nouveau"))
+                                return true;
+                }
+        return false;
+}
+
+int check_nvidia_nouveau(const Tree *t, const char *rule, Findings *f) {
+        static const char *const folders[] = { "etc/modprobe.d", "usr/local/lib/modprobe.d",
+                "usr/lib/modprobe.d" };
+
+        if (t->recipe && cmdline_blocks(t->recipe->kernel.cmdline))
+                return 0;
+        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
+                _cleanup_strv_free_ char **names = NULL;
+                int r = tree_list(t, folders[i], &names);
+
+                if (r < 0)
+                        return r;
+                STRV_FOREACH (name, names) {
+                        _cleanup_free_ char *path = path_join(folders[i], *name), *text = NULL;
+
+                        if (!path)
+                                return -ENOMEM;
+                        if (!endswith(*name, ".conf"))
+                                continue;
+                        r = tree_read(t, path, CONFIG_MAX, &text);
+                        if (r == -ENOENT) /* a link to nowhere */
+                                continue;
+                        if (r < 0)
+                                return r;
+                        if (blocks_nouveau(text))
+                                return 0;
+                }
+        }
+        return finding_add(f, rule,
+                        strdup("nothing keeps nouveau from taking the GPU before NVIDIA's driver"),
+                        strdup("put \"blacklist nouveau\" into a file of /etc/modprobe.d"));
+}
+
+/* An upgrade of the kernel on a node would leave it without a driver. */
+int check_nvidia_held(const Tree *t, const char *rule, Findings *f) {
+        if (t->n_packages == 0) /* nothing known is not nothing wrong */
+                return finding_add(f, rule,
+                                strdup("/var/lib/dpkg/status names no package, so holds cannot be "
+                                       "judged"),
+                                strdup("keep the package database in the image"));
+        for (size_t i = 0; i < t->n_packages; i++) {
+                const InstalledPackage *p = t->packages + i;
+
+                if (startswith(p->name, "linux-image-") && !p->held) {
+                        int r = finding_add(f, rule,
+                                        strf("package %s is not held: an upgrade brings a kernel "
+                                             "without the driver",
+                                                        p->name),
+                                        strf("run \"apt-mark hold %s\" (the builder does after the "
+                                             "kernel stage; a package or script undid it)",
+                                                        p->name));
+                        if (r < 0)
+                                return r;
+                }
+        }
+        return 0;
+}
+
+/* gcc and make are a user's right to ask for; headers, sources and dkms have one purpose only. */
+static bool builds_modules(const char *package) {
+        return streq(package, "dkms") || streq(package, "module-assistant") ||
+               startswith(package, "linux-headers-") || startswith(package, "linux-kbuild-") ||
+               (startswith(package, "nvidia-") &&
+                               (endswith(package, "-source") || endswith(package, "-dkms")));
+}
+
+static bool is_compiler(const char *package) {
+        const char *rest = startswith(package, "gcc");
+        return rest && (*rest == '\0' || (*rest == '-' && strspn(rest + 1, "0123456789") ==
+                                                                          strlen(rest + 1)));
+}
+
+static bool asked_for(const Recipe *recipe, const char *package) {
+        if (!recipe)
+                return false;
+        if (strv_contains(recipe->packages, package) ||
+                        strv_contains(recipe->packages, "build-essential") ||
+                        strv_contains(recipe->packages, "gcc"))
+                return true;
+        for (size_t i = 0; i < recipe->n_overlays; i++)
+                if (strv_contains(recipe->overlays[i]->packages, package) ||
+                                strv_contains(recipe->overlays[i]->packages, "gcc") ||
+                                strv_contains(recipe->overlays[i]->packages, "build-essential"))
+                        return true;
+        return false;
+}
+
+int check_nvidia_build_tools(const Tree *t, const char *rule, Findings *f) {
+        for (size_t i = 0; i < t->n_packages; i++) {
+                const char *name = t->packages[i].name;
+
+                if (builds_modules(name) || (is_compiler(name) && !asked_for(t->recipe, name))) {
+                        int r = finding_add(f, rule,
+                                        strf("package %s is in the image: what builds the driver "
+                                             "belongs to the compile stage",
+                                                        name),
+                                        strf("name %s under an overlay's compile.packages; \"apt "
+                                             "rdepends\" in imgbuild shell tells what pulled it",
+                                                        name));
+                        if (r < 0)
+                                return r;
+                }
+        }
+        return 0;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* imgbuild build: the whole of a build, from the recipe to a finished folder under out/. Everything
+ * is made in OUT/.NAME.new and appears as OUT/NAME in one rename. */
+
+#include "check/check.h"
+#include "store/store.h"
+#include "shared/file-util.h"
+#include "plan/from-recipe.h"
+#include "disk/manifest.h"
+#include "disk/out-folder.h"
+#include "stage/stage.h"
+#include "stage/tools.h"
+#include "cmd/verb.h"
+#include "shared/time-util.h"
+
+#include <getopt.h>
+
+typedef struct BuildOptions {
+        const char *output;
+        bool no_proof, force;
+} BuildOptions;
+
+typedef struct Clock {
+        ManifestTiming timings[16];
+        size_t n;
+        uint64_t last;
+} Clock;
+
+static void help(void) {
+        printf("imgbuild build RECIPE [OPTION…]\n\nBakes a recipe: stages, checks, disk, proof, "
+               "manifest. A build with nothing changed only says so.\n\n"
+               "  -o, --output=FOLDER     where NAME/ appears (default: out)\n"
+               "      --no-proof          do not read the finished disk back through libguestfs\n"
+               "      --force             write the disk again even where nothing changed\n%s",
+                        common_options_help);
+}
+
+static void lap(Clock *c, const char *what) {
+        uint64_t now = now_usec();
+
+        if (c->n < ELEMENTSOF(c->timings))
+                c->timings[c->n++] = (ManifestTiming){ what, now - c->last };
+        c->last = now;
+}
+
+static int run_checks(Context *ctx, const Plan *plan, char *const *layers, Findings *findings) {
+        int r;
+
+        progress_set(ctx->progress, "check", PROGRESS_RUNNING);
+        r = check_tree(ctx, plan, layers, findings);
+        progress_set(ctx->progress, "check",
+                        r < 0 || findings->n > 0 ? PROGRESS_FAILED : PROGRESS_DONE);
+        if (r < 0)
+                return log_error_errno(r, "The finished tree could not be checked");
+        for (size_t i = 0; i < findings->n; i++)
+                log_error("check %s: %s\n  what to do: %s", findings->findings[i].rule,
+                                findings->findings[i].found, findings->findings[i].remedy);
+        return findings->n > 0 ? -EIO : 0;
+}
+
+/* The disk, its formats, its proof and its manifest, all below `folder`. */
+static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *layers,
+                const Findings *findings, const BuildOptions *o, const char *folder, Clock *c) {
+        _cleanup_free_ char *scratch = NULL, *raw = NULL, *manifest = NULL;
+        _cleanup_strv_free_ char **files = NULL;
+        DiskInfo disk = {};
+        int r;
+
+        r = store_scratch(ctx->store, "disk", &scratch);
+        if (r < 0)
+                return log_error_errno(r, "Cannot make room for the disk");
+        raw = path_join(scratch, "disk.raw");
+        manifest = path_join(folder, "manifest.json");
+        if (!raw || !manifest)
+                return log_oom();
+
+        progress_set(ctx->progress, "disk", PROGRESS_RUNNING);
+        r = disk_build(ctx, plan, tools, layers, raw, &disk);
+        progress_set(ctx->progress, "disk", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
+        if (r < 0)
+                return r;
+        lap(c, "disk");
+
+        progress_set(ctx->progress, "export", PROGRESS_RUNNING);
+        r = disk_export(ctx, plan, tools, raw, folder, &files);
+        progress_set(ctx->progress, "export", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
+        if (r < 0)
+                return r;
+        lap(c, "export");
+
+        if (!o->no_proof) {
+                progress_set(ctx->progress, "proof", PROGRESS_RUNNING);
+                r = disk_proof(ctx, plan, layers, &disk, raw, "raw");
+                progress_set(ctx->progress, "proof", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
+                if (r < 0)
+                        return r;
+                lap(c, "proof");
+        }
+        r = manifest_write(ctx, plan, findings, &disk, files, tools_digest(tools), !o->no_proof,
+                        c->timings, c->n, manifest);
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot write the manifest", manifest);
+        return 0;
+}
+
+static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
+        _cleanup_loaded_ Loaded loaded = {};
+        _cleanup_tools_free_ Tools *tools = NULL;
+        _cleanup_output_free_ Output *output = NULL;
+        _cleanup_strv_free_ char **layers = NULL;
+        _cleanup_(findings_done) Findings findings = {};
+        Clock clock = { .last = now_usec() };
+        int r;
+
+        r = plan_load(ctx, recipe_path, NULL, &loaded);
+        if (r < 0)
+                return r;
+        const Plan *plan = loaded.plan;
+        lap(&clock, "plan");
+
+        if (loaded.recipe->kind == RECIPE_DISK) {
+                r = output_open(o->output, plan, !o->no_proof, &output);
+                if (r < 0)
+                        return r;
+                r = o->force ? 0 : output_is_current(output, ctx, recipe_path);
+                if (r < 0)
+                        return r;
+                if (r > 0) {
+                        log_info("%s is up to date", output_folder(output));
+                        return 0;
+                }
+                r = tools_open(ctx, recipe_path, &tools);
+                if (r < 0)
+                        return r;
+                lap(&clock, "tools");
+        }
+        r = stages_build(ctx, plan, plan->n_stages - 1);
+        if (r < 0)
+                return r;
+        lap(&clock, "stages");
+        r = stages_layers(ctx, plan, plan->n_stages - 1, &layers);
+        if (r < 0)
+                return log_oom();
+        r = run_checks(ctx, plan, layers, &findings);
+        if (r < 0)
+                return r;
+        lap(&clock, "check");
+        if (loaded.recipe->kind == RECIPE_TREE) {
+                log_info("The tree %s is in the store, digest %s", loaded.recipe->name,
+                                plan->stages[plan->n_stages - 1].digest);
+                return 0;
+        }
+        r = output_begin(output);
+        if (r < 0)
+                return r;
+        r = make_disk(ctx, plan, tools, layers, &findings, o, output_draft(output), &clock);
+        if (r < 0)
+                return r;
+        r = output_commit(output);
+        if (r < 0)
+                return r;
+        log_info("Baked %s", output_folder(output));
+        return 0;
+}
+
+int cmd_build(int argc, char *argv[]) {
+        static const struct option options[] = {
+                { "output", required_argument, NULL, 'o' },
+                { "no-proof", no_argument, NULL, OPT_VERB },
+                { "force", no_argument, NULL, OPT_VERB + 1 },
+                COMMON_LONG_OPTIONS,
+                {},
+        };
+        BuildOptions o = { .output = "out" };
+        _cleanup_common_options_ CommonOptions common = {};
+        _cleanup_context_ Context ctx = {};
+        int c, r;
+
+        while ((c = getopt_long(argc, argv, "o:j:vh", options, NULL)) >= 0)
+                switch (c) {
+                case 'o':
+                        o.output = optarg;
+                        break;
+                case OPT_VERB:
+                        o.no_proof = true;
+                        break;
+                case OPT_VERB + 1:
+                        o.force = true;
+                        break;
+                case 'h':
+                        help();
+                        return EXIT_OK;
+                default:
+                        if (c == '?' || common_option(&common, c, optarg) <= 0)
+                                return EXIT_USAGE;
+                }
+        if (argc - optind != 1) {
+                log_error("'imgbuild build' takes one recipe; see 'imgbuild build --help'");
+                return EXIT_USAGE;
+        }
+        r = context_open(&common, &ctx);
+        if (r < 0)
+                return exit_code_from_errno(r);
+        r = build(&ctx, &o, argv[optind]);
+        if (r < 0 && interrupt_signal())
+                log_error("Interrupted; the next build goes on from the finished stages");
+        return interrupt_signal() ? EXIT_INTERRUPTED : exit_code_from_errno(r);
+}

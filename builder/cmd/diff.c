@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* imgbuild diff: what changed from one image to the next. Two manifests are compared in no time;
+ * two images with libguestfs, files included. */
+
+#include "inspect/diff.h"
+#include "inspect/inspect.h"
+#include "shared/spawn.h"
+#include "cmd/verb.h"
+
+#include <getopt.h>
+
+#define SHOWN 40 /* files of one kind */
+
+typedef struct DiffOptions {
+        bool json, no_files, quick, all;
+} DiffOptions;
+
+typedef struct Side {
+        json_object *facts;
+        FileList *files;
+} Side;
+
+static void side_done(Side *s) {
+        json_object_put(s->facts);
+        file_list_free(s->files);
+}
+
+static void help(void) {
+        printf("imgbuild diff A B [OPTION…]\n\nWhat differs between two disk images, or between "
+               "two manifests: packages, kernels, drivers,\n"
+               "versions, and for images every file. Exit code 0: nothing differs, 1: something "
+               "does.\n\n"
+               "      --json              one JSON object, with every file\n"
+               "      --all               list every file, not the first 40 of each kind\n"
+               "      --quick             do not compare the contents of files, only type, size, "
+               "mode and owner\n"
+               "      --no-files          do not compare files\n%s",
+                        common_options_help);
+}
+
+/* A manifest: a file of JSON. Anything else is for libguestfs to open. */
+static bool is_json(const char *path) {
+        _cleanup_fclose_ FILE *f = fopen(path, "re");
+        int c = ' ';
+
+        while (f && (c == ' ' || c == '\n' || c == '\t' || c == '\r'))
+                c = fgetc(f);
+        return f && c == '{';
+}
+
+static int read_manifest(const char *path, Side *ret) {
+        _cleanup_json_ json_object *m = NULL;
+        JsonError error;
+        int r;
+
+        r = json_load(path, 64 * 1024 * 1024, &error, &m);
+        if (r < 0) {
+                log_error("%s:%u:%u: %s", path, error.line, error.column, error.message);
+                return -EINVAL;
+        }
+        r = diff_side_from_manifest(m, path, &ret->facts);
+        if (r == -EINVAL)
+                log_error("%s is no manifest: it has no $.packages", path);
+        return r;
+}
+
+static int read_image(const char *path, const DiffOptions *o, Side *ret) {
+        const char *const images[] = { path, NULL };
+        _cleanup_guestfs_ guestfs_h *g = NULL;
+        _cleanup_json_ json_object *inspection = NULL;
+        const char *format;
+        int r;
+
+        r = image_format_log(path, &format);
+        if (r < 0)
+                return r == -EACCES ? r : -EINVAL;
+        const char *const formats[] = { format, NULL };
+        log_info("Reading %s%s", path,
+                        o->no_files ? ""
+                        : o->quick  ? " and the list of its files"
+                                    : " and all its files");
+        r = guestfs_open_readonly(images, formats, &g);
+        if (r >= 0)
+                r = inspect_image(g, path, format, &inspection);
+        if (r < 0)
+                return r;
+        if (!json_get(inspection, "os")) {
+                log_error("%s holds no operating system that libguestfs knows", path);
+                return -EINVAL;
+        }
+        if (!o->no_files)
+                r = file_list_read(g, !o->quick, &ret->files);
+        return r < 0 ? r : diff_side_from_inspection(inspection, &ret->facts);
+}
+
+static const char *text_of(json_object *o, const char *key) {
+        json_object *v = json_get(o, key);
+
+        return v ? json_object_is_type(v, json_type_string)
+                                               ? json_object_get_string(v)
+                                               : json_object_to_json_string_ext(
+                                                                 v, JSON_C_TO_STRING_PLAIN)
+                 : NULL;
+}
+
+static void print_changes(json_object *array, const char *key) {
+        for (size_t i = 0; i < json_object_array_length(array); i++) {
+                json_object *o = json_object_array_get_idx(array, i);
+                const char *from = text_of(o, "from"), *to = text_of(o, "to"),
+                           *name = json_get_string(o, key);
+
+                if (from && to)
+                        printf("  ~ %s  %s → %s\n", name, from, to);
+                else
+                        printf("  %c %s  %s\n", from ? '-' : '+', name, from ? from : strempty(to));
+        }
+}
+
+static void print_packages(json_object *packages) {
+        static const char *const kinds[] = { "removed", "added", "changed" };
+        size_t n = 0;
+
+        for (size_t k = 0; k < ELEMENTSOF(kinds); k++)
+                n += json_object_array_length(json_get(packages, kinds[k]));
+        if (n == 0)
+                return;
+        printf("packages\n");
+        for (size_t k = 0; k < ELEMENTSOF(kinds); k++)
+                print_changes(json_get(packages, kinds[k]), "name");
+}
+
+static void print_files(json_object *files, bool all) {
+        static const struct {
+                const char *key;
+                char mark;
+        } kinds[] = { { "removed", '-' }, { "added", '+' }, { "changed", '~' } };
+        bool any = false;
+
+        for (size_t k = 0; files && k < ELEMENTSOF(kinds); k++) {
+                json_object *l = json_get(files, kinds[k].key);
+                size_t n = json_object_array_length(l);
+
+                if (n > 0 && !any) {
+                        printf("files\n");
+                        any = true;
+                }
+                for (size_t i = 0; i < n && (all || i < SHOWN); i++) {
+                        json_object *o = json_object_array_get_idx(l, i),
+                                    *what = json_get(o, "what");
+
+                        printf("  %c %s", kinds[k].mark,
+                                        what ? json_get_string(o, "path")
+                                             : json_object_get_string(o));
+                        for (size_t w = 0; what && w < json_object_array_length(what); w++)
+                                printf("%s%s", w == 0 ? "  (" : ", ",
+                                                json_object_get_string(json_object_array_get_idx(
+                                                                what, w)));
+                        printf("%s\n", what ? ")" : "");
+                }
+                if (!all && n > SHOWN)
+                        printf("  %c … and %zu more; --all lists them\n", kinds[k].mark, n - SHOWN);
+        }
+}
+
+static void print(json_object *d, bool all) {
+        json_object *facts = json_get(d, "facts");
+
+        if (diff_is_empty(d)) {
+                printf("No difference.\n");
+                return;
+        }
+        if (json_object_array_length(facts) > 0) {
+                printf("versions\n");
+                print_changes(facts, "what");
+        }
+        print_packages(json_get(d, "packages"));
+        print_files(json_get(d, "files"), all);
+}
+
+static int compare(const char *const paths[static 2], const DiffOptions *o) {
+        _cleanup_(side_done) Side a = {}, b = {};
+        _cleanup_json_ json_object *d = NULL;
+        Side *sides[2] = { &a, &b };
+        bool manifests = is_json(paths[0]);
+        int r;
+
+        if (manifests != is_json(paths[1])) {
+                log_error("%s is a manifest and %s is not: compare two manifests, or two images",
+                                paths[manifests ? 0 : 1], paths[manifests ? 1 : 0]);
+                return EXIT_USAGE;
+        }
+        for (size_t i = 0; i < 2; i++) {
+                r = manifests ? read_manifest(paths[i], sides[i])
+                              : read_image(paths[i], o, sides[i]);
+                if (r < 0)
+                        return interrupt_signal() ? EXIT_INTERRUPTED
+                               : r == -EIO        ? EXIT_HOST
+                               : r == -ENOMEM     ? EXIT_HOST
+                                                  : exit_code_from_errno(r);
+        }
+        r = diff_sides(a.facts, b.facts, &d);
+        if (r >= 0 && a.files && b.files) {
+                json_object *files = NULL;
+                r = file_list_compare(a.files, b.files, &files);
+                if (r >= 0)
+                        r = json_set(d, "files", files);
+        }
+        if (r < 0)
+                return log_oom(), EXIT_HOST;
+        if (o->json)
+                printf("%s\n", json_object_to_json_string_ext(
+                                               d, JSON_C_TO_STRING_PRETTY |
+                                                                  JSON_C_TO_STRING_NOSLASHESCAPE));
+        else
+                print(d, o->all);
+        return diff_is_empty(d) ? EXIT_OK : EXIT_FAILED;
+}
+
+int cmd_diff(int argc, char *argv[]) {
+        enum { OPT_JSON = OPT_VERB, OPT_NO_FILES, OPT_QUICK, OPT_ALL };
+        static const struct option options[] = {
+                { "json", no_argument, NULL, OPT_JSON },
+                { "no-files", no_argument, NULL, OPT_NO_FILES },
+                { "quick", no_argument, NULL, OPT_QUICK },
+                { "all", no_argument, NULL, OPT_ALL },
+                COMMON_LONG_OPTIONS,
+                {},
+        };
+        _cleanup_common_options_ CommonOptions common = {};
+        DiffOptions o = {};
+        int c, r;
+
+        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
+                switch (c) {
+                case 'h':
+                        help();
+                        return EXIT_OK;
+                case OPT_JSON:
+                        o.json = true;
+                        break;
+                case OPT_NO_FILES:
+                        o.no_files = true;
+                        break;
+                case OPT_QUICK:
+                        o.quick = true;
+                        break;
+                case OPT_ALL:
+                        o.all = true;
+                        break;
+                default:
+                        r = c == '?' ? -EINVAL : common_option(&common, c, optarg);
+                        if (r <= 0)
+                                return EXIT_USAGE;
+                }
+        if (optind + 2 != argc) {
+                log_error("Which two? 'imgbuild diff A B', two images or two manifests");
+                return EXIT_USAGE;
+        }
+        r = interrupt_install();
+        if (r < 0)
+                return log_error_errno(r, "Cannot catch signals"), EXIT_HOST;
+        const char *const paths[2] = { argv[optind], argv[optind + 1] };
+        for (size_t i = 0; i < 2; i++)
+                if (access(paths[i], R_OK) < 0) {
+                        r = errno;
+                        log_error_errno(r, "Cannot read %s", paths[i]);
+                        return r == EACCES ? EXIT_HOST : EXIT_BAD_INPUT;
+                }
+        return compare(paths, &o);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* imgbuild inspect: says what is in an image. inspect.c finds out; this file prints. */
+
+#include "inspect/inspect.h"
+#include "shared/spawn.h"
+#include "cmd/verb.h"
+
+#include <getopt.h>
+
+#define PACKAGES_SHOWN 10
+
+static void help(void) {
+        printf("imgbuild inspect IMAGE [OPTION…]\n\nSays what is in a disk image, anybody's, "
+               "without changing or running anything of it.\n\n"
+               "      --json              everything, as one JSON object\n"
+               "      --packages=N        show the N largest packages (default: 10, 0: none)\n%s",
+                        common_options_help);
+}
+
+static void print_size(const char *label, json_object *o, const char *key) {
+        char text[32];
+
+        if (!json_get(o, key))
+                return;
+        inspect_format_size((uint64_t) json_get_int(o, key, 0), text, sizeof(text));
+        printf("%s%s", label, text);
+}
+
+/* Partition types by the names that people know. */
+static const char *type_name(const char *type) {
+        static const struct {
+                const char *type, *name;
+        } names[] = {
+                { "C12A7328-F81F-11D2-BA4B-00A0C93EC93B", "EFI system" },
+                { "21686148-6449-6E6F-744E-656564454649", "BIOS boot" },
+                { "4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709", "root (x86-64)" },
+                { "B921B045-1DF0-41C3-AF44-4C6F280D3FAE", "root (arm64)" },
+                { "0FC63DAF-8483-4772-8E79-3D69D8477DE4", "Linux" },
+                { "BC13C2FF-59E6-4262-A352-B275FD6F7172", "extended boot" },
+                { "E6D6D379-F507-44C2-A23C-238F2A3DF928", "LVM" },
+                { "A19D880F-05FC-4D3B-A006-743F0F84911E", "RAID" },
+                { "0657FD6D-A4AB-43C4-84E5-0933C84B4F4F", "swap" },
+                { "0x83", "Linux" },
+                { "0x8e", "LVM" },
+                { "0x82", "swap" },
+                { "0xef", "EFI system" },
+                { "0xee", "GPT" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (streq_ptr(type, names[i].type))
+                        return names[i].name;
+        return strempty(type);
+}
+
+static void print_disk(json_object *o) {
+        json_object *partitions = json_get(o, "partitions"),
+                    *filesystems = json_get(o, "filesystems");
+
+        printf("disk          %s", strempty(json_get_string(o, "format")));
+        print_size(", ", o, "virtual_size");
+        print_size(", on this host ", o, "bytes_on_host");
+        printf("%s%s\n", json_get(o, "partition_table") ? ", " : "",
+                        strempty(json_get_string(o, "partition_table")));
+        for (size_t i = 0; partitions && i < json_object_array_length(partitions); i++) {
+                json_object *p = json_object_array_get_idx(partitions, i);
+                printf("partition     %lld", (long long) json_get_int(p, "number", 0));
+                print_size("  ", p, "size");
+                printf("  %s  %s\n", type_name(json_get_string(p, "type")),
+                                strempty(json_get_string(p, "name")));
+        }
+        for (size_t i = 0; filesystems && i < json_object_array_length(filesystems); i++) {
+                json_object *f = json_object_array_get_idx(filesystems, i);
+                const char *label = json_get_string(f, "label"),
+                           *at = json_get_string(f, "mounted_at");
+                int64_t size = json_get_int(f, "size", 0), used = json_get_int(f, "used", 0);
+
+                printf("file system   %s  %s", json_get_string(f, "device"),
+                                json_get_string(f, "type"));
+                if (label)
+                        printf("  %s", label);
+                if (at)
+                        printf("  at %s", at);
+                print_size("  ", f, "used");
+                print_size(" of ", f, "size");
+                if (size > 0)
+                        printf(" (%lld %%)", (long long) (used * 100 / size));
+                printf("\n");
+        }
+}
+
+static int by_size(const void *a, const void *b) {
+        json_object *const *x = a, *const *y = b;
+        int64_t n = json_get_int(*x, "size", -1), m = json_get_int(*y, "size", -1);
+
+        return n > m ? -1 : n < m;
+}
+
+static void print_packages(json_object *o, unsigned shown) {
+        json_object *packages = json_get(o, "packages");
+        size_t n = json_object_is_type(packages, json_type_array)
+                                   ? json_object_array_length(packages)
+                                   : 0;
+        int64_t total = 0;
+        char text[32];
+
+        if (n == 0)
+                return;
+        for (size_t i = 0; i < n; i++)
+                total += json_get_int(json_object_array_get_idx(packages, i), "size", 0);
+        printf("packages      %zu", n);
+        if (total > 0) {
+                inspect_format_size((uint64_t) total, text, sizeof(text));
+                printf(", %s installed; the largest:", text);
+        }
+        printf("\n");
+        json_object_array_sort(packages, by_size);
+        for (size_t i = 0; total > 0 && i < n && i < shown; i++) {
+                json_object *p = json_object_array_get_idx(packages, i);
+
+                inspect_format_size((uint64_t) json_get_int(p, "size", 0), text, sizeof(text));
+                printf("              %10s  %s %s\n", text, json_get_string(p, "name"),
+                                json_get_string(p, "version"));
+        }
+}
+
+static void print(json_object *o, unsigned shown) {
+        json_object *os = json_get(o, "os"), *kernels = json_get(o, "kernels"),
+                    *found = json_get(o, "software"), *problems = json_get(o, "problems");
+
+        printf("image         %s\n", json_get_string(o, "image"));
+        if (os)
+                printf("system        %s  (%s)\n", strempty(json_get_string(os, "name")),
+                                strempty(json_get_string(os, "arch")));
+        else
+                printf("system        none found\n");
+        for (size_t i = 0; kernels && i < json_object_array_length(kernels); i++) {
+                json_object *k = json_object_array_get_idx(kernels, i);
+                const char *nvidia = json_get_string(k, "nvidia");
+
+                printf("kernel        %s%s%s%s\n", json_get_string(k, "release"),
+                                nvidia ? ", NVIDIA driver " : "", strempty(nvidia),
+                                json_get_bool(k, "bootable", false) ? "" : " (modules only)");
+        }
+        if (found) {
+                json_object_object_foreach (found, key, s) {
+                        (void) key;
+                        printf("software      %s %s\n", json_get_string(s, "label"),
+                                        json_get_string(s, "version"));
+                }
+        }
+        print_disk(o);
+        print_packages(o, shown);
+        for (size_t i = 0; i < json_object_array_length(problems); i++)
+                printf("problem       %s\n",
+                                json_object_get_string(json_object_array_get_idx(problems, i)));
+}
+
+static int inspect(const char *image, bool json, unsigned shown) {
+        const char *const images[] = { image, NULL };
+        _cleanup_guestfs_ guestfs_h *g = NULL;
+        _cleanup_json_ json_object *o = NULL;
+        const char *format;
+        int r;
+
+        r = image_format_log(image, &format);
+        if (r < 0)
+                return r == -EACCES ? EXIT_HOST : EXIT_BAD_INPUT;
+        const char *const formats[] = { format, NULL };
+        log_info("Starting libguestfs' appliance to look into %s", image);
+        r = guestfs_open_readonly(images, formats, &g);
+        if (r >= 0)
+                r = inspect_image(g, image, format, &o);
+        if (r < 0)
+                return interrupt_signal() ? EXIT_INTERRUPTED : exit_code_from_errno(r);
+        if (json)
+                printf("%s\n", json_object_to_json_string_ext(
+                                               o, JSON_C_TO_STRING_PRETTY |
+                                                                  JSON_C_TO_STRING_NOSLASHESCAPE));
+        else
+                print(o, shown);
+        return EXIT_OK;
+}
+
+int cmd_inspect(int argc, char *argv[]) {
+        enum { OPT_JSON = OPT_VERB, OPT_PACKAGES };
+        static const struct option options[] = {
+                { "json", no_argument, NULL, OPT_JSON },
+                { "packages", required_argument, NULL, OPT_PACKAGES },
+                COMMON_LONG_OPTIONS,
+                {},
+        };
+        _cleanup_common_options_ CommonOptions common = {};
+        unsigned long shown = PACKAGES_SHOWN;
+        bool json = false;
+        char *end;
+        int c, r;
+
+        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
+                switch (c) {
+                case 'h':
+                        help();
+                        return EXIT_OK;
+                case OPT_JSON:
+                        json = true;
+                        break;
+                case OPT_PACKAGES:
+                        shown = strtoul(optarg, &end, 10);
+                        if (optarg[0] < '0' || optarg[0] > '9' || *end || shown > 1000000) {
+                                log_error("--packages=%s: a number", optarg);
+                                return EXIT_USAGE;
+                        }
+                        break;
+                default:
+                        r = c == '?' ? -EINVAL : common_option(&common, c, optarg);
+                        if (r <= 0)
+                                return EXIT_USAGE;
+                }
+        if (optind + 1 != argc) {
+                log_error("Which image? 'imgbuild inspect IMAGE'");
+                return EXIT_USAGE;
+        }
+        r = interrupt_install();
+        if (r < 0)
+                return log_error_errno(r, "Cannot catch signals"), EXIT_FAILED;
+        return inspect(argv[optind], json, (unsigned) shown);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* imgbuild lock: writes or moves a recipe's lock file, and says what moved. */
+
+#include "lock/diff.h"
+#include "lock/resolve.h"
+#include "shared/spawn.h"
+#include "cmd/verb.h"
+
+#include <getopt.h>
+
+typedef struct LockOptions {
+        bool update, check, json;
+        char *const *names;
+} LockOptions;
+
+static void help(void) {
+        printf("imgbuild lock RECIPE [--update [NAME…]] [OPTION…]\n\n"
+               "Completes the recipe's lock file with what it lacks: exact packages and artifacts. "
+               "What is locked stays.\n\n"
+               "      --update            move to what the repositories have now: all, or only the "
+               "packages and\n"
+               "                          artifacts named\n"
+               "      --check             write nothing; exit code 1 when the lock would change\n"
+               "      --json              what moved, as JSON\n%s",
+                        common_options_help);
+}
+
+static size_t count_packages(const Lock *l, uint64_t *ret_bytes) {
+        size_t n = 0;
+
+        *ret_bytes = 0;
+        for (size_t i = 0; i < l->n_stages; i++)
+                for (size_t k = 0; k < l->stages[i].n_packages; k++) {
+                        *ret_bytes += l->stages[i].packages[k].size;
+                        n++;
+                }
+        for (size_t i = 0; i < l->n_artifacts; i++)
+                *ret_bytes += l->artifacts[i].size;
+        return n;
+}
+
+static void print_for_people(const Recipe *recipe, const Lock *old, const Lock *new,
+                const LockDiff *diff, bool changed, bool check) {
+        uint64_t bytes;
+        size_t packages = count_packages(new, &bytes);
+
+        if (!changed)
+                printf("%s: up to date, nothing moved\n", recipe->lock_path);
+        else if (!old)
+                printf("%s: %s %zu packages in %zu stages and %zu artifacts, %.1f MB to download "
+                       "in all\n",
+                                recipe->lock_path, check ? "would lock" : "locks", packages,
+                                new->n_stages, new->n_artifacts, (double) bytes / 1e6);
+        else {
+                lock_diff_print(diff, stdout);
+                if (diff->n == 0)
+                        printf("%s: %s for the recipe's new wording; no package and no artifact "
+                               "moved\n",
+                                        recipe->lock_path,
+                                        check ? "would be rewritten" : "rewritten");
+                else
+                        printf("%s: %zu moved, %zu added, %zu removed%s\n", recipe->lock_path,
+                                        diff->moved, diff->added, diff->removed,
+                                        check ? " (nothing was written)" : "");
+        }
+}
+
+static int print_json(const Recipe *recipe, const Lock *new, const LockDiff *diff, bool changed) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        json_object *list = NULL;
+        uint64_t bytes;
+        size_t packages = count_packages(new, &bytes);
+
+        if (!o || json_set_string(o, "lock", recipe->lock_path) < 0 ||
+                        json_set(o, "changed", json_object_new_boolean(changed)) < 0 ||
+                        json_set_int(o, "epoch", new->epoch) < 0 ||
+                        json_set_int(o, "packages", (int64_t) packages) < 0 ||
+                        json_set_int(o, "artifacts", (int64_t) new->n_artifacts) < 0 ||
+                        json_set_int(o, "bytes", (int64_t) bytes) < 0 ||
+                        lock_diff_to_json(diff, &list) < 0 || json_set(o, "changes", list) < 0)
+                return log_oom();
+        puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+                                                               JSON_C_TO_STRING_NOSLASHESCAPE));
+        return 0;
+}
+
+/* An exit code. */
+static int lock(Context *ctx, const LockOptions *o, const char *path) {
+        _cleanup_lock_free_ Lock *old = NULL, *new = NULL;
+        _cleanup_lock_diff_ LockDiff diff = {};
+        _cleanup_recipe_free_ Recipe *recipe = NULL;
+        ResolveOptions options = { .update = o->update, .names = o->names };
+        bool changed;
+        int r;
+
+        r = recipe_load(path, ctx->overlay_dirs, &recipe);
+        if (r < 0)
+                return r == -ENOENT ? EXIT_BAD_INPUT : exit_code_from_errno(r);
+        r = lock_read(recipe->lock_path, &old);
+        if (r < 0 && r != -ENOENT)
+                return exit_code_from_errno(r);
+        r = resolve(ctx, recipe, old, &options, &new);
+        if (r < 0)
+                return exit_code_from_errno(r);
+        changed = r > 0;
+        if (lock_diff(old, new, &diff) < 0)
+                return exit_code_from_errno(log_oom());
+        if (changed && !o->check) {
+                r = lock_write(new, recipe->lock_path);
+                if (r < 0)
+                        return exit_code_from_errno(log_error_errno(
+                                        r, "%s: cannot write the lock", recipe->lock_path));
+        }
+        /* The live list shall be off the screen before the table comes. */
+        ctx->progress = progress_free(ctx->progress);
+        if (o->json)
+                r = print_json(recipe, new, &diff, changed);
+        else
+                print_for_people(recipe, old, new, &diff, changed, o->check);
+        if (r < 0)
+                return exit_code_from_errno(r);
+        return changed && o->check ? EXIT_FAILED : EXIT_OK;
+}
+
+int cmd_lock(int argc, char *argv[]) {
+        static const struct option options[] = {
+                { "update", no_argument, NULL, OPT_VERB },
+                { "check", no_argument, NULL, OPT_VERB + 1 },
+                { "json", no_argument, NULL, OPT_VERB + 2 },
+                COMMON_LONG_OPTIONS,
+                {},
+        };
+        LockOptions o = {};
+        _cleanup_common_options_ CommonOptions common = {};
+        _cleanup_context_ Context ctx = {};
+        int c, r;
+
+        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
+                switch (c) {
+                case OPT_VERB:
+                        o.update = true;
+                        break;
+                case OPT_VERB + 1:
+                        o.check = true;
+                        break;
+                case OPT_VERB + 2:
+                        o.json = true;
+                        break;
+                case 'h':
+                        help();
+                        return EXIT_OK;
+                default:
+                        if (c == '?' || common_option(&common, c, optarg) <= 0)
+                                return EXIT_USAGE;
+                }
+        if (optind == argc || (argc - optind > 1 && !o.update)) {
+                log_error("'imgbuild lock' takes one recipe, and names of packages only with "
+                          "--update; see 'imgbuild lock "
+                          "--help'");
+                return EXIT_USAGE;
+        }
+        if (argc - optind > 1)
+                o.names = argv + optind + 1;
+        r = context_open(&common, &ctx);
+        if (r < 0)
+                return exit_code_from_errno(r);
+        r = lock(&ctx, &o, argv[optind]);
+        return interrupt_signal() ? EXIT_INTERRUPTED : r;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sandbox/sandbox.h"
+#include "store/store.h"
+#include "cmd/verb.h"
+
+#include <getopt.h>
+#include <sched.h>
+
+const char common_options_help[] =
+                "      --cache=FOLDER      the store (default: /var/cache/imgbuild, for users "
+                "~/.cache/imgbuild)\n"
+                "      --overlays=FOLDER   look for overlays here; may be given several times\n"
+                "      --mirror=URI        distribution mirror instead of the host's own\n"
+                "      --offline           use only what the store has\n"
+                "      --progress=HOW      auto, plain, json or none\n"
+                "  -j, --jobs=N            parallel jobs for compilers (default: the host's "
+                "processors)\n"
+                "  -v, --verbose           say more\n"
+                "  -h, --help              show this help\n";
+
+int common_option(CommonOptions *o, int c, const char *value) {
+        ProgressMode mode;
+        char *end;
+        long n;
+
+        switch (c) {
+        case OPT_COMMON + 0:
+                o->cache = value;
+                return 1;
+        case OPT_COMMON + 1:
+                return strv_extend(&o->overlays, value) < 0 ? log_oom() : 1;
+        case OPT_COMMON + 2:
+                o->mirror = value;
+                return 1;
+        case OPT_COMMON + 3:
+                o->offline = true;
+                return 1;
+        case OPT_COMMON + 4:
+                if (progress_mode_from_string(value, &mode) < 0) {
+                        log_error("--progress=%s: auto, plain, json or none", value);
+                        return -EINVAL;
+                }
+                o->progress = (int) mode;
+                return 1;
+        case 'j':
+                n = strtol(value, &end, 10);
+                if (*end || n < 1 || n > 1024) {
+                        log_error("--jobs=%s: a number from 1 to 1024", value);
+                        return -EINVAL;
+                }
+                o->jobs = (unsigned) n;
+                return 1;
+        case 'v':
+                log_set_level(LOG_DEBUG);
+                return 1;
+        default:
+                return 0;
+        }
+}
+
+void common_options_done(CommonOptions *o) {
+        o->overlays = strv_free(o->overlays);
+}
+
+static unsigned processors(void) {
+        cpu_set_t set;
+
+        return sched_getaffinity(0, sizeof(set), &set) < 0 ? 1 : (unsigned) CPU_COUNT(&set);
+}
+
+int context_open(const CommonOptions *o, Context *ret) {
+        _cleanup_context_ Context ctx = {
+                .offline = o->offline,
+                .jobs = o->jobs ? o->jobs : processors(),
+        };
+        int r;
+
+        if (o->overlays && !(ctx.overlay_dirs = strv_copy(o->overlays)))
+                return log_oom();
+        if (o->mirror && !(ctx.mirror = strdup(o->mirror)))
+                return log_oom();
+        r = store_open(o->cache ? o->cache : store_default_path(), &ctx.store);
+        if (r < 0)
+                return r;
+        r = progress_new((ProgressMode) o->progress, &ctx.progress);
+        if (r < 0)
+                return log_error_errno(r, "Cannot set up the progress display");
+        r = interrupt_install();
+        if (r < 0)
+                return log_error_errno(r, "Cannot catch signals");
+        *ret = ctx;
+        ctx = (Context){};
+        return 0;
+}
+
+void context_done(Context *ctx) {
+        ctx->progress = progress_free(ctx->progress);
+        ctx->store = store_free(ctx->store);
+        ctx->overlay_dirs = strv_free(ctx->overlay_dirs);
+        free(ctx->mirror);
+        ctx->mirror = NULL;
+}
+
+int exit_code_from_errno(int r) {
+        switch (r < 0 ? -r : 0) {
+        case 0:
+                return EXIT_OK;
+        case EINVAL:
+                return EXIT_BAD_INPUT;
+        case EBADMSG:
+        case ENETUNREACH:
+        case EREMOTEIO:
+                return EXIT_FETCH;
+        case ENOSPC:
+        case EDQUOT:
+        case EACCES:
+        case EPERM:
+        case EROFS:
+        case EOPNOTSUPP:
+        case ENOPKG:
+                return EXIT_HOST;
+        case ETIMEDOUT:
+                return EXIT_TIMED_OUT;
+        case ECANCELED:
+                return EXIT_INTERRUPTED;
+        default:
+                return EXIT_FAILED;
+        }
+}

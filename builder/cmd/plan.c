@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* imgbuild plan: what a build would do. */
+
+#include "plan/from-recipe.h"
+#include "store/store.h"
+#include "cmd/verb.h"
+
+#include <getopt.h>
+
+static void help(void) {
+        printf("imgbuild plan RECIPE [OPTION…]\n\nShows the stages of a recipe, their digests, "
+               "which are cached, and what a build would download.\n"
+               "Makes the lock file where there is none yet.\n\n"
+               "      --json              one JSON object\n%s",
+                        common_options_help);
+}
+
+/* Bytes of the stage's packages and artifacts that the store lacks. */
+static uint64_t download_size(Context *ctx, const Plan *plan, const Stage *s) {
+        uint64_t size = 0;
+
+        for (size_t i = 0; s->locked && i < s->locked->n_packages; i++)
+                if (!store_has_blob(ctx->store, s->locked->packages[i].sha256))
+                        size += s->locked->packages[i].size;
+        for (size_t i = 0; s->kind == STAGE_ARTIFACTS && i < s->overlay->n_artifacts; i++) {
+                const LockedArtifact *a = lock_find_artifact(
+                                plan->lock, s->overlay->name, s->overlay->artifacts[i].name);
+                if (a && !store_has_blob(ctx->store, a->sha256))
+                        size += a->size;
+        }
+        return size;
+}
+
+static int stage_json(Context *ctx, const Plan *plan, const Stage *s, json_object *list) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        bool cached = store_has_layer(ctx->store, s->digest);
+
+        if (!o || json_set_string(o, "id", s->id) < 0 ||
+                        json_set_string(o, "kind", stage_kind_name(s->kind)) < 0 ||
+                        json_set_string(o, "digest", s->digest) < 0 ||
+                        json_set(o, "cached", json_object_new_boolean(cached)) < 0 ||
+                        json_set_int(o, "packages",
+                                        s->locked ? (int64_t) s->locked->n_packages : 0) < 0 ||
+                        json_set_int(o, "download",
+                                        cached ? 0 : (int64_t) download_size(ctx, plan, s)) < 0 ||
+                        json_object_array_add(list, o) < 0)
+                return -ENOMEM;
+        TAKE_PTR(o);
+        return 0;
+}
+
+static int show_json(Context *ctx, const Plan *plan) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        json_object *list = json_object_new_array(), *recipe = NULL;
+        int r;
+
+        if (!o || json_set(o, "stages", list) < 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < plan->n_stages; i++) {
+                r = stage_json(ctx, plan, plan->stages + i, list);
+                if (r < 0)
+                        return r;
+        }
+        r = recipe_to_json(plan->recipe, &recipe);
+        if (r < 0)
+                return r;
+        if (json_set(o, "recipe", recipe) < 0 || json_set_string(o, "kernel", plan->kernel) < 0 ||
+                        json_set_string(o, "digest", plan->stages[plan->n_stages - 1].digest) < 0)
+                return -ENOMEM;
+        printf("%s\n", json_object_to_json_string_ext(
+                                       o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+                                                          JSON_C_TO_STRING_NOSLASHESCAPE));
+        return 0;
+}
+
+static void show_table(Context *ctx, const Plan *plan) {
+        uint64_t total = 0;
+        size_t cached = 0;
+
+        printf("%-34s %-12s %8s  %-7s %10s\n", "STAGE", "DIGEST", "PACKAGES", "STATE", "DOWNLOAD");
+        for (size_t i = 0; i < plan->n_stages; i++) {
+                const Stage *s = plan->stages + i;
+                bool have = store_has_layer(ctx->store, s->digest);
+                uint64_t size = have ? 0 : download_size(ctx, plan, s);
+                char packages[24] = "", download[32] = "";
+
+                if (s->locked)
+                        snprintf(packages, sizeof(packages), "%zu", s->locked->n_packages);
+                if (size > 0)
+                        snprintf(download, sizeof(download), "%.1f MB", (double) size / 1e6);
+                printf("%-34s %.12s %8s  %-7s %10s\n", s->id, s->digest, packages,
+                                have ? "cached" : "run", download);
+                cached += have;
+                total += size;
+        }
+        printf("\n%zu stages, %zu cached, %zu to run, %.1f MB to download.", plan->n_stages, cached,
+                        plan->n_stages - cached, (double) total / 1e6);
+        if (plan->kernel)
+                printf(" Kernel %s.", plan->kernel);
+        printf("\n");
+}
+
+int cmd_plan(int argc, char *argv[]) {
+        static const struct option options[] = {
+                { "json", no_argument, NULL, OPT_VERB },
+                COMMON_LONG_OPTIONS,
+                {},
+        };
+        _cleanup_common_options_ CommonOptions common = {};
+        _cleanup_context_ Context ctx = {};
+        _cleanup_loaded_ Loaded loaded = {};
+        bool json = false;
+        int c, r;
+
+        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
+                switch (c) {
+                case OPT_VERB:
+                        json = true;
+                        break;
+                case 'h':
+                        help();
+                        return EXIT_OK;
+                default:
+                        if (c == '?' || common_option(&common, c, optarg) <= 0)
+                                return EXIT_USAGE;
+                }
+        if (argc - optind != 1) {
+                log_error("'imgbuild plan' takes one recipe; see 'imgbuild plan --help'");
+                return EXIT_USAGE;
+        }
+        r = context_open(&common, &ctx);
+        if (r < 0)
+                return exit_code_from_errno(r);
+        r = plan_load(&ctx, argv[optind], NULL, &loaded);
+        if (r < 0)
+                return exit_code_from_errno(r);
+        if (!json)
+                show_table(&ctx, loaded.plan);
+        else if (show_json(&ctx, loaded.plan) < 0)
+                return exit_code_from_errno(log_oom());
+        return EXIT_OK;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Whether /dev/kvm really runs guests, found out by running one. Never hangs. */
+
+#include "shared/macro.h"
+
+/* 1: usable. 0: not usable, *ret_why (the caller frees it) says why and, where something can be
+ * done, what. Negative errno where the question could not be answered; treat it as not usable.
+ * Costs up to 15 s once, then the answer is kept until the next boot of this machine. ret_why may
+ * be NULL. */
+int kvm_probe(char **ret_why);
+
+/* A guest that the probe had called good did not run after all: every later probe until the next
+ * boot says so. */
+void kvm_distrust(const char *why);
+
+/* The parts of the probe, for tests: one guest of a few instructions through the KVM device
+ * `device`, in a child that is killed after `timeout_usec`; and the kept answer. Returns as
+ * kvm_probe(). */
+int kvm_run_tiny_guest(const char *device, uint64_t timeout_usec, char **ret_why);
+int kvm_answer_parse(const char *text, const char *boot_id, bool *ret_usable, char **ret_why);

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/progress.h"
+#include "shared/log.h"
+#include "shared/spawn.h"
+#include "shared/strv.h"
+#include "shared/time-util.h"
+
+#include <sys/ioctl.h>
+
+#define REDRAW_USEC (100 * USEC_PER_MSEC)
+#define WAITING_SHOWN 3
+#define BAR_WIDTH 12
+#define ID_WIDTH 26
+
+typedef struct Item {
+        char *id;
+        ProgressState state;
+        uint64_t started, ended;
+        uint64_t done, total; /* bytes */
+        uint64_t bytes_from;  /* when the first byte came: the rate counts from there */
+        char *detail;
+        bool printed;
+} Item;
+
+struct Progress {
+        ProgressMode mode;
+        Item *items;
+        size_t n_items;
+        unsigned live_lines; /* of the area below the last permanent line that a redraw wipes first
+                              */
+        uint64_t drawn;
+        pid_t owner; /* a forked child must not draw */
+};
+
+static const char *const state_names[] = {
+        [PROGRESS_WAITING] = "waiting",
+        [PROGRESS_RUNNING] = "running",
+        [PROGRESS_CACHED] = "cached",
+        [PROGRESS_DONE] = "done",
+        [PROGRESS_FAILED] = "failed",
+};
+
+int progress_mode_from_string(const char *s, ProgressMode *ret) {
+        static const struct {
+                const char *name;
+                ProgressMode mode;
+        } names[] = {
+                { "auto", PROGRESS_AUTO },
+                { "plain", PROGRESS_PLAIN },
+                { "json", PROGRESS_JSON },
+                { "none", PROGRESS_NONE },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (streq(s, names[i].name)) {
+                        *ret = names[i].mode;
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+static Item *find(Progress *p, const char *id) {
+        for (size_t i = 0; i < p->n_items; i++)
+                if (streq(p->items[i].id, id))
+                        return p->items + i;
+        return NULL;
+}
+
+static bool ours(Progress *p) {
+        return p && p->mode != PROGRESS_NONE && p->owner == getpid();
+}
+
+static void format_bytes(char *text, size_t size, uint64_t bytes) {
+        if (bytes >= 10ULL << 30)
+                snprintf(text, size, "%.1f GiB", (double) bytes / (1 << 30));
+        else if (bytes >= 1 << 20)
+                snprintf(text, size, "%.1f MiB", (double) bytes / (1 << 20));
+        else
+                snprintf(text, size, "%.0f KiB", (double) bytes / (1 << 10));
+}
+
+/* "[######......] 12.0/80.0 MiB 6.1 MiB/s 0:11 left": fits, behind a name of ID_WIDTH, into 80
+ * columns. */
+static void format_transfer(char *text, size_t size, const Item *i, uint64_t now) {
+        double seconds = (double) (now - i->bytes_from) / USEC_PER_SEC;
+        double per_second = seconds > 0.2 ? (double) i->done / seconds : 0;
+        char done[32], total[32], rate[32], bar[BAR_WIDTH + 1];
+
+        format_bytes(done, sizeof(done), i->done);
+        format_bytes(rate, sizeof(rate), (uint64_t) per_second);
+        if (i->total == 0) {
+                snprintf(text, size, " %s %s/s", done, rate);
+                return;
+        }
+        size_t full = (size_t) ((double) MIN(i->done, i->total) / (double) i->total * BAR_WIDTH);
+        memset(bar, '.', BAR_WIDTH);
+        memset(bar, '#', full);
+        bar[BAR_WIDTH] = '\0';
+        format_bytes(total, sizeof(total), i->total);
+        if (streq(strchr(done, ' '), strchr(total, ' ')))
+                *strchr(done, ' ') = '\0'; /* the unit once */
+        int n = snprintf(text, size, " [%s] %s/%s", bar, done, total);
+        if (per_second > 0 && i->done < i->total && n > 0 && (size_t) n < size) {
+                unsigned left = (unsigned) ((double) (i->total - i->done) / per_second);
+                snprintf(text + n, size - (size_t) n, " %s/s %u:%02u left", rate, left / 60,
+                                left % 60);
+        }
+}
+
+static void wipe(Progress *p) {
+        for (; p->live_lines > 0; p->live_lines--)
+                fputs("\033[1A\033[2K", stderr);
+}
+
+static void live_line(Progress *p, unsigned columns, const char *line) {
+        size_t length = strlen(line);
+
+        while (length > columns - 1 || (length > 0 && (line[length] & 0xC0) == 0x80))
+                length--; /* never wraps, never cuts a UTF-8 character */
+        fprintf(stderr, "%.*s\n", (int) length, line);
+        p->live_lines++;
+}
+
+static void finished_line(Progress *p _unused_, Item *i) {
+        double seconds = (double) (i->ended - i->started) / USEC_PER_SEC;
+
+        i->printed = true;
+        if (i->state == PROGRESS_CACHED)
+                fprintf(stderr, "  %-*s   cached\n", ID_WIDTH, i->id);
+        else
+                fprintf(stderr, "%s %-*s %6.1f s%s\n", i->state == PROGRESS_FAILED ? "!" : "*",
+                                ID_WIDTH, i->id, seconds,
+                                i->state == PROGRESS_FAILED ? "  FAILED" : "");
+}
+
+static void draw(Progress *p, bool force) {
+        uint64_t now = now_usec();
+        unsigned columns = 80, shown = 0;
+        struct winsize w;
+
+        if (p->mode != PROGRESS_LIVE || (!force && now - p->drawn < REDRAW_USEC))
+                return;
+        p->drawn = now;
+        if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) >= 0 && w.ws_col > 20)
+                columns = w.ws_col;
+        wipe(p);
+        for (size_t n = 0; n < p->n_items; n++) {
+                Item *i = p->items + n;
+                if (i->state >= PROGRESS_CACHED && !i->printed)
+                        finished_line(p, i);
+        }
+        for (size_t n = 0; n < p->n_items; n++) {
+                const Item *i = p->items + n;
+                char transfer[160];
+                _cleanup_free_ char *line = NULL;
+
+                if (i->state == PROGRESS_RUNNING) {
+                        if (i->done > 0 || i->total > 0)
+                                format_transfer(transfer, sizeof(transfer), i, now);
+                        else
+                                snprintf(transfer, sizeof(transfer), " %6.1f s",
+                                                (double) (now - i->started) / USEC_PER_SEC);
+                        line = strf("> %-*s%s%s%s", ID_WIDTH, i->id, transfer,
+                                        i->detail ? "  " : "", strempty(i->detail));
+                } else if (i->state == PROGRESS_WAITING && shown++ < WAITING_SHOWN)
+                        line = strf("  %s", i->id);
+                if (line)
+                        live_line(p, columns, line);
+        }
+        if (shown > WAITING_SHOWN) {
+                char more[64];
+                snprintf(more, sizeof(more), "  … and %u more", shown - WAITING_SHOWN);
+                live_line(p, columns, more);
+        }
+        fflush(stderr);
+}
+
+static void tick(void *userdata) {
+        Progress *p = userdata;
+
+        if (ours(p))
+                draw(p, false);
+}
+
+static void write_log(int level, const char *line, void *userdata) {
+        Progress *p = userdata;
+
+        if (p->mode == PROGRESS_JSON && ours(p)) {
+                json_object *o = json_object_new_object();
+                if (o) {
+                        json_set_string(o, "message", line);
+                        json_set_int(o, "level", level);
+                        progress_event(p, "message", o);
+                }
+        }
+        if (p->mode == PROGRESS_LIVE && ours(p))
+                wipe(p);
+        fprintf(stderr, "%s\n", line);
+        if (ours(p))
+                draw(p, true);
+}
+
+int progress_new(ProgressMode mode, Progress **ret) {
+        Progress *p = calloc(1, sizeof(*p));
+        const char *term = getenv("TERM");
+
+        if (!p)
+                return -ENOMEM;
+        if (mode == PROGRESS_AUTO)
+                mode = isatty(STDERR_FILENO) && !isempty(term) && !streq(term, "dumb")
+                                       ? PROGRESS_LIVE
+                                       : PROGRESS_PLAIN;
+        p->mode = mode;
+        p->owner = getpid();
+        if (mode != PROGRESS_NONE) {
+                log_set_writer(write_log, p);
+                spawn_set_tick(tick, p);
+        }
+        *ret = p;
+        return 0;
+}
+
+Progress *progress_free(Progress *p) {
+        if (!p)
+                return NULL;
+        if (ours(p))
+                draw(p, true);
+        log_set_writer(NULL, NULL);
+        spawn_set_tick(NULL, NULL);
+        for (size_t i = 0; i < p->n_items; i++) {
+                free(p->items[i].id);
+                free(p->items[i].detail);
+        }
+        free(p->items);
+        free(p);
+        return NULL;
+}
+
+void progress_add(Progress *p, const char *id) {
+        Item *grown;
+        char *copy;
+
+        if (!ours(p) || find(p, id))
+                return;
+        grown = reallocarray(p->items, p->n_items + 1, sizeof(Item));
+        if (!grown)
+                return;
+        p->items = grown;
+        copy = strdup(id);
+        if (!copy)
+                return;
+        p->items[p->n_items++] = (Item){ .id = copy };
+}
+
+void progress_set(Progress *p, const char *id, ProgressState state) {
+        Item *i;
+
+        if (!ours(p))
+                return;
+        progress_add(p, id);
+        i = find(p, id);
+        if (!i || i->state == state)
+                return;
+        if (state == PROGRESS_RUNNING || i->started == 0)
+                i->started = now_usec();
+        i->ended = now_usec();
+        i->state = state;
+
+        if (p->mode == PROGRESS_JSON) {
+                json_object *o = json_object_new_object();
+                if (o) {
+                        json_set_string(o, "stage", id);
+                        json_set_string(o, "state", state_names[state]);
+                        if (state >= PROGRESS_DONE)
+                                json_set_int(o, "usec", (int64_t) (i->ended - i->started));
+                        progress_event(p, "stage", o);
+                }
+        } else if (p->mode == PROGRESS_PLAIN && state == PROGRESS_RUNNING)
+                fprintf(stderr, "> %s\n", id);
+        else if (p->mode == PROGRESS_PLAIN && state >= PROGRESS_CACHED)
+                finished_line(p, i);
+        draw(p, true);
+}
+
+void progress_bytes(Progress *p, const char *id, uint64_t done, uint64_t total) {
+        uint64_t now = now_usec();
+        Item *i;
+
+        if (!ours(p) || !(i = find(p, id)))
+                return;
+        if (i->done == 0 && i->bytes_from == 0)
+                i->bytes_from = now;
+        i->done = done;
+        i->total = total;
+        if (p->mode == PROGRESS_JSON && now - p->drawn >= 5 * REDRAW_USEC) {
+                json_object *o = json_object_new_object();
+                p->drawn = now;
+                if (o) {
+                        json_set_string(o, "stage", id);
+                        json_set_int(o, "done", (int64_t) done);
+                        json_set_int(o, "total", (int64_t) total);
+                        progress_event(p, "bytes", o);
+                }
+        }
+        draw(p, false);
+}
+
+void progress_detail(Progress *p, const char *id, const char *text) {
+        Item *i;
+
+        if (!ours(p) || p->mode != PROGRESS_LIVE || !(i = find(p, id)))
+                return;
+        free(i->detail);
+        i->detail = strdup(text);
+        for (char *c = i->detail; c && *c; c++)
+                if ((unsigned char) *c < ' ' || *c == 0x7f)
+                        *c = ' '; /* a command's escape sequences are not ours to repeat */
+        draw(p, false);
+}
+
+void progress_event(Progress *p, const char *event, json_object *fields) {
+        _cleanup_json_ json_object *o = fields;
+
+        if (!ours(p) || p->mode != PROGRESS_JSON || json_set_string(o, "event", event) < 0)
+                return;
+        printf("%s\n", json_object_to_json_string_ext(
+                                       o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+        fflush(stdout);
+}

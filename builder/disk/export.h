@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Image formats and their conversion, by the qemu-img of the tools tree. */
+
+#include "stage/tools.h"
+
+typedef struct ImageFormat {
+        const char *name;    /* what recipes and --format say, and the file's suffix */
+        const char *driver;  /* qemu-img's name for it */
+        const char *options; /* -o; NULL: none */
+        bool compress;
+        bool same_bytes; /* the same disk gives the same file: others carry random ids and the time
+                            of day */
+        const char *used_by; /* for help and docs */
+} ImageFormat;
+
+extern const ImageFormat image_formats[]; /* ends with a NULL name */
+const ImageFormat *image_format_find(const char *name);
+
+/* Converts the image `source` (driver: qemu-img's name of its format) to `target`, which appears
+ * whole or not at all. Errors are logged. */
+int image_convert(Tools *tools, const char *source, const char *driver, const char *target,
+                const ImageFormat *format);

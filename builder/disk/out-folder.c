@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "disk/out-folder.h"
+#include "shared/file-util.h"
+#include "stage/tools.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+struct Output {
+        const Plan *plan;
+        char *out, *folder, *draft, *lock_path;
+        int lock_fd;
+        bool want_proof, begun;
+};
+
+int output_open(const char *out, const Plan *plan, bool want_proof, Output **ret) {
+        _cleanup_output_free_ Output *o = calloc(1, sizeof(*o));
+
+        if (!o)
+                return log_oom();
+        o->plan = plan;
+        o->want_proof = want_proof;
+        o->lock_fd = -EBADF;
+        o->out = strdup(out);
+        o->folder = path_join(out, plan->recipe->name);
+        o->draft = strf("%s/.%s.new", out, plan->recipe->name);
+        o->lock_path = strf("%s/.%s.lock", out, plan->recipe->name);
+        if (!o->out || !o->folder || !o->draft || !o->lock_path)
+                return log_oom();
+        *ret = TAKE_PTR(o);
+        return 0;
+}
+
+Output *output_free(Output *o) {
+        if (!o)
+                return NULL;
+        if (o->begun)
+                rm_rf(o->draft);
+        safe_close(o->lock_fd);
+        free(o->out);
+        free(o->folder);
+        free(o->draft);
+        free(o->lock_path);
+        free(o);
+        return NULL;
+}
+
+const char *output_folder(const Output *o) {
+        return o->folder;
+}
+
+const char *output_draft(const Output *o) {
+        return o->draft;
+}
+
+int output_identity(const Plan *plan, const char *tools_digest, Digest ret) {
+        _cleanup_hash_free_ Hash *h = NULL;
+        const Recipe *recipe = plan->recipe;
+        char size[32];
+        int r;
+
+        r = hash_new(&h);
+        if (r < 0)
+                return r;
+        snprintf(size, sizeof(size), "%llu", (unsigned long long) recipe->disk.size);
+        hash_field(h, "imgbuild image", VERSION);
+        hash_field(h, "tree", plan->stages[plan->n_stages - 1].digest);
+        hash_field(h, "tools", tools_digest);
+        hash_field(h, "size", size);
+        hash_field(h, "filesystem", recipe->disk.filesystem);
+        hash_strv(h, "firmware", recipe->disk.firmware);
+        hash_strv(h, "formats", recipe->disk.formats);
+        hash_field(h, "cmdline", recipe->kernel.cmdline);
+        for (size_t i = 0; i < recipe->n_overlays; i++)
+                STRV_FOREACH (check, recipe->overlays[i]->checks) {
+                        Digest digest;
+                        r = digest_file(*check, digest, NULL);
+                        if (r < 0)
+                                return r;
+                        hash_field(h, "check", digest);
+                }
+        hash_end(h, ret);
+        return digest_valid(ret) ? 0 : -EIO;
+}
+
+int output_is_current(Output *o, Context *ctx, const char *recipe_path) {
+        _cleanup_free_ char *path = path_join(o->folder, "manifest.json");
+        _cleanup_json_ json_object *manifest = NULL;
+        json_object *files;
+        Digest tools, identity;
+        JsonError error;
+
+        if (!path)
+                return log_oom();
+        if (json_load(path, 64 * 1024 * 1024, &error, &manifest) < 0)
+                return 0; /* none yet, or damaged: either way a build is due */
+        if (o->want_proof && !json_get_bool(manifest, "proved", false))
+                return 0;
+        if (tools_find_digest(ctx, recipe_path, tools) < 0 ||
+                        output_identity(o->plan, tools, identity) < 0)
+                return 0;
+        if (!streq_ptr(json_get_string(manifest, "identity"), identity))
+                return 0;
+
+        files = json_get(manifest, "files");
+        if (!files || !json_object_is_type(files, json_type_array) ||
+                        json_object_array_length(files) == 0)
+                return 0;
+        for (size_t i = 0; i < json_object_array_length(files); i++) {
+                json_object *f = json_object_array_get_idx(files, i);
+                _cleanup_free_ char *file =
+                                path_join(o->folder, strempty(json_get_string(f, "name")));
+                struct stat st;
+
+                if (!file)
+                        return log_oom();
+                if (stat(file, &st) < 0 || st.st_size != json_get_int(f, "size", -1))
+                        return 0;
+        }
+        return 1;
+}
+
+int output_begin(Output *o) {
+        int r;
+
+        r = mkdir_p(o->out, 0755);
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot create the output folder", o->out);
+        o->lock_fd = open(o->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (o->lock_fd < 0)
+                return log_error_errno(errno, "%s: cannot create it", o->lock_path);
+        if (flock(o->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+                log_info("Waiting for another build of %s", o->folder);
+                while (flock(o->lock_fd, LOCK_EX) < 0)
+                        if (errno != EINTR)
+                                return log_error_errno(errno, "%s: cannot lock it", o->lock_path);
+        }
+        r = rm_rf(o->draft); /* what a killed build left: nobody else has the lock */
+        if (r >= 0 && mkdir(o->draft, 0755) < 0)
+                r = -errno;
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot start the output", o->draft);
+        o->begun = true;
+        return 0;
+}
+
+int output_commit(Output *o) {
+        _cleanup_close_ int fd = open(o->draft, O_RDONLY | O_DIRECTORY | O_CLOEXEC), out = -EBADF;
+
+        if (fd < 0 || syncfs(fd) < 0)
+                return log_error_errno(errno, "%s: cannot write it out to disk", o->draft);
+        if (renameat2(AT_FDCWD, o->draft, AT_FDCWD, o->folder, RENAME_NOREPLACE) < 0) {
+                if (errno != EEXIST || renameat2(AT_FDCWD, o->draft, AT_FDCWD, o->folder,
+                                                       RENAME_EXCHANGE) < 0)
+                        return log_error_errno(
+                                        errno, "%s: cannot put the new image in place", o->folder);
+                rm_rf(o->draft); /* now the old image */
+        }
+        o->begun = false;
+        out = open(o->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (out < 0 || fsync(out) < 0)
+                return log_error_errno(errno, "%s: cannot write it out to disk", o->out);
+        return 0;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Packages and facts of two sides, side by side. */
+
+#include "inspect/diff.h"
+
+#include "shared/strv.h"
+
+static int set_object(json_object *o, const char *key, json_object **ret) {
+        json_object *child = json_object_new_object();
+
+        if (!child)
+                return -ENOMEM;
+        int r = json_set(o, key, child);
+        if (r >= 0)
+                *ret = child;
+        return r;
+}
+
+static int set_array(json_object *o, const char *key, json_object **ret) {
+        json_object *child = json_object_new_array();
+
+        if (!child)
+                return -ENOMEM;
+        int r = json_set(o, key, child);
+        if (r >= 0)
+                *ret = child;
+        return r;
+}
+
+static size_t length(json_object *a) {
+        return json_object_is_type(a, json_type_array) ? json_object_array_length(a) : 0;
+}
+
+static int new_side(const char *name, json_object *packages, json_object **ret,
+                json_object **ret_facts) {
+        _cleanup_json_ json_object *side = json_object_new_object();
+        int r = side ? json_set_string(side, "name", name) : -ENOMEM;
+
+        if (r >= 0 && packages)
+                r = json_set(side, "packages", json_object_get(packages));
+        if (r >= 0)
+                r = set_object(side, "facts", ret_facts);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(side);
+        return 0;
+}
+
+int diff_side_from_inspection(json_object *inspection, json_object **ret) {
+        _cleanup_json_ json_object *side = NULL;
+        json_object *facts, *software = json_get(inspection, "software"),
+                            *kernels = json_get(inspection, "kernels");
+        int r;
+
+        r = new_side(json_get_string(inspection, "image"), json_get(inspection, "packages"), &side,
+                        &facts);
+        if (r >= 0)
+                r = json_set_string(facts, "system",
+                                json_get_string(json_get(inspection, "os"), "name"));
+        if (r >= 0 && json_get(inspection, "virtual_size"))
+                r = json_set(facts, "disk size",
+                                json_object_get(json_get(inspection, "virtual_size")));
+        if (r >= 0)
+                r = json_set_string(facts, "partition table",
+                                json_get_string(inspection, "partition_table"));
+        for (size_t i = 0; r >= 0 && i < length(kernels); i++) {
+                json_object *k = json_object_array_get_idx(kernels, i);
+                _cleanup_free_ char *kernel = strf("kernel %s", json_get_string(k, "release")),
+                                    *driver = strf("NVIDIA driver for %s",
+                                                    json_get_string(k, "release"));
+
+                if (!kernel || !driver)
+                        return -ENOMEM;
+                r = json_set_string(facts, kernel,
+                                json_get_bool(k, "bootable", false) ? "bootable" : "modules only");
+                if (r >= 0)
+                        r = json_set_string(facts, driver, json_get_string(k, "nvidia"));
+        }
+        if (r >= 0 && software) {
+                json_object_object_foreach (software, key, s) {
+                        (void) key;
+                        r = json_set_string(facts, json_get_string(s, "label"),
+                                        json_get_string(s, "version"));
+                        if (r < 0)
+                                break;
+                }
+        }
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(side);
+        return 0;
+}
+
+int diff_side_from_manifest(json_object *manifest, const char *path, json_object **ret) {
+        _cleanup_json_ json_object *side = NULL;
+        json_object *facts, *versions = json_get(manifest, "versions"),
+                            *artifacts = json_get(manifest, "artifacts"),
+                            *stages = json_get(manifest, "stages");
+        int r;
+
+        if (!json_object_is_type(json_get(manifest, "packages"), json_type_array))
+                return -EINVAL;
+        r = new_side(path, json_get(manifest, "packages"), &side, &facts);
+        if (r >= 0)
+                r = json_set_string(facts, "kernel", json_get_string(manifest, "kernel"));
+        if (r >= 0 && json_object_is_type(versions, json_type_object)) {
+                json_object_object_foreach (versions, key, value) {
+                        _cleanup_free_ char *what = strf("version of %s", key);
+                        r = what ? json_set(facts, what, json_object_get(value)) : -ENOMEM;
+                        if (r < 0)
+                                break;
+                }
+        }
+        for (size_t i = 0; r >= 0 && i < length(artifacts); i++) {
+                json_object *a = json_object_array_get_idx(artifacts, i);
+                _cleanup_free_ char *what =
+                                strf("artifact %s/%s", strempty(json_get_string(a, "overlay")),
+                                                strempty(json_get_string(a, "name")));
+                r = what ? json_set_string(facts, what, json_get_string(a, "version")) : -ENOMEM;
+        }
+        for (size_t i = 0; r >= 0 && i < length(stages); i++) {
+                json_object *s = json_object_array_get_idx(stages, i);
+                _cleanup_free_ char *what = strf("stage %s", strempty(json_get_string(s, "id"))),
+                                    *digest = strndup(strempty(json_get_string(s, "digest")), 12);
+                r = what && digest ? json_set_string(facts, what, digest) : -ENOMEM;
+        }
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(side);
+        return 0;
+}
+
+/* name:arch → version; several versions of one package (kernels) in one text. */
+static int index_packages(json_object *packages, json_object **ret) {
+        _cleanup_json_ json_object *index = json_object_new_object();
+
+        if (!index)
+                return -ENOMEM;
+        for (size_t i = 0; i < length(packages); i++) {
+                json_object *p = json_object_array_get_idx(packages, i);
+                const char *name = json_get_string(p, "name"), *arch = json_get_string(p, "arch"),
+                           *version = strempty(json_get_string(p, "version"));
+                _cleanup_free_ char *key = arch ? strf("%s:%s", strempty(name), arch)
+                                                : strdup(strempty(name)),
+                                    *both = NULL;
+
+                if (!key)
+                        return -ENOMEM;
+                const char *before = json_get_string(index, key);
+                if (before && !(both = strf("%s, %s", before, version)))
+                        return -ENOMEM;
+                int r = json_set_string(index, key, both ? both : version);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(index);
+        return 0;
+}
+
+static int add_difference(json_object *array, const char *key, const char *value, json_object *from,
+                json_object *to) {
+        json_object *o = json_object_new_object();
+
+        if (!o || json_object_array_add(array, o) < 0) {
+                json_object_put(o);
+                return -ENOMEM;
+        }
+        int r = json_set_string(o, key, value);
+        if (r >= 0 && from)
+                r = json_set(o, "from", json_object_get(from));
+        if (r >= 0 && to)
+                r = json_set(o, "to", json_object_get(to));
+        return r;
+}
+
+static int by_what(const void *a, const void *b) {
+        static const char *const keys[] = { "name", "what" };
+        json_object *const *x = a, *const *y = b;
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (json_get(*x, keys[i]))
+                        return strcmp(strempty(json_get_string(*x, keys[i])),
+                                        strempty(json_get_string(*y, keys[i])));
+        return 0;
+}
+
+/* Walks both objects; whatever is only in one or differs is added to the array for it (which may be
+ * one and the same). */
+static int compare(json_object *a, json_object *b, const char *key, json_object *added,
+                json_object *removed, json_object *changed) {
+        int r = 0;
+
+        if (a) {
+                json_object_object_foreach (a, name, from) {
+                        json_object *to = json_get(b, name);
+
+                        if (!to)
+                                r = add_difference(removed, key, name, from, NULL);
+                        else if (!json_object_equal(from, to))
+                                r = add_difference(changed, key, name, from, to);
+                        if (r < 0)
+                                return r;
+                }
+        }
+        if (b) {
+                json_object_object_foreach (b, name, to) {
+                        if (!json_get(a, name))
+                                r = add_difference(added, key, name, NULL, to);
+                        if (r < 0)
+                                return r;
+                }
+        }
+        json_object_array_sort(added, by_what);
+        json_object_array_sort(removed, by_what);
+        json_object_array_sort(changed, by_what);
+        return 0;
+}
+
+int diff_sides(json_object *a, json_object *b, json_object **ret) {
+        _cleanup_json_ json_object *o = json_object_new_object(), *left = NULL, *right = NULL;
+        json_object *packages, *added, *removed, *changed, *facts;
+        int r;
+
+        if (!o)
+                return -ENOMEM;
+        r = set_object(o, "packages", &packages);
+        if (r >= 0)
+                r = set_array(packages, "added", &added);
+        if (r >= 0)
+                r = set_array(packages, "removed", &removed);
+        if (r >= 0)
+                r = set_array(packages, "changed", &changed);
+        if (r >= 0)
+                r = set_array(o, "facts", &facts);
+        if (r >= 0)
+                r = index_packages(json_get(a, "packages"), &left);
+        if (r >= 0)
+                r = index_packages(json_get(b, "packages"), &right);
+        if (r >= 0)
+                r = compare(left, right, "name", added, removed, changed);
+        if (r >= 0)
+                r = compare(json_get(a, "facts"), json_get(b, "facts"), "what", facts, facts,
+                                facts);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(o);
+        return 0;
+}
+
+bool diff_is_empty(json_object *difference) {
+        static const char *const groups[] = { "packages", "files" }, *const kinds[] = { "added",
+                "removed", "changed" };
+
+        for (size_t g = 0; g < ELEMENTSOF(groups); g++)
+                for (size_t k = 0; k < ELEMENTSOF(kinds); k++)
+                        if (length(json_get(json_get(difference, groups[g]), kinds[k])) > 0)
+                                return false;
+        return length(json_get(difference, "facts")) == 0;
+}

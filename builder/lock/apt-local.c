@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Packages that lie here already, as apt sees them: locked ones that the indexes have no more, and
+ * those that overlays bring as artifacts. */
+
+#include "shared/file-util.h"
+#include "store/store.h"
+#include "lock/apt.h"
+#include "shared/spawn.h"
+
+#include <inttypes.h>
+
+/* The locked packages that the store has and no index. 0 or negative errno. */
+static int find_gone(const Apt *a, const Lock *old, const LockedPackage ***ret, size_t *ret_n) {
+        _cleanup_free_ const LockedPackage **packages = NULL;
+        _cleanup_free_ char *text = NULL;
+        size_t n = 0, kept = 0;
+        int r;
+
+        for (size_t i = 0; i < old->n_stages; i++)
+                n += old->stages[i].n_packages;
+        packages = calloc(n + 1, sizeof(*packages));
+        if (!packages)
+                return -ENOMEM;
+        n = 0;
+        for (size_t i = 0; i < old->n_stages; i++)
+                for (size_t k = 0; k < old->stages[i].n_packages; k++)
+                        packages[n++] = old->stages[i].packages + k;
+        r = apt_read_stanzas(a, packages, n, &text);
+        if (r < 0)
+                return r;
+
+        char *p = text;
+        for (char *stanza; (stanza = apt_next_stanza(&p));) {
+                const char *digest = strstr(stanza, "\nSHA256: ");
+
+                for (size_t i = 0; digest && i < n; i++)
+                        if (packages[i] && startswith(digest + strlen("\nSHA256: "),
+                                                           packages[i]->sha256))
+                                packages[i] = NULL;
+        }
+        for (size_t i = 0; i < n; i++)
+                if (packages[i] && store_has_blob(a->ctx->store, packages[i]->sha256))
+                        packages[kept++] = packages[i];
+        *ret = TAKE_PTR(packages);
+        *ret_n = kept;
+        return 0;
+}
+
+/* A flat repository of them: links to the store's blobs, and an index made of what the .debs say.
+ */
+static int write_index(
+                const Apt *a, const char *folder, const LockedPackage *const *packages, size_t n) {
+        _cleanup_free_ char *path = path_join(folder, "Packages");
+        _cleanup_fclose_ FILE *f = NULL;
+        int status, r;
+
+        r = path ? mkdir_p(folder, 0755) : -ENOMEM;
+        if (r < 0)
+                return r;
+        f = fopen(path, "we");
+        if (!f)
+                return -errno;
+        for (size_t i = 0; i < n; i++) {
+                _cleanup_free_ char *blob = store_blob_path(a->ctx->store, packages[i]->sha256),
+                                    *control = NULL,
+                                    *link = strf("%s/%s.deb", folder, packages[i]->sha256);
+                char *argv[] = { "dpkg-deb", "-f", blob, NULL };
+
+                if (!blob || !link)
+                        return -ENOMEM;
+                if (symlink(blob, link) < 0 &&
+                                errno != EEXIST) /* two stages may lock one package */
+                        return -errno;
+                r = spawn_capture(NULL, argv, &control, &status);
+                if (r < 0)
+                        return r;
+                if (status != 0)
+                        continue;
+                for (size_t l = strlen(control); l > 0 && control[l - 1] == '\n'; l--)
+                        control[l - 1] = '\0';
+                fprintf(f, "%s\nFilename: ./%s.deb\nSize: %" PRIu64 "\nSHA256: %s\n\n", control,
+                                packages[i]->sha256, packages[i]->size, packages[i]->sha256);
+        }
+        return fflush(f) == 0 ? 0 : -errno;
+}
+
+int apt_offer_locked(Apt *a, const Lock *old) {
+        _cleanup_free_ const LockedPackage **packages = NULL;
+        _cleanup_free_ char *folder = path_join(a->root, "locked"), *text = NULL, *path = NULL,
+                            *output = NULL, *only = NULL;
+        size_t n;
+        int status, r;
+
+        a->old = old;
+        if (!folder)
+                return log_oom();
+        r = find_gone(a, old, &packages, &n);
+        if (r >= 0 && n > 0)
+                r = write_index(a, folder, packages, n);
+        if (r == -ECANCELED || (r >= 0 && n == 0))
+                return r;
+        if (r < 0)
+                return log_error_errno(r, "Cannot offer apt the locked packages of the store");
+
+        /* Made a moment ago out of files whose digests are checked, by us alone: nobody needs to
+         * sign it. */
+        text = strf("Types: deb\nURIs: file:%s\nSuites: ./\nTrusted: yes\n", folder);
+        path = path_join(a->root, "sources.list.d/locked.sources");
+        only = strf("Dir::Etc::sourceparts=%s/none", a->root);
+        if (!text || !path || !only)
+                return log_oom();
+        r = write_file_atomic(path, text, strlen(text), 0644);
+        if (r < 0)
+                return log_error_errno(r, "Cannot set up apt's sources");
+        _cleanup_free_ char *list = strf("Dir::Etc::sourcelist=%s", path);
+        char *argv[] = { "apt-get", "update", "-q", "-o", only, "-o", list, "-o",
+                "APT::Get::List-Cleanup=false", NULL };
+        SpawnOptions options = { .env = a->env };
+        if (!list)
+                return log_oom();
+        r = spawn_capture(&options, argv, &output, &status);
+        if (r == -ECANCELED)
+                return r;
+        if (r < 0 || status != 0) {
+                _cleanup_free_ char *complaint = apt_complaint(strempty(output));
+
+                log_error("apt cannot read the locked packages of the store:\n%s",
+                                strempty(complaint));
+                return r < 0 ? r : -EIO;
+        }
+        log_debug("%zu locked packages are in no index any more; the store has them", n);
+        return 0;
+}
+
+static const Artifact *find_artifact(const Recipe *recipe, const LockedArtifact *locked) {
+        for (size_t i = 0; i < recipe->n_overlays; i++)
+                for (size_t k = 0; k < recipe->overlays[i]->n_artifacts; k++)
+                        if (streq(recipe->overlays[i]->name, locked->overlay) &&
+                                        streq(recipe->overlays[i]->artifacts[k].name, locked->name))
+                                return recipe->overlays[i]->artifacts + k;
+        return NULL;
+}
+
+int apt_check_artifacts(Apt *a, const Lock *l) {
+        _cleanup_strv_free_ char **argv = NULL, **lines = NULL, **missing = NULL;
+        _cleanup_free_ char *output = NULL, *overlays = NULL, *names = NULL, *complaint = NULL;
+        _cleanup_strv_free_ char **brought_by = NULL;
+        SpawnOptions options = { .env = a->env };
+        size_t n = 0;
+        int status, r;
+
+        if (strv_extend_many(&argv, "apt-get", "install", "--print-uris", "-y", "-q", "--no-remove",
+                            "--", NULL) < 0)
+                return log_oom();
+        for (size_t i = 0; i < l->n_artifacts; i++) {
+                const LockedArtifact *locked = l->artifacts + i;
+                const Artifact *artifact = find_artifact(a->recipe, locked);
+                _cleanup_free_ char *blob = NULL, *link = NULL;
+
+                if (!artifact || artifact->kind != INSTALL_PACKAGE ||
+                                !store_has_blob(a->ctx->store, locked->sha256))
+                        continue;
+                blob = store_blob_path(a->ctx->store, locked->sha256);
+                link = strf("%s/artifact-%zu.deb", a->root, n++);
+                if (!blob || !link || strv_extend(&argv, link) < 0)
+                        return log_oom();
+                if (symlink(blob, link) < 0)
+                        return log_error_errno(-errno, "Cannot show apt an artifact");
+                if (!strv_contains(brought_by, locked->overlay) &&
+                                strv_extend(&brought_by, locked->overlay) < 0)
+                        return log_oom();
+        }
+        if (n == 0)
+                return 0;
+        r = apt_write_state(a, NULL);
+        if (r >= 0)
+                r = spawn_capture(&options, argv, &output, &status);
+        if (r < 0)
+                return r == -ECANCELED ? r : log_error_errno(r, "Cannot run apt-get");
+        overlays = strv_join(brought_by, ", ");
+        lines = strv_split(output, "\n");
+        complaint = apt_complaint(output);
+        if (!overlays || !lines || !complaint)
+                return log_oom();
+        if (status != 0) {
+                log_error("The packages that overlays bring as artifacts (%s) cannot be installed "
+                          "on what is locked. apt "
+                          "says:\n%s",
+                                overlays, complaint);
+                return -EINVAL;
+        }
+        STRV_FOREACH (line, lines) {
+                const char *name = (*line)[0] == '\'' ? strstr(*line, "' ") : NULL;
+                _cleanup_free_ char *file = name ? strndup(name + 2, strcspn(name + 2, " ")) : NULL;
+
+                /* NAME_VERSION_ARCH.deb; the artifacts themselves are named as they lie here. */
+                if (!file || !endswith(file, ".deb") || !strchr(file, '_'))
+                        continue;
+                file[strcspn(file, "_")] = '\0';
+                if (strv_push(&missing, TAKE_PTR(file)) < 0)
+                        return log_oom();
+        }
+        if (!missing)
+                return 0;
+        names = strv_join(missing, ", ");
+        log_error("The packages that overlays bring as artifacts (%s) depend on what nothing in "
+                  "the recipe installs: %s. Add "
+                  "these to the overlay's packages, so that they are locked",
+                        overlays, strempty(names));
+        return -EINVAL;
+}

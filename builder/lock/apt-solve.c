@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Questions to apt's solver about the system that is locked so far. */
+
+#include "lock/assume-installed.h"
+#include "store/store.h"
+#include "lock/fetch-packages.h"
+#include "store/fetch.h"
+#include "shared/file-util.h"
+#include "lock/apt.h"
+#include "shared/spawn.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+
+#define STANZAS_SIZE_MAX (64 * 1024 * 1024)
+#define PIN_PRIORITY 999 /* over every index's 500 and 990, and yet never a downgrade */
+
+static char *unescape(const char *s, size_t n) {
+        char *text = malloc(n + 1), *p = text;
+
+        for (size_t i = 0; text && i < n; i++) {
+                unsigned c;
+
+                if (s[i] == '%' && i + 2 < n && isxdigit((unsigned char) s[i + 1]) &&
+                                isxdigit((unsigned char) s[i + 2]) &&
+                                sscanf(s + i + 1, "%2x", &c) == 1) {
+                        *p++ = (char) c;
+                        i += 2;
+                } else
+                        *p++ = s[i];
+        }
+        if (text)
+                *p = '\0';
+        return text;
+}
+
+/* One of the old lock's that apt_offer_locked() offers keeps the origin it had. */
+static int add_offered(const Apt *a, const char *sha256, LockedStage *s) {
+        for (size_t i = 0; a->old && i < a->old->n_stages; i++)
+                for (size_t k = 0; k < a->old->stages[i].n_packages; k++)
+                        if (streq(a->old->stages[i].packages[k].sha256, sha256))
+                                return locked_stage_add(s, a->old->stages[i].packages + k);
+        return -ENOENT;
+}
+
+/* 'URL' NAME_VERSION_ARCH.deb SIZE SHA256:DIGEST */
+static int parse_uri_line(const Apt *a, const char *id, const char *line, LockedStage *s) {
+        const char *end = strchr(line + 1, '\'');
+        _cleanup_strv_free_ char **words = end ? strv_split(end + 1, " ") : NULL, **parts = NULL;
+        const AptSource *source = NULL;
+        const char *sha256 = NULL;
+        size_t n_path = 0;
+        int r = -ENOMEM;
+
+        if (strv_length(words) >= 3)
+                sha256 = startswith(words[2], "SHA256:");
+        if (!sha256 || !digest_valid(sha256) || !endswith(words[0], ".deb")) {
+                log_error("Stage %s: apt gives no sha256 for a package, so it cannot be locked: %s",
+                                id, line);
+                return -EBADMSG;
+        }
+        for (size_t i = 0; i < a->n_sources; i++) {
+                size_t n = strlen(a->sources[i].prefix);
+
+                if (a->sources[i].enabled && n > n_path &&
+                                strncmp(line + 1, a->sources[i].prefix, n) == 0) {
+                        source = a->sources + i;
+                        n_path = n;
+                }
+        }
+        if (startswith(line + 1, "file:") && add_offered(a, sha256, s) >= 0)
+                return 0;
+        words[0][strlen(words[0]) - strlen(".deb")] = '\0';
+        parts = strv_split(words[0], "_");
+        if (!source || strv_length(parts) != 3) {
+                log_error("Stage %s: apt names a package that belongs to none of the recipe's "
+                          "sources: %s",
+                                id, line);
+                return -EBADMSG;
+        }
+        const char *path = line + 1 + n_path;
+        while (startswith(path, "./"))
+                path += 2;
+
+        _cleanup_free_ char *name = unescape(parts[0], strlen(parts[0]));
+        _cleanup_free_ char *version = unescape(parts[1], strlen(parts[1]));
+        _cleanup_free_ char *arch = unescape(parts[2], strlen(parts[2]));
+        _cleanup_free_ char *plain_path = unescape(path, (size_t) (end - path));
+        if (name && version && arch && plain_path)
+                r = locked_stage_add(s, &(LockedPackage){
+                                                        .name = name,
+                                                        .version = version,
+                                                        .arch = arch,
+                                                        .sha256 = (char *) sha256,
+                                                        .size = strtoull(words[1], NULL, 10),
+                                                        .origin = (char *) source->origin,
+                                                        .path = plain_path,
+                                        });
+        return r < 0 ? log_oom() : 0;
+}
+
+int apt_pin(Apt *a, const LockedPackage *p) {
+        return strv_extendf(&a->pins, "Package: %s\nPin: version %s\nPin-Priority: %d\n", p->name,
+                        p->version, PIN_PRIORITY);
+}
+
+static AptRecord *find_installed(const Apt *a, const char *name) {
+        for (size_t i = 0; i < a->n_installed; i++)
+                if (streq(a->installed[i].name, name))
+                        return a->installed + i;
+        return NULL;
+}
+
+int apt_write_state(const Apt *a, char *const *without) {
+        _cleanup_free_ char *pins = strv_join(a->pins, "\n"),
+                            *preferences = path_join(a->root, "preferences"),
+                            *status = path_join(a->root, "state/status"), *text = NULL;
+        size_t size;
+        FILE *f;
+        int r;
+
+        if (!pins || !preferences || !status)
+                return -ENOMEM;
+        r = write_file_atomic(preferences, pins, strlen(pins), 0644);
+        if (r < 0)
+                return r;
+        f = open_memstream(&text, &size);
+        if (!f)
+                return -ENOMEM;
+        for (size_t i = 0; i < a->n_installed; i++)
+                fprintf(f, "Status: install ok installed\n%s\n\n", a->installed[i].stanza);
+        STRV_FOREACH (name, without)
+                if (!find_installed(a, *name))
+                        assumed_print(f, *name, a->recipe->base.arch);
+        if (fclose(f) != 0)
+                return -ENOMEM;
+        return write_file_atomic(status, text, size, 0644);
+}
+
+int apt_solve(Apt *a, const char *id, char *const *packages, char *const *without, LockedStage *s) {
+        _cleanup_strv_free_ char **argv = NULL, **lines = NULL;
+        _cleanup_free_ char *output = NULL;
+        SpawnOptions options = { .env = a->env };
+        int status, r;
+
+        if (strv_length(packages) == 0)
+                return 0;
+        /* What a stage adds is all that a layer can hold: a solution that removes something is
+         * none. */
+        if (strv_extend_many(&argv, "apt-get", "install", "--print-uris", "-y", "-q", "--no-remove",
+                            "--", NULL) < 0 ||
+                        strv_extend_strv(&argv, packages) < 0)
+                return log_oom();
+        r = apt_write_state(a, without);
+        if (r < 0)
+                return log_error_errno(
+                                r, "Cannot write in the store %s", store_path(a->ctx->store));
+        r = spawn_capture(&options, argv, &output, &status);
+        if (r == -ECANCELED)
+                return r;
+        if (r < 0)
+                return log_error_errno(r, "Cannot run apt-get");
+        if (status != 0 && strstr(output, strerror(ENOSPC)))
+                return apt_log_no_space(a);
+        if (status != 0) {
+                _cleanup_free_ char *complaint = apt_complaint(output);
+                _cleanup_free_ char *components = strv_join(a->recipe->base.components, " ");
+
+                log_error("Stage %s cannot have its packages from %s (%s) and the overlays' "
+                          "repositories. apt says:\n%s\n"
+                          "Correct the names in the recipe or overlay, or add a component or "
+                          "repository that has them",
+                                id, a->recipe->base.release, strempty(components),
+                                strempty(complaint));
+                return -EINVAL;
+        }
+        lines = strv_split(output, "\n");
+        if (!lines)
+                return log_oom();
+        STRV_FOREACH (line, lines)
+                if ((*line)[0] == '\'') {
+                        r = parse_uri_line(a, id, *line, s);
+                        if (r < 0)
+                                return r;
+                }
+        locked_stage_sort(s);
+        return 0;
+}
+
+int apt_read_stanzas(const Apt *a, const LockedPackage *const *packages, size_t n, char **ret) {
+        _cleanup_free_ char *path = path_join(a->root, "stanzas");
+        _cleanup_strv_free_ char **argv = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        int status, r;
+
+        if (!path || strv_extend_many(&argv, "apt-cache", "show", "--", NULL) < 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                if (strv_extendf(&argv, "%s:%s=%s", packages[i]->name, packages[i]->arch,
+                                    packages[i]->version) < 0)
+                        return -ENOMEM;
+        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        if (fd < 0)
+                return -errno;
+        SpawnOptions options = { .env = a->env, .stdout_fd = fd };
+        r = spawn_run(&options, argv, &status);
+        if (r < 0)
+                return r;
+        return read_file(path, STANZAS_SIZE_MAX, ret, NULL);
+}
+
+char *apt_next_stanza(char **p) {
+        char *stanza = *p + strspn(*p, "\n"), *end;
+
+        if (!*stanza)
+                return NULL;
+        end = strstr(stanza, "\n\n");
+        *p = end ? end + 2 : stanza + strlen(stanza);
+        if (!end) { /* the last one, maybe with a newline at its end */
+                size_t n = strlen(stanza);
+                if (stanza[n - 1] == '\n')
+                        stanza[n - 1] = '\0';
+        } else
+                *end = '\0';
+        return stanza;
+}
+
+static int set_installed(Apt *a, const char *name, const char *stanza) {
+        _cleanup_free_ char *copy = strdup(stanza);
+        AptRecord *there = find_installed(a, name);
+
+        if (!copy)
+                return -ENOMEM;
+        if (there) {
+                free(there->stanza);
+                there->stanza = TAKE_PTR(copy);
+                return 0;
+        }
+        AptRecord *grown = reallocarray(a->installed, a->n_installed + 1, sizeof(*grown));
+        if (!grown)
+                return -ENOMEM;
+        a->installed = grown;
+        grown[a->n_installed] = (AptRecord){ .name = strdup(name), .stanza = TAKE_PTR(copy) };
+        return grown[a->n_installed++].name ? 0 : -ENOMEM;
+}
+
+/* A locked version that the index has no more: the package itself says what it depends on. */
+static int install_from_deb(Apt *a, const LockedPackage *p, const Lock *lock) {
+        LockedPackage one = *p;
+        LockedStage stage = { .id = (char *) "", .packages = &one, .n_packages = 1 };
+        _cleanup_free_ char *deb = NULL, *output = NULL;
+        int status, r;
+
+        r = fetch_packages(a->ctx, a->recipe, lock, &stage, NULL);
+        if (r < 0)
+                return r;
+        deb = store_blob_path(a->ctx->store, p->sha256);
+        if (!deb)
+                return log_oom();
+        char *argv[] = { "dpkg-deb", "-f", deb, NULL };
+        r = spawn_capture(NULL, argv, &output, &status);
+        if (r == -ECANCELED)
+                return r;
+        if (r < 0 || status != 0) {
+                log_error("%s %s cannot be read: dpkg-deb -f %s fails", p->name, p->version, deb);
+                return -EBADMSG;
+        }
+        for (size_t n = strlen(output); n > 0 && output[n - 1] == '\n'; n--)
+                output[n - 1] = '\0';
+        return set_installed(a, p->name, output) < 0 ? log_oom() : 0;
+}
+
+int apt_install(Apt *a, const LockedStage *s, const Lock *lock) {
+        _cleanup_free_ const LockedPackage **packages = NULL;
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        if (s->n_packages == 0)
+                return 0;
+        packages = calloc(s->n_packages, sizeof(*packages));
+        if (!packages)
+                return log_oom();
+        for (size_t i = 0; i < s->n_packages; i++)
+                packages[i] = s->packages + i;
+        /* With the status that apt_solve() wrote: a new one would only make apt compute its cache
+         * again. */
+        r = apt_read_stanzas(a, packages, s->n_packages, &text);
+        if (r == -ECANCELED)
+                return r;
+        if (r < 0)
+                return log_error_errno(r, "Cannot ask apt about packages");
+
+        char *p = text;
+        for (char *stanza; (stanza = apt_next_stanza(&p));) {
+                const char *digest = strstr(stanza, "\nSHA256: ");
+
+                for (size_t i = 0; digest && i < s->n_packages; i++) {
+                        if (!packages[i] || !startswith(digest + strlen("\nSHA256: "),
+                                                            packages[i]->sha256))
+                                continue;
+                        if (set_installed(a, packages[i]->name, stanza) < 0)
+                                return log_oom();
+                        packages[i] = NULL;
+                }
+        }
+        for (size_t i = 0; i < s->n_packages; i++)
+                if (packages[i]) {
+                        r = install_from_deb(a, packages[i], lock);
+                        if (r < 0)
+                                return r;
+                }
+        return 0;
+}

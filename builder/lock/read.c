@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Lock files in. What is read here names files, versions and URLs that later rooms use without
+ * looking again, so everything is checked; people merge these files in git, so the messages expect
+ * that. */
+
+#include "store/digest.h"
+#include "shared/file-util.h"
+#include "lock/lock.h"
+#include "shared/log.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+#define ERRORS_SHOWN 20
+
+typedef struct Reader {
+        const char *path;
+        size_t errors;
+} Reader;
+
+static void bad(Reader *r, const char *where, const char *format, ...) _printf_(3, 4);
+
+static void bad(Reader *r, const char *where, const char *format, ...) {
+        char text[300];
+        va_list ap;
+
+        if (++r->errors > ERRORS_SHOWN)
+                return;
+        va_start(ap, format);
+        vsnprintf(text, sizeof(text), format, ap);
+        va_end(ap);
+        log_error("%s: %s: %s", r->path, where, text);
+}
+
+static bool only(const char *s, const char *also) {
+        for (; *s; s++)
+                if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+                                    (*s >= '0' && *s <= '9') || strchr(also, *s)))
+                        return false;
+        return true;
+}
+
+/* Names become parts of file names and of apt's command line: no slash, nothing that looks like an
+ * option. */
+static bool name_valid(const char *s) {
+        return s[0] && only((char[]){ s[0], 0 }, "") && only(s, "+._-");
+}
+
+static bool version_valid(const char *s) {
+        return s[0] && s[0] != '-' && only(s, "+.:~-");
+}
+
+static bool id_valid(const char *s) {
+        return s[0] && only((char[]){ s[0], 0 }, "") && only(s, "+._-:/");
+}
+
+static bool printable(const char *s) {
+        for (const char *p = s; *p; p++)
+                if ((unsigned char) *p <= ' ' || *p == 0x7f)
+                        return false;
+        return s[0] != '\0';
+}
+
+/* A path that leads out of the mirror would fetch anything the same host serves. */
+static bool path_valid(const char *s) {
+        if (!printable(s) || s[0] == '/')
+                return false;
+        for (const char *p = s; p; p = strchr(p, '/')) {
+                p += *p == '/';
+                if (startswith(p, "../") || streq(p, ".."))
+                        return false;
+        }
+        return true;
+}
+
+static bool url_valid(const char *s) {
+        return printable(s) && strchr(s, ':');
+}
+
+static bool base64_valid(const char *s) {
+        size_t n = strlen(s), digits = n;
+
+        while (digits > 0 && n - digits < 2 && s[digits - 1] == '=')
+                digits--;
+        for (size_t i = 0; i < digits; i++)
+                if (!only((char[]){ s[i], 0 }, "+/"))
+                        return false;
+        return n > 0 && n % 4 == 0;
+}
+
+typedef struct Field {
+        const char *key;
+        bool (*valid)(const char *s); /* NULL: a number from 0 */
+        bool optional;
+        const char *wanted;
+} Field;
+
+/* Fills `strings` (one a text field, in order; NULL where absent) and `number`. */
+static bool read_fields(Reader *r, json_object *o, const char *where, const Field *fields, size_t n,
+                const char *strings[], uint64_t *number) {
+        size_t before = r->errors, s = 0;
+
+        if (!json_object_is_type(o, json_type_object)) {
+                bad(r, where, "must be an object");
+                return false;
+        }
+        json_object_object_foreach (o, key, ignored) {
+                bool known = false;
+
+                (void) ignored;
+                for (size_t i = 0; i < n; i++)
+                        known = known || streq(fields[i].key, key);
+                if (!known)
+                        bad(r, where,
+                                        "unknown key \"%s\"; was this lock written by a newer "
+                                        "imgbuild?",
+                                        key);
+        }
+        for (size_t i = 0; i < n; i++) {
+                const Field *f = fields + i;
+                json_object *value = json_get(o, f->key);
+
+                if (f->valid)
+                        strings[s++] = NULL;
+                if (!value) {
+                        if (!f->optional)
+                                bad(r, where, "\"%s\" is missing: %s", f->key, f->wanted);
+                } else if (!f->valid) {
+                        int64_t v = json_object_is_type(value, json_type_int)
+                                                    ? json_object_get_int64(value)
+                                                    : -1;
+
+                        if (v < 0)
+                                bad(r, where, "\"%s\" must be %s", f->key, f->wanted);
+                        else
+                                *number = (uint64_t) v;
+                } else if (!json_object_is_type(value, json_type_string) ||
+                                !f->valid(json_object_get_string(value)))
+                        bad(r, where, "\"%s\" must be %s", f->key, f->wanted);
+                else
+                        strings[s - 1] = json_object_get_string(value);
+        }
+        return r->errors == before;
+}
+
+/* The array at key, empty where it is not one (which is reported). */
+static json_object *array(
+                Reader *r, json_object *o, const char *where, const char *key, size_t *ret_n) {
+        json_object *a = json_get(o, key);
+
+        *ret_n = 0;
+        if (!a || !json_object_is_type(a, json_type_array)) {
+                bad(r, where, "\"%s\" must be a list", key);
+                return NULL;
+        }
+        *ret_n = json_object_array_length(a);
+        return a;
+}
+
+#define DIGEST_WANTED "a sha256 of 64 lower-case hex digits"
+
+static const Field origin_fields[] = {
+        { "name", name_valid, false, "the origin's name" },
+        { "uri", url_valid, true, "a URI" },
+        { "suite", printable, false, "a suite such as trixie" },
+        { "fingerprint", name_valid, true, "a key's fingerprint" },
+        { "key", base64_valid, true, "a public key in base64" },
+};
+
+static const Field package_fields[] = {
+        { "name", name_valid, false, "a package's name" },
+        { "version", version_valid, false, "a package's version" },
+        { "arch", name_valid, false, "an architecture" },
+        { "origin", name_valid, false, "the name of one of $.origins" },
+        { "path", path_valid, false, "a path below the origin's URI, without '..'" },
+        { "size", NULL, false, "a number of bytes" },
+        { "sha256", digest_valid, false, DIGEST_WANTED },
+};
+
+static const Field artifact_fields[] = {
+        { "overlay", name_valid, false, "an overlay's name" },
+        { "name", name_valid, false, "an artifact's name" },
+        { "version", printable, true, "a version" },
+        { "url", url_valid, false, "a URL" },
+        { "size", NULL, false, "a number of bytes" },
+        { "sha256", digest_valid, false, DIGEST_WANTED },
+};
+
+static int read_origins(Reader *r, json_object *root, Lock *l) {
+        size_t n;
+        json_object *a = array(r, root, "$", "origins", &n);
+
+        for (size_t i = 0; i < n; i++) {
+                const char *s[ELEMENTSOF(origin_fields)];
+                char where[64];
+
+                snprintf(where, sizeof(where), "$.origins[%zu]", i);
+                if (!read_fields(r, json_object_array_get_idx(a, i), where, origin_fields,
+                                    ELEMENTSOF(origin_fields), s, NULL))
+                        continue;
+                if (lock_find_origin(l, s[0]))
+                        bad(r, where, "there are two origins \"%s\"", s[0]);
+                if (s[1] && (!s[3] || !s[4]))
+                        bad(r, where, "a repository's \"fingerprint\" and \"key\" are missing");
+                LockedOrigin o = {
+                        .name = (char *) s[0],
+                        .uri = (char *) s[1],
+                        .suite = (char *) s[2],
+                        .fingerprint = (char *) s[3],
+                        .key = (char *) s[4],
+                };
+                if (lock_add_origin(l, &o) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static int read_stage(Reader *r, json_object *o, const char *where, Lock *l) {
+        static const char *const keys[] = { "id", "request", "packages" };
+        const char *id = json_get_string(o, "id"), *request = json_get_string(o, "request");
+        LockedStage *stage;
+        json_object *a;
+        size_t n;
+
+        if (!json_object_is_type(o, json_type_object)) {
+                bad(r, where, "must be an object");
+                return 0;
+        }
+        json_object_object_foreach (o, key, ignored) {
+                (void) ignored;
+                if (!streq(key, keys[0]) && !streq(key, keys[1]) && !streq(key, keys[2]))
+                        bad(r, where,
+                                        "unknown key \"%s\"; was this lock written by a newer "
+                                        "imgbuild?",
+                                        key);
+        }
+        if (!id || !id_valid(id))
+                bad(r, where, "\"id\" must be a stage such as \"packages:slurm\"");
+        else if (lock_find_stage(l, id))
+                bad(r, where, "there are two stages \"%s\"", id);
+        if (!request || !digest_valid(request))
+                bad(r, where, "\"request\" must be " DIGEST_WANTED);
+        a = array(r, o, where, "packages", &n);
+        if (lock_add_stage(l, strempty(id), strempty(request), &stage) < 0)
+                return -ENOMEM;
+
+        for (size_t i = 0; i < n; i++) {
+                const char *s[ELEMENTSOF(package_fields)];
+                uint64_t size = 0;
+                char here[128];
+
+                snprintf(here, sizeof(here), "%s.packages[%zu]", where, i);
+                if (!read_fields(r, json_object_array_get_idx(a, i), here, package_fields,
+                                    ELEMENTSOF(package_fields), s, &size))
+                        continue;
+                if (!lock_find_origin(l, s[3]))
+                        bad(r, here, "origin \"%s\" is not one of $.origins", s[3]);
+                LockedPackage p = {
+                        .name = (char *) s[0],
+                        .version = (char *) s[1],
+                        .arch = (char *) s[2],
+                        .origin = (char *) s[3],
+                        .path = (char *) s[4],
+                        .sha256 = (char *) s[5],
+                        .size = size,
+                };
+                if (locked_stage_add(stage, &p) < 0)
+                        return -ENOMEM;
+        }
+
+        locked_stage_sort(stage);
+        for (size_t i = 1; i < stage->n_packages; i++)
+                if (streq(stage->packages[i - 1].name, stage->packages[i].name) &&
+                                streq(stage->packages[i - 1].arch, stage->packages[i].arch))
+                        bad(r, where, "package \"%s\" is listed twice", stage->packages[i].name);
+        return 0;
+}
+
+static int read_artifacts(Reader *r, json_object *root, Lock *l) {
+        size_t n;
+        json_object *a = array(r, root, "$", "artifacts", &n);
+
+        for (size_t i = 0; i < n; i++) {
+                const char *s[ELEMENTSOF(artifact_fields)];
+                uint64_t size = 0;
+                char where[64];
+
+                snprintf(where, sizeof(where), "$.artifacts[%zu]", i);
+                if (!read_fields(r, json_object_array_get_idx(a, i), where, artifact_fields,
+                                    ELEMENTSOF(artifact_fields), s, &size))
+                        continue;
+                if (lock_find_artifact(l, s[0], s[1]))
+                        bad(r, where, "artifact \"%s\" of overlay \"%s\" is listed twice", s[1],
+                                        s[0]);
+                LockedArtifact artifact = {
+                        .overlay = (char *) s[0],
+                        .name = (char *) s[1],
+                        .version = (char *) s[2],
+                        .url = (char *) s[3],
+                        .sha256 = (char *) s[4],
+                        .size = size,
+                };
+                if (lock_add_artifact(l, &artifact) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static int read_root(Reader *r, json_object *root, Lock **ret) {
+        static const char *const keys[] = { "version", "recipe", "epoch", "origins", "stages",
+                "artifacts" };
+        _cleanup_lock_free_ Lock *l = NULL;
+        const char *recipe = json_get_string(root, "recipe");
+        int64_t version = json_get_int(root, "version", 0);
+        json_object *a;
+        size_t n;
+
+        if (!json_object_is_type(root, json_type_object)) {
+                bad(r, "$", "must be an object");
+                return 0;
+        }
+        if (version != LOCK_VERSION) {
+                bad(r, "$.version", "this imgbuild reads version %d, the file has %" PRId64 "%s",
+                                LOCK_VERSION, version,
+                                version > LOCK_VERSION ? ": it needs a newer imgbuild" : "");
+                return 0;
+        }
+        json_object_object_foreach (root, key, ignored) {
+                bool known = false;
+
+                (void) ignored;
+                for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                        known = known || streq(keys[i], key);
+                if (!known)
+                        bad(r, "$",
+                                        "unknown key \"%s\"; was this lock written by a newer "
+                                        "imgbuild?",
+                                        key);
+        }
+        if (!recipe || !name_valid(recipe)) {
+                bad(r, "$", "\"recipe\" must be the recipe's name");
+                recipe = "";
+        }
+        if (lock_new(recipe, &l) < 0)
+                return -ENOMEM;
+        l->epoch = json_get_int(root, "epoch", -1);
+        if (l->epoch < 0)
+                bad(r, "$", "\"epoch\" must be a number of seconds since 1970");
+        if (read_origins(r, root, l) < 0)
+                return -ENOMEM;
+        a = array(r, root, "$", "stages", &n);
+        for (size_t i = 0; i < n; i++) {
+                char where[64];
+
+                snprintf(where, sizeof(where), "$.stages[%zu]", i);
+                if (read_stage(r, json_object_array_get_idx(a, i), where, l) < 0)
+                        return -ENOMEM;
+        }
+        if (read_artifacts(r, root, l) < 0)
+                return -ENOMEM;
+        lock_sort(l);
+        *ret = TAKE_PTR(l);
+        return 0;
+}
+
+static bool has_conflict_markers(const char *text) {
+        return startswith(text, "<<<<<<< ") || strstr(text, "\n<<<<<<< ");
+}
+
+int lock_read(const char *path, Lock **ret) {
+        _cleanup_json_ json_object *root = NULL;
+        _cleanup_lock_free_ Lock *l = NULL;
+        _cleanup_free_ char *text = NULL;
+        Reader reader = { .path = path };
+        JsonError error = {};
+        size_t size;
+        int r;
+
+        r = read_file(path, LOCK_SIZE_MAX, &text, &size);
+        if (r == -ENOENT)
+                return r;
+        if (r == -EFBIG) {
+                log_error("%s: larger than the %d MiB a lock may have; remove it, and 'imgbuild "
+                          "lock' makes a new one",
+                                path, LOCK_SIZE_MAX / (1024 * 1024));
+                return -EINVAL;
+        }
+        if (r < 0)
+                return log_error_errno(r, "%s: Cannot read the lock", path);
+
+        r = json_parse(text, size, &error, &root);
+        if (r == -ENOMEM)
+                return log_oom();
+        if (r < 0 && has_conflict_markers(text)) {
+                log_error("%s:%u: unresolved merge: take either side's whole file (git checkout "
+                          "--ours or --theirs), "
+                          "and 'imgbuild lock' adds what it lacks",
+                                path, error.line);
+                return -EINVAL;
+        }
+        if (r < 0) {
+                log_error("%s:%u:%u: %s; restore the file from git, or remove it and 'imgbuild "
+                          "lock' makes a new one",
+                                path, error.line, error.column, error.message);
+                return -EINVAL;
+        }
+        r = read_root(&reader, root, &l);
+        if (r < 0)
+                return log_oom();
+        if (reader.errors > 0) {
+                if (reader.errors > ERRORS_SHOWN)
+                        log_error("%s: and %zu more of these", path, reader.errors - ERRORS_SHOWN);
+                log_error("%s: not a lock to build from; restore it from git, or remove it and "
+                          "'imgbuild lock' makes "
+                          "a new one",
+                                path);
+                return -EINVAL;
+        }
+        *ret = TAKE_PTR(l);
+        return 0;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "lock/repository-key.h"
+#include "store/store.h"
+#include "store/fetch.h"
+#include "shared/file-util.h"
+#include "shared/spawn.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#define KEY_SIZE_MAX (256 * 1024) /* the keys of vendors have 1 to 4 KB */
+
+static int gpg(const char *home, const char *output_path, char **ret_output, ...) _sentinel_;
+
+/* gpg on a keyring of its own: nothing of the user's, no agent, no network. */
+static int gpg(const char *home, const char *output_path, char **ret_output, ...) {
+        _cleanup_close_ int fd =
+                        output_path ? open(output_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                                                      0644)
+                                    : -EBADF;
+        _cleanup_strv_free_ char **argv = NULL;
+        _cleanup_free_ char *output = NULL;
+        SpawnOptions options = { .stdout_fd = fd, .timeout_usec = 60 * USEC_PER_SEC };
+        int status, r;
+        va_list ap;
+
+        if (output_path && fd < 0)
+                return -errno;
+        r = strv_extend_many(&argv, "gpg", "--homedir", home, "--batch", "--no-options",
+                        "--no-autostart", "--no-auto-key-retrieve", "--no-tty", "--quiet", NULL);
+        va_start(ap, ret_output);
+        for (const char *a; r >= 0 && (a = va_arg(ap, const char *));)
+                r = strv_extend(&argv, a);
+        va_end(ap);
+        if (r < 0)
+                return r;
+        r = spawn_capture(&options, argv, &output, &status);
+        if (r < 0)
+                return r;
+        log_debug("gpg: %s", output);
+        if (ret_output)
+                *ret_output = TAKE_PTR(output);
+        return status;
+}
+
+/* Fingerprints of the primary keys in what --list-keys --with-colons printed. */
+static int primary_fingerprints(const char *listing, char ***ret) {
+        _cleanup_strv_free_ char **lines = strv_split(listing, "\n"), **found = NULL;
+        bool primary = false;
+
+        if (!lines)
+                return -ENOMEM;
+        STRV_FOREACH (line, lines) {
+                const char *p = *line;
+
+                if (startswith(p, "pub:"))
+                        primary = true;
+                else if (startswith(p, "sub:"))
+                        primary = false;
+                else if (primary && startswith(p, "fpr:")) {
+                        for (size_t i = 0; i < 9 && p; i++) /* the tenth field */
+                                if ((p = strchr(p, ':')))
+                                        p++;
+                        if (p && strv_push(&found, strndup(p, strcspn(p, ":"))) < 0)
+                                return -ENOMEM;
+                        primary = false;
+                }
+        }
+        *ret = TAKE_PTR(found);
+        return 0;
+}
+
+/* Imports `file` and writes the pinned key of it, and no other, to `path`. *ret_found: what was
+ * there instead. */
+static int extract(const char *home, const char *file, const char *fingerprint, const char *path,
+                char **ret_found) {
+        _cleanup_strv_free_ char **fingerprints = NULL;
+        _cleanup_free_ char *listing = NULL;
+        int r;
+
+        r = gpg(home, NULL, NULL, "--import", file,
+                        NULL); /* what it could not import is missing below */
+        if (r < 0)
+                return r;
+        r = gpg(home, NULL, &listing, "--list-keys", "--with-colons", NULL);
+        if (r != 0)
+                return r < 0 ? r : -EBADMSG;
+        r = primary_fingerprints(listing, &fingerprints);
+        if (r < 0)
+                return r;
+        if (!strv_contains(fingerprints, fingerprint)) {
+                *ret_found = fingerprints ? strv_join(fingerprints, ", ") : strdup("no key");
+                return *ret_found ? -EBADMSG : -ENOMEM;
+        }
+        r = gpg(home, path, NULL, "--export", "--export-options", "export-minimal", fingerprint,
+                        NULL);
+        return r > 0 ? -EIO : r;
+}
+
+static int fetch_key(Context *ctx, const Repository *repository, char **ret) {
+        _cleanup_free_ char *what = strf("the signing key of repository %s", repository->name);
+        FetchItem item = { .url = repository->key, .what = what };
+        int r;
+
+        if (!what)
+                return log_oom();
+        r = fetch_all(ctx, NULL, &item, 1);
+        if (r < 0)
+                return r;
+        *ret = store_blob_path(ctx->store, item.result);
+        return *ret ? 0 : log_oom();
+}
+
+int repository_key(Context *ctx, const Overlay *overlay, const Repository *repository,
+                const char *path) {
+        _cleanup_free_ char *home = NULL, *file = NULL, *found = NULL;
+        int r;
+
+        if (strstr(repository->key, "://"))
+                r = fetch_key(ctx, repository, &file);
+        else {
+                file = repository->key[0] == '/' ? strdup(repository->key)
+                                                 : path_join(overlay->path, repository->key);
+                r = file ? 0 : log_oom();
+        }
+        if (r < 0)
+                return r;
+        r = store_scratch(ctx->store, "gpg", &home);
+        if (r < 0 || chmod(home, 0700) < 0)
+                return log_error_errno(r < 0 ? r : -errno, "Cannot make room for a keyring");
+        r = extract(home, file, repository->fingerprint, path, &found);
+        rm_rf(home);
+        if (r == -ENOENT) {
+                log_error("gpg is needed to check the key of repository %s: install the package "
+                          "gpg",
+                                repository->name);
+                return -ENOPKG;
+        }
+        if (r == -EBADMSG) {
+                log_error("%s: the key of repository %s is not the pinned one: %s has %s, the "
+                          "overlay pins %s. If the vendor changed keys, compare with what it "
+                          "publishes elsewhere before you change the overlay",
+                                overlay->path, repository->name, repository->key, strempty(found),
+                                repository->fingerprint);
+                return r;
+        }
+        if (r < 0)
+                return log_error_errno(r, "The key of repository %s cannot be read: %s",
+                                repository->name, repository->key);
+        return 0;
+}
+
+int key_to_text(const char *path, char **ret) {
+        _cleanup_free_ char *key = NULL, *text = NULL;
+        size_t size;
+        int r;
+
+        r = read_file(path, KEY_SIZE_MAX, &key, &size);
+        if (r < 0)
+                return r;
+        text = malloc(4 * ((size + 2) / 3) + 1);
+        if (!text)
+                return -ENOMEM;
+        EVP_EncodeBlock((unsigned char *) text, (unsigned char *) key, (int) size);
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+int locked_key_write(const LockedOrigin *origin, const char *path) {
+        size_t n = origin->key ? strlen(origin->key) : 0, padding = 0;
+        _cleanup_free_ unsigned char *key = NULL;
+        int size;
+
+        if (n == 0 || n > KEY_SIZE_MAX)
+                return -EINVAL;
+        key = malloc(n);
+        if (!key)
+                return -ENOMEM;
+        size = EVP_DecodeBlock(key, (const unsigned char *) origin->key, (int) n);
+        while (padding < 2 && origin->key[n - 1 - padding] == '=')
+                padding++;
+        if (size < (int) padding)
+                return -EINVAL;
+        return write_file_atomic(path, key, (size_t) size - padding, 0644);
+}

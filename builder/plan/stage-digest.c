@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A stage's digest = H(its parent's digest, its own inputs). Only what the result depends on is
+ * hashed, and nothing of the host: equal recipes, overlays and locks give equal digests on every
+ * machine. */
+
+#include "plan/stage-digest.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+
+#include <sys/stat.h>
+
+/* Goes into every digest; raised when a stage kind is executed in a new way, so that old layers are
+ * not taken for new ones. */
+static const struct {
+        const char *name;
+        const char *format;
+} kinds[] = {
+        [STAGE_BASE] = { "base", "4" },
+        [STAGE_PACKAGES] = { "packages", "3" },
+        [STAGE_ARTIFACTS] = { "artifacts", "2" },
+        [STAGE_COMPILE] = { "compile", "2" },
+        [STAGE_FILES] = { "files", "1" },
+        [STAGE_RUN] = { "run", "2" },
+        [STAGE_INITRAMFS] = { "initramfs", "1" },
+        [STAGE_SERVICES] = { "services", "1" },
+        [STAGE_FINALIZE] = { "finalize", "1" },
+};
+
+static int hash_host_file(Hash *h, const char *label, const char *path) {
+        Digest digest;
+        int r = digest_file(path, digest, NULL);
+
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot read it", path);
+        hash_field(h, label, digest);
+        return 0;
+}
+
+static int hash_host_tree(Hash *h, const char *label, const char *path) {
+        Digest digest;
+        int r = digest_tree(path, digest);
+
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot read it", path);
+        hash_field(h, label, digest);
+        return 0;
+}
+
+static void hash_packages(Hash *h, const Plan *p, const LockedStage *locked) {
+        hash_strv(h, "dpkg", p->dpkg_options);
+        for (size_t i = 0; i < locked->n_packages; i++) {
+                hash_field(h, "package", locked->packages[i].name);
+                hash_field(h, "sha256", locked->packages[i].sha256);
+        }
+}
+
+static int hash_repositories(Hash *h, const Plan *p, const Overlay *o) {
+        for (size_t i = 0; i < o->n_repositories; i++) {
+                const Repository *q = o->repositories + i;
+
+                hash_field(h, "repository", q->name);
+                if (!q->keep)
+                        continue; /* leaves no trace in the image: the packages' digests say all */
+                hash_field(h, "uri", q->uri);
+                hash_field(h, "suite", q->suite);
+                hash_strv(h, "components", q->components);
+                hash_field(h, "fingerprint", q->fingerprint);
+                const LockedOrigin *origin = lock_find_origin(p->lock, q->name);
+                hash_field(h, "key", origin ? origin->key : NULL);
+        }
+        return 0;
+}
+
+static int hash_artifacts(Hash *h, const Plan *p, const Overlay *o) {
+        for (size_t i = 0; i < o->n_artifacts; i++) {
+                const Artifact *a = o->artifacts + i;
+                const LockedArtifact *locked = lock_find_artifact(p->lock, o->name, a->name);
+                char numbers[64];
+
+                if (!locked || !digest_valid(locked->sha256))
+                        return -ESTALE;
+                snprintf(numbers, sizeof(numbers), "%d %o %u", (int) a->kind, (unsigned) a->mode,
+                                a->strip);
+                hash_field(h, "artifact", a->name);
+                hash_field(h, "sha256", locked->sha256);
+                hash_field(h, "install", numbers);
+                hash_field(h, "path", a->path);
+        }
+        return 0;
+}
+
+static int hash_files(Hash *h, const Stage *s, const Recipe *recipe) {
+        _cleanup_free_ char *root = NULL;
+        int r;
+
+        if (!s->overlay) {
+                hash_field(h, "node",
+                                json_object_to_json_string_ext(
+                                                recipe->node, JSON_C_TO_STRING_PLAIN));
+                return 0;
+        }
+        hash_field(h, "modes",
+                        s->overlay->modes ? json_object_to_json_string_ext(s->overlay->modes,
+                                                            JSON_C_TO_STRING_PLAIN)
+                                          : NULL);
+        root = path_join(s->overlay->path, "files");
+        if (!root)
+                return -ENOMEM;
+        if (!s->early)
+                return hash_host_tree(h, "files", root);
+        for (const char *const *p = plan_early_prefixes; *p; p++) {
+                _cleanup_free_ char *path = path_join(root, *p);
+                struct stat st;
+
+                if (!path)
+                        return -ENOMEM;
+                if (lstat(path, &st) < 0)
+                        continue;
+                hash_field(h, "early", *p);
+                r = S_ISDIR(st.st_mode) ? hash_host_tree(h, "files", path)
+                                        : hash_host_file(h, "file", path);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int hash_stage(Hash *h, const Plan *p, const Stage *s) {
+        const Recipe *recipe = p->recipe;
+        int r;
+
+        switch (s->kind) {
+        case STAGE_BASE:
+                hash_field(h, "distro", recipe->base.distro);
+                hash_field(h, "release", recipe->base.release);
+                hash_field(h, "arch", recipe->base.arch);
+                hash_packages(h, p, s->locked);
+                return 0;
+        case STAGE_PACKAGES:
+                hash_packages(h, p, s->locked);
+                return s->overlay ? hash_repositories(h, p, s->overlay) : 0;
+        case STAGE_ARTIFACTS:
+                return hash_artifacts(h, p, s->overlay);
+        case STAGE_COMPILE: {
+                const Compile *c = s->overlay->compile + s->index;
+
+                hash_field(h, "kernel", p->kernel);
+                hash_packages(h, p, s->locked);
+                if (c->without)
+                        hash_strv(h, "without", c->without);
+                r = hash_host_file(h, "script", c->script);
+                return r < 0 || !c->source ? r : hash_host_tree(h, "source", c->source);
+        }
+        case STAGE_FILES:
+                return hash_files(h, s, recipe);
+        case STAGE_RUN:
+                hash_field(h, "network", s->overlay->run[s->index].network ? "yes" : "no");
+                return hash_host_file(h, "script", s->overlay->run[s->index].script);
+        case STAGE_SERVICES:
+                for (size_t i = 0; i < recipe->n_overlays; i++) {
+                        hash_strv(h, "enable", recipe->overlays[i]->services.enable);
+                        hash_strv(h, "disable", recipe->overlays[i]->services.disable);
+                        hash_strv(h, "mask", recipe->overlays[i]->services.mask);
+                }
+                return 0;
+        case STAGE_INITRAMFS:
+                hash_field(h, "kernel", p->kernel);
+                return 0;
+        case STAGE_FINALIZE:
+                return 0;
+        }
+        return -EINVAL;
+}
+
+/* What the stage is made on. A digest covers all that its own stage sees: below a compile stage,
+ * which does not see everything, the search goes on. */
+static void hash_parents(Hash *h, const Plan *p, size_t i) {
+        for (size_t j = i; j-- > 0;) {
+                if (!plan_stage_sees(p, i, j))
+                        continue;
+                hash_field(h, "parent", p->stages[j].digest);
+                if (p->stages[j].kind != STAGE_COMPILE)
+                        break;
+        }
+}
+
+int plan_digest_stages(Plan *p) {
+        char epoch[32];
+
+        snprintf(epoch, sizeof(epoch), "%lld", (long long) p->lock->epoch);
+        for (size_t i = 0; i < p->n_stages; i++) {
+                Stage *s = p->stages + i;
+                _cleanup_hash_free_ Hash *h = NULL;
+                int r;
+
+                if (IN_PACKAGE_STAGE(s->kind)) {
+                        s->locked = lock_find_stage(p->lock, s->id);
+                        if (!s->locked)
+                                return -ESTALE;
+                }
+                r = hash_new(&h);
+                if (r < 0)
+                        return r;
+                hash_field(h, "imgbuild stage", kinds[s->kind].name);
+                hash_field(h, "format", kinds[s->kind].format);
+                hash_field(h, "epoch", epoch);
+                hash_parents(h, p, i);
+                r = hash_stage(h, p, s);
+                if (r < 0)
+                        return r;
+                hash_end(h, s->digest);
+                if (!digest_valid(s->digest))
+                        return -EIO;
+        }
+        return 0;
+}
+
+const char *stage_kind_name(StageKind kind) {
+        return kinds[kind].name;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "recipe/overlay-items.h"
+#include "recipe/formats.h"
+#include "recipe/overlay-tree.h"
+#include "recipe/patterns.h"
+
+#include <ctype.h>
+#include <sys/stat.h>
+
+int overlay_load_string(json_object *o, const char *key, char **ret) {
+        const char *s = json_get_string(o, key);
+
+        if (s && !(*ret = strdup(s)))
+                return -ENOMEM;
+        return 0;
+}
+
+size_t json_list_length(json_object *list) {
+        return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+}
+
+/* Room for as many structs as the list has items; one more, because none is no allocation. */
+static void *new_items(json_object *list, size_t size) {
+        return calloc(json_list_length(list) + 1, size);
+}
+
+char *overlay_load_script(const OverlayLoading *l, const char *path, const char *relative) {
+        TreePlace at = { .problems = l->problems, .file = l->file, .path = path };
+
+        return overlay_resolve_script(&at, l->overlay->path, relative);
+}
+
+int overlay_load_repositories(const OverlayLoading *l, json_object *o) {
+        Overlay *overlay = l->overlay;
+        json_object *list = json_get(json_get(o, "repositories"), l->family);
+
+        overlay->repositories = new_items(list, sizeof(Repository));
+        if (!overlay->repositories)
+                return -ENOMEM;
+        for (size_t i = 0; i < json_list_length(list); i++) {
+                json_object *item = json_object_array_get_idx(list, i);
+                Repository *to = &overlay->repositories[overlay->n_repositories];
+                _cleanup_free_ char *path = strf("$.repositories.%s[%zu].key", l->family, i),
+                                    *key = NULL;
+                char *write;
+
+                if (!item)
+                        continue;
+                if (!path)
+                        return -ENOMEM;
+                overlay->n_repositories++;
+                if (overlay_load_string(item, "name", &to->name) < 0 ||
+                                overlay_load_string(item, "uri", &to->uri) < 0 ||
+                                overlay_load_string(item, "suite", &to->suite) < 0 ||
+                                overlay_load_string(item, "key", &to->key) < 0 ||
+                                overlay_load_string(item, "fingerprint", &to->fingerprint) < 0 ||
+                                schema_get_strv(item, "components", &to->components) < 0)
+                        return -ENOMEM;
+                to->keep = json_get_bool(item, "keep", true);
+
+                write = to->fingerprint;
+                for (const char *c = to->fingerprint; *c; c++)
+                        if (*c != ' ')
+                                *write++ = (char) toupper((unsigned char) *c);
+                *write = '\0';
+
+                if (!strstr(to->key, "://")) {
+                        TreePlace at = { .problems = l->problems, .file = l->file, .path = path };
+                        key = overlay_resolve(&at, overlay->path, to->key, false);
+                }
+        }
+        return 0;
+}
+
+/* Expands ${version} and ${arch}; anything else in ${} is reported, and *ret stays NULL. */
+static int expand_url(const OverlayLoading *l, const char *path, const char *url,
+                const char *version, char **ret) {
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+        bool good = true;
+
+        if (!out)
+                return -ENOMEM;
+        for (const char *s = url; *s;) {
+                const char *end = startswith(s, "${") ? strchr(s, '}') : NULL;
+
+                if (end && strncmp(s, "${version}", (size_t) (end + 1 - s)) == 0)
+                        fputs(version, out);
+                else if (end && strncmp(s, "${arch}", (size_t) (end + 1 - s)) == 0)
+                        fputs(l->ctx->arch, out);
+                else if (*s == '$') {
+                        problems_add(l->problems, l->file, path,
+                                        "\"%.60s\" is unknown; there is ${version} and ${arch}", s);
+                        good = false;
+                        break;
+                } else
+                        fputc(*s, out);
+                s = end ? end + 1 : s + 1;
+        }
+        if (fclose(out) != 0)
+                return -ENOMEM;
+        if (good) {
+                const char *wrong = value_url(text);
+
+                if (!wrong)
+                        *ret = TAKE_PTR(text);
+                else
+                        problems_add(l->problems, l->file, path, "\"%.100s\" %s", text, wrong);
+        }
+        return 0;
+}
+
+static int load_install(
+                const OverlayLoading *l, const char *path, json_object *install, Artifact *to) {
+        const char *file = json_get_string(install, "path"),
+                   *unpack = json_get_string(install, "unpack");
+        const char *mode = json_get_string(install, "mode");
+
+        to->mode = 0644;
+        if (json_object_is_type(install, json_type_string)) {
+                to->kind = INSTALL_PACKAGE;
+                return 0;
+        }
+        if (problems_at(l->problems, l->file, path))
+                return 0; /* what was wrong is not there any more */
+        if (!file == !unpack)
+                problems_add(l->problems, l->file, path,
+                                "must have either \"path\" (a file) or \"unpack\" (a folder)");
+        else if (file && json_get(install, "strip"))
+                problems_add(l->problems, l->file, path,
+                                "\"strip\" goes with \"unpack\", not with \"path\"");
+        else if (unpack && mode)
+                problems_add(l->problems, l->file, path,
+                                "\"mode\" goes with \"path\", not with \"unpack\"");
+        to->kind = file ? INSTALL_FILE : INSTALL_UNPACK;
+        if (mode)
+                parse_mode(mode, &to->mode);
+        to->strip = (unsigned) json_get_int(install, "strip", 0);
+        if (file || unpack)
+                return (to->path = strdup(file ? file : unpack)) ? 0 : -ENOMEM;
+        return 0;
+}
+
+int overlay_load_artifacts(const OverlayLoading *l, json_object *o) {
+        Overlay *overlay = l->overlay;
+        json_object *list = json_get(o, "artifacts");
+
+        overlay->artifacts = new_items(list, sizeof(Artifact));
+        if (!overlay->artifacts)
+                return -ENOMEM;
+        for (size_t i = 0; i < json_list_length(list); i++) {
+                json_object *item = json_object_array_get_idx(list, i);
+                Artifact *to = &overlay->artifacts[overlay->n_artifacts];
+                _cleanup_free_ char *url = strf("$.artifacts[%zu].url", i);
+                _cleanup_free_ char *install = strf("$.artifacts[%zu].install", i);
+
+                if (!url || !install)
+                        return -ENOMEM;
+                if (!item)
+                        continue;
+                overlay->n_artifacts++;
+                if (overlay_load_string(item, "name", &to->name) < 0 ||
+                                overlay_load_string(item, "version", &to->version) < 0 ||
+                                overlay_load_string(item, "sha256", &to->sha256) < 0 ||
+                                expand_url(l, url, json_get_string(item, "url"), to->version,
+                                                &to->url) < 0 ||
+                                load_install(l, install, json_get(item, "install"), to) < 0)
+                        return -ENOMEM;
+                for (size_t k = 0; k + 1 < overlay->n_artifacts; k++)
+                        if (streq(overlay->artifacts[k].name, to->name))
+                                problems_add(l->problems, l->file, url,
+                                                "two artifacts of this overlay are called \"%s\"",
+                                                to->name);
+        }
+        return 0;
+}
+
+/* imgbuild's own firstboot/ folder: beside overlays/ in a checkout, else where it was installed. */
+static char *find_firstboot(const OverlayLoading *l) {
+        _cleanup_free_ char *beside = strf("%s/../firstboot", l->dir), *real = NULL;
+        struct stat st;
+
+        if (!beside)
+                return NULL;
+        real = realpath(beside, NULL);
+        if (!real)
+                real = realpath(DATADIR "/firstboot", NULL);
+        return real && stat(real, &st) >= 0 && S_ISDIR(st.st_mode) ? TAKE_PTR(real) : NULL;
+}
+
+int overlay_load_compile(const OverlayLoading *l, json_object *o) {
+        Overlay *overlay = l->overlay;
+        json_object *list = json_get(o, "compile");
+
+        overlay->compile = new_items(list, sizeof(Compile));
+        if (!overlay->compile)
+                return -ENOMEM;
+        for (size_t i = 0; i < json_list_length(list); i++) {
+                json_object *item = json_object_array_get_idx(list, i);
+                const char *source = json_get_string(item, "source");
+                Compile *to = &overlay->compile[overlay->n_compile];
+                _cleanup_free_ char *source_path = strf("$.compile[%zu].source", i);
+                _cleanup_free_ char *script_path = strf("$.compile[%zu].script", i);
+                TreePlace at = { .problems = l->problems, .file = l->file, .path = source_path };
+
+                if (!source_path || !script_path)
+                        return -ENOMEM;
+                if (!item)
+                        continue;
+                overlay->n_compile++;
+                if (schema_get_strv(json_get(item, "packages"), l->family, &to->packages) < 0 ||
+                                schema_get_strv(json_get(item, "without"), l->family,
+                                                &to->without) < 0)
+                        return -ENOMEM;
+                to->script = overlay_load_script(l, script_path, json_get_string(item, "script"));
+                if (source && streq(source, "imgbuild:firstboot")) {
+                        to->source = find_firstboot(l);
+                        if (!to->source)
+                                problems_add(l->problems, l->file, source_path,
+                                                "there is no firstboot/ beside %s and none "
+                                                "in " DATADIR,
+                                                l->dir);
+                } else if (source) {
+                        to->source = overlay_resolve(&at, overlay->path, source, true);
+                        if (to->source)
+                                tree_check(&at, overlay->path, source, false);
+                }
+        }
+        return 0;
+}
+
+int overlay_load_run(const OverlayLoading *l, json_object *o) {
+        Overlay *overlay = l->overlay;
+        json_object *list = json_get(o, "run");
+
+        overlay->run = new_items(list, sizeof(Run));
+        if (!overlay->run)
+                return -ENOMEM;
+        for (size_t i = 0; i < json_list_length(list); i++) {
+                json_object *item = json_object_array_get_idx(list, i);
+                bool plain = json_object_is_type(item, json_type_string);
+                _cleanup_free_ char *path = strf(plain ? "$.run[%zu]" : "$.run[%zu].script", i);
+                Run *to = &overlay->run[overlay->n_run];
+
+                if (!path)
+                        return -ENOMEM;
+                if (!item)
+                        continue;
+                overlay->n_run++;
+                to->script = overlay_load_script(l, path,
+                                plain ? json_object_get_string(item)
+                                      : json_get_string(item, "script"));
+                to->early = json_get_bool(item, "early", false);
+                to->network = json_get_bool(item, "network", false);
+        }
+        return 0;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "recipe/overlay.h"
+#include "shared/file-util.h"
+#include "recipe/formats.h"
+#include "recipe/overlay-items.h"
+#include "recipe/overlay-tree.h"
+#include "recipe/suggest.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+static int load_checks(const OverlayLoading *l, json_object *o) {
+        json_object *list = json_get(o, "checks");
+
+        for (size_t i = 0; i < json_list_length(list); i++) {
+                json_object *item = json_object_array_get_idx(list, i);
+                _cleanup_free_ char *path = strf("$.checks[%zu]", i), *script = NULL;
+
+                if (!path)
+                        return -ENOMEM;
+                if (!item)
+                        continue;
+                script = overlay_load_script(l, path, json_object_get_string(item));
+                if (script && strv_push(&l->overlay->checks, TAKE_PTR(script)) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+static int load_files(const OverlayLoading *l, json_object *o) {
+        _cleanup_free_ char *files = path_join(l->overlay->path, "files");
+        TreePlace at = { .problems = l->problems, .file = l->file };
+        json_object *modes = json_get(o, "modes");
+        struct stat st;
+
+        if (!files)
+                return -ENOMEM;
+        l->overlay->has_files = lstat(files, &st) >= 0;
+        if (l->overlay->has_files)
+                tree_check(&at, l->overlay->path, "files", true);
+        if (!modes)
+                return 0;
+        json_object_object_foreach (modes, key, value) {
+                _cleanup_free_ char *target = path_join(files, key),
+                                    *path = schema_path("$.modes", key);
+                _cleanup_free_ char *real = NULL;
+
+                if (!target || !path)
+                        return -ENOMEM;
+                /* Whoever sets the mode must not be led through a link to somewhere else. */
+                real = realpath(target, NULL);
+                if (lstat(target, &st) < 0)
+                        problems_add(l->problems, l->file, path, "there is no files/%.200s", key);
+                else if (!streq_ptr(real, target))
+                        problems_add(l->problems, l->file, path,
+                                        "files/%.200s is, or goes through, a link; a link has no "
+                                        "mode \"%s\"",
+                                        key, json_object_get_string(value));
+        }
+        l->overlay->modes = json_object_get(modes);
+        return 0;
+}
+
+/* systemctl would do both in turn, and the last one would win without a word. */
+static void check_services(const OverlayLoading *l, const Services *s) {
+        STRV_FOREACH (unit, s->enable)
+                if (strv_contains(s->disable, *unit) || strv_contains(s->mask, *unit))
+                        problems_add(l->problems, l->file, "$.services",
+                                        "%s is to be enabled and %s", *unit,
+                                        strv_contains(s->mask, *unit) ? "masked" : "disabled");
+}
+
+static int load_lists(const OverlayLoading *l, json_object *o) {
+        Overlay *overlay = l->overlay;
+        json_object *services = json_get(o, "services");
+
+        if (overlay_load_string(o, "description", &overlay->description) < 0 ||
+                        schema_get_strv(o, "requires", &overlay->requires) < 0 ||
+                        schema_get_strv(o, "conflicts", &overlay->conflicts) < 0 ||
+                        schema_get_strv(json_get(o, "packages"), l->family, &overlay->packages) <
+                                        0 ||
+                        schema_get_strv(services, "enable", &overlay->services.enable) < 0 ||
+                        schema_get_strv(services, "disable", &overlay->services.disable) < 0 ||
+                        schema_get_strv(services, "mask", &overlay->services.mask) < 0)
+                return -ENOMEM;
+        check_services(l, &overlay->services);
+        overlay->node = json_object_get(json_get(o, "node"));
+        return 0;
+}
+
+/* The folder of `name` in the first of dirs that has one: its path as the person would write it. */
+static int find_overlay(
+                char *const *dirs, const char *name, const char **ret_dir, char **ret_folder) {
+        STRV_FOREACH (dir, dirs) {
+                _cleanup_free_ char *folder = path_join(*dir, name);
+                struct stat st;
+
+                if (!folder)
+                        return -ENOMEM;
+                if (stat(folder, &st) >= 0 && S_ISDIR(st.st_mode)) {
+                        *ret_dir = *dir;
+                        *ret_folder = TAKE_PTR(folder);
+                        return 0;
+                }
+        }
+        return -ENOENT;
+}
+
+int overlay_load(Problems *p, const OverlayContext *ctx, const char *name, Overlay **ret,
+                char **ret_file) {
+        _cleanup_overlay_free_ Overlay *overlay = NULL;
+        _cleanup_free_ char *folder = NULL, *file = NULL;
+        _cleanup_json_ json_object *o = NULL;
+        const char *dir;
+        int r;
+
+        r = find_overlay(ctx->dirs, name, &dir, &folder);
+        if (r < 0)
+                return r;
+        file = path_join(folder, "overlay.json");
+        overlay = calloc(1, sizeof(*overlay));
+        if (!file || !overlay)
+                return -ENOMEM;
+        r = schema_load(p, file, &o);
+        if (r == -ENOENT)
+                problems_add(p, folder, NULL, "there is no overlay.json in it");
+        if (r < 0)
+                return r == -ENOENT ? -EINVAL : r;
+        schema_validate(p, file, overlay_keys, o, false);
+
+        overlay->name = strdup(name);
+        overlay->path = realpath(folder, NULL);
+        if (!overlay->name || !overlay->path)
+                return -ENOMEM;
+
+        OverlayLoading l = {
+                .problems = p,
+                .ctx = ctx,
+                .family = ctx->family == FAMILY_EL ? "el" : "debian",
+                .dir = dir,
+                .file = file,
+                .overlay = overlay,
+        };
+        static int (*const loaders[])(const OverlayLoading *, json_object *) = {
+                load_lists,
+                overlay_load_repositories,
+                overlay_load_artifacts,
+                overlay_load_compile,
+                load_files,
+                overlay_load_run,
+                load_checks,
+        };
+        for (size_t i = 0; i < ELEMENTSOF(loaders); i++) {
+                r = loaders[i](&l, o);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(overlay);
+        *ret_file = TAKE_PTR(file);
+        return 0;
+}
+
+int overlay_names(char *const *dirs, char ***ret) {
+        _cleanup_strv_free_ char **names = NULL;
+
+        STRV_FOREACH (dir, dirs) {
+                DIR *d = opendir(*dir);
+                bool full = false;
+
+                if (!d)
+                        continue;
+                for (struct dirent *e; !full && (e = readdir(d));) {
+                        _cleanup_free_ char *file = strf("%s/%s/overlay.json", *dir, e->d_name);
+
+                        if (file && *e->d_name != '.' && access(file, F_OK) >= 0)
+                                full = strv_extend(&names, e->d_name) < 0;
+                }
+                closedir(d);
+                if (full)
+                        return -ENOMEM;
+        }
+        strv_sort(names);
+        *ret = TAKE_PTR(names);
+        return 0;
+}
+
+Overlay *overlay_free(Overlay *o) {
+        if (!o)
+                return NULL;
+        for (size_t i = 0; i < o->n_repositories; i++) {
+                Repository *r = &o->repositories[i];
+                free(r->name);
+                free(r->uri);
+                free(r->suite);
+                strv_free(r->components);
+                free(r->key);
+                free(r->fingerprint);
+        }
+        for (size_t i = 0; i < o->n_artifacts; i++) {
+                Artifact *a = &o->artifacts[i];
+                free(a->name);
+                free(a->version);
+                free(a->url);
+                free(a->sha256);
+                free(a->path);
+        }
+        for (size_t i = 0; i < o->n_compile; i++) {
+                strv_free(o->compile[i].packages);
+                strv_free(o->compile[i].without);
+                free(o->compile[i].source);
+                free(o->compile[i].script);
+        }
+        for (size_t i = 0; i < o->n_run; i++)
+                free(o->run[i].script);
+        free(o->repositories);
+        free(o->artifacts);
+        free(o->compile);
+        free(o->run);
+        free(o->name);
+        free(o->path);
+        free(o->description);
+        strv_free(o->requires);
+        strv_free(o->conflicts);
+        strv_free(o->packages);
+        strv_free(o->services.enable);
+        strv_free(o->services.disable);
+        strv_free(o->services.mask);
+        strv_free(o->checks);
+        json_object_put(o->modes);
+        json_object_put(o->node);
+        free(o);
+        return NULL;
+}

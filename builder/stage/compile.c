@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Compile stages: the build packages live in a layer of scratch that nobody keeps; what the script
+ * puts into $DESTDIR becomes the stage's layer. So neither compilers nor headers ever are in an
+ * image. */
+
+#include "stage/internal.h"
+#include "store/store.h"
+#include "lock/assume-installed.h"
+#include "sandbox/copy-tree.h"
+
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "shared/strv.h"
+
+#include <ftw.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#define INSIDE_SCRIPT INSIDE "/script"
+#define INSIDE_SOURCE INSIDE "/source"
+#define INSIDE_DEST INSIDE "/dest"
+#define INSIDE_BUILD INSIDE "/build"
+#define INSIDE_CONTEXT INSIDE "/context"
+#define CONTEXT_MAX 1024
+
+/* The compiler's first complaint; everything after it is often only its echo. */
+static void remember_error(const char *line, void *userdata) {
+        char **first = userdata;
+
+        if (!*first && (strstr(line, "error:") || strstr(line, "Error:")))
+                *first = strdup(line);
+}
+
+/* One message with all that matters: what was compiled for what (the script's own line where it
+ * wrote one), and the compiler's first error. */
+static int explain(const StageBuild *b, const char *first_error, const char *context_path,
+                int status) {
+        _cleanup_free_ char *context = NULL;
+
+        if (read_file(context_path, CONTEXT_MAX, &context, NULL) >= 0)
+                context[strcspn(context, "\n")] = '\0';
+        if (isempty(context)) {
+                free(context);
+                context = b->plan->kernel ? strf("%s with kernel %s", b->stage->overlay->name,
+                                                            b->plan->kernel)
+                                          : strdup(b->stage->overlay->name);
+        }
+        if (first_error)
+                log_error("Stage %s: %s does not compile: %s", b->stage->id, strempty(context),
+                                first_error);
+        else
+                log_error("Stage %s: %s does not compile: the script ended with exit code %d",
+                                b->stage->id, strempty(context), status);
+        return -EIO;
+}
+
+typedef struct Folders {
+        char *upper, *work, *dest, *temporary, *build, *context;
+} Folders;
+
+static void folders_done(Folders *f) {
+        char **const all[] = { &f->upper, &f->work, &f->dest, &f->temporary, &f->build };
+
+        for (size_t i = 0; i < ELEMENTSOF(all); i++) {
+                if (*all[i])
+                        (void) rm_rf(*all[i]);
+                free(*all[i]);
+        }
+        free(f->context);
+}
+
+static int folders_make(StageBuild *b, Folders *f) {
+        Store *s = b->ctx->store;
+        int r;
+
+        r = store_scratch(s, "compile-upper", &f->upper);
+        if (r >= 0)
+                r = store_scratch(s, "compile-work", &f->work);
+        if (r >= 0)
+                r = store_scratch(s, "compile-dest", &f->dest);
+        if (r >= 0)
+                r = store_scratch(s, "compile-tmp", &f->temporary);
+        if (r >= 0)
+                r = store_scratch(s, "compile-build", &f->build);
+        if (r < 0)
+                return r;
+        if (chmod(f->temporary, 01777) < 0)
+                return -errno;
+        f->context = path_join(f->build, "context");
+        return f->context ? write_file_atomic(f->context, "", 0, 0644) : -ENOMEM;
+}
+
+static int run_script(StageBuild *b, Sandbox *s, const Compile *c, const Folders *f) {
+        _cleanup_strv_free_ char **env = NULL;
+        _cleanup_free_ char *first_error = NULL, *build = path_join(f->build, "build");
+        const SpawnOptions options = { .on_line = remember_error, .line_data = &first_error };
+        char *const argv[] = { (char *) INSIDE_SCRIPT, NULL };
+        int r, status;
+
+        if (!build)
+                return log_oom();
+        if (mkdir(build, 0755) < 0)
+                return log_error_errno(-errno, "Stage %s: no room to build", b->stage->id);
+        r = strv_extend_many(
+                        &env, "DESTDIR=" INSIDE_DEST, "IMGBUILD_CONTEXT=" INSIDE_CONTEXT, NULL);
+        if (r >= 0)
+                r = strv_extendf(&env, "JOBS=%u", b->ctx->jobs);
+        if (r >= 0 && c->source)
+                r = strv_extend(&env, "SRCDIR=" INSIDE_SOURCE);
+        if (r >= 0 && b->plan->kernel)
+                r = strv_extendf(&env, "KERNEL=%s", b->plan->kernel);
+        if (r < 0)
+                return log_oom();
+
+        const SandboxBind binds[] = {
+                { c->script, INSIDE_SCRIPT, false },
+                { f->dest, INSIDE_DEST, true },
+                { f->context, INSIDE_CONTEXT, true },
+                { f->temporary, "/tmp", true },
+                { build, INSIDE_BUILD, true },
+                { c->source, INSIDE_SOURCE, false },
+        };
+        s->binds = binds;
+        s->n_binds = ELEMENTSOF(binds) - (c->source ? 0 : 1);
+        s->env = env;
+        s->cwd = INSIDE_BUILD;
+        r = stage_command_shown(b->ctx, b->stage->id, s, &options, argv, &status);
+        if (r < 0)
+                return r;
+        return status == 0 ? 0 : explain(b, first_error, f->context, status);
+}
+
+static int copy_dest(const char *root, void *userdata) {
+        const CopyOptions options = { .what = "$DESTDIR" };
+
+        return copy_tree(userdata, root, "/", &options);
+}
+
+static const char *opaque; /* nftw() takes no argument along */
+
+static int clear_opaque(const char *path, const struct stat *st _unused_, int kind,
+                struct FTW *f _unused_) {
+        if (kind != FTW_D || lremovexattr(path, opaque) >= 0 || errno == ENODATA)
+                return 0;
+        return -1;
+}
+
+static int add_assumed(const char *root, void *userdata) {
+        const StageBuild *b = userdata;
+
+        return assumed_add(root, b->stage->overlay->compile[b->stage->index].without,
+                        b->plan->recipe->base.arch);
+}
+
+/* A folder that overlayfs makes hides one of its name in layers below: right where this stage was
+ * made, for there was none. Packages that this stage did not see may bring one. */
+static int uncover(StageBuild *b) {
+        opaque = store_userxattr(b->ctx->store) ? "user.overlay.opaque" : "trusted.overlay.opaque";
+        if (nftw(b->sandbox.upper, clear_opaque, 32, FTW_PHYS) < 0)
+                return log_error_errno(-errno, "Stage %s: cannot finish its layer", b->stage->id);
+        return 0;
+}
+
+int stage_compile(StageBuild *b) {
+        const Compile *c = b->stage->overlay->compile + b->stage->index;
+        _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
+        _cleanup_(folders_done) Folders f = {};
+        Sandbox s = b->sandbox;
+        int r;
+
+        r = folders_make(b, &f);
+        if (r < 0)
+                return log_error_errno(r, "Stage %s: cannot make room for it", b->stage->id);
+        s.upper = f.upper;
+        s.work = f.work;
+        r = stage_locked_debs(b, b->stage->locked, &blobs, &names);
+        if (r < 0)
+                return log_oom();
+        if (c->without) {
+                r = sandbox_call(&s, add_assumed, b);
+                if (r < 0)
+                        return log_error_errno(r, "Stage %s: dpkg's status cannot be completed",
+                                        b->stage->id);
+        }
+        r = stage_install(b, &s, blobs, names);
+        if (r >= 0)
+                r = run_script(b, &s, c, &f);
+        if (r >= 0)
+                r = sandbox_call(&b->sandbox, copy_dest, f.dest);
+        return r < 0 ? r : uncover(b);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The tools tree is a recipe like any other, only without a kernel and a disk: resolved, locked,
+ * planned, built and cached by the same rooms. Its lock lies beside it, so that a project pins its
+ * tools as it pins its images; that of the installed recipe, whose folder is not ours to write in,
+ * lies in the store. */
+
+#include "stage/tools.h"
+#include "store/store.h"
+
+#include "recipe/extends.h"
+#include "shared/file-util.h"
+#include "plan/from-recipe.h"
+#include "shared/log.h"
+#include "stage/stage.h"
+#include "shared/strv.h"
+
+struct Tools {
+        Context *ctx;
+        Loaded loaded;
+        char **layers;
+        const char *digest;
+};
+
+/* Where the recipe is and where its lock is to be. */
+static int find_recipe(Context *ctx, const char *near, char **ret_recipe, char **ret_lock) {
+        _cleanup_free_ char *beside = near ? path_folder(near) : NULL;
+        const char *const folders[] = { beside, "images", DATADIR "/images" };
+
+        if (near && !beside)
+                return -ENOMEM;
+        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
+                _cleanup_free_ char *recipe = folders[i] ? path_join(folders[i], "tools.json")
+                                                         : NULL,
+                                    *lock = NULL;
+
+                if (!folders[i])
+                        continue;
+                if (!recipe)
+                        return -ENOMEM;
+                if (access(recipe, F_OK) < 0)
+                        continue;
+                lock = path_join(folders[i], "tools.lock.json");
+                if (lock && access(lock, R_OK) < 0 &&
+                                (streq(folders[i], DATADIR "/images") ||
+                                                access(folders[i], W_OK) < 0)) {
+                        free(lock);
+                        lock = path_join(store_path(ctx->store), "tools.lock.json");
+                }
+                if (!lock)
+                        return -ENOMEM;
+                *ret_recipe = TAKE_PTR(recipe);
+                *ret_lock = TAKE_PTR(lock);
+                return 0;
+        }
+        return -ENOENT;
+}
+
+/* A tree that is there already is nothing to show beside the stages of an image. */
+static int build_tree(Context *ctx, const Plan *plan) {
+        Context quiet = *ctx;
+
+        if (store_has_layer(ctx->store, plan->stages[plan->n_stages - 1].digest))
+                quiet.progress = NULL;
+        return stages_build(&quiet, plan, plan->n_stages - 1);
+}
+
+int tools_open(Context *ctx, const char *near, Tools **ret) {
+        _cleanup_tools_free_ Tools *t = NULL;
+        _cleanup_free_ char *recipe = NULL, *lock = NULL;
+        const Plan *plan;
+        int r;
+
+        t = calloc(1, sizeof(*t));
+        if (!t)
+                return log_oom();
+        t->ctx = ctx;
+        r = find_recipe(ctx, near, &recipe, &lock);
+        if (r == -ENOENT) {
+                log_error("The recipe of the disk tools, tools.json, is neither beside the image's "
+                          "recipe, nor in ./images, nor in " DATADIR
+                          "/images: 'make install' puts it there");
+                return -ENOPKG;
+        }
+        if (r < 0)
+                return log_oom();
+        r = plan_load(ctx, recipe, lock, &t->loaded);
+        if (r < 0)
+                return r;
+        plan = t->loaded.plan;
+        if (t->loaded.recipe->kind != RECIPE_TREE) {
+                log_error("%s: $.kind: must be \"tree\": the disk tools are no image", recipe);
+                return -EINVAL;
+        }
+        r = build_tree(ctx, plan);
+        if (r < 0)
+                return r;
+        r = stages_layers(ctx, plan, plan->n_stages - 1, &t->layers);
+        if (r < 0)
+                return log_oom();
+        t->digest = plan->stages[plan->n_stages - 1].digest;
+        *ret = TAKE_PTR(t);
+        return 0;
+}
+
+Tools *tools_free(Tools *t) {
+        if (!t)
+                return NULL;
+        strv_free(t->layers);
+        loaded_done(&t->loaded);
+        free(t);
+        return NULL;
+}
+
+void tools_sandbox(Tools *t, Sandbox *ret) {
+        *ret = (Sandbox){
+                .store = t->ctx->store,
+                .layers = t->layers,
+                .read_only = true,
+                .epoch = t->loaded.lock->epoch,
+        };
+}
+
+int tools_run(Tools *t, const SandboxBind *binds, size_t n_binds, char *const *env,
+                const SpawnOptions *options, char *const argv[]) {
+        Sandbox s;
+
+        tools_sandbox(t, &s);
+        s.binds = binds;
+        s.n_binds = n_binds;
+        s.env = env;
+        return stage_command(t->ctx, "tools", &s, options, argv, NULL);
+}
+
+const char *tools_digest(const Tools *t) {
+        return t->digest;
+}
+
+int tools_find_digest(Context *ctx, const char *near, Digest ret) {
+        _cleanup_free_ char *recipe = NULL, *lock = NULL;
+        _cleanup_loaded_ Loaded l = {};
+        int r;
+
+        r = find_recipe(ctx, near, &recipe, &lock);
+        if (r >= 0)
+                r = lock_read(lock, &l.lock);
+        if (r >= 0)
+                r = recipe_load(recipe, ctx->overlay_dirs, &l.recipe);
+        if (r >= 0)
+                r = plan_new(l.recipe, l.lock, &l.plan);
+        if (r < 0)
+                return r;
+        memcpy(ret, l.plan->stages[l.plan->n_stages - 1].digest, sizeof(Digest));
+        return 0;
+}

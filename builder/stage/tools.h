@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The tools tree (images/tools.json): every disk tool, QEMU and OVMF of one Debian 13, run in a
+ * sandbox, so that all hosts make the same bytes. */
+
+#include "common/context.h"
+#include "store/digest.h"
+#include "sandbox/sandbox.h"
+
+typedef struct Tools Tools;
+
+/* Finds the recipe (near: a recipe's path whose folder is looked in first; may be NULL, then
+ * ./images and DATADIR/images), builds the tree where the store lacks it. Errors are logged. */
+int tools_open(Context *ctx, const char *near, Tools **ret);
+Tools *tools_free(Tools *t);
+DEFINE_CLEANUP(Tools *, tools_free);
+#define _cleanup_tools_free_ _cleanup_(tools_freep)
+
+/* Fills a read-only sandbox over the tools tree; the caller adds binds and calls sandbox_run().
+ * Borrowed from t. */
+void tools_sandbox(Tools *t, Sandbox *ret);
+
+/* Runs a tool with `binds`; output to a log, shown on failure; non-zero exit is -EIO. */
+int tools_run(Tools *t, const SandboxBind *binds, size_t n_binds, char *const *env,
+                const SpawnOptions *options, char *const argv[]);
+const char *tools_digest(const Tools *t); /* digest of the tree: part of every disk's identity */
+
+/* The digest that tools_open() would give, without building anything. Nothing is logged. */
+int tools_find_digest(Context *ctx, const char *near, Digest ret);

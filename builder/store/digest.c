@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "store/digest.h"
+#include "shared/file-util.h"
+#include "shared/strv.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+struct Hash {
+        EVP_MD_CTX *md;
+        bool failed; /* one bad update spoils the whole: hash_end() then gives no valid digest */
+};
+
+int hash_new(Hash **ret) {
+        _cleanup_hash_free_ Hash *h = calloc(1, sizeof(*h));
+
+        if (!h)
+                return -ENOMEM;
+        h->md = EVP_MD_CTX_new();
+        if (!h->md || EVP_DigestInit_ex(h->md, EVP_sha256(), NULL) != 1)
+                return -ENOMEM;
+        *ret = TAKE_PTR(h);
+        return 0;
+}
+
+Hash *hash_free(Hash *h) {
+        if (!h)
+                return NULL;
+        EVP_MD_CTX_free(h->md);
+        free(h);
+        return NULL;
+}
+
+void hash_bytes(Hash *h, const void *data, size_t size) {
+        if (EVP_DigestUpdate(h->md, data, size) != 1)
+                h->failed = true;
+}
+
+void hash_field(Hash *h, const char *label, const char *value) {
+        char head[128];
+        int n = snprintf(head, sizeof(head), "%s %zd\n", label,
+                        value ? (ssize_t) strlen(value) : (ssize_t) -1);
+
+        hash_bytes(h, head, (size_t) n);
+        if (value)
+                hash_bytes(h, value, strlen(value));
+}
+
+void hash_strv(Hash *h, const char *label, char *const *l) {
+        char count[32];
+
+        snprintf(count, sizeof(count), "%zu", strv_length(l));
+        hash_field(h, label, count);
+        STRV_FOREACH (s, l)
+                hash_field(h, "-", *s);
+}
+
+void hash_end(Hash *h, Digest ret) {
+        unsigned char raw[EVP_MAX_MD_SIZE];
+        unsigned n = 0;
+
+        if (EVP_DigestFinal_ex(h->md, raw, &n) != 1 || n != DIGEST_HEX / 2 || h->failed) {
+                ret[0] = '\0';
+                return;
+        }
+        for (unsigned i = 0; i < n; i++)
+                snprintf(ret + 2 * i, 3, "%02x", raw[i]);
+}
+
+bool digest_valid(const char *s) {
+        return s && strlen(s) == DIGEST_HEX && strspn(s, "0123456789abcdef") == DIGEST_HEX;
+}
+
+int digest_fd(int fd, Digest ret, uint64_t *ret_size) {
+        _cleanup_hash_free_ Hash *h = NULL;
+        _cleanup_free_ char *buffer = malloc(256 * 1024);
+        uint64_t size = 0;
+        Digest digest;
+        int r;
+
+        if (!buffer)
+                return -ENOMEM;
+        r = hash_new(&h);
+        if (r < 0)
+                return r;
+        for (;;) {
+                ssize_t n = read(fd, buffer, 256 * 1024);
+                if (n < 0) {
+                        if (errno == EINTR)
+                                continue;
+                        return -errno;
+                }
+                if (n == 0)
+                        break;
+                hash_bytes(h, buffer, (size_t) n);
+                size += (size_t) n;
+        }
+        hash_end(h, digest);
+        if (!digest_valid(digest))
+                return -EIO;
+        memcpy(ret, digest, sizeof(Digest));
+        if (ret_size)
+                *ret_size = size;
+        return 0;
+}
+
+int digest_file(const char *path, Digest ret, uint64_t *ret_size) {
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+        return fd < 0 ? -errno : digest_fd(fd, ret, ret_size);
+}
+
+static int hash_folder(Hash *h, int folder, const char *prefix);
+
+static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+        Digest digest;
+        int r;
+
+        if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return -errno;
+        if (S_ISLNK(st.st_mode)) {
+                char target[4096];
+                ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
+
+                if (n < 0)
+                        return -errno;
+                target[n] = '\0';
+                hash_field(h, "link", path);
+                hash_field(h, "to", target);
+                return 0;
+        }
+        fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+        if (fd < 0)
+                return -errno;
+        if (S_ISDIR(st.st_mode)) {
+                hash_field(h, "folder", path);
+                return hash_folder(h, TAKE_FD(fd), path);
+        }
+        if (!S_ISREG(st.st_mode))
+                return -EINVAL;
+        r = digest_fd(fd, digest, NULL);
+        if (r < 0)
+                return r;
+        hash_field(h, st.st_mode & 0100 ? "program" : "file", path);
+        hash_field(h, "sha256", digest);
+        return 0;
+}
+
+/* Takes the folder's fd. git does not carry empty folders, but somebody who made one below files/
+ * wants it. */
+static int hash_folder(Hash *h, int folder, const char *prefix) {
+        _cleanup_strv_free_ char **names = NULL;
+        DIR *d = fdopendir(folder);
+        int r = 0;
+
+        if (!d) {
+                r = -errno;
+                close(folder);
+                return r;
+        }
+        for (struct dirent *e; r >= 0 && (e = readdir(d));)
+                if (!streq(e->d_name, ".") && !streq(e->d_name, ".."))
+                        r = strv_extend(&names, e->d_name);
+        strv_sort(names);
+        STRV_FOREACH (name, names) {
+                _cleanup_free_ char *path = strf("%s%s%s", prefix, *prefix ? "/" : "", *name);
+
+                if (r < 0)
+                        break;
+                r = path ? hash_entry(h, dirfd(d), *name, path) : -ENOMEM;
+        }
+        closedir(d);
+        return r;
+}
+
+int digest_tree(const char *path, Digest ret) {
+        _cleanup_hash_free_ Hash *h = NULL;
+        Digest digest;
+        int r, fd;
+
+        r = hash_new(&h);
+        if (r < 0)
+                return r;
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        r = hash_folder(h, fd, "");
+        if (r < 0)
+                return r;
+        hash_end(h, digest);
+        if (!digest_valid(digest))
+                return -EIO;
+        memcpy(ret, digest, sizeof(Digest));
+        return 0;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "contract/config.h"
+#include "contract/config-schema.h"
+
+Config *config_new(void) {
+        Config *c = calloc(1, sizeof(*c));
+
+        if (!c)
+                return NULL;
+        c->values = json_object_new_object();
+        c->sources = json_object_new_object();
+        c->instance = json_object_new_object();
+        if (!c->values || !c->sources || !c->instance)
+                return config_free(c);
+        return c;
+}
+
+Config *config_free(Config *c) {
+        if (!c)
+                return NULL;
+        json_putp(&c->values);
+        json_putp(&c->sources);
+        json_putp(&c->instance);
+        strv_free(c->errors);
+        strv_free(c->warnings);
+        free(c);
+        return NULL;
+}
+
+char *config_child_path(const char *path, const char *key) {
+        return isempty(path) ? strdup(key) : strf("%s.%s", path, key);
+}
+
+/* Forgets who gave `path` and everything below it. */
+static void forget_sources(json_object *sources, const char *path) {
+        size_t n = strlen(path);
+
+        for (bool again = true; again;) {
+                again = false;
+                json_object_object_foreach (sources, key, value) {
+                        (void) value;
+                        if (strncmp(key, path, n) == 0 && (key[n] == '\0' || key[n] == '.')) {
+                                json_object_object_del(sources, key);
+                                again = true; /* the iterator is void now */
+                                break;
+                        }
+                }
+        }
+}
+
+static int merge_object(Config *c, json_object *target, json_object *layer, const char *path,
+                const char *source) {
+        int r;
+
+        json_object_object_foreach (layer, key, value) {
+                _cleanup_free_ char *p = config_child_path(path, key);
+                json_object *old = json_get(target, key);
+
+                if (!p)
+                        return -ENOMEM;
+                if (!value) {
+                        json_object_object_del(target, key);
+                        forget_sources(c->sources, p);
+                        continue;
+                }
+                if (!json_object_is_type(value, json_type_object)) {
+                        forget_sources(c->sources, p);
+                        r = json_set(target, key, json_object_get(value));
+                        if (r < 0)
+                                return r;
+                        r = json_set_string(c->sources, p, source);
+                        if (r < 0)
+                                return r;
+                        continue;
+                }
+                if (!json_object_is_type(old, json_type_object)) {
+                        forget_sources(c->sources, p);
+                        r = json_set(target, key, old = json_object_new_object());
+                        if (r < 0)
+                                return r;
+                }
+                if (json_object_object_length(value) == 0 && json_object_object_length(old) == 0) {
+                        r = json_set_string(c->sources, p, source);
+                        if (r < 0)
+                                return r;
+                }
+                r = merge_object(c, old, value, p, source);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int config_merge(Config *c, json_object *layer, const char *source) {
+        if (!json_object_is_type(layer, json_type_object))
+                return strv_extendf(&c->errors, "%s: must be an object { … }, not %s", source,
+                                layer ? json_type_to_name(json_object_get_type(layer)) : "null");
+        return merge_object(c, c->values, layer, "", source);
+}
+
+int config_set(Config *c, const char *path, json_object *value, const char *source) {
+        _cleanup_json_ json_object *layer = value;
+        _cleanup_free_ char *copy = strdup(path);
+
+        if (!copy || !layer)
+                return -ENOMEM;
+        /* From the last part outwards, the value is wrapped into one section after the other. */
+        for (char *dot; (dot = strrchr(copy, '.')); *dot = '\0') {
+                json_object *outer = json_object_new_object();
+
+                if (!outer || json_set(outer, dot + 1, layer) < 0) {
+                        json_object_put(outer);
+                        layer = NULL;
+                        return -ENOMEM;
+                }
+                layer = outer;
+        }
+        _cleanup_json_ json_object *top = json_object_new_object();
+        if (!top)
+                return -ENOMEM;
+        int r = json_set(top, copy, TAKE_PTR(layer));
+        return r < 0 ? r : config_merge(c, top, source);
+}
+
+json_object *config_to_json(const Config *c) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        json_object *errors = json_object_new_array(), *warnings = json_object_new_array();
+
+        STRV_FOREACH (e, c->errors)
+                json_object_array_add(errors, json_object_new_string(*e));
+        STRV_FOREACH (w, c->warnings)
+                json_object_array_add(warnings, json_object_new_string(*w));
+        if (json_set(o, "errors", errors) < 0 || json_set(o, "warnings", warnings) < 0 ||
+                        json_set(o, "retry", json_object_new_boolean(c->retry)) < 0 ||
+                        json_set(o, "config", json_object_get(c->values)) < 0 ||
+                        json_set(o, "sources", json_object_get(c->sources)) < 0 ||
+                        json_set(o, "instance", json_object_get(c->instance)) < 0)
+                return NULL;
+        return TAKE_PTR(o);
+}
+
+/* Sections of site steps are not in the table: there, the name of a key tells. */
+static bool name_sounds_secret(const char *name) {
+        static const char *const words[] = { "password", "passphrase", "secret", "token",
+                "private_key" };
+
+        for (size_t i = 0; i < ELEMENTSOF(words); i++)
+                if (strcasestr(name, words[i]))
+                        return true;
+        return false;
+}
+
+static void mask(json_object *o, const char *path) {
+        if (json_object_is_type(o, json_type_array)) {
+                for (size_t i = 0; i < json_object_array_length(o); i++)
+                        mask(json_object_array_get_idx(o, i), path);
+                return;
+        }
+        if (!json_object_is_type(o, json_type_object))
+                return;
+        json_object_object_foreach (o, key, value) {
+                _cleanup_free_ char *p = config_child_path(path, key);
+                const ConfigKey *k = p ? config_key_find(p) : NULL;
+
+                if (!p || (k && k->secret) || (!k && value && name_sounds_secret(key)))
+                        json_object_object_add(o, key, json_object_new_string("***"));
+                else
+                        mask(value, p);
+        }
+}
+
+json_object *config_masked(json_object *values) {
+        json_object *copy = NULL;
+
+        if (json_object_deep_copy(values, &copy, NULL) < 0)
+                return NULL;
+        mask(copy, "");
+        return copy;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "contract/paths.h"
+#include "shared/strv.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+
+char *fb_path(const char *path) {
+        return strf("%s%s", strempty(secure_getenv("FIRSTBOOT_ROOT")), path);
+}
+
+char *fb_pathf(const char *format, ...) {
+        _cleanup_free_ char *path = NULL;
+        va_list ap;
+
+        va_start(ap, format);
+        int n = vasprintf(&path, format, ap);
+        va_end(ap);
+        if (n < 0) {
+                path = NULL;
+                return NULL;
+        }
+        return fb_path(path);
+}
+
+int fb_list(const char *folder, char ***ret) {
+        _cleanup_strv_free_ char **l = NULL;
+        _cleanup_free_ char *path = fb_path(folder);
+        struct dirent *e;
+        int r = 0;
+
+        if (!path)
+                return -ENOMEM;
+        DIR *d = opendir(path);
+        if (!d && errno != ENOENT)
+                return -errno;
+        while (d && r >= 0 && (e = readdir(d)))
+                if (e->d_name[0] != '.')
+                        r = strv_extend(&l, e->d_name);
+        if (d)
+                closedir(d);
+        if (r < 0)
+                return r;
+        if (l)
+                strv_sort(l);
+        *ret = TAKE_PTR(l);
+        return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Where everything lies. FIRSTBOOT_ROOT (for tests; ignored in set-uid programs) goes before each
+ * path. */
+
+#include "shared/macro.h"
+
+#define PATH_BAKED_CONFIG "/etc/firstboot/node.json"
+#define PATH_CONFIG_DROPINS "/etc/firstboot/conf.d"
+#define PATH_SITE_STEPS "/etc/firstboot/steps.d"
+#define PATH_STEPS "/usr/lib/firstboot/steps.d"
+#define PATH_SHAPES "/usr/lib/firstboot/shapes.json"
+#define PATH_SITE_SHAPES "/etc/firstboot/shapes.d"
+#define PATH_HELPER "/usr/lib/firstboot/firstboot-helper"
+#define PATH_LVM "/usr/lib/firstboot/firstboot-lvm"
+#define PATH_STATE "/var/lib/firstboot/state.json"
+#define PATH_SCRATCH_RECORD "/var/lib/firstboot/scratch.json"
+#define PATH_RUN "/run/firstboot"
+#define PATH_RUN_CONFIG "/run/firstboot/config.json"
+#define PATH_RUN_STATUS "/run/firstboot/status.json"
+#define PATH_RUN_RESULTS "/run/firstboot/results"
+#define PATH_READY "/run/firstboot/ready"
+#define PATH_SLURMD_PERMIT "/run/firstboot/slurmd-permit"
+#define PATH_SLURMD_ENV "/run/firstboot/slurmd.env"
+#define PATH_SLURM_CLIENT_CONF "/run/firstboot/slurm-client.conf"
+#define PATH_CLOUD_INIT_DATA "/run/cloud-init/instance-data.json"
+#define PATH_CLOUD_INIT_COMBINED "/run/cloud-init/combined-cloud-config.json"
+
+/* systemd's manager on the bus: org.freedesktop.systemd1(5). */
+#define SYSTEMD "org.freedesktop.systemd1"
+#define SYSTEMD_PATH "/org/freedesktop/systemd1"
+#define SYSTEMD_MANAGER "org.freedesktop.systemd1.Manager"
+
+#define DBUS_NAME "org.imgbuild.FirstBoot1"
+#define DBUS_PATH "/org/imgbuild/FirstBoot1"
+#define DBUS_MANAGER DBUS_NAME ".Manager"
+#define DBUS_STEP DBUS_NAME ".Step"
+
+/* The path with the test root before it; NULL on out of memory. The caller frees it. */
+char *fb_path(const char *path);
+
+/* The same for a printf format. */
+char *fb_pathf(const char *format, ...) _printf_(1, 2);
+
+/* Sorted names in a folder below the test root (of sysfs, say), without those that begin with a
+ * dot; NULL for none. A folder that is not there has none. Negative errno; the caller frees them.
+ */
+int fb_list(const char *folder, char ***ret);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/helper/notify.h"
+#include "contract/config-schema.h"
+#include "shared/file-util.h"
+#include "daemon/helper/http.h"
+#include "shared/log.h"
+#include "contract/paths.h"
+#include "shared/spawn.h"
+#include "shared/strv.h"
+
+#define STATUS_MAX (4 * 1024 * 1024)
+#define POST_TRIES 3
+
+static int run_command(json_object *list, const char *status_path, uint64_t timeout_usec) {
+        _cleanup_strv_free_ char **argv = NULL;
+        _cleanup_free_ char *output = NULL;
+        int r, status;
+
+        for (size_t i = 0; i < json_object_array_length(list); i++) {
+                r = strv_extend(&argv, json_object_get_string(json_object_array_get_idx(list, i)));
+                if (r < 0)
+                        return log_oom();
+        }
+        if (strv_length(argv) == 0)
+                return 0;
+        SpawnOptions o = { .stdin_path = status_path, .timeout_usec = timeout_usec };
+        r = spawn_capture(&o, argv, &output, &status);
+        if (r < 0)
+                return log_error_errno(r, "ready.command %s did not run to its end", argv[0]);
+        if (status != 0) {
+                log_error("ready.command %s ended with exit code %d: %.500s", argv[0], status,
+                                output);
+                return -EIO;
+        }
+        return 0;
+}
+
+static int post(json_object *ready, const char *url, const char *text, uint64_t timeout_usec) {
+        _cleanup_strv_free_ char **headers = NULL;
+        _cleanup_free_ char *detail = NULL;
+        const char *token = json_get_string(ready, "token");
+        long status = 0;
+        int r;
+
+        r = strv_extend(&headers, "Content-Type: application/json");
+        if (r >= 0 && token)
+                r = strv_extendf(&headers, "Authorization: Bearer %s", token);
+        if (r < 0)
+                return log_oom();
+        for (unsigned i = 0; i < POST_TRIES; i++) {
+                HttpRequest q = { "POST", url, headers, text, timeout_usec };
+
+                free(TAKE_PTR(detail));
+                r = http_request(&q, &status, NULL, &detail);
+                if (r >= 0 && status >= 200 && status < 300)
+                        return 0;
+                if (r >= 0 && status < 500)
+                        break;
+                sleep(1u << i);
+        }
+        if (r < 0)
+                return log_error_errno(r, "ready.url %s: %s", url, strempty(detail));
+        log_error("ready.url %s answered with HTTP status %ld", url, status);
+        return -EIO;
+}
+
+int notify_run(void) {
+        _cleanup_free_ char *config_path = fb_path(PATH_RUN_CONFIG),
+                            *status_path = fb_path(PATH_RUN_STATUS), *text = NULL;
+        _cleanup_json_ json_object *config = NULL;
+        JsonError e = {};
+        int r, first = 0;
+
+        if (!config_path || !status_path)
+                return log_oom();
+        r = json_load(config_path, STATUS_MAX, &e, &config);
+        if (r < 0)
+                return log_error_errno(r, "%s: %s", config_path, e.message);
+        r = read_file(status_path, STATUS_MAX, &text, NULL);
+        if (r < 0)
+                return log_error_errno(r, "Cannot read %s", status_path);
+
+        json_object *ready = json_get(json_get(config, "config"), "ready"),
+                    *command = json_get(ready, "command");
+        const char *url = json_get_string(ready, "url");
+        uint64_t timeout_usec = config_duration(ready, "timeout", 30 * USEC_PER_SEC);
+
+        if (command)
+                first = run_command(command, status_path, timeout_usec);
+        if (url) {
+                r = post(ready, url, text, timeout_usec);
+                if (first >= 0 && r < 0)
+                        first = r;
+        }
+        return first;
+}

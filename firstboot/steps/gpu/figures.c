@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "steps/gpu/figures.h"
+#include "steps/gpu/nvml.h"
+
+static void set_filled(json_object *o, const char *key, const char *text) {
+        (void) json_set_string(o, key, text[0] ? text : NULL);
+}
+
+static void add_fact(json_object *o, json_object *unread, const char *name, const GpuFact *f) {
+        if (f->state == GPU_READ)
+                (void) json_set_int(o, name, f->value);
+        else
+                (void) json_set_string(unread, name,
+                                f->state == GPU_ERROR       ? nvml_error_text(f->error)
+                                : f->state == GPU_NO_SYMBOL ? "no symbol"
+                                                            : "not read");
+}
+
+static json_object *links_to_json(const Gpu *g) {
+        json_object *list = json_object_new_array();
+
+        for (size_t k = 0; k < GPU_LINKS_MAX; k++) {
+                const GpuLink *l = &g->links[k];
+                json_object *o;
+
+                if (l->active.state != GPU_READ)
+                        continue;
+                o = json_object_new_object();
+                (void) json_set_int(o, "link", (int64_t) k);
+                (void) json_set(o, "active", json_object_new_boolean(l->active.value == 1));
+                for (size_t c = 0; c < GPU_LINK_COUNTERS_N; c++)
+                        if (l->counters[c].state == GPU_READ)
+                                (void) json_set_int(
+                                                o, gpu_link_counter_names[c], l->counters[c].value);
+                json_object_array_add(list, o);
+        }
+        return list;
+}
+
+static json_object *gpu_to_json(const Gpu *g, unsigned index) {
+        json_object *o = json_object_new_object(), *unread = json_object_new_object();
+
+        (void) json_set_int(o, "gpu", index);
+        set_filled(o, "name", g->name);
+        set_filled(o, "uuid", g->uuid);
+        set_filled(o, "serial", g->serial);
+        set_filled(o, "vbios", g->vbios);
+        set_filled(o, "pci", g->pci);
+        if (g->error != NVML_SUCCESS)
+                (void) json_set_string(o, "error", nvml_error_text(g->error));
+        for (size_t k = 0; k < GPU_FACTS_N; k++)
+                add_fact(o, unread, gpu_fact_names[k].name, &g->facts[k]);
+        (void) json_set(o, "nvlinks", links_to_json(g));
+        (void) json_set(o, "unread", unread);
+        return o;
+}
+
+json_object *gpu_facts_to_json(const GpuFacts *f) {
+        json_object *o = json_object_new_object(), *pci = json_object_new_array(),
+                    *gpus = json_object_new_array(), *xids = json_object_new_array();
+
+        set_filled(o, "module_version", f->module_version);
+        set_filled(o, "driver_version", f->driver_version);
+        set_filled(o, "nvml_version", f->nvml_version);
+        set_filled(o, "fabric_manager_version", f->fabric_manager.version);
+        (void) json_set_int(o, "nvswitches", f->n_switches);
+        for (unsigned i = 0; i < f->n_pci; i++) {
+                json_object *p = json_object_new_object();
+
+                (void) json_set_string(p, "pci", f->pci[i].address);
+                (void) json_set_string(p, "driver", f->pci[i].driver);
+                json_object_array_add(pci, p);
+        }
+        (void) json_set(o, "pci", pci);
+        for (unsigned i = 0; i < f->n; i++)
+                json_object_array_add(gpus, gpu_to_json(&f->gpus[i], i));
+        (void) json_set(o, "gpus", gpus);
+        for (unsigned i = 0; i < MIN(f->n_xids, (unsigned) GPU_XIDS_MAX); i++) {
+                json_object *x = json_object_new_object();
+
+                (void) json_set_string(x, "pci", f->xids[i].pci);
+                (void) json_set_int(x, f->xids[i].is_switch ? "sxid" : "xid", f->xids[i].xid);
+                (void) json_set_string(x, "text", f->xids[i].text);
+                json_object_array_add(xids, x);
+        }
+        (void) json_set(o, "xids", xids);
+        return o;
+}
+
+json_object *gpu_findings_to_json(const GpuFindings *f) {
+        json_object *list = json_object_new_array();
+
+        for (size_t i = 0; i < MIN(f->n, (size_t) GPU_FINDINGS_TOLD); i++) {
+                const GpuFinding *x = &f->items[i];
+                json_object *o = json_object_new_object();
+
+                if (x->gpu >= 0)
+                        (void) json_set_int(o, "gpu", x->gpu);
+                set_filled(o, "uuid", x->uuid);
+                set_filled(o, "serial", x->serial);
+                set_filled(o, "pci", x->pci);
+                (void) json_set_string(o, "code", gpu_code_names[x->code]);
+                (void) json_set_string(o, "text", x->text);
+                if (x->has_value)
+                        (void) json_set_int(o, "value", x->value);
+                if (x->has_limit)
+                        (void) json_set_int(o, "limit", x->limit);
+                (void) json_set_string(o, "action", gpu_action_names[x->action]);
+                json_object_array_add(list, o);
+        }
+        return list;
+}
+
+json_object *gpu_summary_to_json(const GpuFacts *f) {
+        static const GpuFactId measured[] = { GPU_TEMPERATURE, GPU_PCIE_GENERATION_LOAD,
+                GPU_PCIE_WIDTH, GPU_PCIE_REPLAYS, GPU_H2D, GPU_D2H };
+        json_object *list = json_object_new_array();
+
+        for (unsigned i = 0; i < f->n; i++) {
+                const Gpu *g = &f->gpus[i];
+                json_object *o = json_object_new_object();
+                int64_t active = 0;
+
+                (void) json_set_int(o, "gpu", i);
+                set_filled(o, "name", g->name);
+                set_filled(o, "uuid", g->uuid);
+                set_filled(o, "serial", g->serial);
+                set_filled(o, "pci", g->pci);
+                for (size_t k = 0; k < ELEMENTSOF(measured); k++)
+                        if (gpu_fact_known(g, measured[k]))
+                                (void) json_set_int(o, gpu_fact_names[measured[k]].name,
+                                                g->facts[measured[k]].value);
+                for (size_t k = 0; k < GPU_LINKS_MAX; k++)
+                        active += g->links[k].active.state == GPU_READ &&
+                                  g->links[k].active.value == 1;
+                (void) json_set_int(o, "nvlinks_active", active);
+                json_object_array_add(list, o);
+        }
+        return list;
+}

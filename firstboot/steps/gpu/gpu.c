@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The GPUs: nvidia-persistenced and, on NVSwitch systems, nvidia-fabricmanager started; then PCI,
+ * NVML, CUDA and the kernel log asked (gpu-gather.c) and held against the shape and the
+ * configuration (gpu-judge.c). A GPU that PCI shows and the driver does not is a failure, not a
+ * smaller node; so is a library that is absent, lacks a function, or does not answer in time. */
+
+#include "steps/gpu/figures.h"
+#include "steps/gpu/gather.h"
+#include "steps/gpu/journal.h"
+#include "steps/gpu/nvml.h"
+#include "steps/gpu/pci.h"
+#include "shared/log.h"
+#include "contract/paths.h"
+#include "steps/shape/detect.h"
+#include "shared/spawn.h"
+#include "steps/unit.h"
+
+#define PERSISTENCED "nvidia-persistenced.service"
+#define FABRIC_MANAGER "nvidia-fabricmanager.service"
+#define UNIT_USEC (90 * USEC_PER_SEC)
+#define MODPROBE_USEC (120 * USEC_PER_SEC)
+#define VERSION_USEC (20 * USEC_PER_SEC)
+#define FACTS_USEC (120 * USEC_PER_SEC)
+
+typedef struct GpuStep {
+        StepContext *context;
+        GpuFacts *facts;
+        GpuWish wish;
+        unsigned xid_ignore[128];
+        uint64_t timeout_usec;
+        sd_bus *bus;
+        ShapeDetected shape;
+        bool shape_unknown; /* and no count in the configuration */
+} GpuStep;
+
+static void gpu_step_done(GpuStep *s) {
+        sd_bus_flush_close_unref(s->bus);
+        gpu_facts_free(s->facts);
+        shape_detected_done(&s->shape);
+}
+
+static void read_wish(GpuStep *s) {
+        json_object *o = s->context->section, *list;
+        GpuWish *w = &s->wish;
+        const char *text;
+
+        *w = gpu_wish_default();
+        w->count = (int) json_get_int(o, "count", w->count);
+        w->nvlinks = (int) json_get_int(o, "nvlinks", w->nvlinks);
+        w->pcie_generation = (int) json_get_int(o, "pcie_generation", w->pcie_generation);
+        w->pcie_width = (int) json_get_int(o, "pcie_width", w->pcie_width);
+        text = json_get_string(o, "ecc");
+        w->ecc = streq_ptr(text, "any")               ? GPU_ECC_ANY
+                 : streq_ptr(text, "on-if-supported") ? GPU_ECC_IF_SUPPORTED
+                                                      : GPU_ECC_ON;
+        text = json_get_string(o, "fabric");
+        w->fabric = streq_ptr(text, "on")    ? GPU_FABRIC_ON
+                    : streq_ptr(text, "off") ? GPU_FABRIC_OFF
+                                             : GPU_FABRIC_AUTO;
+        w->persistence = json_get_bool(o, "persistence", w->persistence);
+        w->bandwidth = json_get_bool(o, "bandwidth", w->bandwidth);
+        w->ecc_volatile_max = json_get_int(o, "ecc_volatile_max", w->ecc_volatile_max);
+        w->ecc_aggregate_max = json_get_int(o, "ecc_aggregate_max", w->ecc_aggregate_max);
+        w->retired_pages_max = json_get_int(o, "retired_pages_max", w->retired_pages_max);
+        w->nvlink_errors_max = json_get_int(o, "nvlink_errors_max", w->nvlink_errors_max);
+        w->nvlink_crc_max = json_get_int(o, "nvlink_crc_max", w->nvlink_crc_max);
+        w->temperature_max = json_get_int(o, "temperature_max", w->temperature_max);
+        w->h2d_min = json_get_int(o, "h2d_min", w->h2d_min);
+        w->d2h_min = json_get_int(o, "d2h_min", w->d2h_min);
+        w->bandwidth_percent = json_get_int(o, "bandwidth_percent", w->bandwidth_percent);
+        list = json_get(o, "xid_ignore");
+        if (list) {
+                w->n_xid_ignore = 0;
+                w->xid_ignore = s->xid_ignore;
+                for (size_t i = 0; i < json_object_array_length(list) &&
+                                   w->n_xid_ignore < ELEMENTSOF(s->xid_ignore);
+                                i++)
+                        s->xid_ignore[w->n_xid_ignore++] = (unsigned) strtoul(
+                                        json_object_get_string(json_object_array_get_idx(list, i)),
+                                        NULL, 10);
+        }
+        list = json_get(o, "allow_unsupported");
+        for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+                text = json_object_get_string(json_object_array_get_idx(list, i));
+                for (size_t k = 0; k < GPU_FACTS_N; k++)
+                        if (streq_ptr(text, gpu_fact_names[k].name))
+                                w->allow_unsupported |= UINT64_C(1) << k;
+        }
+        s->timeout_usec = config_duration(o, "timeout", FACTS_USEC);
+}
+
+static int open_bus(GpuStep *s) {
+        return s->bus ? 0 : unit_bus(&s->bus);
+}
+
+static void start_service(GpuStep *s, const char *unit, GpuService *service) {
+        _cleanup_free_ char *result = NULL;
+        int r = open_bus(s);
+
+        if (r >= 0)
+                r = unit_job(s->bus, "StartUnit", unit, UNIT_USEC, &result);
+        else
+                result = strf("the system bus does not answer: %s", strerror(-r));
+        service->state = r >= 0         ? GPU_SERVICE_RUNNING
+                         : r == -ENOENT ? GPU_SERVICE_ABSENT
+                                        : GPU_SERVICE_FAILED;
+        if (r < 0)
+                snprintf(service->text, sizeof(service->text), "%.159s",
+                                r == -ENOENT      ? ""
+                                : isempty(result) ? strerror(-r)
+                                                  : result);
+}
+
+/* A service may end right after its start: what counts is what it is now. */
+static void follow_service(GpuStep *s, const char *unit, GpuService *service) {
+        _cleanup_free_ char *state = NULL;
+        int r;
+
+        if (service->state != GPU_SERVICE_RUNNING)
+                return;
+        r = unit_active_state(s->bus, unit, &state);
+        if (r >= 0 && streq(state, "active"))
+                return;
+        service->state = GPU_SERVICE_FAILED;
+        snprintf(service->text, sizeof(service->text), "it is %.140s",
+                        r < 0 ? strerror(-r) : state);
+}
+
+static void ask_fabric_manager_version(GpuService *service) {
+        char *argv[] = { (char *) "nv-fabricmanager", (char *) "--version", NULL };
+        SpawnOptions o = { .timeout_usec = VERSION_USEC };
+        _cleanup_free_ char *output = NULL;
+        int status = 0;
+
+        service->version[0] = '\0';
+        if (spawn_capture(&o, argv, &output, &status) >= 0 && status == 0)
+                (void) gpu_version_from_fabric_manager(
+                                output, service->version, sizeof(service->version));
+}
+
+static void start_fabric_manager(GpuStep *s) {
+        start_service(s, FABRIC_MANAGER, &s->facts->fabric_manager);
+        if (s->facts->fabric_manager.state == GPU_SERVICE_RUNNING)
+                ask_fabric_manager_version(&s->facts->fabric_manager);
+}
+
+/* Whether a GPU that belongs into a fabric has not joined it. */
+static bool fabric_waits(const GpuFacts *f) {
+        for (unsigned i = 0; i < f->n; i++)
+                if (gpu_fact_known(&f->gpus[i], GPU_FABRIC_STATE) &&
+                                (f->gpus[i].facts[GPU_FABRIC_STATE].value ==
+                                                                NVML_GPU_FABRIC_STATE_NOT_STARTED ||
+                                                f->gpus[i].facts[GPU_FABRIC_STATE].value ==
+                                                                NVML_GPU_FABRIC_STATE_IN_PROGRESS))
+                        return true;
+        return false;
+}
+
+/* udev loads the driver early in the boot; this waits until that is over, and makes up for a udev
+ * that did not. A module on the blacklist stays out. */
+static void load_driver(void) {
+        char *argv[] = { (char *) "modprobe", (char *) "--use-blacklist", (char *) "nvidia", NULL };
+        int r = step_command(argv, MODPROBE_USEC, NULL);
+
+        if (r != 0)
+                log_warning("modprobe nvidia: %s", r < 0 ? strerror(-r) : "failed");
+}
+
+static void gather(GpuStep *s) {
+        GpuFacts *f = s->facts;
+
+        load_driver();
+        memset(f, 0, sizeof(*f));
+        gpu_read_pci(f);
+        /* Asking NVML would change nothing about that. */
+        if (f->module_version[0] == '\0')
+                return;
+        if (s->wish.persistence)
+                start_service(s, PERSISTENCED, &f->persistenced);
+        if (s->wish.fabric != GPU_FABRIC_OFF &&
+                        (f->n_switches > 0 || s->wish.fabric == GPU_FABRIC_ON))
+                start_fabric_manager(s);
+        gpu_gather(f, s->wish.bandwidth, s->timeout_usec);
+        /* Newer switches are no PCI devices: their links tell of them. */
+        if (f->fabric_manager.state == GPU_SERVICE_NOT_ASKED && gpu_has_fabric(f, &s->wish) &&
+                        fabric_waits(f)) {
+                start_fabric_manager(s);
+                if (f->fabric_manager.state == GPU_SERVICE_RUNNING)
+                        gpu_gather(f, s->wish.bandwidth, s->timeout_usec);
+        }
+        follow_service(s, PERSISTENCED, &f->persistenced);
+        follow_service(s, FABRIC_MANAGER, &f->fabric_manager);
+        /* The ring buffer forgets; the journal has the boot's beginning. */
+        if (!f->log_read || f->log_lost)
+                gpu_read_journal(f);
+}
+
+/* The shape's numbers where the configuration has none. */
+static int add_shape(GpuStep *s) {
+        const GpuFacts *f = s->facts;
+        const Shape *shape;
+        const char *model = f->n > 0 && f->gpus[0].name[0] ? f->gpus[0].name : NULL;
+        int r;
+
+        for (unsigned i = 1; i < f->n; i++)
+                if (!streq_ptr(model, f->gpus[i].name))
+                        model = NULL;
+        /* Links are left out: one that is down must not make another shape of the machine. */
+        ShapeGpus gpus = { .model = model, .count = f->n_pci };
+        r = shape_detect(s->context, &gpus, &s->shape);
+        if (r < 0)
+                return r;
+        shape = s->shape.shape;
+        s->shape_unknown = !shape && s->wish.count < 0;
+        if (shape && s->wish.count < 0 && shape->gpus != SHAPE_NOT_SAID)
+                s->wish.count = shape->gpus;
+        if (shape && s->wish.nvlinks < 0 && shape->nvlinks != SHAPE_NOT_SAID)
+                s->wish.nvlinks = shape->nvlinks;
+        return 0;
+}
+
+static void add_remedy(StepContext *c, const GpuFinding *f) {
+        bool one = f->pci[0] != '\0';
+        const char *hardware = one ? "the hardware at " : "the faulty hardware";
+
+        switch (f->action) {
+        case GPU_ACTION_RESET:
+                step_remedy(c,
+                                "Stop what uses the GPU and reset it: nvidia-smi --gpu-reset%s%s; "
+                                "or reboot. Then firstbootctl rerun gpu.",
+                                one ? " -i " : "", f->pci);
+                break;
+        case GPU_ACTION_REBOOT:
+                step_remedy(c,
+                                "Reboot the node; if it comes again, have %s%s replaced (in a "
+                                "cloud: stop and start the instance).",
+                                hardware, f->pci);
+                break;
+        case GPU_ACTION_RMA:
+                step_remedy(c,
+                                "Have %s%s replaced: nvidia-bug-report.sh gathers what the vendor "
+                                "asks for; in a cloud, give the instance back.",
+                                hardware, f->pci);
+                break;
+        default: /* the code's own remedy says what to configure, or to wait for */
+                break;
+        }
+}
+
+static int give_verdict(GpuStep *s, const GpuFindings *findings) {
+        StepContext *c = s->context;
+        const GpuFacts *f = s->facts;
+        bool transient = true;
+
+        for (size_t i = 0; i < findings->n; i++)
+                transient = transient && findings->items[i].transient;
+        for (size_t i = 0; i < MIN(findings->n, (size_t) GPU_FINDINGS_TOLD); i++) {
+                const GpuFinding *x = &findings->items[i];
+                _cleanup_free_ char *text = gpu_finding_sentence(x);
+
+                if (i == 0)
+                        add_remedy(c, x);
+                if (transient)
+                        (void) step_fail_later(c, gpu_code_names[x->code], "%s", strempty(text));
+                else
+                        (void) step_fail(c, gpu_code_names[x->code], "%s", strempty(text));
+        }
+        /* After the findings: what is wrong with a GPU says more than that nobody knows the
+         * machine. */
+        if (s->shape_unknown)
+                (void) shape_unknown(c, &s->shape);
+        if (step_has_failed(c))
+                return -EPROTO;
+        return step_done(c, "%u GPUs (%s) are well, driver %s", f->n, f->gpus[0].name,
+                        f->driver_version);
+}
+
+int gpu_run(StepContext *c) {
+        _cleanup_(gpu_step_done) GpuStep s = { .context = c, .facts = gpu_facts_new() };
+        _cleanup_gpu_findings_ GpuFindings findings = {};
+        int r;
+
+        if (!s.facts)
+                return -ENOMEM;
+        read_wish(&s);
+        gpu_read_pci(s.facts);
+        if (s.facts->n_pci == 0 && !s.facts->pci_error &&
+                        (!c->section || !json_get_bool(c->section, "required", true)))
+                return step_skip(c, "PCI shows no NVIDIA GPU");
+        /* A node that nobody meant for GPUs works without, but its GPUs are told of. */
+        if (!c->section && s.facts->module_version[0] == '\0')
+                return step_degrade(c, "gpu.no-driver",
+                                "PCI shows %u NVIDIA GPUs, but the driver is not loaded and "
+                                "nothing "
+                                "is configured for them",
+                                s.facts->n_pci);
+        if (s.facts->n_pci > 0)
+                gather(&s);
+        if (s.facts->n > 0) {
+                r = add_shape(&s);
+                if (r < 0 && r != -EPROTO)
+                        return r;
+        }
+        r = gpu_judge(s.facts, &s.wish, &findings);
+        if (r < 0)
+                return r;
+        step_figure(c, "n_findings", json_object_new_int64((int64_t) findings.n));
+        step_figure(c, "findings", gpu_findings_to_json(&findings));
+        step_figure(c, "gpus", gpu_summary_to_json(s.facts));
+        if (s.facts->driver_version[0])
+                step_figure(c, "driver", json_object_new_string(s.facts->driver_version));
+        return give_verdict(&s, &findings);
+}
+
+int gpu_facts(void) {
+        _cleanup_gpu_facts_ GpuFacts *f = gpu_facts_new();
+        _cleanup_json_ json_object *o = NULL;
+
+        if (!f)
+                return -ENOMEM;
+        gpu_gather(f, true, FACTS_USEC);
+        o = gpu_facts_to_json(f);
+        if (!o)
+                return -ENOMEM;
+        printf("%s\n", json_object_to_json_string_ext(o,
+                                       JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+        return 0;
+}

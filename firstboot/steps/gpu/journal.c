@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "steps/gpu/journal.h"
+#include "steps/gpu/xid.h"
+#include "shared/log.h"
+#include "contract/paths.h"
+
+#include <systemd/sd-id128.h>
+#include <systemd/sd-journal.h>
+
+static int open_journal(sd_journal **ret) {
+        _cleanup_free_ char *folder = NULL;
+
+        if (isempty(secure_getenv("FIRSTBOOT_ROOT")))
+                return sd_journal_open(ret, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
+        folder = fb_path("/var/log/journal");
+        return folder ? sd_journal_open_directory(ret, folder, 0) : -ENOMEM;
+}
+
+static char *field(sd_journal *j, const char *name) {
+        const void *data;
+        size_t size, skip = strlen(name) + 1;
+
+        if (sd_journal_get_data(j, name, &data, &size) < 0 || size < skip)
+                return NULL;
+        return strndup((const char *) data + skip, size - skip);
+}
+
+void gpu_read_journal(GpuFacts *f) {
+        _cleanup_(sd_journal_closep) sd_journal *j = NULL;
+        _cleanup_gpu_facts_ GpuFacts *found = gpu_facts_new();
+        bool from_boot = false, first = true;
+        char match[64] = "_BOOT_ID=";
+        sd_id128_t boot;
+        int r;
+
+        if (!found)
+                return;
+        r = open_journal(&j);
+        if (r >= 0)
+                r = sd_id128_get_boot(&boot);
+        if (r >= 0) {
+                sd_id128_to_string(boot, match + strlen("_BOOT_ID="));
+                r = sd_journal_add_match(j, match, 0);
+        }
+        if (r >= 0)
+                r = sd_journal_add_match(j, "_TRANSPORT=kernel", 0);
+        if (r >= 0)
+                r = sd_journal_seek_head(j);
+        while (r >= 0 && (r = sd_journal_next(j)) > 0) {
+                _cleanup_free_ char *message = field(j, "MESSAGE");
+
+                /* The kernel's very first line names its version. */
+                if (first)
+                        from_boot = message && startswith(message, "Linux version ");
+                first = false;
+                if (message)
+                        gpu_xid_message(found, message);
+        }
+        if (r < 0) {
+                log_warning_errno(r, "The journal cannot be read");
+                return;
+        }
+        if (!from_boot)
+                return;
+        f->log_read = true;
+        f->log_lost = false;
+        f->log_error = 0;
+        f->n_xids = found->n_xids;
+        memcpy(f->xids, found->xids, sizeof(f->xids));
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "steps/gpu/judge-internal.h"
+#include "steps/gpu/nvml.h"
+
+#define ARCH_AMPERE 7           /* NVML_DEVICE_ARCH_AMPERE: rows are remapped, no pages retired */
+#define TEMPERATURE_FALLBACK 85 /* °C, where the GPU tells no threshold of its own */
+
+int64_t gpu_pcie_rate(int generation, int width) {
+        /* MB/s of one lane. */
+        static const double lane[] = {
+                0, 2500 / 10.0,          /* 2.5 GT/s, 8b/10b */
+                5000 / 10.0,             /* 5 GT/s, 8b/10b */
+                8000 / 8.0 * 128 / 130,  /* 8 GT/s, 128b/130b */
+                16000 / 8.0 * 128 / 130, /* 16 GT/s */
+                32000 / 8.0 * 128 / 130, /* 32 GT/s */
+                64000 / 8.0 * 242 / 256, /* 64 GT/s, 242 of 256 bytes of a flit */
+        };
+
+        if (generation < 1 || (size_t) generation >= ELEMENTSOF(lane))
+                return 0;
+        return (int64_t) (lane[generation] * width);
+}
+
+static void judge_memory(Judge *j, int i) {
+        const Gpu *g = &j->facts->gpus[i];
+        const GpuWish *w = j->wish;
+        bool ecc = gpu_fact_known(g, GPU_ECC) && judge_value(j, i, GPU_ECC) == 1,
+             none = fact_is_unsupported(&g->facts[GPU_ECC]) && w->ecc != GPU_ECC_ON,
+             mig = gpu_fact_known(g, GPU_MIG) && judge_value(j, i, GPU_MIG) == 1;
+        GpuFinding *f;
+
+        if (w->ecc != GPU_ECC_ANY && !none && judge_need(j, i, GPU_ECC) && !ecc) {
+                bool later = gpu_fact_known(g, GPU_ECC_PENDING) &&
+                             judge_value(j, i, GPU_ECC_PENDING) == 1;
+
+                f = judge_add(j, GPU_CODE_ECC_OFF, GPU_ACTION_RESET, i, "ECC is off%s",
+                                later ? ", and on after the next reset" : "");
+                finding_limit(f, 0, 1);
+        }
+        if (ecc && judge_need(j, i, GPU_ECC_VOLATILE) &&
+                        judge_value(j, i, GPU_ECC_VOLATILE) > w->ecc_volatile_max) {
+                f = judge_add(j, GPU_CODE_ECC_ERRORS, GPU_ACTION_RESET, i,
+                                "%lld uncorrectable ECC errors since the driver was loaded",
+                                (long long) judge_value(j, i, GPU_ECC_VOLATILE));
+                finding_limit(f, judge_value(j, i, GPU_ECC_VOLATILE), w->ecc_volatile_max);
+        }
+        if (ecc && judge_need(j, i, GPU_ECC_AGGREGATE) && w->ecc_aggregate_max >= 0 &&
+                        judge_value(j, i, GPU_ECC_AGGREGATE) > w->ecc_aggregate_max) {
+                f = judge_add(j, GPU_CODE_ECC_ERRORS, GPU_ACTION_RMA, i,
+                                "%lld uncorrectable ECC errors in the GPU's life",
+                                (long long) judge_value(j, i, GPU_ECC_AGGREGATE));
+                finding_limit(f, judge_value(j, i, GPU_ECC_AGGREGATE), w->ecc_aggregate_max);
+        }
+        if (ecc && judge_may(j, i, GPU_SRAM_THRESHOLD) && judge_value(j, i, GPU_SRAM_THRESHOLD))
+                (void) judge_add(j, GPU_CODE_SRAM, GPU_ACTION_RMA, i,
+                                "uncorrectable errors of its SRAM are beyond NVIDIA's threshold");
+
+        /* Rows are remapped since Ampere, pages retired before; MIG hides the former. */
+        if (!judge_need(j, i, GPU_ARCHITECTURE))
+                return;
+        if (judge_value(j, i, GPU_ARCHITECTURE) >= ARCH_AMPERE) {
+                if ((mig || none || !ecc) && fact_is_unsupported(&g->facts[GPU_REMAP_PENDING]))
+                        return;
+                if (!judge_need(j, i, GPU_REMAP_PENDING) || !judge_need(j, i, GPU_REMAP_FAILED))
+                        return;
+                if (judge_value(j, i, GPU_REMAP_FAILED))
+                        (void) judge_add(j, GPU_CODE_REMAP_FAILED, GPU_ACTION_RMA, i,
+                                        "a row of its memory could not be remapped");
+                if (judge_value(j, i, GPU_REMAP_PENDING))
+                        (void) judge_add(j, GPU_CODE_REMAP_PENDING, GPU_ACTION_RESET, i,
+                                        "a row of its memory waits to be remapped");
+                return;
+        }
+        if ((none || !ecc) && fact_is_unsupported(&g->facts[GPU_RETIRED_PENDING]))
+                return;
+        if (!judge_need(j, i, GPU_RETIRED_PENDING) || !judge_need(j, i, GPU_RETIRED_SINGLE_BIT) ||
+                        !judge_need(j, i, GPU_RETIRED_DOUBLE_BIT))
+                return;
+        int64_t pages = judge_value(j, i, GPU_RETIRED_SINGLE_BIT) +
+                        judge_value(j, i, GPU_RETIRED_DOUBLE_BIT);
+        if (pages > w->retired_pages_max) {
+                f = judge_add(j, GPU_CODE_PAGES_RETIRED, GPU_ACTION_RMA, i,
+                                "%lld pages of its memory are retired", (long long) pages);
+                finding_limit(f, pages, w->retired_pages_max);
+        }
+        if (judge_value(j, i, GPU_RETIRED_PENDING))
+                (void) judge_add(j, GPU_CODE_PAGES_PENDING, GPU_ACTION_RESET, i,
+                                "a page of its memory waits to be retired");
+}
+
+static void judge_pcie(Judge *j, int i) {
+        const Gpu *g = &j->facts->gpus[i];
+        const GpuWish *w = j->wish;
+        int64_t width, generation;
+        GpuFinding *f;
+
+        if (!judge_need(j, i, GPU_PCIE_WIDTH) || !judge_need(j, i, GPU_PCIE_WIDTH_MAX) ||
+                        !judge_need(j, i, GPU_PCIE_GENERATION) ||
+                        !judge_need(j, i, GPU_PCIE_GENERATION_MAX))
+                return;
+        width = w->pcie_width > 0 ? w->pcie_width : judge_value(j, i, GPU_PCIE_WIDTH_MAX);
+        generation = w->pcie_generation > 0 ? w->pcie_generation
+                                            : judge_value(j, i, GPU_PCIE_GENERATION_MAX);
+        if (judge_value(j, i, GPU_PCIE_WIDTH) < width) {
+                f = judge_add(j, GPU_CODE_PCIE_WIDTH, GPU_ACTION_REBOOT, i,
+                                "PCIe has %lld lanes of %lld",
+                                (long long) judge_value(j, i, GPU_PCIE_WIDTH), (long long) width);
+                finding_limit(f, judge_value(j, i, GPU_PCIE_WIDTH), width);
+        }
+        /* An idle GPU lowers its link's generation to save power, so what counts is the generation
+         * under load, seen while bandwidth is measured; and the most that it could be. */
+        int64_t best = gpu_fact_known(g, GPU_PCIE_GENERATION_LOAD)
+                                       ? MAX(judge_value(j, i, GPU_PCIE_GENERATION_LOAD),
+                                                         judge_value(j, i, GPU_PCIE_GENERATION))
+                                       : judge_value(j, i, GPU_PCIE_GENERATION_MAX);
+        if (best < generation) {
+                f = judge_add(j, GPU_CODE_PCIE_GENERATION, GPU_ACTION_REBOOT, i,
+                                "PCIe runs at generation %lld of %lld", (long long) best,
+                                (long long) generation);
+                finding_limit(f, best, generation);
+        }
+        if (!w->bandwidth)
+                return;
+        static const struct {
+                GpuFactId id;
+                const char *what;
+        } directions[] = { { GPU_H2D, "host to device" }, { GPU_D2H, "device to host" } };
+        for (size_t d = 0; d < ELEMENTSOF(directions); d++) {
+                const GpuFact *fact = &g->facts[directions[d].id];
+                int64_t limit = directions[d].id == GPU_H2D ? w->h2d_min : w->d2h_min;
+
+                if (limit <= 0) {
+                        int64_t rate = gpu_pcie_rate((int) generation, (int) width);
+
+                        /* A generation newer than this table is at least as fast as the last. */
+                        if (rate == 0)
+                                rate = gpu_pcie_rate(6, (int) width);
+                        limit = rate * w->bandwidth_percent / 100;
+                }
+                if (fact->state == GPU_READ && fact->value < limit) {
+                        f = judge_add(j, GPU_CODE_BANDWIDTH, GPU_ACTION_REBOOT, i,
+                                        "%s runs at %lld MB/s, at least %lld expected",
+                                        directions[d].what, (long long) fact->value,
+                                        (long long) limit);
+                        finding_limit(f, fact->value, limit);
+                }
+        }
+}
+
+static void judge_cuda(Judge *j, int i) {
+        const Gpu *g = &j->facts->gpus[i];
+        GpuFinding *f;
+
+        if (!j->wish->bandwidth || (gpu_fact_known(g, GPU_MIG) && judge_value(j, i, GPU_MIG) == 1))
+                return;
+        if (g->cuda_call[0]) {
+                f = judge_add(j, GPU_CODE_CUDA, GPU_ACTION_RESET, i, "%s: error %d of CUDA",
+                                g->cuda_call, g->cuda_error);
+                finding_value(f, g->cuda_error);
+        } else if (j->facts->cuda.state == GPU_PHASE_DONE &&
+                        (g->facts[GPU_H2D].state != GPU_READ ||
+                                        g->facts[GPU_D2H].state != GPU_READ))
+                (void) judge_add(j, GPU_CODE_CUDA, GPU_ACTION_RESET, i,
+                                "CUDA does not show this GPU");
+}
+
+static void judge_clocks(Judge *j, int i) {
+        static const struct {
+                int64_t bit;
+                const char *text;
+        } reasons[] = {
+                { NVML_CLOCKS_HW_THERMAL_SLOWDOWN, "hardware thermal slowdown" },
+                { NVML_CLOCKS_HW_POWER_BRAKE_SLOWDOWN, "power brake" },
+                { NVML_CLOCKS_SW_THERMAL_SLOWDOWN, "software thermal slowdown" },
+                { NVML_CLOCKS_HW_SLOWDOWN, "hardware slowdown" },
+        };
+        char text[120] = "";
+
+        if (!judge_need(j, i, GPU_CLOCK_REASONS))
+                return;
+        for (size_t k = 0; k < ELEMENTSOF(reasons); k++) {
+                size_t n = strlen(text);
+
+                if (judge_value(j, i, GPU_CLOCK_REASONS) & reasons[k].bit)
+                        snprintf(text + n, sizeof(text) - n, "%s%s", n ? ", " : "",
+                                        reasons[k].text);
+        }
+        if (text[0])
+                finding_value(judge_add(j, GPU_CODE_CLOCKS, GPU_ACTION_WAIT, i,
+                                              "clocks are held down: %s", text),
+                                judge_value(j, i, GPU_CLOCK_REASONS));
+}
+
+static void judge_temperature(Judge *j, int i) {
+        const Gpu *g = &j->facts->gpus[i];
+        int64_t limit = j->wish->temperature_max, now;
+
+        if (!judge_need(j, i, GPU_TEMPERATURE))
+                return;
+        now = judge_value(j, i, GPU_TEMPERATURE);
+        if (limit <= 0 && gpu_fact_known(g, GPU_TEMPERATURE_MARGIN))
+                limit = now + judge_value(j, i, GPU_TEMPERATURE_MARGIN);
+        else if (limit <= 0 && gpu_fact_known(g, GPU_TEMPERATURE_SLOWDOWN) &&
+                        judge_value(j, i, GPU_TEMPERATURE_SLOWDOWN) > 0)
+                limit = judge_value(j, i, GPU_TEMPERATURE_SLOWDOWN);
+        else if (limit <= 0)
+                limit = TEMPERATURE_FALLBACK;
+        if (now >= limit)
+                finding_limit(judge_add(j, GPU_CODE_TEMPERATURE, GPU_ACTION_WAIT, i,
+                                              "it is at %lld °C, the limit is %lld",
+                                              (long long) now, (long long) limit),
+                                now, limit);
+}
+
+static void judge_recovery(Judge *j, int i) {
+        /* nvmlDeviceGpuRecoveryAction_t */
+        static const struct {
+                const char *text;
+                GpuAction action;
+        } actions[] = {
+                { "none", GPU_ACTION_NONE },
+                { "a reset of the GPU", GPU_ACTION_RESET },
+                { "a reboot of the node", GPU_ACTION_REBOOT },
+                { "peer-to-peer traffic to be drained", GPU_ACTION_RESET },
+                { "a drain and a reset of the GPU", GPU_ACTION_RESET },
+                { "a recovery of the IMEX domain", GPU_ACTION_RESET },
+                { "a reset of its PCIe bus", GPU_ACTION_REBOOT },
+                { "a reboot of the system", GPU_ACTION_REBOOT },
+        };
+        int64_t v;
+
+        if (!judge_may(j, i, GPU_RECOVERY_ACTION) ||
+                        (v = judge_value(j, i, GPU_RECOVERY_ACTION)) == 0)
+                return;
+        bool known = v > 0 && (size_t) v < ELEMENTSOF(actions);
+        finding_limit(judge_add(j, GPU_CODE_RECOVERY, known ? actions[v].action : GPU_ACTION_REBOOT,
+                                      i, "the driver asks for %s",
+                                      known ? actions[v].text : "an action we do not know"),
+                        v, 0);
+}
+
+void judge_device(Judge *j, int i) {
+        judge_memory(j, i);
+        judge_recovery(j, i);
+        judge_pcie(j, i);
+        judge_clocks(j, i);
+        judge_temperature(j, i);
+        if (j->wish->persistence && judge_need(j, i, GPU_PERSISTENCE) &&
+                        judge_value(j, i, GPU_PERSISTENCE) != 1) {
+                GpuFinding *f = judge_add(j, GPU_CODE_PERSISTENCE, GPU_ACTION_CONFIG, i,
+                                "persistence mode is off");
+
+                f->transient = true; /* nvidia-persistenced takes a moment */
+                finding_limit(f, 0, 1);
+        }
+        judge_cuda(j, i);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What the files of gpu-judge share. */
+
+#include "steps/gpu/judge.h"
+
+typedef struct Judge {
+        const GpuFacts *facts;
+        const GpuWish *wish;
+        GpuFindings *findings;
+        GpuFinding spare; /* written to where there is no memory for a finding */
+        int r;
+} Judge;
+
+/* Adds a finding about the GPU of this index (-1: the node), to be completed by the caller. Never
+ * NULL: out of memory is noted in j->r. */
+GpuFinding *judge_add(Judge *j, GpuCode code, GpuAction action, int gpu, const char *format, ...)
+                _printf_(5, 6);
+void finding_value(GpuFinding *f, int64_t value);
+void finding_limit(GpuFinding *f, int64_t value, int64_t limit);
+
+bool fact_is_unsupported(const GpuFact *f);
+
+/* Adds a finding that tells why a fact that was needed is not there. */
+void judge_not_read(Judge *j, int gpu, const GpuFact *f, const char *name, const char *symbol);
+
+/* Whether the fact is known; a finding where it is not and nothing allows that. */
+bool judge_need(Judge *j, int gpu, GpuFactId id);
+
+/* Whether a fact that only newer drivers or GPUs have is known; a finding for any other error. */
+bool judge_may(Judge *j, int gpu, GpuFactId id);
+
+/* Of a fact that is known. */
+int64_t judge_value(const Judge *j, int gpu, GpuFactId id);
+
+/* gpu-judge-device.c: one GPU's memory, PCIe, clocks, temperature, CUDA and recovery action. */
+void judge_device(Judge *j, int gpu);
+
+/* gpu-judge-links.c: one GPU's NVLinks against the number expected (-1: none is), and its place in
+ * the fabric of NVSwitches. */
+unsigned gpu_links_active(const Gpu *g);
+void judge_links(Judge *j, int gpu, int expected);
+void judge_fabric(Judge *j, int gpu);

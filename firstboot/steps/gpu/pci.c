@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "steps/gpu/pci.h"
+#include "shared/file-util.h"
+#include "contract/paths.h"
+#include "shared/strv.h"
+
+#include <ctype.h>
+#include <dirent.h>
+
+#define PCI_DEVICES "/sys/bus/pci/devices"
+#define VENDOR_NVIDIA 0x10de
+
+/* Base class and subclass. Sources: PCI Code and ID Assignment Specification; NVSwitch shows itself
+ * as "bridge, other" to the fabric manager (Fabric Manager User Guide). */
+enum {
+        CLASS_VGA = 0x0300,
+        CLASS_3D = 0x0302,
+        CLASS_BRIDGE_OTHER = 0x0680,
+};
+
+static long attribute(const char *device, const char *name) {
+        _cleanup_free_ char *path = fb_pathf("%s/%s/%s", PCI_DEVICES, device, name), *text = NULL;
+        char *end;
+
+        if (!path || read_line_file(path, &text) < 0)
+                return -1;
+        long value = strtol(text, &end, 16);
+        return end == text ? -1 : value;
+}
+
+static int by_address(const void *a, const void *b) {
+        return strcmp(((const GpuPci *) a)->address, ((const GpuPci *) b)->address);
+}
+
+static void add(GpuFacts *f, const char *device) {
+        _cleanup_free_ char *link = fb_pathf("%s/%s/driver", PCI_DEVICES, device),
+                            *function = fb_pathf("%s/%s/physfn", PCI_DEVICES, device);
+        char target[256];
+        GpuPci *p;
+
+        if (!link || !function) {
+                f->pci_error = ENOMEM;
+                return;
+        }
+        /* A virtual function is a part of a GPU that is there already. */
+        if (access(function, F_OK) == 0)
+                return;
+        if (f->n_pci == GPUS_MAX) {
+                f->pci_error = E2BIG;
+                return;
+        }
+        p = &f->pci[f->n_pci++];
+        snprintf(p->address, sizeof(p->address), "%.31s", device);
+        p->device = (unsigned) attribute(device, "device");
+        ssize_t n = readlink(link, target, sizeof(target) - 1);
+        if (n > 0) {
+                target[n] = '\0';
+                snprintf(p->driver, sizeof(p->driver), "%.31s", path_basename(target));
+        }
+}
+
+static void read_module_version(GpuFacts *f) {
+        _cleanup_free_ char *sys = fb_path("/sys/module/nvidia/version"),
+                            *proc = fb_path("/proc/driver/nvidia/version"), *text = NULL;
+
+        if (sys && read_line_file(sys, &text) >= 0) {
+                snprintf(f->module_version, sizeof(f->module_version), "%.63s", text);
+                return;
+        }
+        if (proc && read_file(proc, 65536, &text, NULL) >= 0)
+                (void) gpu_version_from_proc(text, f->module_version, sizeof(f->module_version));
+}
+
+void gpu_read_pci(GpuFacts *f) {
+        _cleanup_free_ char *folder = fb_path(PCI_DEVICES);
+        struct dirent *e;
+        DIR *d;
+
+        read_module_version(f);
+        d = folder ? opendir(folder) : NULL;
+        if (!d) {
+                /* A machine without PCI has no such folder, and no GPU of NVIDIA's. */
+                f->pci_error = !folder ? ENOMEM : errno == ENOENT ? 0 : errno;
+                return;
+        }
+        while ((e = readdir(d))) {
+                if (e->d_name[0] == '.' || attribute(e->d_name, "vendor") != VENDOR_NVIDIA)
+                        continue;
+                long class = attribute(e->d_name, "class") >> 8;
+
+                if (class == CLASS_3D || class == CLASS_VGA)
+                        add(f, e->d_name);
+                else if (class == CLASS_BRIDGE_OTHER)
+                        f->n_switches++;
+        }
+        closedir(d);
+        qsort(f->pci, f->n_pci, sizeof(f->pci[0]), by_address);
+}
+
+/* A word of digits and dots with at least one dot: "580.65.06". */
+static size_t version_length(const char *s) {
+        size_t n = strspn(s, "0123456789.");
+
+        return n >= 3 && isdigit((unsigned char) s[0]) && memchr(s, '.', n) &&
+                                               isdigit((unsigned char) s[n - 1]) &&
+                                               (s[n] == '\0' || isspace((unsigned char) s[n]))
+                               ? n
+                               : 0;
+}
+
+/* The first version that stands as a word of its own behind `after`. */
+static int version_after(const char *text, const char *after, char *ret, size_t size) {
+        const char *p = strstr(text, after);
+
+        if (!p)
+                return -EINVAL;
+        for (p += strlen(after); *p && *p != '\n';) {
+                p += strspn(p, " \t:");
+                size_t n = version_length(p);
+                if (n > 0 && n < size) {
+                        memcpy(ret, p, n);
+                        ret[n] = '\0';
+                        return 0;
+                }
+                p += strcspn(p, " \t\n");
+        }
+        return -EINVAL;
+}
+
+int gpu_version_from_proc(const char *text, char *ret, size_t size) {
+        /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar …", or for the open
+         * modules "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release …"
+         */
+        return version_after(text, "NVRM version:", ret, size);
+}
+
+const char *gpu_version_of_nvml(const char *nvml_version) {
+        const char *dot = strchr(nvml_version, '.');
+
+        return dot ? dot + 1 : "";
+}
+
+int gpu_version_from_fabric_manager(const char *text, char *ret, size_t size) {
+        /* "Fabric Manager version is : 550.54.15" */
+        return version_after(text, "version is", ret, size);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Xid: the driver's report of a GPU error in the kernel log; SXid: the same of an NVSwitch. */
+
+#include "steps/gpu/facts.h"
+
+/* Whether a kernel message is such a report; then *ret holds it. */
+bool gpu_xid_parse(const char *message, GpuXid *ret);
+
+/* Adds what the message tells, if it is a report. */
+void gpu_xid_message(GpuFacts *f, const char *message);
+
+/* Reads the kernel's ring buffer from its beginning: /dev/kmsg. Fills log_read, log_lost, log_error
+ * and the xids. */
+void gpu_read_kernel_log(GpuFacts *f);
+
+/* What NVIDIA's catalog of Xids asks for at once. */
+typedef enum GpuAction {
+        GPU_ACTION_NONE,
+        GPU_ACTION_WAIT,   /* it may pass */
+        GPU_ACTION_CONFIG, /* image or configuration has to change */
+        GPU_ACTION_RESET,  /* nvidia-smi --gpu-reset, or a reboot */
+        GPU_ACTION_REBOOT,
+        GPU_ACTION_RMA, /* hardware to be replaced: for a cloud, another machine */
+} GpuAction;
+extern const char *const gpu_action_names[];
+
+GpuAction gpu_xid_action(const GpuXid *xid);

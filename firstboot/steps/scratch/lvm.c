@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "steps/scratch/lvm.h"
+#include "shared/log.h"
+#include "contract/paths.h"
+#include "shared/spawn.h"
+
+#define LVM_USEC (180 * USEC_PER_SEC)
+
+static int build(const Lvm *l, char *const words[], char ***ret) {
+        _cleanup_strv_free_ char **argv = NULL;
+        int r;
+
+        r = strv_push(&argv, fb_path(PATH_LVM));
+        if (r >= 0)
+                r = strv_extend_strv(&argv, words);
+        STRV_FOREACH (d, l->devices)
+                if (r >= 0)
+                        r = strv_extend_many(&argv, "--devices", *d, NULL);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(argv);
+        return 0;
+}
+
+int lvm_run(const Lvm *l, char *const words[], char **ret_last) {
+        _cleanup_strv_free_ char **argv = NULL;
+        _cleanup_free_ char *last = NULL;
+        int r;
+
+        r = build(l, words, &argv);
+        if (r < 0)
+                return r;
+        r = step_command(argv, LVM_USEC, &last);
+        if (r == 0)
+                return 0;
+        if (ret_last)
+                *ret_last = TAKE_PTR(last);
+        return r < 0 ? r : -EIO;
+}
+
+static void on_line(const char *line, void *userdata) {
+        (void) userdata;
+        log_info("  %s", line);
+}
+
+/* lvm puts remarks between the lines of a report. Lines of JSON begin with a bracket, a brace, a
+ * quote or (newer versions, between report and log) a comma; all others are blanked. */
+static void blank_remarks(char *text) {
+        for (char *line = text; *line;) {
+                size_t n = strcspn(line, "\n");
+
+                if (!strchr("{}[]\",", line[strspn(line, " \t")]))
+                        memset(line, ' ', n);
+                line += n + (line[n] == '\n');
+        }
+}
+
+int lvm_report(const Lvm *l, json_object **ret) {
+        static char *const words[] = { (char *) "pvs", (char *) "--reportformat", (char *) "json",
+                (char *) "-o", (char *) "pv_name,vg_name,vg_tags,vg_missing_pv_count,lv_count",
+                NULL };
+        _cleanup_strv_free_ char **argv = NULL;
+        _cleanup_json_ json_object *o = NULL;
+        _cleanup_fclose_ FILE *f = tmpfile();
+        _cleanup_free_ char *text = NULL;
+        JsonError e = {};
+        int r, status;
+
+        if (!f)
+                return -errno;
+        r = build(l, words, &argv);
+        if (r < 0)
+                return r;
+        SpawnOptions options = {
+                .stdout_fd = fileno(f), .on_line = on_line, .timeout_usec = LVM_USEC
+        };
+        r = spawn_run(&options, argv, &status);
+        if (r < 0)
+                return r;
+        long size = fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+        if (status != 0 || size < 0 || size > 16 * 1024 * 1024 ||
+                        !(text = malloc((size_t) size + 1)))
+                return -EIO;
+        rewind(f);
+        size_t n = fread(text, 1, (size_t) size, f);
+        text[n] = '\0';
+        blank_remarks(text);
+        if (json_parse(text, n, &e, &o) < 0)
+                return -EBADMSG;
+        json_object *reports = json_get(o, "report");
+        json_object *list = json_object_is_type(reports, json_type_array)
+                                            ? json_get(json_object_array_get_idx(reports, 0), "pv")
+                                            : NULL;
+        if (!json_object_is_type(list, json_type_array))
+                return -EBADMSG;
+        *ret = json_object_get(list);
+        return 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Decides what is to be done with the local disks, from what was found on them and nothing else: no
+ * device is opened here. Everything that could destroy data passes through this one function. */
+
+#include "steps/blockdev.h"
+#include "steps/probe.h"
+
+#define TAG_OURS "firstboot.scratch"
+#define TAG_INCOMPLETE \
+        "firstboot.incomplete" /* no file system was finished on it yet: holds no data */
+
+/* What is known of one disk. */
+typedef struct DiskFacts {
+        const Disk *disk;
+        int probe_error; /* negative errno: it could not be read */
+        Signature signatures[SIGNATURES_MAX];
+        int n_signatures;
+        char *labelled; /* device with our label that stands on this disk, or the disk itself; NULL:
+                           none */
+        char *vg;       /* its volume group; NULL: it is no physical volume or an orphan one */
+        char *vg_tags;  /* comma-separated */
+        bool orphan;    /* a physical volume without a group */
+        bool vg_empty;  /* the group has no logical volume */
+        unsigned vg_missing; /* physical volumes that the group lacks */
+        char *holder; /* who uses it, if it has holders or is mounted and is not ours; NULL: nobody
+                       */
+} DiskFacts;
+
+void disk_facts_done(DiskFacts *f);
+
+/* What was recorded when the volume was made: serials of the disks; NULL: nothing. */
+typedef struct ScratchRecord {
+        char **serials;
+} ScratchRecord;
+
+typedef struct ScratchWish {
+        const char *vg, *label;
+        int expected; /* number of disks; -1: as recorded, else whatever there is */
+        bool allow_fewer, required;
+} ScratchWish;
+
+typedef enum ScratchAction {
+        SCRATCH_NOTHING, /* there are no disks, and none are asked for */
+        SCRATCH_FAIL,
+        SCRATCH_ADOPT_DEVICE, /* mount plan.device */
+        SCRATCH_ADOPT_VG,     /* activate and mount */
+        SCRATCH_REBUILD,      /* the group is ours and its data is gone or was never there */
+        SCRATCH_CREATE,
+} ScratchAction;
+
+typedef struct ScratchPlan {
+        ScratchAction action;
+        const char *code; /* of SCRATCH_FAIL; else of the defect that allow_fewer passes, or NULL */
+        char *message;    /* with it */
+        char *device;     /* of SCRATCH_ADOPT_DEVICE */
+        size_t *use;      /* indices of the disks that the volume is, or will be, made of */
+        size_t n_use;
+        char *vg;        /* name of the group of SCRATCH_ADOPT_VG and SCRATCH_REBUILD */
+        bool vg_missing; /* of SCRATCH_REBUILD: the group lacks physical volumes */
+} ScratchPlan;
+
+void scratch_plan_done(ScratchPlan *p);
+
+/* 0 or -ENOMEM. */
+int scratch_plan(const DiskFacts *facts, size_t n, const ScratchRecord *record,
+                const ScratchWish *wish, ScratchPlan *ret);

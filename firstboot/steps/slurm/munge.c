@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "steps/slurm/munge.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "contract/paths.h"
+#include "shared/spawn.h"
+#include "steps/unit.h"
+
+#include <pwd.h>
+#include <resolv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define KEY_FILE "/etc/munge/munge.key"
+/* munge(7): MUNGE_MINIMUM_SECRET_KEY_LENGTH and _MAXIMUM_. */
+#define KEY_MIN 32
+#define KEY_MAX 1024
+#define UNIT_USEC (60 * USEC_PER_SEC)
+#define READ_USEC (20 * USEC_PER_SEC)
+
+typedef struct KeyFile {
+        const char *path;
+        int fd; /* memory that the child shares with us */
+} KeyFile;
+
+static int copy_key(void *userdata) {
+        KeyFile *k = userdata;
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        int r;
+
+        r = read_file(k->path, KEY_MAX, &text, &size);
+        return r < 0 ? r : write_all(k->fd, text, size);
+}
+
+/* The file may lie on a file server that died: then a child hangs, and not we. -ETIMEDOUT. */
+static int read_key(const char *path, unsigned char **ret, size_t *ret_size) {
+        _cleanup_close_ int fd = memfd_create("munge-key", MFD_CLOEXEC);
+        KeyFile k = { path, fd };
+        const SpawnOptions o = {
+                .prepare = copy_key, .prepare_data = &k, .timeout_usec = READ_USEC
+        };
+        unsigned char *key;
+        int r, status;
+
+        if (fd < 0)
+                return -errno;
+        r = spawn_run(&o, NULL, &status);
+        if (r < 0 || status != 0)
+                return r < 0 ? r : -EIO;
+        key = malloc(KEY_MAX + 1);
+        ssize_t n = key ? pread(fd, key, KEY_MAX + 1, 0) : -1;
+        if (n < 0) {
+                free(key);
+                return -ENOMEM;
+        }
+        *ret = key;
+        *ret_size = (size_t) n;
+        return 0;
+}
+
+/* 1 with the key (caller frees), 0 where the configuration gives none. */
+static int find_key(StepContext *c, unsigned char **ret, size_t *ret_size) {
+        const char *base64 = json_get_string(c->section, "munge_key"),
+                   *file = json_get_string(c->section, "munge_key_file");
+        _cleanup_free_ unsigned char *key = NULL;
+        _cleanup_free_ char *path = NULL, *in_place = NULL;
+        size_t size = 0;
+        int r;
+
+        if (base64) {
+                size = strlen(base64);
+                key = malloc(size + 4);
+                if (!key)
+                        return -ENOMEM;
+                r = b64_pton(base64, key, size + 4);
+                if (r < KEY_MIN || r > KEY_MAX)
+                        return step_fail(c, "slurm.munge-key",
+                                        "slurm.munge_key is no base64 of %d to %d bytes", KEY_MIN,
+                                        KEY_MAX);
+                *ret_size = (size_t) r;
+                *ret = TAKE_PTR(key);
+                return 1;
+        }
+        if (!file)
+                return 0;
+        path = fb_path(file);
+        in_place = fb_path(KEY_FILE);
+        if (!path || !in_place)
+                return -ENOMEM;
+        r = read_key(path, &key, &size);
+        if (r < 0 && access(in_place, R_OK) >= 0) {
+                /* So a node whose file server is away can still say so, as a drained node. */
+                log_warning("%s: %s; the key of an earlier run is used", file, strerror(-r));
+                return 0;
+        }
+        if (r < 0)
+                return step_fail_later(c, "slurm.munge-key", "%s: %s", file, strerror(-r));
+        if (size < KEY_MIN)
+                return step_fail(c, "slurm.munge-key",
+                                "%s holds %zu bytes; a munge key has %d at least", file, size,
+                                KEY_MIN);
+        *ret = TAKE_PTR(key);
+        *ret_size = size;
+        return 1;
+}
+
+/* 0400 and munge's from its first moment on; a file beside it is renamed over it. 1 where it
+ * changed. */
+static int put_key(StepContext *c, const unsigned char *key, size_t size) {
+        _cleanup_free_ char *path = fb_path(KEY_FILE), *old = NULL;
+        const struct passwd *munge = getpwnam("munge");
+        struct stat st;
+        size_t old_size;
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        if (read_file(path, KEY_MAX, &old, &old_size) >= 0 && old_size == size &&
+                        memcmp(old, key, size) == 0 && stat(path, &st) >= 0 &&
+                        (st.st_mode & 07777) == 0400 && (!munge || st.st_uid == munge->pw_uid))
+                return 0;
+        r = mkdir_parents(path, 0700);
+        if (r >= 0)
+                r = write_file_durable(path, key, size, 0400);
+        if (r >= 0 && munge && chown(path, munge->pw_uid, munge->pw_gid) < 0)
+                r = -errno;
+        return r < 0 ? step_fail_later(c, "slurm.munge-key", "%s not written: %s", KEY_FILE,
+                                       strerror(-r))
+                     : 1;
+}
+
+int munge_prepare(StepContext *c) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_free_ unsigned char *key = NULL;
+        _cleanup_free_ char *result = NULL, *path = fb_path(KEY_FILE);
+        size_t size = 0;
+        int changed = 0, r;
+
+        if (!path)
+                return -ENOMEM;
+        r = find_key(c, &key, &size);
+        if (r < 0)
+                return r;
+        if (r > 0) {
+                changed = put_key(c, key, size);
+                explicit_bzero(key, size);
+                if (changed < 0)
+                        return changed;
+        } else if (access(path, R_OK) < 0)
+                return step_fail_later(c, "slurm.munge-key",
+                                "neither credential nor file nor metadata gives a munge key");
+
+        r = unit_bus(&bus);
+        if (r >= 0)
+                r = unit_job(bus, changed ? "RestartUnit" : "StartUnit", "munge.service", UNIT_USEC,
+                                &result);
+        if (r < 0)
+                return step_fail_later(c, "slurm.munge", "munge.service: %s",
+                                isempty(result) ? strerror(-r) : result);
+        return 0;
+}

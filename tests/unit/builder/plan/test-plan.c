@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/plan.h"
+#include "shared/file-util.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+/* A recipe of two overlays as recipe_load() would give it, on real files in a temporary folder. */
+
+typedef struct World {
+        char folder[64];
+        Overlay first, second, *overlays[3];
+        Recipe recipe;
+        Lock lock;
+        char *packages[2][2], *enable[2];
+        LockedPackage locked[6];
+        LockedStage stages[6];
+        Compile compile;
+        Run run;
+} World;
+
+static void put(World *w, const char *name, const char *text) {
+        _cleanup_free_ char *path = path_join(w->folder, name);
+
+        assert_int_equal(mkdir_parents(path, 0755), 0);
+        assert_int_equal(write_file_atomic(path, text, strlen(text), 0644), 0);
+}
+
+static void lock_stage(World *w, const char *id, const char *package, char digit) {
+        size_t i = w->lock.n_stages++;
+        char *sha256 = malloc(DIGEST_HEX + 1);
+
+        memset(sha256, digit, DIGEST_HEX);
+        sha256[DIGEST_HEX] = '\0';
+        w->locked[i] = (LockedPackage){ .name = (char *) package,
+                .version = (char *) "1",
+                .arch = (char *) "amd64",
+                .sha256 = sha256 };
+        w->stages[i] = (LockedStage){
+                .id = (char *) id, .packages = w->locked + i, .n_packages = 1
+        };
+}
+
+static int setup(void **state) {
+        World *w = calloc(1, sizeof(*w));
+
+        strcpy(w->folder, "/tmp/test-plan-XXXXXX");
+        if (!w || !mkdtemp(w->folder))
+                return -1;
+        put(w, "first/files/etc/motd", "hello\n");
+        put(w, "first/files/etc/modprobe.d/x.conf", "blacklist x\n");
+        put(w, "second/files/etc/issue", "x\n");
+        put(w, "second/build.sh", "make\n");
+        put(w, "second/run.sh", "true\n");
+
+        w->packages[0][0] = (char *) "bash";
+        w->packages[1][0] = (char *) "slurmd";
+        w->enable[0] = (char *) "ssh.service";
+        w->first = (Overlay){ .name = (char *) "first",
+                .path = path_join(w->folder, "first"),
+                .has_files = true,
+                .packages = w->packages[0],
+                .services.enable = w->enable };
+        w->compile = (Compile){ .packages = w->packages[0],
+                .script = path_join(w->folder, "second/build.sh") };
+        w->run = (Run){ .script = path_join(w->folder, "second/run.sh") };
+        w->second = (Overlay){ .name = (char *) "second",
+                .path = path_join(w->folder, "second"),
+                .has_files = true,
+                .packages = w->packages[1],
+                .compile = &w->compile,
+                .n_compile = 1,
+                .run = &w->run,
+                .n_run = 1 };
+        w->overlays[0] = &w->first;
+        w->overlays[1] = &w->second;
+        w->recipe = (Recipe){
+                .name = (char *) "x",
+                .base = { .distro = (char *) "debian",
+                                .release = (char *) "trixie",
+                                .arch = (char *) "amd64" },
+                .kernel = { .package = (char *) "linux-image-amd64", .cmdline = (char *) "" },
+                .overlays = w->overlays,
+                .n_overlays = 2,
+        };
+        w->lock = (Lock){ .epoch = 1700000000, .stages = w->stages };
+        lock_stage(w, "base", "libc6", 'a');
+        lock_stage(w, "kernel", "linux-image-6.12.57+deb13-amd64", 'b');
+        lock_stage(w, "packages:first", "bash", 'c');
+        lock_stage(w, "packages:second", "slurmd", 'd');
+        lock_stage(w, "compile:second/0", "gcc", 'e');
+        *state = w;
+        return 0;
+}
+
+static int teardown(void **state) {
+        World *w = *state;
+
+        rm_rf(w->folder);
+        for (size_t i = 0; i < w->lock.n_stages; i++)
+                free(w->locked[i].sha256);
+        free(w->first.path);
+        free(w->second.path);
+        free(w->compile.script);
+        free(w->run.script);
+        free(w);
+        return 0;
+}
+
+static Plan *plan(World *w) {
+        Plan *p = NULL;
+
+        assert_int_equal(plan_new(&w->recipe, &w->lock, &p), 0);
+        return p;
+}
+
+/* Stages whose digest differs, as a comma-separated list of ids of `b`. */
+static char *changed(const Plan *a, const Plan *b) {
+        _cleanup_strv_free_ char **l = NULL;
+
+        for (size_t i = 0; i < b->n_stages; i++) {
+                const Stage *before = plan_find(a, b->stages[i].id);
+                if (!before || !streq(before->digest, b->stages[i].digest))
+                        strv_extend(&l, b->stages[i].id);
+        }
+        return strv_join(l, ",");
+}
+
+static void stages_are_in_the_documented_order(void **state) {
+        static const char *const expected[] = {
+                "base",
+                "kernel",
+                "packages:first",
+                "packages:second",
+                "compile:second/0",
+                "early-files:first",
+                "initramfs",
+                "files:first",
+                "files:second",
+                "run:second/0",
+                "services",
+                "finalize",
+        };
+        _cleanup_plan_free_ Plan *p = plan(*state);
+
+        assert_int_equal(p->n_stages, ELEMENTSOF(expected));
+        for (size_t i = 0; i < p->n_stages; i++)
+                assert_string_equal(p->stages[i].id, expected[i]);
+}
+
+static void equal_inputs_give_equal_digests(void **state) {
+        _cleanup_plan_free_ Plan *a = plan(*state), *b = plan(*state);
+        _cleanup_free_ char *difference = changed(a, b);
+
+        assert_string_equal(difference, "");
+}
+
+static void editing_a_file_leaves_the_initramfs(void **state) {
+        World *w = *state;
+        _cleanup_plan_free_ Plan *a = plan(w), *b = NULL;
+        _cleanup_free_ char *difference = NULL;
+
+        put(w, "second/files/etc/issue", "y\n");
+        b = plan(w);
+        difference = changed(a, b);
+        assert_string_equal(difference, "files:second,run:second/0,services,finalize");
+}
+
+static void editing_an_early_file_remakes_the_initramfs(void **state) {
+        World *w = *state;
+        _cleanup_plan_free_ Plan *a = plan(w), *b = NULL;
+        _cleanup_free_ char *difference = NULL;
+
+        put(w, "first/files/etc/modprobe.d/x.conf", "blacklist y\n");
+        b = plan(w);
+        difference = changed(a, b);
+        assert_string_equal(difference, "early-files:first,initramfs,files:first,files:second,run:"
+                                        "second/0,services,finalize");
+}
+
+static void a_new_package_changes_what_lies_above(void **state) {
+        World *w = *state;
+        _cleanup_plan_free_ Plan *a = plan(w), *b = NULL;
+
+        w->locked[3].sha256[0] = '0';
+        b = plan(w);
+        assert_string_equal(plan_find(a, "packages:first")->digest,
+                        plan_find(b, "packages:first")->digest);
+        assert_string_not_equal(plan_find(a, "packages:second")->digest,
+                        plan_find(b, "packages:second")->digest);
+        assert_string_not_equal(plan_find(a, "finalize")->digest, plan_find(b, "finalize")->digest);
+}
+
+static void another_kernel_changes_everything_compiled(void **state) {
+        World *w = *state;
+        _cleanup_plan_free_ Plan *a = plan(w), *b = NULL;
+
+        w->locked[1].name = (char *) "linux-image-6.12.63+deb13-amd64";
+        b = plan(w);
+        assert_string_equal(b->kernel, "6.12.63+deb13-amd64");
+        assert_string_not_equal(plan_find(a, "compile:second/0")->digest,
+                        plan_find(b, "compile:second/0")->digest);
+}
+
+static void a_changed_service_list_changes_services(void **state) {
+        World *w = *state;
+        _cleanup_plan_free_ Plan *a = plan(w), *b = NULL;
+        _cleanup_free_ char *difference = NULL;
+
+        w->enable[0] = (char *) "chrony.service";
+        b = plan(w);
+        difference = changed(a, b);
+        assert_string_equal(difference, "services,finalize");
+}
+
+static void a_lock_that_lacks_a_stage_is_stale(void **state) {
+        World *w = *state;
+        Plan *p = NULL;
+
+        w->stages[4].id = (char *) "compile:other/0";
+        assert_int_equal(plan_new(&w->recipe, &w->lock, &p), -ESTALE);
+        assert_null(p);
+}
+
+static void a_lock_without_a_kernel_is_stale(void **state) {
+        World *w = *state;
+        Plan *p = NULL;
+
+        w->locked[1].name = (char *) "bash";
+        assert_int_equal(plan_new(&w->recipe, &w->lock, &p), -ESTALE);
+}
+
+/* From here on the first overlay compiles, not the second, which comes after it. */
+static void first_compiles(World *w) {
+        w->first.compile = &w->compile;
+        w->first.n_compile = 1;
+        w->second.n_compile = 0;
+        w->stages[4].id = (char *) "compile:first/0";
+}
+
+static void compile_packages_come_after_those_of_their_overlay(void **state) {
+        World *w = *state;
+        PackageRequest *requests = NULL;
+        size_t n = 0;
+
+        first_compiles(w);
+        assert_int_equal(plan_package_requests(&w->recipe, &requests, &n), 0);
+        assert_int_equal(n, 5);
+        assert_string_equal(requests[2].id, "packages:first");
+        assert_string_equal(requests[3].id, "compile:first/0");
+        assert_true(requests[3].throwaway);
+        assert_string_equal(requests[4].id, "packages:second");
+        assert_false(requests[4].throwaway);
+        package_requests_free(requests, n);
+}
+
+static void what_a_compile_requires_comes_before_it(void **state) {
+        World *w = *state;
+        char *requires[] = { (char *) "first", NULL };
+        PackageRequest *requests = NULL;
+        size_t n = 0;
+
+        w->second.packages = NULL;
+        w->second.requires = requires;
+        assert_int_equal(plan_package_requests(&w->recipe, &requests, &n), 0);
+        assert_int_equal(n, 4);
+        assert_string_equal(requests[2].id, "packages:first");
+        assert_string_equal(requests[3].id, "compile:second/0");
+        package_requests_free(requests, n);
+}
+
+static void a_compile_that_requires_nothing_sees_base_and_kernel(void **state) {
+        World *w = *state;
+        PackageRequest *requests = NULL;
+        size_t n = 0;
+
+        w->second.packages = NULL;
+        assert_int_equal(plan_package_requests(&w->recipe, &requests, &n), 0);
+        assert_int_equal(n, 4);
+        assert_string_equal(requests[1].id, "kernel");
+        assert_string_equal(requests[2].id, "compile:second/0");
+        package_requests_free(requests, n);
+
+        _cleanup_plan_free_ Plan *p = plan(w);
+        assert_string_equal(p->stages[3].id, "compile:second/0");
+        assert_true(plan_stage_sees(p, 3, 0));
+        assert_true(plan_stage_sees(p, 3, 1));
+        assert_false(plan_stage_sees(p, 3, 2));
+        assert_true(plan_stage_sees(p, 4, 3));
+}
+
+static void packages_of_later_overlays_leave_what_is_compiled(void **state) {
+        World *w = *state;
+        _cleanup_plan_free_ Plan *a = NULL, *b = NULL;
+        _cleanup_free_ char *difference = NULL;
+
+        first_compiles(w);
+        a = plan(w);
+        w->locked[3].sha256[0] = '0';
+        b = plan(w);
+        difference = changed(a, b);
+        assert_string_equal(difference, "packages:second,early-files:first,initramfs,files:first,"
+                                        "files:second,run:second/0,services,finalize");
+}
+
+static void what_is_compiled_changes_what_lies_above(void **state) {
+        World *w = *state;
+        _cleanup_plan_free_ Plan *a = NULL, *b = NULL;
+        _cleanup_free_ char *difference = NULL;
+
+        first_compiles(w);
+        a = plan(w);
+        put(w, "second/build.sh", "make all\n");
+        b = plan(w);
+        difference = changed(a, b);
+        assert_string_equal(difference, "compile:first/0,early-files:first,initramfs,files:first,"
+                                        "files:second,run:second/0,services,finalize");
+}
+
+static void early_paths(void **state) {
+        (void) state;
+        assert_true(plan_path_is_early("etc/modprobe.d/nvidia.conf"));
+        assert_true(plan_path_is_early("/etc/fstab"));
+        assert_false(plan_path_is_early("etc/modprobe.dx"));
+        assert_false(plan_path_is_early("etc/motd"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(
+                                stages_are_in_the_documented_order, setup, teardown),
+                cmocka_unit_test_setup_teardown(equal_inputs_give_equal_digests, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                editing_a_file_leaves_the_initramfs, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                editing_an_early_file_remakes_the_initramfs, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_new_package_changes_what_lies_above, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                another_kernel_changes_everything_compiled, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_changed_service_list_changes_services, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_lock_that_lacks_a_stage_is_stale, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_lock_without_a_kernel_is_stale, setup, teardown),
+                cmocka_unit_test_setup_teardown(compile_packages_come_after_those_of_their_overlay,
+                                setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                what_a_compile_requires_comes_before_it, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_compile_that_requires_nothing_sees_base_and_kernel, setup,
+                                teardown),
+                cmocka_unit_test_setup_teardown(
+                                packages_of_later_overlays_leave_what_is_compiled, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                what_is_compiled_changes_what_lies_above, setup, teardown),
+                cmocka_unit_test(early_paths),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

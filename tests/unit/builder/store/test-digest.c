@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "store/digest.h"
+#include "shared/file-util.h"
+#include "shared/strv.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+static char folder[] = "/tmp/test-digest-XXXXXX";
+
+static void put(const char *name, const char *text, mode_t mode) {
+        _cleanup_free_ char *path = path_join(folder, name);
+
+        assert_int_equal(mkdir_parents(path, 0755), 0);
+        assert_int_equal(write_file_atomic(path, text, strlen(text), mode), 0);
+}
+
+static int setup(void **state) {
+        (void) state;
+        strcpy(folder, "/tmp/test-digest-XXXXXX");
+        if (!mkdtemp(folder))
+                return -1;
+        put("a/one", "1", 0644);
+        put("two", "2", 0755);
+        _cleanup_free_ char *link = path_join(folder, "link");
+        return symlink("two", link);
+}
+
+static int teardown(void **state) {
+        (void) state;
+        return rm_rf(folder);
+}
+
+static void known_value(void **state) {
+        Digest d;
+        uint64_t size;
+        _cleanup_free_ char *path = path_join(folder, "abc");
+
+        (void) state;
+        put("abc", "abc", 0644);
+        assert_int_equal(digest_file(path, d, &size), 0);
+        /* FIPS 180-2, appendix B.1 */
+        assert_string_equal(d, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_int_equal(size, 3);
+}
+
+static void fields_do_not_run_together(void **state) {
+        _cleanup_hash_free_ Hash *a = NULL, *b = NULL;
+        Digest x, y;
+
+        (void) state;
+        assert_int_equal(hash_new(&a), 0);
+        assert_int_equal(hash_new(&b), 0);
+        hash_field(a, "k", "ab");
+        hash_field(a, "k", "c");
+        hash_field(b, "k", "a");
+        hash_field(b, "k", "bc");
+        hash_end(a, x);
+        hash_end(b, y);
+        assert_string_not_equal(x, y);
+}
+
+static void null_field_is_not_empty_field(void **state) {
+        _cleanup_hash_free_ Hash *a = NULL, *b = NULL;
+        Digest x, y;
+
+        (void) state;
+        assert_int_equal(hash_new(&a), 0);
+        assert_int_equal(hash_new(&b), 0);
+        hash_field(a, "k", NULL);
+        hash_field(b, "k", "");
+        hash_end(a, x);
+        hash_end(b, y);
+        assert_string_not_equal(x, y);
+}
+
+static void tree_ignores_times_and_umask(void **state) {
+        Digest before, after;
+        _cleanup_free_ char *one = path_join(folder, "a/one");
+
+        (void) state;
+        assert_int_equal(digest_tree(folder, before), 0);
+        assert_int_equal(chmod(one, 0600), 0);
+        assert_int_equal(digest_tree(folder, after), 0);
+        assert_string_equal(before, after);
+}
+
+static void tree_sees_content(void **state) {
+        Digest before, after;
+
+        (void) state;
+        assert_int_equal(digest_tree(folder, before), 0);
+        put("a/one", "I", 0644);
+        assert_int_equal(digest_tree(folder, after), 0);
+        assert_string_not_equal(before, after);
+}
+
+static void tree_sees_executable_bit(void **state) {
+        Digest before, after;
+
+        (void) state;
+        assert_int_equal(digest_tree(folder, before), 0);
+        put("a/one", "1", 0755);
+        assert_int_equal(digest_tree(folder, after), 0);
+        assert_string_not_equal(before, after);
+}
+
+static void tree_sees_link_target(void **state) {
+        Digest before, after;
+        _cleanup_free_ char *link = path_join(folder, "link");
+
+        (void) state;
+        assert_int_equal(digest_tree(folder, before), 0);
+        assert_int_equal(unlink(link), 0);
+        assert_int_equal(symlink("a", link), 0);
+        assert_int_equal(digest_tree(folder, after), 0);
+        assert_string_not_equal(before, after);
+}
+
+static void tree_sees_names(void **state) {
+        Digest before, after;
+        _cleanup_free_ char *two = path_join(folder, "two"), *three = path_join(folder, "three");
+
+        (void) state;
+        assert_int_equal(digest_tree(folder, before), 0);
+        assert_int_equal(rename(two, three), 0);
+        assert_int_equal(digest_tree(folder, after), 0);
+        assert_string_not_equal(before, after);
+}
+
+static void tree_refuses_fifo(void **state) {
+        Digest d;
+        _cleanup_free_ char *fifo = path_join(folder, "fifo");
+
+        (void) state;
+        assert_int_equal(mkfifo(fifo, 0600), 0);
+        assert_int_equal(digest_tree(folder, d), -EINVAL);
+}
+
+static void valid_is_lower_case_hex(void **state) {
+        (void) state;
+        assert_true(digest_valid(
+                        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+        assert_false(digest_valid(
+                        "BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+        assert_false(digest_valid("ba78"));
+        assert_false(digest_valid(NULL));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(known_value, setup, teardown),
+                cmocka_unit_test(fields_do_not_run_together),
+                cmocka_unit_test(null_field_is_not_empty_field),
+                cmocka_unit_test_setup_teardown(tree_ignores_times_and_umask, setup, teardown),
+                cmocka_unit_test_setup_teardown(tree_sees_content, setup, teardown),
+                cmocka_unit_test_setup_teardown(tree_sees_executable_bit, setup, teardown),
+                cmocka_unit_test_setup_teardown(tree_sees_link_target, setup, teardown),
+                cmocka_unit_test_setup_teardown(tree_sees_names, setup, teardown),
+                cmocka_unit_test_setup_teardown(tree_refuses_fifo, setup, teardown),
+                cmocka_unit_test(valid_is_lower_case_hex),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

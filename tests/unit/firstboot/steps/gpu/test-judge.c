@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "steps/gpu/judge.h"
+#include "contract/config-schema.h"
+#include "steps/gpu/nvml.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define N 4
+#define LINKS 18
+
+static GpuFacts *facts;
+static GpuWish wish;
+static GpuFindings findings;
+
+static void set(unsigned gpu, GpuFactId id, int64_t value) {
+        facts->gpus[gpu].facts[id] = (GpuFact){ .state = GPU_READ, .value = value };
+}
+
+static void set_error(unsigned gpu, GpuFactId id, int error) {
+        facts->gpus[gpu].facts[id] = (GpuFact){ .state = GPU_ERROR, .error = error };
+}
+
+static void set_link(unsigned gpu, unsigned link, int64_t active) {
+        GpuLink *l = &facts->gpus[gpu].links[link];
+
+        l->active = (GpuFact){ .state = GPU_READ, .value = active };
+        l->remote_type = (GpuFact){ .state = GPU_READ, .value = NVML_NVLINK_DEVICE_TYPE_SWITCH };
+        for (size_t c = 0; c < GPU_LINK_COUNTERS_N; c++)
+                l->counters[c] = (GpuFact){ .state = GPU_READ };
+}
+
+/* Four healthy H100 on NVSwitches, unless a test says otherwise. */
+static int setup(void **state) {
+        static const struct {
+                GpuFactId id;
+                int64_t value;
+        } healthy[] = {
+                { GPU_ARCHITECTURE, NVML_DEVICE_ARCH_HOPPER },
+                { GPU_PERSISTENCE, 1 },
+                { GPU_MIG, 0 },
+                { GPU_ECC, 1 },
+                { GPU_ECC_PENDING, 1 },
+                { GPU_ECC_VOLATILE, 0 },
+                { GPU_ECC_AGGREGATE, 0 },
+                { GPU_SRAM_THRESHOLD, 0 },
+                { GPU_REMAPPED_CORRECTABLE, 0 },
+                { GPU_REMAPPED_UNCORRECTABLE, 0 },
+                { GPU_REMAP_PENDING, 0 },
+                { GPU_REMAP_FAILED, 0 },
+                { GPU_PCIE_GENERATION, 1 },
+                { GPU_PCIE_GENERATION_MAX, 5 },
+                { GPU_PCIE_GENERATION_DEVICE, 5 },
+                { GPU_PCIE_GENERATION_LOAD, 5 },
+                { GPU_PCIE_WIDTH, 16 },
+                { GPU_PCIE_WIDTH_MAX, 16 },
+                { GPU_PCIE_REPLAYS, 0 },
+                { GPU_CLOCK_REASONS, 1 },
+                { GPU_TEMPERATURE, 30 },
+                { GPU_TEMPERATURE_MARGIN, 57 },
+                { GPU_RECOVERY_ACTION, 0 },
+                { GPU_FABRIC_STATE, NVML_GPU_FABRIC_STATE_COMPLETED },
+                { GPU_FABRIC_STATUS, 0 },
+                { GPU_FABRIC_HEALTH, 0x11aa },
+                { GPU_FABRIC_SUMMARY, 1 },
+                { GPU_H2D, 55000 },
+                { GPU_D2H, 55000 },
+        };
+
+        (void) state;
+        facts = gpu_facts_new();
+        assert_non_null(facts);
+        wish = gpu_wish_default();
+        wish.count = N;
+        wish.nvlinks = LINKS;
+        facts->n = facts->n_pci = N;
+        facts->n_switches = 4;
+        facts->nvml.state = facts->cuda.state = GPU_PHASE_DONE;
+        facts->log_read = true;
+        strcpy(facts->module_version, "580.65.06");
+        strcpy(facts->driver_version, "580.65.06");
+        strcpy(facts->nvml_version, "13.580.65.06");
+        facts->persistenced.state = facts->fabric_manager.state = GPU_SERVICE_RUNNING;
+        strcpy(facts->fabric_manager.version, "580.65.06");
+        for (unsigned i = 0; i < N; i++) {
+                Gpu *g = &facts->gpus[i];
+
+                g->read = true;
+                snprintf(g->pci, sizeof(g->pci), "0000:%02x:00.0", 0x1b + i);
+                snprintf(g->uuid, sizeof(g->uuid), "GPU-%u", i);
+                snprintf(g->serial, sizeof(g->serial), "S%u", i);
+                strcpy(facts->pci[i].address, g->pci);
+                strcpy(facts->pci[i].driver, "nvidia");
+                for (size_t k = 0; k < ELEMENTSOF(healthy); k++)
+                        set(i, healthy[k].id, healthy[k].value);
+                set_error(i, GPU_RETIRED_SINGLE_BIT, NVML_ERROR_NOT_SUPPORTED);
+                set_error(i, GPU_RETIRED_DOUBLE_BIT, NVML_ERROR_NOT_SUPPORTED);
+                set_error(i, GPU_RETIRED_PENDING, NVML_ERROR_NOT_SUPPORTED);
+                set_error(i, GPU_TEMPERATURE_SLOWDOWN, NVML_ERROR_NOT_SUPPORTED);
+                for (unsigned k = 0; k < LINKS; k++)
+                        set_link(i, k, 1);
+                g->links[LINKS].active = (GpuFact){ .state = GPU_ERROR,
+                        .error = NVML_ERROR_INVALID_ARGUMENT };
+        }
+        return 0;
+}
+
+static int teardown(void **state) {
+        (void) state;
+        facts = gpu_facts_free(facts);
+        gpu_findings_done(&findings);
+        return 0;
+}
+
+static void judge(void) {
+        gpu_findings_done(&findings);
+        assert_return_code(gpu_judge(facts, &wish, &findings), 0);
+}
+
+static void assert_well(void) {
+        judge();
+        if (findings.n > 0)
+                fail_msg("%s: %s", gpu_code_names[findings.items[0].code], findings.items[0].text);
+}
+
+/* One finding, of this code, about this GPU. */
+static void assert_finding(GpuCode code, int gpu) {
+        judge();
+        if (findings.n != 1 || findings.items[0].code != code || findings.items[0].gpu != gpu) {
+                for (size_t i = 0; i < findings.n; i++)
+                        print_message("%s of GPU %d: %s\n", gpu_code_names[findings.items[i].code],
+                                        findings.items[i].gpu, findings.items[i].text);
+                fail_msg("not %s of GPU %d alone", gpu_code_names[code], gpu);
+        }
+}
+
+static void healthy_gpus_pass(void **state) {
+        (void) state;
+        assert_well();
+}
+
+static void nothing_read_never_passes(void **state) {
+        (void) state;
+        memset(facts, 0, sizeof(*facts));
+        judge();
+        assert_int_equal(findings.items[0].code, GPU_CODE_NONE);
+        facts->n_pci = 1;
+        strcpy(facts->pci[0].driver, "nvidia");
+        strcpy(facts->module_version, "580.65.06");
+        wish.count = 1;
+        judge();
+        assert_int_equal(findings.items[0].code, GPU_CODE_TIMEOUT);
+}
+
+/* Each fact that is needed, taken away in each way. */
+static void each_fact_is_needed(void **state) {
+        static const GpuFactId needed[] = { GPU_ARCHITECTURE, GPU_PERSISTENCE, GPU_ECC,
+                GPU_ECC_VOLATILE, GPU_ECC_AGGREGATE, GPU_REMAP_PENDING, GPU_REMAP_FAILED,
+                GPU_PCIE_GENERATION, GPU_PCIE_GENERATION_MAX, GPU_PCIE_WIDTH, GPU_PCIE_WIDTH_MAX,
+                GPU_CLOCK_REASONS, GPU_TEMPERATURE, GPU_FABRIC_STATE, GPU_FABRIC_STATUS };
+        static const struct {
+                GpuFact fact;
+                GpuCode code;
+        } ways[] = {
+                { { GPU_NOT_READ, 0, 0 }, GPU_CODE_TIMEOUT },
+                { { GPU_NO_SYMBOL, 0, 0 }, GPU_CODE_SYMBOL },
+                { { GPU_ERROR, NVML_ERROR_NOT_SUPPORTED, 0 }, GPU_CODE_NOT_SUPPORTED },
+                { { GPU_ERROR, NVML_ERROR_GPU_IS_LOST, 0 }, GPU_CODE_LOST },
+                { { GPU_ERROR, 999, 0 }, GPU_CODE_NVML },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(needed); i++)
+                for (size_t k = 0; k < ELEMENTSOF(ways); k++) {
+                        bool found = false;
+
+                        facts->gpus[2].facts[needed[i]] = ways[k].fact;
+                        judge();
+                        for (size_t n = 0; n < findings.n; n++)
+                                found = found || (findings.items[n].code == ways[k].code &&
+                                                                 findings.items[n].gpu == 2);
+                        if (!found)
+                                fail_msg("without %s (%d) there is no %s",
+                                                gpu_fact_names[needed[i]].name, ways[k].fact.error,
+                                                gpu_code_names[ways[k].code]);
+                        teardown(state);
+                        setup(state);
+                }
+}
+
+static void what_may_be_unsupported_passes_if_named(void **state) {
+        (void) state;
+        set_error(1, GPU_CLOCK_REASONS, NVML_ERROR_NOT_SUPPORTED);
+        assert_finding(GPU_CODE_NOT_SUPPORTED, 1);
+        wish.allow_unsupported = UINT64_C(1) << GPU_CLOCK_REASONS;
+        assert_well();
+        set_error(1, GPU_CLOCK_REASONS, 999);
+        assert_finding(GPU_CODE_NVML, 1);
+}
+
+static void newer_facts_need_not_be_there(void **state) {
+        (void) state;
+        facts->gpus[1].facts[GPU_SRAM_THRESHOLD] = (GpuFact){ .state = GPU_NO_SYMBOL };
+        set_error(1, GPU_RECOVERY_ACTION, NVML_ERROR_NOT_SUPPORTED);
+        assert_well();
+        set_error(1, GPU_RECOVERY_ACTION, 999);
+        assert_finding(GPU_CODE_NVML, 1);
+}
+
+static void findings_say_which_gpu_and_what_to_do(void **state) {
+        (void) state;
+        set(3, GPU_ECC_VOLATILE, 7);
+        assert_finding(GPU_CODE_ECC_ERRORS, 3);
+        assert_string_equal(findings.items[0].uuid, "GPU-3");
+        assert_string_equal(findings.items[0].serial, "S3");
+        assert_string_equal(findings.items[0].pci, "0000:1e:00.0");
+        assert_true(findings.items[0].has_value && findings.items[0].has_limit);
+        assert_int_equal(findings.items[0].value, 7);
+        assert_int_equal(findings.items[0].limit, 0);
+        assert_int_equal(findings.items[0].action, GPU_ACTION_RESET);
+        _cleanup_free_ char *text = gpu_finding_sentence(&findings.items[0]);
+        assert_string_equal(text, "GPU 3 (GPU-3, serial S3, 0000:1e:00.0): 7 uncorrectable ECC "
+                                  "errors since the driver was loaded");
+}
+
+static void a_gpu_without_ecc_passes_only_if_allowed(void **state) {
+        (void) state;
+        set_error(0, GPU_ECC, NVML_ERROR_NOT_SUPPORTED);
+        set_error(0, GPU_ECC_VOLATILE, NVML_ERROR_NOT_SUPPORTED);
+        set_error(0, GPU_ECC_AGGREGATE, NVML_ERROR_NOT_SUPPORTED);
+        set_error(0, GPU_REMAP_PENDING, NVML_ERROR_NOT_SUPPORTED);
+        assert_finding(GPU_CODE_NOT_SUPPORTED, 0);
+        wish.ecc = GPU_ECC_IF_SUPPORTED;
+        assert_well();
+        set(0, GPU_ECC, 0);
+        assert_finding(GPU_CODE_ECC_OFF, 0);
+        wish.ecc = GPU_ECC_ANY;
+        assert_well();
+}
+
+static void mig_hides_remapping(void **state) {
+        (void) state;
+        set(0, GPU_MIG, 1);
+        set_error(0, GPU_REMAP_PENDING, NVML_ERROR_NOT_SUPPORTED);
+        assert_well();
+}
+
+static void aggregate_errors_count_if_there_is_a_limit(void **state) {
+        (void) state;
+        set(0, GPU_ECC_AGGREGATE, 3);
+        assert_well();
+        wish.ecc_aggregate_max = 2;
+        assert_finding(GPU_CODE_ECC_ERRORS, 0);
+        assert_int_equal(findings.items[0].action, GPU_ACTION_RMA);
+}
+
+static void the_generation_counts_under_load(void **state) {
+        (void) state;
+        set(1, GPU_PCIE_GENERATION, 1);
+        assert_well(); /* idle */
+        set(1, GPU_PCIE_GENERATION_LOAD, 4);
+        assert_finding(GPU_CODE_PCIE_GENERATION, 1);
+        set(1, GPU_PCIE_GENERATION, 5); /* and the idle look met it at its best */
+        assert_well();
+}
+
+static void without_load_the_most_it_can_counts(void **state) {
+        (void) state;
+        wish.bandwidth = false;
+        facts->gpus[1].facts[GPU_PCIE_GENERATION_LOAD] = (GpuFact){};
+        assert_well();
+        wish.pcie_generation = 6;
+        judge();
+        assert_int_equal(findings.n, N);
+        assert_int_equal(findings.items[0].code, GPU_CODE_PCIE_GENERATION);
+}
+
+static void pcie_rates_are_those_of_the_specification(void **state) {
+        (void) state;
+        assert_int_equal(gpu_pcie_rate(1, 16), 4000);
+        assert_int_equal(gpu_pcie_rate(3, 16), 15753);
+        assert_int_equal(gpu_pcie_rate(4, 16), 31507);
+        assert_int_equal(gpu_pcie_rate(5, 16), 63015);
+        assert_int_equal(gpu_pcie_rate(5, 8), 31507);
+        assert_int_equal(gpu_pcie_rate(0, 16), 0);
+        assert_int_equal(gpu_pcie_rate(99, 16), 0);
+}
+
+static void bandwidth_is_a_share_of_the_link_or_a_number(void **state) {
+        (void) state;
+        set(2, GPU_H2D, 37000);
+        assert_finding(GPU_CODE_BANDWIDTH, 2);
+        wish.h2d_min = 36000;
+        assert_well();
+        wish.h2d_min = 56000;
+        judge();
+        assert_int_equal(findings.n, N);
+}
+
+static void bandwidth_that_was_not_measured_is_none(void **state) {
+        (void) state;
+        facts->gpus[2].facts[GPU_D2H] = (GpuFact){};
+        assert_finding(GPU_CODE_CUDA, 2);
+        facts->gpus[2].cuda_error = 2;
+        strcpy(facts->gpus[2].cuda_call, "cuMemAlloc");
+        assert_finding(GPU_CODE_CUDA, 2);
+        facts->cuda.state = GPU_PHASE_NONE;
+        strcpy(facts->gpus[2].cuda_call, "");
+        assert_finding(GPU_CODE_TIMEOUT, -1);
+        wish.bandwidth = false;
+        assert_well();
+}
+
+static void links_are_counted_against_the_shape(void **state) {
+        (void) state;
+        set_link(1, 17, 0);
+        assert_finding(GPU_CODE_NVLINK_DOWN, 1);
+        assert_string_equal(
+                        findings.items[0].text, "17 NVLinks are active, 18 expected (down: 17)");
+        wish.nvlinks = 17;
+        assert_well();
+}
+
+static void without_a_shape_the_best_gpu_counts(void **state) {
+        (void) state;
+        wish.nvlinks = -1;
+        assert_well();
+        set_link(1, 0, 0);
+        assert_finding(GPU_CODE_NVLINK_DOWN, 1);
+        for (unsigned i = 0; i < N; i++)
+                for (unsigned k = 0; k < LINKS; k++)
+                        set_link(i, k, 0);
+        assert_well();
+}
+
+static void a_link_without_any_counter_does_not_pass(void **state) {
+        (void) state;
+        for (size_t c = 0; c < GPU_LINK_COUNTERS_N; c++)
+                facts->gpus[1].links[4].counters[c] =
+                                (GpuFact){ .state = GPU_ERROR, .error = NVML_ERROR_NOT_SUPPORTED };
+        assert_finding(GPU_CODE_NOT_SUPPORTED, 1);
+        facts->gpus[1].links[4].counters[GPU_LINK_RECOVERY] = (GpuFact){ .state = GPU_READ };
+        assert_well();
+}
+
+static void crc_errors_have_a_limit_of_their_own(void **state) {
+        (void) state;
+        facts->gpus[1].links[4].counters[GPU_LINK_CRC_FLIT].value = 100;
+        assert_well();
+        facts->gpus[1].links[4].counters[GPU_LINK_CRC_FLIT].value = 101;
+        assert_finding(GPU_CODE_NVLINK_ERRORS, 1);
+        facts->gpus[1].links[4].counters[GPU_LINK_CRC_FLIT].value = 0;
+        facts->gpus[1].links[4].counters[GPU_LINK_RECOVERY].value = 1;
+        assert_finding(GPU_CODE_NVLINK_ERRORS, 1);
+}
+
+static void every_gpus_fabric_state_is_looked_at(void **state) {
+        (void) state;
+        for (unsigned i = 0; i < N; i++) {
+                set(i, GPU_FABRIC_STATE, NVML_GPU_FABRIC_STATE_IN_PROGRESS);
+                assert_finding(GPU_CODE_FABRIC, (int) i);
+                assert_true(findings.items[0].transient);
+                set(i, GPU_FABRIC_STATE, NVML_GPU_FABRIC_STATE_COMPLETED);
+        }
+}
+
+static void fabrics_are_known_by_links_too(void **state) {
+        (void) state;
+        facts->n_switches = 0;
+        facts->fabric_manager = (GpuService){};
+        assert_true(gpu_has_fabric(facts, &wish));
+        assert_well();
+        set(2, GPU_FABRIC_STATUS, 999);
+        assert_finding(GPU_CODE_FABRIC, 2);
+        wish.fabric = GPU_FABRIC_OFF;
+        assert_well();
+}
+
+static void before_hopper_the_fabric_manager_alone_knows(void **state) {
+        (void) state;
+        for (unsigned i = 0; i < N; i++) {
+                set(i, GPU_ARCHITECTURE, 7);
+                set_error(i, GPU_FABRIC_STATE, NVML_ERROR_NOT_SUPPORTED);
+        }
+        assert_well();
+        facts->fabric_manager.state = GPU_SERVICE_FAILED;
+        assert_finding(GPU_CODE_FABRIC_MANAGER, -1);
+}
+
+static void the_fabrics_health_is_read_bit_by_bit(void **state) {
+        static const int64_t ill[] = { 0x11a9, 0x11a6, 0x119a, 0x116a, 0x12aa, 0x18aa };
+
+        (void) state;
+        for (size_t i = 0; i < ELEMENTSOF(ill); i++) {
+                set(1, GPU_FABRIC_HEALTH, ill[i]);
+                assert_finding(GPU_CODE_FABRIC, 1);
+        }
+        set(1, GPU_FABRIC_HEALTH, 0);
+        assert_well(); /* nothing of it is supported */
+}
+
+static void slowdowns_are_named_and_may_pass(void **state) {
+        (void) state;
+        set(1, GPU_CLOCK_REASONS, NVML_CLOCKS_HW_THERMAL_SLOWDOWN | NVML_CLOCKS_HW_SLOWDOWN);
+        assert_finding(GPU_CODE_CLOCKS, 1);
+        assert_string_equal(findings.items[0].text,
+                        "clocks are held down: hardware thermal slowdown, hardware slowdown");
+        assert_true(findings.items[0].transient);
+        set(1, GPU_CLOCK_REASONS, 0x4); /* the power cap is no fault */
+        assert_well();
+}
+
+static void temperature_has_the_gpus_own_threshold(void **state) {
+        (void) state;
+        set(1, GPU_TEMPERATURE_MARGIN, 0);
+        assert_finding(GPU_CODE_TEMPERATURE, 1);
+        set_error(1, GPU_TEMPERATURE_MARGIN, NVML_ERROR_NOT_SUPPORTED);
+        set(1, GPU_TEMPERATURE_SLOWDOWN, 90);
+        set(1, GPU_TEMPERATURE, 90);
+        assert_finding(GPU_CODE_TEMPERATURE, 1);
+        set(1, GPU_TEMPERATURE, 89);
+        assert_well();
+        set_error(1, GPU_TEMPERATURE_SLOWDOWN, NVML_ERROR_NOT_SUPPORTED);
+        assert_finding(GPU_CODE_TEMPERATURE, 1); /* none of its own: 85 */
+        wish.temperature_max = 95;
+        assert_well();
+}
+
+static void xids_belong_to_their_gpu(void **state) {
+        (void) state;
+        gpu_xid_message(facts, "NVRM: Xid (PCI:0000:1d:00): 48, pid=1, DBE");
+        gpu_xid_message(facts, "NVRM: Xid (PCI:0000:1d:00): 48, pid=1, DBE again");
+        gpu_xid_message(facts, "NVRM: Xid (PCI:0000:1d:00): 13, pid=1, an application's");
+        assert_finding(GPU_CODE_XID, 2);
+        assert_int_equal(findings.items[0].value, 48);
+}
+
+static void an_xid_of_a_gpu_that_is_gone_keeps_its_address(void **state) {
+        (void) state;
+        gpu_xid_message(facts, "NVRM: Xid (PCI:0000:99:00): 79, fallen off the bus");
+        assert_finding(GPU_CODE_XID, -1);
+        assert_string_equal(findings.items[0].pci, "0000:99:00");
+}
+
+static void the_most_serious_comes_first(void **state) {
+        (void) state;
+        set(0, GPU_TEMPERATURE_MARGIN, -1);
+        set(3, GPU_REMAP_FAILED, 1);
+        set(1, GPU_REMAP_PENDING, 1);
+        judge();
+        assert_int_equal(findings.n, 3);
+        assert_int_equal(findings.items[0].code, GPU_CODE_REMAP_FAILED);
+        assert_int_equal(findings.items[2].code, GPU_CODE_TEMPERATURE);
+}
+
+static void every_code_has_a_name(void **state) {
+        (void) state;
+        for (size_t i = 0; i < GPU_CODES_N; i++) {
+                assert_non_null(gpu_code_names[i]);
+                assert_non_null(startswith(gpu_code_names[i], "gpu."));
+        }
+}
+
+/* A node without the section is judged by the defaults of the configuration. */
+static void the_configurations_defaults_are_the_same(void **state) {
+        static const char xids[] = "[\"13\",\"31\",\"43\",\"45\",\"68\",\"109\"]";
+        const struct {
+                const char *key;
+                int64_t value;
+        } numbers[] = {
+                { "gpu.ecc_volatile_max", wish.ecc_volatile_max },
+                { "gpu.retired_pages_max", wish.retired_pages_max },
+                { "gpu.nvlink_errors_max", wish.nvlink_errors_max },
+                { "gpu.nvlink_crc_max", wish.nvlink_crc_max },
+                { "gpu.bandwidth_percent", wish.bandwidth_percent },
+        };
+        char text[200] = "[";
+
+        (void) state;
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++)
+                assert_int_equal(strtoll(config_key_find(numbers[i].key)->fallback, NULL, 10),
+                                numbers[i].value);
+        assert_string_equal(config_key_find("gpu.bandwidth")->fallback,
+                        wish.bandwidth ? "true" : "false");
+        assert_string_equal(config_key_find("gpu.persistence")->fallback,
+                        wish.persistence ? "true" : "false");
+        assert_string_equal(config_key_find("gpu.xid_ignore")->fallback, xids);
+        for (size_t i = 0; i < wish.n_xid_ignore; i++) {
+                size_t n = strlen(text);
+
+                snprintf(text + n, sizeof(text) - n, "%s\"%u\"", i ? "," : "", wish.xid_ignore[i]);
+        }
+        strcat(text, "]");
+        assert_string_equal(text, xids);
+}
+
+static void facts_that_may_be_unsupported_are_facts(void **state) {
+        const ConfigKey *key = config_key_find("gpu.allow_unsupported");
+        size_t n = 0;
+
+        (void) state;
+        for (size_t i = 0; i < GPU_FACTS_N; i++)
+                n += key->check(gpu_fact_names[i].name) == NULL;
+        assert_int_equal(n, 18); /* those of the list in config-schema.c, none of them misspelt */
+        assert_non_null(key->check("nonsense"));
+}
+
+int main(void) {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        const struct CMUnitTest tests[] = {
+                T(healthy_gpus_pass),
+                T(nothing_read_never_passes),
+                T(each_fact_is_needed),
+                T(what_may_be_unsupported_passes_if_named),
+                T(newer_facts_need_not_be_there),
+                T(findings_say_which_gpu_and_what_to_do),
+                T(a_gpu_without_ecc_passes_only_if_allowed),
+                T(mig_hides_remapping),
+                T(aggregate_errors_count_if_there_is_a_limit),
+                T(the_generation_counts_under_load),
+                T(without_load_the_most_it_can_counts),
+                T(pcie_rates_are_those_of_the_specification),
+                T(bandwidth_is_a_share_of_the_link_or_a_number),
+                T(bandwidth_that_was_not_measured_is_none),
+                T(links_are_counted_against_the_shape),
+                T(without_a_shape_the_best_gpu_counts),
+                T(a_link_without_any_counter_does_not_pass),
+                T(crc_errors_have_a_limit_of_their_own),
+                T(every_gpus_fabric_state_is_looked_at),
+                T(fabrics_are_known_by_links_too),
+                T(before_hopper_the_fabric_manager_alone_knows),
+                T(the_fabrics_health_is_read_bit_by_bit),
+                T(slowdowns_are_named_and_may_pass),
+                T(temperature_has_the_gpus_own_threshold),
+                T(xids_belong_to_their_gpu),
+                T(an_xid_of_a_gpu_that_is_gone_keeps_its_address),
+                T(the_most_serious_comes_first),
+                T(every_code_has_a_name),
+                T(the_configurations_defaults_are_the_same),
+                T(facts_that_may_be_unsupported_are_facts),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

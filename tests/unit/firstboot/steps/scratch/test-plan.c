@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "steps/scratch/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define N 4
+
+/* Four disks S0 … S3, blank unless a test says otherwise. */
+static Disk disks[N] = {
+        { (char *) "nvme0n1", (char *) "/dev/nvme0n1", (char *) "M", (char *) "S0", 1000000000 },
+        { (char *) "nvme1n1", (char *) "/dev/nvme1n1", (char *) "M", (char *) "S1", 1000000000 },
+        { (char *) "nvme2n1", (char *) "/dev/nvme2n1", (char *) "M", (char *) "S2", 1000000000 },
+        { (char *) "nvme3n1", (char *) "/dev/nvme3n1", (char *) "M", (char *) "S3", 1000000000 },
+};
+static char *all_serials[] = { (char *) "S0", (char *) "S1", (char *) "S2", (char *) "S3", NULL };
+static DiskFacts facts[N];
+static ScratchRecord record;
+static ScratchWish wish;
+static ScratchPlan plan;
+
+static int setup(void **state) {
+        (void) state;
+        for (size_t i = 0; i < N; i++)
+                facts[i] = (DiskFacts){ .disk = &disks[i] };
+        record = (ScratchRecord){};
+        wish = (ScratchWish){ .vg = "localscratch", .label = "localscratch", .expected = -1 };
+        plan = (ScratchPlan){};
+        return 0;
+}
+
+static int teardown(void **state) {
+        (void) state;
+        scratch_plan_done(&plan);
+        return 0;
+}
+
+static void sign(size_t i, const char *type, const char *usage) {
+        Signature *s = &facts[i].signatures[facts[i].n_signatures++];
+
+        snprintf(s->type, sizeof(s->type), "%s", type);
+        snprintf(s->usage, sizeof(s->usage), "%s", usage);
+}
+
+static void ours(size_t i, const char *tags, unsigned missing) {
+        sign(i, "LVM2_member", "raid");
+        facts[i].vg = (char *) "localscratch";
+        facts[i].vg_tags = (char *) tags;
+        facts[i].vg_missing = missing;
+}
+
+static void make_plan(size_t n) {
+        assert_return_code(scratch_plan(facts, n, &record, &wish, &plan), 0);
+}
+
+static void assert_fails(const char *code, const char *text) {
+        assert_int_equal(plan.action, SCRATCH_FAIL);
+        assert_string_equal(plan.code, code);
+        if (!strstr(plan.message, text))
+                fail_msg("\"%s\" is not in \"%s\"", text, plan.message);
+}
+
+static void blank_disks_are_used(void **state) {
+        (void) state;
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_CREATE);
+        assert_int_equal(plan.n_use, N);
+        assert_null(plan.code);
+}
+
+static void no_disks_are_nothing(void **state) {
+        (void) state;
+        make_plan(0);
+        assert_int_equal(plan.action, SCRATCH_NOTHING);
+}
+
+static void no_disks_fail_where_required(void **state) {
+        (void) state;
+        wish.required = true;
+        make_plan(0);
+        assert_fails("scratch.no-disks", "no local NVMe disk");
+}
+
+static void a_foreign_signature_fails_with_device_serial_and_signature(void **state) {
+        (void) state;
+        sign(2, "ext4", "filesystem");
+        snprintf(facts[2].signatures[0].label, 64, "data");
+        make_plan(N);
+        assert_fails("scratch.foreign-signature",
+                        "/dev/nvme2n1 (serial S2, 1.0 GB): ext4 filesystem \"data\"");
+}
+
+static void every_foreign_disk_is_named(void **state) {
+        (void) state;
+        sign(0, "gpt", "partition table");
+        sign(3, "crypto_LUKS", "crypto");
+        make_plan(N);
+        assert_fails("scratch.foreign-signature", "gpt partition table");
+        assert_non_null(strstr(plan.message, "crypto_LUKS"));
+}
+
+static void another_hosts_volume_group_is_foreign(void **state) {
+        (void) state;
+        sign(1, "LVM2_member", "raid");
+        facts[1].vg = (char *) "vg0";
+        facts[1].vg_tags = (char *) "";
+        make_plan(N);
+        assert_fails("scratch.foreign-signature", "of volume group vg0");
+}
+
+static void our_tag_on_a_disk_with_a_second_signature_is_foreign(void **state) {
+        (void) state;
+        ours(0, TAG_OURS, 0);
+        sign(0, "ext4", "filesystem");
+        make_plan(1);
+        assert_int_equal(plan.action, SCRATCH_FAIL);
+}
+
+static void a_tag_that_only_resembles_ours_is_foreign(void **state) {
+        (void) state;
+        for (size_t i = 0; i < N; i++)
+                ours(i, "firstboot.scratch2", 0);
+        make_plan(N);
+        assert_fails("scratch.foreign-signature", "localscratch");
+}
+
+static void a_disk_that_cannot_be_read_fails(void **state) {
+        (void) state;
+        facts[1].probe_error = -EIO;
+        make_plan(N);
+        assert_fails("scratch.probe-failed", "/dev/nvme1n1 (serial S1");
+}
+
+static void a_blank_disk_in_use_fails(void **state) {
+        (void) state;
+        facts[1].holder = (char *) "dm-3";
+        make_plan(N);
+        assert_fails("scratch.in-use", "in use by dm-3");
+}
+
+static void allow_fewer_leaves_foreign_disks_out(void **state) {
+        (void) state;
+        wish.allow_fewer = true;
+        sign(2, "ext4", "filesystem");
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_CREATE);
+        assert_int_equal(plan.n_use, 3);
+        assert_int_equal(plan.use[2], 3);
+        assert_string_equal(plan.code, "scratch.fewer");
+        assert_non_null(strstr(plan.message, "serial S2"));
+}
+
+static void fewer_than_configured_fails(void **state) {
+        (void) state;
+        wish.expected = 5;
+        make_plan(N);
+        assert_fails("scratch.disk-missing", "4 local disks of 5");
+}
+
+static void fewer_than_recorded_fails_with_the_serial(void **state) {
+        (void) state;
+        record.serials = all_serials;
+        make_plan(3);
+        assert_fails("scratch.disk-missing", "missing serial S3");
+}
+
+static void our_volume_group_is_adopted(void **state) {
+        (void) state;
+        record.serials = all_serials;
+        for (size_t i = 0; i < N; i++)
+                ours(i, TAG_OURS, 0);
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_ADOPT_VG);
+        assert_string_equal(plan.vg, "localscratch");
+        assert_int_equal(plan.n_use, N);
+}
+
+static void an_unfinished_volume_group_is_rebuilt(void **state) {
+        (void) state;
+        for (size_t i = 0; i < N; i++)
+                ours(i, TAG_INCOMPLETE "," TAG_OURS, 0);
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_REBUILD);
+        assert_false(plan.vg_missing);
+}
+
+static void a_volume_group_without_volumes_is_rebuilt(void **state) {
+        (void) state;
+        for (size_t i = 0; i < N; i++) {
+                ours(i, TAG_OURS, 0);
+                facts[i].vg_empty = true;
+        }
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_REBUILD);
+}
+
+static void all_disks_wiped_are_made_afresh(void **state) {
+        (void) state;
+        record.serials = all_serials;
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_CREATE);
+}
+
+static void some_disks_wiped_are_rebuilt(void **state) {
+        (void) state;
+        record.serials = all_serials;
+        ours(0, TAG_OURS, 2);
+        ours(1, TAG_OURS, 2);
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_REBUILD);
+        assert_true(plan.vg_missing);
+        assert_int_equal(plan.n_use, N);
+}
+
+static void a_member_that_is_away_is_not_rebuilt_over(void **state) {
+        (void) state;
+        record.serials = all_serials;
+        wish.expected = 3;
+        for (size_t i = 0; i < 3; i++)
+                ours(i, TAG_OURS, 1);
+        make_plan(3);
+        assert_fails("scratch.disk-missing", "missing serial S3");
+}
+
+static void a_member_that_is_away_without_record_is_not_rebuilt_over(void **state) {
+        (void) state;
+        for (size_t i = 0; i < 3; i++)
+                ours(i, TAG_OURS, 1);
+        make_plan(3);
+        assert_fails("scratch.disk-missing", "lacks 1 of its disks");
+}
+
+static void allow_fewer_rebuilds_without_the_absent_member(void **state) {
+        (void) state;
+        record.serials = all_serials;
+        wish.allow_fewer = true;
+        for (size_t i = 0; i < 3; i++)
+                ours(i, TAG_OURS, 1);
+        make_plan(3);
+        assert_int_equal(plan.action, SCRATCH_REBUILD);
+        assert_string_equal(plan.code, "scratch.fewer");
+}
+
+static void a_whole_volume_group_beside_a_new_blank_disk_is_kept(void **state) {
+        (void) state;
+        for (size_t i = 0; i < 3; i++)
+                ours(i, TAG_OURS, 0);
+        make_plan(N);
+        assert_fails("scratch.disk-missing", "holds data and was not touched");
+}
+
+static void two_volume_groups_of_ours_are_not_guessed_about(void **state) {
+        (void) state;
+        ours(0, TAG_OURS, 0);
+        ours(1, TAG_OURS, 0);
+        facts[1].vg = (char *) "other";
+        make_plan(2);
+        assert_fails("scratch.foreign-signature", "two volume groups");
+}
+
+static void an_orphan_on_record_is_used(void **state) {
+        (void) state;
+        record.serials = all_serials;
+        sign(1, "LVM2_member", "raid");
+        facts[1].orphan = true;
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_CREATE);
+        assert_int_equal(plan.n_use, N);
+}
+
+static void an_orphan_not_on_record_is_foreign(void **state) {
+        (void) state;
+        sign(1, "LVM2_member", "raid");
+        facts[1].orphan = true;
+        make_plan(N);
+        assert_fails("scratch.foreign-signature", "LVM2_member");
+}
+
+static void a_file_system_with_our_label_is_adopted(void **state) {
+        (void) state;
+        for (size_t i = 0; i < N; i++) {
+                sign(i, "linux_raid_member", "raid");
+                facts[i].labelled = (char *) "/dev/md127";
+                facts[i].holder = (char *) "md127";
+        }
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_ADOPT_DEVICE);
+        assert_string_equal(plan.device, "/dev/md127");
+}
+
+static void a_labelled_file_system_on_fewer_disks_fails(void **state) {
+        (void) state;
+        sign(0, "xfs", "filesystem");
+        facts[0].labelled = (char *) "/dev/nvme0n1";
+        make_plan(N);
+        assert_fails("scratch.disk-missing", "lies on 1 of 4 local disks");
+}
+
+static void two_file_systems_with_our_label_are_not_guessed_about(void **state) {
+        (void) state;
+        for (size_t i = 0; i < 2; i++) {
+                sign(i, "xfs", "filesystem");
+                facts[i].labelled = disks[i].path;
+        }
+        make_plan(2);
+        assert_fails("scratch.foreign-signature", "two file systems have the label");
+}
+
+/* Whatever is on the disks, a disk with something foreign on it is never among those that are
+ * written to. */
+static void no_plan_ever_uses_a_foreign_disk(void **state) {
+        for (unsigned code = 0; code < 6 * 6 * 6 * 6 * 4; code++) {
+                unsigned rest = code;
+                bool foreign[N] = {};
+
+                setup(state);
+                for (size_t i = 0; i < N; i++, rest /= 6)
+                        switch (rest % 6) {
+                        case 1:
+                                sign(i, "ext4", "filesystem");
+                                foreign[i] = true;
+                                break;
+                        case 2:
+                                ours(i, TAG_OURS, 0);
+                                break;
+                        case 3:
+                                ours(i, TAG_OURS, 1);
+                                break;
+                        case 4:
+                                facts[i].probe_error = -EIO;
+                                foreign[i] = true;
+                                break;
+                        case 5:
+                                sign(i, "LVM2_member", "raid");
+                                facts[i].orphan = true;
+
+                                break;
+                        }
+                wish.allow_fewer = rest & 1;
+                record.serials = rest & 2 ? all_serials : NULL;
+                for (size_t i = 0; i < N; i++)
+                        if (facts[i].orphan)
+                                foreign[i] = record.serials == NULL;
+                make_plan(N);
+                for (size_t k = 0; k < plan.n_use && plan.action != SCRATCH_FAIL; k++)
+                        assert_false(foreign[plan.use[k]]);
+                for (size_t i = 0; i < N; i++)
+                        if (foreign[i] && !wish.allow_fewer)
+                                assert_int_equal(plan.action, SCRATCH_FAIL);
+                teardown(state);
+        }
+        setup(state);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(blank_disks_are_used),
+                TEST(no_disks_are_nothing),
+                TEST(no_disks_fail_where_required),
+                TEST(a_foreign_signature_fails_with_device_serial_and_signature),
+                TEST(every_foreign_disk_is_named),
+                TEST(another_hosts_volume_group_is_foreign),
+                TEST(our_tag_on_a_disk_with_a_second_signature_is_foreign),
+                TEST(a_tag_that_only_resembles_ours_is_foreign),
+                TEST(a_disk_that_cannot_be_read_fails),
+                TEST(a_blank_disk_in_use_fails),
+                TEST(allow_fewer_leaves_foreign_disks_out),
+                TEST(fewer_than_configured_fails),
+                TEST(fewer_than_recorded_fails_with_the_serial),
+                TEST(our_volume_group_is_adopted),
+                TEST(an_unfinished_volume_group_is_rebuilt),
+                TEST(a_volume_group_without_volumes_is_rebuilt),
+                TEST(all_disks_wiped_are_made_afresh),
+                TEST(some_disks_wiped_are_rebuilt),
+                TEST(a_member_that_is_away_is_not_rebuilt_over),
+                TEST(a_member_that_is_away_without_record_is_not_rebuilt_over),
+                TEST(allow_fewer_rebuilds_without_the_absent_member),
+                TEST(a_whole_volume_group_beside_a_new_blank_disk_is_kept),
+                TEST(two_volume_groups_of_ours_are_not_guessed_about),
+                TEST(an_orphan_on_record_is_used),
+                TEST(an_orphan_not_on_record_is_foreign),
+                TEST(a_file_system_with_our_label_is_adopted),
+                TEST(a_labelled_file_system_on_fewer_disks_fails),
+                TEST(two_file_systems_with_our_label_are_not_guessed_about),
+                TEST(no_plan_ever_uses_a_foreign_disk),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
