@@ -226,8 +226,7 @@ static void switch_off(Boot *b, VmProcess *p) {
                         rest();
                 }
                 if (vm_alive(p, &status))
-                        log_warning("The guest did not switch itself off within %u s; its plug is "
-                                    "pulled",
+                        log_warning("The guest did not switch itself off within %u s; its plug is pulled",
                                         (unsigned) (POWER_OFF_USEC / USEC_PER_SEC));
         }
         vm_stop(p);

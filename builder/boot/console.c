@@ -132,11 +132,11 @@ const char *console_kept_line(const Console *c, size_t i) {
 void console_done(Console *c) {
         for (size_t i = 0; i < CONSOLE_KEPT_LINES; i++)
                 free(c->kept[i]);
-        *c = (Console){};
+        *c = (Console) {};
 }
 
-/* Takes one byte of the stream through the terminal's escape sequences: the byte that is text, '\n'
- * where a line ends, 0 for nothing. */
+/* Takes one byte of the stream through the terminal's escape sequences: the byte that is text,
+ * '\n' where a line ends, 0 for nothing. */
 static char filter(Console *c, char byte) {
         unsigned char b = (unsigned char) byte;
 

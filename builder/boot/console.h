@@ -29,9 +29,9 @@ typedef struct Console {
         size_t n_kept;                  /* lines ever kept */
 } Console;
 
-/* Escape sequences are taken out; a cursor that is moved ends a line, as boot loaders draw screens.
- * A prompt is reported while its line is unfinished, once. `line` and `detail` last until the
- * callback returns. */
+/* Escape sequences are taken out; a cursor that is moved ends a line, as boot loaders draw
+ * screens. A prompt is reported while its line is unfinished, once. `line` and `detail` last until
+ * the callback returns. */
 void console_feed(Console *c, const char *data, size_t size,
                 void (*callback)(ConsoleEvent event, const char *line, const char *detail,
                                 void *userdata),

@@ -180,7 +180,7 @@ int journal_feed(Journal *j, const char *data, size_t size,
 
 void journal_done(Journal *j) {
         free(j->pending);
-        *j = (Journal){};
+        *j = (Journal) {};
 }
 
 UnitEvent journal_unit_event(const JournalEntry *e) {

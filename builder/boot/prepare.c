@@ -165,8 +165,7 @@ static int prepare_nvme(Boot *b) {
                         return log_error_errno(-errno, "Cannot give %s %llu bytes", path,
                                         (unsigned long long) b->vm.nvme[i].size);
                 if (st.st_size != 0 && (uint64_t) st.st_size != b->vm.nvme[i].size) {
-                        log_error("%s of an earlier boot has %lld bytes, not %llu: remove it, or "
-                                  "give its size with --nvme",
+                        log_error("%s of an earlier boot has %lld bytes, not %llu: remove it, or give its size with --nvme",
                                         path, (long long) st.st_size,
                                         (unsigned long long) b->vm.nvme[i].size);
                         return -EINVAL;

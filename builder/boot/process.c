@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* sandbox_run() waits for its command, and while QEMU runs there is a console to follow. So a child
- * of ours, the runner, does the waiting. However we end, the runner is told by the kernel, and
- * takes the sandbox with it. The monitor is a socket in the bound folder; it is reached through a
- * folder descriptor, as a socket's path has only 108 bytes. */
+/* sandbox_run() waits for its command, and while QEMU runs there is a console to follow. So a
+ * child of ours, the runner, does the waiting. However we end, the runner is told by the kernel,
+ * and takes the sandbox with it. The monitor is a socket in the bound folder; it is reached
+ * through a folder descriptor, as a socket's path has only 108 bytes. */
 
 #include "boot/process.h"
 

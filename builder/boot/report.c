@@ -104,8 +104,7 @@ static void show_console(const Boot *b) {
         size_t n = console_kept(&b->watch.console);
 
         if (n == 0 && b->watch.console.used == 0) {
-                log_error("The guest wrote nothing to its serial console (does its kernel have "
-                          "console=ttyS0?)");
+                log_error("The guest wrote nothing to its serial console (does its kernel have console=ttyS0?)");
                 return;
         }
         log_error("The last lines of the console:");

@@ -31,8 +31,7 @@ int boot_ssh_key(Boot *b) {
                 };
                 r = spawn_capture(NULL, argv, &output, &status);
                 if (r == -ENOENT) {
-                        log_error("A command in the guest needs ssh here: apt install "
-                                  "openssh-client");
+                        log_error("A command in the guest needs ssh here: apt install openssh-client");
                         return -ENOPKG;
                 }
                 if (r >= 0 && status != 0)

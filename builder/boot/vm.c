@@ -62,8 +62,8 @@ int parse_size(const char *text, uint64_t *ret) {
         return 0;
 }
 
-/* What goes into an Identify field: printable ASCII, no comma (QEMU's separator), no leading space.
- */
+/* What goes into an Identify field: printable ASCII, no comma (QEMU's separator), no leading
+ * space. */
 static bool identify_text_valid(const char *text, size_t max) {
         size_t n = strlen(text);
 
@@ -213,8 +213,8 @@ int vm_load_credential(VmConfig *c, const char *text, const char **ret_problem) 
 
         /* systemd's credential_name_valid(): a file name. */
         if (!colon || !colon[1] || isempty(name) ||
-                        strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                     "0123456789._-~@") != strlen(name)) {
+                        strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-~@") !=
+                                        strlen(name)) {
                 *ret_problem = "NAME:FILE, such as firstboot.slurm.munge_key:key.txt";
                 return -EINVAL;
         }
@@ -253,8 +253,7 @@ static int add_firmware(const VmConfig *c, char ***argv) {
         if (c->firmware == VM_BIOS)
                 return 0; /* SeaBIOS is QEMU's own */
         return strv_extend_many(argv, "-drive",
-                        "if=pflash,unit=0,format=raw,readonly=on,file=/usr/share/OVMF/"
-                        "OVMF_CODE_4M.fd",
+                        "if=pflash,unit=0,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd",
                         "-drive", "if=pflash,unit=1,format=raw,file=" VM_FOLDER "/vars.fd", NULL);
 }
 
@@ -277,8 +276,8 @@ static int add_disk_devices(const VmConfig *c, char ***argv) {
                 r = strv_extend(argv, "-drive");
                 if (r >= 0)
                         r = strv_extendf(argv,
-                                        "if=none,id=nvme%zu,format=raw,cache=unsafe,discard=unmap,"
-                                        "file=" VM_FOLDER "/nvme%zu.raw",
+                                        "if=none,id=nvme%zu,format=raw,cache=unsafe,discard=unmap,file=" VM_FOLDER
+                                        "/nvme%zu.raw",
                                         i, i);
                 if (r >= 0)
                         r = strv_extend(argv, "-device");

@@ -43,17 +43,16 @@ typedef struct VmConfig {
         VmForward forwards[VM_FORWARD_MAX];
         size_t n_forwards;
         bool seed;
-        bool paused;          /* waits for `cont` on the monitor */
-        const char *console;  /* file name below VM_LOG_FOLDER */
-        const char *journal;  /* the same; NULL: no channel, nothing is added to the guest */
-        char **credentials;   /* systemd credentials: name, value, name, value … */
-        const char *root_key; /* public ssh key for root, through a systemd credential; may be NULL
-                               */
+        bool paused;         /* waits for `cont` on the monitor */
+        const char *console; /* file name below VM_LOG_FOLDER */
+        const char *journal; /* the same; NULL: no channel, nothing is added to the guest */
+        char **credentials;  /* systemd credentials: name, value, name, value … */
+        const char *root_key; /* public ssh key for root, through a systemd credential; may be NULL */
 } VmConfig;
 
-/* One --nvme argument: a number of disks ("4"), or "size=4G,serial=S,model=M,count=N" in any order;
- * appended to c. Disks that get no serial are named imgbuild0, imgbuild1 … by their place. -EINVAL
- * with *ret_problem (a constant). */
+/* One --nvme argument: a number of disks ("4"), or "size=4G,serial=S,model=M,count=N" in any
+ * order; appended to c. Disks that get no serial are named imgbuild0, imgbuild1 … by their place.
+ * -EINVAL with *ret_problem (a constant). */
 int vm_add_nvme(VmConfig *c, const char *text, const char **ret_problem);
 
 /* "2222:22" or "0:22"; -EINVAL. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who is believed. "multi-user" is reached when the guest's process 1 says so in its journal. Where
- * no journal comes (an older systemd, another init), the console's word is taken after a moment of
- * grace; where one comes but does not confirm, after a longer one. A failed unit is no failure of
- * the boot: it is listed. */
+/* Who is believed. "multi-user" is reached when the guest's process 1 says so in its journal.
+ * Where no journal comes (an older systemd, another init), the console's word is taken after a
+ * moment of grace; where one comes but does not confirm, after a longer one. A failed unit is no
+ * failure of the boot: it is listed. */
 
 #include "boot/watch.h"
 #include "boot/vm.h"
@@ -49,7 +49,7 @@ static bool is_unit_name(const char *s) {
 }
 
 int boot_watch_init(BootWatch *w, const char *until, char **ret_problem) {
-        *w = (BootWatch){};
+        *w = (BootWatch) {};
         if (streq(until, "multi-user"))
                 w->unit = strdup("multi-user.target");
         else if (streq(until, "ready"))
@@ -80,7 +80,7 @@ void boot_watch_done(BootWatch *w) {
                 regfree(&w->pattern);
         console_done(&w->console);
         journal_done(&w->journal);
-        *w = (BootWatch){};
+        *w = (BootWatch) {};
 }
 
 static void enter(BootWatch *w, BootPhase phase) {

@@ -63,7 +63,7 @@ int finding_add(Findings *f, const char *rule, char *found, char *remedy) {
                 return -ENOMEM;
         }
         f->findings = grown;
-        f->findings[f->n++] = (Finding){ rule, found, remedy };
+        f->findings[f->n++] = (Finding) { rule, found, remedy };
         return 0;
 }
 
@@ -81,7 +81,7 @@ void findings_done(Findings *f) {
         free(f->findings);
         if (f->versions)
                 json_object_put(f->versions);
-        *f = (Findings){};
+        *f = (Findings) {};
 }
 
 static bool applies(const Rule *rule, const Tree *t) {

@@ -42,8 +42,8 @@ static const char *cuda_of_driver(const char *driver) {
         return NULL;
 }
 
-/* The first driver for this release of CUDA, for the remedy; NULL where the table does not know it.
- */
+/* The first driver for this release of CUDA, for the remedy; NULL where the table does not know
+ * it. */
 static const char *driver_of_cuda(const char *cuda) {
         for (size_t i = 0; i < ELEMENTSOF(drivers); i++)
                 if (streq(drivers[i].cuda, cuda))
@@ -73,8 +73,7 @@ static int compare_with_driver(const Tree *t, const char *rule, const char *what
         supported = cuda_of_driver(driver);
         if (!supported)
                 return finding_add(f, rule,
-                                strf("driver %s is older than any in the table; %s cannot be "
-                                     "judged",
+                                strf("driver %s is older than any in the table; %s cannot be judged",
                                                 driver, what),
                                 strf("use driver %s or later",
                                                 drivers[ELEMENTSOF(drivers) - 1].driver));
@@ -164,8 +163,7 @@ static int judge_nccl(const Tree *t, const char *rule, const char *path, Finding
                 return r;
         if (!version)
                 return finding_add(f, rule, strf("/%s tells no version of NCCL and CUDA", path),
-                                strdup("install NCCL from a package; the file is damaged or "
-                                       "something else"));
+                                strdup("install NCCL from a package; the file is damaged or something else"));
         what = strf("NCCL %.*s (/%s)", (int) strcspn(version, "+"), version, path);
         if (!what)
                 return -ENOMEM;

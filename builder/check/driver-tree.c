@@ -77,19 +77,16 @@ int check_nvidia_nouveau(const Tree *t, const char *rule, Findings *f) {
 int check_nvidia_held(const Tree *t, const char *rule, Findings *f) {
         if (t->n_packages == 0) /* nothing known is not nothing wrong */
                 return finding_add(f, rule,
-                                strdup("/var/lib/dpkg/status names no package, so holds cannot be "
-                                       "judged"),
+                                strdup("/var/lib/dpkg/status names no package, so holds cannot be judged"),
                                 strdup("keep the package database in the image"));
         for (size_t i = 0; i < t->n_packages; i++) {
                 const InstalledPackage *p = t->packages + i;
 
                 if (startswith(p->name, "linux-image-") && !p->held) {
                         int r = finding_add(f, rule,
-                                        strf("package %s is not held: an upgrade brings a kernel "
-                                             "without the driver",
+                                        strf("package %s is not held: an upgrade brings a kernel without the driver",
                                                         p->name),
-                                        strf("run \"apt-mark hold %s\" (the builder does after the "
-                                             "kernel stage; a package or script undid it)",
+                                        strf("run \"apt-mark hold %s\" (the builder does after the kernel stage; a package or script undid it)",
                                                         p->name));
                         if (r < 0)
                                 return r;
@@ -133,11 +130,9 @@ int check_nvidia_build_tools(const Tree *t, const char *rule, Findings *f) {
 
                 if (builds_modules(name) || (is_compiler(name) && !asked_for(t->recipe, name))) {
                         int r = finding_add(f, rule,
-                                        strf("package %s is in the image: what builds the driver "
-                                             "belongs to the compile stage",
+                                        strf("package %s is in the image: what builds the driver belongs to the compile stage",
                                                         name),
-                                        strf("name %s under an overlay's compile.packages; \"apt "
-                                             "rdepends\" in imgbuild shell tells what pulled it",
+                                        strf("name %s under an overlay's compile.packages; \"apt rdepends\" in imgbuild shell tells what pulled it",
                                                         name));
                         if (r < 0)
                                 return r;

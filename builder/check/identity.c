@@ -11,15 +11,13 @@ int check_identity_machine_id(const Tree *t, const char *rule, Findings *f) {
 
         if (r == -ENOENT)
                 return finding_add(f, rule,
-                                strdup("/etc/machine-id is missing: a read-only boot could not set "
-                                       "one"),
+                                strdup("/etc/machine-id is missing: a read-only boot could not set one"),
                                 strdup("leave it there, empty"));
         if (r < 0 && r != -EFBIG && r != -EINVAL)
                 return r;
         if (r < 0 || id[strspn(id, "\n")] != '\0') {
                 r = finding_add(f, rule,
-                                strf("/etc/machine-id is not empty (\"%.32s\"): every node would "
-                                     "be the same machine",
+                                strf("/etc/machine-id is not empty (\"%.32s\"): every node would be the same machine",
                                                 strempty(id)),
                                 strdup("truncate it; systemd makes a new one at the first boot"));
                 if (r < 0)
@@ -42,11 +40,9 @@ int check_identity_ssh_host_keys(const Tree *t, const char *rule, Findings *f) {
         STRV_FOREACH (name, names)
                 if (startswith(*name, "ssh_host_")) {
                         r = finding_add(f, rule,
-                                        strf("/etc/ssh/%s is in the image: every node would have "
-                                             "this key",
+                                        strf("/etc/ssh/%s is in the image: every node would have this key",
                                                         *name),
-                                        strdup("remove it; cloud-init or sshd-keygen.service makes "
-                                               "keys at the first boot"));
+                                        strdup("remove it; cloud-init or sshd-keygen.service makes keys at the first boot"));
                         if (r < 0)
                                 return r;
                 }

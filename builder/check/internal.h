@@ -29,8 +29,7 @@ typedef struct Tree {
         char **kernels; /* releases below usr/lib/modules, sorted */
         InstalledPackage *packages;
         size_t n_packages;
-        bool driver; /* NVIDIA's driver is in the tree, or an overlay of the recipe should bring it
-                      */
+        bool driver; /* NVIDIA's driver is in the tree, or an overlay of the recipe should bring it */
         DriverModule *modules; /* NVIDIA's, of every kernel */
         size_t n_modules;
 } Tree;

@@ -23,8 +23,7 @@ int check_kernel_present(const Tree *t, const char *rule, Findings *f) {
                         r = finding_add(f, rule,
                                         strf("/usr/lib/modules/%s is there, /%s is not", *kernel,
                                                         image),
-                                        strdup("remove the leftover modules, or install the kernel "
-                                               "they belong to"));
+                                        strdup("remove the leftover modules, or install the kernel they belong to"));
                         if (r < 0)
                                 return r;
                 }
@@ -55,8 +54,7 @@ int check_kernel_initramfs(const Tree *t, const char *rule, Findings *f) {
                 if (!is_filled(t, debian) && !is_filled(t, el)) {
                         int r = finding_add(f, rule,
                                         strf("kernel %s has no initramfs in /boot", *kernel),
-                                        strdup("install initramfs-tools or dracut, and look at the "
-                                               "log of stage \"initramfs\""));
+                                        strdup("install initramfs-tools or dracut, and look at the log of stage \"initramfs\""));
                         if (r < 0)
                                 return r;
                 }

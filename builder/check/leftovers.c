@@ -52,12 +52,11 @@ static int check_empty(const Tree *t, const char *rule, const char *const *folde
         return 0;
 }
 
-#define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define LIST(...) ((const char *const[]) { __VA_ARGS__, NULL })
 
 int check_leftovers_apt_lists(const Tree *t, const char *rule, Findings *f) {
         return check_empty(t, rule, LIST("var/lib/apt/lists"), NULL, "package indexes",
-                        "remove them at the end (\"rm -rf /var/lib/apt/lists/*\"); apt-get update "
-                        "brings them back",
+                        "remove them at the end (\"rm -rf /var/lib/apt/lists/*\"); apt-get update brings them back",
                         f);
 }
 
@@ -126,7 +125,6 @@ int check_leftovers_resolv_conf(const Tree *t, const char *rule, Findings *f) {
                         return finding_add(f, rule,
                                         strf("/etc/resolv.conf has \"%.*s\"",
                                                         (int) strcspn(line, "\n"), line),
-                                        strdup("remove it, or make it a link to "
-                                               "/run/systemd/resolve/stub-resolv.conf"));
+                                        strdup("remove it, or make it a link to /run/systemd/resolve/stub-resolv.conf"));
         return 0;
 }

@@ -9,8 +9,8 @@
 #include <ctype.h>
 #include <fcntl.h>
 
-/* Modules that a GPU node cannot do without; drm, modeset and peermem may be left out on purpose.
- */
+/* Modules that a GPU node cannot do without; drm, modeset and peermem may be left out on
+ * purpose. */
 static const char *const needed[] = { "nvidia", "nvidia_uvm" };
 
 #define CATALOG_MAX (16u * 1024 * 1024)
@@ -21,8 +21,8 @@ static bool is_module_file(const char *name) {
                                endswith(name, ".ko.gz"));
 }
 
-/* nvidia.ko, nvidia-uvm.ko.xz, nvidia-current.ko: yes; nvidiafb.ko, nvidia-wmi-…: the kernel's own.
- */
+/* nvidia.ko, nvidia-uvm.ko.xz, nvidia-current.ko: yes; nvidiafb.ko, nvidia-wmi-…: the kernel's
+ * own. */
 static bool may_be_driver(const char *name) {
         const char *rest = startswith(name, "nvidia");
         return rest && (*rest == '.' || *rest == '-' || *rest == '_') &&
@@ -46,8 +46,7 @@ static int module_add(const Tree *t, const char *path, const struct stat *st, vo
         if (fd < 0)
                 return fd;
         r = module_info_read(fd, &m.info);
-        if (r < 0 && r != -EBADMSG) /* a damaged one is a finding of its own, not the end of looking
-                                     */
+        if (r < 0 && r != -EBADMSG) /* a damaged one is a finding of its own, not the end of looking */
                 return r;
         m.kernel = strdup(s->kernel);
         m.path = strdup(path);
@@ -104,9 +103,7 @@ int check_nvidia_modules(const Tree *t, const char *rule, Findings *f) {
                                 continue;
                         r = finding_add(f, rule,
                                         strf("kernel %s has no module %s", *kernel, needed[i]),
-                                        strf("compile the driver for it (overlay nvidia-driver "
-                                             "does, for the kernel of the recipe), "
-                                             "or remove kernel %s from the image",
+                                        strf("compile the driver for it (overlay nvidia-driver does, for the kernel of the recipe), or remove kernel %s from the image",
                                                         *kernel));
                         if (r < 0)
                                 return r;
@@ -149,8 +146,7 @@ static int check_vermagic(
         return finding_add(f, rule,
                         strf("/%s is built for \"%s\", the kernel wants \"%s\"", m->path, magic,
                                         expected ? expected : m->kernel),
-                        strf("compile the driver against the headers of %s, the same version of "
-                             "them",
+                        strf("compile the driver against the headers of %s, the same version of them",
                                         m->kernel));
 }
 
@@ -242,13 +238,11 @@ static int check_library(const Tree *t, const char *rule, const char *soname, co
                 return finding_add(f, rule,
                                 strf("the kernel modules are %s, %s is %s (%s)", driver, soname,
                                                 version ? version : "of no version", real),
-                                strdup("take modules and libraries from the same driver release; "
-                                       "update the lock's packages together"));
+                                strdup("take modules and libraries from the same driver release; update the lock's packages together"));
         }
         return finding_add(f, rule,
                         strf("the kernel modules are %s, %s is missing", driver, soname),
-                        strf("install the driver's user space (overlay nvidia-common), or look "
-                             "where %s went",
+                        strf("install the driver's user space (overlay nvidia-common), or look where %s went",
                                         soname));
 }
 
@@ -284,8 +278,7 @@ int check_nvidia_version(const Tree *t, const char *rule, Findings *f) {
 
         if (!driver)
                 return finding_add(f, rule, strdup("no nvidia module tells its version"),
-                                strdup("see nvidia.modules: without modules nothing can be "
-                                       "compared"));
+                                strdup("see nvidia.modules: without modules nothing can be compared"));
         for (size_t i = 0; i < t->n_modules; i++) {
                 const DriverModule *m = t->modules + i;
                 /* nvidia-peermem and others of the driver carry its version too */
@@ -323,6 +316,5 @@ int check_nvidia_firmware(const Tree *t, const char *rule, Findings *f) {
                 if (startswith(*name, "gsp_"))
                         return 0;
         return finding_add(f, rule, strf("/%s has no gsp_*.bin", folder),
-                        strdup("install the firmware of the same driver release (Debian: "
-                               "firmware-nvidia-gsp)"));
+                        strdup("install the firmware of the same driver release (Debian: firmware-nvidia-gsp)"));
 }

@@ -9,8 +9,8 @@
 #define KEY_FILE_MAX (64u * 1024) /* a key with certificates around it is smaller */
 
 /* Field 2 of name:password:… is a locked password ("*", "!", "!!", "!*"), or "x" where shadow has
- * it. A "!" in front of a hash locks it but keeps the hash in the image, where it can be cracked at
- * leisure. */
+ * it. A "!" in front of a hash locks it but keeps the hash in the image, where it can be cracked
+ * at leisure. */
 static const char *password_fault(const char *password, size_t n, bool shadowed) {
         if (n == 0)
                 return "has an empty password";
@@ -45,10 +45,7 @@ static int check_database(const Tree *t, const char *rule, const char *path, boo
                                 r = finding_add(f, rule,
                                                 strf("/%s: \"%.*s\" %s", path, (int) name, line,
                                                                 fault),
-                                                strf("lock it (\"passwd -l %.*s\" keeps the hash: "
-                                                     "\"usermod -p '*' %.*s\"); "
-                                                     "people come in with keys from cloud-init or "
-                                                     "through LDAP",
+                                                strf("lock it (\"passwd -l %.*s\" keeps the hash: \"usermod -p '*' %.*s\"); people come in with keys from cloud-init or through LDAP",
                                                                 (int) name, line, (int) name,
                                                                 line));
                                 if (r < 0)
@@ -135,8 +132,7 @@ static int look_for_key(const Tree *t, const char *path, const struct stat *st, 
                 key = holds_private_key(text, (size_t) st->st_size);
         }
         return key ? finding_add(s->findings, s->rule, strf("/%s holds a private key", path),
-                                     strdup("remove it; secrets reach a node at boot, through "
-                                            "systemd credentials or metadata"))
+                                     strdup("remove it; secrets reach a node at boot, through systemd credentials or metadata"))
                    : 0;
 }
 

@@ -71,14 +71,13 @@ static int look_dangling(const Tree *t, const char *folder, const char *unit, vo
 
         if (!path)
                 return -ENOMEM;
-        return tree_has(t, path) ? 0
-                                 : finding_add(d->findings, d->rule,
-                                                   strf("%s is enabled (/%s), but its unit is not "
-                                                        "there",
-                                                                   unit, path),
-                                                   strf("install the package that has %s, or do "
-                                                        "not enable it",
-                                                                   unit));
+        return tree_has(t, path)
+                               ? 0
+                               : finding_add(d->findings, d->rule,
+                                                 strf("%s is enabled (/%s), but its unit is not there",
+                                                                 unit, path),
+                                                 strf("install the package that has %s, or do not enable it",
+                                                                 unit));
 }
 
 int check_services_enabled(const Tree *t, const char *rule, Findings *f) {
@@ -113,11 +112,9 @@ int verify_findings(const char *rule, const char *output, int status, Findings *
                 if (*unit && strv_contains(seen, unit))
                         continue;
                 r = finding_add(f, rule, strdup(*line),
-                                *unit ? strf("correct %s (\"systemd-analyze verify %s\" in "
-                                             "imgbuild shell), or do not enable it",
+                                *unit ? strf("correct %s (\"systemd-analyze verify %s\" in imgbuild shell), or do not enable it",
                                                         unit, unit)
-                                      : strdup("look at it with \"systemd-analyze verify\" in "
-                                               "imgbuild shell"));
+                                      : strdup("look at it with \"systemd-analyze verify\" in imgbuild shell"));
                 if (r >= 0)
                         r = strv_extend(&seen, unit);
                 if (r < 0)
@@ -126,9 +123,7 @@ int verify_findings(const char *rule, const char *output, int status, Findings *
         }
         return n > 0 ? 0
                      : finding_add(f, rule,
-                                       strf("systemd-analyze verify ended with exit code %d and "
-                                            "said nothing",
+                                       strf("systemd-analyze verify ended with exit code %d and said nothing",
                                                        status),
-                                       strdup("run it in imgbuild shell; the rule cannot pass "
-                                              "unseen"));
+                                       strdup("run it in imgbuild shell; the rule cannot pass unseen"));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The tree under test, seen from outside. openat2(RESOLVE_IN_ROOT) lets the kernel resolve links as
- * the booted image would: an absolute link or any number of ".." stays inside. */
+/* The tree under test, seen from outside. openat2(RESOLVE_IN_ROOT) lets the kernel resolve links
+ * as the booted image would: an absolute link or any number of ".." stays inside. */
 
 #include "check/internal.h"
 #include "shared/file-util.h"
@@ -231,5 +231,5 @@ void tree_done(Tree *t) {
                 module_info_done(&t->modules[i].info);
         }
         free(t->modules);
-        *t = (Tree){ .fd = -EBADF };
+        *t = (Tree) { .fd = -EBADF };
 }

@@ -65,11 +65,10 @@ static const struct option long_options[] = {
 };
 
 static void help(void) {
-        printf("imgbuild boot IMAGE [OPTION…] [-- COMMAND…]\n\nBoots an image in QEMU and waits "
-               "until it is up. The image is never changed. COMMAND is run\nin the guest, as root, "
-               "over ssh.\n\n"
-               "      --until=MARKER      multi-user (default), ready (node-ready.target), a "
-               "unit's name, or a\n"
+        printf("imgbuild boot IMAGE [OPTION…] [-- COMMAND…]\n\n"
+               "Boots an image in QEMU and waits until it is up. The image is never changed. COMMAND is run\n"
+               "in the guest, as root, over ssh.\n\n"
+               "      --until=MARKER      multi-user (default), ready (node-ready.target), a unit's name, or a\n"
                "                          regular expression for a line of console or journal\n"
                "      --timeout=SECONDS   give up then, with exit code 124 (default: 600)\n"
                "      --nvme=N            N emulated NVMe disks of 4G\n"
@@ -80,25 +79,20 @@ static void help(void) {
                "      --memory=SIZE       (default: 2G)\n"
                "      --cpus=N            (default: 2)\n"
                "      --firmware=KIND     uefi (default) or bios\n"
-               "      --accel=KIND        auto (default: KVM where a probe shows that it works), "
-               "kvm, tcg\n"
+               "      --accel=KIND        auto (default: KVM where a probe shows that it works), kvm, tcg\n"
                "      --user-data=FILE    for cloud-init, by a NoCloud seed\n"
                "      --meta-data=FILE    the same\n"
                "      --network-config=FILE  the same\n"
                "      --ssh-key=FILE      public key that may log in; may be given several times\n"
                "      --no-seed           no seed at all\n"
-               "      --load-credential=NAME:FILE  a systemd credential for the guest; may be "
-               "given several times\n"
-               "      --forward=HOST:GUEST  127.0.0.1:HOST is the guest's TCP port; may be given "
-               "several times\n"
+               "      --load-credential=NAME:FILE  a systemd credential for the guest; may be given several times\n"
+               "      --forward=HOST:GUEST  127.0.0.1:HOST is the guest's TCP port; may be given several times\n"
                "      --keep              let it run until Ctrl-C\n"
-               "      --power-off         at the end, switch the guest off in order instead of "
-               "pulling the plug\n"
+               "      --power-off         at the end, switch the guest off in order instead of pulling the plug\n"
                "      --save=FOLDER       console.log, journal.export, journal.log, boot.json\n"
                "      --state=FOLDER      keep the disks there, and boot from them the next time\n"
                "      --strict            a failed unit fails the boot\n"
-               "      --allow-failed=UNIT a unit, or a pattern of units, that may fail all the "
-               "same\n"
+               "      --allow-failed=UNIT a unit, or a pattern of units, that may fail all the same\n"
                "      --no-journal        add nothing to the guest; only the console is read\n%s",
                         common_options_help);
 }
@@ -256,8 +250,7 @@ static int check_options(const BootOptions *o) {
                 return wrong("until", o->until, strempty(problem));
         boot_watch_done(&w);
         if (o->no_seed && (o->user_data || o->meta_data || o->network_config)) {
-                log_error("--no-seed leaves no place for --user-data, --meta-data and "
-                          "--network-config");
+                log_error("--no-seed leaves no place for --user-data, --meta-data and --network-config");
                 return -EINVAL;
         }
         const char *const files[] = { o->user_data, o->meta_data, o->network_config };
@@ -286,8 +279,7 @@ int cmd_boot(int argc, char *argv[]) {
                 }
                 if (c == 1) { /* a word that is no option */
                         if (o.image) {
-                                log_error("One image at a time: %s, or %s? A command for the guest "
-                                          "comes after --",
+                                log_error("One image at a time: %s, or %s? A command for the guest comes after --",
                                                 o.image, optarg);
                                 return EXIT_USAGE;
                         }
@@ -305,8 +297,7 @@ int cmd_boot(int argc, char *argv[]) {
         if (optind < argc)
                 o.command = argv + optind;
         if (!o.image) {
-                log_error("Which image? 'imgbuild boot IMAGE', such as "
-                          "out/debian-13-gpu/debian-13-gpu.qcow2");
+                log_error("Which image? 'imgbuild boot IMAGE', such as out/debian-13-gpu/debian-13-gpu.qcow2");
                 return EXIT_USAGE;
         }
         if (check_options(&o) < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild build: the whole of a build, from the recipe to a finished folder under out/. Everything
- * is made in OUT/.NAME.new and appears as OUT/NAME in one rename. */
+/* imgbuild build: the whole of a build, from the recipe to a finished folder under out/.
+ * Everything is made in OUT/.NAME.new and appears as OUT/NAME in one rename. */
 
 #include "check/check.h"
 #include "store/store.h"
@@ -28,8 +28,8 @@ typedef struct Clock {
 } Clock;
 
 static void help(void) {
-        printf("imgbuild build RECIPE [OPTION…]\n\nBakes a recipe: stages, checks, disk, proof, "
-               "manifest. A build with nothing changed only says so.\n\n"
+        printf("imgbuild build RECIPE [OPTION…]\n\n"
+               "Bakes a recipe: stages, checks, disk, proof, manifest. A build with nothing changed only says so.\n\n"
                "  -o, --output=FOLDER     where NAME/ appears (default: out)\n"
                "      --no-proof          do not read the finished disk back through libguestfs\n"
                "      --force             write the disk again even where nothing changed\n%s",
@@ -40,7 +40,7 @@ static void lap(Clock *c, const char *what) {
         uint64_t now = now_usec();
 
         if (c->n < ELEMENTSOF(c->timings))
-                c->timings[c->n++] = (ManifestTiming){ what, now - c->last };
+                c->timings[c->n++] = (ManifestTiming) { what, now - c->last };
         c->last = now;
 }
 

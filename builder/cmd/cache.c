@@ -19,10 +19,8 @@ typedef struct CacheOptions {
 static void help(void) {
         printf("imgbuild cache [list|prune] [OPTION…]\n\n"
                "list    shows the store's layers with size and age, and the sums\n"
-               "prune   removes what was not used for long, then the oldest, until the store is "
-               "small enough\n\n"
-               "      --max-age=AGE       prune: what was not used for so long goes (30d, 12h, "
-               "45m, 10s)\n"
+               "prune   removes what was not used for long, then the oldest, until the store is small enough\n\n"
+               "      --max-age=AGE       prune: what was not used for so long goes (30d, 12h, 45m, 10s)\n"
                "      --max-size=SIZE     prune: at most so much stays (20G, 500M)\n"
                "      --dry-run           prune: only say what would go\n"
                "      --json              one JSON object\n%s",
@@ -230,8 +228,7 @@ int cmd_cache(int argc, char *argv[]) {
                 return EXIT_USAGE;
         }
         if (streq(what, "prune") && o.max_age == UINT64_MAX && o.max_size == UINT64_MAX) {
-                log_error("'imgbuild cache prune' takes --max-age, --max-size or both: how much "
-                          "may stay");
+                log_error("'imgbuild cache prune' takes --max-age, --max-size or both: how much may stay");
                 return EXIT_USAGE;
         }
         r = context_open(&common, &ctx);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild check: builds what is missing of a recipe's tree and proves it, without making a disk.
- */
+/* imgbuild check: builds what is missing of a recipe's tree and proves it, without making a
+ * disk. */
 
 #include "check/internal.h"
 #include "plan/from-recipe.h"
@@ -12,8 +12,8 @@
 #include <getopt.h>
 
 static void help(void) {
-        printf("imgbuild check RECIPE [OPTION…]\n\nBuilds what is missing of the recipe's tree and "
-               "runs every check on it. Makes no disk.\n"
+        printf("imgbuild check RECIPE [OPTION…]\n\n"
+               "Builds what is missing of the recipe's tree and runs every check on it. Makes no disk.\n"
                "Exit code 1 where a check found something. docs/checks.md explains each rule.\n\n"
                "      --json              one JSON object: findings and versions\n"
                "      --rules             only list the rules\n%s",

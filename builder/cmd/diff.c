@@ -27,14 +27,12 @@ static void side_done(Side *s) {
 }
 
 static void help(void) {
-        printf("imgbuild diff A B [OPTION…]\n\nWhat differs between two disk images, or between "
-               "two manifests: packages, kernels, drivers,\n"
-               "versions, and for images every file. Exit code 0: nothing differs, 1: something "
-               "does.\n\n"
+        printf("imgbuild diff A B [OPTION…]\n\n"
+               "What differs between two disk images, or between two manifests: packages, kernels, drivers,\n"
+               "versions, and for images every file. Exit code 0: nothing differs, 1: something does.\n\n"
                "      --json              one JSON object, with every file\n"
                "      --all               list every file, not the first 40 of each kind\n"
-               "      --quick             do not compare the contents of files, only type, size, "
-               "mode and owner\n"
+               "      --quick             do not compare the contents of files, only type, size, mode and owner\n"
                "      --no-files          do not compare files\n%s",
                         common_options_help);
 }

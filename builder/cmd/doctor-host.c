@@ -106,10 +106,10 @@ static int check_overlay(DoctorReport *r, const char *store) {
         if (error == 0)
                 return doctor_add(r, "overlayfs", NATIVE, DOCTOR_OK, "mounts in a namespace", NULL);
         return doctor_add(r, "overlayfs", NATIVE, DOCTOR_MISSING, strerror(error),
-                        error == ENODEV  ? "load the kernel's overlay module"
-                        : error == EPERM ? "run as root; in a container, give it CAP_SYS_ADMIN"
-                                         : "put the store on ext4, xfs or btrfs with "
-                                           "--cache=FOLDER; a user's needs Linux 5.11");
+                        error == ENODEV ? "load the kernel's overlay module"
+                        : error == EPERM
+                                        ? "run as root; in a container, give it CAP_SYS_ADMIN"
+                                        : "put the store on ext4, xfs or btrfs with --cache=FOLDER; a user's needs Linux 5.11");
 }
 
 static bool has_subordinate_ids(const char *path) {
@@ -137,18 +137,14 @@ static int check_user(DoctorReport *r) {
         error = try_in_child(enter_user_namespace, NULL);
         if (error != 0)
                 return doctor_add(r, "user namespaces", NATIVE, DOCTOR_MISSING, strerror(error),
-                                "run imgbuild as root, or sysctl "
-                                "kernel.unprivileged_userns_clone=1 (Debian), "
-                                "kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), "
-                                "user.max_user_namespaces=10000");
+                                "run imgbuild as root, or sysctl kernel.unprivileged_userns_clone=1 (Debian), kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), user.max_user_namespaces=10000");
         if (!program_find("newuidmap", NULL) || !program_find("newgidmap", NULL))
                 return doctor_add(r, "newuidmap", NATIVE, DOCTOR_MISSING, "not installed",
                                 "apt install uidmap, or run imgbuild as root");
         if (!has_subordinate_ids("/etc/subuid") || !has_subordinate_ids("/etc/subgid"))
                 return doctor_add(r, "subordinate ids", NATIVE, DOCTOR_MISSING,
                                 "fewer than 65535 in /etc/subuid or /etc/subgid",
-                                "usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "
-                                "USER, or run imgbuild as root");
+                                "usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER, or run imgbuild as root");
         return doctor_add(r, "user namespaces", NATIVE, DOCTOR_OK, "usable, with subordinate ids",
                         NULL);
 }
@@ -168,8 +164,7 @@ static int check_space(DoctorReport *r, const char *store) {
                 return -ENOMEM;
         if (free_bytes < SPACE_NEEDED)
                 return doctor_add(r, "free space", "build boot check shell", DOCTOR_MISSING, found,
-                                "3 GiB for a small image, 12 GiB for the GPU image: imgbuild cache "
-                                "--help, or --cache=FOLDER");
+                                "3 GiB for a small image, 12 GiB for the GPU image: imgbuild cache --help, or --cache=FOLDER");
         if (free_bytes < SPACE_COMFORTABLE)
                 return doctor_add(r, "free space", "build boot check shell", DOCTOR_SLOWER, found,
                                 "enough for a small image; the GPU image wants 12 GiB");
@@ -188,9 +183,9 @@ static int check_memory(DoctorReport *r) {
                 return -ENOMEM;
         return doctor_add(r, "memory", "build boot",
                         total < MEMORY_NEEDED ? DOCTOR_MISSING : DOCTOR_OK, found,
-                        total < MEMORY_NEEDED ? "1.5 GiB or more: the machine that is booted has 2 "
-                                                "GiB (--memory)"
-                                              : NULL);
+                        total < MEMORY_NEEDED
+                                        ? "1.5 GiB or more: the machine that is booted has 2 GiB (--memory)"
+                                        : NULL);
 }
 
 static int check_kvm(DoctorReport *r) {
@@ -202,8 +197,7 @@ static int check_kvm(DoctorReport *r) {
                                 NULL);
         return doctor_add(r, "KVM", "boot inspect diff build", DOCTOR_SLOWER,
                         why ? why : strerror(-k),
-                        "nothing needs to be done: QEMU emulates, and a boot takes 20 to 30 s "
-                        "instead of 10");
+                        "nothing needs to be done: QEMU emulates, and a boot takes 20 to 30 s instead of 10");
 }
 
 static int check_guestfs(DoctorReport *r) {

@@ -80,7 +80,7 @@ int doctor_add(DoctorReport *r, const char *what, const char *verbs, DoctorState
                 return -ENOMEM;
         r->items = grown;
         i = r->items + r->n;
-        *i = (DoctorItem){
+        *i = (DoctorItem) {
                 .what = strdup(what),
                 .verbs = verbs,
                 .state = state,
@@ -166,7 +166,7 @@ int doctor_examine(char *const *verbs, const char *store_path, DoctorReport *ret
                 return r;
         drop_unwanted(&report, verbs);
         *ret = report;
-        report = (DoctorReport){};
+        report = (DoctorReport) {};
         return 0;
 }
 
@@ -177,7 +177,7 @@ void doctor_report_done(DoctorReport *r) {
                 free(r->items[i].remedy);
         }
         free(r->items);
-        *r = (DoctorReport){};
+        *r = (DoctorReport) {};
 }
 
 bool doctor_lacks_something(const DoctorReport *r) {

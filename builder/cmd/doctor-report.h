@@ -24,8 +24,8 @@ typedef struct DoctorReport {
         size_t n;
 } DoctorReport;
 
-/* Looks at everything that one of the verbs needs (NULL: all verbs). store_path: where the store is
- * to be. */
+/* Looks at everything that one of the verbs needs (NULL: all verbs). store_path: where the store
+ * is to be. */
 int doctor_examine(char *const *verbs, const char *store_path, DoctorReport *ret);
 void doctor_report_done(DoctorReport *r);
 bool doctor_lacks_something(const DoctorReport *r);

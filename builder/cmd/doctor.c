@@ -29,8 +29,8 @@ static const char *const verbs[] = {
 };
 
 static void help(void) {
-        printf("imgbuild doctor [VERB…] [OPTION…]\n\nSays what this host lacks, for all verbs or "
-               "the ones named, and what to do about it.\n"
+        printf("imgbuild doctor [VERB…] [OPTION…]\n\n"
+               "Says what this host lacks, for all verbs or the ones named, and what to do about it.\n"
                "Exit code 5 where something is missing.\n\n"
                "      --json              one JSON object\n%s",
                         common_options_help);

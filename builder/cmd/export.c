@@ -19,13 +19,11 @@ typedef struct ExportOptions {
 } ExportOptions;
 
 static void help(void) {
-        printf("imgbuild export IMAGE --format=FORMAT [OPTION…]\n\nConverts a disk image. "
-               "Formats:\n\n");
+        printf("imgbuild export IMAGE --format=FORMAT [OPTION…]\n\nConverts a disk image. Formats:\n\n");
         for (const ImageFormat *f = image_formats; f->name; f++)
                 printf("  %-8s %s\n", f->name, f->used_by);
         printf("\n  -f, --format=FORMAT     what to make\n"
-               "  -o, --output=FILE       where (default: beside the image, with the format as "
-               "suffix)\n"
+               "  -o, --output=FILE       where (default: beside the image, with the format as suffix)\n"
                "      --force             replace FILE where it exists\n%s",
                         common_options_help);
 }
@@ -62,8 +60,7 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
         if (stat(output, &to) >= 0) {
                 if (stat(image, &from) >= 0 && from.st_dev == to.st_dev &&
                                 from.st_ino == to.st_ino) {
-                        log_error("%s would be written over itself: name another file with "
-                                  "--output",
+                        log_error("%s would be written over itself: name another file with --output",
                                         output);
                         return -EINVAL;
                 }
@@ -72,8 +69,7 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
                         return -EINVAL;
                 }
                 if (!o->force) {
-                        log_error("%s exists: name another file with --output, or replace it with "
-                                  "--force",
+                        log_error("%s exists: name another file with --output, or replace it with --force",
                                         output);
                         return -EEXIST;
                 }
@@ -124,8 +120,7 @@ int cmd_export(int argc, char *argv[]) {
                                 return EXIT_USAGE;
                 }
         if (argc - optind != 1 || !o.format) {
-                log_error("'imgbuild export' takes one image and --format; see 'imgbuild export "
-                          "--help'");
+                log_error("'imgbuild export' takes one image and --format; see 'imgbuild export --help'");
                 return EXIT_USAGE;
         }
         r = context_open(&common, &ctx);

@@ -11,8 +11,8 @@
 #define PACKAGES_SHOWN 10
 
 static void help(void) {
-        printf("imgbuild inspect IMAGE [OPTION…]\n\nSays what is in a disk image, anybody's, "
-               "without changing or running anything of it.\n\n"
+        printf("imgbuild inspect IMAGE [OPTION…]\n\n"
+               "Says what is in a disk image, anybody's, without changing or running anything of it.\n\n"
                "      --json              everything, as one JSON object\n"
                "      --packages=N        show the N largest packages (default: 10, 0: none)\n%s",
                         common_options_help);

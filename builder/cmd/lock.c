@@ -16,10 +16,8 @@ typedef struct LockOptions {
 
 static void help(void) {
         printf("imgbuild lock RECIPE [--update [NAME…]] [OPTION…]\n\n"
-               "Completes the recipe's lock file with what it lacks: exact packages and artifacts. "
-               "What is locked stays.\n\n"
-               "      --update            move to what the repositories have now: all, or only the "
-               "packages and\n"
+               "Completes the recipe's lock file with what it lacks: exact packages and artifacts. What is locked stays.\n\n"
+               "      --update            move to what the repositories have now: all, or only the packages and\n"
                "                          artifacts named\n"
                "      --check             write nothing; exit code 1 when the lock would change\n"
                "      --json              what moved, as JSON\n%s",
@@ -48,15 +46,13 @@ static void print_for_people(const Recipe *recipe, const Lock *old, const Lock *
         if (!changed)
                 printf("%s: up to date, nothing moved\n", recipe->lock_path);
         else if (!old)
-                printf("%s: %s %zu packages in %zu stages and %zu artifacts, %.1f MB to download "
-                       "in all\n",
+                printf("%s: %s %zu packages in %zu stages and %zu artifacts, %.1f MB to download in all\n",
                                 recipe->lock_path, check ? "would lock" : "locks", packages,
                                 new->n_stages, new->n_artifacts, (double) bytes / 1e6);
         else {
                 lock_diff_print(diff, stdout);
                 if (diff->n == 0)
-                        printf("%s: %s for the recipe's new wording; no package and no artifact "
-                               "moved\n",
+                        printf("%s: %s for the recipe's new wording; no package and no artifact moved\n",
                                         recipe->lock_path,
                                         check ? "would be rewritten" : "rewritten");
                 else
@@ -155,9 +151,7 @@ int cmd_lock(int argc, char *argv[]) {
                                 return EXIT_USAGE;
                 }
         if (optind == argc || (argc - optind > 1 && !o.update)) {
-                log_error("'imgbuild lock' takes one recipe, and names of packages only with "
-                          "--update; see 'imgbuild lock "
-                          "--help'");
+                log_error("'imgbuild lock' takes one recipe, and names of packages only with --update; see 'imgbuild lock --help'");
                 return EXIT_USAGE;
         }
         if (argc - optind > 1)

@@ -26,8 +26,8 @@ static const struct {
 };
 
 static void help(void) {
-        printf("imgbuild VERB [OPTION…] …\n\nBakes GPU node images from recipes and overlays, and "
-               "proves them.\n\n");
+        printf("imgbuild VERB [OPTION…] …\n\n"
+               "Bakes GPU node images from recipes and overlays, and proves them.\n\n");
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
                 printf("  %-9s %s\n", verbs[i].name, verbs[i].help);
         printf("\n'imgbuild VERB --help' shows a verb's options; imgbuild(1) is the manual.\n"

@@ -7,14 +7,12 @@
 #include <sched.h>
 
 const char common_options_help[] =
-                "      --cache=FOLDER      the store (default: /var/cache/imgbuild, for users "
-                "~/.cache/imgbuild)\n"
+                "      --cache=FOLDER      the store (default: /var/cache/imgbuild, for users ~/.cache/imgbuild)\n"
                 "      --overlays=FOLDER   look for overlays here; may be given several times\n"
                 "      --mirror=URI        distribution mirror instead of the host's own\n"
                 "      --offline           use only what the store has\n"
                 "      --progress=HOW      auto, plain, json or none\n"
-                "  -j, --jobs=N            parallel jobs for compilers (default: the host's "
-                "processors)\n"
+                "  -j, --jobs=N            parallel jobs for compilers (default: the host's processors)\n"
                 "  -v, --verbose           say more\n"
                 "  -h, --help              show this help\n";
 
@@ -89,7 +87,7 @@ int context_open(const CommonOptions *o, Context *ret) {
         if (r < 0)
                 return log_error_errno(r, "Cannot catch signals");
         *ret = ctx;
-        ctx = (Context){};
+        ctx = (Context) {};
         return 0;
 }
 

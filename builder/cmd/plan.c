@@ -9,8 +9,8 @@
 #include <getopt.h>
 
 static void help(void) {
-        printf("imgbuild plan RECIPE [OPTION…]\n\nShows the stages of a recipe, their digests, "
-               "which are cached, and what a build would download.\n"
+        printf("imgbuild plan RECIPE [OPTION…]\n\n"
+               "Shows the stages of a recipe, their digests, which are cached, and what a build would download.\n"
                "Makes the lock file where there is none yet.\n\n"
                "      --json              one JSON object\n%s",
                         common_options_help);

@@ -14,11 +14,9 @@
 
 static void help(void) {
         printf("imgbuild shell RECIPE [OPTION…] [-- COMMAND…]\n\n"
-               "Opens a shell, or runs a command, in the recipe's tree. Changes are thrown away. "
-               "Stages that the store\n"
+               "Opens a shell, or runs a command, in the recipe's tree. Changes are thrown away. Stages that the store\n"
                "lacks are built first.\n\n"
-               "      --stage=ID          the tree as it is after this stage (default: the last; "
-               "see imgbuild plan)\n"
+               "      --stage=ID          the tree as it is after this stage (default: the last; see imgbuild plan)\n"
                "      --network           with the host's network\n%s",
                         common_options_help);
 }

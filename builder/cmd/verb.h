@@ -30,9 +30,7 @@ enum { OPT_COMMON = 0x100, OPT_VERB = 0x200 };
                         { "offline", no_argument, NULL, OPT_COMMON + 3 },        \
                         { "progress", required_argument, NULL, OPT_COMMON + 4 }, \
                         { "jobs", required_argument, NULL, 'j' },                \
-                        { "verbose", no_argument, NULL, 'v' }, {                 \
-                "help", no_argument, NULL, 'h'                                   \
-        }
+                        { "verbose", no_argument, NULL, 'v' }, { "help", no_argument, NULL, 'h' }
 
 typedef struct CommonOptions {
         const char *cache;

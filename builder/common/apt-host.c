@@ -14,7 +14,7 @@ static int settings_add(AptSettings *s, const char *key, size_t key_length, cons
                 return -ENOMEM;
         s->settings = grown;
         AptSetting *added = grown + s->n;
-        *added = (AptSetting){ .key = strndup(key, key_length),
+        *added = (AptSetting) { .key = strndup(key, key_length),
                 .value = strndup(value, value_length) };
         s->n++;
         return added->key && added->value ? 0 : -ENOMEM;
@@ -26,7 +26,7 @@ void apt_settings_done(AptSettings *s) {
                 free(s->settings[i].value);
         }
         free(s->settings);
-        *s = (AptSettings){};
+        *s = (AptSettings) {};
 }
 
 int apt_settings_load(AptSettings *ret) {
@@ -55,7 +55,7 @@ int apt_settings_load(AptSettings *ret) {
                         return r;
         }
         *ret = s;
-        s = (AptSettings){};
+        s = (AptSettings) {};
         return 0;
 }
 
@@ -171,7 +171,7 @@ static int targets_add(AptTarget **targets, size_t *n, const char *uri, size_t u
                 return -ENOMEM;
         *targets = grown;
         AptTarget *t = grown + (*n)++;
-        *t = (AptTarget){
+        *t = (AptTarget) {
                 .uri = strndup(uri, uri_length),
                 .origin = strndup(origin, origin_length),
                 .label = strndup(label, label_length),
@@ -190,8 +190,7 @@ static int parse_target(const char *line, AptTarget **targets, size_t *n) {
 }
 
 /* Of those it has no index of (before the host's first "apt-get update", or an empty one) it only
- * says what it would fetch.
- * "'URI/dists/SUITE/InRelease' FILE 0" */
+ * says what it would fetch. "'URI/dists/SUITE/InRelease' FILE 0" */
 static int parse_release_uri(const char *line, AptTarget **targets, size_t *n) {
         const char *dists = line[0] == '\'' ? strstr(line, "/dists/") : NULL;
 

@@ -25,8 +25,7 @@ enum {
         EXIT_USAGE = 2,     /* wrong command line */
         EXIT_BAD_INPUT = 3, /* recipe, overlay or lock is wrong */
         EXIT_FETCH = 4,     /* a download failed or did not match its digest */
-        EXIT_HOST = 5, /* this host lacks something: program, permission, space; see imgbuild doctor
-                        */
+        EXIT_HOST = 5, /* this host lacks something: program, permission, space; see imgbuild doctor */
         EXIT_TIMED_OUT = 124,
         EXIT_INTERRUPTED = 130,
 };

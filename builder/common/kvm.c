@@ -75,15 +75,13 @@ typedef enum TinyResult {
 } TinyResult;
 
 static const char *const tiny_why[] = {
-        [TINY_NO_DEVICE] = "there is no /dev/kvm: the CPU's virtualization is off in the firmware, "
-                           "its module (kvm_intel, "
-                           "kvm_amd) is not loaded, or this is a virtual machine without nesting",
+        [TINY_NO_DEVICE] =
+                        "there is no /dev/kvm: the CPU's virtualization is off in the firmware, its module (kvm_intel, kvm_amd) is not loaded, or this is a virtual machine without nesting",
         [TINY_NO_PERMISSION] = "/dev/kvm may not be opened by this user: add it to the group kvm",
         [TINY_BUSY] = "another hypervisor has the CPU's virtualization",
         [TINY_SETUP] = "the kernel's KVM refuses to set up a guest",
-        [TINY_INTERNAL_ERROR] = "a guest of a few instructions ends in a KVM internal error: this "
-                                "kernel emulates guests "
-                                "instead of running them on the CPU",
+        [TINY_INTERNAL_ERROR] =
+                        "a guest of a few instructions ends in a KVM internal error: this kernel emulates guests instead of running them on the CPU",
         [TINY_WRONG_EXIT] = "a guest of a few instructions does not do what they say",
 };
 
@@ -207,9 +205,8 @@ int kvm_run_tiny_guest(const char *device, uint64_t timeout_usec, char **ret_why
                         return -errno;
 
         if (!ended)
-                return answer_no("a guest of a few instructions does not finish in time: this "
-                                 "kernel emulates guests "
-                                 "instead of running them on the CPU",
+                return answer_no(
+                                "a guest of a few instructions does not finish in time: this kernel emulates guests instead of running them on the CPU",
                                 ret_why);
         if (!WIFEXITED(status) || WEXITSTATUS(status) >= (int) ELEMENTSOF(tiny_why))
                 return answer_no(

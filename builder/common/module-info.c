@@ -12,9 +12,8 @@
 #include <archive_entry.h>
 #include <elf.h>
 
-#define BEFORE                                                                                    \
-        (64u * 1024) /* of .modinfo: NVIDIA's, with its list of PCI ids and parameters, has 2 KiB \
-                      */
+#define BEFORE \
+        (64u * 1024) /* of .modinfo: NVIDIA's, with its list of PCI ids and parameters, has 2 KiB \ */
 #define CHUNK (128u * 1024)
 #define SECTION_MAX (256u * 1024 * 1024)
 
@@ -145,7 +144,7 @@ void module_info_done(ModuleInfo *m) {
         free(m->name);
         free(m->version);
         free(m->vermagic);
-        *m = (ModuleInfo){};
+        *m = (ModuleInfo) {};
 }
 
 static int read_at(int fd, void *to, size_t size, uint64_t offset) {

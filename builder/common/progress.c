@@ -26,8 +26,7 @@ struct Progress {
         ProgressMode mode;
         Item *items;
         size_t n_items;
-        unsigned live_lines; /* of the area below the last permanent line that a redraw wipes first
-                              */
+        unsigned live_lines; /* of the area below the last permanent line that a redraw wipes first */
         uint64_t drawn;
         pid_t owner; /* a forked child must not draw */
 };
@@ -249,7 +248,7 @@ void progress_add(Progress *p, const char *id) {
         copy = strdup(id);
         if (!copy)
                 return;
-        p->items[p->n_items++] = (Item){ .id = copy };
+        p->items[p->n_items++] = (Item) { .id = copy };
 }
 
 void progress_set(Progress *p, const char *id, ProgressState state) {

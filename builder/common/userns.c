@@ -112,10 +112,7 @@ static int enter(unsigned long uids, unsigned long gids) {
                 kill(child, SIGKILL);
                 waitpid(child, NULL, 0);
                 return log_error_errno(r,
-                                "This kernel refuses user namespaces to ordinary users: run "
-                                "imgbuild as root, or "
-                                "allow them (sysctl kernel.unprivileged_userns_clone=1 on Debian, "
-                                "kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)");
+                                "This kernel refuses user namespaces to ordinary users: run imgbuild as root, or allow them (sysctl kernel.unprivileged_userns_clone=1 on Debian, kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)");
         }
         if (write(go[1], "", 1) != 1)
                 return -errno;
@@ -142,11 +139,7 @@ int userns_enter(int argc _unused_, char *argv[]) {
                 r = find_range("/etc/subgid", user ? user->pw_name : NULL, getuid(), &gids);
         if (r < 0)
                 return log_error_errno(-EPERM,
-                                "User %s has no range of %d subordinate ids in /etc/subuid and "
-                                "/etc/subgid: run "
-                                "imgbuild as root, or let root say usermod --add-subuids "
-                                "100000-165535 "
-                                "--add-subgids 100000-165535 %s",
+                                "User %s has no range of %d subordinate ids in /etc/subuid and /etc/subgid: run imgbuild as root, or let root say usermod --add-subuids 100000-165535 --add-subgids 100000-165535 %s",
                                 user ? user->pw_name : "?", IDS_NEEDED,
                                 user ? user->pw_name : "USER");
         r = enter(uids, gids);

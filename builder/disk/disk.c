@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From the layers of a finished tree to a raw disk that boots. The order: measure the tree, lay out
- * the disk, write root, partition table, ESP, BIOS boot loader. Every byte is written by a program
- * of the tools tree in its sandbox, straight into the file at the partition's offset: no loop
- * device, no mount, nothing to undo. */
+/* From the layers of a finished tree to a raw disk that boots. The order: measure the tree, lay
+ * out the disk, write root, partition table, ESP, BIOS boot loader. Every byte is written by a
+ * program of the tools tree in its sandbox, straight into the file at the partition's offset: no
+ * loop device, no mount, nothing to undo. */
 
 #include "disk/internal.h"
 #include "store/store.h"
@@ -35,9 +35,7 @@ int require_space(const char *folder, uint64_t bytes, const char *what) {
         uint64_t available = (uint64_t) v.f_bavail * v.f_frsize;
         if (available >= bytes)
                 return 0;
-        log_error("No space for %s: %s has %llu MiB free and about %llu MiB are needed. Free some "
-                  "(imgbuild cache prune), or "
-                  "choose another place (--cache, --output)",
+        log_error("No space for %s: %s has %llu MiB free and about %llu MiB are needed. Free some (imgbuild cache prune), or choose another place (--cache, --output)",
                         what, folder, (unsigned long long) (available / MIB),
                         (unsigned long long) (bytes / MIB) + 1);
         return -ENOSPC;
@@ -211,7 +209,7 @@ static int write_partition_table(Disk *d) {
 
         char *argv[] = { (char *) "sfdisk", (char *) "--quiet", (char *) "--no-tell-kernel",
                 (char *) "--no-reread", (char *) "--wipe=never", d->file, NULL };
-        return disk_tool(d, NULL, &(SpawnOptions){ .stdin_path = path }, argv);
+        return disk_tool(d, NULL, &(SpawnOptions) { .stdin_path = path }, argv);
 }
 
 static int disk_prepare(Disk *d, char *const *layers) {
@@ -241,9 +239,7 @@ static int lay_out(Disk *d) {
         r = layout_make(plan->recipe, plan->stages[plan->n_stages - 1].digest, &d->tree, &d->layout,
                         &needed);
         if (r == -ENOSPC) {
-                log_error("%s: $.disk.size: the tree has %llu MiB in %llu files and does not fit: "
-                          "say \"%llu MiB\" at least, or "
-                          "leave the size out",
+                log_error("%s: $.disk.size: the tree has %llu MiB in %llu files and does not fit: say \"%llu MiB\" at least, or leave the size out",
                                 plan->recipe->path, (unsigned long long) (d->tree.bytes / MIB),
                                 (unsigned long long) d->tree.inodes,
                                 (unsigned long long) (needed / MIB));

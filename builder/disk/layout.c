@@ -9,7 +9,7 @@
 
 #define BIOS_TYPE "21686148-6449-6E6F-744E-656564454649"
 #define ESP_TYPE "C12A7328-F81F-11D2-BA4B-00A0C93EC93B"
-#define ROOT_TYPE                                                                      \
+#define ROOT_TYPE \
         "4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709" /* x86-64 root, Discoverable Partitions \
                                                   Specification */
 
@@ -82,8 +82,8 @@ static int derive_identifiers(const char *tree_digest, Layout *l) {
 /* Bytes that the root file system must have for the tree; with `room`, for it to be of use too. */
 static uint64_t root_needs(const Layout *l, const TreeSize *tree, bool room) {
         uint64_t content = tree->bytes + tree->inodes * (l->xfs ? 512 : 256);
-        /* 1/32: bitmaps, unused inodes, block maps and XFS's allocation groups; on ext4 1 % is kept
-         * for root. */
+        /* 1/32: bitmaps, unused inodes, block maps and XFS's allocation groups; on ext4 1 % is
+         * kept for root. */
         uint64_t needed = content + content / 32 + content / 100 +
                           (l->xfs ? XFS_OVERHEAD : EXT4_OVERHEAD);
 
@@ -150,8 +150,7 @@ char *layout_sfdisk_script(const Layout *l) {
         int r;
 
         r = strv_extendf(&lines,
-                        "label: gpt\nlabel-id: %s\nunit: sectors\nfirst-lba: 2048\nsector-size: "
-                        "512\n",
+                        "label: gpt\nlabel-id: %s\nunit: sectors\nfirst-lba: 2048\nsector-size: 512\n",
                         l->disk_guid);
         if (r >= 0 && l->bios)
                 r = append_partition(
@@ -172,14 +171,14 @@ char *layout_fstab(const Layout *l) {
         /* The ESP is mounted when somebody looks: a node does not need it, and a broken one must
          * not stop a boot. */
         if (l->uefi) {
-                esp = strf("UUID=%s /boot/efi vfat umask=0077,nofail,noauto,x-systemd.automount 0 "
-                           "0\n",
+                esp = strf("UUID=%s /boot/efi vfat umask=0077,nofail,noauto,x-systemd.automount 0 0\n",
                                 l->esp_id);
                 if (!esp)
                         return NULL;
         }
-        return strf("# Made with the image. The UUIDs are derived from its contents.\nUUID=%s / %s "
-                    "%s 0 %d\n%s",
+        return strf("# Made with the image. The UUIDs are derived from its contents.\n"
+                    "UUID=%s / %s %s 0 %d\n"
+                    "%s",
                         l->root_uuid, l->xfs ? "xfs" : "ext4",
                         l->xfs ? "defaults" : "errors=remount-ro", l->xfs ? 0 : 1, strempty(esp));
 }

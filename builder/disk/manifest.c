@@ -12,8 +12,8 @@
 
 #define MANIFEST_VERSION 1
 
-/* Adds `value` to array or object and frees it on failure: json-c takes ownership only on success.
- */
+/* Adds `value` to array or object and frees it on failure: json-c takes ownership only on
+ * success. */
 static int append(json_object *array, json_object *value) {
         if (!value)
                 return -ENOMEM;

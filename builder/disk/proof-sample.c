@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The tree's side of the proof. A child walks the merged tree once and chooses; what it found comes
- * back as a JSON file in scratch. The choice depends on the paths' names alone, so two hosts prove
- * the same files. */
+/* The tree's side of the proof. A child walks the merged tree once and chooses; what it found
+ * comes back as a JSON file in scratch. The choice depends on the paths' names alone, so two hosts
+ * prove the same files. */
 
 #include "disk/proof-sample.h"
 #include "store/store.h"
@@ -26,7 +26,7 @@ void samples_done(Samples *s) {
                 free(s->samples[i].capability);
         }
         free(s->samples);
-        *s = (Samples){};
+        *s = (Samples) {};
 }
 
 /* FNV-1a and a final mix (both of public domain), so that neighbours in the tree are none in the
@@ -67,7 +67,7 @@ static void choose(const char *path) {
                         return;
                 free(slot->path);
         }
-        *slot = (Ranked){ rank, strdup(path) };
+        *slot = (Ranked) { rank, strdup(path) };
         if (walk.n == PROOF_SAMPLE)
                 for (size_t i = walk.highest = 0; i < walk.n; i++)
                         if (walk.chosen[i].rank > walk.chosen[walk.highest].rank)
@@ -206,7 +206,7 @@ int samples_take(Store *store, const Plan *plan, char *const *layers, char *cons
                 file = path_join(scratch, "samples.json");
         if (r < 0 || !file)
                 return log_error_errno(r < 0 ? r : -ENOMEM, "Cannot make room for the proof");
-        r = sandbox_call(&sandbox, take, &(Take){ plan, left_out, file });
+        r = sandbox_call(&sandbox, take, &(Take) { plan, left_out, file });
         if (r >= 0)
                 r = json_load(file, SAMPLES_FILE_MAX, &error, &array);
         (void) rm_rf(scratch);
@@ -223,6 +223,6 @@ int samples_take(Store *store, const Plan *plan, char *const *layers, char *cons
                         return log_oom();
         }
         *ret = s;
-        s = (Samples){};
+        s = (Samples) {};
         return 0;
 }

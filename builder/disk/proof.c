@@ -15,7 +15,7 @@
 
 #define DIFFERENCES_SHOWN 20
 #define CHUNK (1024 * 1024) /* a message of libguestfs' has room for 4 MiB */
-#define INLINE_MAX                                                                             \
+#define INLINE_MAX \
         (512 * 1024) /* smaller files are read and hashed here: starting a program there costs \
                         more */
 #define DEVICE "/dev/sda"
@@ -217,8 +217,8 @@ static void check_sample(Proof *p, const Sample *s) {
 
 int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const DiskInfo *disk,
                 const char *image, const char *format) {
-        /* The disk's own: they come from the top layer that only disk.c has. Folders it touched are
-         * left out too. */
+        /* The disk's own: they come from the top layer that only disk.c has. Folders it touched
+         * are left out too. */
         static const char *const of_the_disk[] = { "/etc/fstab", "/boot/grub/grub.cfg",
                 "/boot/grub", "/boot/efi", "/boot", "/etc", NULL };
         _cleanup_guestfs_ guestfs_h *g = NULL;
@@ -230,8 +230,8 @@ int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const DiskIn
         if (r < 0)
                 return r;
         progress_detail(ctx->progress, "proof", "starting libguestfs");
-        r = guestfs_open_readonly((const char *const[]){ image, NULL },
-                        (const char *const[]){ format, NULL }, &g);
+        r = guestfs_open_readonly((const char *const[]) { image, NULL },
+                        (const char *const[]) { format, NULL }, &g);
         if (r < 0)
                 return r;
         p.g = g;
@@ -252,8 +252,7 @@ int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const DiskIn
         if (p.differences > DIFFERENCES_SHOWN)
                 log_error("proof: %zu more differences", p.differences - DIFFERENCES_SHOWN);
         if (p.differences > 0) {
-                log_error("The finished disk is not what the tree was, so it is thrown away. Is "
-                          "the host's memory or disk damaged?");
+                log_error("The finished disk is not what the tree was, so it is thrown away. Is the host's memory or disk damaged?");
                 return -EIO;
         }
         log_debug("proof: boot loader, kernel, fstab and %zu files are what the tree had",

@@ -12,11 +12,9 @@
 #define EXT4_FEATURES "^orphan_file,^metadata_csum_seed"
 
 /* $1: epoch; the others: mke2fs's. Only constants are the shell's to read. */
-static const char ext4_script[] = "epoch=$1; shift\n"
-                                  "tar --create --directory=/tree --sort=name --numeric-owner "
-                                  "--format=pax --xattrs --xattrs-include='*' "
-                                  "--mtime=@$epoch --clamp-mtime "
-                                  "--pax-option=atime:=$epoch,ctime:=$epoch . | mke2fs \"$@\"\n";
+static const char ext4_script[] =
+                "epoch=$1; shift\n"
+                "tar --create --directory=/tree --sort=name --numeric-owner --format=pax --xattrs --xattrs-include='*' --mtime=@$epoch --clamp-mtime --pax-option=atime:=$epoch,ctime:=$epoch . | mke2fs \"$@\"\n";
 
 static int write_ext4(const char *root, void *userdata) {
         Disk *d = userdata;
@@ -34,12 +32,11 @@ static int write_ext4(const char *root, void *userdata) {
                 r = strv_extendf(&argv, "%u", l->inode_ratio);
         if (r >= 0)
                 r = strv_extend_many(&argv, "-U", l->root_uuid, "-d", "-", "-E", NULL);
-        /* A new sparse file reads as zeros: inode tables need no writing, now or at the first boot.
-         */
+        /* A new sparse file reads as zeros: inode tables need no writing, now or at the first
+         * boot. */
         if (r >= 0)
                 r = strv_extendf(&argv,
-                                "offset=%llu,root_owner=0:0,hash_seed=%s,assume_storage_prezeroed="
-                                "1",
+                                "offset=%llu,root_owner=0:0,hash_seed=%s,assume_storage_prezeroed=1",
                                 (unsigned long long) l->root_start, l->hash_seed);
         if (r >= 0)
                 r = strv_extend(&argv, d->file);

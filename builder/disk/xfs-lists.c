@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The first pass: the tree as a protofile. That is text with fields at white space: a "/" in a name
- * stands for a space in it (slashes_are_spaces), but the path of a file's content cannot hold one,
- * so such a file is named through a symbolic link in the work folder. A ":" or "$" that begins a
- * name would be a comment or a folder's end, so that file first gets another name. Permissions have
- * three octal digits, so sticky bits are left to the second pass. */
+/* The first pass: the tree as a protofile. That is text with fields at white space: a "/" in a
+ * name stands for a space in it (slashes_are_spaces), but the path of a file's content cannot hold
+ * one, so such a file is named through a symbolic link in the work folder. A ":" or "$" that
+ * begins a name would be a comment or a folder's end, so that file first gets another name.
+ * Permissions have three octal digits, so sticky bits are left to the second pass. */
 
 #include "disk/xfs-script.h"
 
@@ -66,8 +66,7 @@ static void lists_done(Lists *l) {
 }
 
 static int unsupported(const char *path, const char *what) {
-        log_error("%s of the tree has %s, which an XFS image cannot be made with: rename it, or "
-                  "use \"filesystem\": \"ext4\"",
+        log_error("%s of the tree has %s, which an XFS image cannot be made with: rename it, or use \"filesystem\": \"ext4\"",
                         path, what);
         return -EOPNOTSUPP;
 }
@@ -88,7 +87,7 @@ static int find_first_name(Lists *l, const char *made_as, const struct stat *st,
         made = malloc(sizeof(*made));
         if (!made)
                 return -ENOMEM;
-        *made = (Linked){ .dev = st->st_dev, .ino = st->st_ino, .path = strdup(made_as) };
+        *made = (Linked) { .dev = st->st_dev, .ino = st->st_ino, .path = strdup(made_as) };
         if (!made->path || !tsearch(made, &l->linked, compare_linked)) {
                 linked_free(made);
                 return -ENOMEM;
@@ -195,8 +194,8 @@ static int put_file(Lists *l, const FTSENT *e, const char *inside) {
         if (first && !has_space(inside))
                 return put_entry(l, inside, st, first, true);
 
-        /* Also another name with a space, which xfs_db could not say: it becomes a file of its own.
-         */
+        /* Also another name with a space, which xfs_db could not say: it becomes a file of its
+         * own. */
         put_name(l, path_basename(made_as));
         put_attributes(l, type, st);
         if (type == '-')

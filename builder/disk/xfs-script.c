@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The second pass: what the protofile could not say, as commands for xfs_db. It takes names without
- * spaces only, therefore files are told to it by inode, found by its own ncheck. */
+/* The second pass: what the protofile could not say, as commands for xfs_db. It takes names
+ * without spaces only, therefore files are told to it by inode, found by its own ncheck. */
 
 #include "disk/xfs-script.h"
 
@@ -54,7 +54,7 @@ static int parse_inodes(char *text, Inode **ret, size_t *ret_n) {
                                 return -ENOMEM;
                         inodes = grown;
                 }
-                inodes[n++] = (Inode){ path, number };
+                inodes[n++] = (Inode) { path, number };
         }
         if (n > 0)
                 qsort(inodes, n, sizeof(*inodes), compare_inodes);
@@ -144,7 +144,7 @@ int xfs_write_scripts(const char *work) {
                         line = strtok_r(NULL, "\n", &save)) {
                 _cleanup_json_ json_object *entry = NULL;
 
-                r = json_parse(line, strlen(line), &(JsonError){}, &entry);
+                r = json_parse(line, strlen(line), &(JsonError) {}, &entry);
                 if (r < 0)
                         log_error_errno(r, "%s: cannot read it back", entries_path);
                 else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The lists that make an XFS file system out of a tree: mkfs.xfs's protofile, and xfs_db's commands
- * for the rest. All are files of one work folder. */
+/* The lists that make an XFS file system out of a tree: mkfs.xfs's protofile, and xfs_db's
+ * commands for the rest. All are files of one work folder. */
 
 #include "shared/macro.h"
 
@@ -13,8 +13,8 @@
         "link.db" /* further names of files; before the times, since it changes folders */
 #define XFS_TIME_SCRIPT "time.db" /* times and sticky bits */
 
-/* First pass: walks the tree at `root`, which mkfs.xfs will see at `tree`, and writes XFS_PROTO and
- * XFS_ENTRIES into the folder `work`, which it will see at `work_inside`. Times are clamped to
+/* First pass: walks the tree at `root`, which mkfs.xfs will see at `tree`, and writes XFS_PROTO
+ * and XFS_ENTRIES into the folder `work`, which it will see at `work_inside`. Times are clamped to
  * epoch. -EOPNOTSUPP (logged) for a name that a protofile cannot carry. */
 int xfs_write_lists(const char *root, const char *tree, const char *work, const char *work_inside,
                 int64_t epoch);

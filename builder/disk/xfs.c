@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An XFS root. mkfs.xfs fills a file system from a "protofile", a list of what is to be in it; what
- * that cannot say xfs_db writes afterwards into the unmounted file: times of change, sticky bits,
- * further names of a file. Both see a clock that stands still and a random generator with a fixed
- * seed (libfaketime), since neither takes SOURCE_DATE_EPOCH; so the same tree gives the same bytes
- * here too.
+/* An XFS root. mkfs.xfs fills a file system from a "protofile", a list of what is to be in it;
+ * what that cannot say xfs_db writes afterwards into the unmounted file: times of change, sticky
+ * bits, further names of a file. Both see a clock that stands still and a random generator with a
+ * fixed seed (libfaketime), since neither takes SOURCE_DATE_EPOCH; so the same tree gives the same
+ * bytes here too.
  *
  * mkfs.xfs knows no offset. The file is made as the file system alone and then moved up to where
  * the partition begins by inserting a hole in front of it; where the host's file system cannot do
@@ -77,7 +77,7 @@ static int run_xfs_db(Disk *d, const char *script, const char *output, bool writ
         if (fd < 0)
                 return log_error_errno(errno, "%s: cannot write it", out);
         return run_deterministic(
-                        d, NULL, &(SpawnOptions){ .stdin_path = in, .stdout_fd = fd }, argv);
+                        d, NULL, &(SpawnOptions) { .stdin_path = in, .stdout_fd = fd }, argv);
 }
 
 static int complete_xfs(Disk *d) {

@@ -108,8 +108,7 @@ int image_format_log(const char *path, const char **ret) {
                 return log_full(LOG_ERR, 0, "%s is a folder; a disk image is one file", path), r;
         if (r == -ENODATA)
                 return log_full(LOG_ERR, 0,
-                                       "%s is empty, so it is no disk image; was its build "
-                                       "interrupted?",
+                                       "%s is empty, so it is no disk image; was its build interrupted?",
                                        path),
                        r;
         if (r != -EMEDIUMTYPE)
@@ -121,8 +120,7 @@ int image_format_log(const char *path, const char **ret) {
                         return log_full(LOG_ERR, 0, "%s is compressed (%s): unpack it first", path,
                                                wrapped[i].what),
                                r;
-        log_error("%s is not a disk image: no qcow2, VMDK, VHD, VHDX or VDI header, no partition "
-                  "table, no file system",
+        log_error("%s is not a disk image: no qcow2, VMDK, VHD, VHDX or VDI header, no partition table, no file system",
                         path);
         return r;
 }
@@ -151,11 +149,8 @@ char *guestfs_missing(void) {
         if (readable_boot || any_readable("/lib/modules/*/vmlinuz", &in_modules))
                 return NULL;
         if (!in_boot && !in_modules)
-                return strdup("a distribution kernel in /boot, which its appliance boots: apt "
-                              "install "
-                              "linux-image-cloud-amd64");
-        return strdup("to read a kernel in /boot, which its appliance boots: chmod 0644 "
-                      "/boot/vmlinuz-*");
+                return strdup("a distribution kernel in /boot, which its appliance boots: apt install linux-image-cloud-amd64");
+        return strdup("to read a kernel in /boot, which its appliance boots: chmod 0644 /boot/vmlinuz-*");
 }
 
 static int launch(

@@ -54,7 +54,7 @@ int file_list_add(FileList **l, const char *path, unsigned mode, unsigned uid, u
                 (*l)->allocated = wanted;
         }
         FileEntry *e = (*l)->entries + (*l)->n;
-        *e = (FileEntry){
+        *e = (FileEntry) {
                 .path = strdup(path),
                 .content = content ? strdup(content) : NULL,
                 .size = size,

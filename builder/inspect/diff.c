@@ -185,8 +185,8 @@ static int by_what(const void *a, const void *b) {
         return 0;
 }
 
-/* Walks both objects; whatever is only in one or differs is added to the array for it (which may be
- * one and the same). */
+/* Walks both objects; whatever is only in one or differs is added to the array for it (which may
+ * be one and the same). */
 static int compare(json_object *a, json_object *b, const char *key, json_object *added,
                 json_object *removed, json_object *changed) {
         int r = 0;

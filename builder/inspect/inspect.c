@@ -188,8 +188,8 @@ int inspect_disks(guestfs_h *g, json_object *o) {
         return r;
 }
 
-/* os-release's PRETTY_NAME, once the system is mounted: libguestfs' own name is, for some, a number
- * only. */
+/* os-release's PRETTY_NAME, once the system is mounted: libguestfs' own name is, for some, a
+ * number only. */
 static int set_pretty_name(guestfs_h *g, json_object *o) {
         _cleanup_strv_free_ char **lines =
                         inspect_take_list(guestfs_read_lines(g, "/etc/os-release"));
@@ -236,8 +236,8 @@ static int by_length(const void *a, const void *b) {
         return n < m ? -1 : n > m;
 }
 
-/* Mounts what the guest's fstab says, parents first, and notes where in the list of file systems.
- */
+/* Mounts what the guest's fstab says, parents first, and notes where in the list of file
+ * systems. */
 static int mount_os(guestfs_h *g, const char *root, json_object *o) {
         _cleanup_strv_free_ char **points = inspect_take_list(
                         guestfs_inspect_get_mountpoints(g, root)); /* path, device … */

@@ -19,8 +19,8 @@ int inspect_software(guestfs_h *g, json_object *o);
 int inspect_kernels(guestfs_h *g, json_object *o);
 int inspect_disks(guestfs_h *g, json_object *o);
 
-/* The packages of a dpkg status file: installed ones only, as [{name, version, arch, size}], sorted
- * by name. */
+/* The packages of a dpkg status file: installed ones only, as [{name, version, arch, size}],
+ * sorted by name. */
 int inspect_parse_dpkg(FILE *f, json_object *packages);
 
 /* The digits of a library's file name: "libnccl.so.2.21.5" gives "2.21.5", "libcudart.so" NULL.

@@ -43,7 +43,7 @@ static void paragraph_done(Paragraph *p) {
         free(p->name);
         free(p->version);
         free(p->arch);
-        *p = (Paragraph){ .size = -1 };
+        *p = (Paragraph) { .size = -1 };
 }
 
 static int paragraph_end(Paragraph *p, json_object *packages) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The versions an admin of GPU nodes asks for. A package names its version; what came without a
- * package (a runfile, a source build) is found by its libraries' file names, and the kernel modules
- * say theirs themselves. */
+ * package (a runfile, a source build) is found by its libraries' file names, and the kernel
+ * modules say theirs themselves. */
 
 #include "inspect/inspect.h"
 
@@ -11,8 +11,8 @@
 
 #include <fnmatch.h>
 
-/* In the order they are shown. Packages and files are tried from left to right; a version of a file
- * is the digits of its name, "unknown" where there are none. Package names are patterns. */
+/* In the order they are shown. Packages and files are tried from left to right; a version of a
+ * file is the digits of its name, "unknown" where there are none. Package names are patterns. */
 static const struct {
         const char *key, *label;
         const char *packages[6], *files[6];
@@ -24,8 +24,7 @@ static const struct {
         { "cuda_runtime", "CUDA runtime",
                         { "cuda-cudart-[0-9]*", "libcudart[0-9]*", "libcudart[0-9]*.*" },
                         { "/usr/local/cuda*/lib64/libcudart.so.*.*",
-                                        "/usr/local/cuda*/targets/x86_64-linux/lib/"
-                                        "libcudart.so.*.*",
+                                        "/usr/local/cuda*/targets/x86_64-linux/lib/libcudart.so.*.*",
                                         "/usr/lib/x86_64-linux-gnu/libcudart.so.*.*",
                                         "/usr/lib64/libcudart.so.*.*" } },
         { "nccl", "NCCL", { "libnccl2", "libnccl" },
@@ -172,8 +171,8 @@ static int add_nvidia(guestfs_h *g, const char *release, const char *folder, jso
                 r = json_set_string(kernel, "nvidia", strempty(info.version));
                 if (r >= 0)
                         r = json_set_string(kernel, "nvidia_module", path);
-                /* "6.12.57+deb13-amd64 SMP preempt …": built for another kernel, it will not load.
-                 */
+                /* "6.12.57+deb13-amd64 SMP preempt …": built for another kernel, it will not
+                 * load. */
                 const char *rest = info.vermagic ? startswith(info.vermagic, release) : NULL;
                 if (r >= 0 && info.vermagic && !(rest && (*rest == ' ' || *rest == '\0')))
                         r = inspect_problem(o, path, "it was built for another kernel");

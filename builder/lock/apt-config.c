@@ -27,8 +27,8 @@ int apt_write_below(const Apt *a, const char *name, const char *text) {
         return path ? write_file_atomic(path, text, strlen(text), 0644) : -ENOMEM;
 }
 
-/* The store is its owner's alone, so apt's unprivileged user could not read keys and indexes in it.
- */
+/* The store is its owner's alone, so apt's unprivileged user could not read keys and indexes in
+ * it. */
 int apt_write_config(const Apt *a) {
         _cleanup_apt_settings_ AptSettings host = {};
         _cleanup_free_ char *text = NULL;
@@ -38,9 +38,7 @@ int apt_write_config(const Apt *a) {
 
         r = apt_settings_load(&host);
         if (r == -ENOENT) {
-                log_error("apt is needed to resolve packages, and this host has none: install the "
-                          "packages apt and "
-                          "mmdebstrap");
+                log_error("apt is needed to resolve packages, and this host has none: install the packages apt and mmdebstrap");
                 return -ENOPKG;
         }
         if (r < 0)

@@ -47,8 +47,8 @@ static int find_gone(const Apt *a, const Lock *old, const LockedPackage ***ret, 
         return 0;
 }
 
-/* A flat repository of them: links to the store's blobs, and an index made of what the .debs say.
- */
+/* A flat repository of them: links to the store's blobs, and an index made of what the .debs
+ * say. */
 static int write_index(
                 const Apt *a, const char *folder, const LockedPackage *const *packages, size_t n) {
         _cleanup_free_ char *path = path_join(folder, "Packages");
@@ -184,9 +184,8 @@ int apt_check_artifacts(Apt *a, const Lock *l) {
         if (!overlays || !lines || !complaint)
                 return log_oom();
         if (status != 0) {
-                log_error("The packages that overlays bring as artifacts (%s) cannot be installed "
-                          "on what is locked. apt "
-                          "says:\n%s",
+                log_error("The packages that overlays bring as artifacts (%s) cannot be installed on what is locked. apt says:\n"
+                          "%s",
                                 overlays, complaint);
                 return -EINVAL;
         }
@@ -204,9 +203,7 @@ int apt_check_artifacts(Apt *a, const Lock *l) {
         if (!missing)
                 return 0;
         names = strv_join(missing, ", ");
-        log_error("The packages that overlays bring as artifacts (%s) depend on what nothing in "
-                  "the recipe installs: %s. Add "
-                  "these to the overlay's packages, so that they are locked",
+        log_error("The packages that overlays bring as artifacts (%s) depend on what nothing in the recipe installs: %s. Add these to the overlay's packages, so that they are locked",
                         overlays, strempty(names));
         return -EINVAL;
 }

@@ -74,8 +74,7 @@ static int parse_uri_line(const Apt *a, const char *id, const char *line, Locked
         words[0][strlen(words[0]) - strlen(".deb")] = '\0';
         parts = strv_split(words[0], "_");
         if (!source || strv_length(parts) != 3) {
-                log_error("Stage %s: apt names a package that belongs to none of the recipe's "
-                          "sources: %s",
+                log_error("Stage %s: apt names a package that belongs to none of the recipe's sources: %s",
                                 id, line);
                 return -EBADMSG;
         }
@@ -88,7 +87,7 @@ static int parse_uri_line(const Apt *a, const char *id, const char *line, Locked
         _cleanup_free_ char *arch = unescape(parts[2], strlen(parts[2]));
         _cleanup_free_ char *plain_path = unescape(path, (size_t) (end - path));
         if (name && version && arch && plain_path)
-                r = locked_stage_add(s, &(LockedPackage){
+                r = locked_stage_add(s, &(LockedPackage) {
                                                         .name = name,
                                                         .version = version,
                                                         .arch = arch,
@@ -167,10 +166,9 @@ int apt_solve(Apt *a, const char *id, char *const *packages, char *const *withou
                 _cleanup_free_ char *complaint = apt_complaint(output);
                 _cleanup_free_ char *components = strv_join(a->recipe->base.components, " ");
 
-                log_error("Stage %s cannot have its packages from %s (%s) and the overlays' "
-                          "repositories. apt says:\n%s\n"
-                          "Correct the names in the recipe or overlay, or add a component or "
-                          "repository that has them",
+                log_error("Stage %s cannot have its packages from %s (%s) and the overlays' repositories. apt says:\n"
+                          "%s\n"
+                          "Correct the names in the recipe or overlay, or add a component or repository that has them",
                                 id, a->recipe->base.release, strempty(components),
                                 strempty(complaint));
                 return -EINVAL;
@@ -241,7 +239,7 @@ static int set_installed(Apt *a, const char *name, const char *stanza) {
         if (!grown)
                 return -ENOMEM;
         a->installed = grown;
-        grown[a->n_installed] = (AptRecord){ .name = strdup(name), .stanza = TAKE_PTR(copy) };
+        grown[a->n_installed] = (AptRecord) { .name = strdup(name), .stanza = TAKE_PTR(copy) };
         return grown[a->n_installed++].name ? 0 : -ENOMEM;
 }
 

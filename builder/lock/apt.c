@@ -67,9 +67,7 @@ char *apt_complaint(const char *output) {
 }
 
 int apt_log_no_space(const Apt *a) {
-        log_error("No space left in the store %s for package indexes. Free some with 'imgbuild "
-                  "cache "
-                  "prune', or use --cache on a larger file system",
+        log_error("No space left in the store %s for package indexes. Free some with 'imgbuild cache prune', or use --cache on a larger file system",
                         store_path(a->ctx->store));
         return -ENOSPC;
 }
@@ -97,7 +95,7 @@ static int add_source(Apt *a, const char *origin, const Repository *repository, 
                 return -ENOMEM;
         a->sources = grown;
         AptSource *s = grown + a->n_sources;
-        *s = (AptSource){
+        *s = (AptSource) {
                 .origin = origin,
                 .repository = repository,
                 .uri = strdup(uri),
@@ -176,8 +174,7 @@ int apt_add_repository(Apt *a, const Overlay *overlay, const Repository *reposit
                         streq(there->suite, repository->suite))
                 return 0; /* two overlays may bring the same one */
         if (there) {
-                log_error("%s: there is another repository named \"%s\" already: give this one "
-                          "another name",
+                log_error("%s: there is another repository named \"%s\" already: give this one another name",
                                 overlay->path, repository->name);
                 return -EINVAL;
         }
@@ -213,9 +210,9 @@ static int64_t release_date(const Apt *a, const char *text, bool *ret_own) {
         return timegm(&tm);
 }
 
-/* The newest date of the Release files that apt has fetched: of the distribution's, so that recipes
- * with further repositories have the layers below them in common with others; of all of them where
- * none says that it is the distribution's. */
+/* The newest date of the Release files that apt has fetched: of the distribution's, so that
+ * recipes with further repositories have the layers below them in common with others; of all of
+ * them where none says that it is the distribution's. */
 static int newest_release(const Apt *a, int64_t *ret) {
         _cleanup_free_ char *folder = path_join(a->root, "state/lists");
         int64_t own = -1, any = -1;
@@ -262,12 +259,12 @@ static int explain_update(const Apt *a, const char *output) {
         if (strstr(output, strerror(ENOSPC)))
                 return apt_log_no_space(a);
         if (is_untrusted)
-                log_error("The package indexes of %s cannot be trusted: a signature does not match "
-                          "the pinned key. apt says:\n%s",
+                log_error("The package indexes of %s cannot be trusted: a signature does not match the pinned key. apt says:\n"
+                          "%s",
                                 a->recipe->name, strempty(complaint));
         else
-                log_error("The package indexes of %s cannot be had; check network, proxy and "
-                          "--mirror, and that the release has such suites. apt says:\n%s",
+                log_error("The package indexes of %s cannot be had; check network, proxy and --mirror, and that the release has such suites. apt says:\n"
+                          "%s",
                                 a->recipe->name, strempty(complaint));
         return is_untrusted ? -EBADMSG : -ENETUNREACH;
 }
@@ -334,8 +331,8 @@ int apt_origins(const Apt *a, const Lock *old, Lock *l) {
                         if (r < 0)
                                 return log_error_errno(r, "The key of repository %s cannot be read",
                                                 s->origin);
-                        /* Vendors sign their keys anew now and then: that moves nothing by itself.
-                         */
+                        /* Vendors sign their keys anew now and then: that moves nothing by
+                         * itself. */
                         o.key = before && streq_ptr(before->fingerprint, o.fingerprint)
                                                 ? before->key
                                                 : key;

@@ -57,8 +57,8 @@ int apt_enable_repository(Apt *a, const Repository *repository);
 /* Makes apt prefer this version where the indexes still have it. One call a package name. */
 int apt_pin(Apt *a, const LockedPackage *package);
 
-/* Makes apt know the versions of `old` that the indexes have no more, as far as the store has their
- * .debs: so that they can stay. `old` must outlive a. */
+/* Makes apt know the versions of `old` that the indexes have no more, as far as the store has
+ * their .debs: so that they can stay. `old` must outlive a. */
 int apt_offer_locked(Apt *a, const Lock *old);
 
 /* What installing `packages` would add to the system as it is, if it had all of `without` (NULL:
@@ -80,15 +80,15 @@ int apt_write_config(const Apt *a); /* errors are logged */
 int apt_make_env(Apt *a);
 int apt_write_below(const Apt *a, const char *name, const char *text);
 
-/* What the indexes say of these packages, as one text of stanzas. Versions they lack are simply not
- * there. */
+/* What the indexes say of these packages, as one text of stanzas. Versions they lack are simply
+ * not there. */
 int apt_read_stanzas(const Apt *a, const LockedPackage *const *packages, size_t n, char **ret);
 /* Takes the next stanza off a text of them: its end becomes NUL, *p moves on. NULL at the end. */
 char *apt_next_stanza(char **p);
 /* Status and preferences, before apt is asked. */
 int apt_write_state(const Apt *a, char *const *without);
 
-/* The command's output with what apt only says to pass the time left out, for messages. NULL on out
- * of memory. */
+/* The command's output with what apt only says to pass the time left out, for messages. NULL on
+ * out of memory. */
 char *apt_complaint(const char *output);
 int apt_log_no_space(const Apt *a); /* returns -ENOSPC */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Artifacts into the lock: url and sha256, from the overlay where it pins one, else of what the URL
- * serves when it is locked first. They are downloaded at once, so that a lock never names what was
- * not there. */
+/* Artifacts into the lock: url and sha256, from the overlay where it pins one, else of what the
+ * URL serves when it is locked first. They are downloaded at once, so that a lock never names what
+ * was not there. */
 
 #include "store/fetch.h"
 #include "store/store.h"
@@ -24,7 +24,7 @@ static bool is_locked(const LockedArtifact *locked, const Artifact *a) {
 }
 
 static int add(Lock *l, const Wanted *w, const char *sha256, uint64_t size) {
-        return lock_add_artifact(l, &(LockedArtifact){
+        return lock_add_artifact(l, &(LockedArtifact) {
                                                     .overlay = w->overlay->name,
                                                     .name = w->artifact->name,
                                                     .version = w->artifact->version,
@@ -59,7 +59,7 @@ static int fetch_wanted(Context *ctx, const Recipe *recipe, Wanted *wanted, size
                                       : strf("imgbuild lock %s --update %s", recipe->path, a->name);
                 if (!w->what || !w->update)
                         return log_oom();
-                items[i] = (FetchItem){ .url = a->url,
+                items[i] = (FetchItem) { .url = a->url,
                         .sha256 = a->sha256,
                         .what = w->what,
                         .update = a->sha256 ? w->update : NULL };
@@ -69,11 +69,7 @@ static int fetch_wanted(Context *ctx, const Recipe *recipe, Wanted *wanted, size
                 const char *sha256 = items[i].sha256 ? items[i].sha256 : items[i].result;
 
                 if (!items[i].sha256 && startswith(items[i].url, "http://"))
-                        log_warning("%s came over plain http and its overlay pins no sha256: "
-                                    "anybody "
-                                    "on the way could have changed it. Add \"sha256\": \"%s\" once "
-                                    "you "
-                                    "have compared it with what the vendor publishes",
+                        log_warning("%s came over plain http and its overlay pins no sha256: anybody on the way could have changed it. Add \"sha256\": \"%s\" once you have compared it with what the vendor publishes",
                                         items[i].what, sha256);
                 if (items[i].size == 0)
                         r = size_in_store(ctx, sha256, &items[i].size);

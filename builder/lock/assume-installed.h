@@ -11,6 +11,6 @@
  * dependencies ask for one that is new enough; one that wants an exact version is not met. */
 void assumed_print(FILE *f, const char *name, const char *arch);
 
-/* Adds to the dpkg database below `root` (a tree's absolute path) those of `names` that it does not
- * have. Negative errno. */
+/* Adds to the dpkg database below `root` (a tree's absolute path) those of `names` that it does
+ * not have. Negative errno. */
 int assumed_add(const char *root, char *const *names, const char *arch);

@@ -21,13 +21,13 @@ static int pins_of(const Lock *l, Pin **ret, size_t *ret_n) {
                 for (size_t k = 0; k < l->stages[i].n_packages; k++) {
                         const LockedPackage *p = l->stages[i].packages + k;
 
-                        pins[n++] = (Pin){ l->stages[i].id, p->name, p->version, p->sha256, false,
+                        pins[n++] = (Pin) { l->stages[i].id, p->name, p->version, p->sha256, false,
                                 false };
                 }
         for (size_t i = 0; l && i < l->n_artifacts; i++) {
                 const LockedArtifact *a = l->artifacts + i;
 
-                pins[n++] = (Pin){ a->overlay, a->name, strempty(a->version), a->sha256, true,
+                pins[n++] = (Pin) { a->overlay, a->name, strempty(a->version), a->sha256, true,
                         false };
         }
         *ret = pins;
@@ -82,30 +82,30 @@ int lock_diff(const Lock *before, const Lock *after, LockDiff *ret) {
                         if (streq(p->version, q->version) && streq(p->sha256, q->sha256))
                                 continue;
                         d.moved++;
-                        d.changes[d.n++] = (LockChange){ p->stage, p->name, q->version, p->version,
+                        d.changes[d.n++] = (LockChange) { p->stage, p->name, q->version, p->version,
                                 streq(p->version, q->version), p->artifact };
                 }
         for (size_t i = 0; i < n_new; i++)
                 if (!new[i].met) {
                         d.added++;
-                        d.changes[d.n++] = (LockChange){ new[i].stage, new[i].name, NULL,
+                        d.changes[d.n++] = (LockChange) { new[i].stage, new[i].name, NULL,
                                 new[i].version, false, new[i].artifact };
                 }
         for (size_t i = 0; i < n_old; i++)
                 if (!old[i].met) {
                         d.removed++;
-                        d.changes[d.n++] = (LockChange){ old[i].stage, old[i].name, old[i].version,
+                        d.changes[d.n++] = (LockChange) { old[i].stage, old[i].name, old[i].version,
                                 NULL, false, old[i].artifact };
                 }
         qsort(d.changes, d.n, sizeof(*d.changes), compare);
         *ret = d;
-        d = (LockDiff){};
+        d = (LockDiff) {};
         return 0;
 }
 
 void lock_diff_done(LockDiff *d) {
         free(d->changes);
-        *d = (LockDiff){};
+        *d = (LockDiff) {};
 }
 
 void lock_diff_print(const LockDiff *d, FILE *f) {

@@ -21,8 +21,8 @@ typedef struct LockDiff {
         size_t added, removed, moved;
 } LockDiff;
 
-/* before: NULL for none. A package that moved to another stage with the same version is no change.
- */
+/* before: NULL for none. A package that moved to another stage with the same version is no
+ * change. */
 int lock_diff(const Lock *before, const Lock *after, LockDiff *ret);
 void lock_diff_done(LockDiff *d);
 #define _cleanup_lock_diff_ _cleanup_(lock_diff_done)

@@ -47,9 +47,7 @@ static int describe(const Recipe *recipe, const Lock *lock, const Mirrors *mirro
         size_t n;
 
         if (!uri) {
-                log_error("%s: package %s comes from \"%s\", which is no archive of %s: 'imgbuild "
-                          "lock %s --update' makes "
-                          "the lock anew",
+                log_error("%s: package %s comes from \"%s\", which is no archive of %s: 'imgbuild lock %s --update' makes the lock anew",
                                 recipe->lock_path, p->name, p->origin, recipe->base.distro,
                                 recipe->path);
                 return -EINVAL;
@@ -62,7 +60,7 @@ static int describe(const Recipe *recipe, const Lock *lock, const Mirrors *mirro
         d->update = strf("imgbuild lock %s --update %s", recipe->path, p->name);
         if (!d->url || !d->what || !d->update)
                 return log_oom();
-        *item = (FetchItem){
+        *item = (FetchItem) {
                 .url = d->url,
                 .sha256 = p->sha256,
                 .size = p->size,
@@ -104,7 +102,7 @@ int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const L
                         continue;
                 if (ctx->offline) {
                         downloads[n].what = strf("%s %s", p->name, p->version);
-                        items[n] = (FetchItem){
+                        items[n] = (FetchItem) {
                                 .url = "",
                                 .sha256 = p->sha256,
                                 .size = p->size,

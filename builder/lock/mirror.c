@@ -9,8 +9,8 @@
 
 #define MIRROR_LIST_SIZE_MAX 65536
 
-/* One row an archive. `suites` are what follows the release's name. Rolling releases have the plain
- * suite only. */
+/* One row an archive. `suites` are what follows the release's name. Rolling releases have the
+ * plain suite only. */
 typedef struct Archive {
         const char *distro;
         const char *name;
@@ -52,7 +52,7 @@ void mirrors_done(Mirrors *m) {
                 strv_free(m->mirrors[i].suites);
         }
         free(m->mirrors);
-        *m = (Mirrors){};
+        *m = (Mirrors) {};
 }
 
 /* Where `name` stands in the path of `uri` as a whole part, the last of these. */
@@ -245,9 +245,7 @@ static int choose(Context *ctx, Mirrors *m, const Archive *const *rows, const Re
                 return r;
         for (size_t i = 0; i < m->n; i++)
                 if (r < 0 || !m->mirrors[i].uri) {
-                        log_error("No mirror of %s is known: this host's apt has none and "
-                                  "mmdebstrap names none%s. "
-                                  "Give one with --mirror or in the recipe's base.mirror",
+                        log_error("No mirror of %s is known: this host's apt has none and mmdebstrap names none%s. Give one with --mirror or in the recipe's base.mirror",
                                         rows[i]->name,
                                         r == -ENOENT ? " (it is not installed)" : "");
                         return -ENOPKG;
@@ -267,8 +265,7 @@ int mirrors_find(Context *ctx, const Recipe *recipe, Mirrors *ret) {
                         origin = distros[i].origin;
                         m.keyring = isempty(own_keyring) ? distros[i].keyring : own_keyring;
                         if (access(m.keyring, R_OK) < 0) {
-                                log_error("%s is missing: without it no package of %s can be "
-                                          "trusted. %s%s",
+                                log_error("%s is missing: without it no package of %s can be trusted. %s%s",
                                                 m.keyring, recipe->base.distro,
                                                 isempty(own_keyring) ? "Install "
                                                                      : "Set IMGBUILD_KEYRING right",
@@ -278,8 +275,7 @@ int mirrors_find(Context *ctx, const Recipe *recipe, Mirrors *ret) {
                         }
                 }
         if (!origin || recipe->family != FAMILY_DEBIAN) {
-                log_error("%s: packages of \"%s\" cannot be resolved; this imgbuild knows debian "
-                          "and ubuntu",
+                log_error("%s: packages of \"%s\" cannot be resolved; this imgbuild knows debian and ubuntu",
                                 recipe->path, recipe->base.distro);
                 return -EOPNOTSUPP;
         }
@@ -311,6 +307,6 @@ int mirrors_find(Context *ctx, const Recipe *recipe, Mirrors *ret) {
                 log_debug("Mirror of %s: %s (by %s)", m.mirrors[i].origin, m.mirrors[i].uri,
                                 m.chosen_by);
         *ret = m;
-        m = (Mirrors){};
+        m = (Mirrors) {};
         return 0;
 }

@@ -44,7 +44,7 @@ static bool only(const char *s, const char *also) {
 /* Names become parts of file names and of apt's command line: no slash, nothing that looks like an
  * option. */
 static bool name_valid(const char *s) {
-        return s[0] && only((char[]){ s[0], 0 }, "") && only(s, "+._-");
+        return s[0] && only((char[]) { s[0], 0 }, "") && only(s, "+._-");
 }
 
 static bool version_valid(const char *s) {
@@ -52,7 +52,7 @@ static bool version_valid(const char *s) {
 }
 
 static bool id_valid(const char *s) {
-        return s[0] && only((char[]){ s[0], 0 }, "") && only(s, "+._-:/");
+        return s[0] && only((char[]) { s[0], 0 }, "") && only(s, "+._-:/");
 }
 
 static bool printable(const char *s) {
@@ -84,7 +84,7 @@ static bool base64_valid(const char *s) {
         while (digits > 0 && n - digits < 2 && s[digits - 1] == '=')
                 digits--;
         for (size_t i = 0; i < digits; i++)
-                if (!only((char[]){ s[i], 0 }, "+/"))
+                if (!only((char[]) { s[i], 0 }, "+/"))
                         return false;
         return n > 0 && n % 4 == 0;
 }
@@ -112,9 +112,7 @@ static bool read_fields(Reader *r, json_object *o, const char *where, const Fiel
                 for (size_t i = 0; i < n; i++)
                         known = known || streq(fields[i].key, key);
                 if (!known)
-                        bad(r, where,
-                                        "unknown key \"%s\"; was this lock written by a newer "
-                                        "imgbuild?",
+                        bad(r, where, "unknown key \"%s\"; was this lock written by a newer imgbuild?",
                                         key);
         }
         for (size_t i = 0; i < n; i++) {
@@ -230,9 +228,7 @@ static int read_stage(Reader *r, json_object *o, const char *where, Lock *l) {
         json_object_object_foreach (o, key, ignored) {
                 (void) ignored;
                 if (!streq(key, keys[0]) && !streq(key, keys[1]) && !streq(key, keys[2]))
-                        bad(r, where,
-                                        "unknown key \"%s\"; was this lock written by a newer "
-                                        "imgbuild?",
+                        bad(r, where, "unknown key \"%s\"; was this lock written by a newer imgbuild?",
                                         key);
         }
         if (!id || !id_valid(id))
@@ -333,9 +329,7 @@ static int read_root(Reader *r, json_object *root, Lock **ret) {
                 for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                         known = known || streq(keys[i], key);
                 if (!known)
-                        bad(r, "$",
-                                        "unknown key \"%s\"; was this lock written by a newer "
-                                        "imgbuild?",
+                        bad(r, "$", "unknown key \"%s\"; was this lock written by a newer imgbuild?",
                                         key);
         }
         if (!recipe || !name_valid(recipe)) {
@@ -381,8 +375,7 @@ int lock_read(const char *path, Lock **ret) {
         if (r == -ENOENT)
                 return r;
         if (r == -EFBIG) {
-                log_error("%s: larger than the %d MiB a lock may have; remove it, and 'imgbuild "
-                          "lock' makes a new one",
+                log_error("%s: larger than the %d MiB a lock may have; remove it, and 'imgbuild lock' makes a new one",
                                 path, LOCK_SIZE_MAX / (1024 * 1024));
                 return -EINVAL;
         }
@@ -393,15 +386,12 @@ int lock_read(const char *path, Lock **ret) {
         if (r == -ENOMEM)
                 return log_oom();
         if (r < 0 && has_conflict_markers(text)) {
-                log_error("%s:%u: unresolved merge: take either side's whole file (git checkout "
-                          "--ours or --theirs), "
-                          "and 'imgbuild lock' adds what it lacks",
+                log_error("%s:%u: unresolved merge: take either side's whole file (git checkout --ours or --theirs), and 'imgbuild lock' adds what it lacks",
                                 path, error.line);
                 return -EINVAL;
         }
         if (r < 0) {
-                log_error("%s:%u:%u: %s; restore the file from git, or remove it and 'imgbuild "
-                          "lock' makes a new one",
+                log_error("%s:%u:%u: %s; restore the file from git, or remove it and 'imgbuild lock' makes a new one",
                                 path, error.line, error.column, error.message);
                 return -EINVAL;
         }
@@ -411,9 +401,7 @@ int lock_read(const char *path, Lock **ret) {
         if (reader.errors > 0) {
                 if (reader.errors > ERRORS_SHOWN)
                         log_error("%s: and %zu more of these", path, reader.errors - ERRORS_SHOWN);
-                log_error("%s: not a lock to build from; restore it from git, or remove it and "
-                          "'imgbuild lock' makes "
-                          "a new one",
+                log_error("%s: not a lock to build from; restore it from git, or remove it and 'imgbuild lock' makes a new one",
                                 path);
                 return -EINVAL;
         }

@@ -132,15 +132,12 @@ int repository_key(Context *ctx, const Overlay *overlay, const Repository *repos
         r = extract(home, file, repository->fingerprint, path, &found);
         rm_rf(home);
         if (r == -ENOENT) {
-                log_error("gpg is needed to check the key of repository %s: install the package "
-                          "gpg",
+                log_error("gpg is needed to check the key of repository %s: install the package gpg",
                                 repository->name);
                 return -ENOPKG;
         }
         if (r == -EBADMSG) {
-                log_error("%s: the key of repository %s is not the pinned one: %s has %s, the "
-                          "overlay pins %s. If the vendor changed keys, compare with what it "
-                          "publishes elsewhere before you change the overlay",
+                log_error("%s: the key of repository %s is not the pinned one: %s has %s, the overlay pins %s. If the vendor changed keys, compare with what it publishes elsewhere before you change the overlay",
                                 overlay->path, repository->name, repository->key, strempty(found),
                                 repository->fingerprint);
                 return r;

@@ -2,15 +2,15 @@
 #pragma once
 
 /* Signing keys of the repositories that overlays bring: pinned by fingerprint in the overlay, and
- * locked byte by byte, so that an image which keeps the repository has the same file whenever it is
- * built. */
+ * locked byte by byte, so that an image which keeps the repository has the same file whenever it
+ * is built. */
 
 #include "common/context.h"
 #include "lock/lock.h"
 
 /* Brings a repository's key (file of the overlay, or URL), checks that it is the one with the
- * pinned fingerprint, and writes that key alone as a binary keyring to `path`: for apt's Signed-By.
- * Errors are logged; -EBADMSG for another key. */
+ * pinned fingerprint, and writes that key alone as a binary keyring to `path`: for apt's
+ * Signed-By. Errors are logged; -EBADMSG for another key. */
 int repository_key(Context *ctx, const Overlay *overlay, const Repository *repository,
                 const char *path);
 

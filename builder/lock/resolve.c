@@ -65,8 +65,8 @@ int resolve_request_digests(
         return 0;
 }
 
-/* Packages of one source lie in one folder of the pool, and often want each other's very version.
- */
+/* Packages of one source lie in one folder of the pool, and often want each other's very
+ * version. */
 static char *source_of(const LockedPackage *p) {
         const char *slash = strrchr(p->path, '/');
 
@@ -151,8 +151,8 @@ static int copy_stage(const LockedStage *from, LockedStage *to) {
         return 0;
 }
 
-/* What is locked and not to move. A later stage's version of a package is the one the image ends up
- * with. */
+/* What is locked and not to move. A later stage's version of a package is the one the image ends
+ * up with. */
 static int pin_locked(const Resolution *x, Apt *apt) {
         _cleanup_strv_free_ char **seen = NULL;
 
@@ -189,8 +189,7 @@ static int expand(const Resolution *x, const PackageRequest *q, const Lock *l, c
                 if (at && !kernel) {
                         log_error("Stage %s: \"%s\" needs a kernel, and %s", q->id, *p,
                                         x->recipe->kernel.package
-                                                        ? "kernel.package brings no linux-image "
-                                                          "package"
+                                                        ? "kernel.package brings no linux-image package"
                                                         : "the recipe has no kernel.package");
                         return -EINVAL;
                 }
@@ -361,9 +360,7 @@ static int run(Resolution *x, Lock **ret) {
                 return artifacts;
 
         if (x->ctx->offline && (packages || artifacts)) {
-                log_error("%s does not lock all that the recipe asks for%s, and with --offline "
-                          "nothing is looked up: run "
-                          "'imgbuild lock %s' once without it",
+                log_error("%s does not lock all that the recipe asks for%s, and with --offline nothing is looked up: run 'imgbuild lock %s' once without it",
                                 x->recipe->lock_path,
                                 x->options->update ? ", or is to be moved" : "", x->recipe->path);
                 return -ENETUNREACH;

@@ -15,8 +15,8 @@ typedef struct ResolveOptions {
 
 /* Completes `old` (may be NULL) for the recipe. Returns 1 when something changed, 0 when *ret
  * equals old. Stages whose request and predecessors are unchanged keep their packages. With
- * ctx->offline, -ENETUNREACH and a message where the lock is not complete. Artifacts are downloaded
- * here, into the store, where they are not locked yet. Errors are logged. */
+ * ctx->offline, -ENETUNREACH and a message where the lock is not complete. Artifacts are
+ * downloaded here, into the store, where they are not locked yet. Errors are logged. */
 int resolve(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOptions *options,
                 Lock **ret);
 

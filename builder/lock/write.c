@@ -71,9 +71,7 @@ static int put_lock(FILE *f, const Lock *l) {
         for (size_t i = 0; i < l->n_stages && r == 0; i++) {
                 const LockedStage *s = l->stages + i;
 
-                fprintf(f,
-                                "    {\n      \"id\": \"%s\",\n      \"request\": \"%s\",\n      "
-                                "\"packages\": [\n",
+                fprintf(f, "    {\n      \"id\": \"%s\",\n      \"request\": \"%s\",\n      \"packages\": [\n",
                                 s->id, s->request);
                 for (size_t k = 0; k < s->n_packages && r == 0; k++)
                         r = put_package(f, s->packages + k, k + 1 == s->n_packages);

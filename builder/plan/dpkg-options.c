@@ -55,8 +55,10 @@ static void config_files_done(ConfigFiles *l) {
 
 /* dpkg reads the files that run-parts would. */
 static bool is_read(const char *name) {
-        return *name && name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                          "0123456789_-")] == '\0';
+        return *name &&
+               name[strspn(name,
+                               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] ==
+                               '\0';
 }
 
 static int add_folder(const char *folder, ConfigFiles *l) {

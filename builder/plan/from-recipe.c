@@ -15,7 +15,7 @@ int plan_load(Context *ctx, const char *recipe_path, const char *lock_path, Load
         r = lock_read(lock_path, &old);
         if (r < 0 && r != -ENOENT)
                 return r;
-        r = resolve(ctx, l.recipe, old, &(ResolveOptions){}, &l.lock);
+        r = resolve(ctx, l.recipe, old, &(ResolveOptions) {}, &l.lock);
         if (r < 0)
                 return r;
         if (r > 0) {
@@ -28,7 +28,7 @@ int plan_load(Context *ctx, const char *recipe_path, const char *lock_path, Load
         if (r < 0)
                 return log_error_errno(r, "%s: cannot plan", recipe_path);
         *ret = l;
-        l = (Loaded){};
+        l = (Loaded) {};
         return 0;
 }
 

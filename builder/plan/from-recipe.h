@@ -13,8 +13,8 @@ typedef struct Loaded {
 } Loaded;
 
 /* Loads the recipe, completes its lock where that lacks something (and writes it: the first build
- * of a recipe makes its lock file), and plans. lock_path NULL: the recipe's own. Errors are logged.
- */
+ * of a recipe makes its lock file), and plans. lock_path NULL: the recipe's own. Errors are
+ * logged. */
 int plan_load(Context *ctx, const char *recipe_path, const char *lock_path, Loaded *ret);
 void loaded_done(Loaded *l);
 #define _cleanup_loaded_ _cleanup_(loaded_done)

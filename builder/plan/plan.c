@@ -114,7 +114,7 @@ static int request_add(PackageRequest **l, size_t *n, char *id, char *const *pac
                 return -ENOMEM;
         }
         *l = grown;
-        (*l)[(*n)++] = (PackageRequest){ id, copy, compile ? compile->without : NULL, overlay,
+        (*l)[(*n)++] = (PackageRequest) { id, copy, compile ? compile->without : NULL, overlay,
                 compile != NULL };
         return 0;
 }
@@ -149,8 +149,8 @@ static bool has_package_stage(const Overlay *o) {
         return strv_length(o->packages) > 0 || o->n_repositories > 0;
 }
 
-/* The overlay whose packages are the last that the compile stages of `o` see; NULL: none, only base
- * and kernel. */
+/* The overlay whose packages are the last that the compile stages of `o` see; NULL: none, only
+ * base and kernel. */
 static const Overlay *compile_base(const Recipe *recipe, const Overlay *o) {
         const Overlay *last = NULL;
 
@@ -222,7 +222,7 @@ static Stage *stage_add(Plan *p, StageKind kind, const Overlay *overlay, size_t 
         }
         p->stages = grown;
         Stage *s = p->stages + p->n_stages++;
-        *s = (Stage){ .kind = kind, .id = id, .overlay = overlay, .index = index };
+        *s = (Stage) { .kind = kind, .id = id, .overlay = overlay, .index = index };
         return s;
 }
 

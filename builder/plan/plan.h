@@ -9,8 +9,7 @@
  *
  * Packages come before files, so that an overlay's file wins over a package's. The initramfs is
  * made before the ordinary files because it does not depend on them: editing one is no reason to
- * make it again. `files/` below the folders that an initramfs reads (see plan.c) counts as early.
- */
+ * make it again. `files/` below the folders that an initramfs reads (see plan.c) counts as early. */
 
 #include "store/digest.h"
 #include "lock/lock.h"
@@ -70,10 +69,10 @@ const char *stage_kind_name(StageKind kind); /* "base", "packages", … */
 /* Whether a path of the image (relative to its root) is something the initramfs is made from. */
 bool plan_path_is_early(const char *path);
 
-/* Whether stage i is made on the layer of stage `below`, and so depends on it. Every stage sees all
- * below it, but a compile stage sees of packages only those up to the last overlay that its own
- * requires, and artifacts and compiled files only of those: a driver is not compiled again because
- * another overlay installs one package more. */
+/* Whether stage i is made on the layer of stage `below`, and so depends on it. Every stage sees
+ * all below it, but a compile stage sees of packages only those up to the last overlay that its
+ * own requires, and artifacts and compiled files only of those: a driver is not compiled again
+ * because another overlay installs one package more. */
 bool plan_stage_sees(const Plan *p, size_t i, size_t below);
 
 const Stage *plan_find(const Plan *p, const char *id);

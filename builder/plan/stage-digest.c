@@ -10,8 +10,8 @@
 
 #include <sys/stat.h>
 
-/* Goes into every digest; raised when a stage kind is executed in a new way, so that old layers are
- * not taken for new ones. */
+/* Goes into every digest; raised when a stage kind is executed in a new way, so that old layers
+ * are not taken for new ones. */
 static const struct {
         const char *name;
         const char *format;

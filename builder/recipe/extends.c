@@ -97,7 +97,7 @@ static void file_done(RecipeFile *f) {
         free(f->path);
         free(f->real);
         json_object_put(f->json);
-        *f = (RecipeFile){};
+        *f = (RecipeFile) {};
 }
 
 /* Appends `path` to the chain; -EINVAL where the chain ends here because of what has been added to
@@ -134,7 +134,7 @@ static int add_file(Problems *p, RecipeChain *c, const char *path) {
                 return -ENOMEM;
         c->files = grown;
         c->files[c->n++] = f;
-        f = (RecipeFile){};
+        f = (RecipeFile) {};
         return 0;
 }
 
@@ -163,7 +163,7 @@ int chain_load(Problems *p, const char *path, RecipeChain *ret) {
                         return -ENOMEM;
         }
         *ret = c;
-        c = (RecipeChain){};
+        c = (RecipeChain) {};
         return 0;
 }
 
@@ -171,5 +171,5 @@ void chain_done(RecipeChain *c) {
         for (size_t i = 0; i < c->n; i++)
                 file_done(&c->files[i]);
         free(c->files);
-        *c = (RecipeChain){};
+        *c = (RecipeChain) {};
 }

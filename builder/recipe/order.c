@@ -9,7 +9,9 @@ typedef struct Node {
         char *name;
         char *file;       /* its overlay.json as messages show it; NULL where it cannot be used */
         Overlay *overlay; /* given away once it has its place */
-        char **requires, **conflicts;
+        char **
+                requires, **
+                          conflicts;
         bool missing;       /* no folder has it */
         size_t required_by; /* index of the node that brought it in; SIZE_MAX: the recipe */
         Mark mark;
@@ -110,7 +112,7 @@ static int visit(Ordering *o, const OverlayRef *ref, size_t required_by) {
         o->nodes = grown;
         index = o->n_nodes;
         node = &o->nodes[index];
-        *node = (Node){ .required_by = required_by, .mark = MARK_OPEN, .name = strdup(ref->name) };
+        *node = (Node) { .required_by = required_by, .mark = MARK_OPEN, .name = strdup(ref->name) };
         if (!node->name)
                 return -ENOMEM;
         o->n_nodes++;
@@ -120,9 +122,15 @@ static int visit(Ordering *o, const OverlayRef *ref, size_t required_by) {
                 node->missing = true;
                 r = report_missing(o, ref);
         } else if (r >= 0) {
-                node->requires = strv_copy(node->overlay->requires);
+                node->
+                        requires
+                = strv_copy(node->overlay->requires);
                 node->conflicts = strv_copy(node->overlay->conflicts);
-                r = node->requires && node->conflicts ? visit_requires(o, index) : -ENOMEM;
+                r = node->
+                            requires && node
+                                                                                     ->conflicts
+                                                     ? visit_requires(o, index)
+                                                     : -ENOMEM;
         }
         if (r == -ENOMEM)
                 return r;
@@ -133,8 +141,7 @@ static int visit(Ordering *o, const OverlayRef *ref, size_t required_by) {
                 return 0;
         if (required_by != SIZE_MAX && strv_contains(o->removed, ref->name))
                 problems_add(o->problems, ref->file, ref->path,
-                                "requires overlay \"%s\", which the recipe takes away; take \"%s\" "
-                                "away too",
+                                "requires overlay \"%s\", which the recipe takes away; take \"%s\" away too",
                                 ref->name, o->nodes[required_by].name);
 
         Overlay **order = reallocarray(o->order, o->n_order + 1, sizeof(Overlay *));
@@ -175,8 +182,7 @@ static int check_conflicts(Ordering *o) {
                                                 "an overlay cannot conflict with itself");
                         else
                                 problems_add(o->problems, n->file, path,
-                                                "\"%s\"%s cannot be in one image with \"%s\"%s; "
-                                                "leave one out",
+                                                "\"%s\"%s cannot be in one image with \"%s\"%s; leave one out",
                                                 n->name, by, other->name, by_other);
                 }
         }

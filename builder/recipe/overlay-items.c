@@ -218,8 +218,7 @@ int overlay_load_compile(const OverlayLoading *l, json_object *o) {
                         to->source = find_firstboot(l);
                         if (!to->source)
                                 problems_add(l->problems, l->file, source_path,
-                                                "there is no firstboot/ beside %s and none "
-                                                "in " DATADIR,
+                                                "there is no firstboot/ beside %s and none in " DATADIR,
                                                 l->dir);
                 } else if (source) {
                         to->source = overlay_resolve(&at, overlay->path, source, true);

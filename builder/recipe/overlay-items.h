@@ -13,8 +13,8 @@ typedef struct OverlayLoading {
         Overlay *overlay;
 } OverlayLoading;
 
-/* The parts of overlay.json that are lists of objects. Each reads its part into l->overlay; what is
- * wrong is added to l->problems. 0 or -ENOMEM. */
+/* The parts of overlay.json that are lists of objects. Each reads its part into l->overlay; what
+ * is wrong is added to l->problems. 0 or -ENOMEM. */
 int overlay_load_repositories(const OverlayLoading *l, json_object *o);
 int overlay_load_artifacts(const OverlayLoading *l, json_object *o);
 int overlay_load_compile(const OverlayLoading *l, json_object *o);

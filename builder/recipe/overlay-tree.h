@@ -20,7 +20,7 @@ char *overlay_resolve(const TreePlace *at, const char *root, const char *relativ
 /* The same for a script: it must also be executable and begin with "#!". */
 char *overlay_resolve_script(const TreePlace *at, const char *root, const char *relative);
 
-/* Walks `folder` (a name below root, itself no symbolic link): only files, folders and links; names
- * of one line; all readable; relative links that stay below it. Each exception is reported.
+/* Walks `folder` (a name below root, itself no symbolic link): only files, folders and links;
+ * names of one line; all readable; relative links that stay below it. Each exception is reported.
  * `links`: whether links are judged. */
 void tree_check(const TreePlace *at, const char *root, const char *folder, bool links);

@@ -53,8 +53,7 @@ static int load_files(const OverlayLoading *l, json_object *o) {
                         problems_add(l->problems, l->file, path, "there is no files/%.200s", key);
                 else if (!streq_ptr(real, target))
                         problems_add(l->problems, l->file, path,
-                                        "files/%.200s is, or goes through, a link; a link has no "
-                                        "mode \"%s\"",
+                                        "files/%.200s is, or goes through, a link; a link has no mode \"%s\"",
                                         key, json_object_get_string(value));
         }
         l->overlay->modes = json_object_get(modes);

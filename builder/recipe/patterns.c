@@ -9,8 +9,8 @@
 #define HEX DIGITS "abcdefABCDEF"
 #define WORD LOWER UPPER DIGITS
 
-/* Whether s is one byte of `first`, then any of `rest`, at most 200 in all: no name here is longer.
- */
+/* Whether s is one byte of `first`, then any of `rest`, at most 200 in all: no name here is
+ * longer. */
 static bool is_word(const char *s, const char *first, const char *rest) {
         return *s && strchr(first, *s) && s[strspn(s, rest)] == '\0' && strlen(s) <= 200;
 }
@@ -29,15 +29,15 @@ const char *value_recipe_name(const char *s) {
 }
 
 const char *value_overlay_name(const char *s) {
-        return is_word(s, LOWER DIGITS, LOWER DIGITS ".-") ? NULL
-                                                           : "is not an overlay's name (lower-case "
-                                                             "letters, digits, dot and minus)";
+        return is_word(s, LOWER DIGITS, LOWER DIGITS ".-")
+                               ? NULL
+                               : "is not an overlay's name (lower-case letters, digits, dot and minus)";
 }
 
 const char *value_extends(const char *s) {
-        return *s && *s != '/' && !has_control(s) ? NULL
-                                                  : "is neither the name of a recipe in this "
-                                                    "folder nor a relative path to one";
+        return *s && *s != '/' && !has_control(s)
+                               ? NULL
+                               : "is neither the name of a recipe in this folder nor a relative path to one";
 }
 
 const char *value_text(const char *s) {
@@ -53,8 +53,7 @@ const char *value_release(const char *s) {
 const char *value_component(const char *s) {
         return is_word(s, WORD, WORD "+.-/_") && !strstr(s, "..")
                                ? NULL
-                               : "is not a component of a repository (as main or "
-                                 "non-free-firmware)";
+                               : "is not a component of a repository (as main or non-free-firmware)";
 }
 
 const char *value_suite(const char *s) {
@@ -114,17 +113,17 @@ const char *value_key_reference(const char *s) {
 
 const char *value_source(const char *s) {
         if (startswith(s, "imgbuild:"))
-                return streq(s, "imgbuild:firstboot") ? NULL
-                                                      : "is not a source of imgbuild's own; there "
-                                                        "is \"imgbuild:firstboot\"";
+                return streq(s, "imgbuild:firstboot")
+                                       ? NULL
+                                       : "is not a source of imgbuild's own; there is \"imgbuild:firstboot\"";
         return value_inside(s);
 }
 
 /* [a-z0-9][a-z0-9+.-]+, then :arch and =version where given; "${kernel}" stands for a release like
  * 6.12.57+deb13-amd64 anywhere in the name. */
 const char *value_debian_package(const char *s) {
-        static const char wrong[] = "is not a package (lower-case letters, digits, + . -; then "
-                                    ":arch or =version)";
+        static const char wrong[] =
+                        "is not a package (lower-case letters, digits, + . -; then :arch or =version)";
         size_t n = 0;
 
         if (strlen(s) > 200)
@@ -198,10 +197,9 @@ const char *value_fingerprint(const char *s) {
                         digits++;
                 else if (*s != ' ')
                         break;
-        return *s == '\0' && (digits == 40 || digits == 64) ? NULL
-                                                            : "is not the full fingerprint of a "
-                                                              "key (40 or 64 hexadecimal digits; "
-                                                              "gpg --show-keys prints it)";
+        return *s == '\0' && (digits == 40 || digits == 64)
+                               ? NULL
+                               : "is not the full fingerprint of a key (40 or 64 hexadecimal digits; gpg --show-keys prints it)";
 }
 
 const char *value_mode(const char *s) {
@@ -211,17 +209,16 @@ const char *value_mode(const char *s) {
 
 const char *value_size(const char *s) {
         uint64_t size;
-        return parse_disk_size(s, &size) ? NULL
-                                         : "is not a disk size (from 256M to 64T, as \"8G\" or "
-                                           "\"20480M\"; binary units)";
+        return parse_disk_size(s, &size)
+                               ? NULL
+                               : "is not a disk size (from 256M to 64T, as \"8G\" or \"20480M\"; binary units)";
 }
 
 /* The boot loader's configuration is a script of its own; what means something there stays out. */
 const char *value_cmdline(const char *s) {
         return !has_control(s) && !strpbrk(s, "'\"\\$`;&|<>{}#") && strlen(s) <= 1500
                                ? NULL
-                               : "is not a kernel command line (one line of words without quotes "
-                                 "and ; & | < > { } $ # \\)";
+                               : "is not a kernel command line (one line of words without quotes and ; & | < > { } $ # \\)";
 }
 
 const char *value_unit(const char *s) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What single strings in recipes and overlays may look like: each function returns NULL, or the end
- * of the sentence `"VALUE" …`. What passes needs no more looking at: names lead nowhere else, and
- * nothing has control characters. */
+/* What single strings in recipes and overlays may look like: each function returns NULL, or the
+ * end of the sentence `"VALUE" …`. What passes needs no more looking at: names lead nowhere else,
+ * and nothing has control characters. */
 
 #include "shared/macro.h"
 
@@ -35,8 +35,8 @@ const char *value_size(const char *s);
 const char *value_cmdline(const char *s);
 const char *value_unit(const char *s);
 
-/* "8G", "20480M", "1T" (binary units) to bytes; false where it is none, or is no size for a disk.
- */
+/* "8G", "20480M", "1T" (binary units) to bytes; false where it is none, or is no size for a
+ * disk. */
 bool parse_disk_size(const char *text, uint64_t *ret);
 
 /* "0644" and the like: three to five octal digits. */

@@ -79,5 +79,5 @@ int problems_log(const Problems *p) {
 void problems_done(Problems *p) {
         p->lines = strv_free(p->lines);
         p->paths = strv_free(p->paths);
-        *p = (Problems){};
+        *p = (Problems) {};
 }

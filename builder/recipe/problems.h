@@ -18,8 +18,8 @@ typedef struct Problems {
         bool oom;
 } Problems;
 
-/* "FILE: PATH: message"; path NULL: "FILE: message". Control characters never reach the terminal.
- */
+/* "FILE: PATH: message"; path NULL: "FILE: message". Control characters never reach the
+ * terminal. */
 void problems_add(Problems *p, const char *file, const char *path, const char *format, ...)
                 _printf_(4, 5);
 

@@ -87,14 +87,12 @@ static int build_base(Building *b) {
 
         if (json_get(base, "image")) {
                 problems_add(b->problems, b->file, "$.base.image",
-                                "importing a vendor's image is not built yet; name \"distro\" and "
-                                "\"release\" instead");
+                                "importing a vendor's image is not built yet; name \"distro\" and \"release\" instead");
                 return 0;
         }
         if (json_get(base, "sha256") || json_get(base, "signature"))
                 problems_add(b->problems, b->file, "$.base",
-                                "\"sha256\" and \"signature\" go with \"image\", which is not "
-                                "built yet");
+                                "\"sha256\" and \"signature\" go with \"image\", which is not built yet");
         require(b, "$.base.distro", distro, "debian or ubuntu");
         require(b, "$.base.release", json_get_string(base, "release"),
                         "a release, as trixie or noble");
@@ -213,8 +211,8 @@ static int default_dirs(const char *recipe, char ***ret) {
         return 0;
 }
 
-/* Two overlays may share a repository, but not a name for different ones: the later file would win.
- */
+/* Two overlays may share a repository, but not a name for different ones: the later file would
+ * win. */
 static void check_repositories(const Building *b) {
         const Recipe *r = b->recipe;
 
@@ -230,10 +228,7 @@ static void check_repositories(const Building *b) {
                                                                         !streq_ptr(one->suite,
                                                                                         two->suite)))
                                                 problems_add(b->problems, b->file, "$.overlays",
-                                                                "overlays \"%s\" and \"%s\" mean "
-                                                                "different "
-                                                                "repositories by \"%s\"; rename "
-                                                                "one",
+                                                                "overlays \"%s\" and \"%s\" mean different repositories by \"%s\"; rename one",
                                                                 r->overlays[j]->name,
                                                                 r->overlays[i]->name, one->name);
                                 }
@@ -263,8 +258,7 @@ static void check_kernel_wanted(const Building *b) {
                         wants = wants || wants_kernel(o->compile[k].packages);
                 if (wants)
                         problems_add(b->problems, b->file, "$.overlays",
-                                        "overlay \"%s\" needs a kernel (\"${kernel}\"), and a tree "
-                                        "has none",
+                                        "overlay \"%s\" needs a kernel (\"${kernel}\"), and a tree has none",
                                         o->name);
         }
 }

@@ -11,10 +11,9 @@
 #define RECIPE_SIZE_MAX (1024 * 1024) /* bytes a recipe or overlay file may have */
 
 typedef struct Repository {
-        char *name;  /* file name under /etc/apt/sources.list.d or /etc/yum.repos.d, without suffix
-                      */
-        char *uri;   /* https://…; $(ARCH) is not expanded */
-        char *suite; /* apt: suite, or "./" and the like for a flat repository */
+        char *name; /* file name under /etc/apt/sources.list.d or /etc/yum.repos.d, without suffix */
+        char *uri;  /* https://…; $(ARCH) is not expanded */
+        char *suite;       /* apt: suite, or "./" and the like for a flat repository */
         char **components; /* apt: empty for a flat repository */
         char *key; /* path inside the overlay, or URL of the signing key (armoured or binary) */
         char *fingerprint; /* full fingerprint of the primary key, upper-case hex without spaces;
@@ -62,7 +61,9 @@ typedef struct Overlay {
         char *name;
         char *path; /* absolute folder */
         char *description;
-        char **requires, **conflicts;
+        char **
+                requires, **
+                          conflicts;
         Repository *repositories;
         size_t n_repositories;
         char **packages;
@@ -71,8 +72,7 @@ typedef struct Overlay {
         Compile *compile;
         size_t n_compile;
         bool has_files;     /* files/ exists */
-        json_object *modes; /* {"etc/x": "0600"}: modes in files/ that git cannot carry; may be NULL
-                             */
+        json_object *modes; /* {"etc/x": "0600"}: modes in files/ that git cannot carry; may be NULL */
         Run *run;
         size_t n_run;
         Services services;
@@ -87,15 +87,13 @@ typedef struct Recipe {
         char *name;
         char *path;      /* absolute path of the file */
         char *lock_path; /* images/x.lock.json beside it */
-        char **sources;  /* every file that made it: the recipe, what it extends, overlay.json files
-                          */
+        char **sources; /* every file that made it: the recipe, what it extends, overlay.json files */
         RecipeKind kind; /* "tree" for images/tools.json: no kernel, no disk */
         Family family;
         struct {
                 char *distro, *release, *arch; /* debian, trixie, amd64 */
                 char **components;             /* main contrib … */
-                char *mirror; /* NULL: the host's own apt configuration, else mmdebstrap's default
-                               */
+                char *mirror; /* NULL: the host's own apt configuration, else mmdebstrap's default */
                 char **packages; /* of the base besides the essential ones */
         } base;
         struct {

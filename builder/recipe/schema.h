@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A table says which keys a JSON file may have and what their values look like; one validator reads
- * it. The tables themselves, which are the reference of the two formats, are in keys.c. */
+/* A table says which keys a JSON file may have and what their values look like; one validator
+ * reads it. The tables themselves, which are the reference of the two formats, are in keys.c. */
 
 #include "recipe/problems.h"
 
@@ -41,14 +41,14 @@ struct Schema {
 };
 
 /* Checks o against the table and adds every error to p. What is wrong is taken out of o (a list
- * keeps a null in its place, so that indexes stay what they are in the file), and so is a list item
- * or map value that lacks a required key: whoever reads o afterwards finds only what the table
- * allows. `extends`: whether "-x" has something to take away from. */
+ * keeps a null in its place, so that indexes stay what they are in the file), and so is a list
+ * item or map value that lacks a required key: whoever reads o afterwards finds only what the
+ * table allows. `extends`: whether "-x" has something to take away from. */
 void schema_validate(
                 Problems *p, const char *file, const Schema *table, json_object *o, bool extends);
 
-/* Reads FILE (named as the person wrote it) and requires an object: 0, or -EINVAL, -ENOENT, -ENOMEM
- * with the problem added (not for -ENOENT: only the caller knows what else there is). */
+/* Reads FILE (named as the person wrote it) and requires an object: 0, or -EINVAL, -ENOENT,
+ * -ENOMEM with the problem added (not for -ENOENT: only the caller knows what else there is). */
 int schema_load(Problems *p, const char *file, json_object **ret);
 
 /* "$.a" and "b" to "$.a.b"; a key that is no plain word goes in brackets. NULL on out of memory. */

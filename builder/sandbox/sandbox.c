@@ -123,8 +123,8 @@ static int make_point(const char *points, const SandboxBind *b) {
         return 0;
 }
 
-/* Where the tree's resolver configuration is to be: what a symbolic link of the topmost layer says,
- * as the file may not exist yet. */
+/* Where the tree's resolver configuration is to be: what a symbolic link of the topmost layer
+ * says, as the file may not exist yet. */
 static int resolver_target(const Sandbox *s, char **ret) {
         static const char name[] = "/etc/resolv.conf";
         char link[PATH_MAX];
@@ -174,8 +174,8 @@ static int mount_prepare(const Sandbox *s, Mount *m) {
         if (!s->upper && !s->read_only && (mkdir(upper, 0755) < 0 || mkdir(work, 0700) < 0))
                 return -errno;
         if (s->work) {
-                /* What an earlier command's `volatile` mount left there; its end was a clean one.
-                 */
+                /* What an earlier command's `volatile` mount left there; its end was a clean
+                 * one. */
                 _cleanup_free_ char *mark = path_join(s->work, "work/incompat");
                 if (!mark)
                         return -ENOMEM;
@@ -193,7 +193,7 @@ static int mount_prepare(const Sandbox *s, Mount *m) {
                 _cleanup_free_ char *target = NULL;
                 r = resolver_target(s, &target);
                 if (r >= 0)
-                        r = make_point(points, &(SandboxBind){ .source = "/etc/resolv.conf",
+                        r = make_point(points, &(SandboxBind) { .source = "/etc/resolv.conf",
                                                                .target = target });
                 if (r < 0)
                         return r;
@@ -226,16 +226,15 @@ static int mount_prepare(const Sandbox *s, Mount *m) {
                 return -ENOMEM;
         if (strlen(m->options) >= 4096)
                 return log_error_errno(-E2BIG,
-                                "%zu layers are more than the kernel mounts at once: merge "
-                                "overlays",
+                                "%zu layers are more than the kernel mounts at once: merge overlays",
                                 n);
         return 0;
 }
 
 /* bubblewrap, killed between making its own pid namespace and asking to be told of its parent's
  * end, would leave a process behind. So it is the first process of a namespace of ours, and the
- * kernel ends all of it. Returns in that first process; the one between it and imgbuild only waits,
- * and passes its exit code on. */
+ * kernel ends all of it. Returns in that first process; the one between it and imgbuild only
+ * waits, and passes its exit code on. */
 static int enter_pid_namespace(void) {
         _cleanup_(close_pairp) int alive[2] = { -EBADF, -EBADF };
         struct pollfd poll_parent = { .events = POLLIN };
@@ -277,8 +276,8 @@ static int mount_tree(void *userdata) {
         }
         umask(022); /* the caller's is no input of a build */
         if (unshare(CLONE_NEWNS) < 0)
-                return log_error_errno(-errno, "Cannot make a mount namespace; run as root, or see "
-                                               "imgbuild doctor");
+                return log_error_errno(-errno,
+                                "Cannot make a mount namespace; run as root, or see imgbuild doctor");
         if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
                 return log_error_errno(-errno, "Cannot detach from the host's mounts");
         if (chdir(m->layers) < 0)
@@ -287,8 +286,7 @@ static int mount_tree(void *userdata) {
                 int r = -errno;
                 log_debug("Overlay options: %s", m->options);
                 return log_error_errno(r,
-                                "The kernel does not mount the layers of %s; imgbuild doctor tells "
-                                "why",
+                                "The kernel does not mount the layers of %s; imgbuild doctor tells why",
                                 store_path(m->sandbox->store));
         }
         if (m->fn)
@@ -296,8 +294,8 @@ static int mount_tree(void *userdata) {
         return chdir("/") < 0 ? -errno : 0;
 }
 
-/* The host's programs over a tree that has none yet: its /usr and what the loader, alternatives and
- * perl read of /etc, and none of its configuration. In the tree: /proc, and of /dev what every
+/* The host's programs over a tree that has none yet: its /usr and what the loader, alternatives
+ * and perl read of /etc, and none of its configuration. In the tree: /proc, and of /dev what every
  * script uses. */
 static int add_host(const char *root, char ***argv) {
         static const char *const links[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
@@ -345,8 +343,8 @@ static int add_mounts(const Mount *m, char ***argv) {
         if (r < 0)
                 return r;
         r = strv_extend_many(argv, "--proc", "/proc",
-                        /* bubblewrap leaves it writable to root, by whose number the kernel judges
-                         */
+                        /* bubblewrap leaves it writable to root, by whose number the kernel
+                         * judges */
                         "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev", "--tmpfs", "/sys",
                         "--remount-ro", "/sys", "--perms", "1777", "--dir", "/run/lock", "--perms",
                         "1777", "--tmpfs", "/tmp", NULL);
@@ -417,7 +415,7 @@ int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[
                 int *ret_status) {
         _cleanup_(mount_done) Mount m = {};
         _cleanup_strv_free_ char **full = NULL, **env = NULL;
-        SpawnOptions o = options ? *options : (SpawnOptions){};
+        SpawnOptions o = options ? *options : (SpawnOptions) {};
         int r;
 
         r = mount_prepare(s, &m);

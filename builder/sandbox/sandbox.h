@@ -11,8 +11,7 @@
 
 typedef struct SandboxBind {
         const char *source; /* host path: file or folder */
-        const char *target; /* absolute path inside; created where missing in scratch, see sandbox.c
-                             */
+        const char *target; /* absolute path inside; created where missing in scratch, see sandbox.c */
         bool writable;
         bool device; /* a device node that is to work inside */
 } SandboxBind;
@@ -37,8 +36,8 @@ typedef struct Sandbox {
         const char *cwd;         /* inside; NULL: / */
 } Sandbox;
 
-/* Runs argv in the tree. `options` as for spawn_run() (prepare, env and cwd are the sandbox's own).
- */
+/* Runs argv in the tree. `options` as for spawn_run() (prepare, env and cwd are the sandbox's
+ * own). */
 int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[], int *ret_status);
 
 /* Calls fn in a child process that sees the merged tree at `root` (an absolute path in a private

@@ -49,7 +49,7 @@ static int unpack(StageBuild *b, const Artifact *a, const char *blob) {
         s.n_binds = ELEMENTSOF(binds);
         r = stage_command(b->ctx, b->stage->id, &s, NULL, argv, NULL);
         if (r >= 0)
-                r = sandbox_call(&b->sandbox, place, &(Place){ a, folder });
+                r = sandbox_call(&b->sandbox, place, &(Place) { a, folder });
         (void) rm_rf(folder);
         return r;
 }
@@ -78,7 +78,7 @@ int stage_artifacts(StageBuild *b) {
                                 return log_oom();
                         break;
                 case INSTALL_FILE:
-                        r = sandbox_call(&b->sandbox, place, &(Place){ a, blob });
+                        r = sandbox_call(&b->sandbox, place, &(Place) { a, blob });
                         break;
                 case INSTALL_UNPACK:
                         r = unpack(b, a, blob);

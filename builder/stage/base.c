@@ -77,8 +77,7 @@ static int bootstrap(StageBuild *b, const LockedStage *locked, const char *repos
                 r = strv_extendf(&argv, "--dpkgopt=%s", b->plan->dpkg_options[i] + strlen("--"));
         if (r >= 0) /* an empty suite: whatever the repository has counts */
                 r = strv_extend_many(&argv, "--dpkgopt=force-unsafe-io",
-                                "--skip=check/empty,check/signed-by,check/qemu,chroot/"
-                                "mount,cleanup/apt/lists",
+                                "--skip=check/empty,check/signed-by,check/qemu,chroot/mount,cleanup/apt/lists",
                                 "", SANDBOX_TREE, "deb [trusted=yes] copy:" INSIDE_REPOSITORY " ./",
                                 NULL);
         if (r < 0)

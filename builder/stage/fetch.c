@@ -59,7 +59,7 @@ static int fetch_artifacts(
 
                         if (a && !store_has_blob(ctx->store, a->sha256) &&
                                         n < plan->lock->n_artifacts)
-                                items[n++] = (FetchItem){ .url = a->url,
+                                items[n++] = (FetchItem) { .url = a->url,
                                         .sha256 = a->sha256,
                                         .size = a->size,
                                         .what = a->name };

@@ -70,9 +70,7 @@ static int make_initramfs(StageBuild *b, const char *kernel) {
         if (tree_has(b, "usr/bin/dracut"))
                 return stage_command(b->ctx, b->stage->id, &b->sandbox, NULL, dracut, NULL);
         return log_error_errno(-ENOENT,
-                        "Stage %s: the image has neither initramfs-tools nor dracut; add one to "
-                        "the "
-                        "recipe's packages",
+                        "Stage %s: the image has neither initramfs-tools nor dracut; add one to the recipe's packages",
                         b->stage->id);
 }
 
@@ -97,8 +95,7 @@ int stage_initramfs(StageBuild *b) {
                                 r, "Stage %s: cannot list the image's kernels", b->stage->id);
         if (strv_length(kernels) == 0)
                 return log_error_errno(-ENOENT,
-                                "Stage %s: the image has no kernel below /boot; see the recipe's "
-                                "kernel.package",
+                                "Stage %s: the image has no kernel below /boot; see the recipe's kernel.package",
                                 b->stage->id);
         STRV_FOREACH (kernel, kernels) {
                 r = make_initramfs(b, *kernel);

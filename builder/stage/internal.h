@@ -45,8 +45,8 @@ int stage_locked_debs(
                 StageBuild *b, const LockedStage *locked, char ***ret_blobs, char ***ret_names);
 /* Hard links of `blobs` under `names` in a new scratch folder: many files, one bind. */
 int stage_link_debs(StageBuild *b, char *const *blobs, char *const *names, char **ret_folder);
-/* apt's sources of the distribution or of an overlay's kept repositories, written into the image.
- */
+/* apt's sources of the distribution or of an overlay's kept repositories, written into the
+ * image. */
 int stage_write_sources(StageBuild *b);
 
 /* Downloads everything that stages first…last lack, all at once. missing: one flag a stage. */

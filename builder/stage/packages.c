@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Packages: the tree's own apt installs the stage's locked .debs, all named on its command line, in
- * one call. It has no lists and no network, so nothing else can come in. */
+/* Packages: the tree's own apt installs the stage's locked .debs, all named on its command line,
+ * in one call. It has no lists and no network, so nothing else can come in. */
 
 #include "stage/internal.h"
 #include "store/store.h"
@@ -168,7 +168,7 @@ static int hold_kernel(StageBuild *b) {
         if (r < 0)
                 return log_error_errno(r, "Stage %s: cannot write %s", b->stage->id, path);
         return stage_command(b->ctx, b->stage->id, &b->sandbox,
-                        &(SpawnOptions){ .stdin_path = path }, argv, NULL);
+                        &(SpawnOptions) { .stdin_path = path }, argv, NULL);
 }
 
 int stage_packages(StageBuild *b) {

@@ -7,8 +7,8 @@
 
 #define NOTHING "#!/bin/sh\nexit 0\n"
 
-/* man-db's scripts call mandb by its path, but through one of these two. PATH's first folder is the
- * shims' own. */
+/* man-db's scripts call mandb by its path, but through one of these two. PATH's first folder is
+ * the shims' own. */
 #define UNLESS_MANDB(program)                                                \
         "#!/bin/sh\nfor a; do [ \"$a\" = /usr/bin/mandb ] && exit 0; done\n" \
         "PATH=${PATH#*:}\nexec " program " \"$@\"\n"
@@ -19,8 +19,8 @@
         "for a; do case $a in /*) echo \"$a\" >>" SHIMS_LATER_INSIDE "/" name " ;; esac; done\n"
 
 /* All of apt's configuration while it installs: the image's own (hooks of debconf, say) is not
- * read. What the lock says is right, so apt need not ask. Caches are worth megabytes in each layer,
- * and nothing to anybody; /run is in memory. */
+ * read. What the lock says is right, so apt need not ask. Caches are worth megabytes in each
+ * layer, and nothing to anybody; /run is in memory. */
 #define APT_CONF                                                             \
         "Dir::Etc::Parts \"/dev/null\";\n"                                   \
         "Dir::Etc::Main \"/dev/null\";\n"                                    \
@@ -83,13 +83,11 @@ static const struct {
         const char *command; /* words */
         bool paths, optional;
 } commands[] = {
-        /* As py3compile does it: public modules always, private folders where a package names them.
-         * A module that another Python's syntax is in stays without byte code. Byte code that names
-         * its source's time, not its hash, is known to be right: it is not made again by each
-         * stage, and Python on the node need not read the source. */
-        { "py3compile",
-                        "python3 -m compileall -q -j%u --invalidation-mode timestamp "
-                        "/usr/lib/python3/dist-packages",
+        /* As py3compile does it: public modules always, private folders where a package names
+         * them. A module that another Python's syntax is in stays without byte code. Byte code
+         * that names its source's time, not its hash, is known to be right: it is not made again
+         * by each stage, and Python on the node need not read the source. */
+        { "py3compile", "python3 -m compileall -q -j%u --invalidation-mode timestamp /usr/lib/python3/dist-packages",
                         true, true },
         { "update-ca-certificates", "update-ca-certificates", false, false },
 };

@@ -3,8 +3,8 @@
 
 /* Small programs in front of PATH while packages are installed: nothing is started, and what every
  * package would do again (initramfs, module lists, byte code, certificates, the manual's index)
- * waits until it is done once: at the end of the stage for those that shims_later() names, in stage
- * initramfs for the others. */
+ * waits until it is done once: at the end of the stage for those that shims_later() names, in
+ * stage initramfs for the others. */
 
 #include "store/store.h"
 

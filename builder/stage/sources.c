@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* apt's sources in the image: overlays' repositories that stay. The mirror that a build happened to
- * use is never among them: cloud-init writes the distribution's sources at first boot, for the
+/* apt's sources in the image: overlays' repositories that stay. The mirror that a build happened
+ * to use is never among them: cloud-init writes the distribution's sources at first boot, for the
  * cloud it finds itself in. */
 
 #include "stage/internal.h"

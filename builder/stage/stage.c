@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* From a plan to layers: what is missing is downloaded in one go, then each missing stage is made
- * on top of those below it. A stage's layer is begun under its digest's lock, so that builds at the
- * same time share the work. */
+ * on top of those below it. A stage's layer is begun under its digest's lock, so that builds at
+ * the same time share the work. */
 
 #include "stage/internal.h"
 #include "store/store.h"
@@ -78,7 +78,7 @@ static int run_command(Context *ctx, const char *stage_id, const Sandbox *sandbo
                 .ctx = ctx, .stage_id = stage_id, .caller = options, .started = now_usec()
         };
         _cleanup_free_ char *path = NULL, *command = NULL;
-        SpawnOptions o = options ? *options : (SpawnOptions){};
+        SpawnOptions o = options ? *options : (SpawnOptions) {};
         int r, status;
 
         r = store_log_path(ctx->store, stage_id, &path);

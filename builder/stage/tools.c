@@ -77,8 +77,7 @@ int tools_open(Context *ctx, const char *near, Tools **ret) {
         t->ctx = ctx;
         r = find_recipe(ctx, near, &recipe, &lock);
         if (r == -ENOENT) {
-                log_error("The recipe of the disk tools, tools.json, is neither beside the image's "
-                          "recipe, nor in ./images, nor in " DATADIR
+                log_error("The recipe of the disk tools, tools.json, is neither beside the image's recipe, nor in ./images, nor in " DATADIR
                           "/images: 'make install' puts it there");
                 return -ENOPKG;
         }
@@ -113,7 +112,7 @@ Tools *tools_free(Tools *t) {
 }
 
 void tools_sandbox(Tools *t, Sandbox *ret) {
-        *ret = (Sandbox){
+        *ret = (Sandbox) {
                 .store = t->ctx->store,
                 .layers = t->layers,
                 .read_only = true,

@@ -16,8 +16,8 @@ DEFINE_CLEANUP(Hash *, hash_free);
 #define _cleanup_hash_free_ _cleanup_(hash_freep)
 
 void hash_bytes(Hash *h, const void *data, size_t size);
-/* A labelled field, length included, so that no two lists of fields hash alike. value may be NULL.
- */
+/* A labelled field, length included, so that no two lists of fields hash alike. value may be
+ * NULL. */
 void hash_field(Hash *h, const char *label, const char *value);
 void hash_strv(Hash *h, const char *label, char *const *l);
 void hash_end(Hash *h, Digest ret);

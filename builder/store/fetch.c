@@ -40,8 +40,8 @@ static uint64_t backoff_base(void) {
         return (n > 0 ? (uint64_t) n : 500) * USEC_PER_MSEC;
 }
 
-/* base × 2^(tries-1), times 0.5 to 1.5: machines that failed together shall not come back together.
- */
+/* base × 2^(tries-1), times 0.5 to 1.5: machines that failed together shall not come back
+ * together. */
 static uint64_t pause_for(const Fetch *f, unsigned tries) {
         uint64_t usec = MIN(f->backoff_usec << MIN(tries - 1, 16u), (uint64_t) BACKOFF_MAX_USEC);
         uint16_t random = 0;
@@ -222,34 +222,26 @@ static void log_failure(const Fetch *f, const Transfer *t) {
         switch (-t->result) {
         case EREMOTEIO:
                 if (t->gone && item->update)
-                        log_error("%s is gone from its source: %s: %s. Move the lock past it: "
-                                  "%s%s%s",
+                        log_error("%s is gone from its source: %s: %s. Move the lock past it: %s%s%s",
                                         item->what, item->url, reason, item->update,
-                                        item->archive ? "; or take it from an archive that keeps "
-                                                        "old "
-                                                        "versions: --mirror "
+                                        item->archive ? "; or take it from an archive that keeps old versions: --mirror "
                                                       : "",
                                         strempty(item->archive));
                 else if (t->gone)
                         log_error("%s cannot be downloaded: %s: %s. Check the URL", item->what,
                                         item->url, reason);
                 else
-                        log_error("%s cannot be downloaded: %s: %s. Try again later, or use "
-                                  "another source",
+                        log_error("%s cannot be downloaded: %s: %s. Try again later, or use another source",
                                         item->what, item->url, reason);
                 break;
         case EBADMSG:
-                log_error("%s is not what was locked: %s: %s. It was changed at its source or on "
-                          "the way; nothing of it "
-                          "was kept.%s%s",
+                log_error("%s is not what was locked: %s: %s. It was changed at its source or on the way; nothing of it was kept.%s%s",
                                 item->what, item->url, reason,
                                 item->update ? " If its source says the change is meant: " : "",
                                 strempty(item->update));
                 break;
         case ENETUNREACH:
-                log_error("%s cannot be downloaded: %s: %s, %d tries. Check network and proxy, or "
-                          "use --mirror; what came "
-                          "so far is kept for the next run",
+                log_error("%s cannot be downloaded: %s: %s, %d tries. Check network and proxy, or use --mirror; what came so far is kept for the next run",
                                 item->what, item->url, reason, TRIES_MAX);
                 break;
         case ENOSPC:
@@ -257,9 +249,7 @@ static void log_failure(const Fetch *f, const Transfer *t) {
                 struct statvfs fs = {};
 
                 (void) statvfs(store_path(f->ctx->store), &fs);
-                log_error("No space left in the store %s while downloading %s (%llu MB free). Free "
-                          "some with 'imgbuild "
-                          "cache prune', or use --cache on a larger file system",
+                log_error("No space left in the store %s while downloading %s (%llu MB free). Free some with 'imgbuild cache prune', or use --cache on a larger file system",
                                 store_path(f->ctx->store), item->what,
                                 (unsigned long long) fs.f_bavail * fs.f_frsize / 1000000);
                 break;
@@ -342,8 +332,7 @@ static int fetch_missing(
                                 (long) CONNECTIONS_PER_HOST);
                 curl_multi_setopt(f.multi, CURLMOPT_MAXCONNECTS, (long) TRANSFERS_MAX);
                 if (apt_settings_load(&f.settings) < 0)
-                        log_debug("This host has no apt to ask for proxies; the environment's "
-                                  "count");
+                        log_debug("This host has no apt to ask for proxies; the environment's count");
                 r = run(&f);
                 if (r == 0 || r == f.stop)
                         r = report(&f);

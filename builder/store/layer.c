@@ -30,8 +30,8 @@ char *store_layer_path(Store *s, const char *digest, const char *sub) {
                         strempty(sub));
 }
 
-/* Keeps the layer from being pruned as long as this store is open. -ENOENT where it is not there.
- */
+/* Keeps the layer from being pruned as long as this store is open. -ENOENT where it is not
+ * there. */
 static int layer_hold(Store *s, const char *digest) {
         _cleanup_free_ char *path = NULL;
         Hold *grown;
@@ -49,7 +49,7 @@ static int layer_hold(Store *s, const char *digest) {
         fd = store_lock(path, O_RDONLY | O_DIRECTORY, LOCK_SH);
         if (fd < 0)
                 return fd;
-        s->holds[s->n_holds] = (Hold){ .fd = fd };
+        s->holds[s->n_holds] = (Hold) { .fd = fd };
         snprintf(s->holds[s->n_holds].name, LAYER_NAME + 1, "%s", digest);
         s->n_holds++;
         return fd;

@@ -47,14 +47,14 @@ static int entry_add(
                 return -ENOMEM;
         }
         l->entries = grown;
-        l->entries[l->n++] = (StoreEntry){
+        l->entries[l->n++] = (StoreEntry) {
                 .digest = digest, .what = what, .blob = blob, .bytes = bytes, .used = used
         };
         return 0;
 }
 
-/* Calls fn for every name in a folder but those that start with a dot. A missing folder is an empty
- * one. */
+/* Calls fn for every name in a folder but those that start with a dot. A missing folder is an
+ * empty one. */
 static int each_name(const char *path,
                 int (*fn)(const char *folder, const char *name, void *userdata), void *userdata) {
         DIR *d = opendir(path);
@@ -180,8 +180,8 @@ int store_usage(Store *s, StoreUsage *ret) {
         return 0;
 }
 
-/* A layer leaves as it came: by one rename, so that no half of one is ever seen. Returns 1 where it
- * is gone, 0 where somebody uses it. */
+/* A layer leaves as it came: by one rename, so that no half of one is ever seen. Returns 1 where
+ * it is gone, 0 where somebody uses it. */
 static int prune_layer(Store *s, const char *digest, bool dry_run) {
         _cleanup_free_ char *path = store_layer_path(s, digest, NULL), *aside = NULL;
         _cleanup_close_ int fd = -EBADF;
@@ -248,8 +248,7 @@ int store_prune(Store *s, uint64_t max_age, uint64_t max_bytes, bool dry_run, ui
 
         alone = flock(s->users_fd, LOCK_EX | LOCK_NB) >= 0;
         if (!alone) {
-                log_notice("Another imgbuild uses this store: downloads stay, and so do the layers "
-                           "it uses");
+                log_notice("Another imgbuild uses this store: downloads stay, and so do the layers it uses");
                 flock(s->users_fd, LOCK_SH);
         }
         for (size_t i = 0; i < l.n; i++) {

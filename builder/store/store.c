@@ -4,8 +4,8 @@
  * store-layer.c, sizes and removal in store-prune.c.
  *
  * Nothing here needs a clean exit. Scratch is locked by the process that made it, and the kernel
- * drops that lock however the process ends; the next store_open() removes every scratch folder that
- * nobody locks. Everything else appears by rename(). */
+ * drops that lock however the process ends; the next store_open() removes every scratch folder
+ * that nobody locks. Everything else appears by rename(). */
 
 #include "store/internal.h"
 
@@ -113,14 +113,10 @@ static int check_format(Store *s) {
         if (streq(text, wanted))
                 return 0;
         if (streq(text, FORMAT_USER) || streq(text, FORMAT_TRUSTED))
-                log_error("The store %s was made by %s: layers of the two kinds cannot be mixed. "
-                          "Use --cache with "
-                          "another folder, or run imgbuild as before",
+                log_error("The store %s was made by %s: layers of the two kinds cannot be mixed. Use --cache with another folder, or run imgbuild as before",
                                 s->path, s->userxattr ? "root" : "an ordinary user");
         else
-                log_error("%s is not a store of this version of imgbuild. Use --cache with another "
-                          "folder, or "
-                          "remove it",
+                log_error("%s is not a store of this version of imgbuild. Use --cache with another folder, or remove it",
                                 s->path);
         return -EEXIST;
 }
@@ -129,8 +125,8 @@ static int store_setup(Store *s, const char *path) {
         _cleanup_free_ char *users = NULL;
         int r;
 
-        /* Only the owner may look in: a tree holds set-uid programs and password files of images.
-         */
+        /* Only the owner may look in: a tree holds set-uid programs and password files of
+         * images. */
         r = mkdir_parents(path, 0755);
         if (r >= 0)
                 r = mkdir_p(path, 0700);

@@ -37,8 +37,8 @@ int store_touch_layer(Store *s, const char *digest); /* marks it used, for pruni
 
 typedef struct LayerDraft LayerDraft;
 
-/* Starts a layer. Waits while another build makes the same one (a line says so). Returns 0; 1 where
- * the layer is there (now): nothing to do, *ret_draft untouched; -errno. */
+/* Starts a layer. Waits while another build makes the same one (a line says so). Returns 0; 1
+ * where the layer is there (now): nothing to do, *ret_draft untouched; -errno. */
 int store_begin_layer(Store *s, const char *digest, LayerDraft **ret_draft);
 const char *layer_draft_upper(const LayerDraft *d); /* empty folder for the layer's content */
 const char *layer_draft_work(
@@ -58,8 +58,8 @@ bool store_has_blob(Store *s, const char *sha256);
  * -EBADMSG otherwise (the file is removed then). */
 int store_add_blob(Store *s, const char *path, const char *expected, Digest ret);
 
-/* A new empty folder that is removed by store_free() or, after a crash, by the next store_open().
- */
+/* A new empty folder that is removed by store_free() or, after a crash, by the next
+ * store_open(). */
 int store_scratch(Store *s, const char *name, char **ret_path);
 int store_log_path(Store *s, const char *stage, char **ret_path); /* "log/DATE-PID-STAGE.log" */
 
@@ -79,8 +79,8 @@ typedef struct StoreEntry {
 int store_list(Store *s, StoreEntry **ret, size_t *ret_n);
 void store_entries_free(StoreEntry *entries, size_t n);
 
-/* Removes layers and blobs not used for max_age seconds (UINT64_MAX: none are too old), then oldest
- * first until at most max_bytes remain (UINT64_MAX: no limit). Layers in use by a running build
- * stay, and so do all blobs while another imgbuild has the store open. Logs and lock files go by
- * the same age. dry_run only reports. */
+/* Removes layers and blobs not used for max_age seconds (UINT64_MAX: none are too old), then
+ * oldest first until at most max_bytes remain (UINT64_MAX: no limit). Layers in use by a running
+ * build stay, and so do all blobs while another imgbuild has the store open. Logs and lock files
+ * go by the same age. dry_run only reports. */
 int store_prune(Store *s, uint64_t max_age, uint64_t max_bytes, bool dry_run, uint64_t *ret_freed);

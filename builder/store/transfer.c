@@ -21,7 +21,7 @@ int transfer_init(Transfer *t, Context *ctx, FetchItem *item) {
         const char *scheme = strstr(item->url, "://"), *name = item->sha256;
         Digest url_digest;
 
-        *t = (Transfer){ .item = item, .fd = -EBADF };
+        *t = (Transfer) { .item = item, .fd = -EBADF };
         if (!name) { /* what it will be is not known: only this URL's next try may go on from it */
                 _cleanup_hash_free_ Hash *h = NULL;
                 int r = hash_new(&h);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* One item's way into the store, inside fetch.c: its partial file, its tries, what its server said.
- */
+/* One item's way into the store, inside fetch.c: its partial file, its tries, what its server
+ * said. */
 
 #include "store/fetch.h"
 

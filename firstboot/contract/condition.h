@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* "only_if" of a step file: what must be there for the step to have anything to do. Judged here, in
- * the daemon, so that a step with nothing to do costs no unit and no process. */
+/* "only_if" of a step file: what must be there for the step to have anything to do. Judged here,
+ * in the daemon, so that a step with nothing to do costs no unit and no process. */
 
 #include "contract/graph.h"
 

@@ -328,9 +328,7 @@ static int check_together(Config *c) {
 
                         if (uri && startswith(uri, "ldap://")) {
                                 r = complain(c, "identity.uri",
-                                                "%s would send passwords in the clear: use "
-                                                "ldaps://, set \"starttls\": true, "
-                                                "or say \"allow_plain\": true",
+                                                "%s would send passwords in the clear: use ldaps://, set \"starttls\": true, or say \"allow_plain\": true",
                                                 uri);
                                 if (r < 0)
                                         return r;

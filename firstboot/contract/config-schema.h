@@ -2,8 +2,8 @@
 #pragma once
 
 /* The table of every key that a node configuration may have: type, limits, default, meaning.
- * Validation, defaults, masking of secrets, `firstbootctl config` and a test of docs/node-config.md
- * all read it. */
+ * Validation, defaults, masking of secrets, `firstbootctl config` and a test of
+ * docs/node-config.md all read it. */
 
 #include "shared/json-util.h"
 

@@ -172,8 +172,7 @@ static int fill_step(Graph *g, Step *s, json_object *o, json_object *config) {
         STRV_FOREACH (word, s->only_if)
                 if (!condition_is_valid(*word)) {
                         r = strv_extendf(&g->errors,
-                                        "%s: \"only_if\" knows \"configured\" and \"pci:VENDOR\" "
-                                        "(four hexadecimal digits), not \"%s\"",
+                                        "%s: \"only_if\" knows \"configured\" and \"pci:VENDOR\" (four hexadecimal digits), not \"%s\"",
                                         s->file, *word);
                         if (r < 0)
                                 return r;
@@ -286,7 +285,9 @@ static int resolve(Graph *g, json_object *config, char *const *installed) {
                 Step *s = &g->steps[i];
 
                 for (unsigned j = 0; j < 2; j++) {
-                        char **l = j == 0 ? s->requires : s->after;
+                        char **l = j == 0 ? s->
+                                                    requires
+                                          : s->after;
                         _cleanup_strv_free_ char **copy = strv_copy(l);
 
                         if (!copy && l)
@@ -412,8 +413,7 @@ int graph_load(json_object *config, Graph **ret) {
                         (void) value;
                         if (!strv_contains(names, key)) {
                                 r = strv_extendf(&g->errors,
-                                                "configuration: steps.%s: no such step is "
-                                                "installed",
+                                                "configuration: steps.%s: no such step is installed",
                                                 key);
                                 if (r < 0)
                                         return r;

@@ -43,7 +43,7 @@ char *fb_path(const char *path);
 /* The same for a printf format. */
 char *fb_pathf(const char *format, ...) _printf_(1, 2);
 
-/* Sorted names in a folder below the test root (of sysfs, say), without those that begin with a
- * dot; NULL for none. A folder that is not there has none. Negative errno; the caller frees them.
- */
+/* Sorted names in a folder below the test root (of sysfs, say), without those that begin with
+ * a dot; NULL for none. A folder that is not there has none. Negative errno; the caller frees
+ * them. */
 int fb_list(const char *folder, char ***ret);

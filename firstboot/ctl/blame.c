@@ -72,7 +72,7 @@ int verb_blame(Ctl *c, int argc, char *argv[]) {
         for (size_t i = 0; i < n; i++) {
                 json_object *step = json_object_array_get_idx(steps, i);
 
-                rows[i] = (Row){ step, step_duration(step) };
+                rows[i] = (Row) { step, step_duration(step) };
                 if (finished(step) > 0 && (!last || finished(step) > finished(last)))
                         last = step;
         }

@@ -16,8 +16,7 @@ static void print_code(FILE *f, const char *code, const char *remedy) {
         else if (!isempty(remedy))
                 fprintf(f, "  What to do: %s\n", remedy);
         else
-                fprintf(f, "  This code is of a step of your site; firstbootctl log STEP shows "
-                           "more.\n");
+                fprintf(f, "  This code is of a step of your site; firstbootctl log STEP shows more.\n");
 }
 
 char *explain_status(json_object *status) {

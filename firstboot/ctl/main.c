@@ -36,8 +36,7 @@ static void help(FILE *f) {
                    "      --timeout=TIME   give up waiting after TIME, such as 90s or 10min\n"
                    "      --json           machine-readable output (status, config)\n"
                    "  -h, --help           this text\n\n"
-                   "Exit code of status: 0 ready, 1 failed, 2 degraded, 3 still going, 4 not "
-                   "known.\n");
+                   "Exit code of status: 0 ready, 1 failed, 2 degraded, 3 still going, 4 not known.\n");
 }
 
 int main(int argc, char *argv[]) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* firstbootctl plot: the boot as a time line in SVG. Grey: waiting for others; green, red: attempts
- * that went well or not; hatched: the pause before the next one. */
+/* firstbootctl plot: the boot as a time line in SVG. Grey: waiting for others; green, red:
+ * attempts that went well or not; hatched: the pause before the next one. */
 
 #include "ctl/ctl.h"
 #include "shared/log.h"
@@ -122,18 +122,10 @@ char *plot_svg(json_object *status, uint64_t now) {
 
         fprintf(f,
                         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" "
-                        "font-family=\"sans-serif\" font-size=\"12\">\n"
-                        "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" "
-                        "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
-                        "<rect width=\"6\" height=\"6\" fill=\"#fff3d6\"/><line y2=\"6\" "
-                        "stroke=\"#e0a020\" stroke-width=\"3\"/></pattern></defs>\n"
-                        "<style>.wait{fill:#ececec}.good{fill:#5aa469}.bad{fill:#cc4b4b}.running{"
-                        "fill:#4a90c2}.pause{fill:url(#hatch)}"
-                        ".name{text-anchor:end;fill:#222}.note{fill:#444;font-size:10px}.grid{"
-                        "stroke:#ddd}.tick{fill:#888;font-size:10px;text-anchor:middle}"
-                        ".title{font-size:15px;fill:#222}</style>\n<rect width=\"100%%\" "
-                        "height=\"100%%\" fill=\"#fff\"/>\n",
+                        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" font-family=\"sans-serif\" font-size=\"12\">\n"
+                        "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#fff3d6\"/><line y2=\"6\" stroke=\"#e0a020\" stroke-width=\"3\"/></pattern></defs>\n"
+                        "<style>.wait{fill:#ececec}.good{fill:#5aa469}.bad{fill:#cc4b4b}.running{fill:#4a90c2}.pause{fill:url(#hatch)}.name{text-anchor:end;fill:#222}.note{fill:#444;font-size:10px}.grid{stroke:#ddd}.tick{fill:#888;font-size:10px;text-anchor:middle}.title{font-size:15px;fill:#222}</style>\n"
+                        "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
                         LEFT + WIDTH + 170, bottom + 20);
         fprintf(f, "<text class=\"title\" x=\"12\" y=\"24\">Node is ");
         put_text(f, json_get_string(status, "node"));
@@ -143,10 +135,7 @@ char *plot_svg(json_object *status, uint64_t now) {
         for (double t = 0; t <= seconds; t += step) {
                 double x = x_of(&s, s.from + (uint64_t) (t * USEC_PER_SEC));
 
-                fprintf(f,
-                                "<line class=\"grid\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" "
-                                "y2=\"%zu\"/><text class=\"tick\" x=\"%.1f\" y=\"%d\">%g "
-                                "s</text>\n",
+                fprintf(f, "<line class=\"grid\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%zu\"/><text class=\"tick\" x=\"%.1f\" y=\"%d\">%g s</text>\n",
                                 x, TOP - 6, x, bottom, x, TOP - 12, t);
         }
         for (size_t i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* firstbootctl status: the node and its steps in one look; with --wait, until the node has settled.
- */
+/* firstbootctl status: the node and its steps in one look; with --wait, until the node has
+ * settled. */
 
 #include "ctl/ctl.h"
 #include "shared/log.h"
@@ -43,7 +43,9 @@ static char *waits_for(json_object *steps, json_object *step) {
         static const char *const keys[] = { "requires", "after" };
 
         for (size_t k = 0; k < ELEMENTSOF(keys); k++) {
-                json_object *requires = json_get(step, keys[k]);
+                json_object *
+                        requires
+                = json_get(step, keys[k]);
 
                 for (size_t i = 0; requires && i < json_object_array_length(requires); i++) {
                         const char *name = json_object_get_string(
@@ -214,8 +216,7 @@ int verb_status(Ctl *c, int argc, char *argv[]) {
         else
                 (void) ctl_status(c, &status);
         if (!status) {
-                log_error("firstbootd does not run and left no status; see systemctl status "
-                          "firstbootd");
+                log_error("firstbootd does not run and left no status; see systemctl status firstbootd");
                 return EXIT_UNKNOWN;
         }
         return print_status(c, status) < 0 ? EXIT_UNKNOWN : ctl_exit_code(status);

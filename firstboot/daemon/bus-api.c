@@ -164,7 +164,7 @@ static int ask_polkit(Engine *e, sd_bus_message *m, const char *step) {
         p = calloc(1, sizeof(*p));
         if (!p)
                 return -ENOMEM;
-        *p = (Pending){ e, sd_bus_message_ref(m), strdup(step) };
+        *p = (Pending) { e, sd_bus_message_ref(m), strdup(step) };
         if (!p->step) {
                 pending_free(p);
                 return -ENOMEM;

@@ -80,8 +80,7 @@ static int on_named(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) 
                                         DBUS_NAME);
                         return sd_event_exit(e->event, -EEXIST);
                 }
-                log_error("The bus does not give us the name %s (%s); is its policy file "
-                          "installed?",
+                log_error("The bus does not give us the name %s (%s); is its policy file installed?",
                                 DBUS_NAME, error ? error->message : "no reason given");
                 return reconnect_later(e);
         }
@@ -111,9 +110,7 @@ static int try_open(Engine *e) {
                                 "JobRemoved", on_job_removed, NULL, e);
         if (r >= 0)
                 r = sd_bus_add_match_async(bus, NULL,
-                                "type='signal',sender='org.freedesktop.DBus',member='"
-                                "NameOwnerChanged',"
-                                "arg0='org.freedesktop.systemd1'",
+                                "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='org.freedesktop.systemd1'",
                                 on_systemd_owner, NULL, e);
         if (r >= 0)
                 r = bus_api_install(e, bus);

@@ -232,8 +232,8 @@ typedef enum Hurdle {
         HURDLE_FAILED, /* something required has failed */
 } Hurdle;
 
-/* What stands between a waiting step and its start; *ret_failed names the requirement that failed.
- */
+/* What stands between a waiting step and its start; *ret_failed names the requirement that
+ * failed. */
 static Hurdle hurdle(const Job *j, const char **ret_failed) {
         Hurdle h = HURDLE_NONE;
 
@@ -325,9 +325,8 @@ void engine_advance(Engine *e) {
                         run->status = STEP_BLOCKED;
                         result_set(run, "step.requirement",
                                         strf("step %s, which it requires, is %s", failed,
-                                                        step_status_to_string(
-                                                                        job_run(engine_find_job(e,
-                                                                                                failed))
+                                                        step_status_to_string(job_run(
+                                                                        engine_find_job(e, failed))
                                                                                         ->status)));
                         journal_event("step.requirement", j->step->name, 0, 0,
                                         "%s is held back: step %s failed.", j->step->name, failed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A boot, from configuration to verdict: gathers the configuration, lays out the graph, starts each
- * step as soon as what it waits for is done, and settles on ready, degraded or failed. job.c
+/* A boot, from configuration to verdict: gathers the configuration, lays out the graph, starts
+ * each step as soon as what it waits for is done, and settles on ready, degraded or failed. job.c
  * carries one attempt of one step; connection.c the bus; publish.c tells everybody. */
 
 #include "contract/graph.h"

@@ -248,8 +248,8 @@ static int on_facts(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) 
         (void) ret_error;
         j->query_slot = sd_bus_slot_unref(j->query_slot);
         if (error && bus_trouble(error)) {
-                /* The bus is going; the connection's return asks again, and the time limit stands.
-                 */
+                /* The bus is going; the connection's return asks again, and the time limit
+                 * stands. */
                 j->early_result = TAKE_PTR(job_result);
                 return 0;
         }
@@ -339,8 +339,7 @@ static int on_started(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         (void) ret_error;
         j->start_slot = sd_bus_slot_unref(j->start_slot);
         if (error && bus_trouble(error)) {
-                log_warning("systemd's answer about %s is lost (%s); finding out when the bus is "
-                            "back.",
+                log_warning("systemd's answer about %s is lost (%s); finding out when the bus is back.",
                                 j->unit, error->message);
                 return 0;
         }
@@ -423,8 +422,8 @@ static int on_stopped(sd_bus_message *m, void *userdata, sd_bus_error *ret_error
         return 0;
 }
 
-/* Once: ask systemd to stop the unit. Twice: it would not stop, kill it and call the attempt over.
- */
+/* Once: ask systemd to stop the unit. Twice: it would not stop, kill it and call the attempt
+ * over. */
 static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata) {
         Job *j = userdata;
         sd_bus *bus = j->engine->bus;

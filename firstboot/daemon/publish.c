@@ -78,31 +78,31 @@ char *metrics_text(const Engine *e) {
 
         if (!f)
                 return NULL;
-        fprintf(f, "# HELP firstboot_node_state Whether the node is in this state (1) or not "
-                   "(0).\n# TYPE firstboot_node_state gauge\n");
+        fprintf(f, "# HELP firstboot_node_state Whether the node is in this state (1) or not (0).\n"
+                   "# TYPE firstboot_node_state gauge\n");
         for (NodeStatus n = 0; n < _NODE_STATUS_MAX; n++)
                 fprintf(f, "firstboot_node_state{state=\"%s\"} %d\n", node_status_to_string(n),
                                 e->state->node == n);
-        fprintf(f, "# HELP firstboot_seconds Time from the agent's start to its verdict.\n# TYPE "
-                   "firstboot_seconds gauge\n");
+        fprintf(f, "# HELP firstboot_seconds Time from the agent's start to its verdict.\n"
+                   "# TYPE firstboot_seconds gauge\n");
         if (e->state->settled_usec > e->state->started_usec)
                 fprintf(f, "firstboot_seconds %.3f\n",
                                 (double) (e->state->settled_usec - e->state->started_usec) /
                                                 USEC_PER_SEC);
-        fprintf(f, "# HELP firstboot_step_state Whether the step is in this state (1) or not "
-                   "(0).\n# TYPE firstboot_step_state gauge\n");
+        fprintf(f, "# HELP firstboot_step_state Whether the step is in this state (1) or not (0).\n"
+                   "# TYPE firstboot_step_state gauge\n");
         for (size_t i = 0; i < e->n_jobs; i++)
                 for (StepStatus s = 0; s < _STEP_STATUS_MAX; s++)
                         fprintf(f, "firstboot_step_state{step=\"%s\",state=\"%s\"} %d\n",
                                         e->jobs[i].step->name, step_status_to_string(s),
                                         job_run(&e->jobs[i])->status == s);
-        fprintf(f, "# HELP firstboot_step_attempts Attempts made in this boot.\n# TYPE "
-                   "firstboot_step_attempts gauge\n");
+        fprintf(f, "# HELP firstboot_step_attempts Attempts made in this boot.\n"
+                   "# TYPE firstboot_step_attempts gauge\n");
         for (size_t i = 0; i < e->n_jobs; i++)
                 fprintf(f, "firstboot_step_attempts{step=\"%s\"} %zu\n", e->jobs[i].step->name,
                                 job_run(&e->jobs[i])->n_attempts);
-        fprintf(f, "# HELP firstboot_step_seconds Time of the step's attempts together.\n# TYPE "
-                   "firstboot_step_seconds gauge\n");
+        fprintf(f, "# HELP firstboot_step_seconds Time of the step's attempts together.\n"
+                   "# TYPE firstboot_step_seconds gauge\n");
         for (size_t i = 0; i < e->n_jobs; i++) {
                 const StepRun *run = job_run(&e->jobs[i]);
                 uint64_t usec = 0;

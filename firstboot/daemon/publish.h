@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Tells everybody how the node stands: the state file, /run/firstboot/status.json, D-Bus properties
- * and signals, sd_notify's STATUS=, node_exporter's text file; and at the end the verdict. */
+/* Tells everybody how the node stands: the state file, /run/firstboot/status.json, D-Bus
+ * properties and signals, sd_notify's STATUS=, node_exporter's text file; and at the end the
+ * verdict. */
 
 #include "daemon/engine.h"
 

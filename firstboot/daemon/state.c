@@ -82,7 +82,7 @@ StepRun *state_run(State *s, const char *name) {
         if (!grown)
                 return NULL;
         s->runs = grown;
-        s->runs[s->n_runs] = (StepRun){ .name = strdup(name) };
+        s->runs[s->n_runs] = (StepRun) { .name = strdup(name) };
         if (!s->runs[s->n_runs].name)
                 return NULL;
         return &s->runs[s->n_runs++];
@@ -91,7 +91,7 @@ StepRun *state_run(State *s, const char *name) {
 void step_run_reset(StepRun *run) {
         free(run->attempts);
         json_putp(&run->result);
-        *run = (StepRun){ .name = run->name, .completed = run->completed };
+        *run = (StepRun) { .name = run->name, .completed = run->completed };
 }
 
 Attempt *step_run_add_attempt(StepRun *run, uint64_t now_usec) {
@@ -100,7 +100,7 @@ Attempt *step_run_add_attempt(StepRun *run, uint64_t now_usec) {
         if (!grown)
                 return NULL;
         run->attempts = grown;
-        run->attempts[run->n_attempts] = (Attempt){ .started_usec = now_usec };
+        run->attempts[run->n_attempts] = (Attempt) { .started_usec = now_usec };
         return &run->attempts[run->n_attempts++];
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 /* What has happened to the steps: kept in /var/lib/firstboot/state.json, written durably at each
- * change, so that firstbootd can be restarted at any moment and power may go. Results count for one
- * boot; that a first-boot step is done counts for the instance. Another instance-id starts afresh.
- */
+ * change, so that firstbootd can be restarted at any moment and power may go. Results count for
+ * one boot; that a first-boot step is done counts for the instance. Another instance-id starts
+ * afresh. */
 
 #include "shared/json-util.h"
 

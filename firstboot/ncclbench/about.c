@@ -36,8 +36,7 @@ static int agree_on_gpus(Worker *w) {
                 return r;
         if (n != w->n_gpus)
                 return failure_set(&w->failure, REASON_CUDA_NO_DEVICE,
-                                "process %d (%s) has %u GPUs, process 0 has %u: give all the same "
-                                "-g",
+                                "process %d (%s) has %u GPUs, process 0 has %u: give all the same -g",
                                 w->launch->rank, w->launch->name, w->n_gpus, n);
         return 0;
 }

@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-#define DRIVER_PATIENCE                                                                          \
+#define DRIVER_PATIENCE \
         60 /* seconds for cuInit, contexts and kernels: eight GPUs without persistence mode take \
               30 */
 
@@ -56,7 +56,8 @@ static int choose_devices(Worker *w) {
                 if ((unsigned) device >= there)
                         return failure_set(&w->failure, REASON_CUDA_NO_DEVICE,
                                         "GPU %d was asked for, but CUDA sees %u", device, there);
-                w->gpus[i] = (Gpu){ .device = device, .rank = w->launch->rank * (int) n + (int) i };
+                w->gpus[i] = (Gpu) { .device = device,
+                        .rank = w->launch->rank * (int) n + (int) i };
         }
         w->n_gpus = n;
         w->ranks = w->launch->world * (int) n;
@@ -93,7 +94,7 @@ static int create_communicators(Worker *w) {
         ncclUniqueId id = {};
         int r;
 
-        w->group = (Group){ .cuda = &w->cuda,
+        w->group = (Group) { .cuda = &w->cuda,
                 .nccl = &w->nccl,
                 .rendezvous = w->rendezvous,
                 .gpus = w->gpus,
@@ -265,8 +266,8 @@ static int run_all(Worker *w) {
         if (r >= 0)
                 r = open_gpus(w);
         if (r < 0 && w->launch->world > 1) {
-                /* The others must hear of it, or they wait for us until their time is over. Our own
-                 * supervisor hears it first: they may never come. */
+                /* The others must hear of it, or they wait for us until their time is over. Our
+                 * own supervisor hears it first: they may never come. */
                 event_failure(&w->events, &w->failure);
                 event_phase(&w->events, "telling the other processes", REASON_RENDEZVOUS_TIMEOUT,
                                 o->init_timeout);

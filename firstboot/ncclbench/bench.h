@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The measuring half of the program, which runs in a supervised child: libraries, GPUs, rendezvous,
- * communicators, then one row after the other. It says what it finds as events (event.h). */
+/* The measuring half of the program, which runs in a supervised child: libraries, GPUs,
+ * rendezvous, communicators, then one row after the other. It says what it finds as events
+ * (event.h). */
 
 #include "ncclbench/report.h"
 

@@ -18,7 +18,7 @@ static double factor_one(int n _unused_) {
 
 static void layout_whole(
                 size_t elements, size_t type_size _unused_, size_t ranks _unused_, Layout *ret) {
-        *ret = (Layout){ .count = elements, .send_count = elements, .receive_count = elements };
+        *ret = (Layout) { .count = elements, .send_count = elements, .receive_count = elements };
 }
 
 /* A rank's piece is a multiple of 16 bytes, as nccl-tests has it: pieces then start aligned. */
@@ -29,7 +29,7 @@ static size_t piece(size_t elements, size_t type_size, size_t ranks) {
 static void layout_all_gather(size_t elements, size_t type_size, size_t ranks, Layout *ret) {
         size_t p = piece(elements, type_size, ranks);
 
-        *ret = (Layout){
+        *ret = (Layout) {
                 .count = p, .send_count = p, .receive_count = p * ranks, .in_place_send = p
         };
 }
@@ -37,7 +37,7 @@ static void layout_all_gather(size_t elements, size_t type_size, size_t ranks, L
 static void layout_reduce_scatter(size_t elements, size_t type_size, size_t ranks, Layout *ret) {
         size_t p = piece(elements, type_size, ranks);
 
-        *ret = (Layout){
+        *ret = (Layout) {
                 .count = p, .send_count = p * ranks, .receive_count = p, .in_place_receive = p
         };
 }
@@ -45,7 +45,7 @@ static void layout_reduce_scatter(size_t elements, size_t type_size, size_t rank
 static void layout_alltoall(size_t elements, size_t type_size, size_t ranks, Layout *ret) {
         size_t p = piece(elements, type_size, ranks);
 
-        *ret = (Layout){ .count = p, .send_count = p * ranks, .receive_count = p * ranks };
+        *ret = (Layout) { .count = p, .send_count = p * ranks, .receive_count = p * ranks };
 }
 
 static ncclResult_t start_all_reduce(const Call *c) {

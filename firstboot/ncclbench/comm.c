@@ -67,8 +67,7 @@ static int await_comm(Group *g, const Gpu *gpu, ncclComm_t comm, uint64_t deadli
                                         "setting up the communicator", f);
                 if (now_nsec() >= deadline)
                         return failure_set(f, REASON_NCCL_INIT_TIMEOUT,
-                                        "rank %d (GPU %d, %s) is not connected to all %d ranks in "
-                                        "time",
+                                        "rank %d (GPU %d, %s) is not connected to all %d ranks in time",
                                         gpu->rank, gpu->device, gpu->pci, g->ranks);
                 if (now_nsec() >= look_at) {
                         if (rendezvous_look(g->rendezvous, f) < 0)
@@ -182,8 +181,7 @@ int group_wait(Group *g, const char *what, uint64_t deadline, Failure *f) {
                 uint64_t now = now_nsec();
                 if (now >= deadline)
                         return failure_set(f, REASON_NCCL_TIMEOUT,
-                                        "%s: no end after %.1f s, when the time of the run was "
-                                        "over",
+                                        "%s: no end after %.1f s, when the time of the run was over",
                                         what, (double) (now - started) / 1e9);
                 if (now >= look_at) {
                         if (rendezvous_look(g->rendezvous, f) < 0)

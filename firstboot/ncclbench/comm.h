@@ -3,12 +3,13 @@
 
 /* Communicators that cannot hang us.
  *
- * They are set up non-blocking (ncclCommInitRankConfig, blocking=0): each call returns at once, and
- * we poll ncclCommGetAsyncError against a deadline. An operation on a non-blocking communicator,
- * though, starts a thread of NCCL's each time, which would be most of what a latency test measures.
- * So the operations run on a second communicator, split off (ncclCommSplit) with blocking=1: its
- * calls only enqueue, and the waiting for the GPUs is again ours, with a deadline. What may still
- * block is a first operation that has to open connections; for that there is the supervisor. */
+ * They are set up non-blocking (ncclCommInitRankConfig, blocking=0): each call returns at once,
+ * and we poll ncclCommGetAsyncError against a deadline. An operation on a non-blocking
+ * communicator, though, starts a thread of NCCL's each time, which would be most of what a latency
+ * test measures. So the operations run on a second communicator, split off (ncclCommSplit) with
+ * blocking=1: its calls only enqueue, and the waiting for the GPUs is again ours, with a deadline.
+ * What may still block is a first operation that has to open connections; for that there is the
+ * supervisor. */
 
 #include "ncclbench/gpu.h"
 #include "ncclbench/rendezvous.h"

@@ -114,8 +114,8 @@ static bool is_loopback_name(const char *host) {
 }
 
 int socket_listen(const char *host, const char *port) {
-        /* Not the address that `host` resolves to: many hosts resolve their own name to 127.0.1.1.
-         */
+        /* Not the address that `host` resolves to: many hosts resolve their own name to
+         * 127.0.1.1. */
         const char *node = is_loopback_name(host) ? host : NULL;
         struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE },
                         *list = NULL;

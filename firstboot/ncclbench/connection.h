@@ -41,8 +41,8 @@ int connection_await(Connection *c, size_t payload_max, uint64_t deadline, Messa
 /* Listens on all addresses, or on the loopback alone where host is one. Returns the fd. */
 int socket_listen(const char *host, const char *port);
 
-/* Connects, trying again until the deadline while nobody listens yet. Returns the fd; -EHOSTUNREACH
- * where the name does not resolve, -ETIMEDOUT. */
+/* Connects, trying again until the deadline while nobody listens yet. Returns the fd;
+ * -EHOSTUNREACH where the name does not resolve, -ETIMEDOUT. */
 int socket_connect(const char *host, const char *port, uint64_t deadline);
 
 /* Our own numeric address on a connection. */

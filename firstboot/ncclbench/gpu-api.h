@@ -6,8 +6,8 @@
  * Neither headers nor libraries are needed to build, so every host builds the whole, and what is
  * measured is the NCCL that the machine has today, not the one of the day of the build.
  *
- * The driver API (libcuda.so.1) is used, not the CUDA runtime: libcuda comes with the driver and is
- * on every machine that can run anything, while libcudart's file name changes with each major
+ * The driver API (libcuda.so.1) is used, not the CUDA runtime: libcuda comes with the driver and
+ * is on every machine that can run anything, while libcudart's file name changes with each major
  * version of CUDA and NCCL brings its own inside. The two share a device's primary context and its
  * streams.
  *
@@ -58,8 +58,8 @@ enum {
         ncclInProgress = 7,
 };
 
-/* The first fields of ncclConfig_t, as NCCL 2.14 had it. NCCL reads as much as `size` and `version`
- * say, so this is right for every later version too. */
+/* The first fields of ncclConfig_t, as NCCL 2.14 had it. NCCL reads as much as `size` and
+ * `version` say, so this is right for every later version too. */
 typedef struct ncclConfig_t {
         size_t size;
         unsigned magic;
@@ -86,11 +86,11 @@ typedef struct ncclConfig_t {
         F(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice))                  \
         F(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (CUdevice))                          \
         F(CtxSetCurrent, "cuCtxSetCurrent", (CUcontext))                                          \
-        F(MemAlloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                                     \
+        F(MemAlloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t) )                                    \
         F(MemFree, "cuMemFree_v2", (CUdeviceptr))                                                 \
         F(MemsetD8Async, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))       \
-        F(MemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))                           \
-        F(MemAllocHost, "cuMemAllocHost_v2", (void **, size_t))                                   \
+        F(MemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t) )                          \
+        F(MemAllocHost, "cuMemAllocHost_v2", (void **, size_t) )                                  \
         F(MemFreeHost, "cuMemFreeHost", (void *) )                                                \
         F(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void *, size_t, CUstream)) \
         F(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, CUdeviceptr, size_t, CUstream))       \
@@ -140,7 +140,7 @@ typedef struct ncclConfig_t {
         F(Send, "ncclSend", 0, ncclResult_t,                                                   \
                         (const void *, size_t, int, int, ncclComm_t, CUstream))                \
         F(Recv, "ncclRecv", 0, ncclResult_t, (void *, size_t, int, int, ncclComm_t, CUstream)) \
-        F(MemAlloc, "ncclMemAlloc", 21900, ncclResult_t, (void **, size_t))                    \
+        F(MemAlloc, "ncclMemAlloc", 21900, ncclResult_t, (void **, size_t) )                   \
         F(MemFree, "ncclMemFree", 21900, ncclResult_t, (void *) )
 
 typedef struct CudaApi {

@@ -39,8 +39,8 @@ int gpu_count(const CudaApi *cuda, unsigned *ret, Failure *f);
 /* `gpu` has device and rank set. */
 int gpu_open(const CudaApi *cuda, Gpu *gpu, Failure *f);
 
-/* Buffers of `bytes` each from NCCL's allocator where it has one (as nccl-tests), else from CUDA's.
- */
+/* Buffers of `bytes` each from NCCL's allocator where it has one (as nccl-tests), else from
+ * CUDA's. */
 int gpu_allocate(const CudaApi *cuda, const NcclApi *nccl, Gpu *gpu, size_t bytes, Failure *f);
 
 int gpu_use(const CudaApi *cuda, const Gpu *gpu,

@@ -181,8 +181,8 @@ static int from_srun(char *const *env, Launch *l, char **ret_error) {
                 *ret_error = strf("$SLURM_STEP_NODELIST is %s", list ? "no node list" : "missing");
                 return -EINVAL;
         }
-        /* Steps of one job, and jobs that share a host, keep out of each other's way; 20000 … 29999
-         * lies below the range that Linux gives to outgoing connections (32768 …). */
+        /* Steps of one job, and jobs that share a host, keep out of each other's way; 20000 …
+         * 29999 lies below the range that Linux gives to outgoing connections (32768 …). */
         snprintf(port, sizeof(port), "%ld", 20000 + (job * 16 + step) % 10000);
         const char *given = environment_get(env, "MASTER_PORT");
         return set_master(l, host, given ? given : port, ret_error);
@@ -207,9 +207,8 @@ static int read_secret(const Options *o, char *const *env, Launch *l, char **ret
         } else if (secret)
                 size = strlen(secret);
         else {
-                *ret_error = strf("%d processes need a shared secret: export "
-                                  "NCCLBENCH_SECRET=$(openssl rand -hex 32) "
-                                  "before starting them, or give --secret-file",
+                *ret_error = strf(
+                                "%d processes need a shared secret: export NCCLBENCH_SECRET=$(openssl rand -hex 32) before starting them, or give --secret-file",
                                 l->world);
                 return -EINVAL;
         }
@@ -241,8 +240,8 @@ int launch_detect(const Options *o, char *const *environment, Launch *ret, char 
                 r = from_torchrun(environment, &l, ret_error);
         else if (environment_get(environment, "SLURM_PROCID") &&
                         environment_get(environment, "SLURM_STEP_ID"))
-                /* A batch script has SLURM_PROCID too, but it is no step: alone, as without Slurm.
-                 */
+                /* A batch script has SLURM_PROCID too, but it is no step: alone, as without
+                 * Slurm. */
                 r = from_srun(environment, &l, ret_error);
         if (r < 0)
                 return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Which process of how many this is, and where process 0 is: from flags, from torchrun's variables,
- * or from srun's. */
+/* Which process of how many this is, and where process 0 is: from flags, from torchrun's
+ * variables, or from srun's. */
 
 #include "ncclbench/message.h"
 #include "ncclbench/options.h"

@@ -5,11 +5,11 @@
  * unit tests reach every line (tests/fuzz/fuzz-ncclbench-message.c).
  *
  * A message is a header of 8 bytes ("NB", version, type, size of the payload, big-endian), the
- * payload, and 32 bytes of HMAC-SHA-256. Process 0 greets each connection with a nonce (HELLO); the
- * caller answers with its number, the world size and a nonce of its own (JOIN), under the shared
- * secret; process 0 does the same (WELCOME). From then on both use a key made of the secret and
- * both nonces, and count their messages, so that nothing can be replayed, reordered or slipped in.
- * Nothing is encrypted: what travels is no secret, but who may take part is. */
+ * payload, and 32 bytes of HMAC-SHA-256. Process 0 greets each connection with a nonce (HELLO);
+ * the caller answers with its number, the world size and a nonce of its own (JOIN), under the
+ * shared secret; process 0 does the same (WELCOME). From then on both use a key made of the secret
+ * and both nonces, and count their messages, so that nothing can be replayed, reordered or slipped
+ * in. Nothing is encrypted: what travels is no secret, but who may take part is. */
 
 #include "shared/macro.h"
 

@@ -7,9 +7,8 @@
 #include <math.h>
 
 #define DEFAULT_BYTES ((size_t) 32 << 20)
-#define DEFAULT_PAIRS_BYTES                                                   \
-        ((size_t) 256 << 20) /* large enough for a network to reach its speed \
-                              */
+#define DEFAULT_PAIRS_BYTES \
+        ((size_t) 256 << 20) /* large enough for a network to reach its speed \ */
 #define DEFAULT_TIMEOUT 600
 #define DEFAULT_PAIRS_TIMEOUT 60
 
@@ -48,8 +47,7 @@ static const struct {
         { "check", 'c', "N", "checks of all elements a size (1); 0: none" },
         { "op", 'o', "OP", "sum, prod, min, max, avg or all (sum)" },
         { "datatype", 'd', "TYPE",
-                        "int8 … uint64, half, float, double, bfloat16, f8e4m3, f8e5m2 or all "
-                        "(float)" },
+                        "int8 … uint64, half, float, double, bfloat16, f8e4m3, f8e5m2 or all (float)" },
         { "root", 'r', "RANK", "of broadcast and reduce (0)" },
         { "timeout", 'T', "SECONDS", "limit of the whole run (600; pairs: of one pair, 60)" },
         { "init-timeout", ARG_INIT_TIMEOUT, "SECONDS",
@@ -82,8 +80,7 @@ static bool is_short(int value) {
 
 void options_help(FILE *f) {
         fprintf(f, "ncclbench [OPERATION] [OPTIONS]\n"
-                   "ncclbench pairs [OPTIONS]        under srun, one task a node: which node is "
-                   "bad?\n\n"
+                   "ncclbench pairs [OPTIONS]        under srun, one task a node: which node is bad?\n\n"
                    "Measures and checks NCCL operations over the GPUs of this host or of many.\n"
                    "OPERATION: all_reduce (default)");
         for (size_t i = 1; i < collective_count; i++)
@@ -100,8 +97,8 @@ void options_help(FILE *f) {
                                 strempty(option_table[i].argument));
                 fprintf(f, "  %-30s %s\n", left, option_table[i].text);
         }
-        fprintf(f, "\nExit status: 0 all is well, 1 something is wrong (the last line has the "
-                   "reason), 2 usage.\n");
+        fprintf(f, "\n"
+                   "Exit status: 0 all is well, 1 something is wrong (the last line has the reason), 2 usage.\n");
 }
 
 int parse_bytes(const char *text, size_t *ret) {
@@ -299,8 +296,8 @@ static int apply(Options *o, int value) {
         }
 }
 
-/* Whether -b … -e in steps of -i or -f comes by a size. A size that is never measured would make an
- * expectation that cannot fail. */
+/* Whether -b … -e in steps of -i or -f comes by a size. A size that is never measured would make
+ * an expectation that cannot fail. */
 static bool comes_by(const Options *o, size_t bytes) {
         if (bytes < o->min_bytes || bytes > o->max_bytes)
                 return false;
@@ -367,7 +364,7 @@ int options_parse(int argc, char *argv[], Options *ret, char **ret_error) {
         int c, index = -1;
 
         for (size_t i = 0; i < ELEMENTSOF(option_table); i++) {
-                longs[i] = (struct option){ option_table[i].name,
+                longs[i] = (struct option) { option_table[i].name,
                         option_table[i].argument ? required_argument : no_argument, NULL,
                         option_table[i].value };
                 if (is_short(option_table[i].value)) {

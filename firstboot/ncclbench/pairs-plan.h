@@ -33,8 +33,8 @@ void plan_round(int n, unsigned round, int *ret_partner);
 /* The median of the pairs that were measured (the upper one of two), 0 where none was. */
 double plan_reference(const PairResult *results, int n);
 
-/* Takes over the results of a round, or of a wave of retests: marks a pair as not well where either
- * half says so or it is below `least` GB/s. */
+/* Takes over the results of a round, or of a wave of retests: marks a pair as not well where
+ * either half says so or it is below `least` GB/s. */
 void plan_apply(NodeState *states, const PairResult *results, int n, double least, bool retest);
 
 /* Partners for suspects and untested nodes among those that passed or were cleared. Returns the

@@ -132,7 +132,7 @@ static int play(Tournament *t, unsigned step, Failure *f) {
         if (r < 0)
                 return r;
         for (int i = 0; i < t->n; i++)
-                t->results[i] = (PairResult){
+                t->results[i] = (PairResult) {
                         .present = t->present[i],
                         /* Who is gone cannot say whom it was with: the plan can. */
                         .partner = t->partner[i],
@@ -199,8 +199,8 @@ static json_object *describe(const Tournament *t, int *ret_bad) {
                         reason = REASON_PEER_FAILED;
                 else if (!well && w->partner < 0)
                         reason = REASON_PAIRS_NO_REFERENCE;
-                else if (!well && reason == REASON_NONE) /* measured and right, but below the others
-                                                          */
+                else if (!well &&
+                                reason == REASON_NONE) /* measured and right, but below the others */
                         reason = REASON_NCCL_SLOW;
                 json_set_string(o, "node", rendezvous_peer(t->rendezvous, i)->name);
                 json_set_string(o, "verdict", node_state_name(t->states[i]));
@@ -222,8 +222,7 @@ static void print_table(const Tournament *t, json_object *document, int bad) {
         json_object *nodes = json_get(document, "nodes");
         const Options *o = t->options;
 
-        printf("# ncclbench pairs: %d nodes, %s %s %zu bytes, %u round%s; reference %.2f GB/s, "
-               "limit %.2f\n",
+        printf("# ncclbench pairs: %d nodes, %s %s %zu bytes, %u round%s; reference %.2f GB/s, limit %.2f\n",
                         t->n, o->collective->name, type_table[o->type].name, o->max_bytes,
                         o->rounds, o->rounds == 1 ? "" : "s", t->reference,
                         t->reference * (1 - o->below_median / 100));
@@ -253,8 +252,7 @@ static int refuse_shared_nodes(const Tournament *t, Failure *f) {
                         if (streq(rendezvous_peer(t->rendezvous, i)->name,
                                             rendezvous_peer(t->rendezvous, j)->name))
                                 return failure_set(f, REASON_RENDEZVOUS_ERROR,
-                                                "processes %d and %d are both on %s: start one a "
-                                                "node (--ntasks-per-node=1)",
+                                                "processes %d and %d are both on %s: start one a node (--ntasks-per-node=1)",
                                                 i, j, rendezvous_peer(t->rendezvous, i)->name);
         return 0;
 }

@@ -7,70 +7,50 @@
 const ReasonInfo reason_table[_REASON_MAX] = {
         [REASON_NONE] = { "ok", "Nothing is wrong.", "" },
         [REASON_CUDA_NO_DRIVER] = { "cuda.no-driver", "The CUDA driver library cannot be loaded.",
-                        "Install the NVIDIA driver's user-space library (libcuda.so.1), or set "
-                        "--cuda-library." },
+                        "Install the NVIDIA driver's user-space library (libcuda.so.1), or set --cuda-library." },
         [REASON_CUDA_NO_DEVICE] = { "cuda.no-device",
                         "CUDA sees no GPU, or fewer than were asked for.",
-                        "Compare `lspci -d 10de:` with `nvidia-smi -L`; see `journalctl -k -g "
-                        "NVRM`; check "
-                        "CUDA_VISIBLE_DEVICES and the job's --gpus." },
+                        "Compare `lspci -d 10de:` with `nvidia-smi -L`; see `journalctl -k -g NVRM`; check CUDA_VISIBLE_DEVICES and the job's --gpus." },
         [REASON_CUDA_FABRIC_NOT_READY] = { "cuda.fabric-not-ready",
                         "CUDA error 802: the NVSwitch fabric is not set up yet.",
-                        "See `systemctl status nvidia-fabricmanager` and that its version is the "
-                        "driver's." },
+                        "See `systemctl status nvidia-fabricmanager` and that its version is the driver's." },
         [REASON_CUDA_OUT_OF_MEMORY] = { "cuda.out-of-memory", "A GPU has too little free memory.",
                         "See `nvidia-smi` for who uses it, or lower -e." },
         [REASON_CUDA_TIMEOUT] = { "cuda.timeout", "The CUDA driver did not answer in time.",
-                        "See `journalctl -k -g 'Xid|NVRM'` and that nvidia-persistenced runs; "
-                        "reboot the node." },
+                        "See `journalctl -k -g 'Xid|NVRM'` and that nvidia-persistenced runs; reboot the node." },
         [REASON_CUDA_ERROR] = { "cuda.error", "A CUDA call failed.",
                         "See `journalctl -k -g Xid`; reset the GPU or reboot the node." },
         [REASON_DRIVER_LIBRARY_MISMATCH] = { "driver.library-mismatch",
                         "The kernel module and the CUDA or NCCL library do not go together.",
-                        "Compare /proc/driver/nvidia/version with the installed libcuda and the "
-                        "CUDA version NCCL was "
-                        "built for; reboot after a driver update." },
+                        "Compare /proc/driver/nvidia/version with the installed libcuda and the CUDA version NCCL was built for; reboot after a driver update." },
         [REASON_NCCL_NO_LIBRARY] = { "nccl.no-library", "The NCCL library cannot be loaded.",
                         "Install libnccl2, or set --nccl-library or LD_LIBRARY_PATH." },
         [REASON_NCCL_TOO_OLD] = { "nccl.too-old",
                         "The NCCL library lacks a function that is needed.",
                         "Install NCCL 2.14 or newer (2.24 for 8-bit floats)." },
         [REASON_NCCL_INIT_FAILED] = { "nccl.init-failed", "NCCL could not set up its communicator.",
-                        "Run again with NCCL_DEBUG=INFO; check NCCL_SOCKET_IFNAME, NCCL_IB_HCA and "
-                        "/etc/nccl.conf." },
+                        "Run again with NCCL_DEBUG=INFO; check NCCL_SOCKET_IFNAME, NCCL_IB_HCA and /etc/nccl.conf." },
         [REASON_NCCL_INIT_TIMEOUT] = { "nccl.init-timeout",
                         "NCCL's communicator was not ready in time.",
-                        "Run again with NCCL_DEBUG=INFO; check that all ranks reach each other "
-                        "over "
-                        "NCCL_SOCKET_IFNAME and that no firewall is between them." },
+                        "Run again with NCCL_DEBUG=INFO; check that all ranks reach each other over NCCL_SOCKET_IFNAME and that no firewall is between them." },
         [REASON_NCCL_TIMEOUT] = { "nccl.timeout", "An operation did not end in time.",
-                        "Run again with NCCL_DEBUG=INFO; see `journalctl -k -g Xid`, `nvidia-smi "
-                        "nvlink -s` and the "
-                        "RDMA port counters; find the node with `ncclbench pairs`." },
+                        "Run again with NCCL_DEBUG=INFO; see `journalctl -k -g Xid`, `nvidia-smi nvlink -s` and the RDMA port counters; find the node with `ncclbench pairs`." },
         [REASON_NCCL_ERROR] = { "nccl.error", "NCCL reported an error during an operation.",
-                        "Run again with NCCL_DEBUG=INFO; see `journalctl -k -g Xid` on the rank "
-                        "named." },
+                        "Run again with NCCL_DEBUG=INFO; see `journalctl -k -g Xid` on the rank named." },
         [REASON_NCCL_WRONG_RESULT] = { "nccl.wrong-result",
                         "Elements of a result are not what the operation must give.",
-                        "Take the node out of service; run `dcgmi diag -r 3`; see ECC and NVLink "
-                        "error counters." },
+                        "Take the node out of service; run `dcgmi diag -r 3`; see ECC and NVLink error counters." },
         [REASON_NCCL_SLOW] = { "nccl.slow", "The bus bandwidth is below what was asked for.",
-                        "See `nvidia-smi -q -d PERFORMANCE`, `nvidia-smi topo -m`, active NVLinks "
-                        "and RDMA port "
-                        "rates; find the node with `ncclbench pairs`." },
+                        "See `nvidia-smi -q -d PERFORMANCE`, `nvidia-smi topo -m`, active NVLinks and RDMA port rates; find the node with `ncclbench pairs`." },
         [REASON_RENDEZVOUS_TIMEOUT] = { "rendezvous.timeout",
                         "Not all ranks came together in time.",
-                        "See which ranks are missing; check the address and port of rank 0 and the "
-                        "firewall." },
+                        "See which ranks are missing; check the address and port of rank 0 and the firewall." },
         [REASON_RENDEZVOUS_REFUSED] = { "rendezvous.refused",
-                        "The shared secret, the world size or the program's version differ between "
-                        "ranks.",
-                        "Give all ranks the same NCCLBENCH_SECRET (or --secret-file) and the same "
-                        "binary." },
+                        "The shared secret, the world size or the program's version differ between ranks.",
+                        "Give all ranks the same NCCLBENCH_SECRET (or --secret-file) and the same binary." },
         [REASON_RENDEZVOUS_ERROR] = { "rendezvous.error",
                         "The connection between the ranks cannot be made or broke.",
-                        "Check the address and port of rank 0; another program may hold the port "
-                        "(--master)." },
+                        "Check the address and port of rank 0; another program may hold the port (--master)." },
         [REASON_PEER_FAILED] = { "peer.failed",
                         "Another rank failed; its own message names the reason.",
                         "See the output of the rank named." },
@@ -129,5 +109,5 @@ int failure_set(Failure *f, Reason reason, const char *format, ...) {
 
 void failure_done(Failure *f) {
         free(f->text);
-        *f = (Failure){};
+        *f = (Failure) {};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How the processes of a run get together: who may come in, who is told to go away, who is missing.
- */
+/* How the processes of a run get together: who may come in, who is told to go away, who is
+ * missing. */
 
 #include "ncclbench/clock.h"
 #include "ncclbench/rendezvous-internal.h"
@@ -49,7 +49,7 @@ static int admit(Rendezvous *r, Connection *c, const Message *m, Failure *f) {
         c->sent = c->received = 0;
         c->rank = (int) join.rank;
         r->peers[join.rank] = *c;
-        *c = (Connection){ .fd = -EBADF };
+        *c = (Connection) { .fd = -EBADF };
         return 0;
 }
 
@@ -64,7 +64,7 @@ static void greet(Rendezvous *r, Connection *strangers) {
 
                 if (c->fd >= 0)
                         continue;
-                *c = (Connection){
+                *c = (Connection) {
                         .fd = fd, .rank = -1, .deadline = now_nsec() + JOIN_PATIENCE_NSEC
                 };
                 if (getrandom(c->nonce, sizeof(c->nonce), 0) != sizeof(c->nonce) ||
@@ -113,7 +113,7 @@ static int gather(Rendezvous *r, Connection *strangers, uint64_t deadline, Failu
                 };
 
                 for (int i = 0; i < STRANGERS_MAX; i++)
-                        fds[i + 1] = (struct pollfd){ .fd = strangers[i].fd, .events = POLLIN };
+                        fds[i + 1] = (struct pollfd) { .fd = strangers[i].fd, .events = POLLIN };
                 if (poll(fds, ELEMENTSOF(fds), deadline_poll_ms(deadline, 500)) < 0 &&
                                 errno != EINTR)
                         return failure_set(f, REASON_INTERNAL, "poll: %s", strerror(errno));
@@ -126,8 +126,7 @@ static int gather(Rendezvous *r, Connection *strangers, uint64_t deadline, Failu
                                                    : REASON_RENDEZVOUS_TIMEOUT,
                                         "%d of %d processes came; missing: %s%s", joined,
                                         r->config.world, missing,
-                                        r->refused ? " (callers with another secret or version "
-                                                     "were turned away)"
+                                        r->refused ? " (callers with another secret or version were turned away)"
                                                    : "");
                 }
                 if (fds[0].revents)
@@ -167,7 +166,7 @@ static int join_as_hub(Rendezvous *r, uint64_t deadline, Failure *f) {
         }
 
         for (int i = 0; i < STRANGERS_MAX; i++)
-                strangers[i] = (Connection){ .fd = -EBADF };
+                strangers[i] = (Connection) { .fd = -EBADF };
         r->listener = socket_listen(r->config.host, r->config.port);
         if (r->listener < 0)
                 return failure_set(f, REASON_RENDEZVOUS_ERROR, "cannot listen on port %s: %s",
@@ -217,7 +216,7 @@ static int join_as_peer(Rendezvous *r, uint64_t deadline, Failure *f) {
                                 r->config.host, r->config.port);
         if (k < 0)
                 return handshake_failed(r, k, f);
-        *c = (Connection){ .fd = k, .rank = 0, .from_hub = true };
+        *c = (Connection) { .fd = k, .rank = 0, .from_hub = true };
 
         k = connection_await(c, MESSAGE_NONCE_SIZE, deadline, &m);
         if (k < 0)

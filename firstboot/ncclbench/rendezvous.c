@@ -74,7 +74,7 @@ int rendezvous_join(
         if (!r->peers)
                 return failure_set(f, REASON_INTERNAL, "out of memory");
         for (int i = 0; i < n_connections(r); i++)
-                r->peers[i] = (Connection){ .fd = -EBADF, .rank = i };
+                r->peers[i] = (Connection) { .fd = -EBADF, .rank = i };
 
         k = rendezvous_meet(r, deadline, f);
         if (k >= 0)

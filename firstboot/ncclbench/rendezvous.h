@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The processes of one run find each other and exchange small things: the NCCL id, times, counts of
- * wrong elements, failures. A star around process 0; no MPI. */
+/* The processes of one run find each other and exchange small things: the NCCL id, times, counts
+ * of wrong elements, failures. A star around process 0; no MPI. */
 
 #include "ncclbench/connection.h"
 #include "ncclbench/reason.h"
@@ -32,8 +32,8 @@ DEFINE_CLEANUP(Rendezvous *, rendezvous_free);
 const RendezvousPeer *rendezvous_peer(const Rendezvous *r, int rank);
 
 /* Everybody gives `size` bytes and gets those of all, in the order of ranks (world × size bytes).
- * With present == NULL a process that is gone or failed is our failure too; else it is marked false
- * there and the others go on. Works with r == NULL for a world of one. */
+ * With present == NULL a process that is gone or failed is our failure too; else it is marked
+ * false there and the others go on. Works with r == NULL for a world of one. */
 int rendezvous_exchange(Rendezvous *r, const void *mine, size_t size, void *all, bool *present,
                 uint64_t deadline, Failure *f);
 

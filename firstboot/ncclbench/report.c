@@ -64,7 +64,7 @@ Report *report_new(const Options *options, const Launch *launch, FILE *out) {
 
         if (!r)
                 return NULL;
-        *r = (Report){
+        *r = (Report) {
                 .options = options,
                 .launch = launch,
                 .out = out,
@@ -114,8 +114,8 @@ static void on_about(Report *r, json_object *e) {
                         json_get_int(e, "ranks", 0), json_get_int(e, "processes", 1),
                         strempty(json_get_string(e, "started_by")));
         fprintf(r->out,
-                        "# minBytes %zu maxBytes %zu step: %zu(%s) warmup iters: %u iters: %u "
-                        "validation: %u\n#\n",
+                        "# minBytes %zu maxBytes %zu step: %zu(%s) warmup iters: %u iters: %u validation: %u\n"
+                        "#\n",
                         o->min_bytes, o->max_bytes,
                         o->step_factor > 0 ? (size_t) o->step_factor : o->step_bytes,
                         o->step_factor > 0 ? "factor" : "bytes", o->warmup, o->iterations,
@@ -140,9 +140,7 @@ static void on_table(Report *r, json_object *e) {
         if (!r->out)
                 return;
         fprintf(r->out, "#\n# %s\n#\n", strempty(json_get_string(e, "label")));
-        fprintf(r->out,
-                        "# %10s  %12s  %8s  %6s  %6s           out-of-place                       "
-                        "in-place          \n",
+        fprintf(r->out, "# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          \n",
                         "", "", "", "", "");
         fprintf(r->out, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n",
                         "size", "count", "type", "redop", "root", "time", "algbw", "busbw",
@@ -336,9 +334,7 @@ static void print_verdict(const Report *r) {
                 if (r->failure.reason == REASON_NONE)
                         fprintf(r->out, "# Verdict: pass\n");
                 else
-                        fprintf(r->out,
-                                        "# What is it: %s\n# What to do: %s\n# Verdict: FAIL %s: "
-                                        "%s\n",
+                        fprintf(r->out, "# What is it: %s\n# What to do: %s\n# Verdict: FAIL %s: %s\n",
                                         info->summary, info->advice, info->code,
                                         strempty(r->failure.text));
                 fflush(r->out);

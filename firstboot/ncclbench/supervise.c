@@ -127,8 +127,8 @@ int supervise(Supervisor *s, ChildEnd *ret_end, int *ret_status) {
                         { .fd = interrupt_fd(), .events = POLLIN },
                 };
 
-                /* Without a pidfd (old kernels, exotic sandboxes) the cap makes this a slow poll.
-                 */
+                /* Without a pidfd (old kernels, exotic sandboxes) the cap makes this a slow
+                 * poll. */
                 if (poll(fds, ELEMENTSOF(fds),
                                     deadline_poll_ms(s->deadline, pidfd < 0 ? 50 : 1000)) < 0 &&
                                 errno != EINTR) {

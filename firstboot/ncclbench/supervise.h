@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Runs the measuring half of the program in a child that can be killed, so that a hanging driver or
- * fabric ends in a verdict. Not spawn.h's spawn_run(): that one waits for the child's end, and a
- * process that hangs inside the NVIDIA driver has none, not even by SIGKILL. */
+/* Runs the measuring half of the program in a child that can be killed, so that a hanging driver
+ * or fabric ends in a verdict. Not spawn.h's spawn_run(): that one waits for the child's end, and
+ * a process that hangs inside the NVIDIA driver has none, not even by SIGKILL. */
 
 #include "shared/macro.h"
 

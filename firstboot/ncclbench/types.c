@@ -134,9 +134,9 @@ int pattern_prepare(PatternJob *job) {
         }
         if (job->op == OP_AVG && (!power_of_two || job->ranks > 512)) {
                 /* NCCL multiplies each rank's value by 1/n, rounded to the type, and adds: one
-                 * rounding for 1/n, one for the product, up to n-1 for the sum; each at most half a
-                 * unit in the last place. 512 is what the smallest type's subnormals take exactly.
-                 */
+                 * rounding for 1/n, one for the product, up to n-1 for the sum; each at most half
+                 * a unit in the last place. 512 is what the smallest type's subnormals take
+                 * exactly. */
                 pattern_layout(job->type, &significant, &exponent);
                 job->inexact = 1;
                 job->tolerance = (double) (job->ranks + 3) / (double) (UINT64_C(1) << significant);

@@ -23,8 +23,8 @@ int type_from_name(const char *name, int *ret_type);
 int op_from_name(const char *name, int *ret_op);
 
 /* Fills in what the pattern needs to know for job->type, op and ranks (already set). Returns -EDOM
- * where no data could prove the result: the average of 8-bit integers over more ranks than the type
- * can add up. */
+ * where no data could prove the result: the average of 8-bit integers over more ranks than the
+ * type can add up. */
 int pattern_prepare(PatternJob *job);
 
 /* An element's bits for people: "-3.5", "17". */

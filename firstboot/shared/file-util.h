@@ -13,8 +13,8 @@ int read_file(const char *path, size_t max, char **ret, size_t *ret_size);
 /* Like read_file() with the trailing newline removed: for sysfs attributes and the like. */
 int read_line_file(const char *path, char **ret);
 
-/* Replaces `path` in one atomic step: temporary file beside it, fsync, rename, fsync of the folder.
- * At any moment a reader, or the next boot, sees the old content or the new, whole. */
+/* Replaces `path` in one atomic step: temporary file beside it, fsync, rename, fsync of the
+ * folder. At any moment a reader, or the next boot, sees the old content or the new, whole. */
 int write_file_durable(const char *path, const void *data, size_t size, mode_t mode);
 
 /* The same without the fsyncs, for what a power cut may take back. */

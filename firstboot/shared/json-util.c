@@ -65,8 +65,8 @@ static int check_bytes(const char *text, size_t size, JsonError *e) {
 }
 
 /* Overwrites comments with spaces, so that positions stay what they are in the file. Knows strings
- * on the way, and so is the one to say that a line ends in the middle of one: json-c would go on to
- * the next quote. */
+ * on the way, and so is the one to say that a line ends in the middle of one: json-c would go on
+ * to the next quote. */
 static int blank_comments(char *text, size_t size, JsonError *e) {
         char *end = text + size;
 
@@ -79,12 +79,10 @@ static int blank_comments(char *text, size_t size, JsonError *e) {
                                         p++;
                                 if (*p == '\n')
                                         return fail(e, text, start,
-                                                        "string is not closed on its line; "
-                                                        "a line break in a string is \\n");
+                                                        "string is not closed on its line; a line break in a string is \\n");
                                 if ((unsigned char) *p < ' ')
                                         return fail(e, text, p,
-                                                        "control character 0x%02x in a string; "
-                                                        "write \\u%04x",
+                                                        "control character 0x%02x in a string; write \\u%04x",
                                                         *p, *p);
                         }
                 } else if (*p == '\'') /* which json-c takes for keys */

@@ -15,8 +15,8 @@ int log_get_level(void);
 void log_set_program(const char *name);                   /* prefix of each line; NULL: none */
 void log_set_writer(log_writer_t writer, void *userdata); /* NULL: standard error */
 
-/* Logs at `level`; where error is not 0, ": " and its strerror() text follow. Returns -abs(error).
- */
+/* Logs at `level`; where error is not 0, ": " and its strerror() text follow. Returns
+ * -abs(error). */
 int log_full(int level, int error, const char *format, ...) _printf_(3, 4);
 
 #define log_debug(...) log_full(LOG_DEBUG, 0, __VA_ARGS__)

@@ -27,8 +27,8 @@
 #define USEC_PER_MSEC UINT64_C(1000)
 #define NSEC_PER_USEC UINT64_C(1000)
 
-/* Gives the pointer away and leaves NULL behind, for handing out what a cleanup attribute guards.
- */
+/* Gives the pointer away and leaves NULL behind, for handing out what a cleanup attribute
+ * guards. */
 #define TAKE_PTR(p)                        \
         ({                                 \
                 __typeof__(p) *_pp = &(p); \

@@ -64,9 +64,9 @@ bool program_find(const char *program, char **ret_path) {
 
         if (strchr(program, '/'))
                 return access(program, X_OK) >= 0 && (!ret_path || (*ret_path = strdup(program)));
-        folders = strv_split(isempty(path) ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/"
-                                             "sbin:/bin"
-                                           : path,
+        folders = strv_split(
+                        isempty(path) ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+                                      : path,
                         ":");
         STRV_FOREACH (folder, folders) {
                 _cleanup_free_ char *candidate = path_join(*folder, program);
@@ -296,7 +296,7 @@ static void capture_line(const char *line, void *userdata) {
 
 int spawn_capture(const SpawnOptions *options, char *const argv[], char **ret_output,
                 int *ret_status) {
-        SpawnOptions o = options ? *options : (SpawnOptions){};
+        SpawnOptions o = options ? *options : (SpawnOptions) {};
         _cleanup_free_ char *text = NULL;
         size_t size;
         Capture capture = {};

@@ -43,11 +43,11 @@ void disks_done(Disks *d) {
                 free(d->items[i].serial);
         }
         free(d->items);
-        *d = (Disks){};
+        *d = (Disks) {};
 }
 
-/* A sysfs attribute without the blanks that NVMe pads its strings with; NULL where it is not there.
- */
+/* A sysfs attribute without the blanks that NVMe pads its strings with; NULL where it is not
+ * there. */
 static char *attribute(const char *name, const char *what) {
         _cleanup_free_ char *path = fb_pathf("/sys/block/%s/%s", name, what);
         char *text = NULL;
@@ -245,7 +245,7 @@ int disks_local(char *const *patterns, Disks *ret) {
                 if (bytes == 0)
                         continue;
                 Disk *disk = &d.items[d.n];
-                *disk = (Disk){
+                *disk = (Disk) {
                         .name = strdup(*name), .path = strf("/dev/%s", *name), .bytes = bytes
                 };
                 d.n++;
@@ -256,6 +256,6 @@ int disks_local(char *const *patterns, Disks *ret) {
         }
         qsort(d.items, d.n, sizeof(Disk), compare_disks);
         *ret = d;
-        d = (Disks){};
+        d = (Disks) {};
         return 0;
 }

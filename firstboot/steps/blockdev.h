@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Block devices as sysfs shows them: which disks are local NVMe, what stands on a disk, what a file
- * system stands on. */
+/* Block devices as sysfs shows them: which disks are local NVMe, what stands on a disk, what a
+ * file system stands on. */
 
 #include "shared/macro.h"
 #include "shared/strv.h"

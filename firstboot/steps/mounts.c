@@ -151,7 +151,7 @@ static void try_once(sd_bus *bus, const Entry *e, Trouble *t) {
 
         if (mounted_at(e->where, &source)) {
                 if (!streq(source, e->what)) {
-                        *t = (Trouble){ "mounts.blocked", strf("%s is mounted there", source),
+                        *t = (Trouble) { "mounts.blocked", strf("%s is mounted there", source),
                                 true };
                         return;
                 }
@@ -161,7 +161,7 @@ static void try_once(sd_bus *bus, const Entry *e, Trouble *t) {
 
                 r = mkdir_p(e->where, 0755);
                 if (r < 0) {
-                        *t = (Trouble){ "mounts.blocked",
+                        *t = (Trouble) { "mounts.blocked",
                                 strf("mount point cannot be made: %s", strerror(-r)), true };
                         return;
                 }
@@ -170,30 +170,29 @@ static void try_once(sd_bus *bus, const Entry *e, Trouble *t) {
                         int reach = connect_to_server(e);
 
                         if (reach < 0)
-                                *t = (Trouble){ "mounts.unreachable",
+                                *t = (Trouble) { "mounts.unreachable",
                                         strf("the server cannot be reached: %s", strerror(-reach)),
                                         false };
                         else
-                                *t = (Trouble){ r == -ETIMEDOUT ? "mounts.timeout"
-                                                                : "mounts.refused",
-                                        strf("mount %s, though the server accepts "
-                                             "connections",
+                                *t = (Trouble) { r == -ETIMEDOUT ? "mounts.timeout"
+                                                                 : "mounts.refused",
+                                        strf("mount %s, though the server accepts connections",
                                                         isempty(result) ? strerror(-r) : result),
                                         false };
                         return;
                 }
                 if (!mounted_at(e->where, NULL)) {
-                        *t = (Trouble){ "mounts.refused",
+                        *t = (Trouble) { "mounts.refused",
                                 strdup("systemd reports success, but nothing is mounted"), false };
                         return;
                 }
         }
         r = verify_mount(e);
         if (r == -EROFS)
-                *t = (Trouble){ "mounts.not-writable",
+                *t = (Trouble) { "mounts.not-writable",
                         strdup("a test file could not be written, read back and removed"), false };
         else if (r < 0)
-                *t = (Trouble){ "mounts.not-readable", strf("listing it: %s", strerror(-r)),
+                *t = (Trouble) { "mounts.not-readable", strf("listing it: %s", strerror(-r)),
                         false };
 }
 
@@ -208,7 +207,7 @@ static void mount_entry(const Entry *e, int fd) {
 
                 r = bus ? 0 : unit_bus(&bus);
                 if (r < 0)
-                        t = (Trouble){ "mounts.refused",
+                        t = (Trouble) { "mounts.refused",
                                 strf("the system bus does not answer: %s", strerror(-r)), false };
                 else
                         try_once(bus, e, &t);
@@ -280,7 +279,7 @@ static void collect(Entry *entries, size_t n) {
                 uint64_t now = now_usec();
 
                 for (size_t i = 0; p && i < n; i++) {
-                        p[i] = (struct pollfd){ .fd = entries[i].fd, .events = POLLIN };
+                        p[i] = (struct pollfd) { .fd = entries[i].fd, .events = POLLIN };
                         open += entries[i].fd >= 0;
                 }
                 if (!p || open == 0 || now >= deadline)
@@ -328,7 +327,7 @@ int mounts_run(StepContext *c) {
         for (size_t i = 0; i < n && r >= 0; i++) {
                 json_object *o = json_object_array_get_idx(list, i);
 
-                entries[i] = (Entry){
+                entries[i] = (Entry) {
                         .what = json_get_string(o, "what"),
                         .where = json_get_string(o, "where"),
                         .type = json_get_string(o, "type"),

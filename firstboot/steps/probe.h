@@ -20,6 +20,6 @@ int probe_device(const char *path, Signature ret[SIGNATURES_MAX]);
 /* Whether the device holds a file system with this label. */
 bool probe_has_label(const char *path, const char *label);
 
-/* The bytes that the file system on the device says it spans, the last incomplete block left out; 0
- * where that is not known (libblkid tells it for ext and XFS since 2.39). */
+/* The bytes that the file system on the device says it spans, the last incomplete block left out;
+ * 0 where that is not known (libblkid tells it for ext and XFS since 2.39). */
 uint64_t probe_filesystem_bytes(const char *path);

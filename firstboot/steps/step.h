@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What every step gets and how it gives its verdict. A step is a function in a file of its own, run
- * by firstboot-step as firstboot@NAME.service. It looks at what is, changes only what differs, and
- * can be killed at any moment. */
+/* What every step gets and how it gives its verdict. A step is a function in a file of its own,
+ * run by firstboot-step as firstboot@NAME.service. It looks at what is, changes only what differs,
+ * and can be killed at any moment. */
 
 #include "contract/config-schema.h"
 #include "shared/json-util.h"
@@ -18,8 +18,8 @@ typedef struct StepContext {
 } StepContext;
 
 /* Each records the verdict and its one sentence. The first failure stays; a failure outweighs a
- * defect, a defect outweighs the rest. step_fail() returns -EPROTO, step_fail_later() (trying again
- * may help) -EAGAIN, the others 0. */
+ * defect, a defect outweighs the rest. step_fail() returns -EPROTO, step_fail_later() (trying
+ * again may help) -EAGAIN, the others 0. */
 int step_fail(StepContext *c, const char *code, const char *format, ...) _printf_(3, 4);
 int step_fail_later(StepContext *c, const char *code, const char *format, ...) _printf_(3, 4);
 int step_degrade(StepContext *c, const char *code, const char *format, ...) _printf_(3, 4);
@@ -34,9 +34,9 @@ void step_figure(StepContext *c, const char *name, json_object *value);
 
 bool step_has_failed(const StepContext *c);
 
-/* Runs a program with a time limit and logs what it says. Returns its exit code, or negative errno
- * (-ENOENT: not installed). *ret_last (may be NULL) is the last line of its output; caller frees.
- */
+/* Runs a program with a time limit and logs what it says. Returns its exit code, or negative
+ * errno (-ENOENT: not installed). *ret_last (may be NULL) is the last line of its output;
+ * caller frees. */
 int step_command(char *const argv[], uint64_t timeout_usec, char **ret_last);
 
 int host_run(StepContext *c);

@@ -22,8 +22,8 @@ int unit_begin(sd_bus *bus, const char *method, const char *unit, uint64_t timeo
 /* Waits until the job is over. As unit_job(). */
 int unit_wait(UnitWait *w, uint64_t timeout_usec, char **ret_result);
 
-/* method: StartUnit, RestartUnit, ReloadOrRestartUnit, StopUnit. Waits until the job is over.
- * 0: it went well; -EIO: the job failed, with *ret_result (may be NULL) its result or systemd's
+/* method: StartUnit, RestartUnit, ReloadOrRestartUnit, StopUnit. Waits until the job is over. 0:
+ * it went well; -EIO: the job failed, with *ret_result (may be NULL) its result or systemd's
  * words, which the caller frees; -ENOENT: no such unit; -ETIMEDOUT. */
 int unit_job(sd_bus *bus, const char *method, const char *unit, uint64_t timeout_usec,
                 char **ret_result);
@@ -53,6 +53,6 @@ int unit_mount_message(sd_bus *bus, const MountUnit *m, sd_bus_message **ret);
  * unit_job(). */
 int unit_mount(sd_bus *bus, const MountUnit *m, char **ret_result);
 
-/* Whether something is mounted at a path, and what ("/dev/…", "server:/export"); *ret_source may be
- * NULL. */
+/* Whether something is mounted at a path, and what ("/dev/…", "server:/export"); *ret_source may
+ * be NULL. */
 bool mounted_at(const char *where, char **ret_source);

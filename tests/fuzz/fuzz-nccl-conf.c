@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any bytes as somebody's /etc/nccl.conf: what we merge into it is there, what was theirs still is,
- * and merging again changes nothing. */
+/* Any bytes as somebody's /etc/nccl.conf: what we merge into it is there, what was theirs still
+ * is, and merging again changes nothing. */
 
 #include "steps/nccl/conf.h"
 #include "shared/strv.h"

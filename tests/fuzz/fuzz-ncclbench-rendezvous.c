@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* All of ncclbench's rendezvous that takes bytes or text from outside: the first byte chooses
- * which. What a stranger sends before and after the handshake, what Slurm and torchrun put into the
- * environment. */
+ * which. What a stranger sends before and after the handshake, what Slurm and torchrun put into
+ * the environment. */
 
 #include "ncclbench/launch.h"
 #include "ncclbench/message.h"
@@ -65,8 +65,8 @@ static void node_list(const uint8_t *data, size_t size) {
 
         if (text && nodelist_first(text, host, sizeof(host)) >= 0) {
                 assert(strlen(host) > 0 && strlen(host) < sizeof(host));
-                assert(strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                    "-._") == strlen(host));
+                assert(strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") ==
+                                strlen(host));
         }
 }
 

@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 p = MIN(stop + 5, end);
         }
         lines = 0;
-        r = recipe_load("images/x.json", (char *const[]){ (char *) "overlays", NULL }, &recipe);
+        r = recipe_load("images/x.json", (char *const[]) { (char *) "overlays", NULL }, &recipe);
         expect(r == 0 || r == -EINVAL, "an error that is neither");
         expect((r == 0) == (recipe != NULL) && (r == 0) == (lines == 0),
                         "a recipe with errors, or none without");

@@ -19,7 +19,7 @@ static void check_shape(const Shapes *all, const Shape *s) {
         ShapeSource by;
 
         expect(s->name && *s->name && s->file, "a shape without name or file");
-        expect(shape_find(all, &(ShapeFacts){ .name = s->name }, &by, &why) == s,
+        expect(shape_find(all, &(ShapeFacts) { .name = s->name }, &by, &why) == s,
                         "not found by name");
         expect(s->gpus >= -1 && s->gpus <= 1024 && s->nvlinks >= -1 && s->nvlinks <= 1024 &&
                                         s->nvme_disks >= -1 && s->nvme_disks <= 1024,

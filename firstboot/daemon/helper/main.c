@@ -17,9 +17,9 @@
 
 #include <fcntl.h>
 
-/* cloud-init writes the node's configuration once and does not wait for the disk, but notes that it
- * did so: after a power cut the files would be there, empty, for good. Nothing is begun before they
- * are safe. */
+/* cloud-init writes the node's configuration once and does not wait for the disk, but notes that
+ * it did so: after a power cut the files would be there, empty, for good. Nothing is begun before
+ * they are safe. */
 static void keep_config(void) {
         _cleanup_free_ char *path = fb_path(PATH_CONFIG_DROPINS);
         _cleanup_close_ int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -EBADF;
@@ -88,7 +88,6 @@ int main(int argc, char *argv[]) {
                 return notify_run() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         if (argc == 6 && streq(argv[1], "tls"))
                 return tls_probe(argv[2], argv[3], argv[4], streq(argv[5], "yes"));
-        fprintf(stderr, "Usage: firstboot-helper check | config | notify | tls HOST PORT CA-FILE "
-                        "yes|no\n");
+        fprintf(stderr, "Usage: firstboot-helper check | config | notify | tls HOST PORT CA-FILE yes|no\n");
         return 2;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The clouds' instance metadata services: who this machine is, and configuration put there for it.
- */
+/* The clouds' instance metadata services: who this machine is, and configuration put there for
+ * it. */
 
 #include "contract/config.h"
 

@@ -44,7 +44,7 @@ static void see_generation(Measure *m) {
                 return;
         nvmlReturn_t r = m->nvml->DeviceGetCurrPcieLinkGeneration(m->device, &now);
         if (r == NVML_SUCCESS && (f->state != GPU_READ || f->value < now))
-                *f = (GpuFact){ .state = GPU_READ, .value = now };
+                *f = (GpuFact) { .state = GPU_READ, .value = now };
 }
 
 static bool enqueue(Measure *m, bool to_device) {
@@ -97,7 +97,7 @@ static bool measure_direction(Measure *m, bool to_device, GpuFact *fact) {
         see_generation(m);
         /* A clock that stood still has measured nothing: the fact stays unread. */
         if (best > 0)
-                *fact = (GpuFact){ .state = GPU_READ,
+                *fact = (GpuFact) { .state = GPU_READ,
                         .value = (int64_t) ((double) BYTES * COPIES / 1e3 / (double) best) };
         return true;
 }

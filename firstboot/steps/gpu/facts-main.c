@@ -18,11 +18,9 @@ static void usage(FILE *to) {
                     "Prints what the gpu step sees of this machine's GPUs.\n"
                     "\n"
                     "  --no-bandwidth      does not measure host-to-device and device-to-host\n"
-                    "  --findings          then what is wrong by the default limits; exit code 1 "
-                    "if\n"
+                    "  --findings          then what is wrong by the default limits; exit code 1 if\n"
                     "                      there is anything\n"
-                    "  --timeout SECONDS   limit for NVML's answers, and for the bandwidth "
-                    "(120)\n");
+                    "  --timeout SECONDS   limit for NVML's answers, and for the bandwidth (120)\n");
 }
 
 int main(int argc, char *argv[]) {

@@ -226,21 +226,15 @@ static void add_remedy(StepContext *c, const GpuFinding *f) {
 
         switch (f->action) {
         case GPU_ACTION_RESET:
-                step_remedy(c,
-                                "Stop what uses the GPU and reset it: nvidia-smi --gpu-reset%s%s; "
-                                "or reboot. Then firstbootctl rerun gpu.",
+                step_remedy(c, "Stop what uses the GPU and reset it: nvidia-smi --gpu-reset%s%s; or reboot. Then firstbootctl rerun gpu.",
                                 one ? " -i " : "", f->pci);
                 break;
         case GPU_ACTION_REBOOT:
-                step_remedy(c,
-                                "Reboot the node; if it comes again, have %s%s replaced (in a "
-                                "cloud: stop and start the instance).",
+                step_remedy(c, "Reboot the node; if it comes again, have %s%s replaced (in a cloud: stop and start the instance).",
                                 hardware, f->pci);
                 break;
         case GPU_ACTION_RMA:
-                step_remedy(c,
-                                "Have %s%s replaced: nvidia-bug-report.sh gathers what the vendor "
-                                "asks for; in a cloud, give the instance back.",
+                step_remedy(c, "Have %s%s replaced: nvidia-bug-report.sh gathers what the vendor asks for; in a cloud, give the instance back.",
                                 hardware, f->pci);
                 break;
         default: /* the code's own remedy says what to configure, or to wait for */
@@ -291,9 +285,7 @@ int gpu_run(StepContext *c) {
         /* A node that nobody meant for GPUs works without, but its GPUs are told of. */
         if (!c->section && s.facts->module_version[0] == '\0')
                 return step_degrade(c, "gpu.no-driver",
-                                "PCI shows %u NVIDIA GPUs, but the driver is not loaded and "
-                                "nothing "
-                                "is configured for them",
+                                "PCI shows %u NVIDIA GPUs, but the driver is not loaded and nothing is configured for them",
                                 s.facts->n_pci);
         if (s.facts->n_pci > 0)
                 gather(&s);

@@ -16,7 +16,7 @@ GpuFinding *judge_add(Judge *j, GpuCode code, GpuAction action, int gpu, const c
         }
         j->findings->items = items;
         f = &items[j->findings->n++];
-        *f = (GpuFinding){ .code = code, .action = action, .gpu = gpu };
+        *f = (GpuFinding) { .code = code, .action = action, .gpu = gpu };
         f->transient = action == GPU_ACTION_WAIT;
         va_start(ap, format);
         (void) vsnprintf(f->text, sizeof(f->text), format, ap);
@@ -101,7 +101,7 @@ int64_t judge_value(const Judge *j, int i, GpuFactId id) {
 
 void gpu_findings_done(GpuFindings *f) {
         free(f->items);
-        *f = (GpuFindings){};
+        *f = (GpuFindings) {};
 }
 
 char *gpu_finding_sentence(const GpuFinding *f) {

@@ -136,8 +136,8 @@ void judge_fabric(Judge *j, int i) {
                                 judge_value(j, i, GPU_FABRIC_SUMMARY));
                 return;
         }
-        /* NVML_GPU_FABRIC_HEALTH_MASK_*: two bits each, 1 says that it is so; the configuration has
-         * four bits, of which 2 and more are errors. */
+        /* NVML_GPU_FABRIC_HEALTH_MASK_*: two bits each, 1 says that it is so; the configuration
+         * has four bits, of which 2 and more are errors. */
         static const struct {
                 unsigned shift;
                 const char *text;

@@ -45,7 +45,7 @@ const char *const gpu_code_names[GPU_CODES_N] = {
 static const unsigned xid_ignore_default[] = { 13, 31, 43, 45, 68, 109 };
 
 GpuWish gpu_wish_default(void) {
-        return (GpuWish){
+        return (GpuWish) {
                 .count = -1,
                 .nvlinks = -1,
                 .ecc = GPU_ECC_ON,

@@ -106,9 +106,9 @@ typedef struct Asking {
 
 static void keep(GpuFact *f, nvmlReturn_t r, int64_t value) {
         if (r == NVML_SUCCESS)
-                *f = (GpuFact){ .state = GPU_READ, .value = value };
+                *f = (GpuFact) { .state = GPU_READ, .value = value };
         else
-                *f = (GpuFact){ .state = GPU_ERROR, .error = r };
+                *f = (GpuFact) { .state = GPU_ERROR, .error = r };
 }
 
 /* Calls a function of the table if it is there; answers false and notes it where it is not. */

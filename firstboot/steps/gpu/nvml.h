@@ -113,9 +113,9 @@ typedef struct nvmlEccSramErrorStatus_v1_t {
 
 #define NVML_STRUCT_VERSION(type, n) ((unsigned) sizeof(type) | ((n) << 24U))
 
-/* MEMBER, SYMBOL, whether nothing can be asked without it, arguments. A function that is absent and
- * need not be there for all leaves its facts in the state GPU_NO_SYMBOL, which gpu-judge.c refuses
- * unless the driver is older than the function. */
+/* MEMBER, SYMBOL, whether nothing can be asked without it, arguments. A function that is absent
+ * and need not be there for all leaves its facts in the state GPU_NO_SYMBOL, which gpu-judge.c
+ * refuses unless the driver is older than the function. */
 #define NVML_FUNCTIONS(F)                                                                         \
         F(Init, "nvmlInit_v2", true, (void) )                                                     \
         F(Shutdown, "nvmlShutdown", true, (void) )                                                \

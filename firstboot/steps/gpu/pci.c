@@ -10,8 +10,8 @@
 #define PCI_DEVICES "/sys/bus/pci/devices"
 #define VENDOR_NVIDIA 0x10de
 
-/* Base class and subclass. Sources: PCI Code and ID Assignment Specification; NVSwitch shows itself
- * as "bridge, other" to the fabric manager (Fabric Manager User Guide). */
+/* Base class and subclass. Sources: PCI Code and ID Assignment Specification; NVSwitch shows
+ * itself as "bridge, other" to the fabric manager (Fabric Manager User Guide). */
 enum {
         CLASS_VGA = 0x0300,
         CLASS_3D = 0x0302,
@@ -129,8 +129,7 @@ static int version_after(const char *text, const char *after, char *ret, size_t 
 
 int gpu_version_from_proc(const char *text, char *ret, size_t size) {
         /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar …", or for the open
-         * modules "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release …"
-         */
+         * modules "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release …" */
         return version_after(text, "NVRM version:", ret, size);
 }
 

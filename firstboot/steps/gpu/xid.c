@@ -17,9 +17,9 @@ const char *const gpu_action_names[] = {
 };
 
 bool gpu_xid_parse(const char *message, GpuXid *ret) {
-        /* NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus.
-         * NVRM: Xid (0000:03:00): 14, Channel 00000001
-         * nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 60 LTSSM Fault Up */
+        /* NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus. NVRM:
+         * Xid (0000:03:00): 14, Channel 00000001 nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034,
+         * Fatal, Link 60 LTSSM Fault Up */
         const char *p;
         GpuXid x = {};
         char *end;
@@ -63,8 +63,8 @@ void gpu_xid_message(GpuFacts *f, const char *message) {
 }
 
 /* One line of /dev/kmsg: "PRIORITY,SEQUENCE,USEC,FLAGS[,…];MESSAGE"; lines that start with a blank
- * continue the one before with its fields. Source: the kernel's Documentation/ABI/testing/dev-kmsg.
- */
+ * continue the one before with its fields. Source: the kernel's
+ * Documentation/ABI/testing/dev-kmsg. */
 static void take_line(GpuFacts *f, const char *line, bool *first) {
         unsigned long priority, sequence;
         const char *message = strchr(line, ';');
@@ -131,8 +131,8 @@ void gpu_read_kernel_log(GpuFacts *f) {
 
 GpuAction gpu_xid_action(const GpuXid *x) {
         /* NVIDIA's catalog ("Analyzing Xid Errors with the Xid Catalog"), column Resolution Bucket
-         * (Immediate Action): RESET_GPU for what has to do with hardware (48, 62, 64, 95, 119, 120,
-         * 140 …), but for these. A remapping that failed shows as gpu.remap-failed as well. */
+         * (Immediate Action): RESET_GPU for what has to do with hardware (48, 62, 64, 95, 119,
+         * 120, 140 …), but for these. A remapping that failed shows as gpu.remap-failed as well. */
         static const struct {
                 unsigned xid;
                 GpuAction action;

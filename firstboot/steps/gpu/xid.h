@@ -11,8 +11,8 @@ bool gpu_xid_parse(const char *message, GpuXid *ret);
 /* Adds what the message tells, if it is a report. */
 void gpu_xid_message(GpuFacts *f, const char *message);
 
-/* Reads the kernel's ring buffer from its beginning: /dev/kmsg. Fills log_read, log_lost, log_error
- * and the xids. */
+/* Reads the kernel's ring buffer from its beginning: /dev/kmsg. Fills log_read, log_lost,
+ * log_error and the xids. */
 void gpu_read_kernel_log(GpuFacts *f);
 
 /* What NVIDIA's catalog of Xids asks for at once. */

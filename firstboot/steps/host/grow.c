@@ -86,8 +86,8 @@ static int grow_partition(StepContext *c, const char *partition) {
         return run_tool(c, argv, 1); /* 1: NOCHANGE, something lies behind it */
 }
 
-/* A root on LVM: the physical volume takes the partition's space, the logical volume what the group
- * has. */
+/* A root on LVM: the physical volume takes the partition's space, the logical volume what the
+ * group has. */
 static int grow_volume(StepContext *c, const Root *root, const char *partition) {
         _cleanup_free_ char *lvm = fb_path(PATH_LVM), *pv = strf("/dev/%s", partition);
         int r;

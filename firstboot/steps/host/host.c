@@ -102,8 +102,7 @@ static int switch_firewall(StepContext *c, sd_bus *bus, bool on) {
         }
         if (on && seen == 0)
                 return step_fail(c, "host.firewall",
-                                "host.firewall is \"on\", but none of firewalld, ufw and nftables "
-                                "is installed");
+                                "host.firewall is \"on\", but none of firewalld, ufw and nftables is installed");
         return 0;
 }
 
@@ -202,8 +201,8 @@ int host_run(StepContext *c) {
                         return step_fail_later(c, "host.hostname",
                                         "the system bus does not answer: %s", strerror(-r));
         }
-        /* What fails does not keep the rest from being done; the first failure is the one reported.
-         */
+        /* What fails does not keep the rest from being done; the first failure is the one
+         * reported. */
         r = hostname ? set_hostname(c, bus, hostname) : 0;
         q = timezone ? set_timezone(c, bus, timezone) : 0;
         r = r < 0 ? r : q;

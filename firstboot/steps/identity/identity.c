@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Users and groups from LDAP: sssd configured and started, NSS, PAM and sshd pointed to it, and all
- * of it proved by looking up a real user. Where that fails, the TLS connection is examined for the
- * reason. */
+/* Users and groups from LDAP: sssd configured and started, NSS, PAM and sshd pointed to it, and
+ * all of it proved by looking up a real user. Where that fails, the TLS connection is examined for
+ * the reason. */
 
 #include "steps/step.h"
 #include "shared/file-util.h"
@@ -33,8 +33,8 @@ static uint64_t now_usec(void) {
         return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
 }
 
-/* sssd's own unit lets its group read what was written 0600; that is no reason to write it again.
- */
+/* sssd's own unit lets its group read what was written 0600; that is no reason to write it
+ * again. */
 static mode_t plain_mode(mode_t is, mode_t wanted) {
         return is & 07777 & ~(wanted == 0600 ? 0040u : 0u);
 }
@@ -116,10 +116,9 @@ typedef struct Changes {
 } Changes;
 
 static int configure(StepContext *c, bool sockets, Changes *ret) {
-        static const char sshd[] =
-                        "# Written by firstboot: keys come from LDAP through sssd.\n"
-                        "AuthorizedKeysCommand "
-                        "/usr/bin/sss_ssh_authorizedkeys\nAuthorizedKeysCommandUser nobody\n";
+        static const char sshd[] = "# Written by firstboot: keys come from LDAP through sssd.\n"
+                                   "AuthorizedKeysCommand /usr/bin/sss_ssh_authorizedkeys\n"
+                                   "AuthorizedKeysCommandUser nobody\n";
         _cleanup_free_ char *text = sssd_conf(c->section, sockets);
         int r;
 
@@ -226,8 +225,9 @@ static int diagnose(StepContext *c, const char *uri, bool starttls) {
                         "user %s is not found, though TLS to %s works", user, uri);
 }
 
-/* Looks the probes up until they are found. An sssd that was not started just now is started afresh
- * if it does not find them at once: it may hold on to a CA file that has been replaced since. */
+/* Looks the probes up until they are found. An sssd that was not started just now is started
+ * afresh if it does not find them at once: it may hold on to a CA file that has been replaced
+ * since. */
 static int prove(StepContext *c, sd_bus *bus, bool fresh) {
         const char *user = json_get_string(c->section, "probe_user"),
                    *group = json_get_string(c->section, "probe_group");
@@ -245,8 +245,8 @@ static int prove(StepContext *c, sd_bus *bus, bool fresh) {
                         break;
                 usleep((useconds_t) pause);
                 pause = MIN(pause * 2, 10 * USEC_PER_SEC);
-                /* sssd(8): to go online at once. By itself it would let the server alone for longer
-                 * and longer. */
+                /* sssd(8): to go online at once. By itself it would let the server alone for
+                 * longer and longer. */
                 if (fresh)
                         (void) unit_signal(bus, "sssd.service", SIGUSR2);
                 else

@@ -51,8 +51,10 @@ char *sssd_conf(json_object *identity, bool sockets) {
                    "offline_timeout_random_offset = 10\n");
         if (ssh)
                 fprintf(f, "ldap_user_ssh_public_key = sshPublicKey\n");
-        fprintf(f, "cache_credentials = true\nenumerate = false\nfallback_homedir = "
-                   "/home/%%u\ndefault_shell = /bin/bash\n");
+        fprintf(f, "cache_credentials = true\n"
+                   "enumerate = false\n"
+                   "fallback_homedir = /home/%%u\n"
+                   "default_shell = /bin/bash\n");
         if (fclose(f) != 0) {
                 free(text);
                 return NULL;

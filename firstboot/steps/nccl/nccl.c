@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* NCCL over all GPUs of the node, measured by ncclbench: every element right, and the bus bandwidth
- * that the machine's shape must have. ncclbench cannot hang by itself; a limit of our own holds
- * over it anyway. */
+/* NCCL over all GPUs of the node, measured by ncclbench: every element right, and the bus
+ * bandwidth that the machine's shape must have. ncclbench cannot hang by itself; a limit of our
+ * own holds over it anyway. */
 
 #include "steps/step.h"
 #include "contract/codes.h"
@@ -275,8 +275,8 @@ static bool may_pass(const char *code) {
         return false;
 }
 
-/* ncclbench's reasons are reason codes here too; one that is a plain word becomes one of this step.
- * NULL for one that the table of codes does not have. */
+/* ncclbench's reasons are reason codes here too; one that is a plain word becomes one of this
+ * step. NULL for one that the table of codes does not have. */
 static const char *code_of(const char *reason) {
         _cleanup_free_ char *own = reason && !strchr(reason, '.') ? strf("nccl.%s", reason) : NULL;
         const Code *code = code_find(own ? own : reason);
@@ -297,8 +297,7 @@ static int judge(Nccl *s) {
 
                 if (!code)
                         return step_fail(s->context, "nccl.no-verdict",
-                                        "ncclbench failed for a reason that is not known here: %s: "
-                                        "%s",
+                                        "ncclbench failed for a reason that is not known here: %s: %s",
                                         strempty(reason), strempty(text));
                 if (!isempty(advice))
                         step_remedy(s->context, "%s", advice);

@@ -11,7 +11,7 @@ void rdma_verdict_done(RdmaVerdict *v) {
         }
         free(v->findings);
         free(v->ports);
-        *v = (RdmaVerdict){};
+        *v = (RdmaVerdict) {};
 }
 
 /* Takes value and limit over; NULL of them is out of memory. */
@@ -50,7 +50,7 @@ static int check_port(RdmaVerdict *v, const RdmaPort *p, const RdmaWish *w, bool
         if (!p->state || !p->link_layer || !p->rate) {
                 const char *what = !p->state ? "state" : !p->link_layer ? "link_layer" : "rate";
                 r = find(v,
-                                (RdmaFinding){ .code = "rdma.unreadable",
+                                (RdmaFinding) { .code = "rdma.unreadable",
                                                 .port = p->port,
                                                 .value = strf("%s cannot be read", what),
                                                 .limit = strdup("readable") },
@@ -58,7 +58,7 @@ static int check_port(RdmaVerdict *v, const RdmaPort *p, const RdmaWish *w, bool
                 good = false;
         } else if (!port_is_active(p)) {
                 r = find(v,
-                                (RdmaFinding){ .code = "rdma.port-down",
+                                (RdmaFinding) { .code = "rdma.port-down",
                                                 .port = p->port,
                                                 .value = strf("%s, %s", p->state,
                                                                 p->phys_state ? p->phys_state
@@ -69,7 +69,7 @@ static int check_port(RdmaVerdict *v, const RdmaPort *p, const RdmaWish *w, bool
                 good = false;
         } else if (w->link_layer && !streq(p->link_layer, w->link_layer)) {
                 r = find(v,
-                                (RdmaFinding){ .code = "rdma.link-layer",
+                                (RdmaFinding) { .code = "rdma.link-layer",
                                                 .port = p->port,
                                                 .value = strdup(p->link_layer),
                                                 .limit = strdup(w->link_layer) },
@@ -77,7 +77,7 @@ static int check_port(RdmaVerdict *v, const RdmaPort *p, const RdmaWish *w, bool
                 good = false;
         } else if (w->rate_gbps > 0 && p->rate_gbps + 0.01 < w->rate_gbps)
                 r = find(v,
-                                (RdmaFinding){ .code = "rdma.rate",
+                                (RdmaFinding) { .code = "rdma.rate",
                                                 .port = p->port,
                                                 .value = strdup(p->rate),
                                                 .limit = strf("%g Gb/sec", w->rate_gbps),
@@ -99,7 +99,7 @@ static int check_counters(
 
         if (p->n_counters == 0)
                 return find(v,
-                                (RdmaFinding){ .code = "rdma.unreadable",
+                                (RdmaFinding) { .code = "rdma.unreadable",
                                                 .port = p->port,
                                                 .value = strdup("neither counters nor hw_counters"),
                                                 .limit = strdup("readable") },
@@ -116,14 +116,14 @@ static int check_counters(
                 const RdmaCounter *again = later ? rdma_port_counter(later, c->name) : NULL;
                 if (!c->readable || (later && (!again || !again->readable)))
                         r = find(v,
-                                        (RdmaFinding){ .code = "rdma.unreadable",
+                                        (RdmaFinding) { .code = "rdma.unreadable",
                                                         .port = p->port,
                                                         .value = strf("%s cannot be read", c->name),
                                                         .limit = strdup("readable") },
                                         p->device);
                 else if (again && again->value > c->value)
                         r = find(v,
-                                        (RdmaFinding){ .code = "rdma.errors-grow",
+                                        (RdmaFinding) { .code = "rdma.errors-grow",
                                                         .port = p->port,
                                                         .value = strf("%s grew from %llu to %llu",
                                                                         c->name,
@@ -136,7 +136,7 @@ static int check_counters(
                                         p->device);
                 else if (c->value > limit->max)
                         r = find(v,
-                                        (RdmaFinding){ .code = "rdma.errors",
+                                        (RdmaFinding) { .code = "rdma.errors",
                                                         .port = p->port,
                                                         .value = strf("%s is %llu", c->name,
                                                                         (unsigned long long)
@@ -154,21 +154,21 @@ static int check_device(RdmaVerdict *v, const RdmaDevice *d, const RdmaWish *w) 
 
         if (d->width > 0 && d->width < d->width_limit)
                 r = find(v,
-                                (RdmaFinding){ .code = "rdma.pcie",
+                                (RdmaFinding) { .code = "rdma.pcie",
                                                 .warns = w->pcie_warns,
                                                 .value = strf("PCIe x%u", d->width),
                                                 .limit = strf("x%u", d->width_limit) },
                                 d->name);
         if (r >= 0 && d->speed > 0 && d->speed + 0.01 < d->speed_limit)
                 r = find(v,
-                                (RdmaFinding){ .code = "rdma.pcie",
+                                (RdmaFinding) { .code = "rdma.pcie",
                                                 .warns = w->pcie_warns,
                                                 .value = strf("PCIe %g GT/s", d->speed),
                                                 .limit = strf("%g GT/s", d->speed_limit) },
                                 d->name);
         if (r >= 0 && w->firmware && !streq_ptr(d->firmware, w->firmware))
                 r = find(v,
-                                (RdmaFinding){ .code = "rdma.firmware",
+                                (RdmaFinding) { .code = "rdma.firmware",
                                                 .value = strdup(d->firmware ? d->firmware
                                                                             : "unknown"),
                                                 .limit = strdup(w->firmware) },
@@ -199,11 +199,10 @@ static int check_firmware(RdmaVerdict *v, const RdmaDevice *const *devices, size
                 }
                 if (usual && !streq_ptr(devices[i]->firmware, usual))
                         r = find(v,
-                                        (RdmaFinding){ .code = "rdma.firmware",
+                                        (RdmaFinding) { .code = "rdma.firmware",
                                                         .value = strdup(devices[i]->firmware
                                                                                         ? devices[i]->firmware
-                                                                                        : "unknow"
-                                                                                          "n"),
+                                                                                        : "unknown"),
                                                         .limit = strf("%s, as %zu others have",
                                                                         usual, best) },
                                         devices[i]->name);
@@ -218,8 +217,8 @@ static const RdmaGid *gid_at(const RdmaPort *p, unsigned index) {
         return NULL;
 }
 
-/* NCCL_IB_GID_INDEX is one number for all ports: the lowest that is RoCE v2 everywhere, IPv4-mapped
- * before others (those are routed). */
+/* NCCL_IB_GID_INDEX is one number for all ports: the lowest that is RoCE v2 everywhere,
+ * IPv4-mapped before others (those are routed). */
 static int check_gids(RdmaVerdict *v) {
         bool any_ethernet = false, all_have = true;
         int r = 0;
@@ -237,10 +236,9 @@ static int check_gids(RdmaVerdict *v) {
                 all_have = all_have && has;
                 if (!has)
                         r = find(v,
-                                        (RdmaFinding){ .code = "rdma.no-gid",
+                                        (RdmaFinding) { .code = "rdma.no-gid",
                                                         .port = p->port,
-                                                        .value = strf("%zu GIDs, none of them RoCE "
-                                                                      "v2",
+                                                        .value = strf("%zu GIDs, none of them RoCE v2",
                                                                         p->n_gids),
                                                         .limit = strdup("one RoCE v2 GID"),
                                                         .may_pass = true },
@@ -264,9 +262,8 @@ static int check_gids(RdmaVerdict *v) {
                 }
         if (v->gid_index < 0)
                 return find(v,
-                                (RdmaFinding){ .code = "rdma.gid-differs",
-                                                .value = strdup("no GID index is RoCE v2 on all "
-                                                                "ports"),
+                                (RdmaFinding) { .code = "rdma.gid-differs",
+                                                .value = strdup("no GID index is RoCE v2 on all ports"),
                                                 .limit = strdup("one index for all"),
                                                 .may_pass = true },
                                 NULL);
@@ -286,7 +283,7 @@ static int missing_devices(RdmaVerdict *v, const RdmaFacts *f, const RdmaWish *w
         STRV_FOREACH (d, w->devices)
                 if (r >= 0 && !rdma_facts_device(f, *d))
                         r = find(v,
-                                        (RdmaFinding){ .code = "rdma.device-missing",
+                                        (RdmaFinding) { .code = "rdma.device-missing",
                                                         .value = strdup("not there"),
                                                         .limit = strdup("in /sys/class/infiniband"),
                                                         .may_pass = true },
@@ -314,9 +311,8 @@ int rdma_check(const RdmaFacts *facts, const RdmaFacts *later, const RdmaWish *w
                 return -ENOMEM;
         if (facts->n_devices == 0)
                 r = find(&v,
-                                (RdmaFinding){ .code = "rdma.no-device",
-                                                .value = strdup("/sys/class/infiniband has no "
-                                                                "device"),
+                                (RdmaFinding) { .code = "rdma.no-device",
+                                                .value = strdup("/sys/class/infiniband has no device"),
                                                 .limit = wish->ports ? strf("%u ports", wish->ports)
                                                                      : strdup("at least one port"),
                                                 .may_pass = true },
@@ -349,7 +345,7 @@ int rdma_check(const RdmaFacts *facts, const RdmaFacts *later, const RdmaWish *w
                         r = check_counters(&v, p, same_port(later, p), wish);
                 if (r >= 0 && later && !same_port(later, p))
                         r = find(&v,
-                                        (RdmaFinding){ .code = "rdma.device-missing",
+                                        (RdmaFinding) { .code = "rdma.device-missing",
                                                         .port = p->port,
                                                         .value = strdup("went away"),
                                                         .limit = strdup("there"),
@@ -365,7 +361,7 @@ int rdma_check(const RdmaFacts *facts, const RdmaFacts *later, const RdmaWish *w
                 r = check_firmware(&v, devices, n_devices);
         if (r >= 0 && facts->n_devices > 0 && v.n_ports < (wish->ports ? wish->ports : 1))
                 r = find(&v,
-                                (RdmaFinding){ .code = "rdma.too-few-ports",
+                                (RdmaFinding) { .code = "rdma.too-few-ports",
                                                 .value = strf("%zu usable ports%s%s%s", v.n_ports,
                                                                 *others ? " (not among them: " : "",
                                                                 others, *others ? ")" : ""),
@@ -377,7 +373,7 @@ int rdma_check(const RdmaFacts *facts, const RdmaFacts *later, const RdmaWish *w
         if (r < 0)
                 return r;
         *ret = v;
-        v = (RdmaVerdict){};
+        v = (RdmaVerdict) {};
         return 0;
 }
 

@@ -3,8 +3,8 @@
 /* rdma-exporter [FILE]: writes the counters of all RDMA devices for node_exporter's textfile
  * collector, replacing the file in one step, so that a scrape sees the old one or the new. Without
  * FILE it is firstboot-rdma.prom in metrics.directory, if that folder is there. Run by
- * firstboot-rdma-exporter.timer. A file of a node that has no RDMA device any more is removed:
- * old numbers are worse than none. */
+ * firstboot-rdma-exporter.timer. A file of a node that has no RDMA device any more is removed: old
+ * numbers are worse than none. */
 
 #include "shared/file-util.h"
 #include "shared/json-util.h"

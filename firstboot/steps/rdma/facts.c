@@ -20,7 +20,7 @@ static void port_done(RdmaPort *p) {
         free(p->link_layer);
         free(p->rate);
         free(p->netdev);
-        *p = (RdmaPort){};
+        *p = (RdmaPort) {};
 }
 
 static void device_done(RdmaDevice *d) {
@@ -28,7 +28,7 @@ static void device_done(RdmaDevice *d) {
         free(d->firmware);
         free(d->type);
         free(d->pci);
-        *d = (RdmaDevice){};
+        *d = (RdmaDevice) {};
 }
 
 void rdma_facts_done(RdmaFacts *f) {
@@ -38,7 +38,7 @@ void rdma_facts_done(RdmaFacts *f) {
                 device_done(&f->devices[i]);
         free(f->ports);
         free(f->devices);
-        *f = (RdmaFacts){};
+        *f = (RdmaFacts) {};
 }
 
 char *rdma_attribute(const char *folder, const char *name) {
@@ -108,7 +108,7 @@ static int read_gids(RdmaPort *p, const char *folder) {
                 ndev = rdma_attribute(attrs, ndev_name);
                 if (!type)
                         continue;
-                p->gids[p->n_gids++] = (RdmaGid){
+                p->gids[p->n_gids++] = (RdmaGid) {
                         .index = (unsigned) index,
                         .roce_v2 = streq(type, "RoCE v2"),
                         .ipv4 = startswith(gid, "0000:0000:0000:0000:0000:ffff:") != NULL,
@@ -145,8 +145,8 @@ static int read_counters(RdmaPort *p, const char *folder, const char *kind) {
 
                 if (!counter.name)
                         return -ENOMEM;
-                /* A setting in ms, no counter; and what the driver says it does not count: "N/A (no
-                 * PMA)". */
+                /* A setting in ms, no counter; and what the driver says it does not count: "N/A
+                 * (no PMA)". */
                 if (streq(*name, "lifespan") || (text && startswith(text, "N/A"))) {
                         free(counter.name);
                         continue;
@@ -176,7 +176,7 @@ static int read_port(RdmaFacts *f, const char *device, const char *name, bool al
                 return -ENOMEM;
         f->ports = grown;
         RdmaPort *p = &f->ports[f->n_ports++];
-        *p = (RdmaPort){
+        *p = (RdmaPort) {
                 .device = strdup(device),
                 .port = (unsigned) number,
                 .alone = alone,
@@ -209,7 +209,7 @@ static int read_device(RdmaFacts *f, const char *name) {
                 return -ENOMEM;
         f->devices = grown;
         RdmaDevice *d = &f->devices[f->n_devices++];
-        *d = (RdmaDevice){ .name = strdup(name), .firmware = rdma_attribute(folder, "fw_ver") };
+        *d = (RdmaDevice) { .name = strdup(name), .firmware = rdma_attribute(folder, "fw_ver") };
         type = rdma_attribute(folder, "hca_type");
         board = rdma_attribute(folder, "board_id");
         d->type = strf("%s %s", strempty(type), strempty(board));
@@ -241,7 +241,7 @@ int rdma_facts(RdmaFacts *ret) {
         if (r < 0)
                 return r;
         *ret = f;
-        f = (RdmaFacts){};
+        f = (RdmaFacts) {};
         return 0;
 }
 

@@ -31,7 +31,7 @@ static void samples_done(Samples *s) {
                 free(s->items[i].value);
         }
         free(s->items);
-        *s = (Samples){};
+        *s = (Samples) {};
 }
 
 char *rdma_metric_name(const char *prefix, const char *file) {
@@ -90,7 +90,7 @@ static int add(Samples *s, const char *type, char *metric, char *help, char *lab
                 free(value);
                 return -ENOMEM;
         }
-        s->items[s->n] = (Sample){ metric, help, labels, value, type, s->n };
+        s->items[s->n] = (Sample) { metric, help, labels, value, type, s->n };
         s->n++;
         return 0;
 }
@@ -100,8 +100,8 @@ static bool is_number(const char *s) {
 }
 
 static char *help_of(const char *kind, const char *file) {
-        /* InfiniBand counts data in words; source: the kernel's ABI/stable/sysfs-class-infiniband.
-         */
+        /* InfiniBand counts data in words; source: the kernel's
+         * ABI/stable/sysfs-class-infiniband. */
         bool words = streq(file, "port_rcv_data") || streq(file, "port_xmit_data");
 
         return strf("%s/%s of an RDMA %s%s", kind, file,

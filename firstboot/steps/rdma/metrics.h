@@ -6,8 +6,8 @@
 
 #include "shared/macro.h"
 
-/* Returns 1 with the text (the caller frees it), 0 where there is no RDMA device, negative errno.
- */
+/* Returns 1 with the text (the caller frees it), 0 where there is no RDMA device, negative
+ * errno. */
 int rdma_metrics(char **ret);
 
 /* A metric name of prefix and a file's name: what a name must not have becomes '_'. The caller

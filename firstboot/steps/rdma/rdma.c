@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* RDMA between nodes: the ports that the machine's shape (or the configuration) says there must
- * be are there, active, as fast as they should be, without errors; then /etc/nccl.conf tells NCCL
+/* RDMA between nodes: the ports that the machine's shape (or the configuration) says there must be
+ * are there, active, as fast as they should be, without errors; then /etc/nccl.conf tells NCCL
  * which they are. Links train and addresses come for a while after boot, so what may pass is
  * looked at again until rdma.give_up. */
 
@@ -21,9 +21,9 @@
 #define FILE_MAX (1024 * 1024)
 #define PAUSE_USEC USEC_PER_SEC
 
-/* Counted since the driver was loaded. Some of the first four come with the training of a link; the
- * others mean that data was damaged or the buffers of the two ends do not fit. rdma.counter_limits
- * changes and adds. */
+/* Counted since the driver was loaded. Some of the first four come with the training of a link;
+ * the others mean that data was damaged or the buffers of the two ends do not fit.
+ * rdma.counter_limits changes and adds. */
 static const RdmaLimit default_limits[] = {
         { (char *) "symbol_error", 1000 },
         { (char *) "link_error_recovery", 10 },
@@ -247,8 +247,8 @@ static int judge(Rdma *s) {
                      : step_fail(s->context, worst->code, "%s%s", text, more);
 }
 
-/* The interface of the IPv4 default route with the lowest metric: NCCL's own connections go there.
- */
+/* The interface of the IPv4 default route with the lowest metric: NCCL's own connections go
+ * there. */
 static char *default_interface(void) {
         _cleanup_free_ char *path = fb_path("/proc/net/route"), *text = NULL, *best = NULL;
         unsigned long best_metric = 0;
@@ -318,7 +318,7 @@ static int write_conf(Rdma *s) {
                 interface = default_interface();
         const char *values[] = { hca, gid, qps, interface };
         for (size_t i = 0; i < ELEMENTSOF(ours); i++)
-                settings[i] = (NcclSetting){ ours[i], values[i], true };
+                settings[i] = (NcclSetting) { ours[i], values[i], true };
         STRV_FOREACH (e, shape ? shape->nccl_env : NULL) {
                 char *key = strndup(*e, strcspn(*e, "="));
                 bool owned = false;
@@ -329,7 +329,7 @@ static int write_conf(Rdma *s) {
                 for (size_t i = 0; i < ELEMENTSOF(ours); i++)
                         owned = owned || streq(key, ours[i]);
                 if (!owned)
-                        settings[n++] = (NcclSetting){ key, *e + strlen(key) + 1, false };
+                        settings[n++] = (NcclSetting) { key, *e + strlen(key) + 1, false };
         }
         r = read_file(path, FILE_MAX, &old, NULL);
         if (r < 0 && r != -ENOENT)
@@ -361,8 +361,7 @@ int rdma_run(StepContext *c) {
                 return r;
         if (r == 0)
                 return step_skip(c,
-                                "no RDMA is expected: no rdma section in the configuration, and "
-                                "none in the machine's shape");
+                                "no RDMA is expected: no rdma section in the configuration, and none in the machine's shape");
         r = look_until(&s);
         if (r < 0)
                 return r;

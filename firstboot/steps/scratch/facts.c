@@ -7,8 +7,8 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-/* A device with our label that stands on the named one, at any height; *ret_top is the first holder
- * met. */
+/* A device with our label that stands on the named one, at any height; *ret_top is the first
+ * holder met. */
 static int climb(const char *name, const char *label, unsigned depth, char **ret_labelled,
                 char **ret_top) {
         _cleanup_strv_free_ char **holders = NULL;

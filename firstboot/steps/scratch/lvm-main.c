@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* firstboot-lvm: one lvm command through liblvm2cmd, as a process of its own: the library keeps
- * global state and may wait long for a device. What lvm prints goes to standard output, the rest to
- * standard error. The exit code is lvm's (0 done, 5 failed). Options that force are refused here,
- * once for all callers. */
+ * global state and may wait long for a device. What lvm prints goes to standard output, the rest
+ * to standard error. The exit code is lvm's (0 done, 5 failed). Options that force are refused
+ * here, once for all callers. */
 
 #include "shared/macro.h"
 
@@ -13,8 +13,8 @@
 
 static void on_log(int level, const char *file, int line, int error, const char *text) {
         (void) file, (void) line, (void) error;
-        /* Warnings come at the same level as reports and would end up in the middle of their JSON.
-         */
+        /* Warnings come at the same level as reports and would end up in the middle of their
+         * JSON. */
         if (level == LVM2_LOG_PRINT && !startswith(text, "WARNING: "))
                 printf("%s\n", text);
         else if (level <= LVM2_LOG_PRINT)

@@ -19,8 +19,7 @@ typedef enum DiskClass {
         DISK_BLANK,
         DISK_OURS,     /* physical volume of our group */
         DISK_ORPHAN,   /* physical volume that we were about to use when power went */
-        DISK_LABELLED, /* carries a file system with our label, with or without anything in between
-                        */
+        DISK_LABELLED, /* carries a file system with our label, with or without anything in between */
         DISK_FOREIGN,
         DISK_IN_USE,
         DISK_UNREADABLE,
@@ -116,8 +115,8 @@ static int fail(ScratchPlan *p, const char *code, char *message) {
         return message ? 0 : -ENOMEM;
 }
 
-/* A lack that either fails the step or, with allow_fewer, is only noted. Returns 1 where it failed.
- */
+/* A lack that either fails the step or, with allow_fewer, is only noted. Returns 1 where it
+ * failed. */
 static int lacking(ScratchPlan *p, const ScratchWish *wish, const char *code, char *message) {
         if (!message)
                 return -ENOMEM;
@@ -129,8 +128,8 @@ static int lacking(ScratchPlan *p, const ScratchWish *wish, const char *code, ch
         return 0;
 }
 
-/* Disks that hold something else, cannot be read or are busy. Returns 1 where they fail the step.
- */
+/* Disks that hold something else, cannot be read or are busy. Returns 1 where they fail the
+ * step. */
 static int weigh_bad(const DiskFacts *facts, const DiskClass *classes, size_t n,
                 const ScratchWish *wish, ScratchPlan *p) {
         static const struct {
@@ -193,8 +192,7 @@ static int plan_labelled(const DiskFacts *facts, const DiskClass *classes, const
         }
         if (on_it < p->n_use) {
                 r = lacking(p, wish, "scratch.disk-missing",
-                                strf("%s with label %s lies on %zu of %zu local disks; it was not "
-                                     "touched",
+                                strf("%s with label %s lies on %zu of %zu local disks; it was not touched",
                                                 device, wish->label, on_it, p->n_use));
                 if (r != 0)
                         return r < 0 ? r : 0;
@@ -221,8 +219,8 @@ static int plan_ours(const DiskFacts *facts, size_t n, const DiskClass *classes,
                         continue;
                 if (ours && !streq(ours->vg, f->vg))
                         return fail(p, "scratch.foreign-signature",
-                                        strf("local disks belong to two volume groups with "
-                                             "tag " TAG_OURS ": %s and %s",
+                                        strf("local disks belong to two volume groups with tag " TAG_OURS
+                                             ": %s and %s",
                                                         ours->vg, f->vg));
                 ours = f;
                 members++;
@@ -238,8 +236,7 @@ static int plan_ours(const DiskFacts *facts, size_t n, const DiskClass *classes,
         if (ours->vg_missing == 0) {
                 if (members < p->n_use) {
                         r = lacking(p, wish, "scratch.disk-missing",
-                                        strf("volume group %s lies on %zu of %zu local disks; it "
-                                             "holds data and was not touched",
+                                        strf("volume group %s lies on %zu of %zu local disks; it holds data and was not touched",
                                                         p->vg, members, p->n_use));
                         if (r != 0)
                                 return r < 0 ? r : 0;
@@ -294,8 +291,7 @@ int scratch_plan(const DiskFacts *facts, size_t n, const ScratchRecord *record,
                         p.action = SCRATCH_NOTHING;
         } else if (r == 0 && labelled && ours)
                 r = fail(&p, "scratch.foreign-signature",
-                                strf("some disks carry a file system labelled %s, others our "
-                                     "volume group",
+                                strf("some disks carry a file system labelled %s, others our volume group",
                                                 wish->label));
         else if (r == 0 && labelled)
                 r = plan_labelled(facts, classes, wish, &p);
@@ -306,6 +302,6 @@ int scratch_plan(const DiskFacts *facts, size_t n, const ScratchRecord *record,
         if (r < 0)
                 return r;
         *ret = p;
-        p = (ScratchPlan){};
+        p = (ScratchPlan) {};
         return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Decides what is to be done with the local disks, from what was found on them and nothing else: no
- * device is opened here. Everything that could destroy data passes through this one function. */
+/* Decides what is to be done with the local disks, from what was found on them and nothing else:
+ * no device is opened here. Everything that could destroy data passes through this one function. */
 
 #include "steps/blockdev.h"
 #include "steps/probe.h"
@@ -24,8 +24,7 @@ typedef struct DiskFacts {
         bool orphan;    /* a physical volume without a group */
         bool vg_empty;  /* the group has no logical volume */
         unsigned vg_missing; /* physical volumes that the group lacks */
-        char *holder; /* who uses it, if it has holders or is mounted and is not ours; NULL: nobody
-                       */
+        char *holder; /* who uses it, if it has holders or is mounted and is not ours; NULL: nobody */
 } DiskFacts;
 
 void disk_facts_done(DiskFacts *f);

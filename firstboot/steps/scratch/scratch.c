@@ -128,7 +128,7 @@ static int lvm_step(Scratch *s, char *const words[]) {
                      : 0;
 }
 
-#define LVM(...) lvm_step(s, (char *const[]){ __VA_ARGS__, NULL })
+#define LVM(...) lvm_step(s, (char *const[]) { __VA_ARGS__, NULL })
 #define W(text) ((char *) (text))
 
 /* Adds the disks that are not in the group yet. */
@@ -162,8 +162,8 @@ static int clear_group(Scratch *s) {
         _cleanup_json_ json_object *list = NULL;
         int r;
 
-        /* lvm changes nothing in a group that lacks disks; there, "no volumes" says incomplete just
-         * as well. */
+        /* lvm changes nothing in a group that lacks disks; there, "no volumes" says incomplete
+         * just as well. */
         if (!s->plan.vg_missing) {
                 r = LVM(W("vgchange"), W("--addtag"), W(TAG_INCOMPLETE), vg);
                 if (r < 0)
@@ -377,8 +377,8 @@ static int check_writable(Scratch *s) {
         return 0;
 }
 
-/* The kernel's module for the file system takes its time to load (2 s for XFS on a slow CPU) and is
- * wanted last: it loads while LVM works. Not waited for, and its failure is not ours: the mount
+/* The kernel's module for the file system takes its time to load (2 s for XFS on a slow CPU) and
+ * is wanted last: it loads while LVM works. Not waited for, and its failure is not ours: the mount
  * asks for the module again, and tells. */
 static void load_filesystem_module(const Scratch *s) {
         _cleanup_free_ char *alias = strf("fs-%s", s->filesystem);

@@ -9,7 +9,7 @@ void shape_detected_done(ShapeDetected *d) {
         shapes_done(&d->table);
         free(d->why);
         free(d->gpu_model);
-        *d = (ShapeDetected){};
+        *d = (ShapeDetected) {};
 }
 
 static char *read_attribute(const char *folder, const char *name) {
@@ -137,7 +137,7 @@ int shape_detect(StepContext *c, const ShapeGpus *gpus, ShapeDetected *ret) {
                 (void) json_set_string(figure, "found_by", shape_source_name(d.by));
         step_figure(c, "shape", figure);
         *ret = d;
-        d = (ShapeDetected){};
+        d = (ShapeDetected) {};
         return 0;
 }
 

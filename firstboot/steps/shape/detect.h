@@ -31,8 +31,8 @@ void shape_detected_done(ShapeDetected *d);
  * negative errno, -EPROTO where the verdict is in. */
 int shape_detect(StepContext *c, const ShapeGpus *gpus, ShapeDetected *ret);
 
-/* Records shape.unknown as shape.unknown of the configuration has it: -EPROTO for fail, 0 for warn.
- */
+/* Records shape.unknown as shape.unknown of the configuration has it: -EPROTO for fail, 0 for
+ * warn. */
 int shape_unknown(StepContext *c, const ShapeDetected *d);
 
 /* NVIDIA GPUs on PCI (vendor 10de, class 0300 or 0302): their number, or negative errno. */

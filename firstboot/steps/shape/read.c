@@ -19,14 +19,14 @@ static void shape_done(Shape *s) {
         strv_free(s->rdma_devices);
         strv_free(s->nccl_env);
         free(s->file);
-        *s = (Shape){};
+        *s = (Shape) {};
 }
 
 void shapes_done(Shapes *s) {
         for (size_t i = 0; i < s->n; i++)
                 shape_done(&s->items[i]);
         free(s->items);
-        *s = (Shapes){};
+        *s = (Shapes) {};
 }
 
 /* One document while it is read. */
@@ -141,8 +141,7 @@ static int check_source(Reader *r, json_object *o, const char *path) {
 
         if (!source)
                 return wrong(r, path,
-                                "\"source\" is missing: where do the numbers come from, by a key "
-                                "of \"sources\"?");
+                                "\"source\" is missing: where do the numbers come from, by a key of \"sources\"?");
         if (isempty(json_get_string(r->sources, source)))
                 return wrong(r, path, "source \"%s\" is not among \"sources\"", source);
         return 0;
@@ -304,7 +303,7 @@ static int read_shape(Reader *r, json_object *o, size_t index, Shape *s) {
         _cleanup_free_ char *path = strf("shapes[%zu]", index);
         int k;
 
-        *s = (Shape){ .gpus = SHAPE_NOT_SAID,
+        *s = (Shape) { .gpus = SHAPE_NOT_SAID,
                 .nvme_disks = SHAPE_NOT_SAID,
                 .nvlinks = SHAPE_NOT_SAID,
                 .rdma_ports = SHAPE_NOT_SAID,
@@ -348,7 +347,7 @@ static int put(Shapes *s, Shape *taken) {
                 if (streq(s->items[i].name, taken->name)) {
                         shape_done(&s->items[i]);
                         s->items[i] = *taken;
-                        *taken = (Shape){};
+                        *taken = (Shape) {};
                         return 0;
                 }
         Shape *grown = reallocarray(s->items, s->n + 1, sizeof(Shape));
@@ -356,7 +355,7 @@ static int put(Shapes *s, Shape *taken) {
                 return -ENOMEM;
         s->items = grown;
         s->items[s->n++] = *taken;
-        *taken = (Shape){};
+        *taken = (Shape) {};
         return 0;
 }
 

@@ -57,7 +57,7 @@ int shapes_load(Shapes *ret, char **ret_error) {
         if (r < 0)
                 return r;
         *ret = s;
-        s = (Shapes){};
+        s = (Shapes) {};
         return 0;
 }
 
@@ -140,9 +140,7 @@ const Shape *shape_find(const Shapes *s, const ShapeFacts *f, ShapeSource *ret_b
                                         f->gpus == 0 ? strdup("no GPU")
                                                      : strf("%u × %s", f->gpus,
                                                                        f->gpu_model ? f->gpu_model
-                                                                                    : "GPU of "
-                                                                                      "unknown "
-                                                                                      "model");
+                                                                                    : "GPU of unknown model");
 
                         *ret_why = strf("no shape fits instance \"%s\", firmware \"%s\", %s",
                                         f->instance ? f->instance : "unknown",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The table of shapes: what a machine of a kind must have. Data, in
- * /usr/lib/firstboot/shapes.json and a site's files in /etc/firstboot/shapes.d, where a shape
- * replaces a shipped one of the same name. docs/shapes.md explains the keys. */
+/* The table of shapes: what a machine of a kind must have. Data, in /usr/lib/firstboot/shapes.json
+ * and a site's files in /etc/firstboot/shapes.d, where a shape replaces a shipped one of the same
+ * name. docs/shapes.md explains the keys. */
 
 #include "shared/json-util.h"
 #include "shared/strv.h"
@@ -80,8 +80,8 @@ const char *shape_source_name(ShapeSource s);
 
 /* The first that fits, in the order of ShapeSource. By GPUs, model, count and (where known) links
  * must be the shape's: shapes of the machine's provider come first, then those of none; two that
- * fit are no answer. Returns NULL with *ret_why (the caller frees it; NULL on out of memory) saying
- * what was looked for. */
+ * fit are no answer. Returns NULL with *ret_why (the caller frees it; NULL on out of memory)
+ * saying what was looked for. */
 const Shape *shape_find(const Shapes *s, const ShapeFacts *f, ShapeSource *ret_by, char **ret_why);
 
 /* The entry to hold one node (or two) to: a gate before a measurement, then the largest size of at

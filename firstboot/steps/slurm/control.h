@@ -2,8 +2,8 @@
 #pragma once
 
 /* Talks to the Slurm controller through scontrol, before slurmd has a configuration: with a small
- * slurm.conf of our own that names the controllers. The parsing is apart, so that it can be tested.
- */
+ * slurm.conf of our own that names the controllers. The parsing is apart, so that it can be
+ * tested. */
 
 #include "steps/step.h"
 

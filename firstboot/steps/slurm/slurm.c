@@ -2,8 +2,8 @@
 
 /* Membership in a Slurm cluster: munge key, clock, slurmd without a local configuration,
  * registered. It runs last. Where a required step has failed and the configuration wants it seen,
- * the node registers drained, with the reason; once all is well, a drain of ours (and only ours) is
- * lifted. */
+ * the node registers drained, with the reason; once all is well, a drain of ours (and only ours)
+ * is lifted. */
 
 #include "steps/step.h"
 #include "shared/file-util.h"
@@ -105,8 +105,7 @@ static int refused(Slurm *s, const char *line, uint64_t limit) {
         r = sntp_offset(host, &offset);
         if (r < 0)
                 return step_fail_later(s->context, "slurm.munge-mismatch",
-                                "%s; a clock five minutes off looks the same, and %s gives no time "
-                                "by NTP: %s",
+                                "%s; a clock five minutes off looks the same, and %s gives no time by NTP: %s",
                                 line, host, strerror(-r));
         int64_t skew = offset < 0 ? -offset : offset;
         step_figure(s->context, "clock_skew_seconds", json_object_new_int64(skew));
@@ -147,8 +146,7 @@ static int check_controller(Slurm *s) {
 
                         if (probe_clock(output, &theirs) < 0)
                                 return step_fail_later(c, "slurm.clock-skew",
-                                                "the controller's clock could not be read from "
-                                                "scontrol's answer");
+                                                "the controller's clock could not be read from scontrol's answer");
                         int64_t skew = theirs < before  ? before - theirs
                                        : theirs > after ? theirs - after
                                                         : 0;
@@ -158,8 +156,7 @@ static int check_controller(Slurm *s) {
                         /* Time synchronisation may be under way. */
                         if (!again(s, &pause))
                                 return step_fail_later(c, "slurm.clock-skew",
-                                                "the clock differs from the controller's by %lld "
-                                                "s; %llu s are allowed",
+                                                "the clock differs from the controller's by %lld s; %llu s are allowed",
                                                 (long long) skew,
                                                 (unsigned long long) (limit / USEC_PER_SEC));
                         continue;
@@ -315,9 +312,9 @@ static int ensure_drained(Slurm *s, sd_bus *bus) {
                         s->node, info.state[0] ? info.state : "is not known to the controller");
 }
 
-/* A slurmd that went on while the controller was away, or did not understand it, registers when the
- * controller next asks: up to a third of SlurmdTimeout later. A new one registers at once; the jobs'
- * slurmstepds are not touched by that. At most once in a run of the step. */
+/* A slurmd that went on while the controller was away, or did not understand it, registers when
+ * the controller next asks: up to a third of SlurmdTimeout later. A new one registers at once; the
+ * jobs' slurmstepds are not touched by that. At most once in a run of the step. */
 static void register_anew(Slurm *s, sd_bus *bus, uint64_t since, uint64_t *pause) {
         if (!s->running || now_usec() < since + PING_USEC)
                 return;
@@ -373,8 +370,7 @@ static int ensure_in_service(Slurm *s, sd_bus *bus) {
                                         "the drain of %s could not be lifted: %s", s->node,
                                         strempty(words));
                 return step_fail_later(c, "slurm.not-registered",
-                                "node %s was resumed, but is %s: the controller does not hear of "
-                                "it",
+                                "node %s was resumed, but is %s: the controller does not hear of it",
                                 s->node, info.state);
         }
 }

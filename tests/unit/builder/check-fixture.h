@@ -110,9 +110,7 @@ static inline void put_package(const char *name, const char *version, const char
         assert_int_equal(mkdir_p("var/lib/dpkg", 0755), 0);
         f = fopen("var/lib/dpkg/status", "ae");
         assert_non_null(f);
-        fprintf(f,
-                        "Package: %s\nStatus: %s ok installed\nArchitecture: amd64\nVersion: "
-                        "%s\nDescription: x\n more: of it\n\n",
+        fprintf(f, "Package: %s\nStatus: %s ok installed\nArchitecture: amd64\nVersion: %s\nDescription: x\n more: of it\n\n",
                         name, status, version);
         assert_int_equal(fclose(f), 0);
 }

@@ -74,9 +74,9 @@ static inline void put_overlay(const char *name, const char *keys) {
 /* images/NAME.json, complete but for `keys`. */
 static inline void put_recipe(const char *name, const char *keys) {
         _cleanup_free_ char *path = strf("images/%s.json", name);
-        _cleanup_free_ char *text = strf("{\"name\": \"%s\", \"base\": {\"distro\": \"debian\", "
-                                         "\"release\": \"trixie\"},"
-                                         "\"kernel\": {\"package\": \"linux-image-amd64\"}%s}",
+        _cleanup_free_ char *text = strf(
+                        "{\"name\": \"%s\", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\"},"
+                        "\"kernel\": {\"package\": \"linux-image-amd64\"}%s}",
                         name, keys);
 
         put_file(path, text);

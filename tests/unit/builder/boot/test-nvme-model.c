@@ -12,8 +12,8 @@
 
 #define IDENTIFY (VM_NVME_SERIAL_MAX + VM_NVME_MODEL_MAX)
 
-/* Stands for a paused QEMU: a process with the Identify data of two disks in its memory. Once it is
- * told to by a byte, it answers with them. */
+/* Stands for a paused QEMU: a process with the Identify data of two disks in its memory. Once it
+ * is told to by a byte, it answers with them. */
 typedef struct Holder {
         pid_t pid;
         int to, from;

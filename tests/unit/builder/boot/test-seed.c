@@ -29,9 +29,9 @@ static int read_keys(const char *text, char ***keys) {
 static void keys_are_read_line_by_line(void **state _unused_) {
         _cleanup_strv_free_ char **keys = NULL;
 
-        assert_int_equal(read_keys("# mine\nssh-ed25519 AAAA me@host \r\n\n  ecdsa-sha2-nistp256 "
-                                   "BBBB\n",
-                                         &keys),
+        assert_int_equal(
+                        read_keys("# mine\nssh-ed25519 AAAA me@host \r\n\n  ecdsa-sha2-nistp256 BBBB\n",
+                                        &keys),
                         0);
         assert_int_equal(strv_length(keys), 2);
         assert_string_equal(keys[0], "ssh-ed25519 AAAA me@host");

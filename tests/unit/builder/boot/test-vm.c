@@ -60,8 +60,7 @@ static void command_line_follows_the_configuration(void **state _unused_) {
                                                 .forwards = { { 2222, 22 }, { 80, 8080 } },
                                                 .n_forwards = 2 },
                                 "-netdev",
-                                "user,id=net,hostfwd=tcp:127.0.0.1:2222-:22,hostfwd=tcp:127.0.0.1:"
-                                "80-:8080" },
+                                "user,id=net,hostfwd=tcp:127.0.0.1:2222-:22,hostfwd=tcp:127.0.0.1:80-:8080" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -241,8 +240,7 @@ static void a_credential_is_read_and_handed_over(void **state _unused_) {
         unlink(path);
         assert_int_equal(vm_argv(&c, &argv), 0);
         assert_true(has(argv, "-smbios",
-                        "type=11,value=io.systemd.credential.binary:"
-                        "firstboot.slurm.munge_key=c2VjcmV0Cg=="));
+                        "type=11,value=io.systemd.credential.binary:firstboot.slurm.munge_key=c2VjcmV0Cg=="));
 }
 
 static void bad_credentials(void **state _unused_) {

@@ -79,8 +79,7 @@ static void journal_of_another_process_proves_nothing(void **state _unused_) {
 
         start(&w, "multi-user");
         feed_journal(&w,
-                        "_PID=77\nUNIT=multi-user.target\nMESSAGE_ID="
-                        "39f53479d3a045ac8e11786248231fbf\nJOB_RESULT=done\n\n",
+                        "_PID=77\nUNIT=multi-user.target\nMESSAGE_ID=39f53479d3a045ac8e11786248231fbf\nJOB_RESULT=done\n\n",
                         1);
         assert_int_equal(boot_watch_verdict(&w, 1), BOOT_WAITING);
 }
@@ -190,9 +189,9 @@ static void failed_marker_is_a_failure(void **state _unused_) {
 }
 
 static void verdict_of_firstbootd_ends_the_wait_for_ready(void **state _unused_) {
-        static const char verdict[] = "_PID=300\n_SYSTEMD_UNIT=firstbootd.service\nMESSAGE=The "
-                                      "node is not ready: scratch failed\n"
-                                      "MESSAGE_ID=024713687dc641a4896ea7c35e688394\n\n";
+        static const char verdict[] =
+                        "_PID=300\n_SYSTEMD_UNIT=firstbootd.service\nMESSAGE=The node is not ready: scratch failed\n"
+                        "MESSAGE_ID=024713687dc641a4896ea7c35e688394\n\n";
         _cleanup_(boot_watch_done) BootWatch ready, multi_user;
 
         start(&ready, "ready");
@@ -279,8 +278,7 @@ static void escape_sequences_are_taken_out(void **state _unused_) {
 
         start(&w, "multi-user");
         feed_console(&w,
-                        "[\033[0;32m  OK  \033[0m] Reached target "
-                        "\033[0;1;39mmulti-user.target\033[0m - Multi-User "
+                        "[\033[0;32m  OK  \033[0m] Reached target \033[0;1;39mmulti-user.target\033[0m - Multi-User "
                         "System.\r\n\033]0;title\a",
                         1);
         assert_string_equal(console_kept_line(&w.console, 0),

@@ -91,8 +91,8 @@ static void test_damaged_module(void **state) {
 }
 
 static void test_modules_under_dkms_names(void **state) {
-        put(MODULES "modules.dep", "updates/dkms/nvidia-current.ko.xz:\nupdates/dkms/"
-                                   "nvidia-current-uvm.ko.xz:\n");
+        put(MODULES "modules.dep",
+                        "updates/dkms/nvidia-current.ko.xz:\nupdates/dkms/nvidia-current-uvm.ko.xz:\n");
         assert_int_equal(mkdir_p(MODULES "updates/dkms", 0755), 0);
         compress_file(MODULES "updates/nvidia/nvidia.ko",
                         MODULES "updates/dkms/nvidia-current.ko.xz", ARCHIVE_FILTER_XZ);
@@ -305,8 +305,8 @@ static void test_private_keys(void **state) {
 }
 
 static void test_private_key_behind_a_certificate(void **state) {
-        put("etc/x/bundle.pem", "-----BEGIN CERTIFICATE-----\nx\n-----END "
-                                "CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\nx\n");
+        put("etc/x/bundle.pem",
+                        "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\nx\n");
         assert_found(*state, "secrets.private-key", "etc/x/bundle.pem");
 }
 
@@ -385,14 +385,12 @@ static void test_enabled_units(void **state) {
 static void test_verify_output(void **state) {
         CheckFixture *f = *state;
 
-        assert_int_equal(verify_findings("services.verify",
-                                         "/etc/systemd/system/bad.service:3: Unknown key 'Bogus' "
-                                         "in section [Unit], ignoring.\n"
-                                         "bad.service: Command /usr/bin/x is not executable: No "
-                                         "such file or directory\n"
-                                         "other.service: Failed to create other.service/start: "
-                                         "Unit gone.service not found.\n",
-                                         1, &f->findings),
+        assert_int_equal(
+                        verify_findings("services.verify",
+                                        "/etc/systemd/system/bad.service:3: Unknown key 'Bogus' in section [Unit], ignoring.\n"
+                                        "bad.service: Command /usr/bin/x is not executable: No such file or directory\n"
+                                        "other.service: Failed to create other.service/start: Unit gone.service not found.\n",
+                                        1, &f->findings),
                         0);
         assert_int_equal(f->findings.n, 2);
         assert_non_null(strstr(f->findings.findings[0].remedy, "correct bad.service"));

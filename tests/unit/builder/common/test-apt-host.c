@@ -12,8 +12,7 @@ static char script[] = "/tmp/imgbuild-proxy-XXXXXX";
 static int setup(void **state) {
         static const char text[] =
                         "#!/bin/sh\n[ \"$1\" = http://direct.example ] && echo DIRECT && exit\n"
-                        "[ \"$1\" = http://fails.example ] && exit 1\necho "
-                        "http://found.example:3128/\n";
+                        "[ \"$1\" = http://fails.example ] && exit 1\necho http://found.example:3128/\n";
         int fd = mkstemp(script);
 
         (void) state;

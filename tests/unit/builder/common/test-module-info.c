@@ -127,8 +127,7 @@ static void test_section_of_a_bad_file(void **state _unused_) {
         size_t n = 0;
         int fd;
 
-        put("a.so", "no ELF file, but long enough to have a header, if it were one: sixty-four "
-                    "bytes and more");
+        put("a.so", "no ELF file, but long enough to have a header, if it were one: sixty-four bytes and more");
         fd = open("a.so", O_RDONLY | O_CLOEXEC);
         assert_int_equal(elf_section_strings(fd, ".rodata", 4, count, &n), -EBADMSG);
         close(fd);

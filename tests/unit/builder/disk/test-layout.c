@@ -14,17 +14,17 @@ static Recipe recipe_with(const char *filesystem, bool bios, uint64_t size) {
         static char *uefi_only[] = { (char *) "uefi", NULL },
                     *both[] = { (char *) "uefi", (char *) "bios", NULL };
 
-        return (Recipe){ .disk = { .size = size,
-                                         .filesystem = (char *) filesystem,
-                                         .firmware = bios ? both : uefi_only } };
+        return (Recipe) { .disk = { .size = size,
+                                          .filesystem = (char *) filesystem,
+                                          .firmware = bios ? both : uefi_only } };
 }
 
 static Layout make(const Recipe *recipe, uint64_t bytes, uint64_t inodes) {
         Layout l;
         uint64_t needed;
 
-        assert_int_equal(
-                        layout_make(recipe, tree_digest, &(TreeSize){ bytes, inodes }, &l, &needed),
+        assert_int_equal(layout_make(recipe, tree_digest, &(TreeSize) { bytes, inodes }, &l,
+                                         &needed),
                         0);
         return l;
 }
@@ -92,7 +92,7 @@ static void identifiers_depend_on_the_tree_alone(void **state _unused_) {
 
         assert_string_equal(a.root_uuid, b.root_uuid);
         assert_string_equal(a.esp_id, b.esp_id);
-        assert_int_equal(layout_make(&small, other_digest, &(TreeSize){ GIB, 30000 }, &c, &needed),
+        assert_int_equal(layout_make(&small, other_digest, &(TreeSize) { GIB, 30000 }, &c, &needed),
                         0);
         assert_string_not_equal(a.root_uuid, c.root_uuid);
         assert_string_not_equal(a.disk_guid, c.disk_guid);
@@ -156,8 +156,8 @@ static void grub_boots_the_kernel_with_a_serial_console(void **state _unused_) {
         Layout l = { .root_uuid = "1-2" };
         _cleanup_free_ char *text = layout_grub_config(&l, "6.12-x", "");
 
-        assert_non_null(strstr(text, "linux /boot/vmlinuz-6.12-x root=UUID=1-2 ro console=tty0 "
-                                     "console=ttyS0,115200\n"));
+        assert_non_null(strstr(text,
+                        "linux /boot/vmlinuz-6.12-x root=UUID=1-2 ro console=tty0 console=ttyS0,115200\n"));
         assert_non_null(strstr(text, "initrd /boot/initrd.img-6.12-x\n"));
 }
 
@@ -196,12 +196,11 @@ static void an_empty_command_line_has_no_words(void **state _unused_) {
 static void sfdisk_script_says_everything_that_could_be_random(void **state _unused_) {
         Recipe recipe = recipe_with("ext4", true, 4 * GIB);
         Layout l = make(&recipe, GIB, 30000);
-        _cleanup_free_ char *script = layout_sfdisk_script(&l),
-                            *label = strf("label-id: %s\n", l.disk_guid),
-                            *root = strf("start=130MiB, size=3965MiB, "
-                                         "type=4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709, uuid=%s, "
-                                         "name=\"root\"\n",
-                                            l.root_guid);
+        _cleanup_free_ char *
+                        script = layout_sfdisk_script(&l),
+                       *label = strf("label-id: %s\n", l.disk_guid),
+                       *root = strf("start=130MiB, size=3965MiB, type=4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709, uuid=%s, name=\"root\"\n",
+                                       l.root_guid);
 
         assert_non_null(strstr(script, label));
         assert_non_null(strstr(script, root));

@@ -38,7 +38,7 @@ static int setup(void **state) {
         w->layer = path_join(w->folder, "layer");
         w->layers[0] = w->layer;
         w->lock.epoch = 1000000000;
-        w->plan = (Plan){ .kernel = "1.0", .lock = &w->lock };
+        w->plan = (Plan) { .kernel = "1.0", .lock = &w->lock };
         store = path_join(w->folder, "store");
         link = path_join(w->layer, "etc/os-release");
         put(w, "boot/vmlinuz-1.0", "kernel", 0644);

@@ -97,8 +97,7 @@ static void folders_open_and_close_in_order_of_names(void **state) {
         _cleanup_free_ char *proto = work_file(w, XFS_PROTO);
         _cleanup_free_ char *expected = NULL;
         assert_true(asprintf(&expected,
-                                    "/\n0 0\nd--755 %u %u\na d--755 %u %u\nf -u-755 %u %u "
-                                    "/tree/a/f\n$\nb d--755 %u %u\n"
+                                    "/\n0 0\nd--755 %u %u\na d--755 %u %u\nf -u-755 %u %u /tree/a/f\n$\nb d--755 %u %u\n"
                                     "f ---644 %u %u /tree/b/f\n$\n$\n",
                                     getuid(), getgid(), getuid(), getgid(), getuid(), getgid(),
                                     getuid(), getgid(), getuid(), getgid()) > 0);

@@ -20,22 +20,19 @@ static size_t length(json_object *o, const char *group, const char *kind) {
 }
 
 static void equal_sides_differ_in_nothing(void **state _unused_) {
-        _cleanup_json_ json_object *a = parse("{\"packages\":[{\"name\":\"x\",\"version\":\"1\"}],"
-                                              "\"facts\":{\"k\":\"v\"}}"),
-                                   *d = NULL;
+        _cleanup_json_ json_object *
+                        a = parse("{\"packages\":[{\"name\":\"x\",\"version\":\"1\"}],\"facts\":{\"k\":\"v\"}}"),
+                       *d = NULL;
 
         assert_int_equal(diff_sides(a, a, &d), 0);
         assert_true(diff_is_empty(d));
 }
 
 static void packages_are_added_removed_changed(void **state _unused_) {
-        _cleanup_json_ json_object *d = NULL,
-                                   *a = parse("{\"packages\":[{\"name\":\"x\",\"version\":\"1\","
-                                              "\"arch\":\"amd64\"},"
-                                              "{\"name\":\"y\",\"version\":\"1\"}]}"),
-                                   *b = parse("{\"packages\":[{\"name\":\"x\",\"version\":\"2\","
-                                              "\"arch\":\"amd64\"},"
-                                              "{\"name\":\"z\",\"version\":\"1\"}]}");
+        _cleanup_json_ json_object *
+                        d = NULL,
+                       *a = parse("{\"packages\":[{\"name\":\"x\",\"version\":\"1\",\"arch\":\"amd64\"},{\"name\":\"y\",\"version\":\"1\"}]}"),
+                       *b = parse("{\"packages\":[{\"name\":\"x\",\"version\":\"2\",\"arch\":\"amd64\"},{\"name\":\"z\",\"version\":\"1\"}]}");
 
         assert_int_equal(diff_sides(a, b, &d), 0);
         assert_false(diff_is_empty(d));
@@ -49,11 +46,10 @@ static void packages_are_added_removed_changed(void **state _unused_) {
 }
 
 static void two_versions_of_one_package_are_kept(void **state _unused_) {
-        _cleanup_json_ json_object
-                        *d = NULL,
-                        *a = parse("{\"packages\":[{\"name\":\"kernel\",\"version\":\"1\"},{"
-                                   "\"name\":\"kernel\",\"version\":\"2\"}]}"),
-                        *b = parse("{\"packages\":[{\"name\":\"kernel\",\"version\":\"2\"}]}");
+        _cleanup_json_ json_object *
+                        d = NULL,
+                       *a = parse("{\"packages\":[{\"name\":\"kernel\",\"version\":\"1\"},{\"name\":\"kernel\",\"version\":\"2\"}]}"),
+                       *b = parse("{\"packages\":[{\"name\":\"kernel\",\"version\":\"2\"}]}");
 
         assert_int_equal(diff_sides(a, b, &d), 0);
         json_object *changed =
@@ -62,13 +58,11 @@ static void two_versions_of_one_package_are_kept(void **state _unused_) {
 }
 
 static void facts_come_from_an_inspection(void **state _unused_) {
-        _cleanup_json_ json_object
-                        *i = parse("{\"image\":\"a\",\"os\":{\"name\":\"Debian\"},\"packages\":[],"
-                                   "\"kernels\":[{\"release\":\"6.12\",\"bootable\":true,"
-                                   "\"nvidia\":\"550.1\"}],"
-                                   "\"software\":{\"nccl\":{\"label\":\"NCCL\",\"version\":\"2."
-                                   "21\"}}}"),
-                        *side = NULL;
+        _cleanup_json_ json_object *
+                        i = parse("{\"image\":\"a\",\"os\":{\"name\":\"Debian\"},\"packages\":[],"
+                                  "\"kernels\":[{\"release\":\"6.12\",\"bootable\":true,\"nvidia\":\"550.1\"}],"
+                                  "\"software\":{\"nccl\":{\"label\":\"NCCL\",\"version\":\"2.21\"}}}"),
+                       *side = NULL;
 
         assert_int_equal(diff_side_from_inspection(i, &side), 0);
         json_object *facts = json_get(side, "facts");
@@ -111,8 +105,7 @@ static void files_differ_in_what_they_differ(void **state _unused_) {
                                         d, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
                         "{\"added\":[\"/z-new\"],\"removed\":[\"/a-gone\"],\"changed\":["
                         "{\"path\":\"/etc/content\",\"what\":[\"size\",\"content\"]},"
-                        "{\"path\":\"/etc/link\",\"what\":[\"content\"]},"
-                        "{\"path\":\"/etc/mode\",\"what\":[\"mode\"]},"
+                        "{\"path\":\"/etc/link\",\"what\":[\"content\"]},{\"path\":\"/etc/mode\",\"what\":[\"mode\"]},"
                         "{\"path\":\"/etc/owner\",\"what\":[\"owner\"]},"
                         "{\"path\":\"/etc/type\",\"what\":[\"type\",\"size\",\"content\"]}]}");
 }

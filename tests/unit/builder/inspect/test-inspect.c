@@ -18,8 +18,7 @@ static json_object *parse_status(const char *text) {
 
 static void installed_packages_with_their_sizes(void **state _unused_) {
         _cleanup_json_ json_object *l = parse_status(
-                        "Package: zsh\nStatus: install ok installed\nInstalled-Size: "
-                        "10\nArchitecture: amd64\n"
+                        "Package: zsh\nStatus: install ok installed\nInstalled-Size: 10\nArchitecture: amd64\n"
                         "Version: 5.9-4\nDescription: shell\n Version: 1 in a long text\n\n"
                         "Package: bash\nStatus: hold ok installed\nVersion: 5.2\n");
 

@@ -13,7 +13,7 @@ static LockedStage *stage(Lock *l, const char *id) {
 }
 
 static void put(LockedStage *s, const char *name, const char *version) {
-        assert_int_equal(locked_stage_add(s, &(LockedPackage){ (char *) name, (char *) version,
+        assert_int_equal(locked_stage_add(s, &(LockedPackage) { (char *) name, (char *) version,
                                                              (char *) "all", (char *) version, 1,
                                                              (char *) "debian", (char *) "p" }),
                         0);
@@ -79,11 +79,11 @@ static void test_same_version_other_content(void **state) {
         _cleanup_lock_diff_ LockDiff d = {};
 
         (void) state;
-        assert_int_equal(lock_add_artifact(a, &(LockedArtifact){ (char *) "o", (char *) "x",
+        assert_int_equal(lock_add_artifact(a, &(LockedArtifact) { (char *) "o", (char *) "x",
                                                               (char *) "1", (char *) "u",
                                                               (char *) "aa", 1 }),
                         0);
-        assert_int_equal(lock_add_artifact(b, &(LockedArtifact){ (char *) "o", (char *) "x",
+        assert_int_equal(lock_add_artifact(b, &(LockedArtifact) { (char *) "o", (char *) "x",
                                                               (char *) "1", (char *) "u",
                                                               (char *) "bb", 1 }),
                         0);

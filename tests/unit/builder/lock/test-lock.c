@@ -60,28 +60,28 @@ static Lock *sample(void) {
 
         assert_int_equal(lock_new("r", &l), 0);
         l->epoch = 1700000000;
-        assert_int_equal(lock_add_origin(l, &(LockedOrigin){ .name = (char *) "debian",
+        assert_int_equal(lock_add_origin(l, &(LockedOrigin) { .name = (char *) "debian",
                                                             .suite = (char *) "trixie" }),
                         0);
-        assert_int_equal(lock_add_origin(l, &(LockedOrigin){ "a", "https://example.invalid/a", "./",
-                                                            "ABCD", "aGVsbG8=" }),
+        assert_int_equal(lock_add_origin(l, &(LockedOrigin) { "a", "https://example.invalid/a",
+                                                            "./", "ABCD", "aGVsbG8=" }),
                         0);
         assert_int_equal(lock_add_stage(l, "kernel", SHA, &s), 0);
         assert_int_equal(locked_stage_add(s,
-                                         &(LockedPackage){ "linux-image-amd64", "6.12-1", "amd64",
+                                         &(LockedPackage) { "linux-image-amd64", "6.12-1", "amd64",
                                                          SHA, 10, "debian", "pool/l.deb" }),
                         0);
         assert_int_equal(locked_stage_add(s,
-                                         &(LockedPackage){ "linux-image-6.12+deb13-amd64",
+                                         &(LockedPackage) { "linux-image-6.12+deb13-amd64",
                                                          "1:6.12-1~x+b1", "amd64", SHA, 12345678901,
                                                          "debian", "pool/main/l/linux/l+1.deb" }),
                         0);
         assert_int_equal(lock_add_stage(l, "packages:empty", SHA, &s), 0);
-        assert_int_equal(lock_add_artifact(l, &(LockedArtifact){ "z", "tool", "1",
+        assert_int_equal(lock_add_artifact(l, &(LockedArtifact) { "z", "tool", "1",
                                                               "http://example.invalid/\"quoted\"",
                                                               SHA, 7 }),
                         0);
-        assert_int_equal(lock_add_artifact(l, &(LockedArtifact){ "b", "tool", NULL,
+        assert_int_equal(lock_add_artifact(l, &(LockedArtifact) { "b", "tool", NULL,
                                                               "http://example.invalid/x", SHA, 0 }),
                         0);
         lock_sort(l);
@@ -213,18 +213,15 @@ static void test_unknown_origin(void **state) {
 
 static void test_repository_without_key(void **state) {
         (void) state;
-        refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": 1, \"origins\": [ { \"name\": "
-                "\"v\", \"uri\": "
+        refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": 1, \"origins\": [ { \"name\": \"v\", \"uri\": "
                 "\"http://v.example\", \"suite\": \"./\" } ], \"stages\": [], \"artifacts\": [] }",
                         "$.origins[0]: a repository's \"fingerprint\" and \"key\" are missing");
 }
 
 static void test_key_that_is_not_base64(void **state) {
         (void) state;
-        refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": 1, \"origins\": [ { \"name\": "
-                "\"v\", \"uri\": "
-                "\"http://v.example\", \"suite\": \"./\", \"fingerprint\": \"AB\", \"key\": "
-                "\"a?==\" } ], \"stages\": [], "
+        refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": 1, \"origins\": [ { \"name\": \"v\", \"uri\": "
+                "\"http://v.example\", \"suite\": \"./\", \"fingerprint\": \"AB\", \"key\": \"a?==\" } ], \"stages\": [], "
                 "\"artifacts\": [] }",
                         "\"key\" must be a public key in base64");
 }
@@ -246,8 +243,7 @@ static void test_stage_given_twice(void **state) {
 
 static void test_all_errors_in_one_go(void **state) {
         (void) state;
-        refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": -5, \"origins\": 1, \"stages\": [ "
-                "7 ], \"artifacts\": [] }",
+        refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": -5, \"origins\": 1, \"stages\": [ 7 ], \"artifacts\": [] }",
                         "\"epoch\"");
         assert_non_null(strstr(said, "\"origins\" must be a list"));
         assert_non_null(strstr(said, "$.stages[0]: must be an object"));

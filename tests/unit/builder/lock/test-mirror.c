@@ -42,7 +42,7 @@ static void test_sibling_of_a_folder(void **state) {
 }
 
 static Recipe recipe_of(char *distro, char *release) {
-        return (Recipe){ .name = (char *) "r",
+        return (Recipe) { .name = (char *) "r",
                 .path = (char *) "r.json",
                 .family = FAMILY_DEBIAN,
                 .base = { .distro = distro, .release = release, .arch = (char *) "amd64" } };

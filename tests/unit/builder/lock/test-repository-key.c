@@ -30,7 +30,7 @@ static void test_every_length_survives(void **state) {
 
                 assert_int_equal(write_file_atomic(path, key, size, 0644), 0);
                 assert_int_equal(key_to_text(path, &text), 0);
-                assert_int_equal(locked_key_write(&(LockedOrigin){ .key = text }, path), 0);
+                assert_int_equal(locked_key_write(&(LockedOrigin) { .key = text }, path), 0);
                 assert_int_equal(read_file(path, 100, &back, &size_back), 0);
                 assert_int_equal(size_back, size);
                 assert_memory_equal(back, key, size);
@@ -39,10 +39,10 @@ static void test_every_length_survives(void **state) {
 
 static void test_text_that_is_no_key(void **state) {
         (void) state;
-        assert_int_equal(locked_key_write(&(LockedOrigin){ .key = (char *) "?" }, path), -EINVAL);
-        assert_int_equal(locked_key_write(&(LockedOrigin){ .key = (char *) "abcde" }, path),
+        assert_int_equal(locked_key_write(&(LockedOrigin) { .key = (char *) "?" }, path), -EINVAL);
+        assert_int_equal(locked_key_write(&(LockedOrigin) { .key = (char *) "abcde" }, path),
                         -EINVAL);
-        assert_int_equal(locked_key_write(&(LockedOrigin){}, path), -EINVAL);
+        assert_int_equal(locked_key_write(&(LockedOrigin) {}, path), -EINVAL);
 }
 
 int main(void) {

@@ -18,21 +18,21 @@ static Digest before[N], after[N];
 
 static int setup(void **state) {
         (void) state;
-        repository = (Repository){ .name = (char *) "vendor",
+        repository = (Repository) { .name = (char *) "vendor",
                 .uri = (char *) "https://v.example",
                 .suite = (char *) "./",
                 .fingerprint = (char *) "AA" };
-        overlay = (Overlay){
+        overlay = (Overlay) {
                 .name = (char *) "o", .repositories = &repository, .n_repositories = 1
         };
-        recipe = (Recipe){ .base = { .distro = (char *) "debian",
-                                           .release = (char *) "trixie",
-                                           .arch = (char *) "amd64",
-                                           .components = components } };
-        requests[0] = (PackageRequest){ (char *) "base", base_packages, NULL, NULL, false };
-        requests[1] = (PackageRequest){ (char *) "packages:o", tool, NULL, &overlay, false };
-        requests[2] = (PackageRequest){ (char *) "compile:o/0", headers, NULL, &overlay, true };
-        requests[3] = (PackageRequest){ (char *) "packages", extra, NULL, NULL, false };
+        recipe = (Recipe) { .base = { .distro = (char *) "debian",
+                                            .release = (char *) "trixie",
+                                            .arch = (char *) "amd64",
+                                            .components = components } };
+        requests[0] = (PackageRequest) { (char *) "base", base_packages, NULL, NULL, false };
+        requests[1] = (PackageRequest) { (char *) "packages:o", tool, NULL, &overlay, false };
+        requests[2] = (PackageRequest) { (char *) "compile:o/0", headers, NULL, &overlay, true };
+        requests[3] = (PackageRequest) { (char *) "packages", extra, NULL, NULL, false };
         return resolve_request_digests(&recipe, requests, N, before);
 }
 

@@ -27,11 +27,11 @@ static int setup(void **state) {
         strcpy(w->folder, "/tmp/test-dpkg-options-XXXXXX");
         if (!mkdtemp(w->folder))
                 return -1;
-        w->first = (Overlay){ .name = (char *) "first", .path = path_join(w->folder, "first") };
-        w->second = (Overlay){ .name = (char *) "second", .path = path_join(w->folder, "second") };
+        w->first = (Overlay) { .name = (char *) "first", .path = path_join(w->folder, "first") };
+        w->second = (Overlay) { .name = (char *) "second", .path = path_join(w->folder, "second") };
         w->overlays[0] = &w->first;
         w->overlays[1] = &w->second;
-        w->recipe = (Recipe){ .overlays = w->overlays, .n_overlays = 2 };
+        w->recipe = (Recipe) { .overlays = w->overlays, .n_overlays = 2 };
         *state = w;
         return 0;
 }
@@ -65,8 +65,8 @@ static void lines_become_options(void **state) {
                         "  path-include /usr/share/man/man1/*  \nno-debsig\n");
         _cleanup_free_ char *o = options(*state);
 
-        assert_string_equal(o, "--path-exclude=/usr/share/man/* "
-                               "--path-include=/usr/share/man/man1/* --no-debsig");
+        assert_string_equal(o,
+                        "--path-exclude=/usr/share/man/* --path-include=/usr/share/man/man1/* --no-debsig");
 }
 
 static void files_count_in_the_order_of_their_names(void **state) {

@@ -34,11 +34,11 @@ static void lock_stage(World *w, const char *id, const char *package, char digit
 
         memset(sha256, digit, DIGEST_HEX);
         sha256[DIGEST_HEX] = '\0';
-        w->locked[i] = (LockedPackage){ .name = (char *) package,
+        w->locked[i] = (LockedPackage) { .name = (char *) package,
                 .version = (char *) "1",
                 .arch = (char *) "amd64",
                 .sha256 = sha256 };
-        w->stages[i] = (LockedStage){
+        w->stages[i] = (LockedStage) {
                 .id = (char *) id, .packages = w->locked + i, .n_packages = 1
         };
 }
@@ -58,15 +58,15 @@ static int setup(void **state) {
         w->packages[0][0] = (char *) "bash";
         w->packages[1][0] = (char *) "slurmd";
         w->enable[0] = (char *) "ssh.service";
-        w->first = (Overlay){ .name = (char *) "first",
+        w->first = (Overlay) { .name = (char *) "first",
                 .path = path_join(w->folder, "first"),
                 .has_files = true,
                 .packages = w->packages[0],
                 .services.enable = w->enable };
-        w->compile = (Compile){ .packages = w->packages[0],
+        w->compile = (Compile) { .packages = w->packages[0],
                 .script = path_join(w->folder, "second/build.sh") };
-        w->run = (Run){ .script = path_join(w->folder, "second/run.sh") };
-        w->second = (Overlay){ .name = (char *) "second",
+        w->run = (Run) { .script = path_join(w->folder, "second/run.sh") };
+        w->second = (Overlay) { .name = (char *) "second",
                 .path = path_join(w->folder, "second"),
                 .has_files = true,
                 .packages = w->packages[1],
@@ -76,7 +76,7 @@ static int setup(void **state) {
                 .n_run = 1 };
         w->overlays[0] = &w->first;
         w->overlays[1] = &w->second;
-        w->recipe = (Recipe){
+        w->recipe = (Recipe) {
                 .name = (char *) "x",
                 .base = { .distro = (char *) "debian",
                                 .release = (char *) "trixie",
@@ -85,7 +85,7 @@ static int setup(void **state) {
                 .overlays = w->overlays,
                 .n_overlays = 2,
         };
-        w->lock = (Lock){ .epoch = 1700000000, .stages = w->stages };
+        w->lock = (Lock) { .epoch = 1700000000, .stages = w->stages };
         lock_stage(w, "base", "libc6", 'a');
         lock_stage(w, "kernel", "linux-image-6.12.57+deb13-amd64", 'b');
         lock_stage(w, "packages:first", "bash", 'c');
@@ -176,8 +176,8 @@ static void editing_an_early_file_remakes_the_initramfs(void **state) {
         put(w, "first/files/etc/modprobe.d/x.conf", "blacklist y\n");
         b = plan(w);
         difference = changed(a, b);
-        assert_string_equal(difference, "early-files:first,initramfs,files:first,files:second,run:"
-                                        "second/0,services,finalize");
+        assert_string_equal(difference,
+                        "early-files:first,initramfs,files:first,files:second,run:second/0,services,finalize");
 }
 
 static void a_new_package_changes_what_lies_above(void **state) {
@@ -258,12 +258,17 @@ static void compile_packages_come_after_those_of_their_overlay(void **state) {
 
 static void what_a_compile_requires_comes_before_it(void **state) {
         World *w = *state;
-        char *requires[] = { (char *) "first", NULL };
+        char *
+                requires[
+        ] = { (char *) "first", NULL };
         PackageRequest *requests = NULL;
         size_t n = 0;
 
         w->second.packages = NULL;
-        w->second.requires = requires;
+        w->second.
+                requires
+        =
+                requires;
         assert_int_equal(plan_package_requests(&w->recipe, &requests, &n), 0);
         assert_int_equal(n, 4);
         assert_string_equal(requests[2].id, "packages:first");
@@ -301,8 +306,8 @@ static void packages_of_later_overlays_leave_what_is_compiled(void **state) {
         w->locked[3].sha256[0] = '0';
         b = plan(w);
         difference = changed(a, b);
-        assert_string_equal(difference, "packages:second,early-files:first,initramfs,files:first,"
-                                        "files:second,run:second/0,services,finalize");
+        assert_string_equal(difference,
+                        "packages:second,early-files:first,initramfs,files:first,files:second,run:second/0,services,finalize");
 }
 
 static void what_is_compiled_changes_what_lies_above(void **state) {
@@ -315,8 +320,8 @@ static void what_is_compiled_changes_what_lies_above(void **state) {
         put(w, "second/build.sh", "make all\n");
         b = plan(w);
         difference = changed(a, b);
-        assert_string_equal(difference, "compile:first/0,early-files:first,initramfs,files:first,"
-                                        "files:second,run:second/0,services,finalize");
+        assert_string_equal(difference,
+                        "compile:first/0,early-files:first,initramfs,files:first,files:second,run:second/0,services,finalize");
 }
 
 static void early_paths(void **state) {

@@ -34,11 +34,10 @@ static void lists_append(void **state) {
 }
 
 static void a_minus_removes(void **state) {
-        put_recipe("base", ", \"packages\": [\"vim\", \"htop\"], \"disk\": {\"firmware\": "
-                           "[\"uefi\", \"bios\"]}");
+        put_recipe("base",
+                        ", \"packages\": [\"vim\", \"htop\"], \"disk\": {\"firmware\": [\"uefi\", \"bios\"]}");
         put_extending("x", "base",
-                        ", \"packages\": [\"-vim\", \"jq\"], \"disk\": {\"firmware\": "
-                        "[\"-bios\"]}");
+                        ", \"packages\": [\"-vim\", \"jq\"], \"disk\": {\"firmware\": [\"-bios\"]}");
         Recipe *r = load_good(*state, "images/x.json");
 
         assert_strv(r->packages, "htop jq");
@@ -55,8 +54,7 @@ static void removing_what_is_not_there_is_refused(void **state) {
         put_recipe("base", ", \"packages\": [\"htop\"]");
         put_extending("x", "base", ", \"packages\": [\"-hotp\"]");
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $.packages[0]: there is no \"hotp\" to take away; did you "
-                        "mean \"htop\"?");
+                        "images/x.json: $.packages[0]: there is no \"hotp\" to take away; did you mean \"htop\"?");
 }
 
 static void extending_goes_on_for_several_files(void **state) {
@@ -83,8 +81,7 @@ static void a_missing_one_suggests_its_neighbour(void **state) {
         put_recipe("debian-13", "");
         put_extending("x", "debian-12", "");
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $.extends: there is no recipe images/debian-12.json; did "
-                        "you mean \"debian-13\"?");
+                        "images/x.json: $.extends: there is no recipe images/debian-12.json; did you mean \"debian-13\"?");
 }
 
 static void a_circle_shows_its_way(void **state) {
@@ -92,16 +89,14 @@ static void a_circle_shows_its_way(void **state) {
         put_extending("b", "c", "");
         put_extending("c", "b", "");
         assert_refused(*state, "images/a.json",
-                        "images/c.json: $.extends: recipes extend each other in a circle: "
-                        "images/b.json → images/c.json → "
+                        "images/c.json: $.extends: recipes extend each other in a circle: images/b.json → images/c.json → "
                         "images/b.json");
 }
 
 static void extending_itself_is_a_circle(void **state) {
         put_extending("a", "./a.json", "");
         assert_refused(*state, "images/a.json",
-                        "images/a.json: $.extends: recipes extend each other in a circle: "
-                        "images/a.json → images/a.json");
+                        "images/a.json: $.extends: recipes extend each other in a circle: images/a.json → images/a.json");
 }
 
 static void a_circle_through_a_link_is_one_too(void **state) {
@@ -142,8 +137,7 @@ static void nothing_brings_back_what_was_taken_away(void **state) {
         put_recipe("base", ", \"overlays\": [\"one\", \"two\"]");
         put_extending("x", "base", ", \"overlays\": [\"-one\"]");
         assert_refused(*state, "images/x.json",
-                        "overlays/two/overlay.json: $.requires[0]: requires overlay \"one\", which "
-                        "the recipe takes away; "
+                        "overlays/two/overlay.json: $.requires[0]: requires overlay \"one\", which the recipe takes away; "
                         "take \"two\" away too");
 }
 

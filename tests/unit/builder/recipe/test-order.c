@@ -50,8 +50,8 @@ static void a_missing_overlay_suggests_the_nearest(void **state) {
                         0); /* no overlay.json: nobody means it */
         put_recipe("x", ", \"overlays\": [\"nvida-driver\"]");
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $.overlays[0]: there is no overlay \"nvida-driver\" in "
-                        "overlays or " DATADIR "/overlays; did you mean \"nvidia-driver\"?");
+                        "images/x.json: $.overlays[0]: there is no overlay \"nvida-driver\" in overlays or " DATADIR
+                        "/overlays; did you mean \"nvidia-driver\"?");
 }
 
 static void a_missing_requirement_names_who_asked(void **state) {
@@ -59,8 +59,8 @@ static void a_missing_requirement_names_who_asked(void **state) {
         put_overlay("munge", "");
         put_recipe("x", ", \"overlays\": [\"slurm\"]");
         assert_refused(*state, "images/x.json",
-                        "overlays/slurm/overlay.json: $.requires[0]: there is no overlay \"mungo\" "
-                        "in overlays or " DATADIR "/overlays; did you mean \"munge\"?");
+                        "overlays/slurm/overlay.json: $.requires[0]: there is no overlay \"mungo\" in overlays or " DATADIR
+                        "/overlays; did you mean \"munge\"?");
 }
 
 static void everybody_who_asks_for_a_missing_one_is_told(void **state) {
@@ -89,16 +89,14 @@ static void a_circle_shows_its_way(void **state) {
         put_overlay("c", ", \"requires\": [\"a\"]");
         put_recipe("x", ", \"overlays\": [\"start\"]");
         assert_refused(*state, "images/x.json",
-                        "overlays/c/overlay.json: $.requires[0]: overlays require each other in a "
-                        "circle: a → b → c → a");
+                        "overlays/c/overlay.json: $.requires[0]: overlays require each other in a circle: a → b → c → a");
 }
 
 static void requiring_itself_is_a_circle(void **state) {
         put_overlay("a", ", \"requires\": [\"a\"]");
         put_recipe("x", ", \"overlays\": [\"a\"]");
         assert_refused(*state, "images/x.json",
-                        "overlays/a/overlay.json: $.requires[0]: overlays require each other in a "
-                        "circle: a → a");
+                        "overlays/a/overlay.json: $.requires[0]: overlays require each other in a circle: a → a");
 }
 
 static void two_circles_are_two_errors(void **state) {
@@ -117,9 +115,7 @@ static void conflicts_are_refused(void **state) {
         put_overlay("closed", "");
         put_recipe("x", ", \"overlays\": [\"open\", \"closed\"]");
         assert_refused(*state, "images/x.json",
-                        "overlays/open/overlay.json: $.conflicts[0]: \"open\" cannot be in one "
-                        "image with \"closed\"; leave "
-                        "one out");
+                        "overlays/open/overlay.json: $.conflicts[0]: \"open\" cannot be in one image with \"closed\"; leave one out");
 }
 
 static void a_conflict_told_by_both_is_one_error(void **state) {
@@ -127,8 +123,7 @@ static void a_conflict_told_by_both_is_one_error(void **state) {
         put_overlay("b", ", \"conflicts\": [\"a\"]");
         put_recipe("x", ", \"overlays\": [\"b\", \"a\"]");
         assert_refused(*state, "images/x.json",
-                        "overlays/b/overlay.json: $.conflicts[0]: \"b\" cannot be in one image "
-                        "with \"a\"; leave one out");
+                        "overlays/b/overlay.json: $.conflicts[0]: \"b\" cannot be in one image with \"a\"; leave one out");
 }
 
 static void a_conflict_says_who_brought_it_in(void **state) {
@@ -137,8 +132,7 @@ static void a_conflict_says_who_brought_it_in(void **state) {
         put_overlay("open", ", \"conflicts\": [\"closed\"]");
         put_recipe("x", ", \"overlays\": [\"gpu\", \"open\"]");
         assert_refused(*state, "images/x.json",
-                        "overlays/open/overlay.json: $.conflicts[0]: \"open\" cannot be in one "
-                        "image with \"closed\", which "
+                        "overlays/open/overlay.json: $.conflicts[0]: \"open\" cannot be in one image with \"closed\", which "
                         "\"gpu\" requires; leave one out");
 }
 
@@ -146,8 +140,7 @@ static void an_overlay_cannot_conflict_with_itself(void **state) {
         put_overlay("a", ", \"conflicts\": [\"a\"]");
         put_recipe("x", ", \"overlays\": [\"a\"]");
         assert_refused(*state, "images/x.json",
-                        "overlays/a/overlay.json: $.conflicts[0]: an overlay cannot conflict with "
-                        "itself");
+                        "overlays/a/overlay.json: $.conflicts[0]: an overlay cannot conflict with itself");
 }
 
 static void a_long_chain_of_requirements_is_fine(void **state) {

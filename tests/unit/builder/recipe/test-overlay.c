@@ -41,8 +41,7 @@ static void a_description_is_needed(void **state) {
 
 static void the_familys_packages_are_taken(void **state) {
         Overlay *o = load_overlay(*state,
-                        ", \"packages\": {\"debian\": [\"g++\", \"libc6:amd64=2.41-12+b1\"], "
-                        "\"el\": [\"gcc-c++\"]}");
+                        ", \"packages\": {\"debian\": [\"g++\", \"libc6:amd64=2.41-12+b1\"], \"el\": [\"gcc-c++\"]}");
 
         assert_int_equal(strv_length(o->packages), 2);
         assert_string_equal(o->packages[1], "libc6:amd64=2.41-12+b1");
@@ -72,13 +71,9 @@ static void the_kernels_release_may_be_in_a_name(void **state) {
 static void repositories_are_read(void **state) {
         put_file("overlays/one/vendor.asc", "key");
         Overlay *o = load_overlay(*state,
-                        ", \"repositories\": {\"debian\": [{\"name\": \"vendor\", \"uri\": "
-                        "\"https://v.example/apt\","
-                        "\"suite\": \"stable\", \"components\": [\"main\", \"extra\"], \"key\": "
-                        "\"vendor.asc\","
-                        "\"fingerprint\": \"" FINGERPRINT "\"},"
-                        "{\"name\": \"flat\", \"uri\": \"https://f.example/deb/$(ARCH)\", "
-                        "\"suite\": \"./\","
+                        ", \"repositories\": {\"debian\": [{\"name\": \"vendor\", \"uri\": \"https://v.example/apt\","
+                        "\"suite\": \"stable\", \"components\": [\"main\", \"extra\"], \"key\": \"vendor.asc\",\"fingerprint\": \"" FINGERPRINT
+                        "\"},{\"name\": \"flat\", \"uri\": \"https://f.example/deb/$(ARCH)\", \"suite\": \"./\","
                         "\"key\": \"https://f.example/key\", \"fingerprint\": \"" FINGERPRINT
                         "\", \"keep\": false}]}");
 
@@ -97,44 +92,33 @@ static void repositories_are_read(void **state) {
 
 static void a_repository_needs_all_it_is_trusted_by(void **state) {
         assert_overlay_refused(*state,
-                        ", \"repositories\": {\"debian\": [{\"name\": \"v\", \"uri\": "
-                        "\"https://v.example\", \"suite\": \"x\","
+                        ", \"repositories\": {\"debian\": [{\"name\": \"v\", \"uri\": \"https://v.example\", \"suite\": \"x\","
                         "\"key\": \"https://v.example/key\"}]}",
                         "$.repositories.debian[0].fingerprint: missing");
         assert_overlay_refused(*state,
-                        ", \"repositories\": {\"debian\": [{\"name\": \"v\", \"uri\": "
-                        "\"https://v.example\", \"suite\": \"x\","
+                        ", \"repositories\": {\"debian\": [{\"name\": \"v\", \"uri\": \"https://v.example\", \"suite\": \"x\","
                         "\"key\": \"https://v.example/key\", \"fingerprint\": \"89ABCDEF\"}]}",
-                        "$.repositories.debian[0].fingerprint: \"89ABCDEF\" is not the full "
-                        "fingerprint of a key (40 or 64 "
+                        "$.repositories.debian[0].fingerprint: \"89ABCDEF\" is not the full fingerprint of a key (40 or 64 "
                         "hexadecimal digits; gpg --show-keys prints it)");
         assert_overlay_refused(*state,
-                        ", \"repositories\": {\"debian\": [{\"name\": \"v\", \"uri\": "
-                        "\"https://me:secret@v.example\","
-                        "\"suite\": \"x\", \"key\": \"https://v.example/key\", \"fingerprint\": "
-                        "\"" FINGERPRINT "\"}]}",
-                        "$.repositories.debian[0].uri: \"https://me:secret@v.example\" holds a "
-                        "user or password; what it "
+                        ", \"repositories\": {\"debian\": [{\"name\": \"v\", \"uri\": \"https://me:secret@v.example\","
+                        "\"suite\": \"x\", \"key\": \"https://v.example/key\", \"fingerprint\": \"" FINGERPRINT
+                        "\"}]}",
+                        "$.repositories.debian[0].uri: \"https://me:secret@v.example\" holds a user or password; what it "
                         "holds ends up in locks and manifests");
         assert_overlay_refused(*state,
-                        ", \"repositories\": {\"debian\": [{\"name\": \"v\", \"uri\": "
-                        "\"https://v.example\", \"suite\": \"x\","
+                        ", \"repositories\": {\"debian\": [{\"name\": \"v\", \"uri\": \"https://v.example\", \"suite\": \"x\","
                         "\"key\": \"none.asc\", \"fingerprint\": \"" FINGERPRINT "\"}]}",
-                        "$.repositories.debian[0].key: there is no \"none.asc\" in this overlay's "
-                        "folder");
+                        "$.repositories.debian[0].key: there is no \"none.asc\" in this overlay's folder");
 }
 
 static void artifacts_are_read(void **state) {
         Overlay *o = load_overlay(*state,
-                        ", \"artifacts\": [{\"name\": \"enroot+caps\", \"version\": \"4.0.1-1\", "
-                        "\"sha256\": \"" SHA "\","
-                        "\"url\": \"https://x.example/v${version}/e_${version}_${arch}.deb\", "
-                        "\"install\": \"package\"},"
-                        "{\"name\": \"tool\", \"version\": \"1\", \"url\": "
-                        "\"https://x.example/tool\","
+                        ", \"artifacts\": [{\"name\": \"enroot+caps\", \"version\": \"4.0.1-1\", \"sha256\": \"" SHA
+                        "\",\"url\": \"https://x.example/v${version}/e_${version}_${arch}.deb\", \"install\": \"package\"},"
+                        "{\"name\": \"tool\", \"version\": \"1\", \"url\": \"https://x.example/tool\","
                         "\"install\": {\"path\": \"/usr/local/bin/tool\", \"mode\": \"0755\"}},"
-                        "{\"name\": \"cni\", \"version\": \"1\", \"url\": "
-                        "\"https://x.example/cni.tgz\","
+                        "{\"name\": \"cni\", \"version\": \"1\", \"url\": \"https://x.example/cni.tgz\","
                         "\"install\": {\"unpack\": \"/opt/cni/bin\", \"strip\": 2}}]");
 
         assert_int_equal(o->n_artifacts, 3);
@@ -155,37 +139,26 @@ static void artifacts_are_checked(void **state) {
                 const char *rest, *message;
         } cases[] = {
                 { "\"url\": \"https://x.example/${verison}\", \"install\": \"package\"",
-                                "$.artifacts[0].url: \"${verison}\" is unknown; there is "
-                                "${version} and ${arch}" },
+                                "$.artifacts[0].url: \"${verison}\" is unknown; there is ${version} and ${arch}" },
                 { "\"url\": \"ftp://x.example/\", \"install\": \"package\"",
-                                "$.artifacts[0].url: \"ftp://x.example/\" is not a URL (https://…, "
-                                "http://… or file:///…)" },
+                                "$.artifacts[0].url: \"ftp://x.example/\" is not a URL (https://…, http://… or file:///…)" },
                 { "\"url\": \"https://x.example\", \"install\": \"deb\"",
                                 "$.artifacts[0].install: \"deb\" is not one of package" },
                 { "\"url\": \"https://x.example\", \"install\": {}",
-                                "$.artifacts[0].install: must have either \"path\" (a file) or "
-                                "\"unpack\" (a folder)" },
-                { "\"url\": \"https://x.example\", \"install\": {\"path\": \"/a\", \"unpack\": "
-                  "\"/b\"}",
-                                "$.artifacts[0].install: must have either \"path\" (a file) or "
-                                "\"unpack\" (a folder)" },
+                                "$.artifacts[0].install: must have either \"path\" (a file) or \"unpack\" (a folder)" },
+                { "\"url\": \"https://x.example\", \"install\": {\"path\": \"/a\", \"unpack\": \"/b\"}",
+                                "$.artifacts[0].install: must have either \"path\" (a file) or \"unpack\" (a folder)" },
                 { "\"url\": \"https://x.example\", \"install\": {\"path\": \"/a\", \"strip\": 1}",
-                                "$.artifacts[0].install: \"strip\" goes with \"unpack\", not with "
-                                "\"path\"" },
-                { "\"url\": \"https://x.example\", \"install\": {\"unpack\": \"/a\", \"mode\": "
-                  "\"0644\"}",
-                                "$.artifacts[0].install: \"mode\" goes with \"path\", not with "
-                                "\"unpack\"" },
+                                "$.artifacts[0].install: \"strip\" goes with \"unpack\", not with \"path\"" },
+                { "\"url\": \"https://x.example\", \"install\": {\"unpack\": \"/a\", \"mode\": \"0644\"}",
+                                "$.artifacts[0].install: \"mode\" goes with \"path\", not with \"unpack\"" },
                 { "\"url\": \"https://x.example\", \"install\": {\"path\": \"/usr/../etc/passwd\"}",
-                                "$.artifacts[0].install.path: \"/usr/../etc/passwd\" is not an "
-                                "absolute path in the image "
+                                "$.artifacts[0].install.path: \"/usr/../etc/passwd\" is not an absolute path in the image "
                                 "(as /usr/local/bin/x)" },
-                { "\"url\": \"https://x.example\", \"install\": {\"unpack\": \"/a\", \"strip\": "
-                  "-1}",
+                { "\"url\": \"https://x.example\", \"install\": {\"unpack\": \"/a\", \"strip\": -1}",
                                 "$.artifacts[0].install.strip: must be from 0 to 100" },
                 { "\"url\": \"https://x.example\", \"install\": \"package\", \"sha256\": \"abc\"",
-                                "$.artifacts[0].sha256: \"abc\" is not a SHA-256 (64 lower-case "
-                                "hexadecimal digits)" },
+                                "$.artifacts[0].sha256: \"abc\" is not a SHA-256 (64 lower-case hexadecimal digits)" },
                 { "\"install\": \"package\"", "$.artifacts[0].url: missing" },
         };
 
@@ -198,17 +171,16 @@ static void artifacts_are_checked(void **state) {
         assert_overlay_refused(*state,
                         ", \"artifacts\": [{\"name\": \"a\", \"version\": \"1\", \"url\": "
                         "\"https://x.example\", \"install\": \"package\"},"
-                        "{\"name\": \"a\", \"version\": \"2\", \"url\": \"https://x.example\", "
-                        "\"install\": \"package\"}]",
+                        "{\"name\": \"a\", \"version\": \"2\", \"url\": \"https://x.example\", \"install\": \"package\"}]",
                         "$.artifacts[1].url: two artifacts of this overlay are called \"a\"");
 }
 
 static void compile_stages_are_read(void **state) {
         put_script("overlays/one/build.sh");
         put_file("overlays/one/src/main.c", "int main;");
-        Overlay *o = load_overlay(*state, ", \"compile\": [{\"packages\": {\"debian\": [\"gcc\"], "
-                                          "\"el\": [\"make\"]},"
-                                          "\"source\": \"src\", \"script\": \"build.sh\"}]");
+        Overlay *o = load_overlay(*state,
+                        ", \"compile\": [{\"packages\": {\"debian\": [\"gcc\"], \"el\": [\"make\"]},"
+                        "\"source\": \"src\", \"script\": \"build.sh\"}]");
 
         assert_int_equal(o->n_compile, 1);
         assert_string_equal(o->compile[0].packages[0], "gcc");
@@ -222,16 +194,14 @@ static void compile_stages_are_read(void **state) {
 static void firstboot_is_found_beside_the_overlays(void **state) {
         put_script("overlays/one/build.sh");
         assert_int_equal(mkdir("firstboot", 0755), 0);
-        Overlay *o = load_overlay(*state, ", \"compile\": [{\"source\": \"imgbuild:firstboot\", "
-                                          "\"script\": \"build.sh\"}]");
+        Overlay *o = load_overlay(*state,
+                        ", \"compile\": [{\"source\": \"imgbuild:firstboot\", \"script\": \"build.sh\"}]");
 
         assert_true(endswith(o->compile[0].source, "/firstboot"));
         assert_null(strstr(o->compile[0].source, ".."));
         assert_overlay_refused(*state,
-                        ", \"compile\": [{\"source\": \"imgbuild:builder\", \"script\": "
-                        "\"build.sh\"}]",
-                        "$.compile[0].source: \"imgbuild:builder\" is not a source of imgbuild's "
-                        "own; there is "
+                        ", \"compile\": [{\"source\": \"imgbuild:builder\", \"script\": \"build.sh\"}]",
+                        "$.compile[0].source: \"imgbuild:builder\" is not a source of imgbuild's own; there is "
                         "\"imgbuild:firstboot\"");
 }
 
@@ -253,14 +223,11 @@ static void runs_and_checks_are_read(void **state) {
 static void a_path_leading_out_is_refused(void **state) {
         put_script("overlays/two/evil.sh");
         assert_overlay_refused(*state, ", \"run\": [\"../two/evil.sh\"]",
-                        "$.run[0]: \"../two/evil.sh\" is not a path inside the overlay (relative, "
-                        "without \"..\")");
+                        "$.run[0]: \"../two/evil.sh\" is not a path inside the overlay (relative, without \"..\")");
         assert_overlay_refused(*state, ", \"run\": [{\"script\": \"/bin/sh\"}]",
-                        "$.run[0].script: \"/bin/sh\" is not a path inside the overlay (relative, "
-                        "without \"..\")");
+                        "$.run[0].script: \"/bin/sh\" is not a path inside the overlay (relative, without \"..\")");
         assert_overlay_refused(*state, ", \"checks\": [\"a/./b\"]",
-                        "$.checks[0]: \"a/./b\" is not a path inside the overlay (relative, "
-                        "without \"..\")");
+                        "$.checks[0]: \"a/./b\" is not a path inside the overlay (relative, without \"..\")");
 }
 
 static void a_link_leading_out_is_refused(void **state) {
@@ -294,15 +261,13 @@ static void a_link_inside_is_followed(void **state) {
 static void a_script_must_be_one(void **state) {
         put_script("overlays/one/check.sh");
         assert_overlay_refused(*state, ", \"run\": [\"chekc.sh\"]",
-                        "$.run[0]: there is no \"chekc.sh\" in this overlay's folder; did you mean "
-                        "\"check.sh\"?");
+                        "$.run[0]: there is no \"chekc.sh\" in this overlay's folder; did you mean \"check.sh\"?");
         assert_int_equal(chmod("overlays/one/check.sh", 0644), 0);
         assert_overlay_refused(*state, ", \"run\": [\"check.sh\"]",
                         "$.run[0]: \"check.sh\" is not executable; chmod +x it");
         put_file("overlays/one/check.sh", "exit 0\n");
         assert_overlay_refused(*state, ", \"run\": [\"check.sh\"]",
-                        "$.run[0]: \"check.sh\" does not begin with #! and an interpreter, as "
-                        "#!/bin/sh");
+                        "$.run[0]: \"check.sh\" does not begin with #! and an interpreter, as #!/bin/sh");
         assert_int_equal(mkdir("overlays/one/folder", 0755), 0);
         assert_overlay_refused(
                         *state, ", \"run\": [\"folder\"]", "$.run[0]: \"folder\" is not a file");
@@ -347,8 +312,7 @@ static void a_link_climbing_out_of_files_is_refused(void **state) {
         assert_int_equal(symlink("../../secret", "overlays/one/files/etc/x"), 0);
         put_recipe("x", ", \"overlays\": [\"one\"]");
         assert_refused(*state, "images/x.json",
-                        "overlays/one/overlay.json: files/etc/x: the link leads out of the tree, "
-                        "to \"../../secret\"; a link "
+                        "overlays/one/overlay.json: files/etc/x: the link leads out of the tree, to \"../../secret\"; a link "
                         "may be absolute (a path in the image) or stay inside");
         unlink("overlays/one/files/etc/x");
         assert_int_equal(symlink("a/../../../b", "overlays/one/files/etc/x"), 0);
@@ -377,11 +341,11 @@ static void special_files_are_refused(void **state) {
         put_file("overlays/one/files/two\nlines", "x");
         assert_int_equal(load(f, "images/x.json"), -EINVAL);
         assert_int_equal(strv_length(f->lines), 3);
-        assert_true(was_logged(f, "overlays/one/overlay.json: files/a/fifo: is a FIFO; only files, "
-                                  "folders and links"));
+        assert_true(was_logged(f,
+                        "overlays/one/overlay.json: files/a/fifo: is a FIFO; only files, folders and links"));
         assert_true(was_logged(f, "overlays/one/overlay.json: files/socket: is a socket;"));
-        assert_true(was_logged(f, "overlays/one/overlay.json: files/two?lines: the name has a line "
-                                  "break in it"));
+        assert_true(was_logged(f,
+                        "overlays/one/overlay.json: files/two?lines: the name has a line break in it"));
 }
 
 static void unreadable_files_are_reported(void **state) {
@@ -418,18 +382,13 @@ static void modes_belong_to_files(void **state) {
         assert_overlay_refused(*state, ", \"modes\": {\"etc/none\": \"0600\"}",
                         "$.modes[\"etc/none\"]: there is no files/etc/none");
         assert_overlay_refused(*state, ", \"modes\": {\"etc/secret\": \"0o600\"}",
-                        "$.modes[\"etc/secret\"]: \"0o600\" is not a file mode (octal, as "
-                        "\"0600\")");
+                        "$.modes[\"etc/secret\"]: \"0o600\" is not a file mode (octal, as \"0600\")");
         assert_overlay_refused(*state, ", \"modes\": {\"../x\": \"0600\"}",
-                        "$.modes[\"../x\"]: \"../x\" is not a path inside the overlay (relative, "
-                        "without \"..\")");
+                        "$.modes[\"../x\"]: \"../x\" is not a path inside the overlay (relative, without \"..\")");
         assert_overlay_refused(*state, ", \"modes\": {\"etc/link\": \"0600\"}",
-                        "$.modes[\"etc/link\"]: files/etc/link is, or goes through, a link; a link "
-                        "has no mode \"0600\"");
+                        "$.modes[\"etc/link\"]: files/etc/link is, or goes through, a link; a link has no mode \"0600\"");
         assert_overlay_refused(*state, ", \"modes\": {\"outside/passwd\": \"0600\"}",
-                        "$.modes[\"outside/passwd\"]: files/outside/passwd is, or goes through, a "
-                        "link; a link has no mode "
-                        "\"0600\"");
+                        "$.modes[\"outside/passwd\"]: files/outside/passwd is, or goes through, a link; a link has no mode \"0600\"");
 }
 
 static void a_tree_too_deep_to_walk_is_a_message(void **state) {
@@ -448,7 +407,7 @@ static void a_tree_too_deep_to_walk_is_a_message(void **state) {
         load_good(f, "images/x.json");
 
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-        few = (struct rlimit){ .rlim_cur = 64, .rlim_max = before.rlim_max };
+        few = (struct rlimit) { .rlim_cur = 64, .rlim_max = before.rlim_max };
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
         int r = load(f, "images/x.json");
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -6,15 +6,11 @@ static void reads_a_whole_recipe(void **state) {
         put_file("images/full.json",
                         "// what a person writes\n"
                         "{ \"name\": \"full\",\n"
-                        "  \"base\": { \"distro\": \"debian\", \"release\": \"trixie\", "
-                        "\"components\": [\"main\", \"non-free\"],\n"
-                        "            \"mirror\": \"http://mirror.example/debian\", \"packages\": "
-                        "[\"systemd-sysv\"] },\n"
-                        "  \"kernel\": { \"package\": \"linux-image-amd64\", \"cmdline\": "
-                        "\"console=ttyS0,115200n8 quiet\" },\n"
+                        "  \"base\": { \"distro\": \"debian\", \"release\": \"trixie\", \"components\": [\"main\", \"non-free\"],\n"
+                        "            \"mirror\": \"http://mirror.example/debian\", \"packages\": [\"systemd-sysv\"] },\n"
+                        "  \"kernel\": { \"package\": \"linux-image-amd64\", \"cmdline\": \"console=ttyS0,115200n8 quiet\" },\n"
                         "  \"overlays\": [\"one\"], \"packages\": [\"vim-tiny\", \"htop\"],\n"
-                        "  \"disk\": { \"size\": \"8G\", \"filesystem\": \"xfs\", \"firmware\": "
-                        "[\"uefi\", \"bios\"],\n"
+                        "  \"disk\": { \"size\": \"8G\", \"filesystem\": \"xfs\", \"firmware\": [\"uefi\", \"bios\"],\n"
                         "            \"formats\": [\"raw\"] }, /* a node */\n"
                         "  \"node\": { \"scratch\": { \"stripe_kib\": 64 } } }\n");
         Recipe *r = load_good(*state, "images/full.json");
@@ -76,8 +72,7 @@ static void paths_are_absolute(void **state) {
 
 static void a_tree_needs_no_kernel(void **state) {
         put_file("images/tools.json",
-                        "{\"name\": \"tools\", \"kind\": \"tree\","
-                        "\"base\": {\"distro\": \"debian\", \"release\": \"trixie\"}}");
+                        "{\"name\": \"tools\", \"kind\": \"tree\",\"base\": {\"distro\": \"debian\", \"release\": \"trixie\"}}");
         Recipe *r = load_good(*state, "images/tools.json");
 
         assert_int_equal(r->kind, RECIPE_TREE);
@@ -96,8 +91,7 @@ static void a_tree_has_no_kernel_for_others(void **state) {
         put_file("images/t.json", "{\"name\": \"t\", \"kind\": \"tree\", \"overlays\": [\"one\"],"
                                   "\"base\": {\"distro\": \"debian\", \"release\": \"trixie\"}}");
         assert_refused(*state, "images/t.json",
-                        "images/t.json: $.overlays: overlay \"one\" needs a kernel "
-                        "(\"${kernel}\"), and a tree has none");
+                        "images/t.json: $.overlays: overlay \"one\" needs a kernel (\"${kernel}\"), and a tree has none");
 }
 
 static void an_unknown_key_is_refused_with_the_nearest(void **state) {
@@ -109,15 +103,13 @@ static void an_unknown_key_is_refused_with_the_nearest(void **state) {
 static void a_key_in_the_wrong_place_is_told_its_place(void **state) {
         put_recipe("x", ", \"cmdline\": \"quiet\"");
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $.cmdline: unknown key here; did you mean "
-                        "$.kernel.cmdline?");
+                        "images/x.json: $.cmdline: unknown key here; did you mean $.kernel.cmdline?");
 }
 
 static void a_key_like_no_other_lists_what_there_is(void **state) {
         put_recipe("x", ", \"disk\": {\"zebra\": 1}");
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $.disk.zebra: unknown key; known are size, filesystem, "
-                        "firmware, formats");
+                        "images/x.json: $.disk.zebra: unknown key; known are size, filesystem, firmware, formats");
 }
 
 static void a_syntax_error_says_line_and_column(void **state) {
@@ -154,45 +146,34 @@ static void wrong_values_are_named(void **state) {
         static const struct {
                 const char *keys, *message;
         } cases[] = {
-                { ", \"disk\": {\"size\": \"8\"}", "$.disk.size: \"8\" is not a disk size (from "
-                                                   "256M to 64T, as \"8G\" or "
-                                                   "\"20480M\"; binary units)" },
+                { ", \"disk\": {\"size\": \"8\"}",
+                                "$.disk.size: \"8\" is not a disk size (from 256M to 64T, as \"8G\" or \"20480M\"; binary units)" },
                 { ", \"disk\": {\"filesystem\": \"ext5\"}",
-                                "$.disk.filesystem: \"ext5\" is not one of ext4, xfs; did you mean "
-                                "\"ext4\"?" },
+                                "$.disk.filesystem: \"ext5\" is not one of ext4, xfs; did you mean \"ext4\"?" },
                 { ", \"disk\": {\"firmware\": [\"efi\"]}",
-                                "$.disk.firmware[0]: \"efi\" is not one of uefi, bios; did you "
-                                "mean \"uefi\"?" },
+                                "$.disk.firmware[0]: \"efi\" is not one of uefi, bios; did you mean \"uefi\"?" },
                 { ", \"disk\": {\"formats\": [\"vdi\"]}",
                                 "$.disk.formats[0]: \"vdi\" is not one of qcow2, raw" },
                 { ", \"disk\": {\"formats\": []}",
                                 "$.disk.formats: is empty: there would be no image" },
                 { ", \"disk\": {\"firmware\": []}",
                                 "$.disk.firmware: is empty: nothing could boot it" },
-                { ", \"kind\": \"disc\"", "$.kind: \"disc\" is not one of disk, tree; did you mean "
-                                          "\"disk\"?" },
-                { ", \"packages\": [\"Vim\"]", "$.packages[0]: \"Vim\" is not a package "
-                                               "(lower-case letters, digits, + . -; "
-                                               "then :arch or =version)" },
+                { ", \"kind\": \"disc\"",
+                                "$.kind: \"disc\" is not one of disk, tree; did you mean \"disk\"?" },
+                { ", \"packages\": [\"Vim\"]",
+                                "$.packages[0]: \"Vim\" is not a package (lower-case letters, digits, + . -; then :arch or =version)" },
                 { ", \"packages\": [\"vim\", \"gcc\", \"vim\"]",
                                 "$.packages[2]: \"vim\" is given twice" },
                 { ", \"overlays\": [\"../../etc\"]",
-                                "$.overlays[0]: \"../../etc\" is not an overlay's name (lower-case "
-                                "letters, digits, dot "
-                                "and minus)" },
-                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"components\": "
-                  "[]}",
+                                "$.overlays[0]: \"../../etc\" is not an overlay's name (lower-case letters, digits, dot and minus)" },
+                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"components\": []}",
                                 "$.base.components: is empty: there would be no packages" },
-                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"packages\": "
-                  "[\"x-${kernel}\"]}",
-                                "$.base.packages[0]: \"x-${kernel}\" depends on the kernel, which "
-                                "comes after the base" },
-                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"signature\": "
-                  "\"x\"}",
-                                "$.base: \"sha256\" and \"signature\" go with \"image\", which is "
-                                "not built yet" },
-                { ", \"packages\": [\"-vim\"]", "$.packages[0]: \"-vim\" takes something away, but "
-                                                "this recipe extends none" },
+                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"packages\": [\"x-${kernel}\"]}",
+                                "$.base.packages[0]: \"x-${kernel}\" depends on the kernel, which comes after the base" },
+                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"signature\": \"x\"}",
+                                "$.base: \"sha256\" and \"signature\" go with \"image\", which is not built yet" },
+                { ", \"packages\": [\"-vim\"]",
+                                "$.packages[0]: \"-vim\" takes something away, but this recipe extends none" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -213,9 +194,9 @@ static void the_name_is_the_files(void **state) {
         assert_int_equal(rename("images/x.json", "images/y.json"), 0);
         assert_refused(*state, "images/y.json",
                         "images/y.json: $.name: \"x\" differs from the file's name; write \"y\"");
-        put_file("images/z", "{\"name\": \"z\", \"base\": {\"distro\": \"debian\", \"release\": "
-                             "\"trixie\"},"
-                             "\"kernel\": {\"package\": \"linux-image-amd64\"}}");
+        put_file("images/z",
+                        "{\"name\": \"z\", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\"},"
+                        "\"kernel\": {\"package\": \"linux-image-amd64\"}}");
         assert_refused(*state, "images/z", "images/z: a recipe's file name ends in .json");
 }
 
@@ -233,16 +214,15 @@ static void what_is_missing_is_named(void **state) {
 }
 
 static void what_is_wrong_is_not_called_missing_too(void **state) {
-        put_file("images/x.json", "{\"name\": \"x\", \"base\": [], \"kernel\": {\"package\": "
-                                  "\"linux-image-amd64\"}}");
+        put_file("images/x.json",
+                        "{\"name\": \"x\", \"base\": [], \"kernel\": {\"package\": \"linux-image-amd64\"}}");
         assert_refused(*state, "images/x.json",
                         "images/x.json: $.base: must be an object, not a list");
-        put_file("images/x.json", "{\"name\": \"x\", \"base\": {\"distro\": \"debain\", "
-                                  "\"release\": \"trixie\"},"
-                                  "\"kernel\": {\"package\": \"linux-image-amd64\"}}");
+        put_file("images/x.json",
+                        "{\"name\": \"x\", \"base\": {\"distro\": \"debain\", \"release\": \"trixie\"},"
+                        "\"kernel\": {\"package\": \"linux-image-amd64\"}}");
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $.base.distro: \"debain\" is not one of debian, ubuntu, "
-                        "oracle, rhel, rocky, alma; "
+                        "images/x.json: $.base.distro: \"debain\" is not one of debian, ubuntu, oracle, rhel, rocky, alma; "
                         "did you mean \"debian\"?");
 }
 
@@ -250,12 +230,10 @@ static void all_errors_come_in_one_go(void **state) {
         Fixture *f = *state;
 
         put_overlay("one", ", \"zebra\": 1, \"run\": [\"none.sh\"]");
-        put_file("images/base.json", "{\"name\": \"base\", \"base\": {\"distro\": \"debian\", "
-                                     "\"release\": \"trixie\", "
-                                     "\"arch\": \"vax\"}}");
+        put_file("images/base.json",
+                        "{\"name\": \"base\", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"arch\": \"vax\"}}");
         put_file("images/x.json",
-                        "{\"name\": \"x\", \"extends\": \"base\", \"overlays\": [\"one\", \"tow\"],"
-                        "\"disk\": {\"size\": \"big\"}}");
+                        "{\"name\": \"x\", \"extends\": \"base\", \"overlays\": [\"one\", \"tow\"],\"disk\": {\"size\": \"big\"}}");
         assert_int_equal(load(f, "images/x.json"), -EINVAL);
         assert_int_equal(strv_length(f->lines), 6);
         assert_true(was_logged(f, "images/x.json: $.disk.size: \"big\""));
@@ -283,8 +261,7 @@ static void a_missing_recipe_suggests_its_neighbour(void **state) {
         put_recipe("debian-13-gpu", "");
         put_file("images/debian-13-cpu.lock.json", "{}");
         assert_refused(*state, "images/debian-13-gpo.json",
-                        "images/debian-13-gpo.json: there is no such recipe; did you mean "
-                        "\"debian-13-gpu\"?");
+                        "images/debian-13-gpo.json: there is no such recipe; did you mean \"debian-13-gpu\"?");
 }
 
 static void what_is_no_json_file_gets_one_message(void **state) {
@@ -329,8 +306,7 @@ static void a_recipe_without_permission_is_one_message(void **state) {
 static void control_characters_stay_off_the_terminal(void **state) {
         put_recipe("x", ", \"\\u001b[2Jkey\": 1");
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $[\"?[2Jkey\"]: unknown key; known are name, extends, "
-                        "kind, base, kernel, overlays, "
+                        "images/x.json: $[\"?[2Jkey\"]: unknown key; known are name, extends, kind, base, kernel, overlays, "
                         "packages, disk, node");
 }
 
@@ -339,20 +315,18 @@ static void a_vendors_image_is_refused_for_now(void **state) {
                         "{\"name\": \"x\", \"base\": {\"image\": \"https://x.example/a.qcow2\"},"
                         "\"kernel\": {\"package\": \"linux-image-amd64\"}}");
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $.base.image: importing a vendor's image is not built yet; "
-                        "name \"distro\" and "
+                        "images/x.json: $.base.image: importing a vendor's image is not built yet; name \"distro\" and "
                         "\"release\" instead");
 }
 
 static void the_el_family_is_refused_for_now(void **state) {
-        put_overlay("one", ", \"packages\": {\"debian\": [\"vim\"], \"el\": [\"vim-enhanced\", "
-                           "\"NetworkManager\"]}");
+        put_overlay("one",
+                        ", \"packages\": {\"debian\": [\"vim\"], \"el\": [\"vim-enhanced\", \"NetworkManager\"]}");
         put_file("images/x.json",
                         "{\"name\": \"x\", \"base\": {\"distro\": \"rocky\", \"release\": \"9\"},"
                         "\"kernel\": {\"package\": \"kernel-core\"}, \"overlays\": [\"one\"]}");
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $.base.distro: building rocky (family el) is not built "
-                        "yet; use debian or ubuntu");
+                        "images/x.json: $.base.distro: building rocky (family el) is not built yet; use debian or ubuntu");
 }
 
 static void messages_name_paths_as_they_were_given(void **state) {
@@ -386,7 +360,7 @@ static void the_first_overlay_folder_wins(void **state) {
         put_file("mine/one/overlay.json", "{\"description\": \"mine\"}");
         put_overlay("one", "");
         put_overlay("two", "");
-        assert_int_equal(recipe_load("images/x.json", (char *const[]){ "mine", "overlays", NULL },
+        assert_int_equal(recipe_load("images/x.json", (char *const[]) { "mine", "overlays", NULL },
                                          &f->recipe),
                         0);
         assert_string_equal(f->recipe->overlays[0]->description, "mine");
@@ -394,11 +368,10 @@ static void the_first_overlay_folder_wins(void **state) {
 }
 
 static void node_defaults_of_overlays_lie_under_the_recipes(void **state) {
-        put_overlay("one", ", \"node\": {\"a\": {\"x\": 1, \"y\": 1, \"z\": 1}, \"list\": [1], "
-                           "\"gone\": true}");
+        put_overlay("one",
+                        ", \"node\": {\"a\": {\"x\": 1, \"y\": 1, \"z\": 1}, \"list\": [1], \"gone\": true}");
         put_overlay("two", ", \"node\": {\"a\": {\"y\": 2, \"z\": 2}, \"list\": [2]}");
-        put_recipe("x", ", \"overlays\": [\"one\", \"two\"], \"node\": {\"a\": {\"z\": 3}, "
-                        "\"gone\": null}");
+        put_recipe("x", ", \"overlays\": [\"one\", \"two\"], \"node\": {\"a\": {\"z\": 3}, \"gone\": null}");
         Recipe *r = load_good(*state, "images/x.json");
         assert_string_equal(json_object_to_json_string_ext(r->node, JSON_C_TO_STRING_PLAIN),
                         "{\"a\":{\"x\":1,\"y\":2,\"z\":3},\"list\":[2]}");
@@ -406,8 +379,7 @@ static void node_defaults_of_overlays_lie_under_the_recipes(void **state) {
 
 static void one_repository_name_means_one_repository(void **state) {
         static const char repository[] =
-                        ", \"repositories\": {\"debian\": [{\"name\": \"vendor\", \"uri\": "
-                        "\"https://%s\","
+                        ", \"repositories\": {\"debian\": [{\"name\": \"vendor\", \"uri\": \"https://%s\","
                         "\"suite\": \"./\", \"key\": \"https://x.example/key\","
                         "\"fingerprint\": \"0123456789abcdef0123456789abcdef01234567\"}]}";
         _cleanup_free_ char *a = strf(repository, "a.example"), *b = strf(repository, "b.example");
@@ -418,8 +390,7 @@ static void one_repository_name_means_one_repository(void **state) {
         load_good(*state, "images/x.json");
         put_overlay("two", b);
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $.overlays: overlays \"one\" and \"two\" mean different "
-                        "repositories by "
+                        "images/x.json: $.overlays: overlays \"one\" and \"two\" mean different repositories by "
                         "\"vendor\"; rename one");
 }
 
@@ -434,13 +405,11 @@ static void json_shows_the_merged_recipe(void **state) {
                         "\"packages\": [\"htop\"], \"disk\": {\"size\": \"1G\"}}");
         assert_int_equal(recipe_to_json(load_good(*state, "images/x.json"), &o), 0);
         assert_string_equal(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN),
-                        "{\"name\":\"x\",\"kind\":\"disk\",\"base\":{\"distro\":\"debian\","
-                        "\"release\":\"trixie\","
+                        "{\"name\":\"x\",\"kind\":\"disk\",\"base\":{\"distro\":\"debian\",\"release\":\"trixie\","
                         "\"arch\":\"amd64\",\"components\":[\"main\"],\"packages\":[]},"
                         "\"kernel\":{\"package\":\"linux-image-amd64\",\"cmdline\":\"\"},"
                         "\"overlays\":[\"two\",\"one\"],\"packages\":[\"vim\",\"htop\"],"
-                        "\"disk\":{\"size\":1073741824,\"filesystem\":\"ext4\",\"firmware\":["
-                        "\"uefi\"],"
+                        "\"disk\":{\"size\":1073741824,\"filesystem\":\"ext4\",\"firmware\":[\"uefi\"],"
                         "\"formats\":[\"qcow2\"]},\"node\":{\"a\":1}}");
 }
 

@@ -56,10 +56,8 @@ static void assert_validated(
 
 static void what_is_right_stays(void **state _unused_) {
         static const char text[] =
-                        "{\"colour\":\"red\",\"count\":9,\"either\":\"ab\",\"words\":[\"ab\","
-                        "\"cd\"],"
-                        "\"inners\":[{\"must\":\"x\",\"may\":true}],\"map\":{\"ab\":\"cd\"},"
-                        "\"free\":{\"anything\":[null,1.5]}}";
+                        "{\"colour\":\"red\",\"count\":9,\"either\":\"ab\",\"words\":[\"ab\",\"cd\"],"
+                        "\"inners\":[{\"must\":\"x\",\"may\":true}],\"map\":{\"ab\":\"cd\"},\"free\":{\"anything\":[null,1.5]}}";
 
         assert_validated(text, false, text, "");
         assert_validated("{\"either\":{\"must\":\"x\"}}", false, "{\"either\":{\"must\":\"x\"}}",
@@ -73,8 +71,7 @@ static void what_is_wrong_is_taken_out(void **state _unused_) {
                         "f: $.count: must be from 0 to 9\n"
                         "f: $.words[1]: \"abc\" is odd\n"
                         "f: $.words[2]: must be a string, not a number\n"
-                        "f: $.zz: unknown key; known are colour, count, either, words, fixed, "
-                        "inners, map, free");
+                        "f: $.zz: unknown key; known are colour, count, either, words, fixed, inners, map, free");
 }
 
 static void an_item_without_what_it_needs_is_taken_out(void **state _unused_) {
@@ -100,8 +97,7 @@ static void a_minus_needs_something_to_take_from(void **state _unused_) {
         assert_validated("{\"words\":[\"-ab\",\"-abc\"]}", true, "{\"words\":[\"-ab\",null]}",
                         "f: $.words[1]: \"abc\" is odd");
         assert_validated("{\"words\":[\"-ab\"]}", false, "{\"words\":[null]}",
-                        "f: $.words[0]: \"-ab\" takes something away, but this recipe extends "
-                        "none");
+                        "f: $.words[0]: \"-ab\" takes something away, but this recipe extends none");
         assert_validated("{\"fixed\":[\"-ab\"]}", true, "{\"fixed\":[null]}",
                         "f: $.fixed[0]: \"-ab\" is odd");
 }
@@ -119,8 +115,8 @@ static void a_list_has_a_limit(void **state _unused_) {
         assert_int_equal(json_parse(text, strlen(text), &e, &o), 0);
         schema_validate(&p, "f", table, o, false);
         assert_int_equal(p.n, 1);
-        assert_string_equal(p.lines[0], "f: $.words: has 5001 items; more than 5000 are no list "
-                                        "that a person keeps");
+        assert_string_equal(p.lines[0],
+                        "f: $.words: has 5001 items; more than 5000 are no list that a person keeps");
         assert_int_equal(json_object_array_length(json_get(o, "words")), 5000);
 }
 

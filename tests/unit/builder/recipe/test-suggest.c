@@ -8,7 +8,7 @@
 
 #include "recipe/suggest.h"
 
-#define WORDS(...) ((char *const[]){ __VA_ARGS__, NULL })
+#define WORDS(...) ((char *const[]) { __VA_ARGS__, NULL })
 
 static void distance_counts_changes(void **state _unused_) {
         static const struct {

@@ -76,7 +76,7 @@ static void has(const char *below, const char *name, const char *text) {
 }
 
 static int copy(const CopyOptions *options) {
-        CopyOptions o = options ? *options : (CopyOptions){};
+        CopyOptions o = options ? *options : (CopyOptions) {};
 
         o.what = "files";
         return copy_tree(source, root, "/", &o);
@@ -114,7 +114,7 @@ static void folders_that_are_there_keep_their_modes(void **state _unused_) {
         folder(root, "etc/secret", 0700);
         put(source, "etc/secret/file", "x", 0644);
         folder(source, "etc/secret", 0755);
-        assert_int_equal(copy(&(CopyOptions){ .git_modes = true }), 0);
+        assert_int_equal(copy(&(CopyOptions) { .git_modes = true }), 0);
         assert_int_equal(mode_of("etc/secret") & 07777, 0700);
 }
 
@@ -122,7 +122,7 @@ static void git_modes_are_normalised(void **state _unused_) {
         put(source, "plain", "x", 0600);
         put(source, "program", "x", 0700);
         folder(source, "folder", 0770);
-        assert_int_equal(copy(&(CopyOptions){ .git_modes = true }), 0);
+        assert_int_equal(copy(&(CopyOptions) { .git_modes = true }), 0);
         assert_int_equal(mode_of("plain") & 07777, 0644);
         assert_int_equal(mode_of("program") & 07777, 0755);
         assert_int_equal(mode_of("folder") & 07777, 0755);
@@ -142,7 +142,7 @@ static void modes_that_the_overlay_names_win(void **state _unused_) {
         put(source, "etc/key", "x", 0644);
         folder(source, "etc/folder", 0755);
         folder(root, "etc/folder", 0755);
-        assert_int_equal(copy(&(CopyOptions){ .git_modes = true, .modes = modes }), 0);
+        assert_int_equal(copy(&(CopyOptions) { .git_modes = true, .modes = modes }), 0);
         assert_int_equal(mode_of("etc/key") & 07777, 0600);
         assert_int_equal(mode_of("etc/folder") & 07777, 0750);
 }
@@ -180,7 +180,7 @@ static void only_what_is_wanted_is_copied(void **state _unused_) {
 
         put(source, "lib/modules/x", "x", 0644);
         put(source, "etc/file", "x", 0644);
-        assert_int_equal(copy(&(CopyOptions){ .wanted = only_modules }), 0);
+        assert_int_equal(copy(&(CopyOptions) { .wanted = only_modules }), 0);
         has(root, "lib/modules/x", "x");
         assert_int_equal(access(other, F_OK), -1);
 }

@@ -50,7 +50,7 @@ static int setup(void **state _unused_) {
         static const char *const links[] = { "bin", "lib", "lib64", "sbin" };
         static const char *const folders[] = { "usr", "proc", "sys", "dev", "run", "tmp", "etc" };
 
-        f = (Fixture){};
+        f = (Fixture) {};
         snprintf(f.path, sizeof(f.path), "/tmp/test-sandbox.XXXXXX");
         assert_non_null(mkdtemp(f.path));
         _cleanup_free_ char *store = path_join(f.path, "store");
@@ -68,8 +68,8 @@ static int setup(void **state _unused_) {
         }
         put(f.lower, "etc/below", "below\n");
         f.layers[0] = f.lower;
-        f.usr = (SandboxBind){ "/usr", "/usr", false };
-        f.sandbox = (Sandbox){
+        f.usr = (SandboxBind) { "/usr", "/usr", false };
+        f.sandbox = (Sandbox) {
                 .store = f.store,
                 .layers = f.layers,
                 .upper = f.upper,
@@ -164,8 +164,8 @@ static void read_only_refuses_changes(void **state _unused_) {
 
 static void host_files_are_invisible(void **state _unused_) {
         requires_namespaces();
-        _cleanup_free_ char *command = strf("! test -e %s && ! test -e /root && ! test -e /home && "
-                                            "test -z \"$(ls /tmp)\" && test ! -e /run/imgbuild",
+        _cleanup_free_ char *command = strf(
+                        "! test -e %s && ! test -e /root && ! test -e /home && test -z \"$(ls /tmp)\" && test ! -e /run/imgbuild",
                         f.path);
 
         assert_int_equal(sh(&f.sandbox, command, NULL), 0);
@@ -174,21 +174,20 @@ static void host_files_are_invisible(void **state _unused_) {
 static void environment_is_not_inherited(void **state _unused_) {
         requires_namespaces();
         setenv("IMGBUILD_TEST_SECRET", "1", 1);
-        assert_int_equal(sh(&f.sandbox,
-                                         "test -z \"$IMGBUILD_TEST_SECRET\" && test "
-                                         "$SOURCE_DATE_EPOCH = 1700000000",
-                                         NULL),
+        assert_int_equal(
+                        sh(&f.sandbox, "test -z \"$IMGBUILD_TEST_SECRET\" && test $SOURCE_DATE_EPOCH = 1700000000",
+                                        NULL),
                         0);
 }
 
 static void kernel_settings_are_not_writable(void **state _unused_) {
         requires_namespaces();
         /* Root may write anywhere: only a mount that is read-only stops it. */
-        assert_int_equal(sh(&f.sandbox,
-                                         "for p in /proc/sys/vm/swappiness /proc/sysrq-trigger; do "
-                                         "! (: > $p) 2>/dev/null || exit 1; done; "
-                                         "! (: > /sys/x) 2>/dev/null && test -z \"$(ls /sys)\"",
-                                         NULL),
+        assert_int_equal(
+                        sh(&f.sandbox,
+                                        "for p in /proc/sys/vm/swappiness /proc/sysrq-trigger; do ! (: > $p) 2>/dev/null || exit 1; done; "
+                                        "! (: > /sys/x) 2>/dev/null && test -z \"$(ls /sys)\"",
+                                        NULL),
                         0);
 }
 
@@ -234,11 +233,11 @@ static void binds_leave_no_mount_point_in_the_layer(void **state _unused_) {
 
         s.binds = binds;
         s.n_binds = ELEMENTSOF(binds);
-        assert_int_equal(sh(&s,
-                                         "grep -q bound /opt/deep/folder/x /opt/file && ! (: > "
-                                         "/opt/file) 2>/dev/null && "
-                                         "echo changed > /run/imgbuild/src/x",
-                                         NULL),
+        assert_int_equal(
+                        sh(&s,
+                                        "grep -q bound /opt/deep/folder/x /opt/file && ! (: > /opt/file) 2>/dev/null && "
+                                        "echo changed > /run/imgbuild/src/x",
+                                        NULL),
                         0);
         assert_int_equal(access(left, F_OK), -1);
         _cleanup_free_ char *text = NULL;
@@ -299,8 +298,8 @@ static void many_layers_fit(void **state _unused_) {
         assert_int_equal(atoi(text), 80);
 }
 
-/* The parent is killed without a chance to clean up: every process of the sandbox must be gone soon
- * after. */
+/* The parent is killed without a chance to clean up: every process of the sandbox must be gone
+ * soon after. */
 static void a_killed_parent_leaves_no_process(void **state _unused_) {
         requires_namespaces();
         _cleanup_free_ char *alive = path_join(f.path, "source/alive"),
@@ -316,8 +315,7 @@ static void a_killed_parent_leaves_no_process(void **state _unused_) {
         pid_t pid = fork();
         if (pid == 0) {
                 sh(&s,
-                                "trap '' TERM HUP INT; (while :; do echo >> "
-                                "/run/imgbuild/src/alive; sleep 0.02; done) & "
+                                "trap '' TERM HUP INT; (while :; do echo >> /run/imgbuild/src/alive; sleep 0.02; done) & "
                                 "while :; do echo >> /run/imgbuild/src/alive; sleep 0.02; done",
                                 NULL);
                 _exit(0);
@@ -338,8 +336,8 @@ static void a_killed_parent_leaves_no_process(void **state _unused_) {
         assert_int_equal(st.st_size, later.st_size);
 }
 
-/* Whether a process has the text among its arguments. Looked up without a shell: its children carry
- * its arguments until they run their own program, and would be found. */
+/* Whether a process has the text among its arguments. Looked up without a shell: its children
+ * carry its arguments until they run their own program, and would be found. */
 static bool somebody_has(const char *text) {
         DIR *proc = opendir("/proc");
         struct dirent *d;

@@ -46,8 +46,8 @@ static int run(const char *name, const char *argument, char **ret_output) {
 
         assert_int_equal(mkdir_p(behind, 0755), 0);
         assert_int_equal(write_file_atomic(program, text, strlen(text), 0755), 0);
-        assert_int_equal(
-                        spawn_capture(&(SpawnOptions){ .env = env }, argv, ret_output, &status), 0);
+        assert_int_equal(spawn_capture(&(SpawnOptions) { .env = env }, argv, ret_output, &status),
+                        0);
         return status;
 }
 
@@ -115,9 +115,9 @@ static void many_wishes_for_byte_code_are_one_command(void **state _unused_) {
 
         note("py3compile", "/usr/share/b\n/usr/share/a\n/usr/share/b\n");
         assert_int_equal(later(&commands), 1);
-        assert_string_equal(commands, "python3 -m compileall -q -j3 --invalidation-mode timestamp "
-                                      "/usr/lib/python3/dist-packages "
-                                      "/usr/share/a /usr/share/b");
+        assert_string_equal(commands,
+                        "python3 -m compileall -q -j3 --invalidation-mode timestamp /usr/lib/python3/dist-packages "
+                        "/usr/share/a /usr/share/b");
 }
 
 static void certificates_are_made_once(void **state _unused_) {

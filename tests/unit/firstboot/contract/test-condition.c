@@ -18,7 +18,7 @@ static int holds(const char *config, char **ret_why, char *const words[]) {
         return condition_holds(&s, o, ret_why);
 }
 
-#define HOLDS(config, ret_why, ...) holds(config, ret_why, (char *const[]){ __VA_ARGS__, NULL })
+#define HOLDS(config, ret_why, ...) holds(config, ret_why, (char *const[]) { __VA_ARGS__, NULL })
 #define CONFIGURED ((char *) "configured")
 #define NVIDIA ((char *) "pci:10de")
 

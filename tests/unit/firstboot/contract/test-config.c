@@ -79,9 +79,7 @@ static void lists_replace(void **state) {
         _cleanup_config_ Config *c = config_new();
 
         (void) state;
-        merge(c,
-                        "{\"mounts\":[{\"what\":\"a:/a\",\"where\":\"/a\"},{\"what\":\"a:/"
-                        "b\",\"where\":\"/b\"}]}",
+        merge(c, "{\"mounts\":[{\"what\":\"a:/a\",\"where\":\"/a\"},{\"what\":\"a:/b\",\"where\":\"/b\"}]}",
                         "first");
         merge(c, "{\"mounts\":[{\"what\":\"b:/b\",\"where\":\"/b\"}]}", "second");
         assert_int_equal(json_object_array_length(json_get(c->values, "mounts")), 1);
@@ -127,8 +125,7 @@ static void items_of_lists_get_defaults(void **state) {
 
 static void all_faults_come_at_once(void **state) {
         _cleanup_config_ Config *c = finished(
-                        "{\"scratch\":{\"label\":\"much too long a "
-                        "label\",\"disks\":-1,\"lable\":1},"
+                        "{\"scratch\":{\"label\":\"much too long a label\",\"disks\":-1,\"lable\":1},"
                         "\"mounts\":[{\"what\":\"nocolon\"}],\"host\":{\"grow_root\":\"yes\"}}");
 
         (void) state;
@@ -160,16 +157,13 @@ static void values_are_checked(void **state) {
                 { "{\"scratch\":{\"vg\":\"-x\"}}", "LVM name" },
                 { "{\"mounts\":{}}", "must be a list" },
                 { "{\"mounts\":[1]}", "mounts[0]: must be an object" },
-                { "{\"mounts\":[{\"what\":\"h:/x\",\"where\":\"/x\",\"timeout\":\"1 "
-                  "week\"}]}",
+                { "{\"mounts\":[{\"what\":\"h:/x\",\"where\":\"/x\",\"timeout\":\"1 week\"}]}",
                                 "must be a time" },
                 { "{\"mounts\":[{\"what\":\"h:/x\",\"where\":\"/x\",\"options\":\"a b\"}]}",
                                 "without white space" },
-                { "{\"identity\":{\"uri\":[\"http://"
-                  "x\"],\"base\":\"x\",\"probe_user\":\"u\"}}",
+                { "{\"identity\":{\"uri\":[\"http://x\"],\"base\":\"x\",\"probe_user\":\"u\"}}",
                                 "must start with ldaps://" },
-                { "{\"identity\":{\"uri\":[\"ldap://"
-                  "x\"],\"base\":\"x\",\"probe_user\":\"u\",\"starttls\":false}}",
+                { "{\"identity\":{\"uri\":[\"ldap://x\"],\"base\":\"x\",\"probe_user\":\"u\",\"starttls\":false}}",
                                 "in the clear" },
                 { "{\"identity\":{\"uri\":[\"ldaps://x\"],\"base\":\"x\"}}",
                                 "\"probe_user\" is missing" },

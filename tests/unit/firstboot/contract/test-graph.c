@@ -130,8 +130,7 @@ static void faults_of_step_files_are_errors(void **state) {
 static void configuration_overrides_a_step_file(void **state) {
         (void) state;
         put(PATH_STEPS, "a",
-                        "{\"timeout\":\"1min\",\"retries\":1,\"run_on_failure\":\"slurm.drain_on_"
-                        "failure\"}");
+                        "{\"timeout\":\"1min\",\"retries\":1,\"run_on_failure\":\"slurm.drain_on_failure\"}");
         _cleanup_graph_ Graph *g = load("{\"slurm\":{\"drain_on_failure\":true},\"steps\":{\"a\":{"
                                         "\"timeout\":\"5s\",\"retries\":7,\"required\":false}}}");
         assert_true(g->steps[0].timeout_usec == 5 * USEC_PER_SEC);

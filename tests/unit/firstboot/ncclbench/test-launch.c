@@ -17,9 +17,9 @@ static int detect_with(const Options *o, char *const *environment, Launch *ret) 
 }
 
 /* A list of NAME=VALUE. */
-#define detect(ret, ...)                                                                          \
-        detect_with(&(Options){ .rank = -1, .world = -1, .local_rank = -1 },                      \
-                        (char *const[]){ (char *) "PATH=/bin", __VA_ARGS__ __VA_OPT__(, ) NULL }, \
+#define detect(ret, ...)                                                                           \
+        detect_with(&(Options) { .rank = -1, .world = -1, .local_rank = -1 },                      \
+                        (char *const[]) { (char *) "PATH=/bin", __VA_ARGS__ __VA_OPT__(, ) NULL }, \
                         ret)
 #define S(text) ((char *) (text))
 

@@ -113,11 +113,11 @@ static void join_survives_the_journey(void **state _unused_) {
         memset(join.hub_nonce, 1, sizeof(join.hub_nonce));
         memset(join.peer_nonce, 2, sizeof(join.peer_nonce));
         join_pack(&join, payload);
-        assert_int_equal(
-                        join_unpack(&(Message){ .size = JOIN_SIZE, .payload = payload }, &back), 0);
+        assert_int_equal(join_unpack(&(Message) { .size = JOIN_SIZE, .payload = payload }, &back),
+                        0);
         assert_memory_equal(&join, &back, sizeof(join));
-        assert_int_equal(
-                        join_unpack(&(Message){ .size = JOIN_SIZE - 1, .payload = payload }, &back),
+        assert_int_equal(join_unpack(&(Message) { .size = JOIN_SIZE - 1, .payload = payload },
+                                         &back),
                         -EBADMSG);
 }
 
@@ -127,7 +127,7 @@ static void error_notes_survive_without_control_characters(void **state _unused_
         uint32_t size;
 
         assert_int_equal(error_pack(&note, &payload, &size), 0);
-        assert_int_equal(error_unpack(&(Message){ .size = size, .payload = payload }, &back), 0);
+        assert_int_equal(error_unpack(&(Message) { .size = size, .payload = payload }, &back), 0);
         assert_int_equal(back.rank, 7);
         assert_string_equal(back.code, "cuda.no-device");
         assert_string_equal(back.text, "no?[2J?GPU");
@@ -138,12 +138,12 @@ static void malformed_error_notes_are_refused(void **state _unused_) {
         ErrorNote note;
 
         memset(payload, 'x', sizeof(payload));
-        assert_int_equal(
-                        error_unpack(&(Message){ .size = 4, .payload = payload }, &note), -EBADMSG);
-        assert_int_equal(error_unpack(&(Message){ .size = 200, .payload = payload }, &note),
+        assert_int_equal(error_unpack(&(Message) { .size = 4, .payload = payload }, &note),
+                        -EBADMSG);
+        assert_int_equal(error_unpack(&(Message) { .size = 200, .payload = payload }, &note),
                         -EBADMSG); /* no NUL */
         payload[150] = '\0';       /* a code far too long */
-        assert_int_equal(error_unpack(&(Message){ .size = 200, .payload = payload }, &note),
+        assert_int_equal(error_unpack(&(Message) { .size = 200, .payload = payload }, &note),
                         -EBADMSG);
 }
 

@@ -44,9 +44,9 @@ static void defaults_are_nccl_tests(void **state _unused_) {
 static void reads_nccl_tests_options(void **state _unused_) {
         Options o;
 
-        assert_int_equal(parse("alltoall -b 8 -e 8G -f 2 -n 5 -w 3 -g 4 -c 0 -o max -d bfloat16 -r "
-                               "1",
-                                         &o),
+        assert_int_equal(
+                        parse("alltoall -b 8 -e 8G -f 2 -n 5 -w 3 -g 4 -c 0 -o max -d bfloat16 -r 1",
+                                        &o),
                         0);
         assert_string_equal(o.collective->name, "alltoall");
         assert_int_equal(o.min_bytes, 8);

@@ -65,7 +65,7 @@ static void play(NodeState *states, const double *speed, int n, unsigned rounds)
                         int p = partner[i];
                         double pair = p < 0 ? 0 : MIN(speed[i], speed[p]);
 
-                        results[i] = (PairResult){ .present = speed[i] >= 0,
+                        results[i] = (PairResult) { .present = speed[i] >= 0,
                                 .partner = p,
                                 .well = pair > 0,
                                 .busbw = p > i ? MAX(pair, 0.0) : 0 };

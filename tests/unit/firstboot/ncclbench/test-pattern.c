@@ -98,8 +98,8 @@ static void every_rank_sends_something_else(void **state _unused_) {
         }
 }
 
-/* Values, all partial sums and the total must be exact in the type: no order of adding may round.
- */
+/* Values, all partial sums and the total must be exact in the type: no order of adding may
+ * round. */
 static void sums_of_floats_are_exact(void **state _unused_) {
         for (unsigned type = TYPE_HALF; type < TYPE_COUNT; type++)
                 for (unsigned ranks = 1; ranks <= 2000; ranks = ranks * 3 + 1) {

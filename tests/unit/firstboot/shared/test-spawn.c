@@ -12,7 +12,7 @@
 #include "shared/spawn.h"
 #include "shared/strv.h"
 
-#define SH(script) ((char *const[]){ "sh", "-c", script, NULL })
+#define SH(script) ((char *const[]) { "sh", "-c", script, NULL })
 
 static uint64_t now_usec(void) {
         struct timespec t;
@@ -36,8 +36,8 @@ static void a_missing_program_is_an_error_of_its_own(void **state _unused_) {
         int status = -1;
 
         assert_int_equal(spawn_run(NULL, argv, &status), -ENOENT);
-        assert_int_equal(spawn_run(&(SpawnOptions){ .env = env }, argv, &status), -ENOENT);
-        assert_int_equal(spawn_run(&(SpawnOptions){ .cwd = "/nowhere" }, SH("exit 0"), &status),
+        assert_int_equal(spawn_run(&(SpawnOptions) { .env = env }, argv, &status), -ENOENT);
+        assert_int_equal(spawn_run(&(SpawnOptions) { .cwd = "/nowhere" }, SH("exit 0"), &status),
                         -ENOENT);
         assert_int_equal(status, -1);
 }
@@ -84,8 +84,8 @@ static void the_environment_is_all_there_is(void **state _unused_) {
         _cleanup_free_ char *output = NULL;
         int status;
 
-        assert_int_equal(spawn_capture(&(SpawnOptions){ .env = env },
-                                         (char *const[]){ "env", NULL }, &output, &status),
+        assert_int_equal(spawn_capture(&(SpawnOptions) { .env = env },
+                                         (char *const[]) { "env", NULL }, &output, &status),
                         0);
         assert_string_equal(output, "ONLY=this\n");
 }
@@ -98,10 +98,10 @@ static void standard_input_is_empty_unless_given(void **state _unused_) {
         assert_true(fd >= 0);
         assert_int_equal(write_all(fd, "hello\n", 6), 0);
         close(fd);
-        assert_int_equal(spawn_capture(NULL, (char *const[]){ "cat", NULL }, &none, &status), 0);
+        assert_int_equal(spawn_capture(NULL, (char *const[]) { "cat", NULL }, &none, &status), 0);
         assert_string_equal(none, "");
-        assert_int_equal(spawn_capture(&(SpawnOptions){ .stdin_path = path },
-                                         (char *const[]){ "cat", NULL }, &some, &status),
+        assert_int_equal(spawn_capture(&(SpawnOptions) { .stdin_path = path },
+                                         (char *const[]) { "cat", NULL }, &some, &status),
                         0);
         assert_string_equal(some, "hello\n");
         unlink(path);
@@ -113,7 +113,7 @@ static void standard_output_can_go_to_a_file(void **state _unused_) {
         int status, fd = mkstemp(path);
 
         assert_true(fd >= 0);
-        assert_int_equal(spawn_capture(&(SpawnOptions){ .stdout_fd = fd },
+        assert_int_equal(spawn_capture(&(SpawnOptions) { .stdout_fd = fd },
                                          SH("echo out; echo err >&2"), &captured, &status),
                         0);
         close(fd);
@@ -131,7 +131,7 @@ static void a_time_out_ends_the_child_and_its_children(void **state _unused_) {
 
         close(fd);
         script = strf("sleep 300 & echo $! >%s; wait", path);
-        assert_int_equal(spawn_run(&(SpawnOptions){ .timeout_usec = USEC_PER_SEC / 2 }, SH(script),
+        assert_int_equal(spawn_run(&(SpawnOptions) { .timeout_usec = USEC_PER_SEC / 2 }, SH(script),
                                          &status),
                         -ETIMEDOUT);
         assert_true(now_usec() - start < 4 * USEC_PER_SEC);
@@ -151,7 +151,7 @@ static void a_child_that_ignores_sigterm_is_killed(void **state _unused_) {
         uint64_t start = now_usec();
         int status;
 
-        assert_int_equal(spawn_run(&(SpawnOptions){ .timeout_usec = USEC_PER_SEC / 5 },
+        assert_int_equal(spawn_run(&(SpawnOptions) { .timeout_usec = USEC_PER_SEC / 5 },
                                          SH("trap '' TERM; while :; do sleep 1; done"), &status),
                         -ETIMEDOUT);
         assert_in_range(now_usec() - start, 5 * USEC_PER_SEC, 9 * USEC_PER_SEC);
@@ -161,8 +161,8 @@ static void endless_output_does_not_stop_the_clock(void **state _unused_) {
         uint64_t start = now_usec();
         int status;
 
-        assert_int_equal(spawn_run(&(SpawnOptions){ .timeout_usec = USEC_PER_SEC / 2 },
-                                         (char *const[]){ "yes", NULL }, &status),
+        assert_int_equal(spawn_run(&(SpawnOptions) { .timeout_usec = USEC_PER_SEC / 2 },
+                                         (char *const[]) { "yes", NULL }, &status),
                         -ETIMEDOUT);
         assert_true(now_usec() - start < 4 * USEC_PER_SEC);
 }
@@ -193,11 +193,11 @@ static int prepare_result(void *userdata) {
 static void prepare_can_fail_or_stand_for_the_program(void **state _unused_) {
         int failure = -EXDEV, answer = 9, status = -1;
 
-        assert_int_equal(spawn_run(&(SpawnOptions){ .prepare = prepare_result,
+        assert_int_equal(spawn_run(&(SpawnOptions) { .prepare = prepare_result,
                                                    .prepare_data = &failure },
                                          SH("exit 0"), &status),
                         -EXDEV);
-        assert_int_equal(spawn_run(&(SpawnOptions){ .prepare = prepare_result,
+        assert_int_equal(spawn_run(&(SpawnOptions) { .prepare = prepare_result,
                                                    .prepare_data = &answer },
                                          NULL, &status),
                         0);

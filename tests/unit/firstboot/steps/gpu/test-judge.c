@@ -16,20 +16,20 @@ static GpuWish wish;
 static GpuFindings findings;
 
 static void set(unsigned gpu, GpuFactId id, int64_t value) {
-        facts->gpus[gpu].facts[id] = (GpuFact){ .state = GPU_READ, .value = value };
+        facts->gpus[gpu].facts[id] = (GpuFact) { .state = GPU_READ, .value = value };
 }
 
 static void set_error(unsigned gpu, GpuFactId id, int error) {
-        facts->gpus[gpu].facts[id] = (GpuFact){ .state = GPU_ERROR, .error = error };
+        facts->gpus[gpu].facts[id] = (GpuFact) { .state = GPU_ERROR, .error = error };
 }
 
 static void set_link(unsigned gpu, unsigned link, int64_t active) {
         GpuLink *l = &facts->gpus[gpu].links[link];
 
-        l->active = (GpuFact){ .state = GPU_READ, .value = active };
-        l->remote_type = (GpuFact){ .state = GPU_READ, .value = NVML_NVLINK_DEVICE_TYPE_SWITCH };
+        l->active = (GpuFact) { .state = GPU_READ, .value = active };
+        l->remote_type = (GpuFact) { .state = GPU_READ, .value = NVML_NVLINK_DEVICE_TYPE_SWITCH };
         for (size_t c = 0; c < GPU_LINK_COUNTERS_N; c++)
-                l->counters[c] = (GpuFact){ .state = GPU_READ };
+                l->counters[c] = (GpuFact) { .state = GPU_READ };
 }
 
 /* Four healthy H100 on NVSwitches, unless a test says otherwise. */
@@ -101,7 +101,7 @@ static int setup(void **state) {
                 set_error(i, GPU_TEMPERATURE_SLOWDOWN, NVML_ERROR_NOT_SUPPORTED);
                 for (unsigned k = 0; k < LINKS; k++)
                         set_link(i, k, 1);
-                g->links[LINKS].active = (GpuFact){ .state = GPU_ERROR,
+                g->links[LINKS].active = (GpuFact) { .state = GPU_ERROR,
                         .error = NVML_ERROR_INVALID_ARGUMENT };
         }
         return 0;
@@ -201,7 +201,7 @@ static void what_may_be_unsupported_passes_if_named(void **state) {
 
 static void newer_facts_need_not_be_there(void **state) {
         (void) state;
-        facts->gpus[1].facts[GPU_SRAM_THRESHOLD] = (GpuFact){ .state = GPU_NO_SYMBOL };
+        facts->gpus[1].facts[GPU_SRAM_THRESHOLD] = (GpuFact) { .state = GPU_NO_SYMBOL };
         set_error(1, GPU_RECOVERY_ACTION, NVML_ERROR_NOT_SUPPORTED);
         assert_well();
         set_error(1, GPU_RECOVERY_ACTION, 999);
@@ -220,8 +220,8 @@ static void findings_say_which_gpu_and_what_to_do(void **state) {
         assert_int_equal(findings.items[0].limit, 0);
         assert_int_equal(findings.items[0].action, GPU_ACTION_RESET);
         _cleanup_free_ char *text = gpu_finding_sentence(&findings.items[0]);
-        assert_string_equal(text, "GPU 3 (GPU-3, serial S3, 0000:1e:00.0): 7 uncorrectable ECC "
-                                  "errors since the driver was loaded");
+        assert_string_equal(text,
+                        "GPU 3 (GPU-3, serial S3, 0000:1e:00.0): 7 uncorrectable ECC errors since the driver was loaded");
 }
 
 static void a_gpu_without_ecc_passes_only_if_allowed(void **state) {
@@ -268,7 +268,7 @@ static void the_generation_counts_under_load(void **state) {
 static void without_load_the_most_it_can_counts(void **state) {
         (void) state;
         wish.bandwidth = false;
-        facts->gpus[1].facts[GPU_PCIE_GENERATION_LOAD] = (GpuFact){};
+        facts->gpus[1].facts[GPU_PCIE_GENERATION_LOAD] = (GpuFact) {};
         assert_well();
         wish.pcie_generation = 6;
         judge();
@@ -300,7 +300,7 @@ static void bandwidth_is_a_share_of_the_link_or_a_number(void **state) {
 
 static void bandwidth_that_was_not_measured_is_none(void **state) {
         (void) state;
-        facts->gpus[2].facts[GPU_D2H] = (GpuFact){};
+        facts->gpus[2].facts[GPU_D2H] = (GpuFact) {};
         assert_finding(GPU_CODE_CUDA, 2);
         facts->gpus[2].cuda_error = 2;
         strcpy(facts->gpus[2].cuda_call, "cuMemAlloc");
@@ -338,9 +338,9 @@ static void a_link_without_any_counter_does_not_pass(void **state) {
         (void) state;
         for (size_t c = 0; c < GPU_LINK_COUNTERS_N; c++)
                 facts->gpus[1].links[4].counters[c] =
-                                (GpuFact){ .state = GPU_ERROR, .error = NVML_ERROR_NOT_SUPPORTED };
+                                (GpuFact) { .state = GPU_ERROR, .error = NVML_ERROR_NOT_SUPPORTED };
         assert_finding(GPU_CODE_NOT_SUPPORTED, 1);
-        facts->gpus[1].links[4].counters[GPU_LINK_RECOVERY] = (GpuFact){ .state = GPU_READ };
+        facts->gpus[1].links[4].counters[GPU_LINK_RECOVERY] = (GpuFact) { .state = GPU_READ };
         assert_well();
 }
 
@@ -368,7 +368,7 @@ static void every_gpus_fabric_state_is_looked_at(void **state) {
 static void fabrics_are_known_by_links_too(void **state) {
         (void) state;
         facts->n_switches = 0;
-        facts->fabric_manager = (GpuService){};
+        facts->fabric_manager = (GpuService) {};
         assert_true(gpu_has_fabric(facts, &wish));
         assert_well();
         set(2, GPU_FABRIC_STATUS, 999);

@@ -138,12 +138,9 @@ static char *find_header(void) {
         return path;
 }
 
-#define SIZE(type) \
-        { "sizeof(" #type ")", sizeof(type) }
-#define AT(type, member) \
-        { "offsetof(" #type "," #member ")", offsetof(type, member) }
-#define IS(constant) \
-        { #constant, constant }
+#define SIZE(type) { "sizeof(" #type ")", sizeof(type) }
+#define AT(type, member) { "offsetof(" #type "," #member ")", offsetof(type, member) }
+#define IS(constant) { #constant, constant }
 
 static void our_declarations_are_those_of_the_header(void **state) {
         static const struct {

@@ -11,8 +11,8 @@ static void an_xid_is_taken_apart(void **state) {
         GpuXid x;
 
         (void) state;
-        assert_true(gpu_xid_parse("NVRM: Xid (PCI:0000:3B:00): 79, pid=1234, name=python3, GPU has "
-                                  "fallen off the bus.",
+        assert_true(gpu_xid_parse(
+                        "NVRM: Xid (PCI:0000:3B:00): 79, pid=1234, name=python3, GPU has fallen off the bus.",
                         &x));
         assert_string_equal(x.pci, "0000:3b:00");
         assert_int_equal(x.xid, 79);
@@ -43,14 +43,13 @@ static void a_switch_tells_whether_it_is_fatal(void **state) {
 
         (void) state;
         assert_true(gpu_xid_parse(
-                        "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 60 "
-                        "LTSSM Fault Up",
+                        "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 60 LTSSM Fault Up",
                         &x));
         assert_true(x.is_switch);
         assert_true(x.fatal);
         assert_int_equal(x.xid, 20034);
-        assert_true(gpu_xid_parse("nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 11012, Non-fatal, "
-                                  "Link 35",
+        assert_true(gpu_xid_parse(
+                        "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 11012, Non-fatal, Link 35",
                         &x));
         assert_false(x.fatal);
 }
@@ -82,10 +81,10 @@ static void long_texts_are_cut(void **state) {
 
 static void the_catalog_says_what_to_do(void **state) {
         (void) state;
-        assert_int_equal(gpu_xid_action(&(GpuXid){ .xid = 48 }), GPU_ACTION_RESET);
-        assert_int_equal(gpu_xid_action(&(GpuXid){ .xid = 151 }), GPU_ACTION_REBOOT);
-        assert_int_equal(gpu_xid_action(&(GpuXid){ .xid = 79 }), GPU_ACTION_REBOOT);
-        assert_int_equal(gpu_xid_action(&(GpuXid){ .xid = 999 }), GPU_ACTION_RESET);
+        assert_int_equal(gpu_xid_action(&(GpuXid) { .xid = 48 }), GPU_ACTION_RESET);
+        assert_int_equal(gpu_xid_action(&(GpuXid) { .xid = 151 }), GPU_ACTION_REBOOT);
+        assert_int_equal(gpu_xid_action(&(GpuXid) { .xid = 79 }), GPU_ACTION_REBOOT);
+        assert_int_equal(gpu_xid_action(&(GpuXid) { .xid = 999 }), GPU_ACTION_RESET);
 }
 
 static char folder[] = "/tmp/test-gpu-xid.XXXXXX";
@@ -118,8 +117,7 @@ static void the_log_is_read_to_its_end(void **state) {
         p += sprintf(p, "5,0,0,-;Linux version 6.12\n");
         for (unsigned i = 1; i <= 1000; i++)
                 p += sprintf(p,
-                                "6,%u,%u,-;some driver says something or other of no interest "
-                                "here\n"
+                                "6,%u,%u,-;some driver says something or other of no interest here\n"
                                 " SUBSYSTEM=pci\n DEVICE=+pci:0000:00:01.0\n",
                                 i, i);
         sprintf(p, "3,1001,1,-;NVRM: Xid (PCI:0000:03:00): 79, last\n");

@@ -16,8 +16,8 @@ static char *render(const char *text) {
 }
 
 static void servers_and_base_are_there(void **state) {
-        _cleanup_free_ char *text = render("{\"uri\":[\"ldaps://a\",\"ldaps://"
-                                           "b\"],\"base\":\"dc=x\",\"ca_file\":\"/ca\"}");
+        _cleanup_free_ char *text = render(
+                        "{\"uri\":[\"ldaps://a\",\"ldaps://b\"],\"base\":\"dc=x\",\"ca_file\":\"/ca\"}");
 
         (void) state;
         assert_non_null(strstr(text, "ldap_uri = ldaps://a, ldaps://b\n"));
@@ -27,11 +27,9 @@ static void servers_and_base_are_there(void **state) {
 }
 
 static void plain_authentication_is_never_switched_on_by_itself(void **state) {
-        _cleanup_free_ char
-                        *a = render("{\"uri\":[\"ldap://"
-                                    "a\"],\"base\":\"x\",\"starttls\":true,\"allow_plain\":true}"),
-                        *b = render("{\"uri\":[\"ldap://"
-                                    "a\"],\"base\":\"x\",\"starttls\":false,\"allow_plain\":true}");
+        _cleanup_free_ char *
+                        a = render("{\"uri\":[\"ldap://a\"],\"base\":\"x\",\"starttls\":true,\"allow_plain\":true}"),
+                       *b = render("{\"uri\":[\"ldap://a\"],\"base\":\"x\",\"starttls\":false,\"allow_plain\":true}");
 
         (void) state;
         assert_null(strstr(a, "never_use_in_production"));
@@ -39,9 +37,9 @@ static void plain_authentication_is_never_switched_on_by_itself(void **state) {
 }
 
 static void a_password_needs_a_name(void **state) {
-        _cleanup_free_ char *a = render("{\"uri\":[],\"base\":\"x\",\"bind_password\":\"p\"}"),
-                            *b = render("{\"uri\":[],\"base\":\"x\",\"bind_password\":\"p\",\"bind_"
-                                        "dn\":\"cn=a\"}");
+        _cleanup_free_ char *
+                        a = render("{\"uri\":[],\"base\":\"x\",\"bind_password\":\"p\"}"),
+                       *b = render("{\"uri\":[],\"base\":\"x\",\"bind_password\":\"p\",\"bind_dn\":\"cn=a\"}");
 
         (void) state;
         assert_null(strstr(a, "authtok"));
@@ -59,13 +57,14 @@ static void responders_started_by_sockets_are_not_listed(void **state) {
 }
 
 static void nsswitch_gets_sss_once_and_only_where_needed(void **state) {
-        _cleanup_free_ char *a = nsswitch_with_sss("# c\npasswd:         files systemd  \ngroup: "
-                                                   "files sss\nshadow:files\nhosts: files dns\n"),
-                            *b = nsswitch_with_sss(a);
+        _cleanup_free_ char *
+                        a = nsswitch_with_sss(
+                                       "# c\npasswd:         files systemd  \ngroup: files sss\nshadow:files\nhosts: files dns\n"),
+                       *b = nsswitch_with_sss(a);
 
         (void) state;
-        assert_string_equal(a, "# c\npasswd:         files systemd sss\ngroup: files "
-                               "sss\nshadow:files sss\nhosts: files dns\n");
+        assert_string_equal(a,
+                        "# c\npasswd:         files systemd sss\ngroup: files sss\nshadow:files sss\nhosts: files dns\n");
         assert_string_equal(a, b);
 }
 

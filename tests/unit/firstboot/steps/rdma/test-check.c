@@ -24,21 +24,21 @@ static RdmaVerdict verdict;
 static int setup(void **state) {
         (void) state;
         for (size_t i = 0; i < N; i++) {
-                devices[i] = (RdmaDevice){ .name = names[i],
+                devices[i] = (RdmaDevice) { .name = names[i],
                         .firmware = S("1.0"),
                         .type = S("MT B"),
                         .width = 16,
                         .width_limit = 16,
                         .speed = 32,
                         .speed_limit = 32 };
-                gids[i][0] = (RdmaGid){ 0, false, false };
-                gids[i][1] = (RdmaGid){ 1, true, false };
-                gids[i][2] = (RdmaGid){ 2, false, true };
-                gids[i][3] = (RdmaGid){ 3, true, true };
-                counters[i][0] = (RdmaCounter){ S("counters/symbol_error"), true, 0 };
-                counters[i][1] = (RdmaCounter){ S("hw_counters/out_of_buffer"), true, 0 };
+                gids[i][0] = (RdmaGid) { 0, false, false };
+                gids[i][1] = (RdmaGid) { 1, true, false };
+                gids[i][2] = (RdmaGid) { 2, false, true };
+                gids[i][3] = (RdmaGid) { 3, true, true };
+                counters[i][0] = (RdmaCounter) { S("counters/symbol_error"), true, 0 };
+                counters[i][1] = (RdmaCounter) { S("hw_counters/out_of_buffer"), true, 0 };
                 memcpy(later_counters[i], counters[i], sizeof(counters[i]));
-                ports[i] = (RdmaPort){ .device = names[i],
+                ports[i] = (RdmaPort) { .device = names[i],
                         .port = 1,
                         .alone = true,
                         .state = S("4: ACTIVE"),
@@ -53,9 +53,9 @@ static int setup(void **state) {
                 later_ports[i] = ports[i];
                 later_ports[i].counters = later_counters[i];
         }
-        facts = (RdmaFacts){ devices, N, ports, N };
-        later = (RdmaFacts){ devices, N, later_ports, N };
-        wish = (RdmaWish){ .ports = N,
+        facts = (RdmaFacts) { devices, N, ports, N };
+        later = (RdmaFacts) { devices, N, later_ports, N };
+        wish = (RdmaWish) { .ports = N,
                 .rate_gbps = 400,
                 .link_layer = "Ethernet",
                 .devices = names,

@@ -24,10 +24,10 @@ static ScratchPlan plan;
 static int setup(void **state) {
         (void) state;
         for (size_t i = 0; i < N; i++)
-                facts[i] = (DiskFacts){ .disk = &disks[i] };
-        record = (ScratchRecord){};
-        wish = (ScratchWish){ .vg = "localscratch", .label = "localscratch", .expected = -1 };
-        plan = (ScratchPlan){};
+                facts[i] = (DiskFacts) { .disk = &disks[i] };
+        record = (ScratchRecord) {};
+        wish = (ScratchWish) { .vg = "localscratch", .label = "localscratch", .expected = -1 };
+        plan = (ScratchPlan) {};
         return 0;
 }
 

@@ -31,7 +31,7 @@ static int setup(void **state) {
         setenv("FIRSTBOOT_ROOT", root, 1);
         assert_return_code(read_file(table, 1024 * 1024, &text, NULL), 0);
         put("usr/lib/firstboot/shapes.json", text);
-        context = (StepContext){ .name = "test",
+        context = (StepContext) { .name = "test",
                 .config = json_object_new_object(),
                 .instance = json_object_new_object(),
                 .result = json_object_new_object() };

@@ -100,21 +100,21 @@ static void the_shipped_table_has_what_the_docs_list(void **state) {
 static void metadata_names_the_shape(void **state) {
         (void) state;
         load();
-        const Shape *s = find(&(ShapeFacts){ .instance = "BM.GPU.H100.8" }, SHAPE_BY_METADATA);
+        const Shape *s = find(&(ShapeFacts) { .instance = "BM.GPU.H100.8" }, SHAPE_BY_METADATA);
         assert_int_equal(s->gpus, 8);
         assert_int_equal(s->nvlinks, 18);
         assert_int_equal(s->rdma_ports, 16);
         assert_int_equal(s->rdma_rate_gbps, 200);
         assert_int_equal(strv_length(s->rdma_devices), 16);
         assert_true(strv_contains(s->nccl_env, "NCCL_IB_TC=41"));
-        s = find(&(ShapeFacts){ .instance = "Standard_ND96asr_v4" }, SHAPE_BY_METADATA);
+        s = find(&(ShapeFacts) { .instance = "Standard_ND96asr_v4" }, SHAPE_BY_METADATA);
         assert_string_equal(s->rdma_link_layer, "InfiniBand");
 }
 
 static void firmware_names_the_shape(void **state) {
         (void) state;
         load();
-        const Shape *s = find(&(ShapeFacts){ .product = "p5.48xlarge" }, SHAPE_BY_DMI);
+        const Shape *s = find(&(ShapeFacts) { .product = "p5.48xlarge" }, SHAPE_BY_DMI);
         assert_int_equal(s->rdma_ports, 32);
         assert_int_equal(s->rdma_rate_gbps, SHAPE_NOT_SAID);
 }
@@ -129,7 +129,7 @@ static void gpus_name_the_shape(void **state) {
         assert_string_equal(find(&f, SHAPE_BY_GPUS)->name, "4xH200");
         f.nvlinks = 17;
         assert_unknown(&f, "4 × NVIDIA H200");
-        f = (ShapeFacts){ .gpu_model = "NVIDIA H200", .gpus = 3 };
+        f = (ShapeFacts) { .gpu_model = "NVIDIA H200", .gpus = 3 };
         assert_unknown(&f, "3 × NVIDIA H200");
 }
 
@@ -143,7 +143,7 @@ static void the_provider_decides_between_equal_gpus(void **state) {
         assert_string_equal(find(&f, SHAPE_BY_GPUS)->name, "BM.GPU.H100.8");
         f.provider = NULL;
         assert_unknown(&f, "no shape fits");
-        f = (ShapeFacts){ .gpu_model = "NVIDIA A100-SXM4-40GB", .gpus = 8, .provider = "oci" };
+        f = (ShapeFacts) { .gpu_model = "NVIDIA A100-SXM4-40GB", .gpus = 8, .provider = "oci" };
         assert_unknown(&f, "may be BM.GPU4.8 or BM.GPU.B4.8");
 }
 
@@ -168,7 +168,7 @@ static void an_unknown_instance_is_found_by_its_gpus(void **state) {
 static void a_gate_counts_before_a_measurement(void **state) {
         (void) state;
         load();
-        const Shape *s = find(&(ShapeFacts){ .instance = "BM.GPU4.8" }, SHAPE_BY_METADATA);
+        const Shape *s = find(&(ShapeFacts) { .instance = "BM.GPU4.8" }, SHAPE_BY_METADATA);
         const ShapeBusbw *b = shape_busbw(s, 1, true, 0);
         assert_true(b->gate);
         assert_true(b->bytes == UINT64_C(8) << 30);
@@ -181,10 +181,10 @@ static void a_gate_counts_before_a_measurement(void **state) {
 static void what_needs_multicast_does_not_hold_without(void **state) {
         (void) state;
         load();
-        const Shape *s = find(&(ShapeFacts){ .instance = "BM.GPU.H100.8" }, SHAPE_BY_METADATA);
+        const Shape *s = find(&(ShapeFacts) { .instance = "BM.GPU.H100.8" }, SHAPE_BY_METADATA);
         assert_non_null(shape_busbw(s, 1, true, 0));
         assert_null(shape_busbw(s, 1, false, 0));
-        s = find(&(ShapeFacts){ .name = "4xH200" }, SHAPE_BY_NAME);
+        s = find(&(ShapeFacts) { .name = "4xH200" }, SHAPE_BY_NAME);
         assert_true(shape_busbw(s, 1, false, 0)->gbps == 365.0);
 }
 
@@ -196,8 +196,8 @@ static void a_site_adds_and_replaces(void **state) {
                         "{\"name\":\"4xH200\",\"busbw\":[{\"nodes\":1,\"size\":\"1G\",\"gbps\":300,"
                         "\"kind\":\"gate\",\"source\":\"us\"}]}]}");
         load();
-        assert_int_equal(find(&(ShapeFacts){ .product = "ACME 7" }, SHAPE_BY_DMI)->gpus, 3);
-        const Shape *s = find(&(ShapeFacts){ .name = "4xH200" }, SHAPE_BY_NAME);
+        assert_int_equal(find(&(ShapeFacts) { .product = "ACME 7" }, SHAPE_BY_DMI)->gpus, 3);
+        const Shape *s = find(&(ShapeFacts) { .name = "4xH200" }, SHAPE_BY_NAME);
         assert_int_equal(s->gpus, SHAPE_NOT_SAID);
         assert_true(shape_busbw(s, 1, false, 0)->gbps == 300);
         assert_string_equal(s->file, "/etc/firstboot/shapes.d/10-ours.json");

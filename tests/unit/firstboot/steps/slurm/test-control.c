@@ -16,19 +16,13 @@ static void scontrols_words_are_understood(void **state) {
                 { 0, "Configuration data as of 2026-01-02T03:04:05\nAccountingStorage…",
                                 PROBE_GOOD },
                 { 1, "Configuration data as of 2026-01-02T03:04:05\n", PROBE_OTHER },
-                { 1,
-                                "slurm_load_ctl_conf error: Unable to contact slurm "
-                                "controller (connect failure)\n",
+                { 1, "slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)\n",
                                 PROBE_UNREACHABLE },
-                { 1,
-                                "scontrol: error: Munge decode failed: Invalid "
-                                "credential\nslurm_load_ctl_conf error: Zero Bytes",
+                { 1, "scontrol: error: Munge decode failed: Invalid credential\nslurm_load_ctl_conf error: Zero Bytes",
                                 PROBE_MISMATCH },
                 { 1, "scontrol: error: Munge decode failed: Rewound credential\n", PROBE_CLOCK },
                 { 1, "scontrol: error: Munge decode failed: Expired credential\n", PROBE_CLOCK },
-                { 1,
-                                "scontrol: error: Munge encode failed: Failed to access "
-                                "\"/run/munge/munge.socket.2\": No such file",
+                { 1, "scontrol: error: Munge encode failed: Failed to access \"/run/munge/munge.socket.2\": No such file",
                                 PROBE_MUNGE },
                 { 1, "", PROBE_OTHER },
         };
@@ -54,10 +48,10 @@ static void a_nodes_state_and_reason_are_found(void **state) {
         NodeInfo info;
 
         (void) state;
-        assert_return_code(node_parse("NodeName=n1 Arch=x86_64 State=IDLE+DRAIN ThreadsPerCore=1 "
-                                      "Reason=[firstboot] gpu.missing: 7 of 8 "
-                                      "[root@2026-01-02T03:04:05]\n",
-                                           &info),
+        assert_return_code(
+                        node_parse("NodeName=n1 Arch=x86_64 State=IDLE+DRAIN ThreadsPerCore=1 Reason=[firstboot] gpu.missing: 7 of 8 "
+                                   "[root@2026-01-02T03:04:05]\n",
+                                        &info),
                         0);
         assert_string_equal(info.state, "IDLE+DRAIN");
         assert_string_equal(info.reason, "[firstboot] gpu.missing: 7 of 8");
