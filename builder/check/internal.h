@@ -6,6 +6,7 @@
  * that a symbolic link of the image is never followed into the host. */
 
 #include "check/check.h"
+#include "common/version.h"
 #include "common/module-info.h"
 
 #include <sys/stat.h>
@@ -72,7 +73,6 @@ int findings_fact(Findings *f, const char *key,
 /* "550.163.01" from the last part of a library's path (libcuda.so.550.163.01); NULL where there is
  * none. */
 const char *soname_version(const char *path);
-int version_compare(const char *a, const char *b); /* number by number; missing parts count as 0 */
 
 typedef int (*rule_run_t)(const Tree *t, const char *rule, Findings *f);
 

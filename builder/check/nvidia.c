@@ -204,21 +204,6 @@ const char *soname_version(const char *path) {
         return so && isdigit((unsigned char) so[4]) ? so + 4 : NULL;
 }
 
-int version_compare(const char *a, const char *b) {
-        while (*a || *b) {
-                char *end_a, *end_b;
-                unsigned long x = strtoul(a, &end_a, 10), y = strtoul(b, &end_b, 10);
-
-                if (x != y)
-                        return x < y ? -1 : 1;
-                if (end_a == a && end_b == b) /* not numbers */
-                        return strcmp(a, b);
-                a = *end_a == '.' ? end_a + 1 : end_a;
-                b = *end_b == '.' ? end_b + 1 : end_b;
-        }
-        return 0;
-}
-
 static const char *const library_folders[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib" };
 
 static int check_library(const Tree *t, const char *rule, const char *soname, const char *driver,

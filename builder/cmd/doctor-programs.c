@@ -4,6 +4,7 @@
  * we ask of them, and how to get them. What is no program is in doctor-host.c. */
 
 #include "cmd/doctor-report.h"
+#include "common/version.h"
 #include "store/store.h"
 
 #include "shared/spawn.h"
@@ -25,32 +26,6 @@ static const struct {
         { "qemu-system-x86_64", "build inspect diff", NULL, "--version", "qemu-system-x86" },
         { "qemu-img", "build inspect diff", NULL, "--version", "qemu-utils" },
 };
-
-int doctor_version_compare(const char *a, const char *b) {
-        while (*a || *b) {
-                unsigned long n, m;
-                char *end;
-
-                if (isdigit((unsigned char) *a) && isdigit((unsigned char) *b)) {
-                        n = strtoul(a, &end, 10);
-                        a = end;
-                        m = strtoul(b, &end, 10);
-                        b = end;
-                        if (n != m)
-                                return n < m ? -1 : 1;
-                        continue;
-                }
-                if (*a != *b) {
-                        /* 1.0~rc1 is before 1.0, 1.0.1 after it. */
-                        if (*a == '~' || *b == '~')
-                                return *a == '~' ? -1 : 1;
-                        return (unsigned char) *a < (unsigned char) *b ? -1 : 1;
-                }
-                a++;
-                b++;
-        }
-        return 0;
-}
 
 char *doctor_find_version(const char *text) {
         for (const char *p = text; *p; p++) {
@@ -115,7 +90,7 @@ static int check_program(DoctorReport *r, size_t i) {
                 version = doctor_find_version(output);
         }
         if (programs[i].minimum && version &&
-                        doctor_version_compare(version, programs[i].minimum) < 0) {
+                        version_compare(version, programs[i].minimum) < 0) {
                 old = strf("%s, too old", version);
                 free(install);
                 install = strf("%s %s or newer: a newer distribution, or its backports",

@@ -31,7 +31,6 @@ void doctor_report_done(DoctorReport *r);
 bool doctor_lacks_something(const DoctorReport *r);
 
 /* The parts that host.c's and programs' checks share with tests. */
-int doctor_version_compare(const char *a, const char *b); /* "1.10" > "1.9"; as strcmp() */
 char *doctor_find_version(const char *text); /* the first "1.2…" of a program's output; NULL */
 
 int doctor_add(DoctorReport *r, const char *what, const char *verbs, DoctorState state,

@@ -337,6 +337,39 @@ int json_set_int(json_object *o, const char *key, int64_t value) {
         return json_set(o, key, json_object_new_int64(value));
 }
 
+int json_set_field_list(json_object *o, const JsonField *fields, size_t n) {
+        int r = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                const JsonField *f = fields + i;
+
+                if (r < 0 || !o) {
+                        if (f->kind == JSON_FIELD_TAKE)
+                                json_object_put(f->object);
+                        r = r < 0 ? r : -ENOMEM;
+                        continue;
+                }
+                switch (f->kind) {
+                case JSON_FIELD_STRING:
+                        r = json_set_string(o, f->key, f->string);
+                        break;
+                case JSON_FIELD_INT:
+                        r = json_set_int(o, f->key, f->integer);
+                        break;
+                case JSON_FIELD_BOOL:
+                        r = json_set(o, f->key, json_object_new_boolean(f->boolean));
+                        break;
+                case JSON_FIELD_DOUBLE:
+                        r = json_set(o, f->key, json_object_new_double(f->real));
+                        break;
+                case JSON_FIELD_TAKE:
+                        r = f->object ? json_set(o, f->key, f->object) : 0;
+                        break;
+                }
+        }
+        return r;
+}
+
 int json_save(const char *path, json_object *o, mode_t mode) {
         _cleanup_free_ char *text = NULL;
         const char *json = json_object_to_json_string_ext(

@@ -39,5 +39,41 @@ int json_set(json_object *o, const char *key, json_object *value);
 int json_set_string(json_object *o, const char *key, const char *value);
 int json_set_int(json_object *o, const char *key, int64_t value);
 
+/* Several members at once:
+ *
+ *   r = json_set_fields(o, JSON_STRING("name", p->name), JSON_INT("size", p->size), JSON_TAKE("files", files));
+ *
+ * Returns 0 or -ENOMEM. A NULL string or object is left out; objects given with JSON_TAKE are taken in every case, also
+ * where something before them failed. */
+typedef struct JsonField {
+        const char *key;
+        enum {
+                JSON_FIELD_STRING,
+                JSON_FIELD_INT,
+                JSON_FIELD_BOOL,
+                JSON_FIELD_DOUBLE,
+                JSON_FIELD_TAKE
+        } kind;
+        union {
+                const char *string;
+                int64_t integer;
+                bool boolean;
+                double real;
+                json_object *object;
+        };
+} JsonField;
+#define JSON_STRING(k, v) ((JsonField) { .key = (k), .kind = JSON_FIELD_STRING, .string = (v) })
+#define JSON_INT(k, v) \
+        ((JsonField) { .key = (k), .kind = JSON_FIELD_INT, .integer = (int64_t) (v) })
+#define JSON_BOOL(k, v) ((JsonField) { .key = (k), .kind = JSON_FIELD_BOOL, .boolean = (v) })
+#define JSON_DOUBLE(k, v) ((JsonField) { .key = (k), .kind = JSON_FIELD_DOUBLE, .real = (v) })
+#define JSON_TAKE(k, v) ((JsonField) { .key = (k), .kind = JSON_FIELD_TAKE, .object = (v) })
+int json_set_field_list(json_object *o, const JsonField *fields, size_t n);
+#define json_set_fields(o, ...)                                         \
+        ({                                                              \
+                const JsonField _fields[] = { __VA_ARGS__ };            \
+                json_set_field_list((o), _fields, ELEMENTSOF(_fields)); \
+        })
+
 /* Writes pretty JSON with a final newline, durably. */
 int json_save(const char *path, json_object *o, mode_t mode);

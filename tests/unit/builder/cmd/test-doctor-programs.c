@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cmd/doctor-report.h"
+#include "common/version.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,9 +30,9 @@ static void versions_compare_by_number(void **state _unused_) {
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
-                assert_int_equal(sign(doctor_version_compare(cases[i].a, cases[i].b)),
+                assert_int_equal(sign(version_compare(cases[i].a, cases[i].b)),
                                 cases[i].result);
-                assert_int_equal(sign(doctor_version_compare(cases[i].b, cases[i].a)),
+                assert_int_equal(sign(version_compare(cases[i].b, cases[i].a)),
                                 -cases[i].result);
         }
 }

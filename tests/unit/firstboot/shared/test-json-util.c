@@ -227,6 +227,27 @@ static void set_helpers_build_an_object(void **state _unused_) {
         assert_int_equal(json_get_int(o, "n", 0), INT64_MIN);
 }
 
+static void many_fields_are_set_at_once(void **state _unused_) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+
+        assert_int_equal(json_set_fields(o, JSON_STRING("s", "x"), JSON_STRING("none", NULL),
+                                         JSON_INT("i", 7), JSON_BOOL("b", true),
+                                         JSON_DOUBLE("d", 0.5),
+                                         JSON_TAKE("o", json_object_new_array()),
+                                         JSON_TAKE("nothing", NULL)),
+                        0);
+        assert_string_equal(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN),
+                        "{\"s\":\"x\",\"i\":7,\"b\":true,\"d\":0.5,\"o\":[]}");
+}
+
+static void objects_are_taken_where_there_is_nothing_to_put_them_into(void **state _unused_) {
+        json_object *taken = json_object_new_array();
+
+        json_object_get(taken);
+        assert_int_equal(json_set_fields(NULL, JSON_INT("i", 1), JSON_TAKE("o", taken)), -ENOMEM);
+        assert_int_equal(json_object_put(taken), 1); /* the last reference was ours */
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(comments_are_skipped),
@@ -250,6 +271,8 @@ int main(void) {
                 cmocka_unit_test(saving_and_loading_gives_the_same),
                 cmocka_unit_test(a_file_too_large_or_missing_has_no_position),
                 cmocka_unit_test(set_helpers_build_an_object),
+                cmocka_unit_test(many_fields_are_set_at_once),
+                cmocka_unit_test(objects_are_taken_where_there_is_nothing_to_put_them_into),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

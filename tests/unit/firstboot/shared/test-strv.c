@@ -90,8 +90,19 @@ static void strf_formats(void **state _unused_) {
         assert_string_equal(s, "a/7");
 }
 
+static void a_command_line_is_one_expression(void **state _unused_) {
+        _cleanup_strv_free_ char **l = NULL;
+        const char *path = "/x";
+
+        assert_int_equal(strv_length(ARGV("ls", "-l", path)), 3);
+        assert_int_equal(strv_extend_strv(&l, ARGV("ls", path)), 0);
+        assert_string_equal(l[1], "/x");
+        assert_null(l[2]);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_command_line_is_one_expression),
                 cmocka_unit_test(null_is_an_empty_array),
                 cmocka_unit_test(strings_are_appended_in_order),
                 cmocka_unit_test(pushing_null_is_out_of_memory),

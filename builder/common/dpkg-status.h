@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* dpkg's status file, read stanza by stanza: the one reader for trees, images and builds. */
+
+#include "shared/macro.h"
+
+typedef struct DpkgPackage {
+        const char *name, *version, *arch; /* arch NULL where the stanza has none */
+        int64_t size;                      /* installed, bytes; -1 where the stanza does not say */
+        bool installed, held;
+} DpkgPackage;
+
+/* Calls `visit` for each stanza that has a name and a version, in the file's order; strings are good until it returns.
+ * Its negative errno ends the reading and is returned. -EFBIG for a line beyond 1 MiB. */
+int dpkg_status_read(FILE *f, int (*visit)(const DpkgPackage *p, void *userdata), void *userdata);
