@@ -89,8 +89,7 @@ static int check_program(DoctorReport *r, size_t i) {
                 }
                 version = doctor_find_version(output);
         }
-        if (programs[i].minimum && version &&
-                        version_compare(version, programs[i].minimum) < 0) {
+        if (programs[i].minimum && version && version_compare(version, programs[i].minimum) < 0) {
                 old = strf("%s, too old", version);
                 free(install);
                 install = strf("%s %s or newer: a newer distribution, or its backports",
