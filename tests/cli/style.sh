@@ -1,0 +1,55 @@
+#!/bin/bash
+# The hand: what docs/hacking.md promises of every file, as far as a script can see it.
+set -u
+cd "$TOP"
+rc=0
+check() { if [[ $2 -eq 0 ]]; then echo "ok - $1"; else echo "not ok - $1"; rc=1; fi; }
+mapfile -t files < <(git ls-files '*.c' '*.h' 2>/dev/null)
+[[ ${#files[@]} -gt 0 ]] || mapfile -t files < <(find builder firstboot tests -name '*.[ch]' | sort)
+mapfile -t ours < <(printf '%s\n' "${files[@]}" | grep -E '^(builder|firstboot)/')
+
+# none NAME COMMAND…: the command finds nothing.
+none() {
+        local found name=$1
+        shift
+        found=$("$@" | head -n 20)
+        [[ -z $found ]]
+        check "$name" $?
+        [[ -z $found ]] || sed 's/^/# /' <<<"$found"
+}
+
+if command -v clang-format-19 >/dev/null; then
+        printf '%s\n' "${files[@]}" | xargs -n 40 -P 2 clang-format-19 --dry-run -Werror 2>&1 | grep -m 5 error
+        [[ ${PIPESTATUS[1]} -eq 0 ]]
+        check "every file is as clang-format has it (make format)" $?
+else
+        echo "skip - every file is as clang-format has it: clang-format-19 is missing"
+fi
+
+none "no comment ends on a line of its own" grep -nE '^[[:space:]]*\*/$' "${ours[@]}"
+ladders() { awk 'previous ~ /if \(r >= 0\)$/ && /^ +r = / { print FILENAME ":" FNR ": " $0 } { previous = $0 }' "${ours[@]}"; }
+none "no ladder of 'if (r >= 0) r = …': early return" ladders
+none "no casts of string literals: ARGV()" grep -nE '\(char \*\) "' "${ours[@]}"
+none "one monotonic clock: now_usec()" grep -nE 'clock_gettime\(CLOCK_MONOTONIC' $(printf '%s\n' "${ours[@]}" | grep -v 'shared/time-util.h')
+none "one opener inside a tree" grep -nE 'SYS_openat2' $(printf '%s\n' "${ours[@]}" | grep -v 'sandbox/open-inside.c')
+none "folders are walked with fts" grep -nE '\bnftw\(' "${ours[@]}"
+none "no tabs" grep -nP '^\t' "${ours[@]}"
+
+opening() { # the first thing behind licence and pragma is a comment
+        for f in "${ours[@]}"; do
+                [[ $(sed -n '2,20{/^$/d;/^#pragma once$/d;p}' "$f" | head -n 1) == '/*'* ]] || echo "$f"
+        done
+}
+none "every file opens with what it is for" opening
+
+deep() { # statements further in than five levels; what continues a line may stand further in
+        awk 'FNR == 1 { depth = 0; comment = 0 }
+                { line = $0; gsub(/"([^"\\]|\\.)*"/, "", line); gsub(/\/\*.*\*\//, "", line) }
+                line ~ /\/\*/ { comment = 1 } comment { if (line ~ /\*\//) comment = 0; next }
+                line ~ /^#/ || line ~ /\\$/ { next }
+                { n = match(line, /[^ ]/) - 1 }
+                n > 40 && line ~ /^ +(if|for|while|switch|return|break;|continue;|do)/ && previous ~ /[;{}]$/ { print FILENAME ":" FNR ": " $0 }
+                line ~ /[^ ]/ { previous = line; sub(/ +$/, "", previous) }' "${ours[@]}"
+}
+none "no statement is indented by more than five levels" deep
+exit $rc
