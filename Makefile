@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # all      the programs, under build/            image    bakes images/IMAGE.json under out/ and boots it
-# check    every test; ends with one line        soak     the long repetitions
-# bench    ratios against peers                  install  programs, manual pages, recipes and overlays
-# deps     what building and testing needs       format   clang-format over the tree
+# check    every test; ends with one line        check-sanitize   all unit tests under ASan and UBSan
+# lint     clang-tidy and shellcheck             format   clang-format over the tree
+# soak     the long repetitions                  bench    ratios against peers
+# install  programs, manual pages, recipes …     dist, deb   source archive, Debian packages
+# deps     what building and testing needs       compile_commands.json   for editors' language servers
+# docs     documents that are made of tables
 #
-# SANITIZE=1 builds with ASan and UBSan into build-sanitize/.
+# SANITIZE=1 builds with ASan and UBSan into build/sanitize/. V=1 shows the commands.
 
 SHELL := /bin/bash
 Q := $(if $(V),,@)
@@ -32,7 +35,7 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 say = @$(if $(V),:,printf '  %-4s %s\n' $(1) $(2))
 
-.PHONY: all image check soak bench install deps format clean
+.PHONY: all image check check-sanitize lint soak bench install deps docs format clean
 all: $(BUILD)/imgbuild firstboot-all
 
 # --- imgbuild: objects are linked directly, for an archive would swallow files of the same name --------------
@@ -165,6 +168,19 @@ check: deps
 	$(MAKE) all unit
 	tests/run
 
+check-sanitize: deps
+	$(MAKE) SANITIZE=1 all unit
+	BUILD=build/sanitize tests/run unit
+
+# What make would run, read by a program; nothing is built for it.
+compile_commands.json: Makefile firstboot/Makefile
+	$(call say,GEN,$@)
+	$(Q)$(MAKE) -nB V=1 BUILD=$(BUILD) all unit 2>/dev/null | tests/lint/compile-commands >$@.tmp
+	@mv $@.tmp $@
+
+lint: compile_commands.json
+	tests/lint/run
+
 soak: all
 	tests/run --soak
 
@@ -185,7 +201,7 @@ deps:
 	tests/deps
 
 format:
-	git ls-files '*.c' '*.h' | xargs clang-format -i
+	git ls-files '*.c' '*.h' | xargs clang-format-19 -i
 
 clean:
 	rm -rf build

@@ -39,6 +39,14 @@ int json_set(json_object *o, const char *key, json_object *value);
 int json_set_string(json_object *o, const char *key, const char *value);
 int json_set_int(json_object *o, const char *key, int64_t value);
 
+/* Appends to array a; takes ownership of value in every case. 0 or -ENOMEM, also where value is NULL. */
+int json_append(json_object *a, json_object *value);
+
+/* A new, empty object or array as a member of o, or at the end of array a; *ret is borrowed. 0 or -ENOMEM. */
+int json_set_new_object(json_object *o, const char *key, json_object **ret);
+int json_set_new_array(json_object *o, const char *key, json_object **ret);
+int json_append_new_object(json_object *a, json_object **ret);
+
 /* Several members at once:
  *
  *   r = json_set_fields(o, JSON_STRING("name", p->name), JSON_INT("size", p->size), JSON_TAKE("files", files));
