@@ -9,9 +9,7 @@ typedef struct Node {
         char *name;
         char *file;       /* its overlay.json as messages show it; NULL where it cannot be used */
         Overlay *overlay; /* given away once it has its place */
-        char **
-                requires, **
-                          conflicts;
+        char **requires, **conflicts;
         bool missing;       /* no folder has it */
         size_t required_by; /* index of the node that brought it in; SIZE_MAX: the recipe */
         Mark mark;
@@ -122,15 +120,9 @@ static int visit(Ordering *o, const OverlayRef *ref, size_t required_by) {
                 node->missing = true;
                 r = report_missing(o, ref);
         } else if (r >= 0) {
-                node->
-                        requires
-                = strv_copy(node->overlay->requires);
+                node->requires = strv_copy(node->overlay->requires);
                 node->conflicts = strv_copy(node->overlay->conflicts);
-                r = node->
-                            requires && node
-                                                                                     ->conflicts
-                                                     ? visit_requires(o, index)
-                                                     : -ENOMEM;
+                r = node->requires && node->conflicts ? visit_requires(o, index) : -ENOMEM;
         }
         if (r == -ENOMEM)
                 return r;

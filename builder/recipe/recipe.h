@@ -61,9 +61,7 @@ typedef struct Overlay {
         char *name;
         char *path; /* absolute folder */
         char *description;
-        char **
-                requires, **
-                          conflicts;
+        char **requires, **conflicts;
         Repository *repositories;
         size_t n_repositories;
         char **packages;

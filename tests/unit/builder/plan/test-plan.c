@@ -258,17 +258,12 @@ static void compile_packages_come_after_those_of_their_overlay(void **state) {
 
 static void what_a_compile_requires_comes_before_it(void **state) {
         World *w = *state;
-        char *
-                requires[
-        ] = { (char *) "first", NULL };
+        char *requires[] = { (char *) "first", NULL };
         PackageRequest *requests = NULL;
         size_t n = 0;
 
         w->second.packages = NULL;
-        w->second.
-                requires
-        =
-                requires;
+        w->second.requires = requires;
         assert_int_equal(plan_package_requests(&w->recipe, &requests, &n), 0);
         assert_int_equal(n, 4);
         assert_string_equal(requests[2].id, "packages:first");
