@@ -2,9 +2,8 @@
 
 /* Questions to apt's solver about the system that is locked so far. */
 
-#include "lock/assume-installed.h"
+#include "lock/internal.h"
 #include "store/store.h"
-#include "lock/fetch-packages.h"
 #include "store/fetch.h"
 #include "shared/file-util.h"
 #include "lock/apt.h"

@@ -2,7 +2,7 @@
 #include "lock/apt.h"
 #include "store/store.h"
 #include "shared/file-util.h"
-#include "lock/repository-key.h"
+#include "lock/internal.h"
 #include "shared/spawn.h"
 
 #include <dirent.h>

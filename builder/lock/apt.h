@@ -7,7 +7,7 @@
  * questions. All of these log their errors. */
 
 #include "common/context.h"
-#include "lock/lock.h"
+#include "lock/internal.h"
 #include "lock/mirror.h"
 
 typedef struct AptSource {

@@ -6,7 +6,7 @@
 
 #include "store/fetch.h"
 #include "store/store.h"
-#include "lock/resolve.h"
+#include "lock/internal.h"
 
 typedef struct Wanted {
         const Overlay *overlay;

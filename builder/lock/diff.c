@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "lock/diff.h"
+#include "lock/internal.h"
 
 /* One thing that a lock pins, whatever kind it is. */
 typedef struct Pin {

@@ -5,7 +5,7 @@
 
 #include "store/fetch.h"
 #include "store/store.h"
-#include "lock/fetch-packages.h"
+#include "lock/internal.h"
 #include "lock/mirror.h"
 
 #include <ctype.h>

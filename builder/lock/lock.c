@@ -2,7 +2,7 @@
 
 /* The lock in memory: made, searched, sorted, freed. lock-file.c reads and writes it. */
 
-#include "lock/lock.h"
+#include "lock/internal.h"
 
 #include <ctype.h>
 

@@ -6,7 +6,7 @@
 
 #include "store/digest.h"
 #include "shared/file-util.h"
-#include "lock/lock.h"
+#include "lock/internal.h"
 #include "shared/log.h"
 
 #include <inttypes.h>

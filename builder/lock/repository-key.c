@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "lock/repository-key.h"
+#include "lock/internal.h"
 #include "store/store.h"
 #include "store/fetch.h"
 #include "shared/file-util.h"

@@ -5,7 +5,7 @@
  * it came out different. All versions that are locked and not to move are pinned then, so that
  * adding one package moves no other. */
 
-#include "lock/resolve.h"
+#include "lock/internal.h"
 #include "lock/apt.h"
 
 #define RESOLVER_FORMAT \
@@ -390,7 +390,7 @@ int resolve(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOp
         Resolution x = { .ctx = ctx, .recipe = recipe, .old = old, .options = options };
         int r;
 
-        r = plan_package_requests(recipe, &x.requests, &x.n);
+        r = lock_package_requests(recipe, &x.requests, &x.n);
         if (r < 0)
                 return log_oom();
         x.digests = calloc(x.n, sizeof(Digest));

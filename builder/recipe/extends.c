@@ -7,14 +7,6 @@
 #include <dirent.h>
 #include <limits.h>
 
-char *path_folder(const char *path) {
-        const char *slash = strrchr(path, '/');
-
-        return !slash          ? strdup(".")
-               : slash == path ? strdup("/")
-                               : strndup(path, (size_t) (slash - path));
-}
-
 char *recipe_stem(const char *path) {
         const char *name = path_basename(path);
 

@@ -199,9 +199,3 @@ int order_overlays(Problems *p, const OverlayContext *ctx, const OverlayRef *nam
         o.n_order = 0;
         return 0;
 }
-
-void overlays_free(Overlay **overlays, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                overlay_free(overlays[i]);
-        free(overlays);
-}

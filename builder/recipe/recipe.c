@@ -376,28 +376,3 @@ int recipe_load(const char *path, char *const *overlay_dirs, Recipe **ret) {
         *ret = TAKE_PTR(recipe);
         return 0;
 }
-
-Recipe *recipe_free(Recipe *r) {
-        if (!r)
-                return NULL;
-        overlays_free(r->overlays, r->n_overlays);
-        free(r->name);
-        free(r->path);
-        free(r->lock_path);
-        strv_free(r->sources);
-        free(r->base.distro);
-        free(r->base.release);
-        free(r->base.arch);
-        strv_free(r->base.components);
-        free(r->base.mirror);
-        strv_free(r->base.packages);
-        free(r->kernel.package);
-        free(r->kernel.cmdline);
-        strv_free(r->packages);
-        free(r->disk.filesystem);
-        strv_free(r->disk.firmware);
-        strv_free(r->disk.formats);
-        json_object_put(r->node);
-        free(r);
-        return NULL;
-}

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <sys/stat.h>
 
+#define FILE_SIZE_MAX (1024 * 1024) /* bytes a recipe or overlay file may have */
 #define LIST_MAX \
         5000 /* items; what reads lists may take a walk through one for each of its items */
 
@@ -307,7 +308,7 @@ int schema_load(Problems *p, const char *file, json_object **ret) {
                                 S_ISDIR(st.st_mode) ? "a folder" : "a device, FIFO or socket");
                 return -EINVAL;
         }
-        r = json_load(file, RECIPE_SIZE_MAX, &error, &o);
+        r = json_load(file, FILE_SIZE_MAX, &error, &o);
         if (r == -ENOMEM) {
                 p->oom = true;
                 return r;
