@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What moved between two locks. */
+
 #include "lock/internal.h"
 
 /* One thing that a lock pins, whatever kind it is. */

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Where a distribution's archives are found: given, asked of the host's apt, asked of mmdebstrap. */
+
 #include "lock/mirror.h"
 #include "store/store.h"
 #include "common/apt-host.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Signing keys of the repositories that overlays bring: pinned by fingerprint in the overlay, and
+ * locked byte by byte, so that an image which keeps the repository has the same file whenever it is
+ * built. */
+
 #include "lock/internal.h"
 #include "store/store.h"
 #include "store/fetch.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The chain of files that a recipe is made of: it, what it extends, and so on. */
+
 #include "recipe/extends.h"
 #include "shared/file-util.h"
 #include "recipe/formats.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A walk through requirements, depth first: each overlay gets its place after those it requires. */
+
 #include "recipe/order.h"
 #include "recipe/suggest.h"
 

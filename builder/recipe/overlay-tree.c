@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Paths inside an overlay: opened, walked, and kept from leading out of it. */
+
 #include "recipe/overlay-tree.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* An overlay from its folder: found, read, checked; its simple lists, its files/, its checks. */
+
 #include "recipe/overlay.h"
 #include "shared/file-util.h"
 #include "recipe/formats.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The validator: reads a table of keys and tells all that differs from it. */
+
 #include "recipe/schema.h"
 #include "recipe/recipe.h"
 #include "recipe/suggest.h"
