@@ -57,8 +57,7 @@ static const Setting fixed[] = {
         { "APT::Get::Always-Include-Phased-Updates", "true" },
         { "APT::Update::Error-Mode", "any" },
         { "APT::Color", "false" },
-        /* The store is its owner's alone: apt's unprivileged user could not read keys and indexes in
-         * it. */
+        /* The store is its owner's alone: apt's own user could not read keys and indexes there. */
         { "APT::Sandbox::User", "root" },
         { "Acquire::Languages", "none" },
         { "Acquire::ForceHash", "SHA256" },

@@ -210,7 +210,8 @@ static int judge_artifacts(const char *output, int status, char *const *brought_
                 return 0;
 
         names = strv_join(missing, ", ");
-        log_error("The packages that overlays bring as artifacts (%s) depend on what nothing in the recipe installs: %s. Add these to the overlay's packages, so that they are locked",
+        log_error("The packages that overlays bring as artifacts (%s) depend on what nothing in the recipe installs: %s. "
+                  "Add these to the overlay's packages, so that they are locked",
                         overlays, strempty(names));
         return -EINVAL;
 }

@@ -70,7 +70,8 @@ char *apt_complaint(const char *output) {
 }
 
 int apt_log_no_space(const Apt *a) {
-        log_error("No space left in the store %s for package indexes. Free some with 'imgbuild cache prune', or use --cache on a larger file system",
+        log_error("No space left in the store %s for package indexes. "
+                  "Free some with 'imgbuild cache prune', or use --cache on a larger file system",
                         store_path(a->ctx->store));
         return -ENOSPC;
 }
@@ -279,7 +280,8 @@ static int explain_update(const Apt *a, const char *output) {
                           "%s",
                                 a->recipe->name, strempty(complaint));
         else
-                log_error("The package indexes of %s cannot be had; check network, proxy and --mirror, and that the release has such suites. apt says:\n"
+                log_error("The package indexes of %s cannot be had; "
+                          "check network, proxy and --mirror, and that the release has such suites. apt says:\n"
                           "%s",
                                 a->recipe->name, strempty(complaint));
         return is_untrusted ? -EBADMSG : -ENETUNREACH;

@@ -46,7 +46,8 @@ static int lock_fetched(Context *ctx, const Wanted *w, FetchItem *item, Lock *l)
         const char *sha256 = item->sha256 ? item->sha256 : item->result;
 
         if (!item->sha256 && startswith(item->url, "http://"))
-                log_warning("%s came over plain http and its overlay pins no sha256: anybody on the way could have changed it. Add \"sha256\": \"%s\" once you have compared it with what the vendor publishes",
+                log_warning("%s came over plain http and its overlay pins no sha256: anybody on the way could have changed it. "
+                            "Add \"sha256\": \"%s\" once you have compared it with what the vendor publishes",
                                 item->what, sha256);
         if (item->size == 0) {
                 int r = size_in_store(ctx, sha256, &item->size);

@@ -2,9 +2,9 @@
 #pragma once
 
 /* images/x.lock.json: every package and artifact that a recipe resolves to, by stage, with its
- * sha256. Nothing moves under a build that has one. Read it, let resolve() complete it (by apt's own
- * solver over signed indexes, without any tree), write it; then fetch_packages() brings what it
- * names into the store. The types are in lock/model.h. */
+ * sha256. Nothing moves under a build that has one. Read it, let resolve() complete it (by apt's
+ * own solver over signed indexes, without any tree), write it; then fetch_packages() brings what
+ * it names into the store. The types are in lock/model.h. */
 
 #include "common/context.h"
 #include "lock/model.h"

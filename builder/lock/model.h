@@ -37,7 +37,7 @@ typedef struct LockedStage {
 
 typedef struct Lock {
         char *recipe;
-        int64_t epoch; /* SOURCE_DATE_EPOCH of all that is built from it: the newest Release's date */
+        int64_t epoch; /* SOURCE_DATE_EPOCH of what is built from it: the newest Release */
         LockedOrigin *origins;
         size_t n_origins;
         LockedStage *stages;

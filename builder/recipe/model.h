@@ -8,12 +8,12 @@
 #include "shared/strv.h"
 
 typedef struct Repository {
-        char *name; /* file name under /etc/apt/sources.list.d or /etc/yum.repos.d, without suffix */
-        char *uri;  /* https://…; $(ARCH) is not expanded */
-        char *suite;       /* apt: suite, or "./" and the like for a flat repository */
+        char *name;  /* file name under /etc/apt/sources.list.d or /etc/yum.repos.d, no suffix */
+        char *uri;   /* https://…; $(ARCH) is not expanded */
+        char *suite; /* apt: suite, or "./" and the like for a flat repository */
         char **components; /* apt: empty for a flat repository */
         char *key; /* path inside the overlay, or URL of the signing key (armoured or binary) */
-        char *fingerprint; /* of the primary key, whole: upper-case hex without spaces; never NULL */
+        char *fingerprint; /* of the primary key, whole: upper-case hex; never NULL */
         bool keep; /* whether the finished image keeps the repository configured (default true) */
 } Repository;
 
@@ -63,7 +63,7 @@ typedef struct Overlay {
         Compile *compile;
         size_t n_compile;
         bool has_files;     /* files/ exists */
-        json_object *modes; /* {"etc/x": "0600"}: modes in files/ that git cannot carry; may be NULL */
+        json_object *modes; /* {"etc/x": "0600"}: what git cannot carry; may be NULL */
         Run *run;
         size_t n_run;
         Services services;
@@ -78,20 +78,20 @@ typedef struct Recipe {
         char *name;
         char *path;      /* absolute path of the file */
         char *lock_path; /* images/x.lock.json beside it */
-        char **sources; /* every file that made it: the recipe, what it extends, overlay.json files */
+        char **sources;  /* all files: the recipe, what it extends, overlay.json of each */
         RecipeKind kind; /* "tree" for images/tools.json: no kernel, no disk */
         Family family;
         struct {
                 char *distro, *release, *arch; /* debian, trixie, amd64 */
                 char **components;             /* main contrib … */
-                char *mirror; /* NULL: the host's own apt configuration, else mmdebstrap's default */
-                char **packages; /* of the base besides the essential ones */
+                char *mirror;                  /* NULL: the host's own, else mmdebstrap's default */
+                char **packages;               /* of the base besides the essential ones */
         } base;
         struct {
                 char *package; /* linux-image-amd64; NULL for a tree */
                 char *cmdline; /* "" where the recipe says nothing */
         } kernel;
-        Overlay **overlays; /* each after what it requires, else in the order the recipe names them */
+        Overlay **overlays; /* each after what it requires, else as the recipe names them */
         size_t n_overlays;
         char **packages; /* the recipe's own, after the overlays' */
         struct {

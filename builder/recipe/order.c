@@ -97,6 +97,16 @@ static int visit_requires(Ordering *o, size_t index) {
         return 0;
 }
 
+static int visit_found(Ordering *o, size_t index) {
+        Node *node = &o->nodes[index];
+
+        node->requires = strv_copy(node->overlay->requires);
+        node->conflicts = strv_copy(node->overlay->conflicts);
+        if (!node->requires || !node->conflicts)
+                return -ENOMEM;
+        return visit_requires(o, index);
+}
+
 static int visit(Ordering *o, const OverlayRef *ref, size_t required_by) {
         Node *node = find_node(o, ref->name), *grown;
         size_t index;
@@ -122,11 +132,8 @@ static int visit(Ordering *o, const OverlayRef *ref, size_t required_by) {
         if (r == -ENOENT) {
                 node->missing = true;
                 r = report_missing(o, ref);
-        } else if (r >= 0) {
-                node->requires = strv_copy(node->overlay->requires);
-                node->conflicts = strv_copy(node->overlay->conflicts);
-                r = node->requires && node->conflicts ? visit_requires(o, index) : -ENOMEM;
-        }
+        } else if (r == 0)
+                r = visit_found(o, index);
         if (r == -ENOMEM)
                 return r;
 
