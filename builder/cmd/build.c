@@ -6,7 +6,7 @@
 #include "check/check.h"
 #include "store/store.h"
 #include "shared/file-util.h"
-#include "plan/from-recipe.h"
+#include "plan/plan.h"
 #include "disk/manifest.h"
 #include "disk/out-folder.h"
 #include "stage/stage.h"
@@ -113,7 +113,7 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
         Clock clock = { .last = now_usec() };
         int r;
 
-        r = plan_load(ctx, recipe_path, NULL, &loaded);
+        r = lock_and_plan(ctx, recipe_path, NULL, &loaded);
         if (r < 0)
                 return r;
         const Plan *plan = loaded.plan;

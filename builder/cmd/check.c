@@ -4,7 +4,7 @@
  * disk. */
 
 #include "check/internal.h"
-#include "plan/from-recipe.h"
+#include "plan/plan.h"
 #include "shared/log.h"
 #include "stage/stage.h"
 #include "cmd/verb.h"
@@ -66,7 +66,7 @@ static int run(Context *ctx, const char *path, bool json) {
         size_t last;
         int r;
 
-        r = plan_load(ctx, path, NULL, &loaded);
+        r = lock_and_plan(ctx, path, NULL, &loaded);
         if (r < 0)
                 return exit_code_from_errno(r);
         last = loaded.plan->n_stages - 1;

@@ -2,8 +2,7 @@
 
 /* imgbuild lock: writes or moves a recipe's lock file, and says what moved. */
 
-#include "lock/diff.h"
-#include "lock/resolve.h"
+#include "lock/lock.h"
 #include "shared/spawn.h"
 #include "cmd/verb.h"
 

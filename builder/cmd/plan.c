@@ -2,7 +2,7 @@
 
 /* imgbuild plan: what a build would do. */
 
-#include "plan/from-recipe.h"
+#include "plan/plan.h"
 #include "store/store.h"
 #include "cmd/verb.h"
 
@@ -132,7 +132,7 @@ int cmd_plan(int argc, char *argv[]) {
         r = context_open(&common, &ctx);
         if (r < 0)
                 return exit_code_from_errno(r);
-        r = plan_load(&ctx, argv[optind], NULL, &loaded);
+        r = lock_and_plan(&ctx, argv[optind], NULL, &loaded);
         if (r < 0)
                 return exit_code_from_errno(r);
         if (!json)

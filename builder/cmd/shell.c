@@ -3,7 +3,7 @@
 /* imgbuild shell: look around in the tree as a stage left it, or try what the next one would do.
  * Whatever changes is thrown away. */
 
-#include "plan/from-recipe.h"
+#include "plan/plan.h"
 #include "stage/stage.h"
 #include "cmd/verb.h"
 
@@ -114,7 +114,7 @@ int cmd_shell(int argc, char *argv[]) {
         r = context_open(&common, &ctx);
         if (r < 0)
                 return exit_code_from_errno(r);
-        r = plan_load(&ctx, argv[optind], NULL, &loaded);
+        r = lock_and_plan(&ctx, argv[optind], NULL, &loaded);
         if (r >= 0)
                 r = find_stage(loaded.plan, stage, &last);
         if (r >= 0)

@@ -8,7 +8,6 @@
 #include "disk/internal.h"
 #include "store/store.h"
 
-#include "recipe/extends.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 

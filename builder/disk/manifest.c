@@ -5,7 +5,6 @@
 
 #include "disk/manifest.h"
 
-#include "recipe/extends.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "disk/out-folder.h"

@@ -27,8 +27,99 @@ int apt_write_below(const Apt *a, const char *name, const char *text) {
         return path ? write_file_atomic(path, text, strlen(text), 0644) : -ENOMEM;
 }
 
-/* The store is its owner's alone, so apt's unprivileged user could not read keys and indexes in
- * it. */
+typedef struct Setting {
+        const char *key, *value;
+} Setting;
+
+/* Paths below our root; "": the root itself. */
+static const Setting places[] = {
+        { "Dir::State", "state" },
+        { "Dir::State::status", "state/status" },
+        { "Dir::State::extended_states", "state/extended_states" },
+        { "Dir::Cache", "cache" },
+        { "Dir::Log", "" },
+        { "Dir::Etc::sourceparts", "sources.list.d" },
+        { "Dir::Etc::preferences", "preferences" },
+};
+
+static const Setting fixed[] = {
+        { "Dir::Cache::pkgcache", "pkgcache.bin" },
+        { "Dir::Cache::srcpkgcache", "srcpkgcache.bin" },
+        { "Dir::Etc::main", "/dev/null" },
+        { "Dir::Etc::parts", "/dev/null" },
+        { "Dir::Etc::sourcelist", "/dev/null" },
+        { "Dir::Etc::preferencesparts", "/dev/null" },
+        { "Dir::Etc::trusted", "/dev/null" },
+        { "Dir::Etc::trustedparts", "/dev/null" },
+        { "APT::Install-Recommends", "false" },
+        { "APT::Install-Suggests", "false" },
+        { "APT::Solver", "internal" },
+        { "APT::Get::Always-Include-Phased-Updates", "true" },
+        { "APT::Update::Error-Mode", "any" },
+        { "APT::Color", "false" },
+        /* The store is its owner's alone: apt's own user could not read keys and indexes there. */
+        { "APT::Sandbox::User", "root" },
+        { "Acquire::Languages", "none" },
+        { "Acquire::ForceHash", "SHA256" },
+        { "Acquire::Retries", "3" },
+        { "Acquire::http::Timeout", "30" },
+        /* At once: with its own delays, apt 2.6's update was seen to hang until it was killed. */
+        { "Acquire::Retries::Delay", "false" },
+        { "Acquire::AllowInsecureRepositories", "false" },
+        { "Acquire::AllowWeakRepositories", "false" },
+        { "Acquire::AllowDowngradeToInsecureRepositories", "false" },
+};
+
+static bool is_ignored(const char *key) {
+        for (size_t i = 0; i < ELEMENTSOF(ignored_settings); i++)
+                if (startswith(key, ignored_settings[i]))
+                        return true;
+        return false;
+}
+
+/* The one place where a value is quoted. apt knows no way to write a quote inside of quotes. */
+static int put_setting(FILE *f, const char *key, const char *value) {
+        if (strchr(value, '"'))
+                return -EINVAL;
+        fprintf(f, "%s \"%s\";\n", key, value);
+        return 0;
+}
+
+static int put_places(FILE *f, const char *root) {
+        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                _cleanup_free_ char *path = path_join(root, places[i].value);
+                int r = path ? put_setting(f, places[i].key, path) : -ENOMEM;
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int put_config(FILE *f, const Apt *a, const AptSettings *host) {
+        int r;
+
+        for (size_t i = 0; i < host->n; i++)
+                if (!is_ignored(host->settings[i].key))
+                        (void) put_setting(f, host->settings[i].key, host->settings[i].value);
+        r = put_places(f, a->root);
+        if (r < 0)
+                return r;
+        r = put_setting(f, "APT::Architecture", a->recipe->base.arch);
+        if (r < 0)
+                return r;
+        fputs("#clear APT::Architectures;\n", f);
+        r = put_setting(f, "APT::Architectures::", a->recipe->base.arch);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(fixed); i++) {
+                r = put_setting(f, fixed[i].key, fixed[i].value);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 int apt_write_config(const Apt *a) {
         _cleanup_apt_settings_ AptSettings host = {};
         _cleanup_free_ char *text = NULL;
@@ -41,61 +132,21 @@ int apt_write_config(const Apt *a) {
                 log_error("apt is needed to resolve packages, and this host has none: install the packages apt and mmdebstrap");
                 return -ENOPKG;
         }
+        if (r == -ECANCELED)
+                return r;
         if (r < 0)
-                return r == -ECANCELED ? r
-                                       : log_error_errno(r,
-                                                         "apt-config does not work on this host");
+                return log_error_errno(r, "apt-config does not work on this host");
 
         f = open_memstream(&text, &size);
         if (!f)
                 return log_oom();
-        for (size_t i = 0; i < host.n; i++) {
-                bool ours = false;
-
-                for (size_t k = 0; k < ELEMENTSOF(ignored_settings) && !ours; k++)
-                        ours = startswith(host.settings[i].key, ignored_settings[k]);
-                if (!ours && !strchr(host.settings[i].value,
-                                             '"')) /* apt cannot quote these either */
-                        fprintf(f, "%s \"%s\";\n", host.settings[i].key, host.settings[i].value);
-        }
-        /* Retries at once: with its own delays, apt 2.6's update was seen to hang until it was killed. */
-        fprintf(f,
-                        "Dir::State \"%1$s/state\";\n"
-                        "Dir::State::status \"%1$s/state/status\";\n"
-                        "Dir::State::extended_states \"%1$s/state/extended_states\";\n"
-                        "Dir::Cache \"%1$s/cache\";\n"
-                        "Dir::Cache::pkgcache \"pkgcache.bin\";\n"
-                        "Dir::Cache::srcpkgcache \"srcpkgcache.bin\";\n"
-                        "Dir::Log \"%1$s\";\n"
-                        "Dir::Etc::main \"/dev/null\";\n"
-                        "Dir::Etc::parts \"/dev/null\";\n"
-                        "Dir::Etc::sourcelist \"/dev/null\";\n"
-                        "Dir::Etc::sourceparts \"%1$s/sources.list.d\";\n"
-                        "Dir::Etc::preferences \"%1$s/preferences\";\n"
-                        "Dir::Etc::preferencesparts \"/dev/null\";\n"
-                        "Dir::Etc::trusted \"/dev/null\";\n"
-                        "Dir::Etc::trustedparts \"/dev/null\";\n"
-                        "APT::Architecture \"%2$s\";\n"
-                        "#clear APT::Architectures;\n"
-                        "APT::Architectures { \"%2$s\"; };\n"
-                        "APT::Install-Recommends \"false\";\n"
-                        "APT::Install-Suggests \"false\";\n"
-                        "APT::Solver \"internal\";\n"
-                        "APT::Get::Always-Include-Phased-Updates \"true\";\n"
-                        "APT::Update::Error-Mode \"any\";\n"
-                        "APT::Color \"false\";\n"
-                        "APT::Sandbox::User \"root\";\n"
-                        "Acquire::Languages \"none\";\n"
-                        "Acquire::ForceHash \"SHA256\";\n"
-                        "Acquire::Retries \"3\";\n"
-                        "Acquire::http::Timeout \"30\";\n"
-                        "Acquire::Retries::Delay \"false\";\n"
-                        "Acquire::AllowInsecureRepositories \"false\";\n"
-                        "Acquire::AllowWeakRepositories \"false\";\n"
-                        "Acquire::AllowDowngradeToInsecureRepositories \"false\";\n",
-                        a->root, a->recipe->base.arch);
-        if (fclose(f) != 0)
+        r = put_config(f, a, &host);
+        if (fclose(f) != 0 || r == -ENOMEM)
                 return log_oom();
+        if (r < 0)
+                return log_error_errno(r,
+                                "apt cannot work in %s: a quote in a path cannot be written in its configuration",
+                                a->root);
         r = apt_write_below(a, "apt.conf", text);
         return r < 0 ? log_error_errno(r, "Cannot write apt's configuration") : 0;
 }

@@ -65,14 +65,13 @@ static int write_index(
                 _cleanup_free_ char *blob = store_blob_path(a->ctx->store, packages[i]->sha256),
                                     *control = NULL,
                                     *link = strf("%s/%s.deb", folder, packages[i]->sha256);
-                char *argv[] = { "dpkg-deb", "-f", blob, NULL };
 
                 if (!blob || !link)
                         return -ENOMEM;
-                if (symlink(blob, link) < 0 &&
-                                errno != EEXIST) /* two stages may lock one package */
+                /* Two stages may lock one package. */
+                if (symlink(blob, link) < 0 && errno != EEXIST)
                         return -errno;
-                r = spawn_capture(NULL, argv, &control, &status);
+                r = spawn_capture(NULL, ARGV("dpkg-deb", "-f", blob), &control, &status);
                 if (r < 0)
                         return r;
                 if (status != 0)
@@ -85,20 +84,28 @@ static int write_index(
         return fflush(f) == 0 ? 0 : -errno;
 }
 
-int apt_offer_locked(Apt *a, const Lock *old) {
+static int index_gone(const Apt *a, const Lock *old, const char *folder, size_t *ret_n) {
         _cleanup_free_ const LockedPackage **packages = NULL;
+        int r;
+
+        r = find_gone(a, old, &packages, ret_n);
+        if (r < 0 || *ret_n == 0)
+                return r;
+        return write_index(a, folder, packages, *ret_n);
+}
+
+int apt_offer_locked(Apt *a, const Lock *old) {
         _cleanup_free_ char *folder = path_join(a->root, "locked"), *text = NULL, *path = NULL,
-                            *output = NULL, *only = NULL;
+                            *output = NULL, *only = NULL, *list = NULL;
+        SpawnOptions options = { .env = a->env };
         size_t n;
         int status, r;
 
         a->old = old;
         if (!folder)
                 return log_oom();
-        r = find_gone(a, old, &packages, &n);
-        if (r >= 0 && n > 0)
-                r = write_index(a, folder, packages, n);
-        if (r == -ECANCELED || (r >= 0 && n == 0))
+        r = index_gone(a, old, folder, &n);
+        if (r == -ECANCELED || (r == 0 && n == 0))
                 return r;
         if (r < 0)
                 return log_error_errno(r, "Cannot offer apt the locked packages of the store");
@@ -108,18 +115,16 @@ int apt_offer_locked(Apt *a, const Lock *old) {
         text = strf("Types: deb\nURIs: file:%s\nSuites: ./\nTrusted: yes\n", folder);
         path = path_join(a->root, "sources.list.d/locked.sources");
         only = strf("Dir::Etc::sourceparts=%s/none", a->root);
-        if (!text || !path || !only)
+        list = path ? strf("Dir::Etc::sourcelist=%s", path) : NULL;
+        if (!text || !only || !list)
                 return log_oom();
         r = write_file_atomic(path, text, strlen(text), 0644);
         if (r < 0)
                 return log_error_errno(r, "Cannot set up apt's sources");
-        _cleanup_free_ char *list = strf("Dir::Etc::sourcelist=%s", path);
-        char *argv[] = { "apt-get", "update", "-q", "-o", only, "-o", list, "-o",
-                "APT::Get::List-Cleanup=false", NULL };
-        SpawnOptions options = { .env = a->env };
-        if (!list)
-                return log_oom();
-        r = spawn_capture(&options, argv, &output, &status);
+        r = spawn_capture(&options,
+                        ARGV("apt-get", "update", "-q", "-o", only, "-o", list, "-o",
+                                        "APT::Get::List-Cleanup=false"),
+                        &output, &status);
         if (r == -ECANCELED)
                 return r;
         if (r < 0 || status != 0) {
@@ -142,17 +147,8 @@ static const Artifact *find_artifact(const Recipe *recipe, const LockedArtifact 
         return NULL;
 }
 
-int apt_check_artifacts(Apt *a, const Lock *l) {
-        _cleanup_strv_free_ char **argv = NULL, **lines = NULL, **missing = NULL;
-        _cleanup_free_ char *output = NULL, *overlays = NULL, *names = NULL, *complaint = NULL;
-        _cleanup_strv_free_ char **brought_by = NULL;
-        SpawnOptions options = { .env = a->env };
-        size_t n = 0;
-        int status, r;
-
-        if (strv_extend_many(&argv, "apt-get", "install", "--print-uris", "-y", "-q", "--no-remove",
-                            "--", NULL) < 0)
-                return log_oom();
+/* Paths of the packages that overlays bring as artifacts, and names of the overlays. */
+static int link_artifacts(const Apt *a, const Lock *l, char ***paths, char ***brought_by) {
         for (size_t i = 0; i < l->n_artifacts; i++) {
                 const LockedArtifact *locked = l->artifacts + i;
                 const Artifact *artifact = find_artifact(a->recipe, locked);
@@ -162,26 +158,45 @@ int apt_check_artifacts(Apt *a, const Lock *l) {
                                 !store_has_blob(a->ctx->store, locked->sha256))
                         continue;
                 blob = store_blob_path(a->ctx->store, locked->sha256);
-                link = strf("%s/artifact-%zu.deb", a->root, n++);
-                if (!blob || !link || strv_extend(&argv, link) < 0)
+                link = strf("%s/artifact-%zu.deb", a->root, strv_length(*paths));
+                if (!blob || !link || strv_extend(paths, link) < 0)
                         return log_oom();
                 if (symlink(blob, link) < 0)
                         return log_error_errno(-errno, "Cannot show apt an artifact");
-                if (!strv_contains(brought_by, locked->overlay) &&
-                                strv_extend(&brought_by, locked->overlay) < 0)
+                if (!strv_contains(*brought_by, locked->overlay) &&
+                                strv_extend(brought_by, locked->overlay) < 0)
                         return log_oom();
         }
-        if (n == 0)
-                return 0;
-        r = apt_write_state(a, NULL);
-        if (r >= 0)
-                r = spawn_capture(&options, argv, &output, &status);
-        if (r < 0)
-                return r == -ECANCELED ? r : log_error_errno(r, "Cannot run apt-get");
-        overlays = strv_join(brought_by, ", ");
-        lines = strv_split(output, "\n");
-        complaint = apt_complaint(output);
-        if (!overlays || !lines || !complaint)
+        return 0;
+}
+
+/* Names of the packages that apt would fetch, from lines of "'URL' NAME_VERSION_ARCH.deb …". The
+ * artifacts themselves are named as they lie here, without "_". */
+static int names_to_fetch(const char *output, char ***ret) {
+        _cleanup_strv_free_ char **lines = strv_split(output, "\n"), **names = NULL;
+
+        if (!lines)
+                return -ENOMEM;
+        STRV_FOREACH (line, lines) {
+                const char *name = (*line)[0] == '\'' ? strstr(*line, "' ") : NULL;
+                _cleanup_free_ char *file = name ? strndup(name + 2, strcspn(name + 2, " ")) : NULL;
+
+                if (!file || !endswith(file, ".deb") || !strchr(file, '_'))
+                        continue;
+                file[strcspn(file, "_")] = '\0';
+                if (strv_push(&names, TAKE_PTR(file)) < 0)
+                        return -ENOMEM;
+        }
+        *ret = TAKE_PTR(names);
+        return 0;
+}
+
+static int judge_artifacts(const char *output, int status, char *const *brought_by) {
+        _cleanup_free_ char *overlays = strv_join(brought_by, ", "), *names = NULL,
+                            *complaint = apt_complaint(output);
+        _cleanup_strv_free_ char **missing = NULL;
+
+        if (!overlays || !complaint)
                 return log_oom();
         if (status != 0) {
                 log_error("The packages that overlays bring as artifacts (%s) cannot be installed on what is locked. apt says:\n"
@@ -189,21 +204,38 @@ int apt_check_artifacts(Apt *a, const Lock *l) {
                                 overlays, complaint);
                 return -EINVAL;
         }
-        STRV_FOREACH (line, lines) {
-                const char *name = (*line)[0] == '\'' ? strstr(*line, "' ") : NULL;
-                _cleanup_free_ char *file = name ? strndup(name + 2, strcspn(name + 2, " ")) : NULL;
-
-                /* NAME_VERSION_ARCH.deb; the artifacts themselves are named as they lie here. */
-                if (!file || !endswith(file, ".deb") || !strchr(file, '_'))
-                        continue;
-                file[strcspn(file, "_")] = '\0';
-                if (strv_push(&missing, TAKE_PTR(file)) < 0)
-                        return log_oom();
-        }
+        if (names_to_fetch(output, &missing) < 0)
+                return log_oom();
         if (!missing)
                 return 0;
+
         names = strv_join(missing, ", ");
-        log_error("The packages that overlays bring as artifacts (%s) depend on what nothing in the recipe installs: %s. Add these to the overlay's packages, so that they are locked",
+        log_error("The packages that overlays bring as artifacts (%s) depend on what nothing in the recipe installs: %s. "
+                  "Add these to the overlay's packages, so that they are locked",
                         overlays, strempty(names));
         return -EINVAL;
+}
+
+int apt_check_artifacts(Apt *a, const Lock *l) {
+        _cleanup_strv_free_ char **argv = NULL, **paths = NULL, **brought_by = NULL;
+        _cleanup_free_ char *output = NULL;
+        SpawnOptions options = { .env = a->env };
+        int status, r;
+
+        r = link_artifacts(a, l, &paths, &brought_by);
+        if (r < 0 || !paths)
+                return r;
+        if (strv_extend_strv(&argv, APT_ASK) < 0 || strv_extend_strv(&argv, paths) < 0)
+                return log_oom();
+
+        r = apt_write_state(a, NULL);
+        if (r < 0)
+                return log_error_errno(
+                                r, "Cannot write in the store %s", store_path(a->ctx->store));
+        r = spawn_capture(&options, argv, &output, &status);
+        if (r == -ECANCELED)
+                return r;
+        if (r < 0)
+                return log_error_errno(r, "Cannot run apt-get");
+        return judge_artifacts(output, status, brought_by);
 }

@@ -2,9 +2,8 @@
 
 /* Questions to apt's solver about the system that is locked so far. */
 
-#include "lock/assume-installed.h"
+#include "lock/internal.h"
 #include "store/store.h"
-#include "lock/fetch-packages.h"
 #include "store/fetch.h"
 #include "shared/file-util.h"
 #include "lock/apt.h"
@@ -44,6 +43,23 @@ static int add_offered(const Apt *a, const char *sha256, LockedStage *s) {
         return -ENOENT;
 }
 
+/* The enabled source that has the longest part of the URL for its own. */
+static const AptSource *find_source(const Apt *a, const char *url, size_t *ret_length) {
+        const AptSource *found = NULL;
+
+        *ret_length = 0;
+        for (size_t i = 0; i < a->n_sources; i++) {
+                const AptSource *s = a->sources + i;
+                size_t n = strlen(s->prefix);
+
+                if (s->enabled && n > *ret_length && strncmp(url, s->prefix, n) == 0) {
+                        found = s;
+                        *ret_length = n;
+                }
+        }
+        return found;
+}
+
 /* 'URL' NAME_VERSION_ARCH.deb SIZE SHA256:DIGEST */
 static int parse_uri_line(const Apt *a, const char *id, const char *line, LockedStage *s) {
         const char *end = strchr(line + 1, '\'');
@@ -51,7 +67,6 @@ static int parse_uri_line(const Apt *a, const char *id, const char *line, Locked
         const AptSource *source = NULL;
         const char *sha256 = NULL;
         size_t n_path = 0;
-        int r = -ENOMEM;
 
         if (strv_length(words) >= 3)
                 sha256 = startswith(words[2], "SHA256:");
@@ -60,15 +75,7 @@ static int parse_uri_line(const Apt *a, const char *id, const char *line, Locked
                                 id, line);
                 return -EBADMSG;
         }
-        for (size_t i = 0; i < a->n_sources; i++) {
-                size_t n = strlen(a->sources[i].prefix);
-
-                if (a->sources[i].enabled && n > n_path &&
-                                strncmp(line + 1, a->sources[i].prefix, n) == 0) {
-                        source = a->sources + i;
-                        n_path = n;
-                }
-        }
+        source = find_source(a, line + 1, &n_path);
         if (startswith(line + 1, "file:") && add_offered(a, sha256, s) >= 0)
                 return 0;
         words[0][strlen(words[0]) - strlen(".deb")] = '\0';
@@ -86,17 +93,19 @@ static int parse_uri_line(const Apt *a, const char *id, const char *line, Locked
         _cleanup_free_ char *version = unescape(parts[1], strlen(parts[1]));
         _cleanup_free_ char *arch = unescape(parts[2], strlen(parts[2]));
         _cleanup_free_ char *plain_path = unescape(path, (size_t) (end - path));
-        if (name && version && arch && plain_path)
-                r = locked_stage_add(s, &(LockedPackage) {
-                                                        .name = name,
-                                                        .version = version,
-                                                        .arch = arch,
-                                                        .sha256 = (char *) sha256,
-                                                        .size = strtoull(words[1], NULL, 10),
-                                                        .origin = (char *) source->origin,
-                                                        .path = plain_path,
-                                        });
-        return r < 0 ? log_oom() : 0;
+        if (!name || !version || !arch || !plain_path)
+                return log_oom();
+
+        LockedPackage package = {
+                .name = name,
+                .version = version,
+                .arch = arch,
+                .sha256 = (char *) sha256,
+                .size = strtoull(words[1], NULL, 10),
+                .origin = (char *) source->origin,
+                .path = plain_path,
+        };
+        return locked_stage_add(s, &package) < 0 ? log_oom() : 0;
 }
 
 int apt_pin(Apt *a, const LockedPackage *p) {
@@ -145,11 +154,7 @@ int apt_solve(Apt *a, const char *id, char *const *packages, char *const *withou
 
         if (strv_length(packages) == 0)
                 return 0;
-        /* What a stage adds is all that a layer can hold: a solution that removes something is
-         * none. */
-        if (strv_extend_many(&argv, "apt-get", "install", "--print-uris", "-y", "-q", "--no-remove",
-                            "--", NULL) < 0 ||
-                        strv_extend_strv(&argv, packages) < 0)
+        if (strv_extend_strv(&argv, APT_ASK) < 0 || strv_extend_strv(&argv, packages) < 0)
                 return log_oom();
         r = apt_write_state(a, without);
         if (r < 0)
@@ -192,7 +197,7 @@ int apt_read_stanzas(const Apt *a, const LockedPackage *const *packages, size_t 
         _cleanup_close_ int fd = -EBADF;
         int status, r;
 
-        if (!path || strv_extend_many(&argv, "apt-cache", "show", "--", NULL) < 0)
+        if (!path || strv_extend_strv(&argv, ARGV("apt-cache", "show", "--")) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++)
                 if (strv_extendf(&argv, "%s:%s=%s", packages[i]->name, packages[i]->arch,
@@ -256,8 +261,7 @@ static int install_from_deb(Apt *a, const LockedPackage *p, const Lock *lock) {
         deb = store_blob_path(a->ctx->store, p->sha256);
         if (!deb)
                 return log_oom();
-        char *argv[] = { "dpkg-deb", "-f", deb, NULL };
-        r = spawn_capture(NULL, argv, &output, &status);
+        r = spawn_capture(NULL, ARGV("dpkg-deb", "-f", deb), &output, &status);
         if (r == -ECANCELED)
                 return r;
         if (r < 0 || status != 0) {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* apt on a system that does not exist: set up in scratch, its sources, its indexes. */
+
 #include "lock/apt.h"
 #include "store/store.h"
 #include "shared/file-util.h"
-#include "lock/repository-key.h"
+#include "lock/internal.h"
 #include "shared/spawn.h"
 
 #include <dirent.h>
@@ -67,7 +70,8 @@ char *apt_complaint(const char *output) {
 }
 
 int apt_log_no_space(const Apt *a) {
-        log_error("No space left in the store %s for package indexes. Free some with 'imgbuild cache prune', or use --cache on a larger file system",
+        log_error("No space left in the store %s for package indexes. "
+                  "Free some with 'imgbuild cache prune', or use --cache on a larger file system",
                         store_path(a->ctx->store));
         return -ENOSPC;
 }
@@ -114,9 +118,32 @@ static int add_source(Apt *a, const char *origin, const Repository *repository, 
         return apt_write_below(a, s->file, s->text);
 }
 
-int apt_new(Context *ctx, const Recipe *recipe, const Mirrors *mirrors, Apt **ret) {
+/* The scratch folder as apt wants to find it, and the environment that leads there. */
+static int make_root(Apt *a) {
         static const char *const folders[] = { "state/lists/partial", "cache/archives/partial",
                 "sources.list.d" };
+        int r;
+
+        r = store_scratch(a->ctx->store, "apt", &a->root);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
+                _cleanup_free_ char *folder = path_join(a->root, folders[i]);
+
+                r = folder ? mkdir_p(folder, 0755) : -ENOMEM;
+                if (r < 0)
+                        return r;
+        }
+        r = apt_write_below(a, "state/status", "");
+        if (r < 0)
+                return r;
+        r = apt_write_below(a, "preferences", "");
+        if (r < 0)
+                return r;
+        return apt_make_env(a);
+}
+
+int apt_new(Context *ctx, const Recipe *recipe, const Mirrors *mirrors, Apt **ret) {
         _cleanup_free_ char *components = strv_join(recipe->base.components, " ");
         _cleanup_apt_free_ Apt *a = calloc(1, sizeof(*a));
         int r;
@@ -125,17 +152,7 @@ int apt_new(Context *ctx, const Recipe *recipe, const Mirrors *mirrors, Apt **re
                 return log_oom();
         a->ctx = ctx;
         a->recipe = recipe;
-        r = store_scratch(ctx->store, "apt", &a->root);
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(folders); i++) {
-                _cleanup_free_ char *folder = path_join(a->root, folders[i]);
-                r = folder ? mkdir_p(folder, 0755) : -ENOMEM;
-        }
-        if (r >= 0)
-                r = apt_write_below(a, "state/status", "");
-        if (r >= 0)
-                r = apt_write_below(a, "preferences", "");
-        if (r >= 0)
-                r = apt_make_env(a);
+        r = make_root(a);
         if (r < 0)
                 return log_error_errno(
                                 r, "Cannot set up apt in the store %s", store_path(ctx->store));
@@ -263,19 +280,19 @@ static int explain_update(const Apt *a, const char *output) {
                           "%s",
                                 a->recipe->name, strempty(complaint));
         else
-                log_error("The package indexes of %s cannot be had; check network, proxy and --mirror, and that the release has such suites. apt says:\n"
+                log_error("The package indexes of %s cannot be had; "
+                          "check network, proxy and --mirror, and that the release has such suites. apt says:\n"
                           "%s",
                                 a->recipe->name, strempty(complaint));
         return is_untrusted ? -EBADMSG : -ENETUNREACH;
 }
 
 int apt_update(Apt *a, int64_t *ret_epoch) {
-        char *argv[] = { "apt-get", "update", "-q", NULL };
         SpawnOptions options = { .env = a->env };
         _cleanup_free_ char *output = NULL;
         int status, r;
 
-        r = spawn_capture(&options, argv, &output, &status);
+        r = spawn_capture(&options, ARGV("apt-get", "update", "-q"), &output, &status);
         if (r == -ECANCELED)
                 return r;
         if (r < 0)
@@ -331,8 +348,7 @@ int apt_origins(const Apt *a, const Lock *old, Lock *l) {
                         if (r < 0)
                                 return log_error_errno(r, "The key of repository %s cannot be read",
                                                 s->origin);
-                        /* Vendors sign their keys anew now and then: that moves nothing by
-                         * itself. */
+                        /* Vendors sign their keys anew now and then: that alone moves nothing. */
                         o.key = before && streq_ptr(before->fingerprint, o.fingerprint)
                                                 ? before->key
                                                 : key;

@@ -3,12 +3,16 @@
 
 /* apt's solver on a system that does not exist: private sources, indexes and dpkg status in
  * scratch, the host's own Acquire settings (proxies …), and nothing else of the host. resolve.c
- * drives it stage by stage; resolve-apt.c sets it up and fetches indexes, resolve-solve.c asks
- * questions. All of these log their errors. */
+ * drives it stage by stage; apt.c sets it up and fetches indexes, apt-config.c writes its
+ * configuration, apt-solve.c asks questions, apt-local.c shows it packages that lie here already.
+ * All of these log their errors. */
 
-#include "common/context.h"
-#include "lock/lock.h"
+#include "lock/internal.h"
 #include "lock/mirror.h"
+
+/* The command line of a question to apt's solver; packages follow. What a stage adds is all that a
+ * layer can hold: a solution that removes something is none. */
+#define APT_ASK ARGV("apt-get", "install", "--print-uris", "-y", "-q", "--no-remove", "--")
 
 typedef struct AptSource {
         const char *origin; /* borrowed from the table of archives or the repository */
@@ -75,7 +79,7 @@ int apt_check_artifacts(Apt *a, const Lock *l);
  * the same bytes. */
 int apt_origins(const Apt *a, const Lock *old, Lock *l);
 
-/* resolve-config.c: apt.conf in a->root, the environment that names it, and files there. */
+/* apt.conf in a->root, the environment that names it, and files there. */
 int apt_write_config(const Apt *a); /* errors are logged */
 int apt_make_env(Apt *a);
 int apt_write_below(const Apt *a, const char *name, const char *text);

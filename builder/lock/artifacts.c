@@ -6,7 +6,7 @@
 
 #include "store/fetch.h"
 #include "store/store.h"
-#include "lock/resolve.h"
+#include "lock/internal.h"
 
 typedef struct Wanted {
         const Overlay *overlay;
@@ -42,6 +42,22 @@ static int size_in_store(Context *ctx, const char *sha256, uint64_t *ret) {
         return path ? digest_file(path, digest, ret) : -ENOMEM;
 }
 
+static int lock_fetched(Context *ctx, const Wanted *w, FetchItem *item, Lock *l) {
+        const char *sha256 = item->sha256 ? item->sha256 : item->result;
+
+        if (!item->sha256 && startswith(item->url, "http://"))
+                log_warning("%s came over plain http and its overlay pins no sha256: anybody on the way could have changed it. "
+                            "Add \"sha256\": \"%s\" once you have compared it with what the vendor publishes",
+                                item->what, sha256);
+        if (item->size == 0) {
+                int r = size_in_store(ctx, sha256, &item->size);
+
+                if (r < 0)
+                        return r;
+        }
+        return add(l, w, sha256, item->size);
+}
+
 static int fetch_wanted(Context *ctx, const Recipe *recipe, Wanted *wanted, size_t n, Lock *l) {
         _cleanup_free_ FetchItem *items = calloc(n + 1, sizeof(*items));
         int r;
@@ -65,57 +81,68 @@ static int fetch_wanted(Context *ctx, const Recipe *recipe, Wanted *wanted, size
                         .update = a->sha256 ? w->update : NULL };
         }
         r = fetch_all(ctx, "resolve", items, n);
-        for (size_t i = 0; r >= 0 && i < n; i++) {
-                const char *sha256 = items[i].sha256 ? items[i].sha256 : items[i].result;
-
-                if (!items[i].sha256 && startswith(items[i].url, "http://"))
-                        log_warning("%s came over plain http and its overlay pins no sha256: anybody on the way could have changed it. Add \"sha256\": \"%s\" once you have compared it with what the vendor publishes",
-                                        items[i].what, sha256);
-                if (items[i].size == 0)
-                        r = size_in_store(ctx, sha256, &items[i].size);
-                if (r >= 0)
-                        r = add(l, wanted + i, sha256, items[i].size);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n; i++) {
+                r = lock_fetched(ctx, wanted + i, items + i, l);
                 if (r < 0)
-                        log_error_errno(r, "%s cannot be locked", items[i].what);
+                        return log_error_errno(r, "%s cannot be locked", items[i].what);
         }
-        return r;
+        return 0;
+}
+
+typedef struct WantedList {
+        Wanted *wanted;
+        size_t n;
+} WantedList;
+
+static void wanted_done(WantedList *w) {
+        for (size_t i = 0; i < w->n; i++) {
+                free(w->wanted[i].what);
+                free(w->wanted[i].update);
+        }
+        free(w->wanted);
+}
+
+/* What is locked goes into `l` (may be NULL) as it is, the others are put on the list, which has
+ * room for them. */
+static int sort_out(const Overlay *o, const Lock *old, const ResolveOptions *options, Lock *l,
+                WantedList *list) {
+        for (size_t i = 0; i < o->n_artifacts; i++) {
+                const Artifact *a = o->artifacts + i;
+                const LockedArtifact *locked = lock_find_artifact(old, o->name, a->name);
+                Wanted w = { .overlay = o, .artifact = a };
+
+                /* One with a digest of its own cannot move without its overlay. */
+                if (!is_locked(locked, a) || (!a->sha256 && moves(options, a)))
+                        list->wanted[list->n++] = w;
+                else if (l && add(l, &w, locked->sha256, locked->size) < 0)
+                        return log_oom();
+        }
+        return 0;
 }
 
 int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old,
                 const ResolveOptions *options, Lock *l) {
-        Wanted *wanted;
-        size_t n = 0, total = 0;
-        int r = 0;
+        _cleanup_(wanted_done) WantedList list = {};
+        size_t total = 0;
+        int r;
 
         for (size_t i = 0; i < recipe->n_overlays; i++)
                 total += recipe->overlays[i]->n_artifacts;
-        wanted = calloc(total + 1, sizeof(*wanted));
-        if (!wanted)
+        list.wanted = calloc(total + 1, sizeof(*list.wanted));
+        if (!list.wanted)
                 return log_oom();
-        for (size_t i = 0; r >= 0 && i < recipe->n_overlays; i++) {
-                const Overlay *o = recipe->overlays[i];
 
-                for (size_t k = 0; r >= 0 && k < o->n_artifacts; k++) {
-                        const Artifact *a = o->artifacts + k;
-                        const LockedArtifact *locked = lock_find_artifact(old, o->name, a->name);
-
-                        wanted[n].overlay = o;
-                        wanted[n].artifact = a;
-                        /* One with a digest of its own cannot move without its overlay. */
-                        if (is_locked(locked, a) && (a->sha256 || !moves(options, a)))
-                                r = l && add(l, wanted + n, locked->sha256, locked->size) < 0
-                                                    ? log_oom()
-                                                    : 0;
-                        else
-                                n++;
-                }
+        for (size_t i = 0; i < recipe->n_overlays; i++) {
+                r = sort_out(recipe->overlays[i], old, options, l, &list);
+                if (r < 0)
+                        return r;
         }
-        if (r >= 0 && n > 0 && l)
-                r = fetch_wanted(ctx, recipe, wanted, n, l);
-        for (size_t i = 0; i < n; i++) {
-                free(wanted[i].what);
-                free(wanted[i].update);
+        if (l && list.n > 0) {
+                r = fetch_wanted(ctx, recipe, list.wanted, list.n, l);
+                if (r < 0)
+                        return r;
         }
-        free(wanted);
-        return r < 0 ? r : (int) n;
+        return (int) list.n;
 }

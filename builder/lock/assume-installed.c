@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "lock/assume-installed.h"
-#include "shared/file-util.h"
+
+/* Packages that others depend on and a build can do without (compile[].without): apt and dpkg take
+ * them for installed, so that neither they nor what they depend on are fetched. */
+
+#include "common/dpkg-status.h"
+#include "lock/internal.h"
 #include "sandbox/open-inside.h"
+#include "shared/file-util.h"
 
 #include <fcntl.h>
-
-#define STATUS_MAX (64 * 1024 * 1024)
 
 void assumed_print(FILE *f, const char *name, const char *arch) {
         fprintf(f,
@@ -13,13 +16,6 @@ void assumed_print(FILE *f, const char *name, const char *arch) {
                         "Section: misc\nMaintainer: nobody\nArchitecture: %s\n"
                         "Version: 9999:0\nDescription: not installed, only taken for it\n\n",
                         name, arch);
-}
-
-/* 1, 0 or -ENOMEM. */
-static int has_package(const char *status, const char *name) {
-        _cleanup_free_ char *line = strf("\nPackage: %s\n", name);
-
-        return line ? startswith(status, line + 1) || strstr(status, line) : -ENOMEM;
 }
 
 static int make_empty(int folder, const char *name, const char *suffix) {
@@ -32,43 +28,79 @@ static int make_empty(int folder, const char *name, const char *suffix) {
         return fd < 0 ? -errno : 0;
 }
 
-int assumed_add(const char *root, char *const *names, const char *arch) {
-        _cleanup_close_ int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), info = -EBADF,
-                            fd = -EBADF;
-        _cleanup_free_ char *path = NULL, *status = NULL, *text = NULL;
-        size_t size;
-        FILE *f;
+/* dpkg warns of a package that has no list of its files, or of their digests. */
+static int make_lists(int info, char *const *names) {
+        STRV_FOREACH (name, names) {
+                int r = make_empty(info, *name, "list");
+
+                if (r < 0)
+                        return r;
+                r = make_empty(info, *name, "md5sums");
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int strike(const DpkgPackage *p, void *names) {
+        strv_remove(names, p->name);
+        return 0;
+}
+
+/* Those of `names` that the database lacks. */
+static int find_lacking(int status_fd, char *const *names, char ***ret) {
+        _cleanup_strv_free_ char **lacking = strv_copy(names);
+        _cleanup_free_ char *path = strf("/proc/self/fd/%d", status_fd);
+        _cleanup_fclose_ FILE *f = NULL;
         int r;
 
+        if (!lacking || !path)
+                return -ENOMEM;
+        f = fopen(path, "re");
+        if (!f)
+                return -errno;
+        r = dpkg_status_read(f, strike, lacking);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(lacking);
+        return 0;
+}
+
+static int append_stanzas(int status_fd, char *const *names, const char *arch) {
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+
+        if (!f)
+                return -ENOMEM;
+        STRV_FOREACH (name, names)
+                assumed_print(f, *name, arch);
+        if (fclose(f) != 0)
+                return -ENOMEM;
+        return write_all(status_fd, text, size);
+}
+
+int assumed_add(const char *root, char *const *names, const char *arch) {
+        _cleanup_close_ int root_fd = -EBADF, info = -EBADF, status = -EBADF;
+        _cleanup_strv_free_ char **lacking = NULL;
+        int r;
+
+        root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (root_fd < 0)
                 return -errno;
-        fd = inside_open(root_fd, "var/lib/dpkg/status", O_RDWR | O_APPEND);
-        if (fd < 0)
-                return fd;
+        status = inside_open(root_fd, "var/lib/dpkg/status", O_RDWR | O_APPEND);
+        if (status < 0)
+                return status;
         info = inside_open(root_fd, "var/lib/dpkg/info", O_RDONLY | O_DIRECTORY);
         if (info < 0)
                 return info;
-        path = strf("/proc/self/fd/%d", fd);
-        r = path ? read_file(path, STATUS_MAX, &status, NULL) : -ENOMEM;
+
+        r = find_lacking(status, names, &lacking);
         if (r < 0)
                 return r;
-        f = open_memstream(&text, &size);
-        if (!f)
-                return -ENOMEM;
-        STRV_FOREACH (name, names) {
-                r = has_package(status, *name);
-                if (r > 0)
-                        continue;
-                assumed_print(f, *name, arch);
-                /* dpkg warns of a package that has no list of its files, or of their digests. */
-                if (r >= 0)
-                        r = make_empty(info, *name, "list");
-                if (r >= 0)
-                        r = make_empty(info, *name, "md5sums");
-                if (r < 0) {
-                        fclose(f);
-                        return r;
-                }
-        }
-        return fclose(f) == 0 ? write_all(fd, text, size) : -ENOMEM;
+        r = make_lists(info, lacking);
+        if (r < 0)
+                return r;
+        return append_stanzas(status, lacking, arch);
 }

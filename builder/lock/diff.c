@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "lock/diff.h"
+
+/* What moved between two locks. */
+
+#include "lock/internal.h"
 
 /* One thing that a lock pins, whatever kind it is. */
 typedef struct Pin {

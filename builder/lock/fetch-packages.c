@@ -5,7 +5,7 @@
 
 #include "store/fetch.h"
 #include "store/store.h"
-#include "lock/fetch-packages.h"
+#include "lock/internal.h"
 #include "lock/mirror.h"
 
 #include <ctype.h>
@@ -71,14 +71,38 @@ static int describe(const Recipe *recipe, const Lock *lock, const Mirrors *mirro
         return 0;
 }
 
+typedef struct Downloads {
+        Download *list;
+        FetchItem *items;
+        size_t n;
+} Downloads;
+
+static void downloads_done(Downloads *d) {
+        for (size_t i = 0; i < d->n; i++) {
+                free(d->list[i].url);
+                free(d->list[i].what);
+                free(d->list[i].update);
+        }
+        free(d->list);
+        free(d->items);
+}
+
+/* Offline nothing is fetched: this only says what is missing. */
+static int describe_offline(const LockedPackage *p, Download *d, FetchItem *item) {
+        d->what = strf("%s %s", p->name, p->version);
+        if (!d->what)
+                return log_oom();
+        *item = (FetchItem) { .url = "", .sha256 = p->sha256, .size = p->size, .what = d->what };
+        return 0;
+}
+
 int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *stage,
                 const char *progress) {
         _cleanup_mirrors_ Mirrors mirrors = {};
         _cleanup_free_ char *history = mirror_history(recipe, lock->epoch);
-        _cleanup_free_ FetchItem *items = NULL;
-        Download *downloads = NULL;
-        size_t n = 0, total = 0;
-        int r = 0;
+        _cleanup_(downloads_done) Downloads d = {};
+        size_t total = 0;
+        int r;
 
         for (size_t i = 0; i < stage->n_packages; i++)
                 total += !store_has_blob(ctx->store, stage->packages[i].sha256);
@@ -89,37 +113,23 @@ int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const L
                 if (r < 0)
                         return r;
         }
-        items = calloc(total, sizeof(*items));
-        downloads = calloc(total, sizeof(*downloads));
-        if (!items || !downloads) {
-                free(downloads);
-                return log_oom();
-        }
-        for (size_t i = 0; r >= 0 && i < stage->n_packages; i++) {
-                const LockedPackage *p = stage->packages + i;
 
-                if (n == total || store_has_blob(ctx->store, p->sha256))
+        d.items = calloc(total, sizeof(*d.items));
+        d.list = calloc(total, sizeof(*d.list));
+        if (!d.items || !d.list)
+                return log_oom();
+        for (size_t i = 0; i < stage->n_packages && d.n < total; i++) {
+                const LockedPackage *p = stage->packages + i;
+                size_t k;
+
+                if (store_has_blob(ctx->store, p->sha256))
                         continue;
-                if (ctx->offline) {
-                        downloads[n].what = strf("%s %s", p->name, p->version);
-                        items[n] = (FetchItem) {
-                                .url = "",
-                                .sha256 = p->sha256,
-                                .size = p->size,
-                                .what = downloads[n].what,
-                        };
-                        r = downloads[n].what ? 0 : log_oom();
-                } else
-                        r = describe(recipe, lock, &mirrors, history, p, downloads + n, items + n);
-                n++;
+                k = d.n++;
+                r = ctx->offline ? describe_offline(p, d.list + k, d.items + k)
+                                 : describe(recipe, lock, &mirrors, history, p, d.list + k,
+                                                   d.items + k);
+                if (r < 0)
+                        return r;
         }
-        if (r >= 0)
-                r = fetch_all(ctx, progress, items, n);
-        for (size_t i = 0; i < n; i++) {
-                free(downloads[i].url);
-                free(downloads[i].what);
-                free(downloads[i].update);
-        }
-        free(downloads);
-        return r;
+        return fetch_all(ctx, progress, d.items, d.n);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The lock in memory: made, searched, sorted, freed. lock-file.c reads and writes it. */
+/* The lock in memory: made, searched, sorted, freed. read.c and write.c have its file. */
 
-#include "lock/lock.h"
+#include "lock/internal.h"
 
 #include <ctype.h>
 

@@ -1,82 +1,58 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* images/x.lock.json: every package (name, version, arch, sha256, size, origin, path below its
- * mirror) and artifact (url, sha256) a recipe resolves to, by stage. Nothing moves under a build
- * that has one. docs/lock.md describes the file. */
+/* images/x.lock.json: every package and artifact that a recipe resolves to, by stage, with its
+ * sha256. Nothing moves under a build that has one. Read it, let resolve() complete it (by apt's
+ * own solver over signed indexes, without any tree), write it; then fetch_packages() brings what
+ * it names into the store. The types are in lock/model.h. */
 
-#include "recipe/recipe.h"
+#include "common/context.h"
+#include "lock/model.h"
 
-#define LOCK_VERSION 1
-#define LOCK_SIZE_MAX \
-        (16 * 1024 * 1024) /* bytes a lock file may have; one of 600 packages has 200 KB */
-
-typedef struct LockedPackage {
-        char *name, *version, *arch;
-        char *sha256;
-        uint64_t size;
-        char *origin; /* key into Lock.origins */
-        char *path;   /* below the origin's URI, not URL-encoded: pool/main/… */
-} LockedPackage;
-
-/* Where packages come from. No mirror host is locked for a distribution: `uri` is NULL and the
- * mirror is found anew on each host; a repository that an overlay names keeps its own URI. */
-typedef struct LockedOrigin {
-        char *name; /* "debian", "debian-security", or the repository's name */
-        char *uri;
-        char *suite;
-        char *fingerprint, *key; /* of such a repository: its primary key, and that key in base64 */
-} LockedOrigin;
-
-typedef struct LockedArtifact {
-        char *overlay, *name, *version, *url, *sha256;
-        uint64_t size;
-} LockedArtifact;
-
-typedef struct LockedStage {
-        char *id;      /* as plan.h names stages: "base", "kernel", "packages:slurm",
-                          "compile:nvidia-driver/0" */
-        char *request; /* digest of what was asked for: recipe's packages, repositories, release */
-        LockedPackage *packages; /* what this stage adds, sorted by name */
-        size_t n_packages;
-} LockedStage;
-
-typedef struct Lock {
-        char *recipe;
-        int64_t epoch; /* SOURCE_DATE_EPOCH of everything built from this lock: the newest Release
-                          file's date */
-        LockedOrigin *origins;
-        size_t n_origins;
-        LockedStage *stages;
-        size_t n_stages;
-        LockedArtifact *artifacts;
-        size_t n_artifacts;
-} Lock;
-
-int lock_read(const char *path,
-                Lock **ret); /* -ENOENT; -EINVAL: logged, with file, place and remedy */
-
-/* Durably, sorted, one package a line, so that a diff reads like a list of what moved. */
-int lock_write(const Lock *l, const char *path);
-int lock_to_text(const Lock *l, char **ret);
+int lock_read(const char *path, Lock **ret);     /* -ENOENT; -EINVAL: logged, with the remedy */
+int lock_write(const Lock *l, const char *path); /* durably and sorted, one package a line */
+Lock *lock_free(Lock *l);
+DEFINE_CLEANUP(Lock *, lock_free);
+#define _cleanup_lock_free_ _cleanup_(lock_freep)
 
 const LockedStage *lock_find_stage(const Lock *l, const char *id);
 const LockedArtifact *lock_find_artifact(const Lock *l, const char *overlay, const char *name);
 const LockedOrigin *lock_find_origin(const Lock *l, const char *name);
 
-/* Release of the kernel that stage "kernel" installs ("6.12.57+deb13-amd64"); NULL where there is
- * none. */
+/* "6.12.57+deb13-amd64", of the kernel that stage "kernel" installs; NULL where there is none. */
 const char *lock_kernel_release(const Lock *l);
 
-/* For those who make locks. All return 0 or -ENOMEM; what is added is copied. */
-int lock_new(const char *recipe, Lock **ret);
-int lock_add_origin(Lock *l, const LockedOrigin *origin);
-int lock_add_stage(Lock *l, const char *id, const char *request, LockedStage **ret);
-int lock_add_artifact(Lock *l, const LockedArtifact *artifact);
-int locked_stage_add(LockedStage *s, const LockedPackage *package);
-void locked_stage_sort(LockedStage *s);
-void lock_sort(Lock *l);
+/* Completes `old` (may be NULL) for the recipe. Returns 1 when something changed, 0 when *ret
+ * equals old. Stages whose request and predecessors are unchanged keep their packages. With
+ * ctx->offline, -ENETUNREACH and a message where the lock is not complete. Artifacts are
+ * downloaded here, into the store, where they are not locked yet. Errors are logged. */
+int resolve(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOptions *options,
+                Lock **ret);
 
-Lock *lock_free(Lock *l);
-DEFINE_CLEANUP(Lock *, lock_free);
-#define _cleanup_lock_free_ _cleanup_(lock_freep)
+/* The stages that need locked packages, in order, with what they ask for. 0 or -ENOMEM. */
+int lock_package_requests(const Recipe *recipe, PackageRequest **ret, size_t *ret_n);
+void package_requests_free(PackageRequest *requests, size_t n);
+
+/* The overlay whose packages are the last that the compile stages of `o` see; NULL: none, only
+ * base and kernel. */
+const Overlay *lock_compile_base(const Recipe *recipe, const Overlay *o);
+
+/* The .debs of a locked stage into the store: URLs from the lock's origins and the mirror in force
+ * on this host. Errors are logged. */
+int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *stage,
+                const char *progress);
+
+/* The key of a locked repository, as a binary keyring for apt's Signed-By. */
+int locked_key_write(const LockedOrigin *origin, const char *path);
+
+/* Adds to the dpkg database below `root` (a tree's absolute path) stanzas for those of `names` that
+ * it does not have: packages that others depend on and a build can do without. Negative errno. */
+int assumed_add(const char *root, char *const *names, const char *arch);
+
+/* What moved, by name. before: NULL for none. A package that moved to another stage with the same
+ * version is no change. */
+int lock_diff(const Lock *before, const Lock *after, LockDiff *ret);
+void lock_diff_print(const LockDiff *d, FILE *f);
+int lock_diff_to_json(const LockDiff *d, json_object **ret);
+void lock_diff_done(LockDiff *d);
+#define _cleanup_lock_diff_ _cleanup_(lock_diff_done)

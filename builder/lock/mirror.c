@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Where a distribution's archives are found: given, or asked of the host's apt, or of
+ * mmdebstrap. */
+
 #include "lock/mirror.h"
 #include "store/store.h"
 #include "common/apt-host.h"
@@ -131,6 +135,20 @@ static bool is_archive(
         return part && strlen(part) <= strlen(row->name) + 1;
 }
 
+static int take_target(
+                Mirrors *m, const AptTarget *t, const Archive *const *rows, const char *origin) {
+        _cleanup_free_ char *uri = NULL;
+        int r;
+
+        r = real_uri(t->uri, &uri);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0; /* a CD, say */
+        for (size_t i = 0; uri && i < m->n; i++)
+                if (!m->mirrors[i].uri && is_archive(t, uri, rows[i], origin))
+                        set_uri(m->mirrors + i, TAKE_PTR(uri));
+        return 0;
+}
+
 /* Fills what the host's sources know. A host of another distribution knows nothing, which is no
  * error. */
 static int ask_host(Mirrors *m, const Archive *const *rows, const char *origin) {
@@ -143,20 +161,29 @@ static int ask_host(Mirrors *m, const Archive *const *rows, const char *origin) 
                 log_debug("Cannot ask this host's apt for its mirrors: %s", strerror(-r));
                 return r == -ECANCELED || r == -ENOMEM ? r : 0;
         }
-        for (size_t k = 0; k < n && r >= 0; k++) {
-                _cleanup_free_ char *uri = NULL;
-
-                r = real_uri(targets[k].uri, &uri);
-                if (r < 0 && r != -ENOMEM) { /* a CD, say */
-                        r = 0;
-                        continue;
-                }
-                for (size_t i = 0; uri && i < m->n; i++)
-                        if (!m->mirrors[i].uri && is_archive(targets + k, uri, rows[i], origin))
-                                set_uri(m->mirrors + i, TAKE_PTR(uri));
+        for (size_t k = 0; k < n; k++) {
+                r = take_target(m, targets + k, rows, origin);
+                if (r < 0)
+                        break;
         }
         apt_targets_free(targets, n);
         return r;
+}
+
+/* The first mirror without a URI that has the suite gets this one. */
+static int take_suite(Mirrors *m, const char *uri, const char *suite) {
+        for (size_t i = 0; i < m->n; i++) {
+                char *copy;
+
+                if (m->mirrors[i].uri || !strv_contains(m->mirrors[i].suites, suite))
+                        continue;
+                copy = strdup(uri);
+                if (!copy)
+                        return -ENOMEM;
+                set_uri(m->mirrors + i, copy);
+                return 0;
+        }
+        return 0;
 }
 
 /* mmdebstrap knows a default; a hook that prints what it wrote and fails ends it before it fetches
@@ -172,11 +199,12 @@ static int ask_mmdebstrap(Context *ctx, Mirrors *m, const Recipe *recipe) {
         target = path_join(scratch, "tree");
         if (!target)
                 return -ENOMEM;
-        char *argv[] = { "mmdebstrap", "--variant=apt",
-                geteuid() == 0 ? "--mode=root" : "--mode=auto",
-                "--setup-hook=cat \"$1\"/etc/apt/sources.list >&2; exit 1", recipe->base.release,
-                target, NULL };
-        r = spawn_capture(NULL, argv, &output, &status);
+        r = spawn_capture(NULL,
+                        ARGV("mmdebstrap", "--variant=apt",
+                                        geteuid() == 0 ? "--mode=root" : "--mode=auto",
+                                        "--setup-hook=cat \"$1\"/etc/apt/sources.list >&2; exit 1",
+                                        recipe->base.release, target),
+                        &output, &status);
         rm_rf(scratch);
         if (r < 0)
                 return r;
@@ -196,16 +224,8 @@ static int ask_mmdebstrap(Context *ctx, Mirrors *m, const Recipe *recipe) {
                 words = strv_split(p, " ");
                 if (!words)
                         return -ENOMEM;
-                for (size_t i = 0; i < m->n; i++)
-                        if (strv_length(words) >= 2 && !m->mirrors[i].uri &&
-                                        strv_contains(m->mirrors[i].suites, words[1])) {
-                                char *uri = strdup(words[0]);
-
-                                if (!uri)
-                                        return -ENOMEM;
-                                set_uri(m->mirrors + i, uri);
-                                break;
-                        }
+                if (strv_length(words) >= 2 && take_suite(m, words[0], words[1]) < 0)
+                        return -ENOMEM;
         }
         return 0;
 }
@@ -245,7 +265,8 @@ static int choose(Context *ctx, Mirrors *m, const Archive *const *rows, const Re
                 return r;
         for (size_t i = 0; i < m->n; i++)
                 if (r < 0 || !m->mirrors[i].uri) {
-                        log_error("No mirror of %s is known: this host's apt has none and mmdebstrap names none%s. Give one with --mirror or in the recipe's base.mirror",
+                        log_error("No mirror of %s is known: this host's apt has none and mmdebstrap names none%s. "
+                                  "Give one with --mirror or in the recipe's base.mirror",
                                         rows[i]->name,
                                         r == -ENOENT ? " (it is not installed)" : "");
                         return -ENOPKG;

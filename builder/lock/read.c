@@ -6,7 +6,7 @@
 
 #include "store/digest.h"
 #include "shared/file-util.h"
-#include "lock/lock.h"
+#include "lock/internal.h"
 #include "shared/log.h"
 
 #include <inttypes.h>
@@ -31,6 +31,10 @@ static void bad(Reader *r, const char *where, const char *format, ...) {
         vsnprintf(text, sizeof(text), format, ap);
         va_end(ap);
         log_error("%s: %s: %s", r->path, where, text);
+}
+
+static void unknown_key(Reader *r, const char *where, const char *key) {
+        bad(r, where, "unknown key \"%s\"; was this lock written by a newer imgbuild?", key);
 }
 
 static bool only(const char *s, const char *also) {
@@ -112,8 +116,7 @@ static bool read_fields(Reader *r, json_object *o, const char *where, const Fiel
                 for (size_t i = 0; i < n; i++)
                         known = known || streq(fields[i].key, key);
                 if (!known)
-                        bad(r, where, "unknown key \"%s\"; was this lock written by a newer imgbuild?",
-                                        key);
+                        unknown_key(r, where, key);
         }
         for (size_t i = 0; i < n; i++) {
                 const Field *f = fields + i;
@@ -228,8 +231,7 @@ static int read_stage(Reader *r, json_object *o, const char *where, Lock *l) {
         json_object_object_foreach (o, key, ignored) {
                 (void) ignored;
                 if (!streq(key, keys[0]) && !streq(key, keys[1]) && !streq(key, keys[2]))
-                        bad(r, where, "unknown key \"%s\"; was this lock written by a newer imgbuild?",
-                                        key);
+                        unknown_key(r, where, key);
         }
         if (!id || !id_valid(id))
                 bad(r, where, "\"id\" must be a stage such as \"packages:slurm\"");
@@ -329,8 +331,7 @@ static int read_root(Reader *r, json_object *root, Lock **ret) {
                 for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                         known = known || streq(keys[i], key);
                 if (!known)
-                        bad(r, "$", "unknown key \"%s\"; was this lock written by a newer imgbuild?",
-                                        key);
+                        unknown_key(r, "$", key);
         }
         if (!recipe || !name_valid(recipe)) {
                 bad(r, "$", "\"recipe\" must be the recipe's name");
@@ -386,7 +387,9 @@ int lock_read(const char *path, Lock **ret) {
         if (r == -ENOMEM)
                 return log_oom();
         if (r < 0 && has_conflict_markers(text)) {
-                log_error("%s:%u: unresolved merge: take either side's whole file (git checkout --ours or --theirs), and 'imgbuild lock' adds what it lacks",
+                log_error("%s:%u: unresolved merge: "
+                          "take either side's whole file (git checkout --ours or --theirs), "
+                          "and 'imgbuild lock' adds what it lacks",
                                 path, error.line);
                 return -EINVAL;
         }

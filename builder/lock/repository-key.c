@@ -1,40 +1,44 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "lock/repository-key.h"
+
+/* Signing keys of the repositories that overlays bring: pinned by fingerprint in the overlay, and
+ * locked byte by byte, so that an image which keeps the repository has the same file whenever it is
+ * built. */
+
+#include "lock/internal.h"
 #include "store/store.h"
 #include "store/fetch.h"
 #include "shared/file-util.h"
 #include "shared/spawn.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <sys/stat.h>
 
 #define KEY_SIZE_MAX (256 * 1024) /* the keys of vendors have 1 to 4 KB */
 
-static int gpg(const char *home, const char *output_path, char **ret_output, ...) _sentinel_;
-
-/* gpg on a keyring of its own: nothing of the user's, no agent, no network. */
-static int gpg(const char *home, const char *output_path, char **ret_output, ...) {
-        _cleanup_close_ int fd =
-                        output_path ? open(output_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                                                      0644)
-                                    : -EBADF;
+/* gpg on a keyring of its own: nothing of the user's, no agent, no network. Returns its exit
+ * code. */
+static int gpg(const char *home, const char *output_path, char **ret_output, char *const *words) {
+        _cleanup_close_ int fd = -EBADF;
         _cleanup_strv_free_ char **argv = NULL;
         _cleanup_free_ char *output = NULL;
-        SpawnOptions options = { .stdout_fd = fd, .timeout_usec = 60 * USEC_PER_SEC };
+        SpawnOptions options = { .timeout_usec = 60 * USEC_PER_SEC };
         int status, r;
-        va_list ap;
 
-        if (output_path && fd < 0)
-                return -errno;
-        r = strv_extend_many(&argv, "gpg", "--homedir", home, "--batch", "--no-options",
-                        "--no-autostart", "--no-auto-key-retrieve", "--no-tty", "--quiet", NULL);
-        va_start(ap, ret_output);
-        for (const char *a; r >= 0 && (a = va_arg(ap, const char *));)
-                r = strv_extend(&argv, a);
-        va_end(ap);
+        if (output_path) {
+                fd = open(output_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+                if (fd < 0)
+                        return -errno;
+                options.stdout_fd = fd;
+        }
+        r = strv_extend_strv(&argv,
+                        ARGV("gpg", "--homedir", home, "--batch", "--no-options", "--no-autostart",
+                                        "--no-auto-key-retrieve", "--no-tty", "--quiet"));
         if (r < 0)
                 return r;
+        r = strv_extend_strv(&argv, words);
+        if (r < 0)
+                return r;
+
         r = spawn_capture(&options, argv, &output, &status);
         if (r < 0)
                 return r;
@@ -79,11 +83,11 @@ static int extract(const char *home, const char *file, const char *fingerprint, 
         _cleanup_free_ char *listing = NULL;
         int r;
 
-        r = gpg(home, NULL, NULL, "--import", file,
-                        NULL); /* what it could not import is missing below */
+        /* What it could not import is missing below. */
+        r = gpg(home, NULL, NULL, ARGV("--import", file));
         if (r < 0)
                 return r;
-        r = gpg(home, NULL, &listing, "--list-keys", "--with-colons", NULL);
+        r = gpg(home, NULL, &listing, ARGV("--list-keys", "--with-colons"));
         if (r != 0)
                 return r < 0 ? r : -EBADMSG;
         r = primary_fingerprints(listing, &fingerprints);
@@ -93,8 +97,8 @@ static int extract(const char *home, const char *file, const char *fingerprint, 
                 *ret_found = fingerprints ? strv_join(fingerprints, ", ") : strdup("no key");
                 return *ret_found ? -EBADMSG : -ENOMEM;
         }
-        r = gpg(home, path, NULL, "--export", "--export-options", "export-minimal", fingerprint,
-                        NULL);
+        r = gpg(home, path, NULL,
+                        ARGV("--export", "--export-options", "export-minimal", fingerprint));
         return r > 0 ? -EIO : r;
 }
 
@@ -137,7 +141,8 @@ int repository_key(Context *ctx, const Overlay *overlay, const Repository *repos
                 return -ENOPKG;
         }
         if (r == -EBADMSG) {
-                log_error("%s: the key of repository %s is not the pinned one: %s has %s, the overlay pins %s. If the vendor changed keys, compare with what it publishes elsewhere before you change the overlay",
+                log_error("%s: the key of repository %s is not the pinned one: %s has %s, the overlay pins %s. "
+                          "If the vendor changed keys, compare with what it publishes elsewhere before you change the overlay",
                                 overlay->path, repository->name, repository->key, strempty(found),
                                 repository->fingerprint);
                 return r;

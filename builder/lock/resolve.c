@@ -5,7 +5,7 @@
  * it came out different. All versions that are locked and not to move are pinned then, so that
  * adding one package moves no other. */
 
-#include "lock/resolve.h"
+#include "lock/internal.h"
 #include "lock/apt.h"
 
 #define RESOLVER_FORMAT \
@@ -234,6 +234,26 @@ static int keep_stages(const Resolution *x, Lock *l) {
         return keep_origins(x, l);
 }
 
+static int add_repositories(Apt *apt, const Overlay *o) {
+        for (size_t i = 0; i < o->n_repositories; i++) {
+                int r = apt_add_repository(apt, o, o->repositories + i);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int enable_repositories(Apt *apt, const Overlay *o) {
+        for (size_t i = 0; i < o->n_repositories; i++) {
+                int r = apt_enable_repository(apt, o->repositories + i);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int open_apt(const Resolution *x, Apt **ret, int64_t *ret_epoch) {
         _cleanup_mirrors_ Mirrors mirrors = {};
         _cleanup_apt_free_ Apt *apt = NULL;
@@ -245,29 +265,67 @@ static int open_apt(const Resolution *x, Apt **ret, int64_t *ret_epoch) {
         r = apt_new(x->ctx, x->recipe, &mirrors, &apt);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < x->recipe->n_overlays; i++)
-                for (size_t k = 0; k < x->recipe->overlays[i]->n_repositories; k++) {
-                        r = apt_add_repository(apt, x->recipe->overlays[i],
-                                        x->recipe->overlays[i]->repositories + k);
-                        if (r < 0)
-                                return r;
-                }
+        for (size_t i = 0; i < x->recipe->n_overlays; i++) {
+                r = add_repositories(apt, x->recipe->overlays[i]);
+                if (r < 0)
+                        return r;
+        }
+
         progress_detail(x->ctx->progress, "resolve", "package indexes");
         r = apt_update(apt, ret_epoch);
         if (r < 0)
                 return r;
-        r = x->old ? apt_offer_locked(apt, x->old) : 0;
-        if (r >= 0)
-                r = pin_locked(x, apt);
+        if (x->old) {
+                r = apt_offer_locked(apt, x->old);
+                if (r < 0)
+                        return r;
+        }
+        r = pin_locked(x, apt);
         if (r < 0)
                 return r;
+
         *ret = TAKE_PTR(apt);
+        return 0;
+}
+
+/* *changed: a stage before came out different. */
+static int solve_stage(const Resolution *x, Apt *apt, size_t i, Lock *l, bool *changed) {
+        const PackageRequest *q = x->requests + i;
+        const LockedStage *before = lock_find_stage(x->old, q->id);
+        _cleanup_strv_free_ char **names = NULL;
+        LockedStage *s;
+        int kept, r;
+
+        progress_detail(x->ctx->progress, "resolve", q->id);
+        if (q->overlay) {
+                r = enable_repositories(apt, q->overlay);
+                if (r < 0)
+                        return r;
+        }
+        r = expand(x, q, l, &names);
+        if (r < 0)
+                return r;
+        if (lock_add_stage(l, q->id, x->digests[i], &s) < 0)
+                return log_oom();
+
+        kept = *changed ? 0 : is_kept(x, i);
+        if (kept < 0)
+                return kept;
+        r = kept ? copy_stage(before, s) : apt_solve(apt, q->id, names, q->without, s);
+        if (r < 0 || q->throwaway)
+                return r;
+
+        r = apt_install(apt, s, x->old ? x->old : l);
+        if (r < 0)
+                return r;
+        if (!before || !stages_equal(before, s))
+                *changed = true;
         return 0;
 }
 
 static int solve_stages(const Resolution *x, Lock *l) {
         _cleanup_apt_free_ Apt *apt = NULL;
-        bool changed = false; /* a stage before came out different */
+        bool changed = false;
         int64_t epoch;
         int r;
 
@@ -278,36 +336,13 @@ static int solve_stages(const Resolution *x, Lock *l) {
         if (r < 0)
                 return r;
         for (size_t i = 0; i < x->n; i++) {
-                const PackageRequest *q = x->requests + i;
-                const LockedStage *before = lock_find_stage(x->old, q->id);
-                _cleanup_strv_free_ char **names = NULL;
-                LockedStage *s;
-
-                progress_detail(x->ctx->progress, "resolve", q->id);
-                for (size_t k = 0; q->overlay && k < q->overlay->n_repositories; k++) {
-                        r = apt_enable_repository(apt, q->overlay->repositories + k);
-                        if (r < 0)
-                                return r;
-                }
-                r = expand(x, q, l, &names);
+                r = solve_stage(x, apt, i, l, &changed);
                 if (r < 0)
                         return r;
-                if (lock_add_stage(l, q->id, x->digests[i], &s) < 0)
-                        return log_oom();
-                r = changed ? 0 : is_kept(x, i);
-                if (r >= 0)
-                        r = r > 0 ? copy_stage(before, s)
-                                  : apt_solve(apt, q->id, names, q->without, s);
-                if (r >= 0 && !q->throwaway)
-                        r = apt_install(apt, s, x->old ? x->old : l);
-                if (r < 0)
-                        return r;
-                if (!q->throwaway && (!before || !stages_equal(before, s)))
-                        changed = true;
                 /* Layers below stay what they are as long as the base does: so must their time
-                 * stamps. */
+                 * stamps. The base is the first, and never thrown away. */
                 if (i == 0)
-                        l->epoch = before && stages_equal(before, s) ? x->old->epoch : epoch;
+                        l->epoch = changed ? epoch : x->old->epoch;
         }
         return apt_check_artifacts(apt, l);
 }
@@ -342,6 +377,16 @@ static bool brings_packages(const Recipe *recipe) {
         return false;
 }
 
+static int fill_lock(const Resolution *x, Lock *l, bool packages, bool artifacts) {
+        int r = resolve_artifacts(x->ctx, x->recipe, x->old, x->options, l);
+
+        if (r < 0)
+                return r;
+        if (packages || (artifacts && brings_packages(x->recipe)))
+                return solve_stages(x, l);
+        return keep_stages(x, l);
+}
+
 static int run(Resolution *x, Lock **ret) {
         _cleanup_lock_free_ Lock *l = NULL;
         Progress *progress = x->ctx->progress;
@@ -360,7 +405,8 @@ static int run(Resolution *x, Lock **ret) {
                 return artifacts;
 
         if (x->ctx->offline && (packages || artifacts)) {
-                log_error("%s does not lock all that the recipe asks for%s, and with --offline nothing is looked up: run 'imgbuild lock %s' once without it",
+                log_error("%s does not lock all that the recipe asks for%s, and with --offline nothing is looked up: "
+                          "run 'imgbuild lock %s' once without it",
                                 x->recipe->lock_path,
                                 x->options->update ? ", or is to be moved" : "", x->recipe->path);
                 return -ENETUNREACH;
@@ -369,10 +415,7 @@ static int run(Resolution *x, Lock **ret) {
                 progress_add(progress, "resolve");
                 progress_set(progress, "resolve", PROGRESS_RUNNING);
         }
-        r = resolve_artifacts(x->ctx, x->recipe, x->old, x->options, l);
-        if (r >= 0)
-                r = packages || (artifacts && brings_packages(x->recipe)) ? solve_stages(x, l)
-                                                                          : keep_stages(x, l);
+        r = fill_lock(x, l, packages, artifacts);
         if (packages || artifacts)
                 progress_set(progress, "resolve", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         if (r < 0)
@@ -390,7 +433,7 @@ int resolve(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOp
         Resolution x = { .ctx = ctx, .recipe = recipe, .old = old, .options = options };
         int r;
 
-        r = plan_package_requests(recipe, &x.requests, &x.n);
+        r = lock_package_requests(recipe, &x.requests, &x.n);
         if (r < 0)
                 return log_oom();
         x.digests = calloc(x.n, sizeof(Digest));

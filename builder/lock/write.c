@@ -4,7 +4,7 @@
  * `git diff` of a lock reads like the list of what moved. */
 
 #include "shared/file-util.h"
-#include "lock/lock.h"
+#include "lock/internal.h"
 
 #include <inttypes.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plan/dpkg-options.h"
 
+/* dpkg's configuration that overlays bring, as options of its command line. */
+
+#include "plan/internal.h"
 #include "shared/file-util.h"
+#include "shared/folder.h"
 #include "shared/log.h"
-#include "shared/strv.h"
-
-#include <dirent.h>
 
 #define FOLDER "files/etc/dpkg/dpkg.cfg.d"
 #define FILE_MAX (1024 * 1024)
@@ -45,54 +45,65 @@ typedef struct ConfigFiles {
         size_t n;
 } ConfigFiles;
 
+/* dpkg reads the files that run-parts would. */
+static bool is_read(const char *name) {
+        static const char plain[] =
+                        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+        return *name && name[strspn(name, plain)] == '\0';
+}
+
+static void config_file_done(ConfigFile *f) {
+        free(f->name);
+        free(f->path);
+        *f = (ConfigFile) {};
+}
+
 static void config_files_done(ConfigFiles *l) {
-        for (size_t i = 0; i < l->n; i++) {
-                free(l->files[i].name);
-                free(l->files[i].path);
-        }
+        for (size_t i = 0; i < l->n; i++)
+                config_file_done(l->files + i);
         free(l->files);
 }
 
-/* dpkg reads the files that run-parts would. */
-static bool is_read(const char *name) {
-        return *name &&
-               name[strspn(name,
-                               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] ==
-                               '\0';
-}
+/* A later overlay's file replaces one of the same name. */
+static int add_file(ConfigFiles *l, const char *folder, const char *name) {
+        _cleanup_(config_file_done)
+                        ConfigFile f = { .name = strdup(name), .path = path_join(folder, name) };
+        ConfigFile *grown;
 
-static int add_folder(const char *folder, ConfigFiles *l) {
-        DIR *d = opendir(folder);
-        int r = 0;
-
-        if (!d)
-                return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
-        for (struct dirent *e; r >= 0 && (e = readdir(d));) {
-                ConfigFile *grown, f = {};
-
-                if (!is_read(e->d_name))
-                        continue;
-                for (size_t i = 0; i < l->n; i++) /* the later overlay's file replaces it */
-                        if (streq(l->files[i].name, e->d_name)) {
-                                free(l->files[i].name);
-                                free(l->files[i].path);
-                                l->files[i] = l->files[--l->n];
-                                break;
-                        }
-                f.name = strdup(e->d_name);
-                f.path = path_join(folder, e->d_name);
-                grown = f.name && f.path ? reallocarray(l->files, l->n + 1, sizeof(f)) : NULL;
-                if (!grown) {
-                        free(f.name);
-                        free(f.path);
-                        r = -ENOMEM;
+        if (!f.name || !f.path)
+                return -ENOMEM;
+        for (size_t i = 0; i < l->n; i++)
+                if (streq(l->files[i].name, name)) {
+                        config_file_done(l->files + i);
+                        l->files[i] = l->files[--l->n];
                         break;
                 }
-                l->files = grown;
-                l->files[l->n++] = f;
+
+        grown = reallocarray(l->files, l->n + 1, sizeof(f));
+        if (!grown)
+                return -ENOMEM;
+        l->files = grown;
+        l->files[l->n++] = f;
+        f = (ConfigFile) {};
+        return 0;
+}
+
+static int add_folder(ConfigFiles *l, const char *folder) {
+        _cleanup_closedir_ DIR *d = NULL;
+        int r;
+
+        r = folder_open(folder, &d);
+        if (r < 0)
+                return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+        FOLDER_FOREACH (name, d) {
+                if (!is_read(name))
+                        continue;
+                r = add_file(l, folder, name);
+                if (r < 0)
+                        return r;
         }
-        closedir(d);
-        return r;
+        return 0;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -107,7 +118,7 @@ int dpkg_options_load(const Recipe *recipe, char ***ret) {
         for (size_t i = 0; i < recipe->n_overlays; i++) {
                 _cleanup_free_ char *folder = path_join(recipe->overlays[i]->path, FOLDER);
 
-                r = folder ? add_folder(folder, &l) : -ENOMEM;
+                r = folder ? add_folder(&l, folder) : -ENOMEM;
                 if (r < 0)
                         return log_error_errno(r, "%s/" FOLDER ": cannot read it",
                                         recipe->overlays[i]->path);
@@ -118,10 +129,11 @@ int dpkg_options_load(const Recipe *recipe, char ***ret) {
                 _cleanup_free_ char *text = NULL;
 
                 r = read_file(l.files[i].path, FILE_MAX, &text, NULL);
-                if (r >= 0)
-                        r = add_lines(text, &options);
                 if (r < 0)
                         return log_error_errno(r, "%s: cannot read it", l.files[i].path);
+                r = add_lines(text, &options);
+                if (r < 0)
+                        return log_oom();
         }
         *ret = TAKE_PTR(options);
         return 0;

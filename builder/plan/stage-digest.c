@@ -4,7 +4,7 @@
  * hashed, and nothing of the host: equal recipes, overlays and locks give equal digests on every
  * machine. */
 
-#include "plan/stage-digest.h"
+#include "plan/internal.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 
@@ -55,7 +55,7 @@ static void hash_packages(Hash *h, const Plan *p, const LockedStage *locked) {
         }
 }
 
-static int hash_repositories(Hash *h, const Plan *p, const Overlay *o) {
+static void hash_repositories(Hash *h, const Plan *p, const Overlay *o) {
         for (size_t i = 0; i < o->n_repositories; i++) {
                 const Repository *q = o->repositories + i;
 
@@ -69,7 +69,6 @@ static int hash_repositories(Hash *h, const Plan *p, const Overlay *o) {
                 const LockedOrigin *origin = lock_find_origin(p->lock, q->name);
                 hash_field(h, "key", origin ? origin->key : NULL);
         }
-        return 0;
 }
 
 static int hash_artifacts(Hash *h, const Plan *p, const Overlay *o) {
@@ -90,28 +89,15 @@ static int hash_artifacts(Hash *h, const Plan *p, const Overlay *o) {
         return 0;
 }
 
-static int hash_files(Hash *h, const Stage *s, const Recipe *recipe) {
-        _cleanup_free_ char *root = NULL;
-        int r;
+static const char *json_text(json_object *o) {
+        return o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN) : NULL;
+}
 
-        if (!s->overlay) {
-                hash_field(h, "node",
-                                json_object_to_json_string_ext(
-                                                recipe->node, JSON_C_TO_STRING_PLAIN));
-                return 0;
-        }
-        hash_field(h, "modes",
-                        s->overlay->modes ? json_object_to_json_string_ext(s->overlay->modes,
-                                                            JSON_C_TO_STRING_PLAIN)
-                                          : NULL);
-        root = path_join(s->overlay->path, "files");
-        if (!root)
-                return -ENOMEM;
-        if (!s->early)
-                return hash_host_tree(h, "files", root);
+static int hash_early_files(Hash *h, const char *root) {
         for (const char *const *p = plan_early_prefixes; *p; p++) {
                 _cleanup_free_ char *path = path_join(root, *p);
                 struct stat st;
+                int r;
 
                 if (!path)
                         return -ENOMEM;
@@ -126,9 +112,36 @@ static int hash_files(Hash *h, const Stage *s, const Recipe *recipe) {
         return 0;
 }
 
+static int hash_files(Hash *h, const Stage *s, const Recipe *recipe) {
+        _cleanup_free_ char *root = NULL;
+
+        if (!s->overlay) {
+                hash_field(h, "node", json_text(recipe->node));
+                return 0;
+        }
+
+        hash_field(h, "modes", json_text(s->overlay->modes));
+        root = path_join(s->overlay->path, "files");
+        if (!root)
+                return -ENOMEM;
+        return s->early ? hash_early_files(h, root) : hash_host_tree(h, "files", root);
+}
+
+static int hash_compile(Hash *h, const Plan *p, const Stage *s, const Compile *c) {
+        int r;
+
+        hash_field(h, "kernel", p->kernel);
+        hash_packages(h, p, s->locked);
+        if (c->without)
+                hash_strv(h, "without", c->without);
+        r = hash_host_file(h, "script", c->script);
+        if (r < 0 || !c->source)
+                return r;
+        return hash_host_tree(h, "source", c->source);
+}
+
 static int hash_stage(Hash *h, const Plan *p, const Stage *s) {
         const Recipe *recipe = p->recipe;
-        int r;
 
         switch (s->kind) {
         case STAGE_BASE:
@@ -139,19 +152,13 @@ static int hash_stage(Hash *h, const Plan *p, const Stage *s) {
                 return 0;
         case STAGE_PACKAGES:
                 hash_packages(h, p, s->locked);
-                return s->overlay ? hash_repositories(h, p, s->overlay) : 0;
+                if (s->overlay)
+                        hash_repositories(h, p, s->overlay);
+                return 0;
         case STAGE_ARTIFACTS:
                 return hash_artifacts(h, p, s->overlay);
-        case STAGE_COMPILE: {
-                const Compile *c = s->overlay->compile + s->index;
-
-                hash_field(h, "kernel", p->kernel);
-                hash_packages(h, p, s->locked);
-                if (c->without)
-                        hash_strv(h, "without", c->without);
-                r = hash_host_file(h, "script", c->script);
-                return r < 0 || !c->source ? r : hash_host_tree(h, "source", c->source);
-        }
+        case STAGE_COMPILE:
+                return hash_compile(h, p, s, s->overlay->compile + s->index);
         case STAGE_FILES:
                 return hash_files(h, s, recipe);
         case STAGE_RUN:
@@ -185,33 +192,40 @@ static void hash_parents(Hash *h, const Plan *p, size_t i) {
         }
 }
 
-int plan_digest_stages(Plan *p) {
+static int digest_stage(Plan *p, size_t i) {
+        _cleanup_hash_free_ Hash *h = NULL;
+        Stage *s = p->stages + i;
         char epoch[32];
+        int r;
 
+        if (IN_PACKAGE_STAGE(s->kind)) {
+                s->locked = lock_find_stage(p->lock, s->id);
+                if (!s->locked)
+                        return -ESTALE;
+        }
+
+        r = hash_new(&h);
+        if (r < 0)
+                return r;
         snprintf(epoch, sizeof(epoch), "%lld", (long long) p->lock->epoch);
-        for (size_t i = 0; i < p->n_stages; i++) {
-                Stage *s = p->stages + i;
-                _cleanup_hash_free_ Hash *h = NULL;
-                int r;
+        hash_field(h, "imgbuild stage", kinds[s->kind].name);
+        hash_field(h, "format", kinds[s->kind].format);
+        hash_field(h, "epoch", epoch);
+        hash_parents(h, p, i);
+        r = hash_stage(h, p, s);
+        if (r < 0)
+                return r;
 
-                if (IN_PACKAGE_STAGE(s->kind)) {
-                        s->locked = lock_find_stage(p->lock, s->id);
-                        if (!s->locked)
-                                return -ESTALE;
-                }
-                r = hash_new(&h);
+        hash_end(h, s->digest);
+        return digest_valid(s->digest) ? 0 : -EIO;
+}
+
+int plan_digest_stages(Plan *p) {
+        for (size_t i = 0; i < p->n_stages; i++) {
+                int r = digest_stage(p, i);
+
                 if (r < 0)
                         return r;
-                hash_field(h, "imgbuild stage", kinds[s->kind].name);
-                hash_field(h, "format", kinds[s->kind].format);
-                hash_field(h, "epoch", epoch);
-                hash_parents(h, p, i);
-                r = hash_stage(h, p, s);
-                if (r < 0)
-                        return r;
-                hash_end(h, s->digest);
-                if (!digest_valid(s->digest))
-                        return -EIO;
         }
         return 0;
 }

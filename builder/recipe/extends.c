@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The chain of files that a recipe is made of: it, what it extends, and so on. */
+
 #include "recipe/extends.h"
 #include "shared/file-util.h"
 #include "recipe/formats.h"
@@ -6,14 +9,6 @@
 
 #include <dirent.h>
 #include <limits.h>
-
-char *path_folder(const char *path) {
-        const char *slash = strrchr(path, '/');
-
-        return !slash          ? strdup(".")
-               : slash == path ? strdup("/")
-                               : strndup(path, (size_t) (slash - path));
-}
 
 char *recipe_stem(const char *path) {
         const char *name = path_basename(path);

@@ -25,9 +25,5 @@ int chain_load(Problems *p, const char *path, RecipeChain *ret);
 void chain_done(RecipeChain *c);
 #define _cleanup_chain_ _cleanup_(chain_done)
 
-/* The folder part of a path: "images" of "images/x.json", "." where there is none. NULL on out of
- * memory. */
-char *path_folder(const char *path);
-
 /* File name without ".json", or NULL where it does not end so (or on out of memory). */
 char *recipe_stem(const char *path);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The two tables: recipe keys and overlay keys, with the words and patterns that they allow. */
+
 #include "recipe/formats.h"
 #include "recipe/patterns.h"
 

@@ -26,47 +26,61 @@ static int json_set_copy(json_object *o, const char *key, json_object *value) {
         return json_object_deep_copy(value, &copy, NULL) < 0 ? -ENOMEM : json_set(o, key, copy);
 }
 
-int recipe_to_json(const Recipe *r, json_object **ret) {
-        _cleanup_json_ json_object *o = json_object_new_object(), *base = json_object_new_object();
-        _cleanup_json_ json_object *kernel = json_object_new_object(),
-                                   *disk = json_object_new_object();
-        _cleanup_strv_free_ char **overlays = NULL;
+static json_object *base_to_json(const Recipe *r) {
+        _cleanup_json_ json_object *o = json_object_new_object();
 
-        if (!o || !base || !kernel || !disk)
+        if (!o || json_set_string(o, "distro", r->base.distro) < 0 ||
+                        json_set_string(o, "release", r->base.release) < 0 ||
+                        json_set_string(o, "arch", r->base.arch) < 0 ||
+                        json_set(o, "components", json_from_strv(r->base.components)) < 0 ||
+                        json_set_string(o, "mirror", r->base.mirror) < 0 ||
+                        json_set(o, "packages", json_from_strv(r->base.packages)) < 0)
+                return NULL;
+        return TAKE_PTR(o);
+}
+
+static json_object *kernel_to_json(const Recipe *r) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+
+        if (!o || json_set_fields(o, JSON_STRING("package", r->kernel.package),
+                                  JSON_STRING("cmdline", r->kernel.cmdline)) < 0)
+                return NULL;
+        return TAKE_PTR(o);
+}
+
+static json_object *disk_to_json(const Recipe *r) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+
+        if (!o ||
+                        json_set_fields(o, JSON_INT("size", r->disk.size),
+                                        JSON_STRING("filesystem", r->disk.filesystem)) < 0 ||
+                        json_set(o, "firmware", json_from_strv(r->disk.firmware)) < 0 ||
+                        json_set(o, "formats", json_from_strv(r->disk.formats)) < 0)
+                return NULL;
+        return TAKE_PTR(o);
+}
+
+int recipe_to_json(const Recipe *r, json_object **ret) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        _cleanup_strv_free_ char **overlays = NULL;
+        bool disk = r->kind == RECIPE_DISK;
+
+        if (!o)
                 return -ENOMEM;
         for (size_t i = 0; i < r->n_overlays; i++)
                 if (strv_extend(&overlays, r->overlays[i]->name) < 0)
                         return -ENOMEM;
-        if (json_set_string(base, "distro", r->base.distro) < 0 ||
-                        json_set_string(base, "release", r->base.release) < 0 ||
-                        json_set_string(base, "arch", r->base.arch) < 0 ||
-                        json_set(base, "components", json_from_strv(r->base.components)) < 0 ||
-                        json_set_string(base, "mirror", r->base.mirror) < 0 ||
-                        json_set(base, "packages", json_from_strv(r->base.packages)) < 0 ||
-                        json_set_string(o, "name", r->name) < 0 ||
-                        json_set_string(o, "kind", r->kind == RECIPE_TREE ? "tree" : "disk") < 0 ||
-                        json_set(o, "base", TAKE_PTR(base)) < 0)
+
+        if (json_set_fields(o, JSON_STRING("name", r->name),
+                            JSON_STRING("kind", disk ? "disk" : "tree")) < 0 ||
+                        json_set(o, "base", base_to_json(r)) < 0 ||
+                        (disk && json_set(o, "kernel", kernel_to_json(r)) < 0) ||
+                        json_set(o, "overlays", json_from_strv(overlays)) < 0 ||
+                        json_set(o, "packages", json_from_strv(r->packages)) < 0 ||
+                        (disk && json_set(o, "disk", disk_to_json(r)) < 0) ||
+                        json_set_copy(o, "node", r->node) < 0)
                 return -ENOMEM;
-        if (r->kind == RECIPE_DISK &&
-                        (json_set_string(kernel, "package", r->kernel.package) < 0 ||
-                                        json_set_string(kernel, "cmdline", r->kernel.cmdline) < 0 ||
-                                        json_set(o, "kernel", TAKE_PTR(kernel)) < 0))
-                return -ENOMEM;
-        if (json_set(o, "overlays", json_from_strv(overlays)) < 0 ||
-                        json_set(o, "packages", json_from_strv(r->packages)) < 0)
-                return -ENOMEM;
-        if (r->kind == RECIPE_DISK &&
-                        (json_set_int(disk, "size", (int64_t) r->disk.size) < 0 ||
-                                        json_set_string(disk, "filesystem", r->disk.filesystem) <
-                                                        0 ||
-                                        json_set(disk, "firmware",
-                                                        json_from_strv(r->disk.firmware)) < 0 ||
-                                        json_set(disk, "formats", json_from_strv(r->disk.formats)) <
-                                                        0 ||
-                                        json_set(o, "disk", TAKE_PTR(disk)) < 0))
-                return -ENOMEM;
-        if (json_set_copy(o, "node", r->node) < 0)
-                return -ENOMEM;
+
         *ret = TAKE_PTR(o);
         return 0;
 }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One JSON object over another: recipes over what they extend, layers of node configuration. */
+
 #include "recipe/merge.h"
 #include "recipe/schema.h"
 #include "shared/strv.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A walk through requirements, depth first: each overlay gets its place after those it requires. */
+
 #include "recipe/order.h"
 #include "recipe/suggest.h"
 
@@ -9,9 +12,7 @@ typedef struct Node {
         char *name;
         char *file;       /* its overlay.json as messages show it; NULL where it cannot be used */
         Overlay *overlay; /* given away once it has its place */
-        char **
-                requires, **
-                          conflicts;
+        char **requires, **conflicts;
         bool missing;       /* no folder has it */
         size_t required_by; /* index of the node that brought it in; SIZE_MAX: the recipe */
         Mark mark;
@@ -96,6 +97,16 @@ static int visit_requires(Ordering *o, size_t index) {
         return 0;
 }
 
+static int visit_found(Ordering *o, size_t index) {
+        Node *node = &o->nodes[index];
+
+        node->requires = strv_copy(node->overlay->requires);
+        node->conflicts = strv_copy(node->overlay->conflicts);
+        if (!node->requires || !node->conflicts)
+                return -ENOMEM;
+        return visit_requires(o, index);
+}
+
 static int visit(Ordering *o, const OverlayRef *ref, size_t required_by) {
         Node *node = find_node(o, ref->name), *grown;
         size_t index;
@@ -121,17 +132,8 @@ static int visit(Ordering *o, const OverlayRef *ref, size_t required_by) {
         if (r == -ENOENT) {
                 node->missing = true;
                 r = report_missing(o, ref);
-        } else if (r >= 0) {
-                node->
-                        requires
-                = strv_copy(node->overlay->requires);
-                node->conflicts = strv_copy(node->overlay->conflicts);
-                r = node->
-                            requires && node
-                                                                                     ->conflicts
-                                                     ? visit_requires(o, index)
-                                                     : -ENOMEM;
-        }
+        } else if (r == 0)
+                r = visit_found(o, index);
         if (r == -ENOMEM)
                 return r;
 
@@ -206,10 +208,4 @@ int order_overlays(Problems *p, const OverlayContext *ctx, const OverlayRef *nam
         *ret_n = o.n_order;
         o.n_order = 0;
         return 0;
-}
-
-void overlays_free(Overlay **overlays, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                overlay_free(overlays[i]);
-        free(overlays);
 }

@@ -18,6 +18,3 @@ typedef struct OverlayRef {
  * bring back. Missing overlays, cycles and conflicts are added to p. 0 or -ENOMEM. */
 int order_overlays(Problems *p, const OverlayContext *ctx, const OverlayRef *named, size_t n_named,
                 char *const *removed, Overlay ***ret, size_t *ret_n);
-
-/* Frees the array and the overlays in it. */
-void overlays_free(Overlay **overlays, size_t n);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The parts of overlay.json that are lists of objects. */
+
 #include "recipe/overlay-items.h"
 #include "recipe/formats.h"
 #include "recipe/overlay-tree.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+/* The parts of overlay.json that are lists of objects. */
+
 #include "recipe/overlay.h"
 
 /* What the functions that read one overlay share. */

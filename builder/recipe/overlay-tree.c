@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Paths inside an overlay: opened, walked, and kept from leading out of it. */
+
 #include "recipe/overlay-tree.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"
@@ -137,7 +140,9 @@ static void check_link(
         }
         target[n] = '\0';
         if (w->links && *target != '/' && climbs_out(target, depth))
-                report(w->at, "%s: the link leads out of the tree, to \"%.200s\"; a link may be absolute (a path in the image) or stay inside",
+                report(w->at,
+                                "%s: the link leads out of the tree, to \"%.200s\"; "
+                                "a link may be absolute (a path in the image) or stay inside",
                                 shown, target);
 }
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* An overlay from its folder: found, read, checked; its simple lists, its files/, its checks. */
+
 #include "recipe/overlay.h"
 #include "shared/file-util.h"
 #include "recipe/formats.h"
@@ -181,52 +184,4 @@ int overlay_names(char *const *dirs, char ***ret) {
         strv_sort(names);
         *ret = TAKE_PTR(names);
         return 0;
-}
-
-Overlay *overlay_free(Overlay *o) {
-        if (!o)
-                return NULL;
-        for (size_t i = 0; i < o->n_repositories; i++) {
-                Repository *r = &o->repositories[i];
-                free(r->name);
-                free(r->uri);
-                free(r->suite);
-                strv_free(r->components);
-                free(r->key);
-                free(r->fingerprint);
-        }
-        for (size_t i = 0; i < o->n_artifacts; i++) {
-                Artifact *a = &o->artifacts[i];
-                free(a->name);
-                free(a->version);
-                free(a->url);
-                free(a->sha256);
-                free(a->path);
-        }
-        for (size_t i = 0; i < o->n_compile; i++) {
-                strv_free(o->compile[i].packages);
-                strv_free(o->compile[i].without);
-                free(o->compile[i].source);
-                free(o->compile[i].script);
-        }
-        for (size_t i = 0; i < o->n_run; i++)
-                free(o->run[i].script);
-        free(o->repositories);
-        free(o->artifacts);
-        free(o->compile);
-        free(o->run);
-        free(o->name);
-        free(o->path);
-        free(o->description);
-        strv_free(o->requires);
-        strv_free(o->conflicts);
-        strv_free(o->packages);
-        strv_free(o->services.enable);
-        strv_free(o->services.disable);
-        strv_free(o->services.mask);
-        strv_free(o->checks);
-        json_object_put(o->modes);
-        json_object_put(o->node);
-        free(o);
-        return NULL;
 }

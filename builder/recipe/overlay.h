@@ -23,6 +23,8 @@ int overlay_load(Problems *p, const OverlayContext *ctx, const char *name, Overl
 /* Names of all overlays that could have been meant, sorted. */
 int overlay_names(char *const *dirs, char ***ret);
 
+/* The array of them goes too. */
+void overlays_free(Overlay **overlays, size_t n);
 Overlay *overlay_free(Overlay *o);
 DEFINE_CLEANUP(Overlay *, overlay_free);
 #define _cleanup_overlay_free_ _cleanup_(overlay_freep)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Patterns of single strings: names, paths, URLs, versions, sizes, modes. */
+
 #include "recipe/patterns.h"
+#include "shared/size.h"
 
 #include <ctype.h>
 
@@ -233,16 +237,17 @@ const char *value_unit(const char *s) {
 }
 
 bool parse_disk_size(const char *s, uint64_t *ret) {
-        static const char units[] = "MGT";
         size_t digits = strspn(s, DIGITS);
-        const char *unit = strchr(units, s[digits]);
         uint64_t size;
 
-        if (digits == 0 || digits > 9 || !s[digits] || !unit || s[digits + 1])
+        /* Stricter than parse_bytes(): a disk's size has one of three units, written in one way. */
+        if (digits > 9 || !s[digits] || !strchr("MGT", s[digits]) || s[digits + 1])
                 return false;
-        size = strtoull(s, NULL, 10) << (20 + 10 * (unit - units));
+        if (parse_bytes(s, &size) < 0)
+                return false;
         if (size < UINT64_C(256) << 20 || size > UINT64_C(64) << 40)
                 return false;
+
         *ret = size;
         return true;
 }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Problems of a recipe, gathered and told in one go. */
+
 #include "recipe/problems.h"
 #include "shared/log.h"
 #include "shared/strv.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The validator: reads a table of keys and tells all that differs from it. */
+
 #include "recipe/schema.h"
 #include "recipe/recipe.h"
 #include "recipe/suggest.h"
@@ -6,6 +9,7 @@
 #include <ctype.h>
 #include <sys/stat.h>
 
+#define FILE_SIZE_MAX (1024 * 1024) /* bytes a recipe or overlay file may have */
 #define LIST_MAX \
         5000 /* items; what reads lists may take a walk through one for each of its items */
 
@@ -307,7 +311,7 @@ int schema_load(Problems *p, const char *file, json_object **ret) {
                                 S_ISDIR(st.st_mode) ? "a folder" : "a device, FIFO or socket");
                 return -EINVAL;
         }
-        r = json_load(file, RECIPE_SIZE_MAX, &error, &o);
+        r = json_load(file, FILE_SIZE_MAX, &error, &o);
         if (r == -ENOMEM) {
                 p->oom = true;
                 return r;

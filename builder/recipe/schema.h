@@ -2,7 +2,7 @@
 #pragma once
 
 /* A table says which keys a JSON file may have and what their values look like; one validator
- * reads it. The tables themselves, which are the reference of the two formats, are in keys.c. */
+ * reads it. The tables themselves, which are the reference of the two formats, are in formats.c. */
 
 #include "recipe/problems.h"
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* "did you mean …?": edit distances. */
+
 #include "recipe/suggest.h"
 #include "shared/strv.h"
 

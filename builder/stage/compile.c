@@ -6,7 +6,7 @@
 
 #include "stage/internal.h"
 #include "store/store.h"
-#include "lock/assume-installed.h"
+#include "lock/lock.h"
 #include "sandbox/copy-tree.h"
 
 #include "shared/file-util.h"

@@ -5,7 +5,7 @@
 
 #include "stage/internal.h"
 #include "store/store.h"
-#include "lock/fetch-packages.h"
+#include "lock/lock.h"
 
 #include "store/fetch.h"
 #include "shared/log.h"

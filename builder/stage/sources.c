@@ -7,7 +7,7 @@
 #include "stage/internal.h"
 #include "store/store.h"
 #include "sandbox/copy-tree.h"
-#include "lock/repository-key.h"
+#include "lock/lock.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"

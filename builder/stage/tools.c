@@ -8,9 +8,8 @@
 #include "stage/tools.h"
 #include "store/store.h"
 
-#include "recipe/extends.h"
 #include "shared/file-util.h"
-#include "plan/from-recipe.h"
+#include "plan/plan.h"
 #include "shared/log.h"
 #include "stage/stage.h"
 #include "shared/strv.h"
@@ -83,7 +82,7 @@ int tools_open(Context *ctx, const char *near, Tools **ret) {
         }
         if (r < 0)
                 return log_oom();
-        r = plan_load(ctx, recipe, lock, &t->loaded);
+        r = lock_and_plan(ctx, recipe, lock, &t->loaded);
         if (r < 0)
                 return r;
         plan = t->loaded.plan;

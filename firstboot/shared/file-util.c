@@ -70,12 +70,8 @@ int read_line_file(const char *path, char **ret) {
 
 static int sync_parent(const char *path) {
         _cleanup_close_ int fd = -EBADF;
-        _cleanup_free_ char *parent = NULL;
-        const char *slash = strrchr(path, '/');
+        _cleanup_free_ char *parent = path_folder(path);
 
-        parent = !slash          ? strdup(".")
-                 : slash == path ? strdup("/")
-                                 : strndup(path, (size_t) (slash - path));
         if (!parent)
                 return -ENOMEM;
         fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -213,4 +209,12 @@ char *path_join(const char *a, const char *b) {
 const char *path_basename(const char *path) {
         const char *slash = strrchr(path, '/');
         return slash ? slash + 1 : path;
+}
+
+char *path_folder(const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        return !slash          ? strdup(".")
+               : slash == path ? strdup("/")
+                               : strndup(path, (size_t) (slash - path));
 }

@@ -35,3 +35,7 @@ char *path_join(const char *a, const char *b);
 
 /* The last part of a path; points into it. */
 const char *path_basename(const char *path);
+
+/* The folder part of a path: "images" of "images/x.json", "." where there is none, "/" of "/x". NULL
+ * on out of memory. */
+char *path_folder(const char *path);

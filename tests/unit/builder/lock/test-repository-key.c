@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "lock/repository-key.h"
+#include "lock/internal.h"
 #include "shared/file-util.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "lock/resolve.h"
+#include "lock/internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

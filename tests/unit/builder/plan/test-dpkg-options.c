@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plan/dpkg-options.h"
+#include "plan/internal.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"
 

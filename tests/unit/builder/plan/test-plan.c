@@ -240,55 +240,12 @@ static void first_compiles(World *w) {
         w->stages[4].id = (char *) "compile:first/0";
 }
 
-static void compile_packages_come_after_those_of_their_overlay(void **state) {
-        World *w = *state;
-        PackageRequest *requests = NULL;
-        size_t n = 0;
-
-        first_compiles(w);
-        assert_int_equal(plan_package_requests(&w->recipe, &requests, &n), 0);
-        assert_int_equal(n, 5);
-        assert_string_equal(requests[2].id, "packages:first");
-        assert_string_equal(requests[3].id, "compile:first/0");
-        assert_true(requests[3].throwaway);
-        assert_string_equal(requests[4].id, "packages:second");
-        assert_false(requests[4].throwaway);
-        package_requests_free(requests, n);
-}
-
-static void what_a_compile_requires_comes_before_it(void **state) {
-        World *w = *state;
-        char *
-                requires[
-        ] = { (char *) "first", NULL };
-        PackageRequest *requests = NULL;
-        size_t n = 0;
-
-        w->second.packages = NULL;
-        w->second.
-                requires
-        =
-                requires;
-        assert_int_equal(plan_package_requests(&w->recipe, &requests, &n), 0);
-        assert_int_equal(n, 4);
-        assert_string_equal(requests[2].id, "packages:first");
-        assert_string_equal(requests[3].id, "compile:second/0");
-        package_requests_free(requests, n);
-}
-
 static void a_compile_that_requires_nothing_sees_base_and_kernel(void **state) {
         World *w = *state;
-        PackageRequest *requests = NULL;
-        size_t n = 0;
+        _cleanup_plan_free_ Plan *p = NULL;
 
         w->second.packages = NULL;
-        assert_int_equal(plan_package_requests(&w->recipe, &requests, &n), 0);
-        assert_int_equal(n, 4);
-        assert_string_equal(requests[1].id, "kernel");
-        assert_string_equal(requests[2].id, "compile:second/0");
-        package_requests_free(requests, n);
-
-        _cleanup_plan_free_ Plan *p = plan(w);
+        p = plan(w);
         assert_string_equal(p->stages[3].id, "compile:second/0");
         assert_true(plan_stage_sees(p, 3, 0));
         assert_true(plan_stage_sees(p, 3, 1));
@@ -324,14 +281,6 @@ static void what_is_compiled_changes_what_lies_above(void **state) {
                         "compile:first/0,early-files:first,initramfs,files:first,files:second,run:second/0,services,finalize");
 }
 
-static void early_paths(void **state) {
-        (void) state;
-        assert_true(plan_path_is_early("etc/modprobe.d/nvidia.conf"));
-        assert_true(plan_path_is_early("/etc/fstab"));
-        assert_false(plan_path_is_early("etc/modprobe.dx"));
-        assert_false(plan_path_is_early("etc/motd"));
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(
@@ -350,10 +299,6 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(
                                 a_lock_that_lacks_a_stage_is_stale, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_lock_without_a_kernel_is_stale, setup, teardown),
-                cmocka_unit_test_setup_teardown(compile_packages_come_after_those_of_their_overlay,
-                                setup, teardown),
-                cmocka_unit_test_setup_teardown(
-                                what_a_compile_requires_comes_before_it, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 a_compile_that_requires_nothing_sees_base_and_kernel, setup,
                                 teardown),
@@ -361,7 +306,6 @@ int main(void) {
                                 packages_of_later_overlays_leave_what_is_compiled, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 what_is_compiled_changes_what_lies_above, setup, teardown),
-                cmocka_unit_test(early_paths),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

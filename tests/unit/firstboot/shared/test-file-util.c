@@ -174,6 +174,23 @@ static void paths_join_with_one_slash(void **state _unused_) {
         assert_string_equal(path_basename("a/"), "");
 }
 
+static void a_path_has_a_folder_part(void **state _unused_) {
+        static const struct {
+                const char *path, *folder;
+        } cases[] = {
+                { "images/x.json", "images" },
+                { "x.json", "." },
+                { "/x.json", "/" },
+                { "/a/b/c", "/a/b" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_free_ char *folder = path_folder(cases[i].path);
+
+                assert_string_equal(folder, cases[i].folder);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -188,6 +205,7 @@ int main(void) {
                 TEST(removing_a_tree_does_not_follow_links),
                 TEST(removing_takes_files_links_and_what_is_not_there),
                 TEST(paths_join_with_one_slash),
+                TEST(a_path_has_a_folder_part),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What the files of this room share: how locks are made, and single questions of resolving. */
+
+#include "lock/lock.h"
+#include "store/digest.h"
+
+#define LOCK_VERSION 1
+#define LOCK_SIZE_MAX (16 * 1024 * 1024) /* bytes of a lock file; one of 600 packages has 200 KB */
+
+/* For those who make locks. All return 0 or -ENOMEM; what is added is copied. */
+int lock_new(const char *recipe, Lock **ret);
+int lock_add_origin(Lock *l, const LockedOrigin *origin);
+int lock_add_stage(Lock *l, const char *id, const char *request, LockedStage **ret);
+int lock_add_artifact(Lock *l, const LockedArtifact *artifact);
+int locked_stage_add(LockedStage *s, const LockedPackage *package);
+void locked_stage_sort(LockedStage *s);
+void lock_sort(Lock *l);
+
+/* The text of a lock file. */
+int lock_to_text(const Lock *l, char **ret);
+
+/* Digest of all that decides which packages each request may get: its own packages and
+ * repositories, the release, and the requests before it. `ret` has room for n. */
+int resolve_request_digests(
+                const Recipe *recipe, const PackageRequest *requests, size_t n, Digest *ret);
+
+/* Adds artifacts to `l`, downloading those that are not locked yet. Returns how many these were;
+ * l NULL: only counts. Errors are logged. */
+int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old,
+                const ResolveOptions *options, Lock *l);
+
+/* Brings a repository's key (file of the overlay, or URL), checks that it is the one with the
+ * pinned fingerprint, and writes that key alone as a binary keyring to `path`: for apt's
+ * Signed-By. Errors are logged; -EBADMSG for another key. */
+int repository_key(Context *ctx, const Overlay *overlay, const Repository *repository,
+                const char *path);
+
+/* From such a keyring to the text that a lock has; locked_key_write() is the way back. */
+int key_to_text(const char *path, char **ret);
+
+/* A stanza of dpkg's status file for a package that is only taken for installed, with an empty line
+ * behind it. Its version is newer than any, for dependencies ask for one that is new enough; one
+ * that wants an exact version is not met. */
+void assumed_print(FILE *f, const char *name, const char *arch);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A lock in memory, what is asked of it, and what moved between two of them. docs/lock.md describes
+ * the file. */
+
+#include "recipe/recipe.h"
+
+typedef struct LockedPackage {
+        char *name, *version, *arch;
+        char *sha256;
+        uint64_t size;
+        char *origin; /* the name of one of Lock.origins */
+        char *path;   /* below the origin's URI, not URL-encoded: pool/main/… */
+} LockedPackage;
+
+/* Where packages come from. No mirror host is locked for a distribution: `uri` is NULL and the
+ * mirror is found anew on each host; a repository that an overlay names keeps its own URI. */
+typedef struct LockedOrigin {
+        char *name; /* "debian", "debian-security", or the repository's name */
+        char *uri;
+        char *suite;
+        char *fingerprint, *key; /* of such a repository: its primary key, and that key in base64 */
+} LockedOrigin;
+
+typedef struct LockedArtifact {
+        char *overlay, *name, *version, *url, *sha256;
+        uint64_t size;
+} LockedArtifact;
+
+typedef struct LockedStage {
+        char *id;      /* "base", "kernel", "packages:slurm", "compile:nvidia-driver/0" */
+        char *request; /* digest of what was asked for: recipe's packages, repositories, release */
+        LockedPackage *packages; /* what this stage adds, sorted by name */
+        size_t n_packages;
+} LockedStage;
+
+typedef struct Lock {
+        char *recipe;
+        int64_t epoch; /* SOURCE_DATE_EPOCH of what is built from it: the newest Release */
+        LockedOrigin *origins;
+        size_t n_origins;
+        LockedStage *stages;
+        size_t n_stages;
+        LockedArtifact *artifacts;
+        size_t n_artifacts;
+} Lock;
+
+/* What one stage asks of apt. Names may contain "${kernel}". */
+typedef struct PackageRequest {
+        char *id; /* of the stage */
+        char **packages;
+        char *const *without;   /* the overlay's: packages that are taken for installed */
+        const Overlay *overlay; /* whose repositories count from here on; NULL: none */
+        bool throwaway;         /* compile: later stages do not have these packages */
+} PackageRequest;
+
+typedef struct ResolveOptions {
+        bool update; /* move what is locked already; else only what the lock lacks is resolved */
+        char *const *names; /* with update: only these packages or artifacts move; NULL: all */
+} ResolveOptions;
+
+typedef struct LockChange {
+        const char *stage; /* or the overlay of an artifact; all borrowed from the two locks */
+        const char *name;
+        const char *before; /* version; NULL: added */
+        const char *after;  /* NULL: removed */
+        bool content;       /* same version, other bytes */
+        bool artifact;
+} LockChange;
+
+typedef struct LockDiff {
+        LockChange *changes; /* by name */
+        size_t n;
+        size_t added, removed, moved;
+} LockDiff;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* From a recipe's path to its plan. */
+
+#include "plan/plan.h"
+
+static int complete_lock(Context *ctx, const Recipe *recipe, const char *path, Lock **ret) {
+        _cleanup_lock_free_ Lock *old = NULL, *lock = NULL;
+        int r;
+
+        r = lock_read(path, &old);
+        if (r < 0 && r != -ENOENT)
+                return r;
+        r = resolve(ctx, recipe, old, &(ResolveOptions) {}, &lock);
+        if (r < 0)
+                return r;
+        if (r > 0) {
+                r = lock_write(lock, path);
+                if (r < 0)
+                        return log_error_errno(r, "%s: cannot write the lock file", path);
+                log_info("%s %s", old ? "Completed" : "Wrote", path);
+        }
+
+        *ret = TAKE_PTR(lock);
+        return 0;
+}
+
+int lock_and_plan(Context *ctx, const char *recipe_path, const char *lock_path, Loaded *ret) {
+        _cleanup_loaded_ Loaded l = {};
+        int r;
+
+        r = recipe_load(recipe_path, ctx->overlay_dirs, &l.recipe);
+        if (r < 0)
+                return r;
+        r = complete_lock(ctx, l.recipe, lock_path ? lock_path : l.recipe->lock_path, &l.lock);
+        if (r < 0)
+                return r;
+        r = plan_new(l.recipe, l.lock, &l.plan);
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot plan", recipe_path);
+
+        *ret = l;
+        l = (Loaded) {};
+        return 0;
+}
+
+void loaded_done(Loaded *l) {
+        l->plan = plan_free(l->plan);
+        l->lock = lock_free(l->lock);
+        l->recipe = recipe_free(l->recipe);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A plan in memory. It borrows recipe and lock. */
+
+#include "lock/lock.h"
+#include "store/digest.h"
+
+typedef enum StageKind {
+        STAGE_BASE,
+        STAGE_PACKAGES,
+        STAGE_ARTIFACTS,
+        STAGE_COMPILE,
+        STAGE_FILES,
+        STAGE_RUN,
+        STAGE_INITRAMFS,
+        STAGE_SERVICES,
+        STAGE_FINALIZE,
+} StageKind;
+
+typedef struct Stage {
+        StageKind kind;
+        char *id;                  /* "packages:slurm"; unique, what --stage and lock files name */
+        const Overlay *overlay;    /* NULL for the recipe's own */
+        size_t index;              /* COMPILE, RUN: which of the overlay's */
+        bool early;                /* FILES: the early part only; RUN: before the initramfs */
+        const LockedStage *locked; /* BASE, PACKAGES, COMPILE */
+        Digest digest;
+} Stage;
+
+/* Kinds whose stages have an entry in the lock. */
+#define IN_PACKAGE_STAGE(kind) \
+        ((kind) == STAGE_BASE || (kind) == STAGE_PACKAGES || (kind) == STAGE_COMPILE)
+
+typedef struct Plan {
+        const Recipe *recipe;
+        const Lock *lock;
+        Stage *stages;
+        size_t n_stages;
+        char **dpkg_options; /* in effect wherever packages are installed: "--path-exclude=/x/\*" */
+        const char *kernel;  /* release, borrowed from the lock; NULL for a tree */
+} Plan;
+
+/* A recipe's file with all that follows from it. */
+typedef struct Loaded {
+        Recipe *recipe;
+        Lock *lock;
+        Plan *plan;
+} Loaded;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a stage sees of those below it. */
+
+#include "plan/plan.h"
+
+/* Whether `o` comes no later than `last` among the recipe's overlays. */
+static bool comes_by(const Recipe *recipe, const Overlay *o, const Overlay *last) {
+        for (size_t i = 0; i < recipe->n_overlays; i++) {
+                if (recipe->overlays[i] == o)
+                        return true;
+                if (recipe->overlays[i] == last)
+                        return false;
+        }
+        return false;
+}
+
+bool plan_stage_sees(const Plan *p, size_t i, size_t below) {
+        const Stage *s = p->stages + i, *t = p->stages + below;
+        const Overlay *base;
+
+        if (below >= i || s->kind != STAGE_COMPILE)
+                return below < i;
+        if (t->kind == STAGE_ARTIFACTS || t->kind == STAGE_COMPILE)
+                return recipe_overlay_needs(p->recipe, s->overlay, t->overlay);
+        if (t->kind == STAGE_BASE || streq(t->id, "kernel"))
+                return true;
+
+        base = lock_compile_base(p->recipe, s->overlay);
+        return base && t->overlay && comes_by(p->recipe, t->overlay, base);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A recipe on its way from its files to a Recipe. */
+
+#include "recipe/extends.h"
+#include "recipe/recipe.h"
+#include "recipe/schema.h"
+
+typedef struct Building {
+        Problems *problems;
+        const RecipeChain *chain;
+        const char *file;          /* that the person named, for messages about the merged recipe */
+        char *const *overlay_dirs; /* as recipe_load() was given them */
+        Recipe *recipe;
+        json_object *merged;
+} Building;
+
+/* Loads the overlays that the recipe names and all that these require, and checks that they can be
+ * in one image. 0 or -ENOMEM. */
+int build_overlays(Building *b);

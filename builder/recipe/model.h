@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A recipe and its overlays in memory: plain data that recipe_load() has checked, so that later
+ * rooms need not look again. Lists are in the order they apply. */
+
+#include "shared/json-util.h"
+#include "shared/strv.h"
+
+typedef struct Repository {
+        char *name;  /* file name under /etc/apt/sources.list.d or /etc/yum.repos.d, no suffix */
+        char *uri;   /* https://…; $(ARCH) is not expanded */
+        char *suite; /* apt: suite, or "./" and the like for a flat repository */
+        char **components; /* apt: empty for a flat repository */
+        char *key; /* path inside the overlay, or URL of the signing key (armoured or binary) */
+        char *fingerprint; /* of the primary key, whole: upper-case hex; never NULL */
+        bool keep; /* whether the finished image keeps the repository configured (default true) */
+} Repository;
+
+typedef enum InstallKind {
+        INSTALL_PACKAGE, /* "package": a .deb or .rpm, installed with the other packages */
+        INSTALL_FILE,    /* {"path": "/usr/bin/x", "mode": "0755"} */
+        INSTALL_UNPACK,  /* {"unpack": "/usr/local", "strip": 1}: a tar archive */
+} InstallKind;
+
+typedef struct Artifact {
+        char *name, *version;
+        char *url;    /* ${version} and ${arch} already expanded */
+        char *sha256; /* NULL where the overlay says none: then the lock pins what came first */
+        InstallKind kind;
+        char *path;  /* INSTALL_FILE and INSTALL_UNPACK: absolute path in the image */
+        mode_t mode; /* INSTALL_FILE */
+        unsigned strip;
+} Artifact;
+
+typedef struct Compile {
+        char **packages; /* build packages; "${kernel}" stands for the kernel release */
+        char **without;  /* taken for installed; NULL: none */
+        char *source;    /* absolute host path; the script sees it at $SRCDIR; may be NULL */
+        char *script;    /* absolute host path */
+} Compile;
+
+typedef struct Run {
+        char *script; /* absolute host path */
+        bool early;   /* before the initramfs is made, because it depends on what the script does */
+        bool network;
+} Run;
+
+typedef struct Services {
+        char **enable, **disable, **mask; /* unit names */
+} Services;
+
+typedef struct Overlay {
+        char *name;
+        char *path; /* absolute folder */
+        char *description;
+        char **requires, **conflicts;
+        Repository *repositories;
+        size_t n_repositories;
+        char **packages;
+        Artifact *artifacts;
+        size_t n_artifacts;
+        Compile *compile;
+        size_t n_compile;
+        bool has_files;     /* files/ exists */
+        json_object *modes; /* {"etc/x": "0600"}: what git cannot carry; may be NULL */
+        Run *run;
+        size_t n_run;
+        Services services;
+        json_object *node; /* defaults for the node config; may be NULL */
+        char **checks; /* absolute host paths of scripts that run in the finished tree, read-only */
+} Overlay;
+
+typedef enum Family { FAMILY_DEBIAN, FAMILY_EL } Family;
+typedef enum RecipeKind { RECIPE_DISK, RECIPE_TREE } RecipeKind;
+
+typedef struct Recipe {
+        char *name;
+        char *path;      /* absolute path of the file */
+        char *lock_path; /* images/x.lock.json beside it */
+        char **sources;  /* all files: the recipe, what it extends, overlay.json of each */
+        RecipeKind kind; /* "tree" for images/tools.json: no kernel, no disk */
+        Family family;
+        struct {
+                char *distro, *release, *arch; /* debian, trixie, amd64 */
+                char **components;             /* main contrib … */
+                char *mirror;                  /* NULL: the host's own, else mmdebstrap's default */
+                char **packages;               /* of the base besides the essential ones */
+        } base;
+        struct {
+                char *package; /* linux-image-amd64; NULL for a tree */
+                char *cmdline; /* "" where the recipe says nothing */
+        } kernel;
+        Overlay **overlays; /* each after what it requires, else as the recipe names them */
+        size_t n_overlays;
+        char **packages; /* the recipe's own, after the overlays' */
+        struct {
+                uint64_t size;    /* bytes; 0: the tree plus 25 % */
+                char *filesystem; /* ext4 or xfs */
+                char **firmware;  /* uefi, bios */
+                char **formats;   /* qcow2, raw */
+        } disk;
+        json_object *node; /* overlays' defaults, then the recipe's; may be NULL */
+} Recipe;
