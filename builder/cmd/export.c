@@ -5,7 +5,7 @@
 
 #include "disk/disk.h"
 #include "shared/file-util.h"
-#include "inspect/appliance.h"
+#include "inspect/inspect.h"
 #include "shared/log.h"
 #include "cmd/verb.h"
 
