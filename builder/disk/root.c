@@ -14,7 +14,9 @@
 /* $1: epoch; the others: mke2fs's. Only constants are the shell's to read. */
 static const char ext4_script[] =
                 "epoch=$1; shift\n"
-                "tar --create --directory=/tree --sort=name --numeric-owner --format=pax --xattrs --xattrs-include='*' --mtime=@$epoch --clamp-mtime --pax-option=atime:=$epoch,ctime:=$epoch . | mke2fs \"$@\"\n";
+                "tar --create --directory=/tree --sort=name --numeric-owner --format=pax "
+                "--xattrs --xattrs-include='*' --mtime=@$epoch --clamp-mtime "
+                "--pax-option=atime:=$epoch,ctime:=$epoch . | mke2fs \"$@\"\n";
 
 static int write_ext4(const char *root, void *userdata) {
         Disk *d = userdata;

@@ -27,7 +27,8 @@ int require_space(const char *folder, uint64_t bytes, const char *what) {
         if (available >= bytes)
                 return 0;
 
-        log_error("No space for %s: %s has %llu MiB free and about %llu MiB are needed. Free some (imgbuild cache prune), or choose another place (--cache, --output)",
+        log_error("No space for %s: %s has %llu MiB free and about %llu MiB are needed. "
+                  "Free some (imgbuild cache prune), or choose another place (--cache, --output)",
                         what, folder, (unsigned long long) (available / MIB),
                         (unsigned long long) (bytes / MIB) + 1);
         return -ENOSPC;
