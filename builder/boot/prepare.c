@@ -7,7 +7,7 @@
 #include "boot/boot.h"
 #include "store/store.h"
 #include "shared/file-util.h"
-#include "inspect/appliance.h"
+#include "inspect/inspect.h"
 #include "boot/seed.h"
 
 #include <fcntl.h>

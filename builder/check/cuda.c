@@ -42,8 +42,8 @@ static const char *cuda_of_driver(const char *driver) {
         return NULL;
 }
 
-/* The first driver for this release of CUDA, for the remedy; NULL where the table does not know
- * it. */
+/* The first driver for this release of CUDA, for the remedy; NULL where the
+ * table does not know it. */
 static const char *driver_of_cuda(const char *cuda) {
         for (size_t i = 0; i < ELEMENTSOF(drivers); i++)
                 if (streq(drivers[i].cuda, cuda))
@@ -90,37 +90,75 @@ static int compare_with_driver(const Tree *t, const char *rule, const char *what
 
 typedef int (*library_found_t)(const Tree *t, const char *rule, const char *path, Findings *f);
 
-/* Calls fn for each library file of this prefix; a link counts as its target, which is a file of
- * its own. */
+/* Where CUDA's libraries may be: the system's folders and those of toolkits. */
+static int library_folders(const Tree *t, char ***ret) {
+        static const char *const fixed[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64", NULL };
+        _cleanup_strv_free_ char **folders = NULL, **names = NULL;
+        int r;
+
+        r = strv_extend_strv(&folders, (char *const *) fixed);
+        if (r < 0)
+                return r;
+        r = tree_list(t, "usr/local", &names);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (name, names) {
+                if (!startswith(*name, "cuda-"))
+                        continue;
+                r = strv_extendf(&folders, "usr/local/%s/lib64", *name);
+                if (r < 0)
+                        return r;
+        }
+
+        *ret = TAKE_PTR(folders);
+        return 0;
+}
+
+static int each_library_of(const Tree *t, const char *rule, const char *folder, const char *prefix,
+                library_found_t fn, Findings *f) {
+        _cleanup_strv_free_ char **names = NULL;
+        int r;
+
+        r = tree_list(t, folder, &names);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (name, names) {
+                _cleanup_free_ char *path = NULL;
+                struct stat st;
+
+                if (!startswith(*name, prefix))
+                        continue;
+                path = path_join(folder, *name);
+                if (!path)
+                        return -ENOMEM;
+                r = tree_lstat(t, path, &st);
+                if (r < 0)
+                        return r;
+                if (!S_ISREG(st.st_mode))
+                        continue;
+                r = fn(t, rule, path, f);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* Calls fn for each library file of this prefix; a link counts as its target, which is
+ * a file of its own. */
 static int each_library(const Tree *t, const char *rule, const char *prefix, library_found_t fn,
                 Findings *f) {
-        static const char *const fixed[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64" };
-        _cleanup_strv_free_ char **folders = NULL, **toolkits = NULL;
-        int r = tree_list(t, "usr/local", &toolkits);
+        _cleanup_strv_free_ char **folders = NULL;
+        int r;
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(fixed); i++)
-                r = strv_extend(&folders, fixed[i]);
-        STRV_FOREACH (name, toolkits)
-                if (r >= 0 && startswith(*name, "cuda-"))
-                        r = strv_extendf(&folders, "usr/local/%s/lib64", *name);
+        r = library_folders(t, &folders);
+        if (r < 0)
+                return r;
         STRV_FOREACH (folder, folders) {
-                _cleanup_strv_free_ char **names = NULL;
-
-                if (r >= 0)
-                        r = tree_list(t, *folder, &names);
-                STRV_FOREACH (name, names) {
-                        _cleanup_free_ char *path = NULL;
-                        struct stat st;
-
-                        if (r < 0 || !startswith(*name, prefix))
-                                continue;
-                        path = path_join(*folder, *name);
-                        r = path ? tree_lstat(t, path, &st) : -ENOMEM;
-                        if (r >= 0 && S_ISREG(st.st_mode))
-                                r = fn(t, rule, path, f);
-                }
+                r = each_library_of(t, rule, *folder, prefix, fn, f);
+                if (r < 0)
+                        return r;
         }
-        return r;
+        return 0;
 }
 
 static int judge_runtime(const Tree *t, const char *rule, const char *path, Findings *f) {
@@ -134,7 +172,9 @@ static int judge_runtime(const Tree *t, const char *rule, const char *path, Find
                 return finding_add(f, rule, strf("/%s tells no version", path),
                                 strdup("install the runtime from a package"));
         r = findings_fact(f, "cuda", version);
-        return r < 0 ? r : compare_with_driver(t, rule, what, version, f);
+        if (r < 0)
+                return r;
+        return compare_with_driver(t, rule, what, version, f);
 }
 
 int check_cuda_runtime(const Tree *t, const char *rule, Findings *f) {
@@ -168,7 +208,9 @@ static int judge_nccl(const Tree *t, const char *rule, const char *path, Finding
         if (!what)
                 return -ENOMEM;
         r = findings_fact(f, "nccl", version);
-        return r < 0 ? r : compare_with_driver(t, rule, what, strstr(version, "+cuda") + 5, f);
+        if (r < 0)
+                return r;
+        return compare_with_driver(t, rule, what, strstr(version, "+cuda") + 5, f);
 }
 
 int check_nccl_version(const Tree *t, const char *rule, Findings *f) {

@@ -79,30 +79,47 @@ int check_leftovers_temporary(const Tree *t, const char *rule, Findings *f) {
                         "remove them in the script that made them", f);
 }
 
-int check_leftovers_history(const Tree *t, const char *rule, Findings *f) {
+static int check_home(const Tree *t, const char *rule, const char *home, Findings *f) {
         static const char *const names[] = { ".bash_history", ".zsh_history", ".python_history",
                 ".lesshst", ".viminfo", ".wget-hsts", ".sqlite_history", ".node_repl_history",
                 ".rediscli_history" };
-        _cleanup_strv_free_ char **homes = NULL, **users = NULL;
-        int r = tree_list(t, "home", &users);
 
-        if (r >= 0)
-                r = strv_extend(&homes, "root");
-        STRV_FOREACH (user, users)
-                if (r >= 0)
-                        r = strv_extendf(&homes, "home/%s", *user);
-        STRV_FOREACH (home, homes)
-                for (size_t i = 0; r >= 0 && i < ELEMENTSOF(names); i++) {
-                        _cleanup_free_ char *path = path_join(*home, names[i]);
-                        struct stat st;
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                _cleanup_free_ char *path = path_join(home, names[i]);
+                struct stat st;
+                int r;
 
-                        if (!path)
-                                return -ENOMEM;
-                        if (tree_lstat(t, path, &st) >= 0)
-                                r = finding_add(f, rule, strf("/%s is in the image", path),
-                                                strdup("remove it"));
-                }
-        return r;
+                if (!path)
+                        return -ENOMEM;
+                if (tree_lstat(t, path, &st) < 0)
+                        continue;
+                r = finding_add(f, rule, strf("/%s is in the image", path), strdup("remove it"));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int check_leftovers_history(const Tree *t, const char *rule, Findings *f) {
+        _cleanup_strv_free_ char **users = NULL;
+        int r;
+
+        r = check_home(t, rule, "root", f);
+        if (r < 0)
+                return r;
+        r = tree_list(t, "home", &users);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (user, users) {
+                _cleanup_free_ char *home = strf("home/%s", *user);
+
+                if (!home)
+                        return -ENOMEM;
+                r = check_home(t, rule, home, f);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 /* A link to what systemd-resolved or NetworkManager writes below /run is the image's own choice; a

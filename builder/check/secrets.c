@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Secrets that an image would hand to everybody who gets hold of it: password hashes and private
- * keys. */
+/* Secrets that an image would hand to everybody who gets hold of it: password
+ * hashes and private keys. */
 
 #include "check/internal.h"
 
 #define DATABASE_MAX (4u * 1024 * 1024)
 #define KEY_FILE_MAX (64u * 1024) /* a key with certificates around it is smaller */
 
-/* Field 2 of name:password:… is a locked password ("*", "!", "!!", "!*"), or "x" where shadow has
- * it. A "!" in front of a hash locks it but keeps the hash in the image, where it can be cracked
- * at leisure. */
+/* Field 2 of name:password:… is a locked password ("*", "!", "!!", "!*"), or "x" where shadow
+ * has it. A "!" in front of a hash locks it but keeps the hash in the image, where it can be
+ * cracked at leisure. */
 static const char *password_fault(const char *password, size_t n, bool shadowed) {
         if (n == 0)
                 return "has an empty password";
@@ -22,47 +22,52 @@ static const char *password_fault(const char *password, size_t n, bool shadowed)
         return NULL;
 }
 
-static int check_database(const Tree *t, const char *rule, const char *path, bool shadowed,
-                bool empty_is_locked, Findings *f) {
-        _cleanup_free_ char *text = NULL;
-        int r = tree_read(t, path, DATABASE_MAX, &text);
+typedef struct Database {
+        const char *path;
+        bool shadowed;        /* "x" is no password, shadow has it */
+        bool empty_is_locked; /* an empty group password lets nobody in who is no member */
+} Database;
 
+/* `line` is name:password:…, to its end or a newline. */
+static int check_account(const char *rule, const Database *d, const char *line, Findings *f) {
+        int name = (int) strcspn(line, ":\n");
+        const char *password, *fault;
+        size_t n;
+
+        if (line[name] != ':')
+                return 0;
+        password = line + name + 1;
+        n = strcspn(password, ":\n");
+        if (n == 0 && d->empty_is_locked)
+                return 0;
+        fault = password_fault(password, n, d->shadowed);
+        if (!fault)
+                return 0;
+
+        return finding_add(f, rule, strf("/%s: \"%.*s\" %s", d->path, name, line, fault),
+                        strf("lock it (\"passwd -l %.*s\" keeps the hash: \"usermod -p '*' %.*s\"); people come in with keys from cloud-init or through LDAP",
+                                        name, line, name, line));
+}
+
+static int check_database(const Tree *t, const char *rule, const Database *d, Findings *f) {
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = tree_read(t, d->path, DATABASE_MAX, &text);
         if (r == -ENOENT)
                 return 0;
         if (r < 0)
                 return r;
-        for (char *line = text; *line;) {
-                size_t n = strcspn(line, "\n"), name = strcspn(line, ":\n");
-
-                if (name < n) {
-                        const char *password = line + name + 1;
-                        size_t m = strcspn(password, ":\n");
-                        const char *fault = m == 0 && empty_is_locked
-                                                            ? NULL
-                                                            : password_fault(password, m, shadowed);
-
-                        if (fault) {
-                                r = finding_add(f, rule,
-                                                strf("/%s: \"%.*s\" %s", path, (int) name, line,
-                                                                fault),
-                                                strf("lock it (\"passwd -l %.*s\" keeps the hash: \"usermod -p '*' %.*s\"); people come in with keys from cloud-init or through LDAP",
-                                                                (int) name, line, (int) name,
-                                                                line));
-                                if (r < 0)
-                                        return r;
-                        }
-                }
-                line += n + (line[n] == '\n');
+        for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+                r = check_account(rule, d, line, f);
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
 
 int check_secrets_password(const Tree *t, const char *rule, Findings *f) {
-        static const struct {
-                const char *path;
-                bool shadowed, empty_is_locked; /* an empty group password lets nobody in who is no
-                                                   member */
-        } databases[] = {
+        static const Database databases[] = {
                 { "etc/shadow", false, false },
                 { "etc/passwd", true, false },
                 { "etc/gshadow", false, true },
@@ -72,8 +77,7 @@ int check_secrets_password(const Tree *t, const char *rule, Findings *f) {
         };
 
         for (size_t i = 0; i < ELEMENTSOF(databases); i++) {
-                int r = check_database(t, rule, databases[i].path, databases[i].shadowed,
-                                databases[i].empty_is_locked, f);
+                int r = check_database(t, rule, databases + i, f);
                 if (r < 0)
                         return r;
         }
@@ -131,9 +135,11 @@ static int look_for_key(const Tree *t, const char *path, const struct stat *st, 
                         return r;
                 key = holds_private_key(text, (size_t) st->st_size);
         }
-        return key ? finding_add(s->findings, s->rule, strf("/%s holds a private key", path),
-                                     strdup("remove it; secrets reach a node at boot, through systemd credentials or metadata"))
-                   : 0;
+        if (!key)
+                return 0;
+
+        return finding_add(s->findings, s->rule, strf("/%s holds a private key", path),
+                        strdup("remove it; secrets reach a node at boot, through systemd credentials or metadata"));
 }
 
 int check_secrets_private_key(const Tree *t, const char *rule, Findings *f) {

@@ -12,6 +12,21 @@ static bool is_enablement_folder(const char *name) {
 
 typedef int (*enabled_t)(const Tree *t, const char *folder, const char *unit, void *userdata);
 
+static int each_unit(const Tree *t, const char *folder, enabled_t fn, void *userdata) {
+        _cleanup_strv_free_ char **units = NULL;
+        int r;
+
+        r = tree_list(t, folder, &units);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (unit, units) {
+                r = fn(t, folder, *unit, userdata);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int each_enabled(const Tree *t, enabled_t fn, void *userdata) {
         static const char root[] = "etc/systemd/system";
         _cleanup_strv_free_ char **folders = NULL;
@@ -20,16 +35,14 @@ static int each_enabled(const Tree *t, enabled_t fn, void *userdata) {
         if (r < 0)
                 return r;
         STRV_FOREACH (name, folders) {
-                _cleanup_strv_free_ char **units = NULL;
                 _cleanup_free_ char *folder = NULL;
 
                 if (!is_enablement_folder(*name))
                         continue;
                 folder = path_join(root, *name);
-                r = folder ? tree_list(t, folder, &units) : -ENOMEM;
-                STRV_FOREACH (unit, units)
-                        if (r >= 0)
-                                r = fn(t, folder, *unit, userdata);
+                if (!folder)
+                        return -ENOMEM;
+                r = each_unit(t, folder, fn, userdata);
                 if (r < 0)
                         return r;
         }
@@ -42,8 +55,8 @@ static int add_unit(const Tree *t, const char *folder, const char *unit, void *u
 
         if (!path)
                 return -ENOMEM;
-        /* A dangling link is check_services_enabled()'s finding; systemd-analyze would look at
-         * nothing after it. */
+        /* A dangling link is check_services_enabled()'s finding; systemd-analyze would look
+         * at nothing after it. */
         if (!tree_has(t, path) || strv_contains(*l, unit))
                 return 0;
         return strv_extend(l, unit);
@@ -71,13 +84,11 @@ static int look_dangling(const Tree *t, const char *folder, const char *unit, vo
 
         if (!path)
                 return -ENOMEM;
-        return tree_has(t, path)
-                               ? 0
-                               : finding_add(d->findings, d->rule,
-                                                 strf("%s is enabled (/%s), but its unit is not there",
-                                                                 unit, path),
-                                                 strf("install the package that has %s, or do not enable it",
-                                                                 unit));
+        if (tree_has(t, path))
+                return 0;
+        return finding_add(d->findings, d->rule,
+                        strf("%s is enabled (/%s), but its unit is not there", unit, path),
+                        strf("install the package that has %s, or do not enable it", unit));
 }
 
 int check_services_enabled(const Tree *t, const char *rule, Findings *f) {
@@ -115,15 +126,18 @@ int verify_findings(const char *rule, const char *output, int status, Findings *
                                 *unit ? strf("correct %s (\"systemd-analyze verify %s\" in imgbuild shell), or do not enable it",
                                                         unit, unit)
                                       : strdup("look at it with \"systemd-analyze verify\" in imgbuild shell"));
-                if (r >= 0)
-                        r = strv_extend(&seen, unit);
+                if (r < 0)
+                        return r;
+                r = strv_extend(&seen, unit);
                 if (r < 0)
                         return r;
                 n++;
         }
-        return n > 0 ? 0
-                     : finding_add(f, rule,
-                                       strf("systemd-analyze verify ended with exit code %d and said nothing",
-                                                       status),
-                                       strdup("run it in imgbuild shell; the rule cannot pass unseen"));
+        if (n > 0)
+                return 0;
+
+        return finding_add(f, rule,
+                        strf("systemd-analyze verify ended with exit code %d and said nothing",
+                                        status),
+                        strdup("run it in imgbuild shell; the rule cannot pass unseen"));
 }

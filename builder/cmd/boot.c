@@ -4,7 +4,7 @@
  * cloud-init, and waits until it is up. This file is the command line; boot.c is the boot. */
 
 #include "boot/boot.h"
-#include "inspect/appliance.h"
+#include "inspect/inspect.h"
 #include "boot/seed.h"
 #include "cmd/verb.h"
 

@@ -3,8 +3,8 @@
 /* imgbuild check: builds what is missing of a recipe's tree and proves it, without making a
  * disk. */
 
-#include "check/internal.h"
 #include "plan/plan.h"
+#include "check/check.h"
 #include "shared/log.h"
 #include "stage/stage.h"
 #include "cmd/verb.h"
@@ -110,8 +110,8 @@ int cmd_check(int argc, char *argv[]) {
                         json = true;
                         break;
                 case OPT_VERB + 1:
-                        for (const Rule *rule = check_rules; rule->name; rule++)
-                                puts(rule->name);
+                        for (size_t i = 0; check_rule_name(i); i++)
+                                puts(check_rule_name(i));
                         return EXIT_OK;
                 case 'h':
                         help();

@@ -3,7 +3,6 @@
 /* imgbuild diff: what changed from one image to the next. Two manifests are compared in no time;
  * two images with libguestfs, files included. */
 
-#include "inspect/diff.h"
 #include "inspect/inspect.h"
 #include "shared/spawn.h"
 #include "cmd/verb.h"

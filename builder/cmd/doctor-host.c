@@ -7,7 +7,7 @@
 #include "store/store.h"
 
 #include "shared/file-util.h"
-#include "inspect/appliance.h"
+#include "inspect/inspect.h"
 #include "common/kvm.h"
 #include "shared/spawn.h"
 

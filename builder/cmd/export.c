@@ -3,9 +3,9 @@
 /* imgbuild export: an image that is there in another format, for a cloud or hypervisor that wants
  * it. The image itself is only read. */
 
-#include "disk/export.h"
+#include "disk/disk.h"
 #include "shared/file-util.h"
-#include "inspect/appliance.h"
+#include "inspect/inspect.h"
 #include "shared/log.h"
 #include "cmd/verb.h"
 

@@ -3,6 +3,7 @@
 /* imgbuild inspect: says what is in an image. inspect.c finds out; this file prints. */
 
 #include "inspect/inspect.h"
+#include "shared/size.h"
 #include "shared/spawn.h"
 #include "cmd/verb.h"
 
@@ -19,11 +20,11 @@ static void help(void) {
 }
 
 static void print_size(const char *label, json_object *o, const char *key) {
-        char text[32];
+        char text[FORMAT_BYTES_MAX];
 
         if (!json_get(o, key))
                 return;
-        inspect_format_size((uint64_t) json_get_int(o, key, 0), text, sizeof(text));
+        format_bytes(text, (uint64_t) json_get_int(o, key, 0));
         printf("%s%s", label, text);
 }
 
@@ -103,7 +104,7 @@ static void print_packages(json_object *o, unsigned shown) {
                                    ? json_object_array_length(packages)
                                    : 0;
         int64_t total = 0;
-        char text[32];
+        char text[FORMAT_BYTES_MAX];
 
         if (n == 0)
                 return;
@@ -111,7 +112,7 @@ static void print_packages(json_object *o, unsigned shown) {
                 total += json_get_int(json_object_array_get_idx(packages, i), "size", 0);
         printf("packages      %zu", n);
         if (total > 0) {
-                inspect_format_size((uint64_t) total, text, sizeof(text));
+                format_bytes(text, (uint64_t) total);
                 printf(", %s installed; the largest:", text);
         }
         printf("\n");
@@ -119,7 +120,7 @@ static void print_packages(json_object *o, unsigned shown) {
         for (size_t i = 0; total > 0 && i < n && i < shown; i++) {
                 json_object *p = json_object_array_get_idx(packages, i);
 
-                inspect_format_size((uint64_t) json_get_int(p, "size", 0), text, sizeof(text));
+                format_bytes(text, (uint64_t) json_get_int(p, "size", 0));
                 printf("              %10s  %s %s\n", text, json_get_string(p, "name"),
                                 json_get_string(p, "version"));
         }

@@ -34,48 +34,80 @@ static void put_sector(char *at, uint64_t offset) {
         memcpy(at, &sector, sizeof(sector));
 }
 
-int disk_write_bios(Disk *d) {
-        const Layout *l = &d->layout;
+/* What the proof reads back: the boot sector's code and the core image behind it. */
+static int note_digest(Disk *d, const char *boot, const char *core, size_t core_size) {
+        _cleanup_hash_free_ Hash *h = NULL;
+        int r;
+
+        r = hash_new(&h);
+        if (r < 0)
+                return r;
+        hash_bytes(h, boot, BIOS_BOOT_CODE);
+        hash_bytes(h, core, core_size);
+        hash_end(h, d->info.bios_loader);
+        d->info.bios_loader_size = core_size;
+        return 0;
+}
+
+static int write_loader(const Disk *d, const char *boot, const char *core, size_t core_size) {
+        _cleanup_close_ int fd = open(d->path, O_WRONLY | O_CLOEXEC);
+        int r;
+
+        if (fd < 0)
+                return -errno;
+        r = write_at(fd, boot, BIOS_BOOT_CODE, 0);
+        if (r < 0)
+                return r;
+        return write_at(fd, core, core_size, d->layout.bios_start);
+}
+
+/* Makes both images and reads them into memory. */
+static int make_images(Disk *d, char **ret_boot, size_t *ret_boot_size, char **ret_core,
+                size_t *ret_core_size) {
         _cleanup_free_ char *boot_path = path_join(d->work, "boot.img"),
                             *core_path = path_join(d->work, "core.img");
-        _cleanup_free_ char *boot = NULL, *core = NULL;
-        _cleanup_hash_free_ Hash *h = NULL;
-        _cleanup_close_ int fd = -EBADF;
-        char *copy[] = { (char *) "cp", (char *) "/usr/lib/grub/i386-pc/boot.img",
-                (char *) "/work/boot.img", NULL };
-        size_t boot_size, core_size;
         int r;
 
         if (!boot_path || !core_path)
                 return log_oom();
         r = grub_make_core(d, "i386-pc", "core.img");
-        if (r >= 0)
-                r = disk_tool(d, NULL, NULL, copy);
         if (r < 0)
                 return r;
-        r = read_file(boot_path, 64 * 1024, &boot, &boot_size);
-        if (r >= 0)
-                r = read_file(core_path, BIOS_SIZE, &core, &core_size);
+        r = disk_tool(d, NULL, NULL,
+                        ARGV("cp", "/usr/lib/grub/i386-pc/boot.img", "/work/boot.img"));
+        if (r < 0)
+                return r;
+
+        r = read_file(boot_path, 64 * 1024, ret_boot, ret_boot_size);
         if (r < 0)
                 return log_error_errno(r, "Cannot read GRUB's images for BIOS");
+        r = read_file(core_path, BIOS_SIZE, ret_core, ret_core_size);
+        if (r < 0)
+                return log_error_errno(r, "Cannot read GRUB's images for BIOS");
+        return 0;
+}
+
+int disk_write_bios(Disk *d) {
+        uint64_t start = d->layout.bios_start;
+        _cleanup_free_ char *boot = NULL, *core = NULL;
+        size_t boot_size, core_size;
+        int r;
+
+        r = make_images(d, &boot, &boot_size, &core, &core_size);
+        if (r < 0)
+                return r;
         if (boot_size != SECTOR || core_size <= SECTOR)
                 return log_error_errno(-EIO, "GRUB's images for BIOS are not what they should be");
 
-        put_sector(boot + BOOT_KERNEL_SECTOR, l->bios_start);
+        put_sector(boot + BOOT_KERNEL_SECTOR, start);
         memset(boot + BOOT_DRIVE_CHECK, 0x90, 2);
-        put_sector(core + CORE_FIRST_BLOCK, l->bios_start + SECTOR);
+        put_sector(core + CORE_FIRST_BLOCK, start + SECTOR);
 
-        r = hash_new(&h);
+        r = note_digest(d, boot, core, core_size);
         if (r < 0)
                 return log_error_errno(r, "Cannot hash the BIOS boot loader");
-        hash_bytes(h, boot, BIOS_BOOT_CODE);
-        hash_bytes(h, core, core_size);
-        hash_end(h, d->info.bios_loader);
-        d->info.bios_loader_size = core_size;
-
-        fd = open(d->path, O_WRONLY | O_CLOEXEC);
-        r = fd < 0 ? -errno : write_at(fd, boot, BIOS_BOOT_CODE, 0);
-        if (r >= 0)
-                r = write_at(fd, core, core_size, l->bios_start);
-        return r < 0 ? log_error_errno(r, "%s: cannot write the BIOS boot loader", d->path) : 0;
+        r = write_loader(d, boot, core, core_size);
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot write the BIOS boot loader", d->path);
+        return 0;
 }

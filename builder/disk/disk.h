@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A finished tree to a bootable disk: GPT, ESP, root; native tools of the tools tree; no mount on
- * the host. */
+/* A finished tree to a bootable disk (GPT, ESP, root), to image formats, and to the folder OUT/NAME
+ * that a build leaves. All is done by native tools of the tools tree: no loop device, no mount on
+ * the host. A build calls, in this order:
+ *
+ *   output_begin()      an empty draft of OUT/NAME                 output.h
+ *   disk_build()        the raw disk
+ *   disk_export()       the recipe's formats of it                 export.h
+ *   disk_proof()        the disk, read back by libguestfs
+ *   manifest_write()    what is in it, from what
+ *   output_commit()     OUT/NAME, in one rename
+ *
+ * The same layers, lock and tools give the same bytes. */
 
+#include "check/check.h"
+#include "disk/export.h"
+#include "disk/output.h"
 #include "plan/plan.h"
 #include "stage/tools.h"
 
@@ -15,19 +28,25 @@ typedef struct DiskInfo {
 
         /* What the proof expects to read back, as SHA-256; "" for what the disk does not have. */
         Digest fstab, grub_config, efi_loader, bios_loader;
-        size_t bios_loader_size; /* of the core image, which follows the boot sector's 440 bytes in
-                                    the digest */
+        size_t bios_loader_size; /* of the core image: in the digest it follows the boot sector */
 } DiskInfo;
 
-/* Writes the raw disk (sparse) to `path`. The same layers, lock and tools give the same bytes. */
+/* Writes the raw disk (sparse) to `path`. Errors are logged, and no half a disk stays. */
 int disk_build(Context *ctx, const Plan *plan, Tools *tools, char *const *layers, const char *path,
                 DiskInfo *ret);
-
-/* Converts the raw disk to each of the recipe's formats beside it: FOLDER/NAME.qcow2 … */
-int disk_export(Context *ctx, const Plan *plan, Tools *tools, const char *raw, const char *folder,
-                char ***ret_files);
 
 /* Reads the finished disk once through libguestfs, read-only, and compares with the tree and what
  * disk_build() said. Logs each difference; -EIO where there is one. */
 int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const DiskInfo *disk,
                 const char *image, const char *format);
+
+typedef struct ManifestTiming {
+        const char *what;
+        uint64_t usec;
+} ManifestTiming;
+
+/* Writes the manifest to `path` and SHA256SUMS beside it; `files` are names there. Besides what
+ * people read, output.c reads back "identity" (output_identity()), "proved" and "files". */
+int manifest_write(Context *ctx, const Plan *plan, const Findings *findings, const DiskInfo *disk,
+                char *const *files, const char *tools_digest, bool proved,
+                const ManifestTiming *timings, size_t n_timings, const char *path);

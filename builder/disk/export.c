@@ -2,9 +2,8 @@
 
 /* A raw disk to what clouds and hypervisors take. A new format is a line of the table. */
 
-#include "disk/export.h"
-
 #include "disk/internal.h"
+
 #include "shared/file-util.h"
 #include "shared/log.h"
 
@@ -26,51 +25,78 @@ const ImageFormat *image_format_find(const char *name) {
         return NULL;
 }
 
+static int convert_command(
+                const char *driver, const ImageFormat *format, const char *target, char ***ret) {
+        _cleanup_strv_free_ char **argv = NULL;
+        int r;
+
+        /* qemu-img's -W would be faster by a third, but writes the clusters in the order
+         * that threads finish. */
+        r = strv_extend_strv(&argv, ARGV("qemu-img", "convert", "-f", driver, "-O", format->driver,
+                                                    "-m", "16"));
+        if (r < 0)
+                return r;
+        if (format->compress) {
+                r = strv_extend(&argv, "-c");
+                if (r < 0)
+                        return r;
+        }
+        if (format->options) {
+                r = strv_extend_strv(&argv, ARGV("-o", format->options));
+                if (r < 0)
+                        return r;
+        }
+        r = strv_extend_strv(&argv, ARGV("/source", target));
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(argv);
+        return 0;
+}
+
 static int qemu_img_convert(Tools *tools, const char *source, const char *driver,
                 const char *folder, const char *name, const ImageFormat *format) {
-        _cleanup_free_ char *target = path_join("/target", name);
-        _cleanup_strv_free_ char **argv = NULL;
-        int r = target ? 0 : -ENOMEM;
-
-        if (r >= 0)
-                r = strv_extend_many(&argv, "qemu-img", "convert", "-f", driver, "-O",
-                                format->driver, "-m", "16", NULL);
-        /* qemu-img's -W would be faster by a third, but writes the clusters in the order that
-         * threads finish. */
-        if (r >= 0 && format->compress)
-                r = strv_extend(&argv, "-c");
-        if (r >= 0 && format->options)
-                r = strv_extend_many(&argv, "-o", format->options, NULL);
-        if (r >= 0)
-                r = strv_extend_many(&argv, "/source", target, NULL);
-        if (r < 0)
-                return log_oom();
-
         const SandboxBind binds[] = {
                 { .source = source, .target = "/source" },
                 { .source = folder, .target = "/target", .writable = true },
         };
+        _cleanup_free_ char *target = path_join("/target", name);
+        _cleanup_strv_free_ char **argv = NULL;
+
+        if (!target || convert_command(driver, format, target, &argv) < 0)
+                return log_oom();
         return tools_run(tools, binds, ELEMENTSOF(binds), NULL, NULL, argv);
+}
+
+static int put_in_place(const char *draft, const char *target) {
+        _cleanup_close_ int fd = open(draft, O_RDONLY | O_CLOEXEC);
+
+        if (fd < 0 || fsync(fd) < 0 || rename(draft, target) < 0)
+                return log_error_errno(errno, "%s: cannot put it in place", target);
+        return 0;
 }
 
 int image_convert(Tools *tools, const char *source, const char *driver, const char *target,
                 const ImageFormat *format) {
         _cleanup_free_ char *folder = absolute_folder(target), *from = realpath(source, NULL),
                             *draft = strf("%s.new", target);
-        _cleanup_close_ int fd = -EBADF;
         int r;
 
         if (!draft)
                 return log_oom();
         if (!folder || !from)
                 return log_error_errno(errno, "%s: cannot convert it to %s", source, target);
+
         r = qemu_img_convert(tools, from, driver, folder, path_basename(draft), format);
-        if (r >= 0) {
-                fd = open(draft, O_RDONLY | O_CLOEXEC);
-                if (fd < 0 || fsync(fd) < 0 || rename(draft, target) < 0)
-                        r = log_error_errno(errno, "%s: cannot put it in place", target);
-        } else if (r != -ECANCELED && require_space(folder, 32 * MIB, target) == -ENOSPC)
+        /* Asked while the draft still takes its space. */
+        if (r < 0 && r != -ECANCELED && require_space(folder, SPACE_LOW, target) == -ENOSPC)
                 r = -ENOSPC;
+        if (r < 0) {
+                (void) unlink(draft);
+                return r;
+        }
+
+        r = put_in_place(draft, target);
         if (r < 0)
                 (void) unlink(draft);
         return r;

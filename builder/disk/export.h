@@ -3,6 +3,7 @@
 
 /* Image formats and their conversion, by the qemu-img of the tools tree. */
 
+#include "plan/plan.h"
 #include "stage/tools.h"
 
 typedef struct ImageFormat {
@@ -10,8 +11,7 @@ typedef struct ImageFormat {
         const char *driver;  /* qemu-img's name for it */
         const char *options; /* -o; NULL: none */
         bool compress;
-        bool same_bytes; /* the same disk gives the same file: others carry random ids and the time
-                            of day */
+        bool same_bytes; /* of the same disk; other formats carry random ids and the time of day */
         const char *used_by; /* for help and docs */
 } ImageFormat;
 
@@ -22,3 +22,8 @@ const ImageFormat *image_format_find(const char *name);
  * whole or not at all. Errors are logged. */
 int image_convert(Tools *tools, const char *source, const char *driver, const char *target,
                 const ImageFormat *format);
+
+/* Converts the raw disk to each of the recipe's formats beside it: FOLDER/NAME.qcow2 …
+ * Errors are logged. */
+int disk_export(Context *ctx, const Plan *plan, Tools *tools, const char *raw, const char *folder,
+                char ***ret_files);

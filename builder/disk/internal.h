@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the parts of the disk room share: disk.c calls them in order. */
+/* The workbench: a disk while it is made, and what its makers share. disk.c calls them in order. */
 
+#include "disk/disk.h"
 #include "disk/layout.h"
-#include "store/digest.h"
 
 typedef struct Disk {
         Context *ctx;
         const Plan *plan;
         Tools *tools;
-        char **layers;    /* the image's trees and, on top, what only the disk knows: fstab and
-                             grub.cfg */
+        char **layers;    /* the image's trees; on top what only the disk knows: fstab, grub.cfg */
         char *work;       /* scratch: /work in the tools' sandbox */
         char *folder;     /* of the raw disk: /disk in the tools' sandbox */
         const char *path; /* of the raw disk */
@@ -21,6 +20,10 @@ typedef struct Disk {
         DiskInfo info;
 } Disk;
 
+/* workbench.c. Fills what is not given yet: layers, work, folder, file. Errors are logged. */
+int disk_prepare(Disk *d, char *const *layers);
+void disk_done(Disk *d);
+
 /* Runs a tool with /work and /disk and, where tree is not NULL, that folder read-only at /tree. A
  * full disk is told apart: -ENOSPC. Everything is logged. */
 int disk_tool(const Disk *d, const char *tree, const SpawnOptions *options, char *const argv[]);
@@ -28,19 +31,21 @@ int disk_tool(const Disk *d, const char *tree, const SpawnOptions *options, char
 /* Calls fn in a child that sees the image's merged tree at `root`. */
 int disk_with_tree(const Disk *d, int (*fn)(const char *root, void *userdata), void *userdata);
 
-int disk_write_root(Disk *d); /* disk-root.c */
-int disk_write_xfs(Disk *d);  /* disk-xfs.c */
-int disk_write_esp(Disk *d);  /* disk-esp.c */
-int disk_write_bios(Disk *d); /* disk-bios.c */
-
-/* Makes GRUB's core image of a format ("x86_64-efi", "i386-pc") in the work folder. */
-int grub_make_core(Disk *d, const char *format, const char *output);
-
-/* SHA-256 of the bytes, as digest_file() gives it. */
-int digest_bytes(const void *data, size_t size, Digest ret);
-
 /* The folder that a file is in or is to be in, as the sandbox can bind it; NULL with errno set. */
 char *absolute_folder(const char *path);
 
 /* -ENOSPC, and a message, when the file system of `folder` has less than `bytes` free. */
 int require_space(const char *folder, uint64_t bytes, const char *what);
+#define SPACE_LOW (32 * MIB) /* less than this left after a failure: that was the reason */
+
+/* measure.c. Fills d->tree, and sees that the tree has a kernel and an initramfs. */
+int disk_measure(Disk *d);
+
+/* The makers: root.c, xfs.c, esp.c, bios.c. All log their errors. */
+int disk_write_root(Disk *d);
+int disk_write_xfs(Disk *d);
+int disk_write_esp(Disk *d);
+int disk_write_bios(Disk *d);
+
+/* grub.c. Makes GRUB's core image of a format ("x86_64-efi", "i386-pc") in the work folder. */
+int grub_make_core(Disk *d, const char *format, const char *output);

@@ -9,9 +9,8 @@
 
 #define BIOS_TYPE "21686148-6449-6E6F-744E-656564454649"
 #define ESP_TYPE "C12A7328-F81F-11D2-BA4B-00A0C93EC93B"
-#define ROOT_TYPE \
-        "4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709" /* x86-64 root, Discoverable Partitions \
-                                                  Specification */
+/* x86-64 root, Discoverable Partitions Specification. */
+#define ROOT_TYPE "4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709"
 
 /* What a file system takes for itself: ext4's journal (at most 128 MiB below 128 GiB) and group
  * tables, XFS's log of 64 MiB and its smallest size of 300 MiB. */
@@ -82,8 +81,8 @@ static int derive_identifiers(const char *tree_digest, Layout *l) {
 /* Bytes that the root file system must have for the tree; with `room`, for it to be of use too. */
 static uint64_t root_needs(const Layout *l, const TreeSize *tree, bool room) {
         uint64_t content = tree->bytes + tree->inodes * (l->xfs ? 512 : 256);
-        /* 1/32: bitmaps, unused inodes, block maps and XFS's allocation groups; on ext4 1 % is
-         * kept for root. */
+        /* 1/32: bitmaps, unused inodes, block maps and XFS's allocation groups; on ext4 1
+         * % is kept for root. */
         uint64_t needed = content + content / 32 + content / 100 +
                           (l->xfs ? XFS_OVERHEAD : EXT4_OVERHEAD);
 
@@ -145,31 +144,41 @@ static int append_partition(char ***lines, uint64_t start, uint64_t size, const 
                         guid, name);
 }
 
-char *layout_sfdisk_script(const Layout *l) {
-        _cleanup_strv_free_ char **lines = NULL;
+static int append_partitions(char ***lines, const Layout *l) {
         int r;
 
-        r = strv_extendf(&lines,
-                        "label: gpt\nlabel-id: %s\nunit: sectors\nfirst-lba: 2048\nsector-size: 512\n",
-                        l->disk_guid);
-        if (r >= 0 && l->bios)
+        if (l->bios) {
                 r = append_partition(
-                                &lines, l->bios_start, BIOS_SIZE, BIOS_TYPE, l->bios_guid, "bios");
-        if (r >= 0 && l->uefi)
-                r = append_partition(&lines, l->esp_start, ESP_SIZE, ESP_TYPE, l->esp_guid, "esp");
-        if (r >= 0)
-                r = append_partition(&lines, l->root_start, l->root_size, ROOT_TYPE, l->root_guid,
-                                "root");
-        if (r >= 0)
-                r = strv_extend(&lines, "");
-        return r < 0 ? NULL : strv_join(lines, "\n");
+                                lines, l->bios_start, BIOS_SIZE, BIOS_TYPE, l->bios_guid, "bios");
+                if (r < 0)
+                        return r;
+        }
+        if (l->uefi) {
+                r = append_partition(lines, l->esp_start, ESP_SIZE, ESP_TYPE, l->esp_guid, "esp");
+                if (r < 0)
+                        return r;
+        }
+        return append_partition(
+                        lines, l->root_start, l->root_size, ROOT_TYPE, l->root_guid, "root");
+}
+
+char *layout_sfdisk_script(const Layout *l) {
+        _cleanup_strv_free_ char **lines = NULL;
+
+        if (strv_extendf(&lines,
+                            "label: gpt\nlabel-id: %s\nunit: sectors\nfirst-lba: 2048\nsector-size: 512\n",
+                            l->disk_guid) < 0)
+                return NULL;
+        if (append_partitions(&lines, l) < 0 || strv_extend(&lines, "") < 0)
+                return NULL;
+        return strv_join(lines, "\n");
 }
 
 char *layout_fstab(const Layout *l) {
         _cleanup_free_ char *esp = NULL;
 
-        /* The ESP is mounted when somebody looks: a node does not need it, and a broken one must
-         * not stop a boot. */
+        /* The ESP is automounted on first access: a node does not need it, and a broken one
+         * must not stop a boot. */
         if (l->uefi) {
                 esp = strf("UUID=%s /boot/efi vfat umask=0077,nofail,noauto,x-systemd.automount 0 0\n",
                                 l->esp_id);
@@ -230,27 +239,31 @@ static char *grub_quote(const char *word) {
         return result;
 }
 
-char *layout_grub_config(const Layout *l, const char *kernel, const char *cmdline) {
+/* What the kernel gets, quoted for GRUB: root, a console where the recipe names
+ * none, the recipe's. */
+static char *grub_arguments(const Layout *l, const char *cmdline) {
         _cleanup_strv_free_ char **words = cmdline_split(strempty(cmdline)), **quoted = NULL;
-        _cleanup_free_ char *arguments = NULL;
         bool console = false;
-        int r;
 
         if (!words)
                 return NULL;
         STRV_FOREACH (w, words)
                 console = console || startswith(*w, "console=");
 
-        r = strv_extendf(&quoted, "root=UUID=%s ro", l->root_uuid);
-        /* The last console is /dev/console: clouds and `imgbuild boot` read the serial one. */
-        if (r >= 0 && !console)
-                r = strv_extend(&quoted, "console=tty0 console=ttyS0,115200");
-        STRV_FOREACH (w, words)
-                if (r >= 0)
-                        r = strv_push(&quoted, grub_quote(*w));
-        if (r < 0)
+        if (strv_extendf(&quoted, "root=UUID=%s ro", l->root_uuid) < 0)
                 return NULL;
-        arguments = strv_join(quoted, " ");
+        /* The last console is /dev/console: clouds and `imgbuild boot` read the serial one. */
+        if (!console && strv_extend(&quoted, "console=tty0 console=ttyS0,115200") < 0)
+                return NULL;
+        STRV_FOREACH (w, words)
+                if (strv_push(&quoted, grub_quote(*w)) < 0)
+                        return NULL;
+        return strv_join(quoted, " ");
+}
+
+char *layout_grub_config(const Layout *l, const char *kernel, const char *cmdline) {
+        _cleanup_free_ char *arguments = grub_arguments(l, cmdline);
+
         if (!arguments)
                 return NULL;
         /* UEFI firmware mirrors its console to the serial line by itself. */

@@ -5,14 +5,14 @@
  * no file is touched. All identifiers are derived from the digest of the tree, so the same tree
  * gives the same disk. */
 
-#include "disk/disk.h"
+#include "recipe/recipe.h"
+#include "store/digest.h"
 
 #define MIB UINT64_C(1048576)
 #define GIB (1024 * MIB)
 #define DISK_ALIGN MIB
-#define BIOS_SIZE MIB /* GRUB's core image: 180 KB in a partition of its own */
-#define BIOS_BOOT_CODE \
-        440 /* bytes of the first sector; behind them: signature and partition table */
+#define BIOS_SIZE MIB        /* GRUB's core image: 180 KB in a partition of its own */
+#define BIOS_BOOT_CODE 440   /* of the first sector; then its signature and partition table */
 #define ESP_SIZE (128 * MIB) /* one sector a cluster: FAT32 wants 65525 of them at least */
 #define GPT_TAIL MIB /* the second partition table: 33 sectors, rounded up to the alignment */
 
@@ -33,8 +33,8 @@ typedef struct Layout {
         char esp_id[10]; /* FAT serial as mkfs.vfat wants it without the dash: "1234-ABCD" */
 } Layout;
 
-/* Returns 0, -ENOSPC with *ret_needed filled where the recipe's disk.size is too small for the
- * tree. */
+/* Returns 0, -ENOSPC with *ret_needed filled where the recipe's disk.size is too
+ * small for the tree. */
 int layout_make(const Recipe *recipe, const char *tree_digest, const TreeSize *tree, Layout *ret,
                 uint64_t *ret_needed);
 
@@ -48,6 +48,6 @@ char *layout_grub_early(const Layout *l);
 char *layout_grub_config(const Layout *l, const char *kernel, const char *cmdline);
 
 /* Kernel arguments from the recipe's text: words at white space outside of double quotes, the
- * quotes taken off, as the kernel itself reads them. NULL on out of memory, an empty array for an
- * empty text. */
+ * quotes taken off, as the kernel itself reads them. NULL on out of memory, an empty array
+ * for an empty text. */
 char **cmdline_split(const char *cmdline);

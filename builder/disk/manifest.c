@@ -3,43 +3,12 @@
 /* manifest.json and SHA256SUMS beside the image. docs/disk.md describes the keys; output.c reads
  * some of them back to see whether a build is due, so they are an interface. */
 
-#include "disk/manifest.h"
+#include "disk/disk.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
-#include "disk/out-folder.h"
 
 #define MANIFEST_VERSION 1
-
-/* Adds `value` to array or object and frees it on failure: json-c takes ownership only on
- * success. */
-static int append(json_object *array, json_object *value) {
-        if (!value)
-                return -ENOMEM;
-        if (json_object_array_add(array, value) < 0) {
-                json_object_put(value);
-                return -ENOMEM;
-        }
-        return 0;
-}
-
-static int put_array(json_object *o, const char *key, json_object **ret) {
-        json_object *array = json_object_new_array();
-
-        if (!array || json_set(o, key, array) < 0)
-                return -ENOMEM;
-        *ret = array;
-        return 0;
-}
-
-static int put_object(json_object *o, const char *key, json_object **ret) {
-        json_object *child = json_object_new_object();
-
-        if (!child || json_set(o, key, child) < 0)
-                return -ENOMEM;
-        *ret = child;
-        return 0;
-}
 
 /* The path as seen from the recipe's folder, so that equal builds in other places tell the same. */
 static char *path_from(const char *recipe, const char *path) {
@@ -57,109 +26,131 @@ static char *path_from(const char *recipe, const char *path) {
         return up ? strf("%s%s", up, path + n) : NULL;
 }
 
+static int add_source(json_object *sources, const Recipe *recipe, const char *path) {
+        _cleanup_free_ char *shown = path_from(recipe->path, path);
+        json_object *source = NULL;
+        Digest digest;
+        int r;
+
+        if (!shown)
+                return -ENOMEM;
+        r = digest_file(path, digest, NULL);
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot read it again", path);
+        r = json_append_object(sources, &source);
+        if (r < 0)
+                return r;
+        return json_set_fields(source, JSON_STRING("path", shown), JSON_STRING("sha256", digest));
+}
+
 static int add_recipe(json_object *m, const Recipe *recipe) {
         json_object *o = NULL, *sources = NULL, *merged = NULL;
         int r;
 
-        r = put_object(m, "recipe", &o);
-        if (r >= 0)
-                r = json_set_string(o, "name", recipe->name);
-        if (r >= 0)
-                r = put_array(o, "sources", &sources);
+        r = json_add_object(m, "recipe", &o);
+        if (r < 0)
+                return r;
+        r = json_set_string(o, "name", recipe->name);
+        if (r < 0)
+                return r;
+        r = json_add_array(o, "sources", &sources);
+        if (r < 0)
+                return r;
         STRV_FOREACH (path, recipe->sources) {
-                _cleanup_free_ char *shown = path_from(recipe->path, *path);
-                json_object *source;
-                Digest digest;
-
+                r = add_source(sources, recipe, *path);
                 if (r < 0)
                         return r;
-                if (!shown)
-                        return -ENOMEM;
-                r = digest_file(*path, digest, NULL);
-                if (r < 0)
-                        return log_error_errno(r, "%s: cannot read it again", *path);
-                source = json_object_new_object();
-                r = append(sources, source);
-                if (r >= 0)
-                        r = json_set_string(source, "path", shown);
-                if (r >= 0)
-                        r = json_set_string(source, "sha256", digest);
         }
-        if (r >= 0)
-                r = recipe_to_json(recipe, &merged);
-        return r < 0 ? r : json_set(o, "merged", merged);
+
+        r = recipe_to_json(recipe, &merged);
+        if (r < 0)
+                return r;
+        return json_set(o, "merged", merged);
 }
 
-static int add_packages(
-                json_object *o, const char *key, const LockedStage *locked, const char *stage) {
-        json_object *array = json_get(o, key);
-        int r = array ? 0 : put_array(o, key, &array);
-
-        for (size_t i = 0; r >= 0 && locked && i < locked->n_packages; i++) {
+/* The packages that a stage installed; `locked` may be NULL. */
+static int add_packages(json_object *array, const LockedStage *locked, const char *stage) {
+        for (size_t i = 0; locked && i < locked->n_packages; i++) {
                 const LockedPackage *p = locked->packages + i;
-                json_object *package = json_object_new_object();
+                json_object *package = NULL;
+                int r;
 
-                r = append(array, package);
-                if (r >= 0)
-                        r = json_set_string(package, "name", p->name);
-                if (r >= 0)
-                        r = json_set_string(package, "version", p->version);
-                if (r >= 0)
-                        r = json_set_string(package, "arch", p->arch);
-                if (r >= 0)
-                        r = json_set_string(package, "sha256", p->sha256);
-                if (r >= 0)
-                        r = json_set_string(package, "stage", stage);
+                r = json_append_object(array, &package);
+                if (r < 0)
+                        return r;
+                r = json_set_fields(package, JSON_STRING("name", p->name),
+                                JSON_STRING("version", p->version), JSON_STRING("arch", p->arch),
+                                JSON_STRING("sha256", p->sha256), JSON_STRING("stage", stage));
+                if (r < 0)
+                        return r;
         }
-        return r;
+        return 0;
+}
+
+/* What the image has, and apart from it what was only there to compile. */
+static int add_all_packages(json_object *m, const Plan *plan) {
+        for (size_t i = 0; i < plan->n_stages; i++) {
+                const Stage *s = plan->stages + i;
+                const char *key = s->kind == STAGE_COMPILE ? "build_packages" : "packages";
+                json_object *array = json_get(m, key);
+                int r;
+
+                if (!array) {
+                        r = json_add_array(m, key, &array);
+                        if (r < 0)
+                                return r;
+                }
+                r = add_packages(array, s->locked, s->id);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 static int add_stages(json_object *m, const Plan *plan) {
         json_object *stages = NULL;
-        int r = put_array(m, "stages", &stages);
+        int r;
 
-        for (size_t i = 0; r >= 0 && i < plan->n_stages; i++) {
+        r = json_add_array(m, "stages", &stages);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < plan->n_stages; i++) {
                 const Stage *s = plan->stages + i;
-                json_object *o = json_object_new_object();
+                json_object *o = NULL;
 
-                r = append(stages, o);
-                if (r >= 0)
-                        r = json_set_string(o, "id", s->id);
-                if (r >= 0)
-                        r = json_set_string(o, "kind", stage_kind_name(s->kind));
-                if (r >= 0)
-                        r = json_set_string(o, "digest", s->digest);
+                r = json_append_object(stages, &o);
+                if (r < 0)
+                        return r;
+                r = json_set_fields(o, JSON_STRING("id", s->id),
+                                JSON_STRING("kind", stage_kind_name(s->kind)),
+                                JSON_STRING("digest", s->digest));
+                if (r < 0)
+                        return r;
         }
-        /* What the image has, and apart from it what was only there to compile. */
-        for (size_t i = 0; r >= 0 && i < plan->n_stages; i++)
-                r = add_packages(m,
-                                plan->stages[i].kind == STAGE_COMPILE ? "build_packages"
-                                                                      : "packages",
-                                plan->stages[i].locked, plan->stages[i].id);
-        return r;
+        return 0;
 }
 
 static int add_artifacts(json_object *m, const Lock *lock) {
         json_object *array = NULL;
-        int r = put_array(m, "artifacts", &array);
+        int r;
 
-        for (size_t i = 0; r >= 0 && i < lock->n_artifacts; i++) {
+        r = json_add_array(m, "artifacts", &array);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < lock->n_artifacts; i++) {
                 const LockedArtifact *a = lock->artifacts + i;
-                json_object *o = json_object_new_object();
+                json_object *o = NULL;
 
-                r = append(array, o);
-                if (r >= 0)
-                        r = json_set_string(o, "overlay", a->overlay);
-                if (r >= 0)
-                        r = json_set_string(o, "name", a->name);
-                if (r >= 0)
-                        r = json_set_string(o, "version", a->version);
-                if (r >= 0)
-                        r = json_set_string(o, "url", a->url);
-                if (r >= 0)
-                        r = json_set_string(o, "sha256", a->sha256);
+                r = json_append_object(array, &o);
+                if (r < 0)
+                        return r;
+                r = json_set_fields(o, JSON_STRING("overlay", a->overlay),
+                                JSON_STRING("name", a->name), JSON_STRING("version", a->version),
+                                JSON_STRING("url", a->url), JSON_STRING("sha256", a->sha256));
+                if (r < 0)
+                        return r;
         }
-        return r;
+        return 0;
 }
 
 static int add_disk(json_object *m, const Recipe *recipe, const DiskInfo *d) {
@@ -176,100 +167,129 @@ static int add_disk(json_object *m, const Recipe *recipe, const DiskInfo *d) {
                 { "root_files", d->root_files },
         };
         json_object *o = NULL, *firmware = NULL;
-        int r = put_object(m, "disk", &o);
+        int r;
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(numbers); i++)
-                if (numbers[i].value > 0)
-                        r = json_set_int(o, numbers[i].key, (int64_t) numbers[i].value);
-        if (r >= 0)
-                r = json_set_string(o, "filesystem", recipe->disk.filesystem);
-        if (r >= 0)
-                r = json_set_string(o, "guid", d->disk_guid);
-        if (r >= 0)
-                r = json_set_string(o, "root_uuid", d->root_uuid);
-        if (r >= 0 && d->esp_start > 0)
-                r = json_set_string(o, "esp_id", d->esp_id);
-        if (r >= 0)
-                r = put_array(o, "firmware", &firmware);
-        STRV_FOREACH (f, recipe->disk.firmware)
-                if (r >= 0)
-                        r = append(firmware, json_object_new_string(*f));
-        return r;
+        r = json_add_object(m, "disk", &o);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
+                if (numbers[i].value == 0)
+                        continue;
+                r = json_set_int(o, numbers[i].key, (int64_t) numbers[i].value);
+                if (r < 0)
+                        return r;
+        }
+        r = json_set_fields(o, JSON_STRING("filesystem", recipe->disk.filesystem),
+                        JSON_STRING("guid", d->disk_guid), JSON_STRING("root_uuid", d->root_uuid),
+                        JSON_STRING("esp_id", d->esp_start > 0 ? d->esp_id : NULL));
+        if (r < 0)
+                return r;
+
+        r = json_add_array(o, "firmware", &firmware);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (f, recipe->disk.firmware) {
+                r = json_append(firmware, json_object_new_string(*f));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 static int add_timings(json_object *m, const ManifestTiming *timings, size_t n) {
         json_object *o = NULL;
-        int r = put_object(m, "timings", &o);
+        int r;
 
-        for (size_t i = 0; r >= 0 && i < n; i++) { /* seconds, to the millisecond */
+        r = json_add_object(m, "timings", &o);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n; i++) { /* seconds, to the millisecond */
                 double seconds = (double) timings[i].usec / (double) USEC_PER_SEC;
                 _cleanup_free_ char *text = strf("%.3f", seconds);
-                r = text ? json_set(o, timings[i].what, json_object_new_double_s(seconds, text))
-                         : -ENOMEM;
+
+                if (!text)
+                        return -ENOMEM;
+                r = json_set(o, timings[i].what, json_object_new_double_s(seconds, text));
+                if (r < 0)
+                        return r;
         }
-        return r;
+        return 0;
+}
+
+/* One image, in the manifest and as a line of SHA256SUMS. */
+static int add_file(json_object *array, const char *folder, const char *name, char ***sums) {
+        _cleanup_free_ char *path = path_join(folder, name);
+        json_object *o = NULL;
+        Digest digest;
+        uint64_t size;
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        r = digest_file(path, digest, &size);
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot read it back", path);
+        r = json_append_object(array, &o);
+        if (r < 0)
+                return r;
+        r = json_set_fields(o, JSON_STRING("name", name), JSON_INT("size", size),
+                        JSON_STRING("sha256", digest));
+        if (r < 0)
+                return r;
+        return strv_extendf(sums, "%s  %s\n", digest, name);
 }
 
 static int add_files(json_object *m, const char *folder, char *const *files, char ***sums) {
         json_object *array = NULL;
-        int r = put_array(m, "files", &array);
+        int r;
 
+        r = json_add_array(m, "files", &array);
+        if (r < 0)
+                return r;
         STRV_FOREACH (name, files) {
-                _cleanup_free_ char *path = path_join(folder, *name);
-                json_object *o;
-                Digest digest;
-                uint64_t size;
-
-                if (r < 0 || !path)
-                        return r < 0 ? r : -ENOMEM;
-                r = digest_file(path, digest, &size);
+                r = add_file(array, folder, *name, sums);
                 if (r < 0)
-                        return log_error_errno(r, "%s: cannot read it back", path);
-                o = json_object_new_object();
-                r = append(array, o);
-                if (r >= 0)
-                        r = json_set_string(o, "name", *name);
-                if (r >= 0)
-                        r = json_set_int(o, "size", (int64_t) size);
-                if (r >= 0)
-                        r = json_set_string(o, "sha256", digest);
-                if (r >= 0)
-                        r = strv_extendf(sums, "%s  %s\n", digest, *name);
+                        return r;
         }
-        return r;
+        return 0;
 }
 
 static int add_head(json_object *m, const Plan *plan, const Findings *findings,
                 const char *tools_digest, bool proved) {
+        const Recipe *recipe = plan->recipe;
         Digest identity;
         int r;
 
         r = output_identity(plan, tools_digest, identity);
-        if (r >= 0)
-                r = json_set_int(m, "manifest", MANIFEST_VERSION);
-        if (r >= 0)
-                r = json_set_string(m, "name", plan->recipe->name);
-        if (r >= 0)
-                r = json_set_string(m, "imgbuild", VERSION);
-        if (r >= 0)
-                r = json_set_string(m, "identity", identity);
-        if (r >= 0)
-                r = json_set(m, "proved", json_object_new_boolean(proved));
-        if (r >= 0)
-                r = json_set_string(m, "distro", plan->recipe->base.distro);
-        if (r >= 0)
-                r = json_set_string(m, "release", plan->recipe->base.release);
-        if (r >= 0)
-                r = json_set_string(m, "arch", plan->recipe->base.arch);
-        if (r >= 0)
-                r = json_set_string(m, "kernel", plan->kernel);
-        if (r >= 0)
-                r = json_set_int(m, "epoch", plan->lock->epoch);
-        if (r >= 0)
-                r = json_set_string(m, "tools", tools_digest);
-        if (r >= 0 && findings->versions)
-                r = json_set(m, "versions", json_object_get(findings->versions));
-        return r;
+        if (r < 0)
+                return r;
+        return json_set_fields(m, JSON_INT("manifest", MANIFEST_VERSION),
+                        JSON_STRING("name", recipe->name), JSON_STRING("imgbuild", VERSION),
+                        JSON_STRING("identity", identity), JSON_BOOL("proved", proved),
+                        JSON_STRING("distro", recipe->base.distro),
+                        JSON_STRING("release", recipe->base.release),
+                        JSON_STRING("arch", recipe->base.arch), JSON_STRING("kernel", plan->kernel),
+                        JSON_INT("epoch", plan->lock->epoch), JSON_STRING("tools", tools_digest),
+                        JSON_TAKE("versions", json_object_get(findings->versions)));
+}
+
+/* What the image is made of, and the disk it became. */
+static int add_sources(json_object *m, const Plan *plan, const DiskInfo *disk) {
+        int r;
+
+        r = add_recipe(m, plan->recipe);
+        if (r < 0)
+                return r;
+        r = add_stages(m, plan);
+        if (r < 0)
+                return r;
+        r = add_all_packages(m, plan);
+        if (r < 0)
+                return r;
+        r = add_artifacts(m, plan->lock);
+        if (r < 0)
+                return r;
+        return add_disk(m, plan->recipe, disk);
 }
 
 int manifest_write(Context *ctx _unused_, const Plan *plan, const Findings *findings,
@@ -280,26 +300,30 @@ int manifest_write(Context *ctx _unused_, const Plan *plan, const Findings *find
         _cleanup_strv_free_ char **sums = NULL;
         int r;
 
-        sums_path = folder ? path_join(folder, "SHA256SUMS") : NULL;
-        if (!m || !sums_path)
+        if (!m || !folder)
                 return -ENOMEM;
+        sums_path = path_join(folder, "SHA256SUMS");
+        if (!sums_path)
+                return -ENOMEM;
+
         r = add_head(m, plan, findings, tools_digest, proved);
-        if (r >= 0)
-                r = add_recipe(m, plan->recipe);
-        if (r >= 0)
-                r = add_stages(m, plan);
-        if (r >= 0)
-                r = add_artifacts(m, plan->lock);
-        if (r >= 0)
-                r = add_disk(m, plan->recipe, disk);
-        if (r >= 0)
-                r = add_files(m, folder, files, &sums);
-        if (r >= 0)
-                r = add_timings(m, timings, n_timings);
-        if (r >= 0)
-                r = json_save(path, m, 0644);
         if (r < 0)
                 return r;
+        r = add_sources(m, plan, disk);
+        if (r < 0)
+                return r;
+        r = add_files(m, folder, files, &sums);
+        if (r < 0)
+                return r;
+        r = add_timings(m, timings, n_timings);
+        if (r < 0)
+                return r;
+        r = json_save(path, m, 0644);
+        if (r < 0)
+                return r;
+
         text = strv_join(sums, "");
-        return text ? write_file_durable(sums_path, text, strlen(text), 0644) : -ENOMEM;
+        if (!text)
+                return -ENOMEM;
+        return write_file_durable(sums_path, text, strlen(text), 0644);
 }

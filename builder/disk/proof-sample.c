@@ -5,6 +5,7 @@
  * prove the same files. */
 
 #include "disk/proof-sample.h"
+#include "disk/walk.h"
 #include "store/store.h"
 
 #include "shared/file-util.h"
@@ -12,8 +13,6 @@
 #include "shared/log.h"
 #include "shared/strv.h"
 
-#include <ftw.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
 
 #define CAPABILITY_MAX 64
@@ -29,8 +28,8 @@ void samples_done(Samples *s) {
         *s = (Samples) {};
 }
 
-/* FNV-1a and a final mix (both of public domain), so that neighbours in the tree are none in the
- * order. */
+/* FNV-1a and a final mix (both of public domain), so that neighbours in the tree are
+ * none in the order. */
 uint64_t sample_rank(const char *path) {
         uint64_t h = UINT64_C(14695981039346656037);
 
@@ -46,91 +45,156 @@ typedef struct Ranked {
         char *path;
 } Ranked;
 
-/* nftw() passes no context along; this only ever runs in a child of its own. */
-static struct {
-        Ranked chosen[PROOF_SAMPLE];
-        size_t n, highest;
-        char **always;
-        size_t root_length;
+/* What the walk has chosen so far. */
+typedef struct Choice {
+        Ranked ranked[PROOF_SAMPLE]; /* those of the smallest ranks */
+        size_t n, highest;           /* index of the highest rank among them, once all are taken */
+        char **always;               /* besides these, whatever their ranks */
         char *const *left_out;
-} walk;
+} Choice;
 
-static void choose(const char *path) {
-        uint64_t rank = sample_rank(path);
-        Ranked *slot;
-
-        if (walk.n < PROOF_SAMPLE)
-                slot = walk.chosen + walk.n++;
-        else {
-                slot = walk.chosen + walk.highest;
-                if (rank >= slot->rank)
-                        return;
-                free(slot->path);
-        }
-        *slot = (Ranked) { rank, strdup(path) };
-        if (walk.n == PROOF_SAMPLE)
-                for (size_t i = walk.highest = 0; i < walk.n; i++)
-                        if (walk.chosen[i].rank > walk.chosen[walk.highest].rank)
-                                walk.highest = i;
+static void choice_done(Choice *c) {
+        for (size_t i = 0; i < c->n; i++)
+                free(c->ranked[i].path);
+        strv_free(c->always);
 }
 
-static int visit(const char *path, const struct stat *st, int type, struct FTW *f _unused_) {
-        const char *inside = path + walk.root_length;
+static int choose(Choice *c, const char *path) {
+        uint64_t rank = sample_rank(path);
+        char *copy;
+        Ranked *slot;
 
-        if (type == FTW_DNR || type == FTW_NS)
-                return EIO;
-        if (!*inside || strv_contains(walk.left_out, inside))
+        if (c->n == PROOF_SAMPLE && rank >= c->ranked[c->highest].rank)
                 return 0;
-        if (S_ISREG(st->st_mode) &&
-                        ((st->st_mode & (S_ISUID | S_ISGID)) ||
-                                        lgetxattr(path, "security.capability", NULL, 0) > 0))
-                return strv_extend(&walk.always, inside) < 0 ? ENOMEM : 0;
-        if (S_ISREG(st->st_mode) || S_ISLNK(st->st_mode) || S_ISDIR(st->st_mode))
-                choose(inside);
+        copy = strdup(path);
+        if (!copy)
+                return -ENOMEM;
+
+        if (c->n < PROOF_SAMPLE)
+                slot = c->ranked + c->n++;
+        else {
+                slot = c->ranked + c->highest;
+                free(slot->path);
+        }
+        *slot = (Ranked) { rank, copy };
+
+        if (c->n == PROOF_SAMPLE)
+                for (size_t i = c->highest = 0; i < c->n; i++)
+                        if (c->ranked[i].rank > c->ranked[c->highest].rank)
+                                c->highest = i;
         return 0;
+}
+
+/* What gives whoever runs it more rights than they have. */
+static bool carries_rights(const FTSENT *e) {
+        mode_t mode = e->fts_statp->st_mode;
+
+        return S_ISREG(mode) &&
+               ((mode & (S_ISUID | S_ISGID)) ||
+                               lgetxattr(e->fts_accpath, "security.capability", NULL, 0) > 0);
+}
+
+static int visit(const FTSENT *e, const char *inside, void *userdata) {
+        Choice *c = userdata;
+        mode_t mode = e->fts_statp->st_mode;
+
+        if (e->fts_info == FTS_DP || !*inside || strv_contains(c->left_out, inside))
+                return 0;
+        if (carries_rights(e))
+                return strv_extend(&c->always, inside);
+        if (S_ISREG(mode) || S_ISLNK(mode) || S_ISDIR(mode))
+                return choose(c, inside);
+        return 0;
+}
+
+static int describe_link(const char *path, json_object *o) {
+        char target[4096];
+        ssize_t n = readlink(path, target, sizeof(target) - 1);
+
+        if (n < 0)
+                return -errno;
+        target[n] = '\0';
+        return json_set_string(o, "target", target);
+}
+
+static int describe_content(const char *path, json_object *o) {
+        unsigned char capability[CAPABILITY_MAX];
+        char hex[2 * CAPABILITY_MAX + 1];
+        ssize_t n = lgetxattr(path, "security.capability", capability, sizeof(capability));
+        Digest d;
+        int r;
+
+        if (n > 0) {
+                for (ssize_t i = 0; i < n; i++)
+                        sprintf(hex + 2 * i, "%02x", capability[i]);
+                r = json_set_string(o, "capability", hex);
+                if (r < 0)
+                        return r;
+        }
+        r = digest_file(path, d, NULL);
+        if (r < 0)
+                return r;
+        return json_set_string(o, "sha256", d);
 }
 
 static int describe(const char *root, const char *inside, int64_t epoch, json_object *array) {
         _cleanup_free_ char *path = path_join(root, inside);
-        _cleanup_json_ json_object *o = json_object_new_object();
-        unsigned char capability[CAPABILITY_MAX];
-        char hex[2 * CAPABILITY_MAX + 1], target[4096];
+        json_object *o = NULL;
         struct stat st;
-        ssize_t n;
+        int r;
 
-        if (!path || !o)
+        if (!path)
                 return -ENOMEM;
         if (lstat(path, &st) < 0)
                 return log_error_errno(-errno, "The tree has no %s", inside);
-        json_set_string(o, "path", inside);
-        json_set_int(o, "mode", st.st_mode);
-        json_set_int(o, "mtime", MIN((int64_t) st.st_mtim.tv_sec, epoch));
-        json_set_int(o, "uid", st.st_uid);
-        json_set_int(o, "gid", st.st_gid);
-        json_set_int(o, "size", S_ISREG(st.st_mode) ? st.st_size : 0);
-        if (S_ISLNK(st.st_mode)) {
-                n = readlink(path, target, sizeof(target) - 1);
-                if (n < 0)
-                        return -errno;
-                target[n] = '\0';
-                json_set_string(o, "target", target);
-        }
-        n = S_ISREG(st.st_mode)
-                            ? lgetxattr(path, "security.capability", capability, sizeof(capability))
-                            : 0;
-        if (n > 0) {
-                for (ssize_t i = 0; i < n; i++)
-                        sprintf(hex + 2 * i, "%02x", capability[i]);
-                json_set_string(o, "capability", hex);
-        }
-        if (S_ISREG(st.st_mode)) {
-                Digest d;
-                int r = digest_file(path, d, NULL);
+        r = json_append_object(array, &o);
+        if (r < 0)
+                return r;
+        r = json_set_fields(o, JSON_STRING("path", inside), JSON_INT("mode", st.st_mode),
+                        JSON_INT("mtime", MIN((int64_t) st.st_mtim.tv_sec, epoch)),
+                        JSON_INT("uid", st.st_uid), JSON_INT("gid", st.st_gid),
+                        JSON_INT("size", S_ISREG(st.st_mode) ? st.st_size : 0));
+        if (r < 0)
+                return r;
+
+        if (S_ISLNK(st.st_mode))
+                r = describe_link(path, o);
+        else if (S_ISREG(st.st_mode))
+                r = describe_content(path, o);
+        if (r < 0)
+                return log_error_errno(r, "Cannot read %s of the tree", inside);
+        return 0;
+}
+
+/* All paths that the proof looks at, sorted. */
+static int choose_paths(const char *root, const char *kernel, char *const *left_out, char ***ret) {
+        _cleanup_(choice_done) Choice c = { .left_out = left_out };
+        int r;
+
+        r = strv_extendf(&c.always, "/boot/vmlinuz-%s", kernel);
+        if (r < 0)
+                return r;
+        r = strv_extendf(&c.always, "/boot/initrd.img-%s", kernel);
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(&c.always, ARGV("/etc/os-release", "/usr/lib/os-release"));
+        if (r < 0)
+                return r;
+
+        r = walk_tree(root, visit, &c);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < c.n; i++) {
+                if (strv_contains(c.always, c.ranked[i].path))
+                        continue;
+                r = strv_extend(&c.always, c.ranked[i].path);
                 if (r < 0)
-                        return log_error_errno(r, "Cannot read %s of the tree", inside);
-                json_set_string(o, "sha256", d);
+                        return r;
         }
-        return json_object_array_add(array, TAKE_PTR(o)) < 0 ? -ENOMEM : 0;
+
+        strv_sort(c.always);
+        *ret = TAKE_PTR(c.always);
+        return 0;
 }
 
 typedef struct Take {
@@ -139,31 +203,19 @@ typedef struct Take {
         const char *file;
 } Take;
 
+/* In the child that sees the tree. */
 static int take(const char *root, void *userdata) {
         const Take *t = userdata;
         _cleanup_json_ json_object *array = json_object_new_array();
+        _cleanup_strv_free_ char **paths = NULL;
         int r;
 
-        walk.root_length = strlen(root);
-        walk.left_out = t->left_out;
-        r = strv_extendf(&walk.always, "/boot/vmlinuz-%s", t->plan->kernel);
-        if (r >= 0)
-                r = strv_extendf(&walk.always, "/boot/initrd.img-%s", t->plan->kernel);
-        if (r >= 0)
-                r = strv_extend(&walk.always, "/etc/os-release");
-        if (r >= 0)
-                r = strv_extend(&walk.always, "/usr/lib/os-release");
-        if (r < 0 || !array)
+        if (!array)
                 return -ENOMEM;
-        r = nftw(root, visit, 64, FTW_PHYS | FTW_MOUNT);
-        if (r != 0)
-                return r > 0 ? -r : -errno;
-        for (size_t i = 0; i < walk.n; i++)
-                if (!strv_contains(walk.always, walk.chosen[i].path) &&
-                                strv_push(&walk.always, walk.chosen[i].path) < 0)
-                        return -ENOMEM;
-        strv_sort(walk.always);
-        STRV_FOREACH (path, walk.always) {
+        r = choose_paths(root, t->plan->kernel, t->left_out, &paths);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (path, paths) {
                 r = describe(root, *path, t->plan->lock->epoch, array);
                 if (r < 0)
                         return r;
@@ -192,23 +244,33 @@ static int sample_parse(json_object *o, Sample *ret) {
         return s.path && (!target || s.target) && (!capability || s.capability) ? 0 : -ENOMEM;
 }
 
-int samples_take(Store *store, const Plan *plan, char *const *layers, char *const *left_out,
-                Samples *ret) {
-        _cleanup_free_ char *scratch = NULL, *file = NULL;
-        _cleanup_json_ json_object *array = NULL;
-        _cleanup_samples_ Samples s = {};
-        Sandbox sandbox = { .store = store, .layers = layers, .read_only = true };
+/* The tree's sample as it came from the child. */
+static int take_in_child(Store *store, const Plan *plan, char *const *layers, char *const *left_out,
+                const char *scratch, json_object **ret) {
+        const Sandbox sandbox = { .store = store, .layers = layers, .read_only = true };
+        _cleanup_free_ char *file = path_join(scratch, "samples.json");
         JsonError error;
         int r;
 
-        r = store_scratch(store, "proof", &scratch);
-        if (r >= 0)
-                file = path_join(scratch, "samples.json");
-        if (r < 0 || !file)
-                return log_error_errno(r < 0 ? r : -ENOMEM, "Cannot make room for the proof");
+        if (!file)
+                return -ENOMEM;
         r = sandbox_call(&sandbox, take, &(Take) { plan, left_out, file });
-        if (r >= 0)
-                r = json_load(file, SAMPLES_FILE_MAX, &error, &array);
+        if (r < 0)
+                return r;
+        return json_load(file, SAMPLES_FILE_MAX, &error, ret);
+}
+
+int samples_take(Store *store, const Plan *plan, char *const *layers, char *const *left_out,
+                Samples *ret) {
+        _cleanup_free_ char *scratch = NULL;
+        _cleanup_json_ json_object *array = NULL;
+        _cleanup_samples_ Samples s = {};
+        int r;
+
+        r = store_scratch(store, "proof", &scratch);
+        if (r < 0)
+                return log_error_errno(r, "Cannot make room for the proof");
+        r = take_in_child(store, plan, layers, left_out, scratch, &array);
         (void) rm_rf(scratch);
         if (r < 0)
                 return log_error_errno(r, "Cannot take a sample of the tree");
@@ -222,6 +284,7 @@ int samples_take(Store *store, const Plan *plan, char *const *layers, char *cons
                 if (r < 0)
                         return log_oom();
         }
+
         *ret = s;
         s = (Samples) {};
         return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the tree has, for comparing with what a disk has: a sample of its files, the same on every
- * host. */
+/* What the tree has, for comparing with what a disk has: a sample of its files, the
+ * same on every host. */
 
 #include "plan/plan.h"
 #include "sandbox/sandbox.h"

@@ -7,17 +7,17 @@
 
 #include "disk/internal.h"
 
-#include "inspect/appliance.h"
-#include "shared/log.h"
 #include "disk/proof-sample.h"
+#include "inspect/inspect.h"
+#include "shared/log.h"
+#include "shared/spawn.h"
 
 #include <sys/stat.h>
 
 #define DIFFERENCES_SHOWN 20
 #define CHUNK (1024 * 1024) /* a message of libguestfs' has room for 4 MiB */
-#define INLINE_MAX \
-        (512 * 1024) /* smaller files are read and hashed here: starting a program there costs \
-                        more */
+/* Smaller files are read and hashed here: starting a program in the appliance costs more. */
+#define INLINE_MAX (512 * 1024)
 #define DEVICE "/dev/sda"
 
 typedef struct Proof {
@@ -111,31 +111,36 @@ static void check_bios_loader(Proof *p) {
         expect(p, "the BIOS boot loader's SHA-256", found, p->disk->bios_loader);
 }
 
-static int mount_all(Proof *p) {
+/* False where the files cannot be looked at, which is a difference. */
+static bool mount_all(Proof *p) {
         unsigned number = 1 + (p->disk->bios_start > 0);
         _cleanup_free_ char *esp = NULL, *root = NULL, *type = NULL, *uuid = NULL, *esp_uuid = NULL;
 
         esp = strf("%s%u", DEVICE, number);
         root = strf("%s%u", DEVICE, number + (p->disk->esp_start > 0));
-        if (!esp || !root)
-                return log_oom();
+        if (!esp || !root) {
+                differs(p, "out of memory");
+                return false;
+        }
+
         type = guestfs_vfs_type(p->g, root);
         uuid = guestfs_vfs_uuid(p->g, root);
         expect(p, "root's file system", type, p->recipe->disk.filesystem);
         expect(p, "root's UUID", uuid, p->disk->root_uuid);
         if (guestfs_mount_ro(p->g, root, "/") < 0) {
                 failed(p, "the root file system does not mount");
-                return -EIO;
+                return false;
         }
         if (p->disk->esp_start == 0)
-                return 0;
+                return true;
+
         esp_uuid = guestfs_vfs_uuid(p->g, esp);
         expect(p, "the ESP's serial number", esp_uuid, p->disk->esp_id);
         if (guestfs_mount_ro(p->g, esp, "/boot/efi") < 0) {
                 failed(p, "the ESP does not mount");
-                return -EIO;
+                return false;
         }
-        return 0;
+        return true;
 }
 
 /* Fills ret with the SHA-256 of a file on the disk; "" where that fails. */
@@ -173,12 +178,9 @@ static char *guest_capability(Proof *p, const char *path) {
         return hex;
 }
 
-static void check_sample(Proof *p, const Sample *s) {
-        struct guestfs_statns *st = guestfs_lstatns(p->g, s->path);
-
-        if (!st)
-                return failed(p, s->path);
+static void check_attributes(Proof *p, const Sample *s, const struct guestfs_statns *st) {
         uint32_t mode = (uint32_t) st->st_mode;
+
         if (mode != s->mode)
                 differs(p, "%s has mode %06o and should have %06o", s->path, mode, s->mode);
         if (st->st_uid != s->uid || st->st_gid != s->gid)
@@ -187,38 +189,72 @@ static void check_sample(Proof *p, const Sample *s) {
         if (st->st_mtime_sec != s->mtime)
                 differs(p, "%s is of second %lld and should be of %lld", s->path,
                                 (long long) st->st_mtime_sec, (long long) s->mtime);
-        if (S_ISREG(mode) && S_ISREG(s->mode)) {
-                if ((uint64_t) st->st_size != s->size)
-                        differs(p, "%s has %lld bytes and should have %llu", s->path,
-                                        (long long) st->st_size, (unsigned long long) s->size);
-                else {
-                        Digest found;
-                        digest_guest_file(p, s->path, s->size, found);
-                        if (!*found)
-                                failed(p, s->path);
-                        else if (!streq(found, s->sha256))
-                                differs(p, "%s has SHA-256 %s and should have %s", s->path, found,
-                                                s->sha256);
-                }
-                if (s->capability) {
-                        _cleanup_free_ char *found = guest_capability(p, s->path);
-                        if (!streq_ptr(found, s->capability))
-                                differs(p, "%s has lost its file capabilities", s->path);
-                }
-        } else if (S_ISLNK(mode) && s->target) {
-                _cleanup_free_ char *target = guestfs_readlink(p->g, s->path);
-                if (!target)
-                        failed(p, s->path);
-                else if (!streq(target, s->target))
-                        differs(p, "%s leads to %s and should to %s", s->path, target, s->target);
-        }
+}
+
+static void check_content(Proof *p, const Sample *s, uint64_t size) {
+        Digest found;
+
+        if (size != s->size)
+                return differs(p, "%s has %lld bytes and should have %llu", s->path,
+                                (long long) size, (unsigned long long) s->size);
+        digest_guest_file(p, s->path, s->size, found);
+        if (!*found)
+                failed(p, s->path);
+        else if (!streq(found, s->sha256))
+                differs(p, "%s has SHA-256 %s and should have %s", s->path, found, s->sha256);
+}
+
+static void check_capability(Proof *p, const Sample *s) {
+        _cleanup_free_ char *found = NULL;
+
+        if (!s->capability)
+                return;
+        found = guest_capability(p, s->path);
+        if (!streq_ptr(found, s->capability))
+                differs(p, "%s has lost its file capabilities", s->path);
+}
+
+static void check_target(Proof *p, const Sample *s) {
+        _cleanup_free_ char *target = NULL;
+
+        if (!s->target)
+                return;
+        target = guestfs_readlink(p->g, s->path);
+        if (!target)
+                failed(p, s->path);
+        else if (!streq(target, s->target))
+                differs(p, "%s leads to %s and should to %s", s->path, target, s->target);
+}
+
+static void check_sample(Proof *p, const Sample *s) {
+        struct guestfs_statns *st = guestfs_lstatns(p->g, s->path);
+
+        if (!st)
+                return failed(p, s->path);
+        check_attributes(p, s, st);
+        if (S_ISREG(st->st_mode) && S_ISREG(s->mode)) {
+                check_content(p, s, (uint64_t) st->st_size);
+                check_capability(p, s);
+        } else if (S_ISLNK(st->st_mode))
+                check_target(p, s);
         guestfs_free_statns(st);
+}
+
+/* Everything that is compared once root and the ESP are mounted. */
+static void check_files(Proof *p, Context *ctx, const Samples *samples) {
+        check_file_digest(p, "/boot/efi/EFI/BOOT/BOOTX64.EFI", p->disk->efi_loader);
+        check_file_digest(p, "/etc/fstab", p->disk->fstab);
+        check_file_digest(p, "/boot/grub/grub.cfg", p->disk->grub_config);
+        for (size_t i = 0; i < samples->n && !interrupt_signal(); i++) {
+                check_sample(p, samples->samples + i);
+                progress_bytes(ctx->progress, "proof", i + 1, samples->n);
+        }
 }
 
 int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const DiskInfo *disk,
                 const char *image, const char *format) {
-        /* The disk's own: they come from the top layer that only disk.c has. Folders it touched
-         * are left out too. */
+        /* The disk's own: they come from the top layer that only disk.c has. Folders it
+         * touched are left out too. */
         static const char *const of_the_disk[] = { "/etc/fstab", "/boot/grub/grub.cfg",
                 "/boot/grub", "/boot/efi", "/boot", "/etc", NULL };
         _cleanup_guestfs_ guestfs_h *g = NULL;
@@ -237,16 +273,9 @@ int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const DiskIn
         p.g = g;
         check_partitions(&p);
         check_bios_loader(&p);
-        r = mount_all(&p);
-        if (r >= 0) {
-                check_file_digest(&p, "/boot/efi/EFI/BOOT/BOOTX64.EFI", disk->efi_loader);
-                check_file_digest(&p, "/etc/fstab", disk->fstab);
-                check_file_digest(&p, "/boot/grub/grub.cfg", disk->grub_config);
-                for (size_t i = 0; i < samples.n && !interrupt_signal(); i++) {
-                        check_sample(&p, samples.samples + i);
-                        progress_bytes(ctx->progress, "proof", i + 1, samples.n);
-                }
-        }
+        if (mount_all(&p))
+                check_files(&p, ctx, &samples);
+
         if (interrupt_signal())
                 return -ECANCELED;
         if (p.differences > DIFFERENCES_SHOWN)

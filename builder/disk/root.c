@@ -14,38 +14,30 @@
 /* $1: epoch; the others: mke2fs's. Only constants are the shell's to read. */
 static const char ext4_script[] =
                 "epoch=$1; shift\n"
-                "tar --create --directory=/tree --sort=name --numeric-owner --format=pax --xattrs --xattrs-include='*' --mtime=@$epoch --clamp-mtime --pax-option=atime:=$epoch,ctime:=$epoch . | mke2fs \"$@\"\n";
+                "tar --create --directory=/tree --sort=name --numeric-owner --format=pax "
+                "--xattrs --xattrs-include='*' --mtime=@$epoch --clamp-mtime "
+                "--pax-option=atime:=$epoch,ctime:=$epoch . | mke2fs \"$@\"\n";
 
 static int write_ext4(const char *root, void *userdata) {
         Disk *d = userdata;
         const Layout *l = &d->layout;
-        _cleanup_strv_free_ char **argv = NULL;
-        int r;
+        _cleanup_free_ char *epoch = strf("%lld", (long long) d->plan->lock->epoch),
+                            *inode_ratio = strf("%u", l->inode_ratio), *extended = NULL,
+                            *size = strf("%lluk", (unsigned long long) (l->root_size / 1024));
 
-        r = strv_extend_many(&argv, "bash", "-o", "pipefail", "-c", ext4_script, "ext4", NULL);
-        if (r >= 0)
-                r = strv_extendf(&argv, "%lld", (long long) d->plan->lock->epoch);
-        if (r >= 0)
-                r = strv_extend_many(&argv, "-q", "-F", "-t", "ext4", "-b", "4096", "-m", "1", "-L",
-                                "root", "-O", EXT4_FEATURES, "-i", NULL);
-        if (r >= 0)
-                r = strv_extendf(&argv, "%u", l->inode_ratio);
-        if (r >= 0)
-                r = strv_extend_many(&argv, "-U", l->root_uuid, "-d", "-", "-E", NULL);
-        /* A new sparse file reads as zeros: inode tables need no writing, now or at the first
-         * boot. */
-        if (r >= 0)
-                r = strv_extendf(&argv,
-                                "offset=%llu,root_owner=0:0,hash_seed=%s,assume_storage_prezeroed=1",
-                                (unsigned long long) l->root_start, l->hash_seed);
-        if (r >= 0)
-                r = strv_extend(&argv, d->file);
-        if (r >= 0)
-                r = strv_extendf(&argv, "%lluk", (unsigned long long) (l->root_size / 1024));
-        if (r < 0)
+        /* A new sparse file reads as zeros: inode tables need no writing, now or
+         * at the first boot. */
+        extended = strf("offset=%llu,root_owner=0:0,hash_seed=%s,assume_storage_prezeroed=1",
+                        (unsigned long long) l->root_start, l->hash_seed);
+        if (!epoch || !inode_ratio || !extended || !size)
                 return log_oom();
+
         d->ctx->progress = NULL; /* the parent's display */
-        return disk_tool(d, root, NULL, argv);
+        return disk_tool(d, root, NULL,
+                        ARGV("bash", "-o", "pipefail", "-c", ext4_script, "ext4", epoch, "-q", "-F",
+                                        "-t", "ext4", "-b", "4096", "-m", "1", "-L", "root", "-O",
+                                        EXT4_FEATURES, "-i", inode_ratio, "-U", l->root_uuid, "-d",
+                                        "-", "-E", extended, d->file, size));
 }
 
 int disk_write_root(Disk *d) {

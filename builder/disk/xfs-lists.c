@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The first pass: the tree as a protofile. That is text with fields at white space: a "/" in a
- * name stands for a space in it (slashes_are_spaces), but the path of a file's content cannot hold
- * one, so such a file is named through a symbolic link in the work folder. A ":" or "$" that
- * begins a name would be a comment or a folder's end, so that file first gets another name.
- * Permissions have three octal digits, so sticky bits are left to the second pass. */
+/* The first pass: the tree as a protofile. That is text with fields at white space: a "/" in a name
+ * stands for a space in it (slashes_are_spaces), but the path of a file's content cannot hold one,
+ * so such a file is named through a symbolic link in the work folder. A ":" or "$" that begins a
+ * name would be a comment or a folder's end, so that file first gets another name. Permissions have
+ * three octal digits, so sticky bits are left to the second pass. */
 
+#include "disk/walk.h"
 #include "disk/xfs-script.h"
 
 #include "shared/file-util.h"
@@ -14,9 +15,7 @@
 #include "shared/strv.h"
 
 #include <ctype.h>
-#include <fts.h>
 #include <search.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 static bool has_space(const char *s) {
@@ -50,7 +49,6 @@ static void linked_free(void *p) {
 
 typedef struct Lists {
         FILE *proto, *entries;
-        size_t root_length;
         const char *tree, *work, *work_inside;
         int64_t epoch;
         unsigned aliases;
@@ -95,8 +93,8 @@ static int find_first_name(Lists *l, const char *made_as, const struct stat *st,
         return 0;
 }
 
-/* [path, mtime, mode, path it is made as, whether it is there under another name]: one line of
- * XFS_ENTRIES. */
+/* [path, mtime, mode, path it is made as, whether it is there under another name]: one
+ * line of XFS_ENTRIES. */
 static int put_entry(Lists *l, const char *inside, const struct stat *st, const char *made_as,
                 bool another) {
         _cleanup_json_ json_object *entry = json_object_new_array();
@@ -157,13 +155,22 @@ static int put_target(Lists *l, const FTSENT *e, const char *inside) {
         return 0;
 }
 
+/* As a protofile names it; NUL for what it has no letter for. */
 static char type_letter(mode_t mode) {
-        return S_ISREG(mode)    ? '-'
-               : S_ISLNK(mode)  ? 'l'
-               : S_ISCHR(mode)  ? 'c'
-               : S_ISBLK(mode)  ? 'b'
-               : S_ISFIFO(mode) ? 'p'
-                                : '\0';
+        switch (mode & S_IFMT) {
+        case S_IFREG:
+                return '-';
+        case S_IFLNK:
+                return 'l';
+        case S_IFCHR:
+                return 'c';
+        case S_IFBLK:
+                return 'b';
+        case S_IFIFO:
+                return 'p';
+        default:
+                return '\0';
+        }
 }
 
 /* The path that a file is made under: its own, or one that a protofile can say. */
@@ -172,6 +179,19 @@ static char *made_as_path(Lists *l, const FTSENT *e, const char *inside) {
                 return strdup(inside);
         return strf("%.*simgbuild-alias-%u", (int) (strlen(inside) - e->fts_namelen), inside,
                         l->aliases++);
+}
+
+/* What is behind the attributes: where the content is, what a link leads to, a device's numbers. */
+static int put_substance(Lists *l, const FTSENT *e, const char *inside, char type) {
+        dev_t device = e->fts_statp->st_rdev;
+
+        if (type == '-')
+                return put_content(l, inside);
+        if (type == 'l')
+                return put_target(l, e, inside);
+        if (type == 'c' || type == 'b')
+                fprintf(l->proto, " %u %u", major(device), minor(device));
+        return 0;
 }
 
 static int put_file(Lists *l, const FTSENT *e, const char *inside) {
@@ -194,79 +214,52 @@ static int put_file(Lists *l, const FTSENT *e, const char *inside) {
         if (first && !has_space(inside))
                 return put_entry(l, inside, st, first, true);
 
-        /* Also another name with a space, which xfs_db could not say: it becomes a file of its
-         * own. */
+        /* Also another name with a space, which xfs_db could not say: it becomes
+         * a file of its own. */
         put_name(l, path_basename(made_as));
         put_attributes(l, type, st);
-        if (type == '-')
-                r = put_content(l, inside);
-        else if (type == 'l')
-                r = put_target(l, e, inside);
-        else if (type == 'c' || type == 'b')
-                fprintf(l->proto, " %u %u", major(st->st_rdev), minor(st->st_rdev));
+        r = put_substance(l, e, inside, type);
         if (r < 0)
                 return r;
         fputc('\n', l->proto);
         return put_entry(l, inside, st, made_as, false);
 }
 
-static int put_one(Lists *l, const FTSENT *e) {
-        const char *inside = e->fts_path + l->root_length;
+/* A tab or line break: a "/" can stand for a space only. */
+static bool has_other_space(const char *name) {
+        for (; *name; name++)
+                if (*name != ' ' && isspace((unsigned char) *name))
+                        return true;
+        return false;
+}
 
-        switch (e->fts_info) {
-        case FTS_D:
-                if (*e->fts_name == ':' || *e->fts_name == '$')
-                        return unsupported(
-                                        inside, "a folder's name that begins with \":\" or \"$\"");
-                if (e->fts_level > 0)
-                        put_name(l, e->fts_name);
-                put_attributes(l, 'd', e->fts_statp);
-                fputc('\n', l->proto);
-                return put_entry(l, inside, e->fts_statp, inside, false);
-        case FTS_DP:
+static int put_folder(Lists *l, const FTSENT *e, const char *inside) {
+        if (*e->fts_name == ':' || *e->fts_name == '$')
+                return unsupported(inside, "a folder's name that begins with \":\" or \"$\"");
+        if (e->fts_level > 0)
+                put_name(l, e->fts_name);
+        put_attributes(l, 'd', e->fts_statp);
+        fputc('\n', l->proto);
+        return put_entry(l, inside, e->fts_statp, inside, false);
+}
+
+static int put_one(const FTSENT *e, const char *inside, void *userdata) {
+        Lists *l = userdata;
+
+        if (e->fts_level > 0 && has_other_space(e->fts_name))
+                return unsupported(inside, "a tab or line break in its name");
+        if (e->fts_info == FTS_D)
+                return put_folder(l, e, inside);
+        if (e->fts_info == FTS_DP) {
                 fputs("$\n", l->proto);
                 return 0;
-        case FTS_DNR:
-        case FTS_ERR:
-        case FTS_NS:
-                return log_error_errno(-e->fts_errno, "Cannot read %s of the tree", inside);
-        default:
-                return put_file(l, e, inside);
         }
-}
-
-static int by_name(const FTSENT **a, const FTSENT **b) {
-        return strcmp((*a)->fts_name, (*b)->fts_name);
-}
-
-static int walk(Lists *l, const char *root) {
-        char *paths[] = { (char *) root, NULL };
-        FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, by_name);
-        int r = fts ? 0 : -errno;
-
-        while (r >= 0) {
-                errno = 0;
-                FTSENT *e = fts_read(fts);
-                if (!e) {
-                        r = -errno;
-                        break;
-                }
-                for (const char *p = e->fts_name; r >= 0 && e->fts_level > 0 && *p; p++)
-                        if (*p != ' ' && isspace((unsigned char) *p))
-                                r = unsupported(e->fts_path + l->root_length,
-                                                "a tab or line break in its name");
-                if (r >= 0)
-                        r = put_one(l, e);
-        }
-        if (fts)
-                fts_close(fts);
-        return r;
+        return put_file(l, e, inside);
 }
 
 int xfs_write_lists(const char *root, const char *tree, const char *work, const char *work_inside,
                 int64_t epoch) {
         _cleanup_(lists_done) Lists l = {
-                .root_length = strlen(root),
                 .tree = tree,
                 .work = work,
                 .work_inside = work_inside,
@@ -284,10 +277,12 @@ int xfs_write_lists(const char *root, const char *tree, const char *work, const 
                 return log_error_errno(
                                 errno, "%s: cannot write the lists of the file system", work);
         fputs("/\n0 0\n", l.proto); /* the boot program and sizes of old: ignored */
-        r = walk(&l, root);
+        r = walk_tree(root, put_one, &l);
         if (r == -EOPNOTSUPP)
                 return r;
-        if (r >= 0 && (fflush(l.proto) != 0 || fflush(l.entries) != 0))
-                r = -errno;
-        return r < 0 ? log_error_errno(r, "Cannot list the tree for its file system") : 0;
+        if (r < 0)
+                return log_error_errno(r, "Cannot list the tree for its file system");
+        if (fflush(l.proto) != 0 || fflush(l.entries) != 0)
+                return log_error_errno(errno, "Cannot list the tree for its file system");
+        return 0;
 }

@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A running libguestfs appliance over disk images, read-only: what inspect, diff and the proof of
- * a finished disk share. */
+/* A running libguestfs appliance over disk images, read-only: what inspect, diff and the proof of a
+ * finished disk share. */
 
 #include "shared/macro.h"
 #include <guestfs.h>
 
-/* What an image is by its first bytes: "qcow2", "vmdk", "vdi", "vhdx", "vpc" (VHD), "raw" where
- * there is a partition table or a file system that a disk may begin with; -EMEDIUMTYPE for
- * anything else, -ENODATA for an empty file, -EISDIR. *ret is a constant. */
-int image_format(const char *path, const char **ret);
-int image_format_log(const char *path, const char **ret); /* the same, errors logged */
-
-/* Starts an appliance with the images added read-only, as /dev/sda, /dev/sdb …. formats[i] NULL,
- * or formats NULL: as image_format() finds. KVM is used only where kvm_probe() trusts it. Errors
- * are logged, with what to do. -EMEDIUMTYPE: not an image; -ENOPKG: this host lacks something for
- * libguestfs. */
+/* Starts an appliance with the images added read-only, as /dev/sda, /dev/sdb …. formats[i]
+ * NULL, or formats NULL: as image_format() finds. KVM is used only where kvm_probe() trusts it.
+ * Errors are logged, with what to do. -EMEDIUMTYPE: not an image; -ENOPKG: this host lacks
+ * something for libguestfs. */
 int guestfs_open_readonly(const char *const *images, const char *const *formats, guestfs_h **ret);
 
-/* NULL: fine. Else why the appliance cannot work on this host; a cheap look at files, nothing is
- * started. */
+/* NULL: fine. Else why the appliance cannot work on this host; a cheap look at files,
+ * nothing is started. */
 char *guestfs_missing(void);
 
 static inline void guestfs_closep(guestfs_h **g) {

@@ -6,28 +6,6 @@
 
 #include "shared/strv.h"
 
-static int set_object(json_object *o, const char *key, json_object **ret) {
-        json_object *child = json_object_new_object();
-
-        if (!child)
-                return -ENOMEM;
-        int r = json_set(o, key, child);
-        if (r >= 0)
-                *ret = child;
-        return r;
-}
-
-static int set_array(json_object *o, const char *key, json_object **ret) {
-        json_object *child = json_object_new_array();
-
-        if (!child)
-                return -ENOMEM;
-        int r = json_set(o, key, child);
-        if (r >= 0)
-                *ret = child;
-        return r;
-}
-
 static size_t length(json_object *a) {
         return json_object_is_type(a, json_type_array) ? json_object_array_length(a) : 0;
 }
@@ -35,16 +13,31 @@ static size_t length(json_object *a) {
 static int new_side(const char *name, json_object *packages, json_object **ret,
                 json_object **ret_facts) {
         _cleanup_json_ json_object *side = json_object_new_object();
-        int r = side ? json_set_string(side, "name", name) : -ENOMEM;
+        int r;
 
-        if (r >= 0 && packages)
-                r = json_set(side, "packages", json_object_get(packages));
-        if (r >= 0)
-                r = set_object(side, "facts", ret_facts);
+        if (!side)
+                return -ENOMEM;
+        r = json_set_fields(side, JSON_STRING("name", name),
+                        JSON_TAKE("packages", json_object_get(packages)));
+        if (r < 0)
+                return r;
+        r = json_add_object(side, "facts", ret_facts);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(side);
         return 0;
+}
+
+static int add_kernel_facts(json_object *facts, json_object *kernel) {
+        const char *release = json_get_string(kernel, "release"),
+                   *state = json_get_bool(kernel, "bootable", false) ? "bootable" : "modules only";
+        _cleanup_free_ char *what = strf("kernel %s", strempty(release)),
+                            *driver = strf("NVIDIA driver for %s", strempty(release));
+
+        if (!what || !driver)
+                return -ENOMEM;
+        return json_set_fields(facts, JSON_STRING(what, state),
+                        JSON_STRING(driver, json_get_string(kernel, "nvidia")));
 }
 
 int diff_side_from_inspection(json_object *inspection, json_object **ret) {
@@ -55,78 +48,107 @@ int diff_side_from_inspection(json_object *inspection, json_object **ret) {
 
         r = new_side(json_get_string(inspection, "image"), json_get(inspection, "packages"), &side,
                         &facts);
-        if (r >= 0)
-                r = json_set_string(facts, "system",
-                                json_get_string(json_get(inspection, "os"), "name"));
-        if (r >= 0 && json_get(inspection, "virtual_size"))
-                r = json_set(facts, "disk size",
-                                json_object_get(json_get(inspection, "virtual_size")));
-        if (r >= 0)
-                r = json_set_string(facts, "partition table",
-                                json_get_string(inspection, "partition_table"));
-        for (size_t i = 0; r >= 0 && i < length(kernels); i++) {
-                json_object *k = json_object_array_get_idx(kernels, i);
-                _cleanup_free_ char *kernel = strf("kernel %s", json_get_string(k, "release")),
-                                    *driver = strf("NVIDIA driver for %s",
-                                                    json_get_string(k, "release"));
-
-                if (!kernel || !driver)
-                        return -ENOMEM;
-                r = json_set_string(facts, kernel,
-                                json_get_bool(k, "bootable", false) ? "bootable" : "modules only");
-                if (r >= 0)
-                        r = json_set_string(facts, driver, json_get_string(k, "nvidia"));
+        if (r < 0)
+                return r;
+        r = json_set_fields(facts,
+                        JSON_STRING("system", json_get_string(json_get(inspection, "os"), "name")),
+                        JSON_TAKE("disk size",
+                                        json_object_get(json_get(inspection, "virtual_size"))),
+                        JSON_STRING("partition table",
+                                        json_get_string(inspection, "partition_table")));
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < length(kernels); i++) {
+                r = add_kernel_facts(facts, json_object_array_get_idx(kernels, i));
+                if (r < 0)
+                        return r;
         }
-        if (r >= 0 && software) {
+        if (software) {
                 json_object_object_foreach (software, key, s) {
                         (void) key;
                         r = json_set_string(facts, json_get_string(s, "label"),
                                         json_get_string(s, "version"));
                         if (r < 0)
-                                break;
+                                return r;
                 }
         }
-        if (r < 0)
-                return r;
+
         *ret = TAKE_PTR(side);
+        return 0;
+}
+
+static int add_version_facts(json_object *facts, json_object *versions) {
+        if (!json_object_is_type(versions, json_type_object))
+                return 0;
+        json_object_object_foreach (versions, key, value) {
+                _cleanup_free_ char *what = strf("version of %s", key);
+                int r;
+
+                if (!what)
+                        return -ENOMEM;
+                r = json_set(facts, what, json_object_get(value));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int add_artifact_facts(json_object *facts, json_object *artifacts) {
+        for (size_t i = 0; i < length(artifacts); i++) {
+                json_object *a = json_object_array_get_idx(artifacts, i);
+                _cleanup_free_ char *what =
+                                strf("artifact %s/%s", strempty(json_get_string(a, "overlay")),
+                                                strempty(json_get_string(a, "name")));
+                int r;
+
+                if (!what)
+                        return -ENOMEM;
+                r = json_set_string(facts, what, json_get_string(a, "version"));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int add_stage_facts(json_object *facts, json_object *stages) {
+        for (size_t i = 0; i < length(stages); i++) {
+                json_object *s = json_object_array_get_idx(stages, i);
+                _cleanup_free_ char *what = strf("stage %s", strempty(json_get_string(s, "id"))),
+                                    *digest = strndup(strempty(json_get_string(s, "digest")), 12);
+                int r;
+
+                if (!what || !digest)
+                        return -ENOMEM;
+                r = json_set_string(facts, what, digest);
+                if (r < 0)
+                        return r;
+        }
         return 0;
 }
 
 int diff_side_from_manifest(json_object *manifest, const char *path, json_object **ret) {
         _cleanup_json_ json_object *side = NULL;
-        json_object *facts, *versions = json_get(manifest, "versions"),
-                            *artifacts = json_get(manifest, "artifacts"),
-                            *stages = json_get(manifest, "stages");
+        json_object *facts;
         int r;
 
         if (!json_object_is_type(json_get(manifest, "packages"), json_type_array))
                 return -EINVAL;
         r = new_side(path, json_get(manifest, "packages"), &side, &facts);
-        if (r >= 0)
-                r = json_set_string(facts, "kernel", json_get_string(manifest, "kernel"));
-        if (r >= 0 && json_object_is_type(versions, json_type_object)) {
-                json_object_object_foreach (versions, key, value) {
-                        _cleanup_free_ char *what = strf("version of %s", key);
-                        r = what ? json_set(facts, what, json_object_get(value)) : -ENOMEM;
-                        if (r < 0)
-                                break;
-                }
-        }
-        for (size_t i = 0; r >= 0 && i < length(artifacts); i++) {
-                json_object *a = json_object_array_get_idx(artifacts, i);
-                _cleanup_free_ char *what =
-                                strf("artifact %s/%s", strempty(json_get_string(a, "overlay")),
-                                                strempty(json_get_string(a, "name")));
-                r = what ? json_set_string(facts, what, json_get_string(a, "version")) : -ENOMEM;
-        }
-        for (size_t i = 0; r >= 0 && i < length(stages); i++) {
-                json_object *s = json_object_array_get_idx(stages, i);
-                _cleanup_free_ char *what = strf("stage %s", strempty(json_get_string(s, "id"))),
-                                    *digest = strndup(strempty(json_get_string(s, "digest")), 12);
-                r = what && digest ? json_set_string(facts, what, digest) : -ENOMEM;
-        }
         if (r < 0)
                 return r;
+        r = json_set_string(facts, "kernel", json_get_string(manifest, "kernel"));
+        if (r < 0)
+                return r;
+        r = add_version_facts(facts, json_get(manifest, "versions"));
+        if (r < 0)
+                return r;
+        r = add_artifact_facts(facts, json_get(manifest, "artifacts"));
+        if (r < 0)
+                return r;
+        r = add_stage_facts(facts, json_get(manifest, "stages"));
+        if (r < 0)
+                return r;
+
         *ret = TAKE_PTR(side);
         return 0;
 }
@@ -158,20 +180,17 @@ static int index_packages(json_object *packages, json_object **ret) {
         return 0;
 }
 
+/* `from` and `to` are left out where they are NULL. */
 static int add_difference(json_object *array, const char *key, const char *value, json_object *from,
                 json_object *to) {
-        json_object *o = json_object_new_object();
+        json_object *o = NULL;
+        int r;
 
-        if (!o || json_object_array_add(array, o) < 0) {
-                json_object_put(o);
-                return -ENOMEM;
-        }
-        int r = json_set_string(o, key, value);
-        if (r >= 0 && from)
-                r = json_set(o, "from", json_object_get(from));
-        if (r >= 0 && to)
-                r = json_set(o, "to", json_object_get(to));
-        return r;
+        r = json_append_object(array, &o);
+        if (r < 0)
+                return r;
+        return json_set_fields(o, JSON_STRING(key, value), JSON_TAKE("from", json_object_get(from)),
+                        JSON_TAKE("to", json_object_get(to)));
 }
 
 static int by_what(const void *a, const void *b) {
@@ -185,8 +204,8 @@ static int by_what(const void *a, const void *b) {
         return 0;
 }
 
-/* Walks both objects; whatever is only in one or differs is added to the array for it (which may
- * be one and the same). */
+/* Walks both objects; whatever is only in one or differs is added to the array for it (which may be
+ * one and the same). */
 static int compare(json_object *a, json_object *b, const char *key, json_object *added,
                 json_object *removed, json_object *changed) {
         int r = 0;
@@ -217,33 +236,42 @@ static int compare(json_object *a, json_object *b, const char *key, json_object 
         return 0;
 }
 
+static int compare_packages(json_object *a, json_object *b, json_object *o) {
+        _cleanup_json_ json_object *left = NULL, *right = NULL;
+        json_object *packages, *added, *removed, *changed;
+        int r;
+
+        if (json_add_object(o, "packages", &packages) < 0 ||
+                        json_add_array(packages, "added", &added) < 0 ||
+                        json_add_array(packages, "removed", &removed) < 0 ||
+                        json_add_array(packages, "changed", &changed) < 0)
+                return -ENOMEM;
+        r = index_packages(a, &left);
+        if (r < 0)
+                return r;
+        r = index_packages(b, &right);
+        if (r < 0)
+                return r;
+        return compare(left, right, "name", added, removed, changed);
+}
+
 int diff_sides(json_object *a, json_object *b, json_object **ret) {
-        _cleanup_json_ json_object *o = json_object_new_object(), *left = NULL, *right = NULL;
-        json_object *packages, *added, *removed, *changed, *facts;
+        _cleanup_json_ json_object *o = json_object_new_object();
+        json_object *facts;
         int r;
 
         if (!o)
                 return -ENOMEM;
-        r = set_object(o, "packages", &packages);
-        if (r >= 0)
-                r = set_array(packages, "added", &added);
-        if (r >= 0)
-                r = set_array(packages, "removed", &removed);
-        if (r >= 0)
-                r = set_array(packages, "changed", &changed);
-        if (r >= 0)
-                r = set_array(o, "facts", &facts);
-        if (r >= 0)
-                r = index_packages(json_get(a, "packages"), &left);
-        if (r >= 0)
-                r = index_packages(json_get(b, "packages"), &right);
-        if (r >= 0)
-                r = compare(left, right, "name", added, removed, changed);
-        if (r >= 0)
-                r = compare(json_get(a, "facts"), json_get(b, "facts"), "what", facts, facts,
-                                facts);
+        r = compare_packages(json_get(a, "packages"), json_get(b, "packages"), o);
         if (r < 0)
                 return r;
+        r = json_add_array(o, "facts", &facts);
+        if (r < 0)
+                return r;
+        r = compare(json_get(a, "facts"), json_get(b, "facts"), "what", facts, facts, facts);
+        if (r < 0)
+                return r;
+
         *ret = TAKE_PTR(o);
         return 0;
 }

@@ -1,33 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What differs between two images, or two manifests. A side is one object, {"name", "packages":
- * [{name, version, arch}], "facts": {what: value}}, wherever it comes from; files are compared
- * apart. */
+/* What differs between two images, or two manifests. A side is one object, {"name",
+ * "packages": [{name, version, arch}], "facts": {what: value}}, wherever it comes from; files
+ * are compared apart. */
 
-#include "inspect/appliance.h"
 #include "shared/json-util.h"
+#include <guestfs.h>
 
 int diff_side_from_inspection(json_object *inspection, json_object **ret);
 int diff_side_from_manifest(json_object *manifest, const char *path, json_object **ret);
 
-/* {"packages": {"added", "removed", "changed"}, "facts": [{"what", "from", "to"}]}; absent values
- * are left out. */
+/* {"packages": {"added", "removed", "changed"}, "facts": [{"what", "from", "to"}]}; absent
+ * values are left out. */
 int diff_sides(json_object *a, json_object *b, json_object **ret);
 bool diff_is_empty(json_object *difference);
 
-/* A guest's files as its root is mounted in g: everything that can differ. */
+/* A guest's files as its root is mounted in g: everything that can differ. `contents`: checksums
+ * too. Errors are logged. */
 typedef struct FileList FileList;
-int file_list_read(guestfs_h *g, bool contents,
-                FileList **ret); /* contents: checksums too; errors are logged */
+int file_list_read(guestfs_h *g, bool contents, FileList **ret);
 FileList *file_list_free(FileList *l);
 DEFINE_CLEANUP(FileList *, file_list_free);
 #define _cleanup_file_list_free_ _cleanup_(file_list_freep)
 
-/* One file by hand, for tests; `content` is a checksum or a link's target, may be NULL. */
-int file_list_add(FileList **l, const char *path, unsigned mode, unsigned uid, unsigned gid,
-                uint64_t size, const char *content);
-
 /* {"added": [path…], "removed": […], "changed": [{"path", "what": ["content", "mode", "owner",
- * "size", "type"]}]} */
+ * "size", "type"]}]}; sorts both. */
 int file_list_compare(FileList *a, FileList *b, json_object **ret);

@@ -3,24 +3,26 @@
 /* The packages of an image. dpkg's status file is read here, for it has the sizes; everything else
  * comes from libguestfs' own reader, which knows rpm, apk, pacman and more, without sizes. */
 
-#include "inspect/inspect.h"
+#include "inspect/internal.h"
 
+#include "common/dpkg-status.h"
+
+#define DPKG_STATUS "/var/lib/dpkg/status"
+
+/* size: bytes, negative where it is not known. */
 static int add_package(json_object *packages, const char *name, const char *version,
                 const char *arch, int64_t size) {
-        json_object *o = json_object_new_object();
+        json_object *o = NULL;
+        int r;
 
-        if (!o || json_object_array_add(packages, o) < 0) {
-                json_object_put(o);
-                return -ENOMEM;
-        }
-        int r = json_set_string(o, "name", name);
-        if (r >= 0)
-                r = json_set_string(o, "version", version);
-        if (r >= 0)
-                r = json_set_string(o, "arch", arch);
-        if (r >= 0 && size >= 0)
-                r = json_set_int(o, "size", size);
-        return r;
+        r = json_append_object(packages, &o);
+        if (r < 0)
+                return r;
+        r = json_set_fields(o, JSON_STRING("name", name), JSON_STRING("version", version),
+                        JSON_STRING("arch", arch));
+        if (r < 0)
+                return r;
+        return size >= 0 ? json_set_int(o, "size", size) : 0;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -33,62 +35,16 @@ static int by_name(const void *a, const void *b) {
                                         strempty(json_get_string(*y, "arch")));
 }
 
-typedef struct Paragraph {
-        char *name, *version, *arch;
-        int64_t size; /* bytes */
-        bool installed;
-} Paragraph;
+static int add_installed(const DpkgPackage *p, void *userdata) {
+        json_object *packages = userdata;
 
-static void paragraph_done(Paragraph *p) {
-        free(p->name);
-        free(p->version);
-        free(p->arch);
-        *p = (Paragraph) { .size = -1 };
-}
-
-static int paragraph_end(Paragraph *p, json_object *packages) {
-        int r = p->installed && p->name && p->version
-                                ? add_package(packages, p->name, p->version, p->arch, p->size)
-                                : 0;
-
-        paragraph_done(p);
-        return r;
-}
-
-static int keep(char **field, const char *value) {
-        free(*field);
-        *field = strdup(value);
-        return *field ? 0 : -ENOMEM;
+        return p->installed ? add_package(packages, p->name, p->version, p->arch, p->size) : 0;
 }
 
 int inspect_parse_dpkg(FILE *f, json_object *packages) {
-        _cleanup_(paragraph_done) Paragraph p = { .size = -1 };
-        _cleanup_free_ char *line = NULL;
-        size_t allocated = 0;
-        ssize_t n;
-        int r = 0;
+        int r;
 
-        while (r >= 0 && (n = getline(&line, &allocated, f)) >= 0) {
-                const char *v;
-
-                while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
-                        line[--n] = '\0';
-                if (n == 0)
-                        r = paragraph_end(&p, packages);
-                else if ((v = startswith(line, "Package: ")))
-                        r = keep(&p.name, v);
-                else if ((v = startswith(line, "Version: ")))
-                        r = keep(&p.version, v);
-                else if ((v = startswith(line, "Architecture: ")))
-                        r = keep(&p.arch, v);
-                else if ((v = startswith(line, "Installed-Size: ")))
-                        p.size = strtoll(v, NULL, 10) *
-                                 1024; /* deb-control(5): in units of 1024 bytes */
-                else if ((v = startswith(line, "Status: ")))
-                        p.installed = endswith(v, " installed");
-        }
-        if (r >= 0)
-                r = paragraph_end(&p, packages);
+        r = dpkg_status_read(f, add_installed, packages);
         if (r < 0)
                 return r;
         json_object_array_sort(packages, by_name);
@@ -96,53 +52,64 @@ int inspect_parse_dpkg(FILE *f, json_object *packages) {
 }
 
 static int read_dpkg(guestfs_h *g, json_object *packages) {
-        int fd, r;
+        _cleanup_close_ int fd = -EBADF;
+        int r;
 
-        r = inspect_open_file(g, "/var/lib/dpkg/status", &fd);
+        r = guest_open_file(g, DPKG_STATUS, &fd);
         if (r < 0)
                 return r;
         _cleanup_fclose_ FILE *f = fdopen(fd, "r");
-        if (!f) {
-                safe_close(fd);
+        if (!f)
                 return -ENOMEM;
-        }
+        (void) TAKE_FD(fd); /* f closes it */
         return inspect_parse_dpkg(f, packages);
 }
 
+static int add_application(json_object *packages, const struct guestfs_application2 *a) {
+        _cleanup_free_ char *version =
+                        isempty(a->app2_release) ? strdup(a->app2_version)
+                                                 : strf("%s-%s", a->app2_version, a->app2_release);
+
+        if (!version)
+                return -ENOMEM;
+        return add_package(packages, a->app2_name, version, a->app2_arch, -1);
+}
+
+static void application_listp(struct guestfs_application2_list **l) {
+        if (*l)
+                guestfs_free_application2_list(*l);
+}
+
 static int read_other(guestfs_h *g, const char *root, json_object *packages) {
-        struct guestfs_application2_list *l = guestfs_inspect_list_applications2(g, root);
-        int r = 0;
+        _cleanup_(application_listp) struct guestfs_application2_list *l =
+                        guestfs_inspect_list_applications2(g, root);
 
         if (!l)
                 return -EIO;
-        for (uint32_t i = 0; r >= 0 && i < l->len; i++) {
-                const struct guestfs_application2 *a = l->val + i;
-                _cleanup_free_ char *version =
-                                isempty(a->app2_release)
-                                                ? strdup(a->app2_version)
-                                                : strf("%s-%s", a->app2_version, a->app2_release);
-                r = version ? add_package(packages, a->app2_name, version, a->app2_arch, -1)
-                            : -ENOMEM;
+        for (uint32_t i = 0; i < l->len; i++) {
+                int r = add_application(packages, l->val + i);
+                if (r < 0)
+                        return r;
         }
-        guestfs_free_application2_list(l);
         json_object_array_sort(packages, by_name);
-        return r;
+        return 0;
 }
 
 int inspect_packages(guestfs_h *g, const char *root, json_object *o) {
-        json_object *packages = json_object_new_array();
         _cleanup_free_ char *kind = guestfs_inspect_get_package_format(g, root);
+        json_object *packages = NULL;
         int r;
 
-        if (!packages)
-                return -ENOMEM;
-        r = json_set(o, "packages", packages);
+        r = json_add_array(o, "packages", &packages);
         if (r < 0)
                 return r;
-        r = streq_ptr(kind, "deb") || guestfs_is_file(g, "/var/lib/dpkg/status") == 1
-                            ? read_dpkg(g, packages)
-                            : read_other(g, root, packages);
+        if (streq_ptr(kind, "deb") || guestfs_is_file(g, DPKG_STATUS) == 1)
+                r = read_dpkg(g, packages);
+        else
+                r = read_other(g, root, packages);
         if (r == -EIO)
                 return inspect_problem(o, "packages", guestfs_last_error(g));
+        if (r == -EFBIG) /* a line that no package manager writes */
+                return inspect_problem(o, "packages", strerror(EFBIG));
         return r;
 }

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The versions an admin of GPU nodes asks for. A package names its version; what came without a
- * package (a runfile, a source build) is found by its libraries' file names, and the kernel
- * modules say theirs themselves. */
+ * package (a runfile, a source build) is found by its libraries' file names. */
 
-#include "inspect/inspect.h"
-
-#include "shared/file-util.h"
-#include "common/module-info.h"
+#include "inspect/internal.h"
 
 #include <fnmatch.h>
 
-/* In the order they are shown. Packages and files are tried from left to right; a version of a
- * file is the digits of its name, "unknown" where there are none. Package names are patterns. */
-static const struct {
+typedef struct Software {
         const char *key, *label;
         const char *packages[6], *files[6];
-} software[] = {
+} Software;
+
+/* In the order they are shown. Packages and files are tried from left to right; a version of a file
+ * is the digits of its name, "unknown" where there are none. Package names are patterns. */
+static const Software software[] = {
         { "nvidia_userspace", "NVIDIA libraries", {},
                         { "/usr/lib/x86_64-linux-gnu/libcuda.so.*.*",
                                         "/usr/lib/x86_64-linux-gnu/nvidia/current/libcuda.so.*.*",
@@ -95,120 +93,65 @@ static const char *package_version(json_object *packages, const char *pattern) {
         return NULL;
 }
 
-/* The version in the longest name that fits: libnccl.so.2 is a link to libnccl.so.2.21.5. */
-static char *file_version(guestfs_h *g, const char *pattern) {
-        _cleanup_strv_free_ char **paths = inspect_take_list(guestfs_glob_expand_opts(
-                        g, pattern, GUESTFS_GLOB_EXPAND_OPTS_DIRECTORYSLASH, 0, -1));
+/* The version in the longest name that fits: libnccl.so.2 is a link to libnccl.so.2.21.5. NULL
+ * where no file does. */
+static int file_version(guestfs_h *g, const char *pattern, char **ret) {
+        _cleanup_strv_free_ char **paths = guestfs_glob_expand_opts(
+                        g, pattern, GUESTFS_GLOB_EXPAND_OPTS_DIRECTORYSLASH, 0, -1);
         const char *best = NULL;
 
+        *ret = NULL;
         if (!paths || !paths[0])
-                return NULL;
+                return 0;
         STRV_FOREACH (p, paths) {
                 const char *v = inspect_library_version(*p);
                 if (v && (!best || strlen(v) > strlen(best)))
                         best = v;
         }
-        return strdup(best ? best : "unknown");
+        *ret = strdup(best ? best : "unknown");
+        return *ret ? 0 : -ENOMEM;
 }
 
-int inspect_software(guestfs_h *g, json_object *o) {
-        json_object *found = json_object_new_object(), *packages = json_get(o, "packages");
-        int r = found ? json_set(o, "software", found) : -ENOMEM;
+/* NULL where it is not there. */
+static int find_version(guestfs_h *g, json_object *packages, const Software *s, char **ret) {
+        *ret = NULL;
+        for (size_t i = 0; i < ELEMENTSOF(s->packages) && s->packages[i]; i++) {
+                const char *v = package_version(packages, s->packages[i]);
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(software); i++) {
-                _cleanup_free_ char *version = NULL;
-
-                for (size_t p = 0; p < ELEMENTSOF(software[i].packages) &&
-                                   software[i].packages[p] && !version;
-                                p++) {
-                        const char *v = package_version(packages, software[i].packages[p]);
-                        if (v && !(version = strdup(v)))
-                                return -ENOMEM;
-                }
-                for (size_t f = 0; f < ELEMENTSOF(software[i].files) && software[i].files[f] &&
-                                   !version;
-                                f++)
-                        version = file_version(g, software[i].files[f]);
-                if (!version)
+                if (!v)
                         continue;
-                json_object *s = json_object_new_object();
-                if (!s || json_set(found, software[i].key, s) < 0)
-                        return -ENOMEM;
-                r = json_set_string(s, "label", software[i].label);
-                if (r >= 0)
-                        r = json_set_string(s, "version", version);
+                *ret = strdup(v);
+                return *ret ? 0 : -ENOMEM;
         }
-        return r;
-}
-
-/* "kernel/drivers/video/nvidia.ko.xz" → whether it is the module `name`. */
-static bool is_module(const char *path, const char *name) {
-        const char *rest = startswith(path_basename(path), name);
-
-        return rest && startswith(rest, ".ko") && (rest[3] == '\0' || rest[3] == '.');
-}
-
-static int add_nvidia(guestfs_h *g, const char *release, const char *folder, json_object *o,
-                json_object *kernel) {
-        _cleanup_strv_free_ char **files = inspect_take_list(guestfs_find(g, folder));
-
-        STRV_FOREACH (f, files) {
-                _cleanup_free_ char *path = NULL;
-                _cleanup_close_ int fd = -EBADF;
-                ModuleInfo info = {};
-                int r;
-
-                if (!is_module(*f, "nvidia"))
-                        continue;
-                path = path_join(folder, *f);
-                if (!path)
-                        return -ENOMEM;
-                r = inspect_open_file(g, path, &fd);
-                if (r >= 0)
-                        r = module_info_read(fd, &info);
-                if (r < 0)
-                        return inspect_problem(o, path, strerror(-r));
-                r = json_set_string(kernel, "nvidia", strempty(info.version));
-                if (r >= 0)
-                        r = json_set_string(kernel, "nvidia_module", path);
-                /* "6.12.57+deb13-amd64 SMP preempt …": built for another kernel, it will not
-                 * load. */
-                const char *rest = info.vermagic ? startswith(info.vermagic, release) : NULL;
-                if (r >= 0 && info.vermagic && !(rest && (*rest == ' ' || *rest == '\0')))
-                        r = inspect_problem(o, path, "it was built for another kernel");
-                module_info_done(&info);
-                return r;
+        for (size_t i = 0; i < ELEMENTSOF(s->files) && s->files[i]; i++) {
+                int r = file_version(g, s->files[i], ret);
+                if (r < 0 || *ret)
+                        return r;
         }
         return 0;
 }
 
-int inspect_kernels(guestfs_h *g, json_object *o) {
-        json_object *kernels = json_object_new_array();
-        _cleanup_strv_free_ char **folders = NULL;
-        int r = kernels ? json_set(o, "kernels", kernels) : -ENOMEM;
+int inspect_software(guestfs_h *g, json_object *o) {
+        json_object *found = NULL;
+        int r;
 
+        r = json_add_object(o, "software", &found);
         if (r < 0)
                 return r;
-        folders = inspect_take_list(guestfs_glob_expand_opts(
-                        g, "/lib/modules/*", GUESTFS_GLOB_EXPAND_OPTS_DIRECTORYSLASH, 0, -1));
-        STRV_FOREACH (folder, folders) {
-                const char *release = path_basename(*folder);
-                _cleanup_free_ char *boot = strf("/boot/vmlinuz-%s", release),
-                                    *image = strf("%s/vmlinuz", *folder),
-                                    *builtin = strf("%s/modules.builtin", *folder);
-                json_object *k = json_object_new_object();
+        for (size_t i = 0; i < ELEMENTSOF(software); i++) {
+                _cleanup_free_ char *version = NULL;
+                json_object *item = NULL;
 
-                if (!boot || !image || !builtin || !k || json_object_array_add(kernels, k) < 0)
-                        return -ENOMEM;
-                bool bootable = guestfs_is_file_opts(g, boot, GUESTFS_IS_FILE_OPTS_FOLLOWSYMLINKS,
-                                                1, -1) == 1 ||
-                                guestfs_is_file_opts(g, image, GUESTFS_IS_FILE_OPTS_FOLLOWSYMLINKS,
-                                                1, -1) == 1;
-                r = json_set_string(k, "release", release);
-                if (r >= 0)
-                        r = json_set(k, "bootable", json_object_new_boolean(bootable));
-                if (r >= 0)
-                        r = add_nvidia(g, release, *folder, o, k);
+                r = find_version(g, json_get(o, "packages"), software + i, &version);
+                if (r < 0)
+                        return r;
+                if (!version)
+                        continue;
+                r = json_add_object(found, software[i].key, &item);
+                if (r < 0)
+                        return r;
+                r = json_set_fields(item, JSON_STRING("label", software[i].label),
+                                JSON_STRING("version", version));
                 if (r < 0)
                         return r;
         }

@@ -337,39 +337,41 @@ int json_set_int(json_object *o, const char *key, int64_t value) {
         return json_set(o, key, json_object_new_int64(value));
 }
 
-int json_append(json_object *a, json_object *value) {
+static int add_child(json_object *o, const char *key, json_object *child, json_object **ret) {
+        int r = json_set(o, key, child);
+
+        if (r < 0)
+                return r;
+        *ret = child;
+        return 0;
+}
+
+int json_add_array(json_object *o, const char *key, json_object **ret) {
+        return add_child(o, key, json_object_new_array(), ret);
+}
+
+int json_add_object(json_object *o, const char *key, json_object **ret) {
+        return add_child(o, key, json_object_new_object(), ret);
+}
+
+int json_append(json_object *array, json_object *value) {
         if (!value)
                 return -ENOMEM;
-        if (json_object_array_add(a, value) < 0) {
+        if (json_object_array_add(array, value) < 0) {
                 json_object_put(value);
                 return -ENOMEM;
         }
         return 0;
 }
 
-static int set_new(json_object *o, const char *key, json_object *value, json_object **ret) {
-        int r = json_set(o, key, value);
-
-        if (r >= 0)
-                *ret = value;
-        return r;
-}
-
-int json_set_new_object(json_object *o, const char *key, json_object **ret) {
-        return set_new(o, key, json_object_new_object(), ret);
-}
-
-int json_set_new_array(json_object *o, const char *key, json_object **ret) {
-        return set_new(o, key, json_object_new_array(), ret);
-}
-
-int json_append_new_object(json_object *a, json_object **ret) {
+int json_append_object(json_object *array, json_object **ret) {
         json_object *o = json_object_new_object();
-        int r = json_append(a, o);
+        int r = json_append(array, o);
 
-        if (r >= 0)
-                *ret = o;
-        return r;
+        if (r < 0)
+                return r;
+        *ret = o;
+        return 0;
 }
 
 int json_set_field_list(json_object *o, const JsonField *fields, size_t n) {

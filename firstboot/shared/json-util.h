@@ -39,13 +39,14 @@ int json_set(json_object *o, const char *key, json_object *value);
 int json_set_string(json_object *o, const char *key, const char *value);
 int json_set_int(json_object *o, const char *key, int64_t value);
 
-/* Appends to array a; takes ownership of value in every case. 0 or -ENOMEM, also where value is NULL. */
-int json_append(json_object *a, json_object *value);
+/* New, empty members of o; *ret is borrowed. 0 or -ENOMEM. */
+int json_add_array(json_object *o, const char *key, json_object **ret);
+int json_add_object(json_object *o, const char *key, json_object **ret);
 
-/* A new, empty object or array as a member of o, or at the end of array a; *ret is borrowed. 0 or -ENOMEM. */
-int json_set_new_object(json_object *o, const char *key, json_object **ret);
-int json_set_new_array(json_object *o, const char *key, json_object **ret);
-int json_append_new_object(json_object *a, json_object **ret);
+/* Appends to an array; 0 or -ENOMEM. The value is taken in every case; a NULL one means out of memory.
+ * json_append_object() appends a new, empty object; *ret is borrowed. */
+int json_append(json_object *array, json_object *value);
+int json_append_object(json_object *array, json_object **ret);
 
 /* Several members at once:
  *

@@ -218,3 +218,7 @@ static inline void assert_found(CheckFixture *f, const char *rule, const char *f
         if (rule && !hit)
                 fail_msg("%s has no finding with \"%s\"", rule, found);
 }
+
+/* A test in the base tree, and one in a tree with NVIDIA's driver. */
+#define TREE(f) cmocka_unit_test_setup_teardown(f, check_setup, check_teardown)
+#define GPU(f) cmocka_unit_test_setup_teardown(f, gpu_setup, check_teardown)

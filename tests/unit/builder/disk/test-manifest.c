@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "disk/manifest.h"
+#include "disk/disk.h"
 #include "shared/file-util.h"
 
 #include <setjmp.h>

@@ -3,7 +3,6 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -79,37 +78,6 @@ static void manifest_needs_packages(void **state _unused_) {
         assert_null(side);
 }
 
-static void files_differ_in_what_they_differ(void **state _unused_) {
-        _cleanup_file_list_free_ FileList *a = NULL, *b = NULL;
-        _cleanup_json_ json_object *d = NULL;
-
-        /* Not in order: comparing sorts. */
-        assert_int_equal(file_list_add(&a, "usr/same", S_IFREG | 0644, 0, 0, 5, "aa"), 0);
-        assert_int_equal(file_list_add(&a, "etc/content", S_IFREG | 0644, 0, 0, 5, "aa"), 0);
-        assert_int_equal(file_list_add(&a, "etc/mode", S_IFREG | 0644, 0, 0, 5, "aa"), 0);
-        assert_int_equal(file_list_add(&a, "etc/owner", S_IFREG | 0644, 0, 0, 5, "aa"), 0);
-        assert_int_equal(file_list_add(&a, "etc/link", S_IFLNK | 0777, 0, 0, 0, "here"), 0);
-        assert_int_equal(file_list_add(&a, "etc/type", S_IFDIR | 0755, 0, 0, 0, NULL), 0);
-        assert_int_equal(file_list_add(&a, "a-gone", S_IFREG | 0644, 0, 0, 5, "aa"), 0);
-        assert_int_equal(file_list_add(&b, "etc/type", S_IFREG | 0755, 0, 0, 1, "bb"), 0);
-        assert_int_equal(file_list_add(&b, "etc/link", S_IFLNK | 0777, 0, 0, 0, "there"), 0);
-        assert_int_equal(file_list_add(&b, "etc/owner", S_IFREG | 0644, 0, 8, 5, "aa"), 0);
-        assert_int_equal(file_list_add(&b, "etc/mode", S_IFREG | 04755, 0, 0, 5, "aa"), 0);
-        assert_int_equal(file_list_add(&b, "etc/content", S_IFREG | 0644, 0, 0, 6, "bb"), 0);
-        assert_int_equal(file_list_add(&b, "usr/same", S_IFREG | 0644, 0, 0, 5, "aa"), 0);
-        assert_int_equal(file_list_add(&b, "z-new", S_IFREG | 0644, 0, 0, 5, "aa"), 0);
-        assert_int_equal(file_list_compare(a, b, &d), 0);
-
-        assert_string_equal(
-                        json_object_to_json_string_ext(
-                                        d, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
-                        "{\"added\":[\"/z-new\"],\"removed\":[\"/a-gone\"],\"changed\":["
-                        "{\"path\":\"/etc/content\",\"what\":[\"size\",\"content\"]},"
-                        "{\"path\":\"/etc/link\",\"what\":[\"content\"]},{\"path\":\"/etc/mode\",\"what\":[\"mode\"]},"
-                        "{\"path\":\"/etc/owner\",\"what\":[\"owner\"]},"
-                        "{\"path\":\"/etc/type\",\"what\":[\"type\",\"size\",\"content\"]}]}");
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(equal_sides_differ_in_nothing),
@@ -117,7 +85,6 @@ int main(void) {
                 cmocka_unit_test(two_versions_of_one_package_are_kept),
                 cmocka_unit_test(facts_come_from_an_inspection),
                 cmocka_unit_test(manifest_needs_packages),
-                cmocka_unit_test(files_differ_in_what_they_differ),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,6 +248,21 @@ static void objects_are_taken_where_there_is_nothing_to_put_them_into(void **sta
         assert_int_equal(json_object_put(taken), 1); /* the last reference was ours */
 }
 
+static void arrays_and_objects_grow_in_place(void **state _unused_) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        json_object *list = NULL, *child = NULL, *last = NULL;
+
+        assert_int_equal(json_add_array(o, "list", &list), 0);
+        assert_int_equal(json_append(list, json_object_new_string("x")), 0);
+        assert_int_equal(json_append(list, NULL), -ENOMEM);
+        assert_int_equal(json_append_object(list, &last), 0);
+        assert_int_equal(json_set_int(last, "n", 1), 0);
+        assert_int_equal(json_add_object(o, "child", &child), 0);
+        assert_int_equal(json_set_string(child, "y", "z"), 0);
+        assert_string_equal(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN),
+                        "{\"list\":[\"x\",{\"n\":1}],\"child\":{\"y\":\"z\"}}");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(comments_are_skipped),
@@ -272,6 +287,7 @@ int main(void) {
                 cmocka_unit_test(a_file_too_large_or_missing_has_no_position),
                 cmocka_unit_test(set_helpers_build_an_object),
                 cmocka_unit_test(many_fields_are_set_at_once),
+                cmocka_unit_test(arrays_and_objects_grow_in_place),
                 cmocka_unit_test(objects_are_taken_where_there_is_nothing_to_put_them_into),
         };
 

@@ -56,7 +56,10 @@ static void sizes_are_shown_with_three_digits_at_most(void **state _unused_) {
                 { 0, "0 B" },
                 { 999, "999 B" },
                 { 1000, "1.0 KiB" },
+                { 1024, "1.0 KiB" },
                 { 1536, "1.5 KiB" },
+                { UINT64_C(5) << 29, "2.5 GiB" },
+                { UINT64_C(3) << 40, "3.0 TiB" },
                 { UINT64_C(12) << 30, "12.0 GiB" },
                 { UINT64_MAX, "16384.0 PiB" },
         };

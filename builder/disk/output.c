@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "disk/out-folder.h"
+
+/* OUT/NAME and its draft OUT/.NAME.new, guarded by OUT/.NAME.lock. A build killed at any moment
+ * leaves OUT/NAME as it was; the next one empties the draft. */
+
+#include "disk/output.h"
+
 #include "shared/file-util.h"
+#include "shared/log.h"
 #include "stage/tools.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+
+#define MANIFEST_MAX (64 * 1024 * 1024)
 
 struct Output {
         const Plan *plan;
@@ -84,16 +92,34 @@ int output_identity(const Plan *plan, const char *tools_digest, Digest ret) {
         return digest_valid(ret) ? 0 : -EIO;
 }
 
+/* Whether all files of the manifest are there with their sizes; -ENOMEM. */
+static int has_files(const Output *o, json_object *files) {
+        if (!json_object_is_type(files, json_type_array) || json_object_array_length(files) == 0)
+                return 0;
+        for (size_t i = 0; i < json_object_array_length(files); i++) {
+                json_object *f = json_object_array_get_idx(files, i);
+                _cleanup_free_ char *file =
+                                path_join(o->folder, strempty(json_get_string(f, "name")));
+                struct stat st;
+
+                if (!file)
+                        return -ENOMEM;
+                if (stat(file, &st) < 0 || st.st_size != json_get_int(f, "size", -1))
+                        return 0;
+        }
+        return 1;
+}
+
 int output_is_current(Output *o, Context *ctx, const char *recipe_path) {
         _cleanup_free_ char *path = path_join(o->folder, "manifest.json");
         _cleanup_json_ json_object *manifest = NULL;
-        json_object *files;
         Digest tools, identity;
         JsonError error;
+        int r;
 
         if (!path)
                 return log_oom();
-        if (json_load(path, 64 * 1024 * 1024, &error, &manifest) < 0)
+        if (json_load(path, MANIFEST_MAX, &error, &manifest) < 0)
                 return 0; /* none yet, or damaged: either way a build is due */
         if (o->want_proof && !json_get_bool(manifest, "proved", false))
                 return 0;
@@ -103,22 +129,22 @@ int output_is_current(Output *o, Context *ctx, const char *recipe_path) {
         if (!streq_ptr(json_get_string(manifest, "identity"), identity))
                 return 0;
 
-        files = json_get(manifest, "files");
-        if (!files || !json_object_is_type(files, json_type_array) ||
-                        json_object_array_length(files) == 0)
-                return 0;
-        for (size_t i = 0; i < json_object_array_length(files); i++) {
-                json_object *f = json_object_array_get_idx(files, i);
-                _cleanup_free_ char *file =
-                                path_join(o->folder, strempty(json_get_string(f, "name")));
-                struct stat st;
+        r = has_files(o, json_get(manifest, "files"));
+        return r < 0 ? log_oom() : r;
+}
 
-                if (!file)
-                        return log_oom();
-                if (stat(file, &st) < 0 || st.st_size != json_get_int(f, "size", -1))
-                        return 0;
-        }
-        return 1;
+static int take_lock(Output *o) {
+        o->lock_fd = open(o->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (o->lock_fd < 0)
+                return log_error_errno(errno, "%s: cannot create it", o->lock_path);
+        if (flock(o->lock_fd, LOCK_EX | LOCK_NB) >= 0)
+                return 0;
+
+        log_info("Waiting for another build of %s", o->folder);
+        while (flock(o->lock_fd, LOCK_EX) < 0)
+                if (errno != EINTR)
+                        return log_error_errno(errno, "%s: cannot lock it", o->lock_path);
+        return 0;
 }
 
 int output_begin(Output *o) {
@@ -127,37 +153,41 @@ int output_begin(Output *o) {
         r = mkdir_p(o->out, 0755);
         if (r < 0)
                 return log_error_errno(r, "%s: cannot create the output folder", o->out);
-        o->lock_fd = open(o->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-        if (o->lock_fd < 0)
-                return log_error_errno(errno, "%s: cannot create it", o->lock_path);
-        if (flock(o->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-                log_info("Waiting for another build of %s", o->folder);
-                while (flock(o->lock_fd, LOCK_EX) < 0)
-                        if (errno != EINTR)
-                                return log_error_errno(errno, "%s: cannot lock it", o->lock_path);
-        }
+        r = take_lock(o);
+        if (r < 0)
+                return r;
+
         r = rm_rf(o->draft); /* what a killed build left: nobody else has the lock */
-        if (r >= 0 && mkdir(o->draft, 0755) < 0)
-                r = -errno;
         if (r < 0)
                 return log_error_errno(r, "%s: cannot start the output", o->draft);
+        if (mkdir(o->draft, 0755) < 0)
+                return log_error_errno(errno, "%s: cannot start the output", o->draft);
         o->begun = true;
+        return 0;
+}
+
+static int put_in_place(Output *o) {
+        if (renameat2(AT_FDCWD, o->draft, AT_FDCWD, o->folder, RENAME_NOREPLACE) >= 0)
+                return 0;
+        if (errno != EEXIST)
+                return -errno;
+        if (renameat2(AT_FDCWD, o->draft, AT_FDCWD, o->folder, RENAME_EXCHANGE) < 0)
+                return -errno;
+        rm_rf(o->draft); /* now the old image */
         return 0;
 }
 
 int output_commit(Output *o) {
         _cleanup_close_ int fd = open(o->draft, O_RDONLY | O_DIRECTORY | O_CLOEXEC), out = -EBADF;
+        int r;
 
         if (fd < 0 || syncfs(fd) < 0)
                 return log_error_errno(errno, "%s: cannot write it out to disk", o->draft);
-        if (renameat2(AT_FDCWD, o->draft, AT_FDCWD, o->folder, RENAME_NOREPLACE) < 0) {
-                if (errno != EEXIST || renameat2(AT_FDCWD, o->draft, AT_FDCWD, o->folder,
-                                                       RENAME_EXCHANGE) < 0)
-                        return log_error_errno(
-                                        errno, "%s: cannot put the new image in place", o->folder);
-                rm_rf(o->draft); /* now the old image */
-        }
+        r = put_in_place(o);
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot put the new image in place", o->folder);
         o->begun = false;
+
         out = open(o->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (out < 0 || fsync(out) < 0)
                 return log_error_errno(errno, "%s: cannot write it out to disk", o->out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "inspect/appliance.h"
+#include "inspect/inspect.h"
 
 #include "shared/file-util.h"
 
@@ -11,7 +11,7 @@
 
 /* The format of a file of `size` bytes that is zero but for `text` at `offset`. */
 static int format_of(const char *text, size_t length, off_t offset, off_t size, const char **ret) {
-        char path[] = "/tmp/test-guest-XXXXXX";
+        char path[] = "/tmp/test-image-XXXXXX";
         int fd = mkstemp(path), r;
 
         assert_true(fd >= 0);

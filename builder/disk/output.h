@@ -9,8 +9,8 @@
 
 typedef struct Output Output;
 
-int output_open(const char *out, const Plan *plan, bool want_proof,
-                Output **ret);  /* errors are logged */
+/* Touches nothing yet. Errors of all functions here are logged. */
+int output_open(const char *out, const Plan *plan, bool want_proof, Output **ret);
 Output *output_free(Output *o); /* removes an uncommitted draft */
 DEFINE_CLEANUP(Output *, output_free);
 #define _cleanup_output_free_ _cleanup_(output_freep)
@@ -26,5 +26,5 @@ int output_begin(Output *o);  /* waits for another build of the same image; empt
 int output_commit(Output *o); /* syncs and exchanges */
 
 /* What an image is made of: plan, disk settings and tools tree. Stored as "identity" in the
- * manifest. */
+ * manifest. Errors are not logged. */
 int output_identity(const Plan *plan, const char *tools_digest, Digest ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "inspect/inspect.h"
+#include "inspect/internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,48 +38,10 @@ static void removed_packages_do_not_count(void **state _unused_) {
         assert_int_equal(json_object_array_length(l), 0);
 }
 
-static void library_names_have_versions(void **state _unused_) {
-        static const struct {
-                const char *path, *version;
-        } cases[] = {
-                { "/usr/lib/libnccl.so.2.21.5", "2.21.5" },
-                { "/usr/lib/libcuda.so.550.163.01", "550.163.01" },
-                { "/usr/lib/libnccl.so", NULL },
-                { "/usr/lib/libnccl.so.2.debug", NULL },
-                { "/usr/bin/enroot", NULL },
-                { "/usr/lib/x.so.", NULL },
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(cases); i++)
-                assert_true(streq_ptr(inspect_library_version(cases[i].path), cases[i].version));
-}
-
-static void sizes_for_people(void **state _unused_) {
-        static const struct {
-                uint64_t bytes;
-                const char *text;
-        } cases[] = {
-                { 0, "0 B" },
-                { 999, "999 B" },
-                { 1024, "1.0 KiB" },
-                { UINT64_C(5) << 29, "2.5 GiB" },
-                { UINT64_C(3) << 40, "3.0 TiB" },
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
-                char text[32];
-
-                inspect_format_size(cases[i].bytes, text, sizeof(text));
-                assert_string_equal(text, cases[i].text);
-        }
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(installed_packages_with_their_sizes),
                 cmocka_unit_test(removed_packages_do_not_count),
-                cmocka_unit_test(library_names_have_versions),
-                cmocka_unit_test(sizes_for_people),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The rules that run a program of the tree: systemd-analyze, and what overlays bring along. They
+ * run in a sandbox without network, read-only. */
+
+#include "check/internal.h"
+
+#include "sandbox/sandbox.h"
+#include "shared/log.h"
+
+#define OUTPUT_MAX (1024u * 1024) /* no honest report reaches it */
+#define COMMAND_TIMEOUT (120 * USEC_PER_SEC)
+
+/* What a command said; its text is NULL where it said nothing. */
+typedef struct Said {
+        char *text;
+        size_t size;
+} Said;
+
+static void said_done(Said *s) {
+        free(s->text);
+}
+
+static void take_line(const char *line, void *userdata) {
+        Said *s = userdata;
+        size_t n = strlen(line);
+        char *grown = s->size + n > OUTPUT_MAX ? NULL : realloc(s->text, s->size + n + 2);
+
+        if (!grown)
+                return;
+        s->text = grown;
+        memcpy(s->text + s->size, line, n);
+        s->size += n;
+        s->text[s->size++] = '\n';
+        s->text[s->size] = '\0';
+}
+
+static const char *last_line(Said *s) {
+        char *newline;
+
+        if (s->size == 0)
+                return "";
+        s->text[--s->size] = '\0'; /* the newline behind it */
+        newline = strrchr(s->text, '\n');
+        return newline ? newline + 1 : s->text;
+}
+
+/* `bind` (may be NULL) is what the command sees besides the tree. */
+static int run_command(Context *ctx, const Plan *plan, char *const *layers, const SandboxBind *bind,
+                const char *rule, char *const argv[], Said *said, int *ret_status) {
+        const Sandbox sandbox = {
+                .store = ctx->store,
+                .layers = layers,
+                .read_only = true,
+                .epoch = plan->lock ? plan->lock->epoch : 0,
+                .binds = bind,
+                .n_binds = bind ? 1 : 0,
+        };
+        const SpawnOptions options = {
+                .on_line = take_line,
+                .line_data = said,
+                .timeout_usec = COMMAND_TIMEOUT,
+        };
+        int r = sandbox_run(&sandbox, &options, argv, ret_status);
+
+        if (r < 0)
+                return log_error_errno(r, "Check %s could not run %s, which counts as a failure",
+                                rule, argv[0]);
+        return 0;
+}
+
+int check_services_verify(Context *ctx, const Plan *plan, char *const *layers, char *const *units,
+                Findings *f) {
+        static const char rule[] = "services.verify";
+        _cleanup_strv_free_ char **argv = NULL;
+        _cleanup_(said_done) Said said = {};
+        int r, status;
+
+        if (!units)
+                return 0;
+        r = strv_extend_strv(&argv, ARGV("/usr/bin/systemd-analyze", "verify", "--man=no",
+                                                    "--recursive-errors=one"));
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(&argv, units);
+        if (r < 0)
+                return r;
+
+        r = run_command(ctx, plan, layers, NULL, rule, argv, &said, &status);
+        if (r < 0)
+                return r;
+        return verify_findings(rule, strempty(said.text), status, f);
+}
+
+/* Any exit code but 0 is a finding, the script's last line says what. */
+static int check_script(Context *ctx, const Plan *plan, char *const *layers, const Overlay *overlay,
+                const char *script, Findings *f) {
+        static const char rule[] = "overlay.check", inside[] = "/run/imgbuild/check";
+        const SandboxBind bind = { .source = script, .target = inside };
+        _cleanup_(said_done) Said said = {};
+        const char *last;
+        int r, status;
+
+        r = run_command(ctx, plan, layers, &bind, rule, ARGV(inside), &said, &status);
+        if (r < 0)
+                return r;
+        if (status == 0)
+                return 0;
+
+        last = last_line(&said);
+        return finding_add(f, rule,
+                        strf("overlay %s: %s", overlay->name,
+                                        isempty(last) ? "its check failed without a word" : last),
+                        strf("see %s (exit code %d)", script, status));
+}
+
+int check_overlay_scripts(Context *ctx, const Plan *plan, char *const *layers, Findings *f) {
+        const Recipe *recipe = plan->recipe;
+
+        for (size_t i = 0; i < recipe->n_overlays; i++) {
+                const Overlay *overlay = recipe->overlays[i];
+
+                STRV_FOREACH (script, overlay->checks) {
+                        int r = check_script(ctx, plan, layers, overlay, *script, f);
+                        if (r < 0)
+                                return r;
+                }
+        }
+        return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* How much the tree has for its file system to hold, and whether there is something to boot. */
+
+#include "disk/internal.h"
+
+#include "disk/walk.h"
+#include "shared/log.h"
+
+#include <sys/mman.h>
+
+#define BLOCK 4096u
+
+static int measure_one(const FTSENT *e, const char *inside _unused_, void *userdata) {
+        TreeSize *size = userdata;
+        const struct stat *st = e->fts_statp;
+
+        if (e->fts_info == FTS_DP) /* counted on the way in */
+                return 0;
+        size->inodes++;
+        if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))
+                size->bytes += ((uint64_t) st->st_size + BLOCK - 1) / BLOCK * BLOCK;
+        return 0;
+}
+
+static int check_boot_file(const char *root, const char *prefix, const char *kernel) {
+        _cleanup_free_ char *path = strf("%s/boot/%s%s", root, prefix, kernel);
+        struct stat st;
+
+        if (!path)
+                return -ENOMEM;
+        if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+                return log_error_errno(-ENOENT,
+                                "The tree has no /boot/%s%s, so nothing could boot it", prefix,
+                                kernel);
+        return 0;
+}
+
+typedef struct Measure {
+        const Plan *plan;
+        TreeSize *shared; /* with the parent */
+} Measure;
+
+/* In the child that sees the tree. */
+static int measure_tree(const char *root, void *userdata) {
+        const Measure *m = userdata;
+        int r;
+
+        r = check_boot_file(root, "vmlinuz-", m->plan->kernel);
+        if (r < 0)
+                return r;
+        r = check_boot_file(root, "initrd.img-", m->plan->kernel);
+        if (r < 0)
+                return r;
+
+        r = walk_tree(root, measure_one, m->shared);
+        if (r < 0)
+                return log_error_errno(r, "Cannot read the finished tree");
+        return 0;
+}
+
+int disk_measure(Disk *d) {
+        Measure m = { .plan = d->plan };
+        int r;
+
+        if (!d->plan->kernel)
+                return log_error_errno(-EINVAL, "%s installs no kernel, so it has no disk",
+                                d->plan->recipe->path);
+        m.shared = mmap(NULL, sizeof(*m.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                        -1, 0);
+        if (m.shared == MAP_FAILED)
+                return log_oom();
+
+        r = disk_with_tree(d, measure_tree, &m);
+        d->tree = *m.shared;
+        munmap(m.shared, sizeof(*m.shared));
+        return r;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What every part of an inspection reads a guest with. */
+
+#include "inspect/internal.h"
+
+#include <sys/mman.h>
+
+int inspect_problem(json_object *o, const char *what, const char *why) {
+        _cleanup_free_ char *text = strf("%s: %s", what, isempty(why) ? "cannot be read" : why);
+
+        if (!text)
+                return -ENOMEM;
+        return json_append(json_get(o, "problems"), json_object_new_string(text));
+}
+
+int guest_memory_file(char path[static 64]) {
+        int fd = memfd_create("imgbuild-guest", MFD_CLOEXEC);
+
+        if (fd < 0)
+                return -errno;
+        snprintf(path, 64, "/proc/self/fd/%d", fd);
+        return fd;
+}
+
+int guest_open_file(guestfs_h *g, const char *path, int *ret_fd) {
+        char target[64];
+        _cleanup_close_ int fd = guest_memory_file(target);
+
+        if (fd < 0)
+                return fd;
+        if (guestfs_download(g, path, target) < 0)
+                return -EIO;
+        if (lseek(fd, 0, SEEK_SET) < 0)
+                return -errno;
+        *ret_fd = TAKE_FD(fd);
+        return 0;
+}

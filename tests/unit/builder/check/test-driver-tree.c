@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* nvidia.nouveau, nvidia.held, nvidia.build-tools: each fault alone, in a tree that is otherwise
+ * right. The rule that is for it finds it, and no other does. */
+
+#include "check-fixture.h"
+
+static void test_nouveau_not_blocked(void **state) {
+        put("etc/modprobe.d/nvidia.conf", "# blacklist nouveau\nblacklist nouveaux\n");
+        put("etc/modprobe.d/disabled.conf.off", "blacklist nouveau\n");
+        assert_found(*state, "nvidia.nouveau", "nouveau");
+}
+
+static void test_nouveau_blocked_by_install(void **state) {
+        assert_int_equal(unlink("etc/modprobe.d/nvidia.conf"), 0);
+        put("usr/lib/modprobe.d/a.conf", "install nouveau /bin/false\n");
+        assert_found(*state, NULL, NULL);
+}
+
+static void test_kernel_not_held(void **state) {
+        put_package("linux-image-amd64", "6.12.1-1", "install");
+        assert_found(*state, "nvidia.held", "linux-image-amd64");
+}
+
+static void test_no_package_database(void **state) {
+        assert_int_equal(unlink("var/lib/dpkg/status"), 0);
+        assert_found(*state, "nvidia.held", "names no package");
+}
+
+static void test_build_tools(void **state) {
+        static const char *const packages[] = { "dkms", "linux-headers-6.12.1-test",
+                "nvidia-kernel-source", "gcc-14" };
+        CheckFixture *f = *state;
+
+        for (size_t i = 0; i < ELEMENTSOF(packages); i++)
+                put_package(packages[i], "1", "install");
+        put_package("gcc-14-base", "1", "install");
+        assert_found(f, "nvidia.build-tools", "dkms");
+        assert_int_equal(f->findings.n, ELEMENTSOF(packages));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                GPU(test_nouveau_not_blocked),
+                GPU(test_nouveau_blocked_by_install),
+                GPU(test_kernel_not_held),
+                GPU(test_no_package_database),
+                GPU(test_build_tools),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
