@@ -8,6 +8,7 @@
 #include "check/check.h"
 #include "common/version.h"
 #include "common/module-info.h"
+#include "common/elf-strings.h"
 
 #include <sys/stat.h>
 
