@@ -12,7 +12,7 @@
 #include <archive_entry.h>
 #include <elf.h>
 
-/* Bytes of .modinfo before vermagic: NVIDIA's, with its list of PCI ids and parameters, has 2 KiB. */
+/* Bytes of .modinfo before vermagic: NVIDIA's, with its PCI ids and parameters, has 2 KiB. */
 #define BEFORE (64u * 1024)
 #define CHUNK (128u * 1024)
 

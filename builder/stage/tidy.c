@@ -3,7 +3,8 @@
 /* What no image keeps: whatever makes one machine different from another, and what package
  * management left behind. A table says what; docs/checks.md says how each is checked afterwards.
  * What each stage with package management's programs would leave anew goes at its own end already,
- * for in the last stage it would only be hidden: the layers below would still hold one copy each. */
+ * for in the last stage it would only be hidden: the layers below would still hold one copy
+ * each. */
 
 #include "stage/internal.h"
 #include "sandbox/open-inside.h"

@@ -146,6 +146,9 @@ static int join_users(Store *s) {
 static int lay_out(Store *s) {
         int r;
 
+        r = check_format(s);
+        if (r < 0)
+                return r;
         r = make_folders(s);
         if (r < 0)
                 return r;
@@ -172,11 +175,9 @@ static int store_setup(Store *s, const char *path) {
         if (!s->path)
                 return log_error_errno(-errno, "Cannot open the store %s", path);
 
-        r = check_format(s);
+        r = lay_out(s);
         if (r == -EEXIST || r == -ENOMEM)
                 return r;
-        if (r >= 0)
-                r = lay_out(s);
         if (r < 0)
                 return log_error_errno(r,
                                 "Cannot write to the store %s (choose another with --cache)",
