@@ -5,6 +5,7 @@
 
 #include "boot/watch.h"
 #include "common/context.h"
+#include "common/exit-code.h"
 #include "boot/process.h"
 #include "boot/vm.h"
 

@@ -8,6 +8,8 @@
 #include "check/tree.h"
 #include "common/version.h"
 #include "shared/strv.h"
+#include "common/module-info.h"
+#include "common/elf-strings.h"
 
 /* findings.c. Adds a finding; the texts are formatted by the caller, taken and freed here. NULL
  * texts mean out of memory. */

@@ -3,7 +3,7 @@
 /* imgbuild cache: what the store holds, and making it smaller. */
 
 #include "cmd/verb.h"
-#include "store/store.h"
+#include "store/contents.h"
 
 #include "shared/json-util.h"
 #include "shared/log.h"

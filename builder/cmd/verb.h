@@ -6,6 +6,7 @@
  * --help, and returns an exit code of context.h. */
 
 #include "common/context.h"
+#include "common/exit-code.h"
 
 int cmd_build(int argc, char *argv[]);
 int cmd_plan(int argc, char *argv[]);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* apt-config and apt-get know how a host's apt is set up, whatever files say so. */
+
 #include "common/apt-host.h"
+
 #include "shared/log.h"
 #include "shared/spawn.h"
 #include "shared/strv.h"
@@ -8,15 +12,16 @@
 
 static int settings_add(AptSettings *s, const char *key, size_t key_length, const char *value,
                 size_t value_length) {
-        AptSetting *grown = reallocarray(s->settings, s->n + 1, sizeof(*grown));
+        AptSetting *grown = reallocarray(s->settings, s->n + 1, sizeof(*grown)), *added;
 
         if (!grown)
                 return -ENOMEM;
         s->settings = grown;
-        AptSetting *added = grown + s->n;
-        *added = (AptSetting) { .key = strndup(key, key_length),
-                .value = strndup(value, value_length) };
-        s->n++;
+        added = grown + s->n++;
+        *added = (AptSetting) {
+                .key = strndup(key, key_length),
+                .value = strndup(value, value_length),
+        };
         return added->key && added->value ? 0 : -ENOMEM;
 }
 
@@ -30,17 +35,18 @@ void apt_settings_done(AptSettings *s) {
 }
 
 int apt_settings_load(AptSettings *ret) {
-        char *argv[] = { "apt-config", "dump", "--format=%F=%v%n", "Acquire", NULL };
         _cleanup_apt_settings_ AptSettings s = {};
         _cleanup_strv_free_ char **lines = NULL;
         _cleanup_free_ char *output = NULL;
         int status, r;
 
-        r = spawn_capture(NULL, argv, &output, &status);
+        r = spawn_capture(NULL, ARGV("apt-config", "dump", "--format=%F=%v%n", "Acquire"), &output,
+                        &status);
         if (r < 0)
                 return r;
         if (status != 0)
                 return -EIO;
+
         lines = strv_split(output, "\n");
         if (!lines)
                 return -ENOMEM;
@@ -68,12 +74,11 @@ static const char *find(const AptSettings *s, const char *key) {
 
 /* apt asks this program for a proxy, naming the URL; it prints one, or DIRECT. */
 static int detect(const char *program, const char *url, char **ret) {
-        char *argv[] = { (char *) program, (char *) url, NULL };
-        SpawnOptions options = { .timeout_usec = 10 * USEC_PER_SEC };
+        const SpawnOptions options = { .timeout_usec = 10 * USEC_PER_SEC };
         _cleanup_free_ char *output = NULL;
         int status, r;
 
-        r = spawn_capture(&options, argv, &output, &status);
+        r = spawn_capture(&options, ARGV(program, url), &output, &status);
         if (r < 0 || status != 0) {
                 log_debug("Proxy detection by %s failed; going on without", program);
                 return r == -ECANCELED || r == -ENOMEM ? r : 0;
@@ -120,24 +125,32 @@ static int split_url(const char *url, char **ret_scheme, char **ret_host) {
         return *ret_scheme && *ret_host ? 0 : -ENOMEM;
 }
 
-int apt_settings_proxy(const AptSettings *s, const char *url, char **ret) {
-        _cleanup_free_ char *scheme = NULL, *host = NULL, *detected = NULL, *copy = NULL;
-        const char *value, *detector;
+/* What the program says that this host's apt asks; nothing where it asks none. */
+static int detect_for(const AptSettings *s, const char *scheme, const char *url, char **ret) {
+        static const char *const options[] = { "Proxy-Auto-Detect", "ProxyAutoDetect" /* older */ };
+
+        for (size_t i = 0; i < ELEMENTSOF(options); i++) {
+                int error = 0;
+                const char *detector = find_for(s, scheme, options[i], NULL, &error);
+
+                if (error < 0)
+                        return error;
+                if (detector)
+                        return detect(detector, url, ret);
+        }
+        return 0;
+}
+
+/* The host's own setting, else what is detected, else the scheme's. */
+static int find_proxy(const AptSettings *s, const char *scheme, const char *host, const char *url,
+                char **ret) {
+        _cleanup_free_ char *detected = NULL;
+        const char *value;
         int r, error = 0;
 
-        r = split_url(url, &scheme, &host);
-        if (r == -EINVAL) { /* no URL that a proxy could be for */
-                *ret = NULL;
-                return 0;
-        }
-        if (r < 0)
-                return r;
         value = find_for(s, scheme, "Proxy", host, &error);
         if (!value) {
-                detector = find_for(s, scheme, "Proxy-Auto-Detect", NULL, &error);
-                if (!detector) /* its older name */
-                        detector = find_for(s, scheme, "ProxyAutoDetect", NULL, &error);
-                r = detector ? detect(detector, url, &detected) : 0;
+                r = detect_for(s, scheme, url, &detected);
                 if (r < 0)
                         return r;
                 value = detected;
@@ -146,11 +159,29 @@ int apt_settings_proxy(const AptSettings *s, const char *url, char **ret) {
                 value = find_for(s, scheme, "Proxy", NULL, &error);
         if (error < 0)
                 return error;
-        if (value && strcasecmp(value, "DIRECT") == 0)
-                value = "";
-        if (value && !(copy = strdup(value)))
-                return -ENOMEM;
-        *ret = TAKE_PTR(copy);
+        if (!value)
+                return 0;
+
+        *ret = strdup(strcasecmp(value, "DIRECT") == 0 ? "" : value);
+        return *ret ? 0 : -ENOMEM;
+}
+
+int apt_settings_proxy(const AptSettings *s, const char *url, char **ret) {
+        _cleanup_free_ char *scheme = NULL, *host = NULL, *proxy = NULL;
+        int r;
+
+        r = split_url(url, &scheme, &host);
+        if (r == -EINVAL) { /* no URL that a proxy could be for */
+                *ret = NULL;
+                return 0;
+        }
+        if (r < 0)
+                return r;
+        r = find_proxy(s, scheme, host, url, &proxy);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(proxy);
         return 0;
 }
 
@@ -163,14 +194,23 @@ void apt_targets_free(AptTarget *targets, size_t n) {
         free(targets);
 }
 
-static int targets_add(AptTarget **targets, size_t *n, const char *uri, size_t uri_length,
-                const char *origin, size_t origin_length, const char *label, size_t label_length) {
-        AptTarget *grown = reallocarray(*targets, *n + 1, sizeof(*grown));
+typedef struct TargetList {
+        AptTarget *targets;
+        size_t n;
+} TargetList;
+
+static void target_list_done(TargetList *l) {
+        apt_targets_free(l->targets, l->n);
+}
+
+static int targets_add(TargetList *l, const char *uri, size_t uri_length, const char *origin,
+                size_t origin_length, const char *label, size_t label_length) {
+        AptTarget *grown = reallocarray(l->targets, l->n + 1, sizeof(*grown)), *t;
 
         if (!grown)
                 return -ENOMEM;
-        *targets = grown;
-        AptTarget *t = grown + (*n)++;
+        l->targets = grown;
+        t = grown + l->n++;
         *t = (AptTarget) {
                 .uri = strndup(uri, uri_length),
                 .origin = strndup(origin, origin_length),
@@ -180,56 +220,60 @@ static int targets_add(AptTarget **targets, size_t *n, const char *uri, size_t u
 }
 
 /* Sources whose indexes the host has: apt knows what these are. "uri=URI|ORIGIN|LABEL|" */
-static int parse_target(const char *line, AptTarget **targets, size_t *n) {
+static int parse_target(const char *line, TargetList *l) {
         const char *uri = startswith(line, "uri="), *origin, *label;
 
         if (!uri || !(origin = strchr(uri, '|')) || !(label = strchr(origin + 1, '|')))
                 return 0;
-        return targets_add(targets, n, uri, (size_t) (origin - uri), origin + 1,
+        return targets_add(l, uri, (size_t) (origin - uri), origin + 1,
                         (size_t) (label - origin - 1), label + 1, strcspn(label + 1, "|"));
 }
 
 /* Of those it has no index of (before the host's first "apt-get update", or an empty one) it only
  * says what it would fetch. "'URI/dists/SUITE/InRelease' FILE 0" */
-static int parse_release_uri(const char *line, AptTarget **targets, size_t *n) {
+static int parse_release_uri(const char *line, TargetList *l) {
         const char *dists = line[0] == '\'' ? strstr(line, "/dists/") : NULL;
 
         if (!dists || !strstr(dists, "/InRelease'"))
                 return 0;
-        return targets_add(targets, n, line + 1, (size_t) (dists - line - 1), "", 0, "", 0);
+        return targets_add(l, line + 1, (size_t) (dists - line - 1), "", 0, "", 0);
+}
+
+static int ask_apt(
+                char *const argv[], int (*parse)(const char *line, TargetList *l), TargetList *l) {
+        _cleanup_strv_free_ char **lines = NULL;
+        _cleanup_free_ char *output = NULL;
+        int status, r;
+
+        r = spawn_capture(NULL, argv, &output, &status);
+        if (r < 0)
+                return r;
+        lines = strv_split(output, "\n");
+        if (!lines)
+                return -ENOMEM;
+        STRV_FOREACH (line, lines) {
+                r = parse(*line, l);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 int apt_targets_load(AptTarget **ret, size_t *ret_n) {
-        char *known[] = { "apt-get", "indextargets", "--format",
-                "uri=$(REPO_URI)|$(ORIGIN)|$(LABEL)|", "Created-By: Packages", NULL };
-        char *wanted[] = { "apt-get", "update", "--print-uris", NULL };
-        const struct {
-                char *const *argv;
-                int (*parse)(const char *line, AptTarget **targets, size_t *n);
-        } ways[] = { { known, parse_target }, { wanted, parse_release_uri } };
-        AptTarget *targets = NULL;
-        size_t n = 0;
-        int r = 0;
+        _cleanup_(target_list_done) TargetList l = {};
+        int r;
 
-        for (size_t i = 0; i < ELEMENTSOF(ways) && r >= 0; i++) {
-                _cleanup_strv_free_ char **lines = NULL;
-                _cleanup_free_ char *output = NULL;
-                int status;
-
-                r = spawn_capture(NULL, ways[i].argv, &output, &status);
-                if (r < 0)
-                        break;
-                lines = strv_split(output, "\n");
-                if (!lines)
-                        r = -ENOMEM;
-                for (char **line = lines; r >= 0 && *line; line++)
-                        r = ways[i].parse(*line, &targets, &n);
-        }
-        if (r < 0) {
-                apt_targets_free(targets, n);
+        r = ask_apt(ARGV("apt-get", "indextargets", "--format",
+                                    "uri=$(REPO_URI)|$(ORIGIN)|$(LABEL)|", "Created-By: Packages"),
+                        parse_target, &l);
+        if (r < 0)
                 return r;
-        }
-        *ret = targets;
-        *ret_n = n;
+        r = ask_apt(ARGV("apt-get", "update", "--print-uris"), parse_release_uri, &l);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(l.targets);
+        *ret_n = l.n;
+        l.n = 0;
         return 0;
 }

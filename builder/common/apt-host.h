@@ -27,8 +27,8 @@ void apt_settings_done(AptSettings *s);
 int apt_settings_proxy(const AptSettings *s, const char *url, char **ret);
 
 typedef struct AptTarget {
-        char *origin, *label,
-                        *uri; /* origin and label are "" where the host has no index of it yet */
+        char *origin, *label; /* "" where the host has no index of it yet */
+        char *uri;
 } AptTarget;
 
 /* The archives of the host's own sources, those it has an index of first. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* deb-control(5): "Name: value" lines, an empty line ends a stanza. Lines that continue a value begin with white space
- * and are none of ours. */
+/* deb-control(5): "Name: value" lines, an empty line ends a stanza. Lines that continue a value
+ * begin with white space and are none of ours. */
 
 #include "common/dpkg-status.h"
 

@@ -11,6 +11,7 @@ typedef struct DpkgPackage {
         bool installed, held;
 } DpkgPackage;
 
-/* Calls `visit` for each stanza that has a name and a version, in the file's order; strings are good until it returns.
- * Its negative errno ends the reading and is returned. -EFBIG for a line beyond 1 MiB. */
+/* Calls `visit` for each stanza that has a name and a version, in the file's order; strings are
+ * good until it returns. Its negative errno ends the reading and is returned. -EFBIG for a line
+ * beyond 1 MiB. */
 int dpkg_status_read(FILE *f, int (*visit)(const DpkgPackage *p, void *userdata), void *userdata);

@@ -15,8 +15,5 @@ int kvm_probe(char **ret_why);
  * boot says so. */
 void kvm_distrust(const char *why);
 
-/* The parts of the probe, for tests: one guest of a few instructions through the KVM device
- * `device`, in a child that is killed after `timeout_usec`; and the kept answer. Returns as
- * kvm_probe(). */
-int kvm_run_tiny_guest(const char *device, uint64_t timeout_usec, char **ret_why);
+/* The kept answer, for tests: its text's, where it is of the boot `boot_id`; -ESTALE where not. */
 int kvm_answer_parse(const char *text, const char *boot_id, bool *ret_usable, char **ret_why);

@@ -12,10 +12,9 @@
 #include <archive_entry.h>
 #include <elf.h>
 
-#define BEFORE \
-        (64u * 1024) /* of .modinfo: NVIDIA's, with its list of PCI ids and parameters, has 2 KiB \ */
+/* Bytes of .modinfo before vermagic: NVIDIA's, with its PCI ids and parameters, has 2 KiB. */
+#define BEFORE (64u * 1024)
 #define CHUNK (128u * 1024)
-#define SECTION_MAX (256u * 1024 * 1024)
 
 static bool is_pair(const char *s, const char *end) {
         const char *p = s;
@@ -86,40 +85,45 @@ static int scan(struct archive *a, ModuleInfo *ret) {
         static const char needle[] = "\0vermagic="; /* the NUL in front ends the string before it */
         _cleanup_free_ char *buffer = malloc(BEFORE + 2 * CHUNK + 1);
         size_t kept = 0;
-        bool first = true;
 
         if (!buffer)
                 return -ENOMEM;
-        for (;;) {
+        for (bool first = true;; first = false) {
                 size_t n, more = 0;
                 char *hit;
-                int r = read_some(a, buffer + kept, CHUNK, &n);
+                int r;
 
+                r = read_some(a, buffer + kept, CHUNK, &n);
                 if (r < 0)
                         return r;
                 if (first && (n < SELFMAG || memcmp(buffer, ELFMAG, SELFMAG) != 0))
                         return -EBADMSG;
-                first = false;
                 if (n == 0)
                         return -EBADMSG;
+
                 hit = memmem(buffer, kept + n, needle, sizeof(needle) - 1);
                 if (hit) {
-                        /* what follows vermagic in the section may not have been read yet */
+                        /* What follows vermagic in the section may not have been read yet. */
                         r = read_some(a, buffer + kept + n, CHUNK, &more);
                         if (r < 0)
                                 return r;
                         return take_run(buffer, hit + 1, buffer + kept + n + more, ret);
                 }
+
                 n += kept;
                 kept = n < BEFORE ? n : BEFORE;
                 memmove(buffer, buffer + n - kept, kept);
         }
 }
 
+static void archive_freep(struct archive **a) {
+        archive_read_free(*a);
+}
+
 int module_info_read(int fd, ModuleInfo *ret) {
-        struct archive *a = archive_read_new();
+        _cleanup_(archive_freep) struct archive *a = archive_read_new();
+        _cleanup_(module_info_done) ModuleInfo m = {};
         struct archive_entry *entry;
-        ModuleInfo m = {};
         int r;
 
         if (!a)
@@ -128,15 +132,13 @@ int module_info_read(int fd, ModuleInfo *ret) {
         archive_read_support_format_raw(a);
         if (archive_read_open_fd(a, fd, CHUNK) != ARCHIVE_OK ||
                         archive_read_next_header(a, &entry) != ARCHIVE_OK)
-                r = -EBADMSG;
-        else
-                r = scan(a, &m);
-        archive_read_free(a);
-        if (r < 0) {
-                module_info_done(&m);
+                return -EBADMSG;
+        r = scan(a, &m);
+        if (r < 0)
                 return r;
-        }
+
         *ret = m;
+        m = (ModuleInfo) {};
         return 0;
 }
 
@@ -145,84 +147,4 @@ void module_info_done(ModuleInfo *m) {
         free(m->version);
         free(m->vermagic);
         *m = (ModuleInfo) {};
-}
-
-static int read_at(int fd, void *to, size_t size, uint64_t offset) {
-        ssize_t n = pread(fd, to, size, (off_t) offset);
-
-        if (n < 0)
-                return -errno;
-        return (size_t) n == size ? 0 : -EBADMSG;
-}
-
-static int read_section(int fd, const Elf64_Shdr *s, char **ret) {
-        char *data;
-        int r;
-
-        if (s->sh_type == SHT_NOBITS || s->sh_size > SECTION_MAX)
-                return -EBADMSG;
-        data = malloc(s->sh_size + 1);
-        if (!data)
-                return -ENOMEM;
-        r = read_at(fd, data, s->sh_size, s->sh_offset);
-        if (r < 0) {
-                free(data);
-                return r;
-        }
-        data[s->sh_size] = '\0';
-        *ret = data;
-        return 0;
-}
-
-static int find_section(int fd, const char *name, Elf64_Shdr *ret) {
-        _cleanup_free_ Elf64_Shdr *table = NULL;
-        _cleanup_free_ char *names = NULL;
-        Elf64_Ehdr h;
-        int r = read_at(fd, &h, sizeof(h), 0);
-
-        if (r < 0)
-                return r;
-        if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-                        h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_shentsize != sizeof(Elf64_Shdr) ||
-                        h.e_shstrndx >= h.e_shnum)
-                return -EBADMSG;
-        table = calloc(h.e_shnum, sizeof(*table));
-        if (!table)
-                return -ENOMEM;
-        r = read_at(fd, table, h.e_shnum * sizeof(*table), h.e_shoff);
-        if (r >= 0)
-                r = read_section(fd, table + h.e_shstrndx, &names);
-        if (r < 0)
-                return r;
-        for (size_t i = 0; i < h.e_shnum; i++)
-                if (table[i].sh_name < table[h.e_shstrndx].sh_size &&
-                                streq(names + table[i].sh_name, name)) {
-                        *ret = table[i];
-                        return 0;
-                }
-        return -ENOENT;
-}
-
-int elf_section_strings(int fd, const char *section, size_t min,
-                int (*fn)(const char *s, void *userdata), void *userdata) {
-        _cleanup_free_ char *data = NULL;
-        Elf64_Shdr s;
-        int r = find_section(fd, section, &s);
-
-        if (r >= 0)
-                r = read_section(fd, &s, &data);
-        if (r < 0)
-                return r;
-        for (size_t i = 0, start = 0; i <= s.sh_size; i++) {
-                if (i < s.sh_size && data[i] >= ' ' && data[i] <= '~')
-                        continue;
-                if (i - start >= min) {
-                        data[i] = '\0';
-                        r = fn(data + start, userdata);
-                        if (r != 0)
-                                return r;
-                }
-                start = i + 1;
-        }
-        return 0;
 }

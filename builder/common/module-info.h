@@ -15,9 +15,3 @@ typedef struct ModuleInfo {
  * size. */
 int module_info_read(int fd, ModuleInfo *ret);
 void module_info_done(ModuleInfo *m);
-
-/* Calls fn for each printable string of at least `min` bytes in the ELF section `section` of an
- * uncompressed file, until it returns non-zero. Returns that, 0, -ENOENT where there is no such
- * section, -EBADMSG for no ELF file. */
-int elf_section_strings(int fd, const char *section, size_t min,
-                int (*fn)(const char *s, void *userdata), void *userdata);

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* On a terminal: finished stages become lines that stay, and below them a short list of what runs
+ * and what waits is wiped and drawn again, at most ten times a second. Nothing is ever worth an
+ * error: a stage that there is no memory for is not shown. */
+
 #include "common/progress.h"
+
 #include "shared/log.h"
+#include "shared/size.h"
 #include "shared/spawn.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
@@ -26,7 +33,7 @@ struct Progress {
         ProgressMode mode;
         Item *items;
         size_t n_items;
-        unsigned live_lines; /* of the area below the last permanent line that a redraw wipes first */
+        unsigned live_lines; /* below the last permanent line: a redraw wipes them first */
         uint64_t drawn;
         pid_t owner; /* a forked child must not draw */
 };
@@ -69,13 +76,12 @@ static bool ours(Progress *p) {
         return p && p->mode != PROGRESS_NONE && p->owner == getpid();
 }
 
-static void format_bytes(char *text, size_t size, uint64_t bytes) {
-        if (bytes >= 10ULL << 30)
-                snprintf(text, size, "%.1f GiB", (double) bytes / (1 << 30));
-        else if (bytes >= 1 << 20)
-                snprintf(text, size, "%.1f MiB", (double) bytes / (1 << 20));
-        else
-                snprintf(text, size, "%.0f KiB", (double) bytes / (1 << 10));
+static void format_bar(char bar[BAR_WIDTH + 1], uint64_t done, uint64_t total) {
+        size_t full = (size_t) ((double) MIN(done, total) / (double) total * BAR_WIDTH);
+
+        memset(bar, '.', BAR_WIDTH);
+        memset(bar, '#', full);
+        bar[BAR_WIDTH] = '\0';
 }
 
 /* "[######......] 12.0/80.0 MiB 6.1 MiB/s 0:11 left": fits, behind a name of ID_WIDTH, into 80
@@ -83,27 +89,28 @@ static void format_bytes(char *text, size_t size, uint64_t bytes) {
 static void format_transfer(char *text, size_t size, const Item *i, uint64_t now) {
         double seconds = (double) (now - i->bytes_from) / USEC_PER_SEC;
         double per_second = seconds > 0.2 ? (double) i->done / seconds : 0;
-        char done[32], total[32], rate[32], bar[BAR_WIDTH + 1];
+        char done[FORMAT_BYTES_MAX], total[FORMAT_BYTES_MAX], rate[FORMAT_BYTES_MAX];
+        char bar[BAR_WIDTH + 1];
+        unsigned left;
+        int n;
 
-        format_bytes(done, sizeof(done), i->done);
-        format_bytes(rate, sizeof(rate), (uint64_t) per_second);
+        format_bytes(done, i->done);
+        format_bytes(rate, (uint64_t) per_second);
         if (i->total == 0) {
                 snprintf(text, size, " %s %s/s", done, rate);
                 return;
         }
-        size_t full = (size_t) ((double) MIN(i->done, i->total) / (double) i->total * BAR_WIDTH);
-        memset(bar, '.', BAR_WIDTH);
-        memset(bar, '#', full);
-        bar[BAR_WIDTH] = '\0';
-        format_bytes(total, sizeof(total), i->total);
+
+        format_bar(bar, i->done, i->total);
+        format_bytes(total, i->total);
         if (streq(strchr(done, ' '), strchr(total, ' ')))
                 *strchr(done, ' ') = '\0'; /* the unit once */
-        int n = snprintf(text, size, " [%s] %s/%s", bar, done, total);
-        if (per_second > 0 && i->done < i->total && n > 0 && (size_t) n < size) {
-                unsigned left = (unsigned) ((double) (i->total - i->done) / per_second);
-                snprintf(text + n, size - (size_t) n, " %s/s %u:%02u left", rate, left / 60,
-                                left % 60);
-        }
+        n = snprintf(text, size, " [%s] %s/%s", bar, done, total);
+        if (per_second <= 0 || i->done >= i->total || n < 0 || (size_t) n >= size)
+                return;
+
+        left = (unsigned) ((double) (i->total - i->done) / per_second);
+        snprintf(text + n, size - (size_t) n, " %s/s %u:%02u left", rate, left / 60, left % 60);
 }
 
 static void wipe(Progress *p) {
@@ -120,55 +127,71 @@ static void live_line(Progress *p, unsigned columns, const char *line) {
         p->live_lines++;
 }
 
-static void finished_line(Progress *p _unused_, Item *i) {
+static void finished_line(Item *i) {
         double seconds = (double) (i->ended - i->started) / USEC_PER_SEC;
+        bool failed = i->state == PROGRESS_FAILED;
 
         i->printed = true;
         if (i->state == PROGRESS_CACHED)
                 fprintf(stderr, "  %-*s   cached\n", ID_WIDTH, i->id);
         else
-                fprintf(stderr, "%s %-*s %6.1f s%s\n", i->state == PROGRESS_FAILED ? "!" : "*",
-                                ID_WIDTH, i->id, seconds,
-                                i->state == PROGRESS_FAILED ? "  FAILED" : "");
+                fprintf(stderr, "%s %-*s %6.1f s%s\n", failed ? "!" : "*", ID_WIDTH, i->id, seconds,
+                                failed ? "  FAILED" : "");
+}
+
+static void running_line(Progress *p, unsigned columns, const Item *i, uint64_t now) {
+        _cleanup_free_ char *line = NULL;
+        char transfer[160];
+
+        if (i->done > 0 || i->total > 0)
+                format_transfer(transfer, sizeof(transfer), i, now);
+        else
+                snprintf(transfer, sizeof(transfer), " %6.1f s",
+                                (double) (now - i->started) / USEC_PER_SEC);
+        line = strf("> %-*s%s%s%s", ID_WIDTH, i->id, transfer, i->detail ? "  " : "",
+                        strempty(i->detail));
+        if (line)
+                live_line(p, columns, line);
+}
+
+static void waiting_line(Progress *p, unsigned columns, const Item *i) {
+        _cleanup_free_ char *line = strf("  %s", i->id);
+
+        if (line)
+                live_line(p, columns, line);
+}
+
+static unsigned terminal_columns(void) {
+        struct winsize w;
+
+        return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) >= 0 && w.ws_col > 20 ? w.ws_col : 80;
 }
 
 static void draw(Progress *p, bool force) {
         uint64_t now = now_usec();
-        unsigned columns = 80, shown = 0;
-        struct winsize w;
+        unsigned columns, waiting = 0;
 
         if (p->mode != PROGRESS_LIVE || (!force && now - p->drawn < REDRAW_USEC))
                 return;
         p->drawn = now;
-        if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) >= 0 && w.ws_col > 20)
-                columns = w.ws_col;
+        columns = terminal_columns();
         wipe(p);
-        for (size_t n = 0; n < p->n_items; n++) {
-                Item *i = p->items + n;
-                if (i->state >= PROGRESS_CACHED && !i->printed)
-                        finished_line(p, i);
-        }
+
+        for (size_t n = 0; n < p->n_items; n++)
+                if (p->items[n].state >= PROGRESS_CACHED && !p->items[n].printed)
+                        finished_line(p->items + n);
         for (size_t n = 0; n < p->n_items; n++) {
                 const Item *i = p->items + n;
-                char transfer[160];
-                _cleanup_free_ char *line = NULL;
 
-                if (i->state == PROGRESS_RUNNING) {
-                        if (i->done > 0 || i->total > 0)
-                                format_transfer(transfer, sizeof(transfer), i, now);
-                        else
-                                snprintf(transfer, sizeof(transfer), " %6.1f s",
-                                                (double) (now - i->started) / USEC_PER_SEC);
-                        line = strf("> %-*s%s%s%s", ID_WIDTH, i->id, transfer,
-                                        i->detail ? "  " : "", strempty(i->detail));
-                } else if (i->state == PROGRESS_WAITING && shown++ < WAITING_SHOWN)
-                        line = strf("  %s", i->id);
-                if (line)
-                        live_line(p, columns, line);
+                if (i->state == PROGRESS_RUNNING)
+                        running_line(p, columns, i, now);
+                else if (i->state == PROGRESS_WAITING && waiting++ < WAITING_SHOWN)
+                        waiting_line(p, columns, i);
         }
-        if (shown > WAITING_SHOWN) {
+        if (waiting > WAITING_SHOWN) {
                 char more[64];
-                snprintf(more, sizeof(more), "  … and %u more", shown - WAITING_SHOWN);
+
+                snprintf(more, sizeof(more), "  … and %u more", waiting - WAITING_SHOWN);
                 live_line(p, columns, more);
         }
         fflush(stderr);
@@ -186,11 +209,9 @@ static void write_log(int level, const char *line, void *userdata) {
 
         if (p->mode == PROGRESS_JSON && ours(p)) {
                 json_object *o = json_object_new_object();
-                if (o) {
-                        json_set_string(o, "message", line);
-                        json_set_int(o, "level", level);
-                        progress_event(p, "message", o);
-                }
+
+                (void) json_set_fields(o, JSON_STRING("message", line), JSON_INT("level", level));
+                progress_event(p, "message", o);
         }
         if (p->mode == PROGRESS_LIVE && ours(p))
                 wipe(p);
@@ -251,6 +272,16 @@ void progress_add(Progress *p, const char *id) {
         p->items[p->n_items++] = (Item) { .id = copy };
 }
 
+static void state_event(Progress *p, const Item *i) {
+        json_object *o = json_object_new_object();
+
+        (void) json_set_fields(o, JSON_STRING("stage", i->id),
+                        JSON_STRING("state", state_names[i->state]));
+        if (o && i->state >= PROGRESS_DONE)
+                (void) json_set_int(o, "usec", (int64_t) (i->ended - i->started));
+        progress_event(p, "stage", o);
+}
+
 void progress_set(Progress *p, const char *id, ProgressState state) {
         Item *i;
 
@@ -265,19 +296,12 @@ void progress_set(Progress *p, const char *id, ProgressState state) {
         i->ended = now_usec();
         i->state = state;
 
-        if (p->mode == PROGRESS_JSON) {
-                json_object *o = json_object_new_object();
-                if (o) {
-                        json_set_string(o, "stage", id);
-                        json_set_string(o, "state", state_names[state]);
-                        if (state >= PROGRESS_DONE)
-                                json_set_int(o, "usec", (int64_t) (i->ended - i->started));
-                        progress_event(p, "stage", o);
-                }
-        } else if (p->mode == PROGRESS_PLAIN && state == PROGRESS_RUNNING)
+        if (p->mode == PROGRESS_JSON)
+                state_event(p, i);
+        else if (p->mode == PROGRESS_PLAIN && state == PROGRESS_RUNNING)
                 fprintf(stderr, "> %s\n", id);
         else if (p->mode == PROGRESS_PLAIN && state >= PROGRESS_CACHED)
-                finished_line(p, i);
+                finished_line(i);
         draw(p, true);
 }
 
@@ -293,13 +317,11 @@ void progress_bytes(Progress *p, const char *id, uint64_t done, uint64_t total) 
         i->total = total;
         if (p->mode == PROGRESS_JSON && now - p->drawn >= 5 * REDRAW_USEC) {
                 json_object *o = json_object_new_object();
+
                 p->drawn = now;
-                if (o) {
-                        json_set_string(o, "stage", id);
-                        json_set_int(o, "done", (int64_t) done);
-                        json_set_int(o, "total", (int64_t) total);
-                        progress_event(p, "bytes", o);
-                }
+                (void) json_set_fields(o, JSON_STRING("stage", id), JSON_INT("done", done),
+                                JSON_INT("total", total));
+                progress_event(p, "bytes", o);
         }
         draw(p, false);
 }
@@ -318,11 +340,13 @@ void progress_detail(Progress *p, const char *id, const char *text) {
 }
 
 void progress_event(Progress *p, const char *event, json_object *fields) {
+        const int format = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
         _cleanup_json_ json_object *o = fields;
 
-        if (!ours(p) || p->mode != PROGRESS_JSON || json_set_string(o, "event", event) < 0)
+        if (!o || !ours(p) || p->mode != PROGRESS_JSON)
                 return;
-        printf("%s\n", json_object_to_json_string_ext(
-                                       o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+        if (json_set_string(o, "event", event) < 0)
+                return;
+        printf("%s\n", json_object_to_json_string_ext(o, format));
         fflush(stdout);
 }

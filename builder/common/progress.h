@@ -14,6 +14,7 @@ typedef enum ProgressMode {
         PROGRESS_LIVE,
         PROGRESS_NONE
 } ProgressMode;
+
 typedef enum ProgressState {
         PROGRESS_WAITING,
         PROGRESS_RUNNING,
@@ -33,9 +34,12 @@ DEFINE_CLEANUP(Progress *, progress_free);
 /* All accept p NULL and do nothing then. ids are copied. */
 void progress_add(Progress *p, const char *id);                      /* announces a stage */
 void progress_set(Progress *p, const char *id, ProgressState state); /* times itself */
-void progress_bytes(
-                Progress *p, const char *id, uint64_t done, uint64_t total); /* total 0: unknown */
-void progress_detail(
-                Progress *p, const char *id, const char *text); /* last line of a command, say */
-void progress_event(Progress *p, const char *event,
-                json_object *fields); /* JSON mode only; takes fields */
+
+/* total 0: unknown. */
+void progress_bytes(Progress *p, const char *id, uint64_t done, uint64_t total);
+
+/* The last line of a command, say. */
+void progress_detail(Progress *p, const char *id, const char *text);
+
+/* In JSON mode only. Takes fields. */
+void progress_event(Progress *p, const char *event, json_object *fields);

@@ -4,10 +4,10 @@
  * user's subordinate ids (/etc/subuid, /etc/subgid) stand for the other users of an image. */
 
 #include "common/userns.h"
-#include "shared/spawn.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
+#include "shared/spawn.h"
 #include "shared/strv.h"
 
 #include <fcntl.h>
@@ -66,8 +66,7 @@ static int write_map(const char *program, pid_t pid, unsigned own, unsigned long
 
         if (!p || !o || !s)
                 return -ENOMEM;
-        char *const argv[] = { (char *) program, p, "0", o, "1", "1", s, "65535", NULL };
-        r = spawn_capture(NULL, argv, &output, &status);
+        r = spawn_capture(NULL, ARGV(program, p, "0", o, "1", "1", s, "65535"), &output, &status);
         if (r == -ENOENT)
                 return log_error_errno(r,
                                 "%s is not installed: apt install uidmap, or run imgbuild as root",
@@ -112,7 +111,8 @@ static int enter(unsigned long uids, unsigned long gids) {
                 kill(child, SIGKILL);
                 waitpid(child, NULL, 0);
                 return log_error_errno(r,
-                                "This kernel refuses user namespaces to ordinary users: run imgbuild as root, or allow them (sysctl kernel.unprivileged_userns_clone=1 on Debian, kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)");
+                                "This kernel refuses user namespaces to ordinary users: run imgbuild as root, or allow them "
+                                "(sysctl kernel.unprivileged_userns_clone=1 on Debian, kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)");
         }
         if (write(go[1], "", 1) != 1)
                 return -errno;
@@ -126,6 +126,13 @@ static int enter(unsigned long uids, unsigned long gids) {
         return 0;
 }
 
+static int find_ranges(const char *name, unsigned long *ret_uids, unsigned long *ret_gids) {
+        int r;
+
+        r = find_range("/etc/subuid", name, getuid(), ret_uids);
+        return r < 0 ? r : find_range("/etc/subgid", name, getuid(), ret_gids);
+}
+
 int userns_enter(int argc _unused_, char *argv[]) {
         unsigned long uids, gids;
         const struct passwd *user;
@@ -134,14 +141,14 @@ int userns_enter(int argc _unused_, char *argv[]) {
         if (geteuid() == 0)
                 return 0;
         user = getpwuid(getuid());
-        r = find_range("/etc/subuid", user ? user->pw_name : NULL, getuid(), &uids);
-        if (r >= 0)
-                r = find_range("/etc/subgid", user ? user->pw_name : NULL, getuid(), &gids);
+        r = find_ranges(user ? user->pw_name : NULL, &uids, &gids);
         if (r < 0)
                 return log_error_errno(-EPERM,
-                                "User %s has no range of %d subordinate ids in /etc/subuid and /etc/subgid: run imgbuild as root, or let root say usermod --add-subuids 100000-165535 --add-subgids 100000-165535 %s",
+                                "User %s has no range of %d subordinate ids in /etc/subuid and /etc/subgid: "
+                                "run imgbuild as root, or let root say usermod --add-subuids 100000-165535 --add-subgids 100000-165535 %s",
                                 user ? user->pw_name : "?", IDS_NEEDED,
                                 user ? user->pw_name : "USER");
+
         r = enter(uids, gids);
         if (r < 0)
                 return r;

@@ -10,12 +10,15 @@
 #include <sys/types.h>
 
 typedef struct CopyOptions {
-        const char *what;   /* for messages: the folder that is copied */
-        bool git_modes;     /* 0644, or 0755 for programs and folders, as git carries them; else the
-                               source's */
+        const char *what; /* for messages: the folder that is copied */
+
+        /* 0644, or 0755 for programs and folders, as git carries them; else the source's. */
+        bool git_modes;
+
         json_object *modes; /* {"etc/x": "0600"}: these win; may be NULL */
-        bool (*wanted)(const char *path, void *userdata); /* NULL: everything. Asked with paths
-                                                             relative to the source */
+
+        /* Asked with paths relative to the source. NULL: everything is wanted. */
+        bool (*wanted)(const char *path, void *userdata);
         void *userdata;
 } CopyOptions;
 

@@ -1,18 +1,75 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* openat2(2) with RESOLVE_IN_ROOT: the kernel itself resolves links and ".." as chroot(2) would,
+ * with no window between a check and its use. */
+
 #include "sandbox/open-inside.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
+/* The kernel answers EAGAIN where a rename anywhere on the machine came between its look at ".."
+ * and its proof that this stayed inside. A busy machine may do so some times in a row; a file
+ * under a lease, which has the same answer, does so for ever. */
+#define TRIES_MAX 1000
+
 int inside_open(int root_fd, const char *path, int flags) {
-        struct open_how how = { .flags = (uint64_t) flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
-        int fd;
+        struct open_how how = {
+                .flags = (uint64_t) (flags | O_CLOEXEC),
+                .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+        };
 
         while (*path == '/')
                 path++;
-        do
-                fd = (int) syscall(SYS_openat2, root_fd, *path ? path : ".", &how, sizeof(how));
-        while (fd < 0 && (errno == EAGAIN || errno == EINTR));
-        return fd < 0 ? -errno : fd;
+        if (*path == '\0')
+                path = ".";
+
+        for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
+                int fd = (int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+
+                if (fd >= 0)
+                        return fd;
+                if (errno != EAGAIN && errno != EINTR)
+                        return -errno;
+        }
+        return -EAGAIN;
+}
+
+int inside_read_file(int root_fd, const char *path, size_t max, char **ret, size_t *ret_size) {
+        _cleanup_close_ int fd = inside_open(root_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+        _cleanup_free_ char *text = NULL;
+        struct stat st;
+        size_t size = 0;
+
+        if (fd < 0)
+                return fd;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return -EINVAL;
+        if ((uint64_t) st.st_size > max)
+                return -EFBIG;
+
+        text = malloc((size_t) st.st_size + 1);
+        if (!text)
+                return -ENOMEM;
+        while (size < (size_t) st.st_size) {
+                ssize_t n = read(fd, text + size, (size_t) st.st_size - size);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        break;
+                size += (size_t) n;
+        }
+
+        text[size] = '\0';
+        *ret = TAKE_PTR(text);
+        if (ret_size)
+                *ret_size = size;
+        return 0;
 }

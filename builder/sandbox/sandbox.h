@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Commands and C functions inside a layered tree. The overlay is mounted in a mount namespace of
- * the child's own and bubblewrap gives it pid, ipc, uts and (unless `network`) network namespaces
- * of its own: whatever happens to us, the kernel takes the mount and every process away with the
- * last of them. Nothing is mounted on the host. */
+/* Commands and C functions inside a layered tree. Fill a Sandbox, and call sandbox_run() for a
+ * program of the tree, sandbox_call() for a function of ours.
+ *
+ * The overlay is mounted in a mount namespace of the child's own, and bubblewrap gives it pid, ipc,
+ * uts and (unless `network`) network namespaces of its own: whatever happens to us, the kernel
+ * takes the mount and every process away with the last of them. Nothing is mounted on the host. */
 
 #include "shared/spawn.h"
 #include "store/store.h"
 
 typedef struct SandboxBind {
         const char *source; /* host path: file or folder */
-        const char *target; /* absolute path inside; created where missing in scratch, see sandbox.c */
+        const char *target; /* absolute path inside; made where missing, but in no layer */
         bool writable;
         bool device; /* a device node that is to work inside */
 } SandboxBind;
@@ -21,23 +23,28 @@ typedef struct SandboxBind {
 
 typedef struct Sandbox {
         Store *store;
-        char *const *layers;      /* trees, lowest first */
-        const char *upper, *work; /* where changes go; both NULL: they are thrown away (or refused:
-                                     read_only) */
+        char *const *layers; /* trees, lowest first */
+
+        /* Where changes go. Both NULL: they are thrown away, or refused where `read_only`. */
+        const char *upper, *work;
         bool read_only;
+
         bool network;
-        bool host; /* programs are the host's (its /usr, read-only; no other folder of it); the tree
-                      is SANDBOX_TREE */
+
+        /* Programs are the host's (its /usr, read-only; no other folder of it); the tree is at
+         * SANDBOX_TREE. */
+        bool host;
+
         const SandboxBind *binds;
         size_t n_binds;
+
         char *const *env; /* on top of PATH, HOME, LC_ALL=C.UTF-8 and SOURCE_DATE_EPOCH */
         int64_t epoch;
         const char *path_prefix; /* folder inside that goes in front of PATH; may be NULL */
         const char *cwd;         /* inside; NULL: / */
 } Sandbox;
 
-/* Runs argv in the tree. `options` as for spawn_run() (prepare, env and cwd are the sandbox's
- * own). */
+/* Runs argv in the tree. `options` as for spawn_run(); prepare, env and cwd are the sandbox's. */
 int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[], int *ret_status);
 
 /* Calls fn in a child process that sees the merged tree at `root` (an absolute path in a private

@@ -5,6 +5,7 @@
  * names below the target come out. */
 
 #include "stage/internal.h"
+#include "stage/unpack.h"
 #include "store/store.h"
 #include "sandbox/copy-tree.h"
 
@@ -14,76 +15,84 @@
 
 typedef struct Place {
         const Artifact *artifact;
-        const char *source; /* the blob, or the folder it was unpacked to */
+        const char *blob;
+        const char *folder; /* empty, for an archive's content */
 } Place;
 
-static int place(const char *root, void *userdata) {
+static int place_file(const char *root, void *userdata) {
         const Place *p = userdata;
-        const CopyOptions options = { .what = p->artifact->name };
 
-        if (p->artifact->kind == INSTALL_FILE)
-                return copy_file(p->source, root, p->artifact->path, p->artifact->mode);
-        return copy_tree(p->source, root, p->artifact->path, &options);
+        return copy_file(p->blob, root, p->artifact->path, p->artifact->mode);
 }
 
-/* The host's tar does it, in a sandbox of its own that has nothing but the archive and an empty
- * folder. */
+static int place_archive(const char *root, void *userdata) {
+        const Place *p = userdata;
+        const CopyOptions options = { .what = p->artifact->name };
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        r = unpack_archive(p->blob, p->folder, p->artifact->strip, &why);
+        if (r == -EBADMSG) {
+                log_error("%s cannot be unpacked: %s", p->artifact->name, strempty(why));
+                return -EIO;
+        }
+        if (r < 0)
+                return log_error_errno(r, "%s cannot be unpacked", p->artifact->name);
+        return copy_tree(p->folder, root, p->artifact->path, &options);
+}
+
+/* In the child that sees the tree: an archive that confuses the reader ends no more than that. */
 static int unpack(StageBuild *b, const Artifact *a, const char *blob) {
-        _cleanup_free_ char *folder = NULL, *strip = strf("--strip-components=%u", a->strip);
-        char *const argv[] = { (char *) "tar", (char *) "--extract", (char *) "--no-same-owner",
-                (char *) "--preserve-permissions", strip, (char *) "--directory=" INSIDE "/out",
-                (char *) "--file=" INSIDE "/archive", NULL };
-        Sandbox s = b->sandbox;
+        _cleanup_free_ char *folder = NULL;
         int r;
 
         r = store_scratch(b->ctx->store, "unpack", &folder);
-        if (r < 0 || !strip)
-                return log_error_errno(r < 0 ? r : -ENOMEM, "Stage %s: no room to unpack %s",
-                                b->stage->id, a->name);
-        const SandboxBind binds[] = { { blob, INSIDE "/archive", false },
-                { folder, INSIDE "/out", true } };
-        s.upper = s.work = NULL;
-        s.layers = NULL;
-        s.host = true;
-        s.binds = binds;
-        s.n_binds = ELEMENTSOF(binds);
-        r = stage_command(b->ctx, b->stage->id, &s, NULL, argv, NULL);
-        if (r >= 0)
-                r = sandbox_call(&b->sandbox, place, &(Place) { a, folder });
+        if (r < 0)
+                return log_error_errno(r, "Stage %s: no room to unpack %s", b->stage->id, a->name);
+        progress_detail(b->ctx->progress, b->stage->id, a->name);
+        r = sandbox_call(&b->sandbox, place_archive,
+                        &(Place) { .artifact = a, .blob = blob, .folder = folder });
         (void) rm_rf(folder);
         return r;
+}
+
+/* Packages are only put on the lists; apt is to see them all at once. */
+static int install_artifact(StageBuild *b, const Artifact *a, char ***blobs, char ***names) {
+        const LockedArtifact *locked =
+                        lock_find_artifact(b->plan->lock, b->stage->overlay->name, a->name);
+        _cleanup_free_ char *blob = NULL;
+
+        if (!locked)
+                return log_error_errno(-ESTALE, "Stage %s: the lock does not have %s", b->stage->id,
+                                a->name);
+        blob = store_blob_path(b->ctx->store, locked->sha256);
+        if (!blob)
+                return log_oom();
+
+        switch (a->kind) {
+        case INSTALL_PACKAGE:
+                if (strv_extend(blobs, blob) < 0 ||
+                                strv_extendf(names, "%s_%s.deb", a->name, strempty(a->version)) < 0)
+                        return log_oom();
+                return 0;
+        case INSTALL_FILE:
+                return sandbox_call(
+                                &b->sandbox, place_file, &(Place) { .artifact = a, .blob = blob });
+        case INSTALL_UNPACK:
+                return unpack(b, a, blob);
+        }
+        return -EINVAL;
 }
 
 int stage_artifacts(StageBuild *b) {
         const Overlay *o = b->stage->overlay;
         _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
-        int r = 0;
 
-        for (size_t i = 0; r >= 0 && i < o->n_artifacts; i++) {
-                const Artifact *a = o->artifacts + i;
-                const LockedArtifact *locked = lock_find_artifact(b->plan->lock, o->name, a->name);
-                _cleanup_free_ char *blob =
-                                locked ? store_blob_path(b->ctx->store, locked->sha256) : NULL;
+        for (size_t i = 0; i < o->n_artifacts; i++) {
+                int r = install_artifact(b, o->artifacts + i, &blobs, &names);
 
-                if (!blob)
-                        return log_error_errno(-ESTALE, "Stage %s: the lock does not have %s",
-                                        b->stage->id, a->name);
-                switch (a->kind) {
-                case INSTALL_PACKAGE:
-                        r = strv_extend(&blobs, blob);
-                        if (r >= 0)
-                                r = strv_extendf(
-                                                &names, "%s_%s.deb", a->name, strempty(a->version));
-                        if (r < 0)
-                                return log_oom();
-                        break;
-                case INSTALL_FILE:
-                        r = sandbox_call(&b->sandbox, place, &(Place) { a, blob });
-                        break;
-                case INSTALL_UNPACK:
-                        r = unpack(b, a, blob);
-                        break;
-                }
+                if (r < 0)
+                        return r;
         }
-        return r < 0 ? r : stage_install(b, &b->sandbox, blobs, names);
+        return stage_install(b, &b->sandbox, blobs, names);
 }

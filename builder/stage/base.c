@@ -18,10 +18,9 @@
 /* One stanza of the repository's index: the .deb's own control fields, and where it is. */
 static int add_stanza(FILE *index, const char *blob, const char *name, const LockedPackage *p) {
         _cleanup_free_ char *control = NULL;
-        char *const argv[] = { (char *) "dpkg-deb", (char *) "--field", (char *) blob, NULL };
         int r, status;
 
-        r = spawn_capture(NULL, argv, &control, &status);
+        r = spawn_capture(NULL, ARGV("dpkg-deb", "--field", blob), &control, &status);
         if (r == -ENOENT)
                 return log_error_errno(r, "dpkg-deb is not installed: apt install dpkg");
         if (r < 0)
@@ -29,6 +28,7 @@ static int add_stanza(FILE *index, const char *blob, const char *name, const Loc
         if (status != 0)
                 return log_error_errno(
                                 -EBADMSG, "%s is not a Debian package: %s", p->name, control);
+
         fprintf(index, "%sFilename: ./%s\nSize: %llu\nSHA256: %s\n\n", control, name,
                         (unsigned long long) p->size, p->sha256);
         return ferror(index) ? -EIO : 0;
@@ -38,55 +38,105 @@ static int write_index(const char *folder, char *const *blobs, char *const *name
                 const LockedStage *locked) {
         _cleanup_fclose_ FILE *index = NULL;
         _cleanup_free_ char *path = path_join(folder, "Packages");
-        int r = 0;
 
         if (!path)
                 return -ENOMEM;
         index = fopen(path, "we");
         if (!index)
                 return -errno;
-        for (size_t i = 0; r >= 0 && i < locked->n_packages; i++)
-                r = add_stanza(index, blobs[i], names[i], locked->packages + i);
-        if (r >= 0 && fflush(index) != 0)
-                r = -errno;
-        return r;
+        for (size_t i = 0; i < locked->n_packages; i++) {
+                int r = add_stanza(index, blobs[i], names[i], locked->packages + i);
+
+                if (r < 0)
+                        return r;
+        }
+        return fflush(index) != 0 ? -errno : 0;
 }
 
-static int bootstrap(StageBuild *b, const LockedStage *locked, const char *repository) {
-        _cleanup_strv_free_ char **include = NULL, **argv = NULL;
-        _cleanup_free_ char *included = NULL;
-        /* The tree's /proc is a mount already, which root of a user namespace may not touch. */
-        static const char *const env[] = { "TAR_OPTIONS=--exclude=./proc", NULL };
+static int make_repository(StageBuild *b, char **ret_folder) {
+        _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
+        _cleanup_free_ char *folder = NULL;
+        const LockedStage *locked = b->stage->locked;
+        int r;
+
+        r = stage_locked_debs(b, locked, &blobs, &names);
+        if (r < 0)
+                return r;
+        r = stage_link_debs(b, blobs, names, &folder);
+        if (r < 0)
+                return r;
+        r = write_index(folder, blobs, names, locked);
+        if (r < 0)
+                return r;
+
+        *ret_folder = TAKE_PTR(folder);
+        return 0;
+}
+
+/* "NAME=VERSION,…" */
+static int include_list(const LockedStage *locked, char **ret) {
+        _cleanup_strv_free_ char **packages = NULL;
+
+        for (size_t i = 0; i < locked->n_packages; i++) {
+                const LockedPackage *p = locked->packages + i;
+                int r = strv_extendf(&packages, "%s=%s", p->name, p->version);
+
+                if (r < 0)
+                        return r;
+        }
+        *ret = strv_join(packages, ",");
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int mmdebstrap_argv(const StageBuild *b, char ***ret) {
+        static const char skip[] = "--skip=check/empty,check/signed-by,check/qemu,chroot/mount,"
+                                   "cleanup/apt/lists";
+        static const char source[] = "deb [trusted=yes] copy:" INSIDE_REPOSITORY " ./";
+        _cleanup_strv_free_ char **argv = NULL;
+        _cleanup_free_ char *include = NULL;
+        int r;
+
+        r = include_list(b->stage->locked, &include);
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(&argv, ARGV("mmdebstrap", "--mode=root", "--format=directory",
+                                                    "--variant=essential"));
+        if (r < 0)
+                return r;
+        r = strv_extendf(&argv, "--architectures=%s", b->plan->recipe->base.arch);
+        if (r < 0)
+                return r;
+        r = strv_extendf(&argv, "--include=%s", include);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (option, b->plan->dpkg_options) {
+                r = strv_extendf(&argv, "--dpkgopt=%s", *option + strlen("--"));
+                if (r < 0)
+                        return r;
+        }
+        /* An empty suite: whatever the repository has counts. */
+        r = strv_extend_strv(
+                        &argv, ARGV("--dpkgopt=force-unsafe-io", skip, "", SANDBOX_TREE, source));
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(argv);
+        return 0;
+}
+
+static int bootstrap(StageBuild *b, const char *repository) {
+        _cleanup_strv_free_ char **argv = NULL;
         const SandboxBind bind = { repository, INSIDE_REPOSITORY, false };
         Sandbox s = b->sandbox;
-        int r = 0;
 
-        for (size_t i = 0; r >= 0 && i < locked->n_packages; i++)
-                r = strv_extendf(&include, "%s=%s", locked->packages[i].name,
-                                locked->packages[i].version);
-        included = strv_join(include, ",");
-        if (r < 0 || !included)
-                return log_oom();
-        r = strv_extend_many(&argv, "mmdebstrap", "--mode=root", "--format=directory",
-                        "--variant=essential", NULL);
-        if (r >= 0)
-                r = strv_extendf(&argv, "--architectures=%s", b->plan->recipe->base.arch);
-        if (r >= 0)
-                r = strv_extendf(&argv, "--include=%s", included);
-        for (size_t i = 0; r >= 0 && i < strv_length(b->plan->dpkg_options); i++)
-                r = strv_extendf(&argv, "--dpkgopt=%s", b->plan->dpkg_options[i] + strlen("--"));
-        if (r >= 0) /* an empty suite: whatever the repository has counts */
-                r = strv_extend_many(&argv, "--dpkgopt=force-unsafe-io",
-                                "--skip=check/empty,check/signed-by,check/qemu,chroot/mount,cleanup/apt/lists",
-                                "", SANDBOX_TREE, "deb [trusted=yes] copy:" INSIDE_REPOSITORY " ./",
-                                NULL);
-        if (r < 0)
+        if (mmdebstrap_argv(b, &argv) < 0)
                 return log_oom();
         s.host = true;
-        s.env = (char *const *) env;
+        /* The tree's /proc is a mount already, which root of a user namespace may not touch. */
+        s.env = ARGV("TAR_OPTIONS=--exclude=./proc");
         s.binds = &bind;
         s.n_binds = 1;
-        return stage_command(b->ctx, b->stage->id, &s, NULL, argv, NULL);
+        return stage_command(b, &s, argv);
 }
 
 /* mmdebstrap's own traces: the repository that nobody else has, and dpkg told not to wait for the
@@ -94,11 +144,11 @@ static int bootstrap(StageBuild *b, const LockedStage *locked, const char *repos
 static int clean_up(const char *root, void *userdata _unused_) {
         static const char *const files[] = { "etc/apt/sources.list",
                 "etc/apt/apt.conf.d/99mmdebstrap", "etc/dpkg/dpkg.cfg.d/99mmdebstrap" };
-        _cleanup_free_ char *lists = path_join(root, "var/lib/apt/lists"), *partial = NULL;
+        _cleanup_free_ char *lists = path_join(root, "var/lib/apt/lists"),
+                            *partial = path_join(root, "var/lib/apt/lists/partial");
         int r;
 
-        partial = lists ? path_join(lists, "partial") : NULL;
-        if (!partial)
+        if (!lists || !partial)
                 return -ENOMEM;
         for (size_t i = 0; i < ELEMENTSOF(files); i++) {
                 _cleanup_free_ char *path = path_join(root, files[i]);
@@ -113,23 +163,18 @@ static int clean_up(const char *root, void *userdata _unused_) {
 }
 
 int stage_base(StageBuild *b) {
-        _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
         _cleanup_free_ char *repository = NULL;
-        const LockedStage *locked = b->stage->locked;
         int r;
 
-        r = stage_locked_debs(b, locked, &blobs, &names);
-        if (r >= 0)
-                r = stage_link_debs(b, blobs, names, &repository);
-        if (r >= 0)
-                r = write_index(repository, blobs, names, locked);
+        r = make_repository(b, &repository);
         if (r < 0)
                 return log_error_errno(r, "Stage %s: cannot make a repository of its packages",
                                 b->stage->id);
         if (!program_find("mmdebstrap", NULL))
                 return log_error_errno(
                                 -ENOPKG, "mmdebstrap is not installed: apt install mmdebstrap");
-        r = bootstrap(b, locked, repository);
+
+        r = bootstrap(b, repository);
         if (r < 0)
                 return r;
         r = sandbox_call(&b->sandbox, clean_up, NULL);

@@ -13,16 +13,15 @@
 #include "shared/log.h"
 #include "shared/strv.h"
 
-#include <ftw.h>
+#include <fts.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#define INSIDE_SCRIPT INSIDE "/script"
 #define INSIDE_SOURCE INSIDE "/source"
 #define INSIDE_DEST INSIDE "/dest"
 #define INSIDE_BUILD INSIDE "/build"
 #define INSIDE_CONTEXT INSIDE "/context"
-#define CONTEXT_MAX 1024
+#define CONTEXT_MAX 1024 /* bytes */
 
 /* The compiler's first complaint; everything after it is often only its echo. */
 static void remember_error(const char *line, void *userdata) {
@@ -42,10 +41,10 @@ static int explain(const StageBuild *b, const char *first_error, const char *con
                 context[strcspn(context, "\n")] = '\0';
         if (isempty(context)) {
                 free(context);
-                context = b->plan->kernel ? strf("%s with kernel %s", b->stage->overlay->name,
-                                                            b->plan->kernel)
-                                          : strdup(b->stage->overlay->name);
+                context = strf("%s%s%s", b->stage->overlay->name,
+                                b->plan->kernel ? " with kernel " : "", strempty(b->plan->kernel));
         }
+
         if (first_error)
                 log_error("Stage %s: %s does not compile: %s", b->stage->id, strempty(context),
                                 first_error);
@@ -71,47 +70,64 @@ static void folders_done(Folders *f) {
 }
 
 static int folders_make(StageBuild *b, Folders *f) {
-        Store *s = b->ctx->store;
-        int r;
+        const struct {
+                const char *name;
+                char **path;
+        } wanted[] = {
+                { "compile-upper", &f->upper },
+                { "compile-work", &f->work },
+                { "compile-dest", &f->dest },
+                { "compile-tmp", &f->temporary },
+                { "compile-build", &f->build },
+        };
 
-        r = store_scratch(s, "compile-upper", &f->upper);
-        if (r >= 0)
-                r = store_scratch(s, "compile-work", &f->work);
-        if (r >= 0)
-                r = store_scratch(s, "compile-dest", &f->dest);
-        if (r >= 0)
-                r = store_scratch(s, "compile-tmp", &f->temporary);
-        if (r >= 0)
-                r = store_scratch(s, "compile-build", &f->build);
-        if (r < 0)
-                return r;
+        for (size_t i = 0; i < ELEMENTSOF(wanted); i++) {
+                int r = store_scratch(b->ctx->store, wanted[i].name, wanted[i].path);
+
+                if (r < 0)
+                        return r;
+        }
         if (chmod(f->temporary, 01777) < 0)
                 return -errno;
         f->context = path_join(f->build, "context");
         return f->context ? write_file_atomic(f->context, "", 0, 0644) : -ENOMEM;
 }
 
+static int script_environment(const StageBuild *b, const Compile *c, char ***ret) {
+        _cleanup_strv_free_ char **env = NULL;
+        int r;
+
+        r = strv_extend_strv(
+                        &env, ARGV("DESTDIR=" INSIDE_DEST, "IMGBUILD_CONTEXT=" INSIDE_CONTEXT));
+        if (r < 0)
+                return r;
+        r = strv_extendf(&env, "JOBS=%u", b->ctx->jobs);
+        if (r < 0)
+                return r;
+        if (c->source) {
+                r = strv_extend(&env, "SRCDIR=" INSIDE_SOURCE);
+                if (r < 0)
+                        return r;
+        }
+        if (b->plan->kernel) {
+                r = strv_extendf(&env, "KERNEL=%s", b->plan->kernel);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(env);
+        return 0;
+}
+
 static int run_script(StageBuild *b, Sandbox *s, const Compile *c, const Folders *f) {
         _cleanup_strv_free_ char **env = NULL;
         _cleanup_free_ char *first_error = NULL, *build = path_join(f->build, "build");
         const SpawnOptions options = { .on_line = remember_error, .line_data = &first_error };
-        char *const argv[] = { (char *) INSIDE_SCRIPT, NULL };
         int r, status;
 
-        if (!build)
+        if (!build || script_environment(b, c, &env) < 0)
                 return log_oom();
         if (mkdir(build, 0755) < 0)
                 return log_error_errno(-errno, "Stage %s: no room to build", b->stage->id);
-        r = strv_extend_many(
-                        &env, "DESTDIR=" INSIDE_DEST, "IMGBUILD_CONTEXT=" INSIDE_CONTEXT, NULL);
-        if (r >= 0)
-                r = strv_extendf(&env, "JOBS=%u", b->ctx->jobs);
-        if (r >= 0 && c->source)
-                r = strv_extend(&env, "SRCDIR=" INSIDE_SOURCE);
-        if (r >= 0 && b->plan->kernel)
-                r = strv_extendf(&env, "KERNEL=%s", b->plan->kernel);
-        if (r < 0)
-                return log_oom();
 
         const SandboxBind binds[] = {
                 { c->script, INSIDE_SCRIPT, false },
@@ -125,7 +141,8 @@ static int run_script(StageBuild *b, Sandbox *s, const Compile *c, const Folders
         s->n_binds = ELEMENTSOF(binds) - (c->source ? 0 : 1);
         s->env = env;
         s->cwd = INSIDE_BUILD;
-        r = stage_command_shown(b->ctx, b->stage->id, s, &options, argv, &status);
+        r = logged_command_status(
+                        b->ctx, b->stage->id, s, &options, ARGV(INSIDE_SCRIPT), false, &status);
         if (r < 0)
                 return r;
         return status == 0 ? 0 : explain(b, first_error, f->context, status);
@@ -137,15 +154,6 @@ static int copy_dest(const char *root, void *userdata) {
         return copy_tree(userdata, root, "/", &options);
 }
 
-static const char *opaque; /* nftw() takes no argument along */
-
-static int clear_opaque(const char *path, const struct stat *st _unused_, int kind,
-                struct FTW *f _unused_) {
-        if (kind != FTW_D || lremovexattr(path, opaque) >= 0 || errno == ENODATA)
-                return 0;
-        return -1;
-}
-
 static int add_assumed(const char *root, void *userdata) {
         const StageBuild *b = userdata;
 
@@ -153,27 +161,49 @@ static int add_assumed(const char *root, void *userdata) {
                         b->plan->recipe->base.arch);
 }
 
+static void fts_closep(FTS **f) {
+        if (*f)
+                fts_close(*f);
+}
+
+static int remove_attribute(const char *folder, const char *attribute) {
+        char *const paths[] = { (char *) folder, NULL };
+        _cleanup_(fts_closep) FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+
+        if (!fts)
+                return -errno;
+        for (;;) {
+                const FTSENT *e;
+
+                errno = 0;
+                e = fts_read(fts);
+                if (!e)
+                        return -errno;
+                if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR || e->fts_info == FTS_NS)
+                        return -e->fts_errno;
+                if (e->fts_info == FTS_D && lremovexattr(e->fts_accpath, attribute) < 0 &&
+                                errno != ENODATA)
+                        return -errno;
+        }
+}
+
 /* A folder that overlayfs makes hides one of its name in layers below: right where this stage was
  * made, for there was none. Packages that this stage did not see may bring one. */
 static int uncover(StageBuild *b) {
-        opaque = store_userxattr(b->ctx->store) ? "user.overlay.opaque" : "trusted.overlay.opaque";
-        if (nftw(b->sandbox.upper, clear_opaque, 32, FTW_PHYS) < 0)
-                return log_error_errno(-errno, "Stage %s: cannot finish its layer", b->stage->id);
-        return 0;
+        int r = remove_attribute(b->sandbox.upper, store_userxattr(b->ctx->store)
+                                                                   ? "user.overlay.opaque"
+                                                                   : "trusted.overlay.opaque");
+
+        return r < 0 ? log_error_errno(r, "Stage %s: cannot finish its layer", b->stage->id) : 0;
 }
 
-int stage_compile(StageBuild *b) {
-        const Compile *c = b->stage->overlay->compile + b->stage->index;
+static int compile(StageBuild *b, const Compile *c, const Folders *f) {
         _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
-        _cleanup_(folders_done) Folders f = {};
         Sandbox s = b->sandbox;
         int r;
 
-        r = folders_make(b, &f);
-        if (r < 0)
-                return log_error_errno(r, "Stage %s: cannot make room for it", b->stage->id);
-        s.upper = f.upper;
-        s.work = f.work;
+        s.upper = f->upper;
+        s.work = f->work;
         r = stage_locked_debs(b, b->stage->locked, &blobs, &names);
         if (r < 0)
                 return log_oom();
@@ -184,9 +214,20 @@ int stage_compile(StageBuild *b) {
                                         b->stage->id);
         }
         r = stage_install(b, &s, blobs, names);
-        if (r >= 0)
-                r = run_script(b, &s, c, &f);
-        if (r >= 0)
-                r = sandbox_call(&b->sandbox, copy_dest, f.dest);
+        return r < 0 ? r : run_script(b, &s, c, f);
+}
+
+int stage_compile(StageBuild *b) {
+        const Compile *c = b->stage->overlay->compile + b->stage->index;
+        _cleanup_(folders_done) Folders f = {};
+        int r;
+
+        r = folders_make(b, &f);
+        if (r < 0)
+                return log_error_errno(r, "Stage %s: cannot make room for it", b->stage->id);
+        r = compile(b, c, &f);
+        if (r < 0)
+                return r;
+        r = sandbox_call(&b->sandbox, copy_dest, f.dest);
         return r < 0 ? r : uncover(b);
 }

@@ -8,81 +8,105 @@
 #include "lock/lock.h"
 
 #include "store/fetch.h"
+#include "store/store.h"
+
 #include "shared/log.h"
 #include "shared/strv.h"
 
 #define DOWNLOAD "download"
 
-static int fetch_debs(
-                Context *ctx, const Plan *plan, const bool *missing, size_t last, bool *announced) {
+/* What is to be downloaded: for which stages, and whether the display shows it already. */
+typedef struct Downloads {
+        Context *ctx;
+        const Plan *plan;
+        const bool *missing; /* one flag a stage */
+        size_t last;
+        bool announced;
+} Downloads;
+
+static void announce(Downloads *d) {
+        if (d->announced)
+                return;
+        progress_add(d->ctx->progress, DOWNLOAD);
+        progress_set(d->ctx->progress, DOWNLOAD, PROGRESS_RUNNING);
+        d->announced = true;
+}
+
+static const LockedStage *missing_packages(const Downloads *d, size_t i) {
+        return d->missing[i] ? d->plan->stages[i].locked : NULL;
+}
+
+static int fetch_debs(Downloads *d) {
         _cleanup_free_ LockedPackage *packages = NULL;
         LockedStage all = { .id = (char *) DOWNLOAD };
         size_t room = 0;
 
-        for (size_t i = 0; i <= last; i++)
-                if (missing[i] && plan->stages[i].locked)
-                        room += plan->stages[i].locked->n_packages;
+        for (size_t i = 0; i <= d->last; i++) {
+                const LockedStage *locked = missing_packages(d, i);
+
+                room += locked ? locked->n_packages : 0;
+        }
         packages = calloc(room + 1, sizeof(*packages));
         if (!packages)
                 return log_oom();
-        for (size_t i = 0; i <= last; i++) {
-                const LockedStage *locked = missing[i] ? plan->stages[i].locked : NULL;
+
+        for (size_t i = 0; i <= d->last; i++) {
+                const LockedStage *locked = missing_packages(d, i);
 
                 for (size_t k = 0; locked && k < locked->n_packages; k++)
-                        if (!store_has_blob(ctx->store, locked->packages[k].sha256))
+                        if (!store_has_blob(d->ctx->store, locked->packages[k].sha256))
                                 packages[all.n_packages++] = locked->packages[k]; /* borrowed */
         }
         if (all.n_packages == 0)
                 return 0;
+
         all.packages = packages;
-        progress_add(ctx->progress, DOWNLOAD);
-        progress_set(ctx->progress, DOWNLOAD, PROGRESS_RUNNING);
-        *announced = true;
-        return fetch_packages(ctx, plan->recipe, plan->lock, &all, DOWNLOAD);
+        announce(d);
+        return fetch_packages(d->ctx, d->plan->recipe, d->plan->lock, &all, DOWNLOAD);
 }
 
-static int fetch_artifacts(
-                Context *ctx, const Plan *plan, const bool *missing, size_t last, bool *announced) {
-        _cleanup_free_ FetchItem *items = calloc(plan->lock->n_artifacts + 1, sizeof(*items));
+/* Adds what the store lacks of one overlay's artifacts. `items` has room for all of the lock's. */
+static void add_artifacts(const Downloads *d, const Overlay *o, FetchItem *items, size_t *n) {
+        for (size_t k = 0; k < o->n_artifacts && *n < d->plan->lock->n_artifacts; k++) {
+                const LockedArtifact *a =
+                                lock_find_artifact(d->plan->lock, o->name, o->artifacts[k].name);
+
+                if (!a || store_has_blob(d->ctx->store, a->sha256))
+                        continue;
+                items[(*n)++] = (FetchItem) {
+                        .url = a->url, .sha256 = a->sha256, .size = a->size, .what = a->name
+                };
+        }
+}
+
+static int fetch_artifacts(Downloads *d) {
+        _cleanup_free_ FetchItem *items = calloc(d->plan->lock->n_artifacts + 1, sizeof(*items));
         size_t n = 0;
 
         if (!items)
                 return log_oom();
-        for (size_t i = 0; i <= last; i++) {
-                const Overlay *o = plan->stages[i].overlay;
-
-                if (!missing[i] || plan->stages[i].kind != STAGE_ARTIFACTS)
-                        continue;
-                for (size_t k = 0; k < o->n_artifacts; k++) {
-                        const LockedArtifact *a = lock_find_artifact(
-                                        plan->lock, o->name, o->artifacts[k].name);
-
-                        if (a && !store_has_blob(ctx->store, a->sha256) &&
-                                        n < plan->lock->n_artifacts)
-                                items[n++] = (FetchItem) { .url = a->url,
-                                        .sha256 = a->sha256,
-                                        .size = a->size,
-                                        .what = a->name };
-                }
-        }
+        for (size_t i = 0; i <= d->last; i++)
+                if (d->missing[i] && d->plan->stages[i].kind == STAGE_ARTIFACTS)
+                        add_artifacts(d, d->plan->stages[i].overlay, items, &n);
         if (n == 0)
                 return 0;
-        if (!*announced) {
-                progress_add(ctx->progress, DOWNLOAD);
-                progress_set(ctx->progress, DOWNLOAD, PROGRESS_RUNNING);
-                *announced = true;
-        }
-        return fetch_all(ctx, DOWNLOAD, items, n);
+
+        announce(d);
+        return fetch_all(d->ctx, DOWNLOAD, items, n);
+}
+
+static int fetch_everything(Downloads *d) {
+        int r;
+
+        r = fetch_debs(d);
+        return r < 0 ? r : fetch_artifacts(d);
 }
 
 int stage_fetch(Context *ctx, const Plan *plan, const bool *missing, size_t last) {
-        bool announced = false;
-        int r;
+        Downloads d = { .ctx = ctx, .plan = plan, .missing = missing, .last = last };
+        int r = fetch_everything(&d);
 
-        r = fetch_debs(ctx, plan, missing, last, &announced);
-        if (r >= 0)
-                r = fetch_artifacts(ctx, plan, missing, last, &announced);
-        if (announced)
+        if (d.announced)
                 progress_set(ctx->progress, DOWNLOAD, r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         return r;
 }

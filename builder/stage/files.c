@@ -33,15 +33,12 @@ static int copy_files(const char *root, void *userdata) {
 }
 
 static int write_node(const char *root, void *userdata) {
+        const int format = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+                           JSON_C_TO_STRING_NOSLASHESCAPE;
         const StageBuild *b = userdata;
-        _cleanup_free_ char *text = NULL;
+        const char *text = json_object_to_json_string_ext(b->plan->recipe->node, format);
 
-        text = strdup(json_object_to_json_string_ext(
-                        b->plan->recipe->node, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-                                                               JSON_C_TO_STRING_NOSLASHESCAPE));
-        if (!text)
-                return log_oom();
-        return copy_text(text, root, NODE_CONFIG, 0644);
+        return text ? copy_text(text, root, NODE_CONFIG, 0644) : log_oom();
 }
 
 int stage_files(StageBuild *b) {

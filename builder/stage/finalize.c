@@ -1,202 +1,43 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The last stage: whatever makes one machine different from another, and what package management
- * left behind, goes. A table says what; docs/checks.md says how each is checked afterwards. What
- * each stage with package management's programs would leave anew goes at its own end already, for
- * in the last stage it would only be hidden: the layers below would still hold one copy each. */
+/* The last stage: the whole tree is tidied (tidy.c), and its identity is left open. */
 
 #include "stage/internal.h"
 #include "sandbox/open-inside.h"
 
-#include "shared/file-util.h"
 #include "shared/log.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <sys/stat.h>
 
-typedef enum Action {
-        REMOVE,       /* whatever it is */
-        REMOVE_FILE,  /* unless it is a symbolic link or a folder */
-        REMOVE_FILES, /* of a folder all files below it at any depth; the folders are packages' */
-} Action;
+/* An empty machine-id makes the node find its own at boot, and is no "first boot", which would set
+ * all units to the distribution's presets. */
+static int write_machine_id(int etc) {
+        _cleanup_close_ int fd = openat(etc, "machine-id",
+                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
 
-static const struct {
-        const char *folder, *names; /* names: a shell pattern */
-        Action action;
-        bool each; /* not only at the end */
-} rules[] = {
-        /* Identity. */
-        { "etc", "machine-id", REMOVE },
-        { "var/lib/dbus", "machine-id", REMOVE_FILE },
-        { "etc/ssh", "ssh_host_*", REMOVE },
-        { "var/lib/systemd", "random-seed", REMOVE },
-        { "var/lib/systemd", "credential.secret", REMOVE },
-        { "var/lib", "urandom", REMOVE_FILES },
-        { "boot/efi/loader", "random-seed", REMOVE },
-        { "etc", "resolv.conf", REMOVE_FILE },
-        { "var/lib/cloud", "*", REMOVE },
-        { "var/lib/dhcp", "*", REMOVE },
-
-        /* What package management keeps for itself. */
-        { "var/lib/apt/lists", "*", REMOVE },
-        { "var/cache", "apt", REMOVE_FILES },
-        { "var/lib/dpkg", "*-old", REMOVE, true },
-        { "var/lib/dpkg", "lock*", REMOVE },
-        { "var/lib/dpkg/triggers", "Lock", REMOVE },
-        { "var/cache/debconf", "*-old", REMOVE, true },
-        { "var/cache/ldconfig", "*", REMOVE, true },
-        { "var/lib/apt", "listchanges*", REMOVE },
-        { "etc", "*-", REMOVE_FILE, true }, /* passwd-, shadow- … */
-        { "etc", ".pwd.lock", REMOVE },
-
-        /* Traces of the build. */
-        { "var/log", "dpkg.log", REMOVE, true },
-        { "var/log", "alternatives.log", REMOVE, true },
-        { "var/log", "bootstrap.log", REMOVE, true },
-        { "var/log/apt", "*", REMOVE, true },
-        { "var", "log", REMOVE_FILES },
-        { "tmp", "*", REMOVE },
-        { "var/tmp", "*", REMOVE },
-        { "run", "*", REMOVE },
-        { "root", ".*_history", REMOVE },
-        { "root", ".lesshst", REMOVE },
-        { "root", ".viminfo", REMOVE },
-        { "root", ".wget-hsts", REMOVE },
-        { "root", ".cache", REMOVE },
-};
-
-/* Of configuration files that somebody's package replaced. */
-static const char *const leftovers[] = { "*.dpkg-old", "*.dpkg-dist", "*.dpkg-new", "*.dpkg-tmp",
-        "*.ucf-old", "*.ucf-dist" };
-
-static bool is_leftover(const char *name) {
-        for (size_t i = 0; i < ELEMENTSOF(leftovers); i++)
-                if (fnmatch(leftovers[i], name, 0) == 0)
-                        return true;
-        return false;
-}
-
-/* Removes files below a folder: all, or only leftovers. Closes fd. */
-static int remove_files(int fd, bool only_leftovers) {
-        DIR *d = fdopendir(fd);
-        int r = 0;
-
-        if (!d) {
-                r = -errno;
-                close(fd);
-                return r;
-        }
-        for (struct dirent *e; r >= 0 && (e = readdir(d));) {
-                struct stat st;
-
-                if (streq(e->d_name, ".") || streq(e->d_name, ".."))
-                        continue;
-                if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                        r = -errno;
-                else if (S_ISDIR(st.st_mode)) {
-                        int child = openat(dirfd(d), e->d_name,
-                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                        r = child < 0 ? -errno : remove_files(child, only_leftovers);
-                } else if ((!only_leftovers || is_leftover(e->d_name)) &&
-                                unlinkat(dirfd(d), e->d_name, 0) < 0)
-                        r = -errno;
-        }
-        closedir(d);
-        return r;
-}
-
-static int apply(int folder_fd, const char *name, Action action) {
-        _cleanup_free_ char *path = NULL;
-        struct stat st;
-        int fd;
-
-        if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                return errno == ENOENT ? 0 : -errno;
-        switch (action) {
-        case REMOVE:
-                path = strf("/proc/self/fd/%d/%s", folder_fd, name);
-                return path ? rm_rf(path) : -ENOMEM;
-        case REMOVE_FILE:
-                return S_ISREG(st.st_mode) && unlinkat(folder_fd, name, 0) < 0 ? -errno : 0;
-        case REMOVE_FILES:
-                if (!S_ISDIR(st.st_mode))
-                        return 0;
-                fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                return fd < 0 ? -errno : remove_files(fd, false);
-        }
-        return -EINVAL;
-}
-
-/* Applies one rule to all names of its folder. A folder that the image does not have is fine. */
-static int apply_rule(int root_fd, size_t rule) {
-        _cleanup_close_ int folder_fd =
-                        inside_open(root_fd, rules[rule].folder, O_RDONLY | O_DIRECTORY);
-        DIR *d;
-        int copy, r = 0;
-
-        if (folder_fd == -ENOENT || folder_fd == -ENOTDIR)
-                return 0;
-        if (folder_fd < 0)
-                return folder_fd;
-        copy = dup(folder_fd);
-        d = copy < 0 ? NULL : fdopendir(copy);
-        if (!d) {
-                r = -errno;
-                safe_close(copy);
-                return r;
-        }
-        for (struct dirent *e; r >= 0 && (e = readdir(d));)
-                if (!streq(e->d_name, ".") && !streq(e->d_name, "..") &&
-                                fnmatch(rules[rule].names, e->d_name, 0) == 0)
-                        r = apply(folder_fd, e->d_name, rules[rule].action);
-        closedir(d);
-        return r < 0 ? log_error_errno(r, "Cannot clean up %s/%s", rules[rule].folder,
-                                       rules[rule].names)
-                     : 0;
-}
-
-/* All rules, or only those of each stage. */
-static int apply_rules(int root_fd, bool each) {
-        int r = 0;
-
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(rules); i++)
-                if (rules[i].each || !each)
-                        r = apply_rule(root_fd, i);
-        return r;
+        if (fd < 0)
+                return -errno;
+        return fchmod(fd, 0444) < 0 ? -errno : 0;
 }
 
 static int clean(const char *root, void *userdata _unused_) {
-        _cleanup_close_ int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), id = -EBADF;
-        int r, etc;
+        _cleanup_close_ int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), etc = -EBADF;
+        int r;
 
         if (root_fd < 0)
                 return -errno;
-        r = apply_rules(root_fd, false);
+        r = tidy_tree(root_fd);
         if (r < 0)
                 return r;
+
         etc = inside_open(root_fd, "etc", O_RDONLY | O_DIRECTORY);
         if (etc < 0)
                 return log_error_errno(etc, "The image has no /etc");
-        /* An empty machine-id makes the node find its own at boot, and is no "first boot", which
-         * would set all units to the distribution's presets. */
-        id = openat(etc, "machine-id", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
-        r = id < 0 ? -errno : fchmod(id, 0444) < 0 ? -errno : 0;
-        if (r < 0) {
-                close(etc);
+        r = write_machine_id(etc);
+        if (r < 0)
                 return log_error_errno(r, "Cannot empty /etc/machine-id");
-        }
-        return remove_files(etc, true);
-}
-
-int stage_tidy(StageBuild *b) {
-        /* All of it was written by this stage, for those below are tidy; so it is in the upper
-         * layer. */
-        _cleanup_close_ int root_fd = open(b->sandbox.upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        int r = root_fd < 0 ? -errno : apply_rules(root_fd, true);
-
-        return r < 0 ? log_error_errno(r, "Stage %s: cannot clean its layer", b->stage->id) : 0;
+        return tidy_leftovers(TAKE_FD(etc));
 }
 
 int stage_finalize(StageBuild *b) {

@@ -6,10 +6,9 @@
 #include "stage/internal.h"
 
 #include "shared/file-util.h"
+#include "shared/folder.h"
 #include "shared/log.h"
 #include "shared/strv.h"
-
-#include <dirent.h>
 
 static bool tree_has(StageBuild *b, const char *path) {
         for (size_t i = strv_length(b->sandbox.layers); i > 0; i--) {
@@ -21,28 +20,35 @@ static bool tree_has(StageBuild *b, const char *path) {
         return false;
 }
 
-/* Kernels of the tree: folders of usr/lib/modules with a kernel image in /boot. Layers only add
- * them. */
+/* Adds the kernels of one layer: folders of usr/lib/modules with a kernel image in /boot. */
+static int add_kernels(StageBuild *b, const char *layer, char ***kernels) {
+        _cleanup_free_ char *path = path_join(layer, "usr/lib/modules");
+        _cleanup_closedir_ DIR *d = NULL;
+
+        if (!path)
+                return -ENOMEM;
+        if (folder_open(path, &d) < 0)
+                return 0;
+        FOLDER_FOREACH (name, d) {
+                _cleanup_free_ char *image = strf("boot/vmlinuz-%s", name);
+
+                if (!image)
+                        return -ENOMEM;
+                if (name[0] == '.' || strv_contains(*kernels, name) || !tree_has(b, image))
+                        continue;
+                if (strv_extend(kernels, name) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+/* Kernels of the tree. Layers only add them. */
 static int find_kernels(StageBuild *b, char ***ret) {
         _cleanup_strv_free_ char **kernels = NULL;
 
         STRV_FOREACH (layer, b->sandbox.layers) {
-                _cleanup_free_ char *path = path_join(*layer, "usr/lib/modules");
-                DIR *d = path ? opendir(path) : NULL;
-                int r = 0;
+                int r = add_kernels(b, *layer, &kernels);
 
-                if (!path)
-                        return -ENOMEM;
-                if (!d)
-                        continue;
-                for (struct dirent *e; r >= 0 && (e = readdir(d));) {
-                        _cleanup_free_ char *image = strf("boot/vmlinuz-%s", e->d_name);
-
-                        if (e->d_name[0] != '.' && !strv_contains(kernels, e->d_name) && image &&
-                                        tree_has(b, image))
-                                r = strv_extend(&kernels, e->d_name);
-                }
-                closedir(d);
                 if (r < 0)
                         return r;
         }
@@ -53,22 +59,20 @@ static int find_kernels(StageBuild *b, char ***ret) {
 
 static int make_initramfs(StageBuild *b, const char *kernel) {
         _cleanup_free_ char *image = strf("/boot/initrd.img-%s", kernel);
-        char *const depmod[] = { (char *) "depmod", (char *) "-a", (char *) kernel, NULL };
-        char *const update[] = { (char *) "update-initramfs", (char *) "-c", (char *) "-k",
-                (char *) kernel, NULL };
-        char *const dracut[] = { (char *) "dracut", (char *) "--force", (char *) "--reproducible",
-                (char *) "--no-hostonly", image, (char *) kernel, NULL };
         int r;
 
         if (!image)
                 return log_oom();
-        r = stage_command(b->ctx, b->stage->id, &b->sandbox, NULL, depmod, NULL);
+        r = stage_command(b, &b->sandbox, ARGV("depmod", "-a", kernel));
         if (r < 0)
                 return r;
+
         if (tree_has(b, "usr/sbin/update-initramfs"))
-                return stage_command(b->ctx, b->stage->id, &b->sandbox, NULL, update, NULL);
+                return stage_command(b, &b->sandbox, ARGV("update-initramfs", "-c", "-k", kernel));
         if (tree_has(b, "usr/bin/dracut"))
-                return stage_command(b->ctx, b->stage->id, &b->sandbox, NULL, dracut, NULL);
+                return stage_command(b, &b->sandbox,
+                                ARGV("dracut", "--force", "--reproducible", "--no-hostonly", image,
+                                                kernel));
         return log_error_errno(-ENOENT,
                         "Stage %s: the image has neither initramfs-tools nor dracut; add one to the recipe's packages",
                         b->stage->id);
@@ -76,13 +80,11 @@ static int make_initramfs(StageBuild *b, const char *kernel) {
 
 /* As man-db's own postinst does it. */
 static int make_manual_index(StageBuild *b) {
-        char *const argv[] = { (char *) "setpriv", (char *) "--reuid", (char *) "man",
-                (char *) "--regid", (char *) "man", (char *) "--init-groups", (char *) "--",
-                (char *) "/usr/bin/mandb", (char *) "-cq", NULL };
-
         if (!tree_has(b, "usr/bin/mandb") || !tree_has(b, "usr/share/man"))
                 return 0;
-        return stage_command(b->ctx, b->stage->id, &b->sandbox, NULL, argv, NULL);
+        return stage_command(b, &b->sandbox,
+                        ARGV("setpriv", "--reuid", "man", "--regid", "man", "--init-groups", "--",
+                                        "/usr/bin/mandb", "-cq"));
 }
 
 int stage_initramfs(StageBuild *b) {
@@ -97,6 +99,7 @@ int stage_initramfs(StageBuild *b) {
                 return log_error_errno(-ENOENT,
                                 "Stage %s: the image has no kernel below /boot; see the recipe's kernel.package",
                                 b->stage->id);
+
         STRV_FOREACH (kernel, kernels) {
                 r = make_initramfs(b, *kernel);
                 if (r < 0)

@@ -4,11 +4,13 @@
 /* What the files that make one kind of stage each share: stage.c begins a layer, calls the kind's
  * function, and commits. The functions log their errors. */
 
-#include "stage/stage.h"
+#include "plan/plan.h"
+#include "sandbox/logged-command.h"
 
 /* Folders inside a sandbox. */
 #define INSIDE "/run/imgbuild"
 #define INSIDE_DEBS INSIDE "/debs"
+#define INSIDE_SCRIPT INSIDE "/script"
 
 typedef struct StageBuild {
         Context *ctx;
@@ -17,6 +19,7 @@ typedef struct StageBuild {
         Sandbox sandbox; /* over the layers below, changes to the draft: copy it, add binds, run */
 } StageBuild;
 
+/* One function a kind. */
 int stage_base(StageBuild *b);
 int stage_packages(StageBuild *b);
 int stage_artifacts(StageBuild *b);
@@ -27,27 +30,32 @@ int stage_initramfs(StageBuild *b);
 int stage_services(StageBuild *b);
 int stage_finalize(StageBuild *b);
 
-/* Removes from the stage's layer what package management left there for itself: old copies, logs,
- * caches. */
-int stage_tidy(StageBuild *b);
+/* A command of the stage: in b's own sandbox, or in one made from it. */
+static inline int stage_command(const StageBuild *b, const Sandbox *s, char *const argv[]) {
+        return logged_command(b->ctx, b->stage->id, s, NULL, argv);
+}
 
-/* As stage_command(), for callers that want the exit code and the last lines shown where it is not
- * 0. */
-int stage_command_shown(Context *ctx, const char *stage_id, const Sandbox *sandbox,
-                const SpawnOptions *options, char *const argv[], int *ret_status);
+/* tidy.c: what a table names as one machine's own, as package management's, as traces. Of a whole
+ * tree; and of the stage's layer alone, what package management left there. */
+int tidy_tree(int root_fd);
+int tidy_layer(StageBuild *b);
+int tidy_leftovers(int folder_fd); /* of replaced configuration files; takes the fd */
 
-/* Installs .debs (paths on the host, same file system as the store) with the tree's own apt: no
- * lists, no network, nothing started, initramfs and man-db left for later. `sandbox`: b's, or one
- * with another upper. */
-int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *debs, char *const *names);
+/* install.c: packages from locked .debs, for every kind of stage that has some. */
+
 /* The blobs of locked packages and the file names apt is to see: two lists of equal length. */
 int stage_locked_debs(
                 StageBuild *b, const LockedStage *locked, char ***ret_blobs, char ***ret_names);
 /* Hard links of `blobs` under `names` in a new scratch folder: many files, one bind. */
 int stage_link_debs(StageBuild *b, char *const *blobs, char *const *names, char **ret_folder);
-/* apt's sources of the distribution or of an overlay's kept repositories, written into the
- * image. */
+/* Installs .debs (paths on the host, same file system as the store) with the tree's own apt: no
+ * lists, no network, nothing started, initramfs and man-db left for later. `sandbox`: b's, or one
+ * with another upper. */
+int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, char *const *names);
+
+/* sources.c: apt's sources of the overlay's kept repositories, written into the image. */
 int stage_write_sources(StageBuild *b);
 
-/* Downloads everything that stages first…last lack, all at once. missing: one flag a stage. */
+/* fetch.c: downloads everything that stages first…last lack, all at once. missing: one flag a
+ * stage. */
 int stage_fetch(Context *ctx, const Plan *plan, const bool *missing, size_t last);

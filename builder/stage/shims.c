@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The programs themselves, a few lines of shell each, and what the notes of those that put
+ * something off turn into. */
+
 #include "stage/shims.h"
 #include "store/store.h"
 
 #include "shared/file-util.h"
 #include "shared/strv.h"
+
+#define NOTES_MAX (1024 * 1024) /* bytes */
 
 #define NOTHING "#!/bin/sh\nexit 0\n"
 
@@ -63,16 +69,20 @@ static const struct {
 
 int shims_write(Store *s, char **ret_folder) {
         _cleanup_free_ char *folder = NULL;
-        int r = store_scratch(s, "shims", &folder);
+        int r;
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(shims); i++) {
-                _cleanup_free_ char *path = path_join(folder, shims[i].name);
-
-                r = path ? write_file_atomic(path, shims[i].text, strlen(shims[i].text), 0755)
-                         : -ENOMEM;
-        }
+        r = store_scratch(s, "shims", &folder);
         if (r < 0)
                 return r;
+        for (size_t i = 0; i < ELEMENTSOF(shims); i++) {
+                _cleanup_free_ char *path = path_join(folder, shims[i].name);
+
+                if (!path)
+                        return -ENOMEM;
+                r = write_file_atomic(path, shims[i].text, strlen(shims[i].text), 0755);
+                if (r < 0)
+                        return r;
+        }
         *ret_folder = TAKE_PTR(folder);
         return 0;
 }
@@ -92,59 +102,84 @@ static const struct {
         { "update-ca-certificates", "update-ca-certificates", false, false },
 };
 
-void later_free(Later *l, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                strv_free(l[i].argv);
-        free(l);
+void later_list_done(LaterList *l) {
+        for (size_t i = 0; i < l->n; i++)
+                strv_free(l->commands[i].argv);
+        free(l->commands);
+        *l = (LaterList) {};
 }
 
-static int command_argv(size_t i, const char *notes, unsigned jobs, char ***ret) {
-        _cleanup_strv_free_ char **words = strv_split(commands[i].command, " "), **paths = NULL,
-                                 **argv = NULL;
-        int r = words ? 0 : -ENOMEM;
+static int add_words(char ***argv, const char *command, unsigned jobs) {
+        _cleanup_strv_free_ char **words = strv_split(command, " ");
 
-        STRV_FOREACH (w, words)
-                if (r >= 0)
-                        r = streq(*w, "-j%u") ? strv_extendf(&argv, "-j%u", jobs)
-                                              : strv_extend(&argv, *w);
-        if (r >= 0 && commands[i].paths) {
-                paths = strv_split(notes, "\n");
-                if (!paths)
-                        return -ENOMEM;
-                strv_sort(paths);
-                STRV_FOREACH (p, paths)
-                        if (r >= 0 && !strv_contains(argv, *p))
-                                r = strv_extend(&argv, *p);
+        if (!words)
+                return -ENOMEM;
+        STRV_FOREACH (w, words) {
+                int r = streq(*w, "-j%u") ? strv_extendf(argv, "-j%u", jobs)
+                                          : strv_extend(argv, *w);
+
+                if (r < 0)
+                        return r;
         }
-        if (r < 0)
-                return r;
-        *ret = TAKE_PTR(argv);
         return 0;
 }
 
-int shims_later(const char *later, unsigned jobs, Later **ret, size_t *ret_n) {
-        Later *l = calloc(ELEMENTSOF(commands), sizeof(*l));
-        size_t n = 0;
-        int r = l ? 0 : -ENOMEM;
+/* Each noted path once, in order. */
+static int add_paths(char ***argv, const char *notes) {
+        _cleanup_strv_free_ char **paths = strv_split(notes, "\n");
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(commands); i++) {
-                _cleanup_free_ char *path = path_join(later, commands[i].name), *notes = NULL;
+        if (!paths)
+                return -ENOMEM;
+        strv_sort(paths);
+        STRV_FOREACH (p, paths) {
+                int r = strv_contains(*argv, *p) ? 0 : strv_extend(argv, *p);
 
-                r = path ? read_file(path, 1024 * 1024, &notes, NULL) : -ENOMEM;
-                if (r == -ENOENT) {
-                        r = 0;
-                        continue;
-                }
-                if (r >= 0)
-                        r = command_argv(i, notes, jobs, &l[n].argv);
-                if (r >= 0)
-                        l[n++].optional = commands[i].optional;
+                if (r < 0)
+                        return r;
         }
-        if (r < 0) {
-                later_free(l, n);
+        return 0;
+}
+
+/* Fills *ret from command i's note. Returns 0 where there is none, 1 where there is. */
+static int read_note(size_t i, const char *later, unsigned jobs, Later *ret) {
+        _cleanup_free_ char *path = path_join(later, commands[i].name), *notes = NULL;
+        _cleanup_strv_free_ char **argv = NULL;
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        r = read_file(path, NOTES_MAX, &notes, NULL);
+        if (r == -ENOENT)
+                return 0;
+        if (r < 0)
                 return r;
+
+        r = add_words(&argv, commands[i].command, jobs);
+        if (r < 0)
+                return r;
+        if (commands[i].paths) {
+                r = add_paths(&argv, notes);
+                if (r < 0)
+                        return r;
+        }
+        *ret = (Later) { .argv = TAKE_PTR(argv), .optional = commands[i].optional };
+        return 1;
+}
+
+int shims_later(const char *later, unsigned jobs, LaterList *ret) {
+        _cleanup_(later_list_done) LaterList l = {};
+
+        l.commands = calloc(ELEMENTSOF(commands), sizeof(*l.commands));
+        if (!l.commands)
+                return -ENOMEM;
+        for (size_t i = 0; i < ELEMENTSOF(commands); i++) {
+                int r = read_note(i, later, jobs, l.commands + l.n);
+
+                if (r < 0)
+                        return r;
+                l.n += (size_t) r;
         }
         *ret = l;
-        *ret_n = n;
+        l = (LaterList) {};
         return 0;
 }

@@ -9,16 +9,24 @@
 #include "store/store.h"
 
 #define SHIMS_INSIDE "/run/imgbuild/shims"
-#define SHIMS_LATER_INSIDE \
-        "/run/imgbuild/later" /* where they note what was asked for: writable, empty */
+
+/* Where they note what was asked for: writable, empty. */
+#define SHIMS_LATER_INSIDE "/run/imgbuild/later"
 
 /* Writes them to a new scratch folder. */
 int shims_write(Store *s, char **ret_folder);
 
-/* The commands that installed packages asked for, from what the shims left in folder `later`. */
+/* The commands that installed packages asked for. */
 typedef struct Later {
         char **argv;
         bool optional; /* whatever it could not do, the packages work without */
 } Later;
-int shims_later(const char *later, unsigned jobs, Later **ret, size_t *ret_n);
-void later_free(Later *l, size_t n);
+
+typedef struct LaterList {
+        Later *commands;
+        size_t n;
+} LaterList;
+
+/* Reads what the shims noted in the host's folder `later`. */
+int shims_later(const char *later, unsigned jobs, LaterList *ret);
+void later_list_done(LaterList *l);

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Makes one stage's layer from the layers below it. */
+/* A plan becomes layers: each stage is made on the layers below it, in a sandbox, and kept in the
+ * store under its digest. What the store has is not made again.
+ *
+ *         r = stages_build(ctx, plan, plan->n_stages - 1);
+ *         r = stages_layers(ctx, plan, plan->n_stages - 1, &layers);   for a Sandbox, or a disk
+ *
+ * The room's second door is stage/tools.h: the tree of disk tools, a plan like any other. */
 
 #include "common/context.h"
 #include "plan/plan.h"
@@ -14,8 +20,3 @@ int stages_build(Context *ctx, const Plan *plan, size_t last);
 
 /* Trees of stages 0…last, lowest first; for sandbox layers. */
 int stages_layers(Context *ctx, const Plan *plan, size_t last, char ***ret);
-
-/* One command of a stage in a sandbox: output to the stage's log, last lines shown on failure,
- * `ret_status` NULL: a non-zero exit is logged and -EIO. */
-int stage_command(Context *ctx, const char *stage_id, const Sandbox *sandbox,
-                const SpawnOptions *options, char *const argv[], int *ret_status);

@@ -6,12 +6,14 @@
  * lies in the store. */
 
 #include "stage/tools.h"
+#include "stage/stage.h"
+#include "recipe/extends.h"
+#include "sandbox/logged-command.h"
 #include "store/store.h"
 
 #include "shared/file-util.h"
 #include "plan/plan.h"
 #include "shared/log.h"
-#include "stage/stage.h"
 #include "shared/strv.h"
 
 struct Tools {
@@ -21,6 +23,20 @@ struct Tools {
         const char *digest;
 };
 
+/* An existing lock lies beside the recipe; a new one does too, unless that folder is not ours to
+ * write in. */
+static char *lock_path(Context *ctx, const char *folder) {
+        _cleanup_free_ char *lock = path_join(folder, "tools.lock.json");
+
+        if (!lock)
+                return NULL;
+        if (access(lock, R_OK) >= 0)
+                return TAKE_PTR(lock);
+        if (streq(folder, DATADIR "/images") || access(folder, W_OK) < 0)
+                return path_join(store_path(ctx->store), "tools.lock.json");
+        return TAKE_PTR(lock);
+}
+
 /* Where the recipe is and where its lock is to be. */
 static int find_recipe(Context *ctx, const char *near, char **ret_recipe, char **ret_lock) {
         _cleanup_free_ char *beside = near ? path_folder(near) : NULL;
@@ -28,26 +44,17 @@ static int find_recipe(Context *ctx, const char *near, char **ret_recipe, char *
 
         if (near && !beside)
                 return -ENOMEM;
-        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
-                _cleanup_free_ char *recipe = folders[i] ? path_join(folders[i], "tools.json")
-                                                         : NULL,
-                                    *lock = NULL;
+        for (size_t i = beside ? 0 : 1; i < ELEMENTSOF(folders); i++) {
+                _cleanup_free_ char *recipe = path_join(folders[i], "tools.json"), *lock = NULL;
 
-                if (!folders[i])
-                        continue;
                 if (!recipe)
                         return -ENOMEM;
                 if (access(recipe, F_OK) < 0)
                         continue;
-                lock = path_join(folders[i], "tools.lock.json");
-                if (lock && access(lock, R_OK) < 0 &&
-                                (streq(folders[i], DATADIR "/images") ||
-                                                access(folders[i], W_OK) < 0)) {
-                        free(lock);
-                        lock = path_join(store_path(ctx->store), "tools.lock.json");
-                }
+                lock = lock_path(ctx, folders[i]);
                 if (!lock)
                         return -ENOMEM;
+
                 *ret_recipe = TAKE_PTR(recipe);
                 *ret_lock = TAKE_PTR(lock);
                 return 0;
@@ -55,11 +62,15 @@ static int find_recipe(Context *ctx, const char *near, char **ret_recipe, char *
         return -ENOENT;
 }
 
+static const char *last_digest(const Plan *plan) {
+        return plan->stages[plan->n_stages - 1].digest;
+}
+
 /* A tree that is there already is nothing to show beside the stages of an image. */
 static int build_tree(Context *ctx, const Plan *plan) {
         Context quiet = *ctx;
 
-        if (store_has_layer(ctx->store, plan->stages[plan->n_stages - 1].digest))
+        if (store_has_layer(ctx->store, last_digest(plan)))
                 quiet.progress = NULL;
         return stages_build(&quiet, plan, plan->n_stages - 1);
 }
@@ -96,7 +107,7 @@ int tools_open(Context *ctx, const char *near, Tools **ret) {
         r = stages_layers(ctx, plan, plan->n_stages - 1, &t->layers);
         if (r < 0)
                 return log_oom();
-        t->digest = plan->stages[plan->n_stages - 1].digest;
+        t->digest = last_digest(plan);
         *ret = TAKE_PTR(t);
         return 0;
 }
@@ -127,7 +138,7 @@ int tools_run(Tools *t, const SandboxBind *binds, size_t n_binds, char *const *e
         s.binds = binds;
         s.n_binds = n_binds;
         s.env = env;
-        return stage_command(t->ctx, "tools", &s, options, argv, NULL);
+        return logged_command(t->ctx, "tools", &s, options, argv);
 }
 
 const char *tools_digest(const Tools *t) {
@@ -140,14 +151,18 @@ int tools_find_digest(Context *ctx, const char *near, Digest ret) {
         int r;
 
         r = find_recipe(ctx, near, &recipe, &lock);
-        if (r >= 0)
-                r = lock_read(lock, &l.lock);
-        if (r >= 0)
-                r = recipe_load(recipe, ctx->overlay_dirs, &l.recipe);
-        if (r >= 0)
-                r = plan_new(l.recipe, l.lock, &l.plan);
         if (r < 0)
                 return r;
-        memcpy(ret, l.plan->stages[l.plan->n_stages - 1].digest, sizeof(Digest));
+        r = lock_read(lock, &l.lock);
+        if (r < 0)
+                return r;
+        r = recipe_load(recipe, ctx->overlay_dirs, &l.recipe);
+        if (r < 0)
+                return r;
+        r = plan_new(l.recipe, l.lock, &l.plan);
+        if (r < 0)
+                return r;
+
+        memcpy(ret, last_digest(l.plan), sizeof(Digest));
         return 0;
 }

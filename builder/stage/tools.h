@@ -2,16 +2,17 @@
 #pragma once
 
 /* The tools tree (images/tools.json): every disk tool, QEMU and OVMF of one Debian 13, run in a
- * sandbox, so that all hosts make the same bytes. */
+ * sandbox, so that all hosts make the same bytes. It is a plan like any other, built and kept as an
+ * image's stages are. */
 
 #include "common/context.h"
-#include "store/digest.h"
 #include "sandbox/sandbox.h"
+#include "store/digest.h"
 
 typedef struct Tools Tools;
 
-/* Finds the recipe (near: a recipe's path whose folder is looked in first; may be NULL, then
- * ./images and DATADIR/images), builds the tree where the store lacks it. Errors are logged. */
+/* Finds the recipe and builds the tree where the store lacks it. `near`: a recipe's path whose
+ * folder is looked in first; may be NULL, then ./images and DATADIR/images. Errors are logged. */
 int tools_open(Context *ctx, const char *near, Tools **ret);
 Tools *tools_free(Tools *t);
 DEFINE_CLEANUP(Tools *, tools_free);
@@ -24,7 +25,9 @@ void tools_sandbox(Tools *t, Sandbox *ret);
 /* Runs a tool with `binds`; output to a log, shown on failure; non-zero exit is -EIO. */
 int tools_run(Tools *t, const SandboxBind *binds, size_t n_binds, char *const *env,
                 const SpawnOptions *options, char *const argv[]);
-const char *tools_digest(const Tools *t); /* digest of the tree: part of every disk's identity */
+
+/* Digest of the tree: part of every disk's identity. */
+const char *tools_digest(const Tools *t);
 
 /* The digest that tools_open() would give, without building anything. Nothing is logged. */
 int tools_find_digest(Context *ctx, const char *near, Digest ret);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Of bytes, of labelled fields, of files and of whole folders. What is hashed, and in which order,
+ * is in every lock and store there is: it never changes. */
+
 #include "store/digest.h"
-#include "shared/file-util.h"
+#include "shared/folder.h"
 #include "shared/strv.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+
+#define BUFFER_SIZE (256 * 1024)
 
 struct Hash {
         EVP_MD_CTX *md;
@@ -72,11 +77,20 @@ bool digest_valid(const char *s) {
         return s && strlen(s) == DIGEST_HEX && strspn(s, "0123456789abcdef") == DIGEST_HEX;
 }
 
+static int hash_finish(Hash *h, Digest ret) {
+        Digest digest;
+
+        hash_end(h, digest);
+        if (!digest_valid(digest))
+                return -EIO;
+        memcpy(ret, digest, sizeof(Digest));
+        return 0;
+}
+
 int digest_fd(int fd, Digest ret, uint64_t *ret_size) {
         _cleanup_hash_free_ Hash *h = NULL;
-        _cleanup_free_ char *buffer = malloc(256 * 1024);
+        _cleanup_free_ char *buffer = malloc(BUFFER_SIZE);
         uint64_t size = 0;
-        Digest digest;
         int r;
 
         if (!buffer)
@@ -85,7 +99,8 @@ int digest_fd(int fd, Digest ret, uint64_t *ret_size) {
         if (r < 0)
                 return r;
         for (;;) {
-                ssize_t n = read(fd, buffer, 256 * 1024);
+                ssize_t n = read(fd, buffer, BUFFER_SIZE);
+
                 if (n < 0) {
                         if (errno == EINTR)
                                 continue;
@@ -96,10 +111,9 @@ int digest_fd(int fd, Digest ret, uint64_t *ret_size) {
                 hash_bytes(h, buffer, (size_t) n);
                 size += (size_t) n;
         }
-        hash_end(h, digest);
-        if (!digest_valid(digest))
-                return -EIO;
-        memcpy(ret, digest, sizeof(Digest));
+        r = hash_finish(h, ret);
+        if (r < 0)
+                return r;
         if (ret_size)
                 *ret_size = size;
         return 0;
@@ -113,6 +127,18 @@ int digest_file(const char *path, Digest ret, uint64_t *ret_size) {
 
 static int hash_folder(Hash *h, int folder, const char *prefix);
 
+static int hash_link(Hash *h, int folder, const char *name, const char *path) {
+        char target[4096];
+        ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
+
+        if (n < 0)
+                return -errno;
+        target[n] = '\0';
+        hash_field(h, "link", path);
+        hash_field(h, "to", target);
+        return 0;
+}
+
 static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
@@ -121,17 +147,9 @@ static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
 
         if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return -errno;
-        if (S_ISLNK(st.st_mode)) {
-                char target[4096];
-                ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
+        if (S_ISLNK(st.st_mode))
+                return hash_link(h, folder, name, path);
 
-                if (n < 0)
-                        return -errno;
-                target[n] = '\0';
-                hash_field(h, "link", path);
-                hash_field(h, "to", target);
-                return 0;
-        }
         fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
         if (fd < 0)
                 return -errno;
@@ -141,6 +159,7 @@ static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
         }
         if (!S_ISREG(st.st_mode))
                 return -EINVAL;
+
         r = digest_fd(fd, digest, NULL);
         if (r < 0)
                 return r;
@@ -149,36 +168,47 @@ static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
         return 0;
 }
 
+static int sorted_names(DIR *d, char ***ret) {
+        _cleanup_strv_free_ char **names = NULL;
+
+        FOLDER_FOREACH (name, d) {
+                int r = strv_extend(&names, name);
+
+                if (r < 0)
+                        return r;
+        }
+        strv_sort(names);
+        *ret = TAKE_PTR(names);
+        return 0;
+}
+
 /* Takes the folder's fd. git does not carry empty folders, but somebody who made one below files/
  * wants it. */
 static int hash_folder(Hash *h, int folder, const char *prefix) {
+        _cleanup_closedir_ DIR *d = NULL;
         _cleanup_strv_free_ char **names = NULL;
-        DIR *d = fdopendir(folder);
-        int r = 0;
+        int r;
 
-        if (!d) {
-                r = -errno;
-                close(folder);
+        r = folder_from_fd(folder, &d);
+        if (r < 0)
                 return r;
-        }
-        for (struct dirent *e; r >= 0 && (e = readdir(d));)
-                if (!streq(e->d_name, ".") && !streq(e->d_name, ".."))
-                        r = strv_extend(&names, e->d_name);
-        strv_sort(names);
+        r = sorted_names(d, &names);
+        if (r < 0)
+                return r;
         STRV_FOREACH (name, names) {
                 _cleanup_free_ char *path = strf("%s%s%s", prefix, *prefix ? "/" : "", *name);
 
+                if (!path)
+                        return -ENOMEM;
+                r = hash_entry(h, dirfd(d), *name, path);
                 if (r < 0)
-                        break;
-                r = path ? hash_entry(h, dirfd(d), *name, path) : -ENOMEM;
+                        return r;
         }
-        closedir(d);
-        return r;
+        return 0;
 }
 
 int digest_tree(const char *path, Digest ret) {
         _cleanup_hash_free_ Hash *h = NULL;
-        Digest digest;
         int r, fd;
 
         r = hash_new(&h);
@@ -190,9 +220,5 @@ int digest_tree(const char *path, Digest ret) {
         r = hash_folder(h, fd, "");
         if (r < 0)
                 return r;
-        hash_end(h, digest);
-        if (!digest_valid(digest))
-                return -EIO;
-        memcpy(ret, digest, sizeof(Digest));
-        return 0;
+        return hash_finish(h, ret);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* SHA-256 through OpenSSL; hex text everywhere. */
+/* SHA-256 through OpenSSL; hex text everywhere. A digest of many things is a Hash that is fed with
+ * labelled fields. */
 
 #include "shared/macro.h"
 #include <openssl/evp.h>
@@ -16,11 +17,12 @@ DEFINE_CLEANUP(Hash *, hash_free);
 #define _cleanup_hash_free_ _cleanup_(hash_freep)
 
 void hash_bytes(Hash *h, const void *data, size_t size);
+
 /* A labelled field, length included, so that no two lists of fields hash alike. value may be
  * NULL. */
 void hash_field(Hash *h, const char *label, const char *value);
 void hash_strv(Hash *h, const char *label, char *const *l);
-void hash_end(Hash *h, Digest ret);
+void hash_end(Hash *h, Digest ret); /* "", which is no valid digest, where something failed */
 
 int digest_file(const char *path, Digest ret, uint64_t *ret_size); /* ret_size may be NULL */
 int digest_fd(int fd, Digest ret, uint64_t *ret_size);

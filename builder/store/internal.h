@@ -3,10 +3,10 @@
 
 /* What the files of the store share and nobody else needs. */
 
-#include "store/store.h"
+#include "store/contents.h"
 
-#define LAYER_NAME \
-        32 /* of a digest's 64 hex digits: overlayfs takes all its layers' names in one page */
+/* Of a digest's 64 hex digits: overlayfs takes all its layers' names in one page. */
+#define LAYER_NAME 32
 
 /* A layer that this process uses: the shared lock on its folder keeps a prune away from it. */
 typedef struct Hold {
@@ -18,8 +18,7 @@ struct Store {
         char *path;    /* absolute, without symbolic links */
         char *scratch; /* work/XXXXXX, locked by us as long as we live */
         int scratch_fd;
-        int users_fd; /* locks/users: shared by every open store, so that a prune knows whether it
-                         is alone */
+        int users_fd; /* locks/users: every open store shares it, so a prune sees if it is alone */
         bool userxattr;
         unsigned n_scratch;
         Hold *holds;
@@ -33,3 +32,17 @@ int store_lock(const char *path, int open_flags, int operation);
 
 /* layers/NAME, or below it where `sub` is not NULL; NULL on out of memory. */
 char *store_layer_path(Store *s, const char *digest, const char *sub);
+
+/* Calls fn for every name in a folder but those that start with a dot. A missing folder is an
+ * empty one. */
+int store_each_name(const char *path,
+                int (*fn)(const char *folder, const char *name, void *userdata), void *userdata);
+
+/* Everything the store holds, least recently used first. */
+typedef struct EntryList {
+        StoreEntry *entries;
+        size_t n;
+} EntryList;
+
+int entry_list_fill(EntryList *l, Store *s);
+void entry_list_done(EntryList *l);

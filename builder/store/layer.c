@@ -6,11 +6,11 @@
 #include "store/internal.h"
 
 #include "shared/file-util.h"
+#include "shared/folder.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
 #include "shared/strv.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -155,48 +155,54 @@ LayerDraft *layer_draft_free(LayerDraft *d) {
         return NULL;
 }
 
+static bool is_newer(const struct stat *st, const struct timespec *epoch) {
+        return st->st_mtim.tv_sec > epoch->tv_sec ||
+               (st->st_mtim.tv_sec == epoch->tv_sec && st->st_mtim.tv_nsec > 0);
+}
+
+/* Of a file, link or node. Adds up what it takes on disk; of hard links each has its share. */
+static int clamp_leaf(int dir_fd, const char *name, const struct timespec *epoch, uint64_t *bytes) {
+        const struct timespec times[] = { *epoch, *epoch };
+        struct stat st;
+
+        if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return -errno;
+        *bytes += (uint64_t) st.st_blocks * 512 / (st.st_nlink ? st.st_nlink : 1);
+        if (!is_newer(&st, epoch))
+                return 0;
+        return utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
 /* Clamps the time stamps of dir_fd's children and of the folder itself, and adds up what they take
- * on disk. */
+ * on disk. Takes dir_fd. */
 static int clamp(int dir_fd, const struct timespec *epoch, uint64_t *bytes) {
         const struct timespec times[] = { *epoch, *epoch };
-        _cleanup_close_ int guard = dir_fd;
+        _cleanup_closedir_ DIR *d = NULL;
+        const struct dirent *e;
         struct stat st;
-        int r = 0;
-        DIR *d = fdopendir(dir_fd);
+        int r;
 
-        if (!d)
-                return -errno;
-        TAKE_FD(guard);
-        for (struct dirent *e; r >= 0 && (e = readdir(d));) {
-                if (streq(e->d_name, ".") || streq(e->d_name, ".."))
-                        continue;
+        r = folder_from_fd(dir_fd, &d);
+        if (r < 0)
+                return r;
+        while ((e = folder_next(d))) {
                 if (e->d_type == DT_DIR) {
                         int fd = openat(dirfd(d), e->d_name,
                                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
                         r = fd < 0 ? -errno : clamp(fd, epoch, bytes);
-                        continue;
-                }
-                if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                        r = -errno;
-                else {
-                        *bytes += (uint64_t) st.st_blocks * 512 / (st.st_nlink ? st.st_nlink : 1);
-                        if ((st.st_mtim.tv_sec > epoch->tv_sec ||
-                                            (st.st_mtim.tv_sec == epoch->tv_sec &&
-                                                            st.st_mtim.tv_nsec > 0)) &&
-                                        utimensat(dirfd(d), e->d_name, times, AT_SYMLINK_NOFOLLOW) <
-                                                        0)
-                                r = -errno;
-                }
+                } else
+                        r = clamp_leaf(dirfd(d), e->d_name, epoch, bytes);
+                if (r < 0)
+                        return r;
         }
-        if (r >= 0 && fstat(dirfd(d), &st) < 0)
-                r = -errno;
-        if (r >= 0) {
-                *bytes += (uint64_t) st.st_blocks * 512;
-                if (st.st_mtim.tv_sec >= epoch->tv_sec && futimens(dirfd(d), times) < 0)
-                        r = -errno;
-        }
-        closedir(d);
-        return r;
+
+        if (fstat(dirfd(d), &st) < 0)
+                return -errno;
+        *bytes += (uint64_t) st.st_blocks * 512;
+        if (st.st_mtim.tv_sec < epoch->tv_sec)
+                return 0;
+        return futimens(dirfd(d), times) < 0 ? -errno : 0;
 }
 
 static int write_meta(LayerDraft *d, json_object *meta, uint64_t bytes) {
@@ -210,11 +216,10 @@ static int write_meta(LayerDraft *d, json_object *meta, uint64_t bytes) {
         if (meta ? json_object_deep_copy(meta, &copy, NULL) < 0
                  : !(copy = json_object_new_object()))
                 return -ENOMEM;
-        r = json_set_string(copy, "digest", d->digest);
-        if (r >= 0)
-                r = json_set_int(copy, "bytes", (int64_t) bytes);
+        r = json_set_fields(copy, JSON_STRING("digest", d->digest), JSON_INT("bytes", bytes));
         if (r < 0)
                 return r;
+
         text = json_object_to_json_string_ext(
                         copy, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
         return text ? write_file_atomic(path, text, strlen(text), 0644) : -ENOMEM;
@@ -228,41 +233,52 @@ static int sync_folder(const char *path, bool file_system) {
         return (file_system ? syncfs(fd) : fsync(fd)) < 0 ? -errno : 0;
 }
 
+/* Something without a meta.json is in the way: somebody's clean-up by hand. */
+static int replace_folder(const char *folder, const char *target) {
+        _cleanup_free_ char *aside = strf("%s.aside", folder);
+
+        if (!aside)
+                return -ENOMEM;
+        if (rename(target, aside) < 0 || rename(folder, target) < 0)
+                return -errno;
+        return rm_rf(aside);
+}
+
+static int appear(const char *folder, const char *target) {
+        if (rename(folder, target) >= 0)
+                return 0;
+        return errno == ENOTEMPTY || errno == EEXIST ? replace_folder(folder, target) : -errno;
+}
+
 int store_commit_layer(LayerDraft *d, int64_t epoch, json_object *meta) {
-        _cleanup_free_ char *target = store_layer_path(d->store, d->digest, NULL), *layers = NULL;
+        _cleanup_free_ char *target = store_layer_path(d->store, d->digest, NULL),
+                            *layers = path_join(d->store->path, "layers");
         const struct timespec clamp_to = { .tv_sec = epoch };
         uint64_t bytes = 0;
         int fd, r;
 
-        layers = path_join(d->store->path, "layers");
         if (!target || !layers)
                 return -ENOMEM;
         r = rm_rf(d->work);
         if (r < 0)
                 return r;
         fd = open(d->upper, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        r = fd < 0 ? -errno : clamp(fd, &clamp_to, &bytes);
-        if (r >= 0)
-                r = write_meta(d, meta, bytes);
-        /* One flush for the whole tree, not one a file; only then may the layer's name appear. */
-        if (r >= 0)
-                r = sync_folder(d->folder, true);
+        if (fd < 0)
+                return -errno;
+        r = clamp(fd, &clamp_to, &bytes);
         if (r < 0)
                 return r;
-        r = rename(d->folder, target) < 0 ? -errno : 0;
-        if (r == -ENOTEMPTY || r == -EEXIST) {
-                /* Something without a meta.json is in the way: somebody's clean-up by hand. */
-                _cleanup_free_ char *aside = strf("%s.aside", d->folder);
+        r = write_meta(d, meta, bytes);
+        if (r < 0)
+                return r;
 
-                if (!aside)
-                        return -ENOMEM;
-                if (rename(target, aside) < 0 || rename(d->folder, target) < 0)
-                        return -errno;
-                r = rm_rf(aside);
-        }
+        /* One flush for the whole tree, not one a file; only then may the layer's name appear. */
+        r = sync_folder(d->folder, true);
         if (r < 0)
                 return r;
-        free(d->folder);
-        d->folder = NULL;
+        r = appear(d->folder, target);
+        if (r < 0)
+                return r;
+        free(TAKE_PTR(d->folder));
         return sync_folder(layers, false);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The store's folder: opening it, locks, scratch that outlives nobody, blobs. Layers are in
- * store-layer.c, sizes and removal in store-prune.c.
+ * layer.c, sizes in contents.c, removal in prune.c.
  *
  * Nothing here needs a clean exit. Scratch is locked by the process that made it, and the kernel
  * drops that lock however the process ends; the next store_open() removes every scratch folder
@@ -9,13 +9,13 @@
 
 #include "store/internal.h"
 
-#include "shared/file-util.h"
-#include "shared/log.h"
 #include "common/userns.h"
+#include "shared/file-util.h"
+#include "shared/folder.h"
+#include "shared/log.h"
 #include "shared/strv.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/file.h>
@@ -49,26 +49,27 @@ int store_lock(const char *path, int open_flags, int operation) {
         }
 }
 
+/* Removes what nobody locks. */
+static void sweep_folder(const char *path) {
+        _cleanup_close_ int fd = store_lock(path, O_RDONLY | O_DIRECTORY, LOCK_EX | LOCK_NB);
+
+        if (fd < 0)
+                return; /* somebody works there, or another sweep was faster */
+        log_debug("Removing what an interrupted run left in %s", path);
+        if (rm_rf(path) < 0)
+                log_debug("Could not remove all of %s", path);
+}
+
 static void sweep(const char *work) {
-        _cleanup_strv_free_ char **stale = NULL;
-        DIR *d = opendir(work);
+        _cleanup_closedir_ DIR *d = NULL;
 
-        if (!d)
+        if (folder_open(work, &d) < 0)
                 return;
-        for (struct dirent *e; (e = readdir(d));)
-                if (e->d_name[0] != '.' && strv_push(&stale, path_join(work, e->d_name)) < 0)
-                        break;
-        closedir(d);
+        FOLDER_FOREACH (name, d) {
+                _cleanup_free_ char *path = name[0] == '.' ? NULL : path_join(work, name);
 
-        STRV_FOREACH (path, stale) {
-                _cleanup_close_ int fd =
-                                store_lock(*path, O_RDONLY | O_DIRECTORY, LOCK_EX | LOCK_NB);
-
-                if (fd < 0)
-                        continue; /* somebody works there, or another sweep was faster */
-                log_debug("Removing what an interrupted run left in %s", *path);
-                if (rm_rf(*path) < 0)
-                        log_debug("Could not remove all of %s", *path);
+                if (path)
+                        sweep_folder(path);
         }
 }
 
@@ -121,15 +122,52 @@ static int check_format(Store *s) {
         return -EEXIST;
 }
 
-static int store_setup(Store *s, const char *path) {
-        _cleanup_free_ char *users = NULL;
+static int make_folders(const Store *s) {
+        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
+                _cleanup_free_ char *folder = path_join(s->path, folders[i]);
+                int r = folder ? mkdir_p(folder, 0755) : -ENOMEM;
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int join_users(Store *s) {
+        _cleanup_free_ char *users = path_join(s->path, "locks/users");
+        int fd = users ? store_lock(users, O_RDWR | O_CREAT, LOCK_SH) : -ENOMEM;
+
+        if (fd < 0)
+                return fd;
+        s->users_fd = fd;
+        return 0;
+}
+
+static int lay_out(Store *s) {
         int r;
 
-        /* Only the owner may look in: a tree holds set-uid programs and password files of
-         * images. */
+        r = check_format(s);
+        if (r < 0)
+                return r;
+        r = make_folders(s);
+        if (r < 0)
+                return r;
+        r = join_users(s);
+        return r < 0 ? r : make_scratch(s);
+}
+
+/* Only the owner may look in: a tree holds set-uid programs and password files of images. */
+static int make_private(const char *path) {
+        int r;
+
         r = mkdir_parents(path, 0755);
-        if (r >= 0)
-                r = mkdir_p(path, 0700);
+        return r < 0 ? r : mkdir_p(path, 0700);
+}
+
+static int store_setup(Store *s, const char *path) {
+        int r;
+
+        r = make_private(path);
         if (r < 0)
                 return log_error_errno(r,
                                 "Cannot create the store %s (choose another with --cache)", path);
@@ -137,21 +175,9 @@ static int store_setup(Store *s, const char *path) {
         if (!s->path)
                 return log_error_errno(-errno, "Cannot open the store %s", path);
 
-        r = check_format(s);
+        r = lay_out(s);
         if (r == -EEXIST || r == -ENOMEM)
                 return r;
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(folders); i++) {
-                _cleanup_free_ char *folder = path_join(s->path, folders[i]);
-                r = folder ? mkdir_p(folder, 0755) : -ENOMEM;
-        }
-        if (r >= 0) {
-                users = path_join(s->path, "locks/users");
-                r = users ? store_lock(users, O_RDWR | O_CREAT, LOCK_SH) : -ENOMEM;
-                if (r >= 0)
-                        s->users_fd = r;
-        }
-        if (r >= 0)
-                r = make_scratch(s);
         if (r < 0)
                 return log_error_errno(r,
                                 "Cannot write to the store %s (choose another with --cache)",
@@ -212,14 +238,19 @@ const char *store_default_path(void) {
         return path;
 }
 
+/* Stage ids have colons, and whoever named one may have put anything in it. */
+static void make_plain(char *name) {
+        for (char *p = name; *p; p++)
+                if (!isalnum((unsigned char) *p) && !strchr("-_.", *p))
+                        *p = '_';
+}
+
 int store_scratch(Store *s, const char *name, char **ret_path) {
         _cleanup_free_ char *path = strf("%s/%u-%s", s->scratch, s->n_scratch++, name);
 
         if (!path)
                 return -ENOMEM;
-        for (char *p = path + strlen(s->scratch) + 1; *p; p++)
-                if (!isalnum((unsigned char) *p) && !strchr("-_.", *p))
-                        *p = '_';
+        make_plain(path + strlen(s->scratch) + 1);
         if (mkdir(path, 0755) < 0)
                 return -errno;
         *ret_path = TAKE_PTR(path);
@@ -236,9 +267,7 @@ int store_log_path(Store *s, const char *stage, char **ret_path) {
         path = strf("%s/log/%s-%d-%s.log", s->path, date, (int) getpid(), stage);
         if (!path)
                 return -ENOMEM;
-        for (char *p = path + strlen(s->path) + strlen("/log/"); *p; p++)
-                if (!isalnum((unsigned char) *p) && !strchr("-_.", *p))
-                        *p = '_';
+        make_plain(path + strlen(s->path) + strlen("/log/"));
         *ret_path = TAKE_PTR(path);
         return 0;
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 /* One item's way into the store, inside fetch.c: its partial file, its tries, what its server
- * said. */
+ * said, what is told about it. */
 
 #include "store/fetch.h"
 
 #include <curl/curl.h>
+
+#define TRIES_MAX 5 /* without progress */
 
 typedef enum TransferState {
         TRANSFER_WAITING,
@@ -23,16 +25,15 @@ typedef struct Transfer {
         CURL *easy;          /* while RUNNING */
         struct curl_slist *headers;
 
-        char *partial; /* blobs/partial/…; locked while open, so that two builds do not write one
-                          file */
+        /* blobs/partial/…; locked while open, so that two builds do not write one file. */
+        char *partial;
         int fd;
+
         uint64_t size;   /* bytes the partial file has */
         uint64_t best;   /* most it ever had: a try that got further was none in vain */
         bool resumed;    /* some of it was not received in this try */
-        bool restarted;  /* once from the beginning already, because the digest of the resumed file
-                            was wrong */
-        char *validator; /* ETag or date of what was received: bytes of two versions must not be
-                            mixed */
+        bool restarted;  /* once already: the digest of the resumed file was wrong */
+        char *validator; /* ETag or date of what came: bytes of two versions must not be mixed */
 
         bool body;        /* the first byte of this try's body has come */
         bool range_wrong; /* the server answered another range than asked for */
@@ -58,9 +59,18 @@ void transfer_done(Transfer *t);
 int transfer_open(Transfer *t, Context *ctx);
 void transfer_close(Transfer *t);
 
-/* A handle ready for curl_multi_add_handle(). */
+/* Forgets what came so far. */
+int transfer_start_over(Transfer *t);
+
+/* Makes t->easy, ready for curl_multi_add_handle(). */
 int transfer_start(Transfer *t, const char *proxy);
 
 /* What came of a try. 0: the file is in the store; 1: worth another try (t->reason says why);
  * negative: final. */
 int transfer_finish(Transfer *t, Context *ctx, CURLcode code);
+
+/* Tells about every failed item, but of one server that is down only about the first few; where
+ * `stop` (an error that ended everything) is not 0, about that alone. Returns the first one's
+ * result. */
+int transfers_report(Context *ctx, const Transfer *transfers, size_t n, int stop);
+void transfers_report_offline(Context *ctx, FetchItem *const *missing, size_t n);

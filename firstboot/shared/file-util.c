@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Files are read whole, up to a limit, and written whole, by a rename; trees are removed without
+ * leaving them. */
+
 #include "shared/file-util.h"
+#include "shared/folder.h"
 #include "shared/strv.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -80,6 +84,17 @@ static int sync_parent(const char *path) {
         return fsync(fd) < 0 ? -errno : 0;
 }
 
+static int fill_file(int fd, const void *data, size_t size, mode_t mode, bool durable) {
+        int r;
+
+        r = write_all(fd, data, size);
+        if (r < 0)
+                return r;
+        if (fchmod(fd, mode) < 0)
+                return -errno;
+        return durable && fsync(fd) < 0 ? -errno : 0;
+}
+
 static int write_file(const char *path, const void *data, size_t size, mode_t mode, bool durable) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *temporary = NULL;
@@ -91,12 +106,9 @@ static int write_file(const char *path, const void *data, size_t size, mode_t mo
         fd = mkostemp(temporary, O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        r = write_all(fd, data, size);
-        if (r >= 0 && fchmod(fd, mode) < 0)
-                r = -errno;
-        if (r >= 0 && durable && fsync(fd) < 0)
-                r = -errno;
-        if (r >= 0 && rename(temporary, path) < 0)
+
+        r = fill_file(fd, data, size, mode, durable);
+        if (r == 0 && rename(temporary, path) < 0)
                 r = -errno;
         if (r < 0) {
                 unlink(temporary);
@@ -144,54 +156,62 @@ int mkdir_p(const char *path, mode_t mode) {
         return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 }
 
+static int remove_children(int dir_fd, dev_t device);
+
+/* overlayfs leaves its work/work at mode 0000. */
+static int open_child(int dir_fd, const char *name) {
+        const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+        int fd = openat(dir_fd, name, flags);
+
+        if (fd < 0 && errno == EACCES && fchmodat(dir_fd, name, 0700, 0) >= 0)
+                fd = openat(dir_fd, name, flags);
+        return fd < 0 ? -errno : fd;
+}
+
+static int remove_child(int dir_fd, const char *name, dev_t device) {
+        struct stat st;
+        int fd, r = 0;
+
+        if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return 0;
+        if (!S_ISDIR(st.st_mode))
+                return unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+        if (st.st_dev != device)
+                return 0;
+
+        fd = open_child(dir_fd, name);
+        r = fd < 0 ? fd : remove_children(fd, device);
+        if (unlinkat(dir_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT && r == 0)
+                r = -errno;
+        return r;
+}
+
+/* Takes dir_fd. Goes on after an error, and returns the first. */
 static int remove_children(int dir_fd, dev_t device) {
-        _cleanup_close_ int guard = dir_fd;
-        DIR *d = fdopendir(dir_fd);
-        int result = 0;
+        _cleanup_closedir_ DIR *d = NULL;
+        int r, result = 0;
 
-        if (!d)
-                return -errno;
-        TAKE_FD(guard);
-        for (struct dirent *e; (e = readdir(d));) {
-                struct stat st;
-                int flags = 0;
-
-                if (streq(e->d_name, ".") || streq(e->d_name, ".."))
-                        continue;
-                if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                        continue;
-                if (S_ISDIR(st.st_mode)) {
-                        if (st.st_dev != device)
-                                continue;
-                        int fd = openat(dirfd(d), e->d_name,
-                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                        if (fd < 0 && errno == EACCES && /* overlayfs leaves its work/work at mode
-                                                            0000 */
-                                        fchmodat(dirfd(d), e->d_name, 0700, 0) >= 0)
-                                fd = openat(dirfd(d), e->d_name,
-                                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                        int r = fd < 0 ? -errno : remove_children(fd, device);
-                        if (r < 0 && result == 0)
-                                result = r;
-                        flags = AT_REMOVEDIR;
-                }
-                if (unlinkat(dirfd(d), e->d_name, flags) < 0 && errno != ENOENT && result == 0)
-                        result = -errno;
+        r = folder_from_fd(dir_fd, &d);
+        if (r < 0)
+                return r;
+        FOLDER_FOREACH (name, d) {
+                r = remove_child(dirfd(d), name, device);
+                if (r < 0 && result == 0)
+                        result = r;
         }
-        closedir(d);
         return result;
 }
 
 int rm_rf(const char *path) {
         struct stat st;
-        int r = 0;
+        int fd, r;
 
         if (lstat(path, &st) < 0)
                 return errno == ENOENT ? 0 : -errno;
         if (!S_ISDIR(st.st_mode))
                 return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
 
-        int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
         r = remove_children(fd, st.st_dev);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* json-c parses. Before it, bytes are checked and comments blanked; after it, what it lets through
+ * is refused. Positions in messages are the file's. */
+
 #include "shared/json-util.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"
@@ -64,6 +68,37 @@ static int check_bytes(const char *text, size_t size, JsonError *e) {
         return 0;
 }
 
+/* Goes to the closing quote of the string that begins at *p. */
+static int skip_string(const char *text, char **p, const char *end, JsonError *e) {
+        const char *start = *p;
+
+        for ((*p)++; *p < end && **p != '"'; (*p)++) {
+                if (**p == '\\' && *p + 1 < end)
+                        (*p)++;
+                if (**p == '\n')
+                        return fail(e, text, start,
+                                        "string is not closed on its line; a line break in a string is \\n");
+                if ((unsigned char) **p < ' ')
+                        return fail(e, text, *p,
+                                        "control character 0x%02x in a string; write \\u%04x", **p,
+                                        **p);
+        }
+        return 0;
+}
+
+/* Goes to the last character of the comment that begins at *p. */
+static int blank_block(const char *text, char **p, const char *end, JsonError *e) {
+        char *close = memmem(*p + 2, (size_t) (end - *p - 2), "*/", 2);
+
+        if (!close)
+                return fail(e, text, *p, "comment is never closed");
+        for (; *p < close + 2; (*p)++)
+                if (**p != '\n')
+                        **p = ' ';
+        (*p)--;
+        return 0;
+}
+
 /* Overwrites comments with spaces, so that positions stay what they are in the file. Knows strings
  * on the way, and so is the one to say that a line ends in the middle of one: json-c would go on
  * to the next quote. */
@@ -71,34 +106,20 @@ static int blank_comments(char *text, size_t size, JsonError *e) {
         char *end = text + size;
 
         for (char *p = text; p < end; p++) {
-                if (*p == '"') {
-                        char *start = p;
+                bool pair = *p == '/' && p + 1 < end;
+                int r = 0;
 
-                        for (p++; p < end && *p != '"'; p++) {
-                                if (*p == '\\' && p + 1 < end)
-                                        p++;
-                                if (*p == '\n')
-                                        return fail(e, text, start,
-                                                        "string is not closed on its line; a line break in a string is \\n");
-                                if ((unsigned char) *p < ' ')
-                                        return fail(e, text, p,
-                                                        "control character 0x%02x in a string; write \\u%04x",
-                                                        *p, *p);
-                        }
-                } else if (*p == '\'') /* which json-c takes for keys */
-                        return fail(e, text, p, "strings are written in double quotes");
-                else if (p + 1 < end && p[0] == '/' && p[1] == '/') {
+                if (*p == '"')
+                        r = skip_string(text, &p, end, e);
+                else if (*p == '\'') /* which json-c takes for keys */
+                        r = fail(e, text, p, "strings are written in double quotes");
+                else if (pair && p[1] == '*')
+                        r = blank_block(text, &p, end, e);
+                else if (pair && p[1] == '/')
                         for (; p < end && *p != '\n'; p++)
                                 *p = ' ';
-                } else if (p + 1 < end && p[0] == '/' && p[1] == '*') {
-                        char *start = p, *close = memmem(p + 2, (size_t) (end - p - 2), "*/", 2);
-                        if (!close)
-                                return fail(e, text, start, "comment is never closed");
-                        for (; p < close + 2; p++)
-                                if (*p != '\n')
-                                        *p = ' ';
-                        p--;
-                }
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
@@ -116,6 +137,19 @@ static int check_string(const char *text, const char *start, const char **ret_en
                 }
         *ret_end = p;
         return 0;
+}
+
+/* A fraction that is too small is as good as zero. */
+static bool number_fits(const char *start, bool whole) {
+        double d;
+
+        if (whole) {
+                errno = 0;
+                (void) strtoll(start, NULL, 10);
+                return errno != ERANGE;
+        }
+        d = strtod(start, NULL);
+        return d >= -DBL_MAX && d <= DBL_MAX;
 }
 
 /* A number or word outside of strings. json-c knows NaN and Infinity, takes "-01" and "1.", and
@@ -141,17 +175,7 @@ static int check_word(const char *text, const char *start, const char **ret_end,
                         if (*p == '.' && !isdigit((unsigned char) p[1]))
                                 return fail(e, text, p, "digits are missing after the point");
                 }
-        errno = 0;
-        if (whole)
-                (void) strtoll(start, NULL, 10);
-        else {
-                double d = strtod(start, NULL);
-                if (d < -DBL_MAX || d > DBL_MAX)
-                        errno = ERANGE;
-                else
-                        errno = 0; /* one that is too small is as good as zero */
-        }
-        return errno == ERANGE ? fail(e, text, start, "the number is too large") : 0;
+        return number_fits(start, whole) ? 0 : fail(e, text, start, "the number is too large");
 }
 
 /* json-c keeps the last of two equal keys without a word; a person who wrote both meant something.
@@ -173,43 +197,70 @@ static int check_key(const char *text, json_object *seen, const char *start, con
         return json_object_object_add(seen, key, NULL) < 0 ? -ENOMEM : 0;
 }
 
-/* Refuses what json-c lets through. This walk runs over text that json-c accepted, so it needs to
- * know no more than strings, words and braces. */
-static int check_strictly(const char *text, size_t size, JsonError *e) {
+/* Where a walk over a text is: which brackets are open, and of braces the keys so far. */
+typedef struct Nesting {
         struct {
                 bool object;
                 json_object *seen;
-        } stack[DEPTH_MAX + 1] = {};
-        size_t depth = 0;
+        } stack[DEPTH_MAX + 1];
+        size_t depth;
+} Nesting;
+
+static void nesting_done(Nesting *n) {
+        for (size_t i = 0; i < ELEMENTSOF(n->stack); i++)
+                json_putp(&n->stack[i].seen);
+}
+
+static void nesting_open(Nesting *n, bool object) {
+        n->depth++;
+        n->stack[n->depth].object = object;
+        n->stack[n->depth].seen = object ? json_object_new_object() : NULL;
+}
+
+static void nesting_close(Nesting *n) {
+        json_putp(&n->stack[n->depth].seen);
+        n->stack[n->depth--].seen = NULL;
+}
+
+/* A string, and where it is one, a key. */
+static int check_string_or_key(const char *text, const char **p, const Nesting *n, JsonError *e) {
+        const char *start = *p, *after;
+        int r;
+
+        r = check_string(text, start, p, e);
+        if (r < 0)
+                return r;
+        after = *p + 1 + strspn(*p + 1, " \t\r\n");
+        if (*after != ':' || !n->stack[n->depth].object)
+                return 0;
+        return check_key(text, n->stack[n->depth].seen, start, *p, e);
+}
+
+/* Refuses what json-c lets through. This walk runs over text that json-c accepted, so it needs to
+ * know no more than strings, words and braces. */
+static int check_strictly(const char *text, size_t size, JsonError *e) {
+        _cleanup_(nesting_done) Nesting n = {};
         const char *end = text + size;
-        int r = 0;
 
-        for (const char *p = text; p < end && r == 0; p++) {
+        for (const char *p = text; p < end; p++) {
+                int r = 0;
+
                 if (*p == '{' || *p == '[') {
-                        if (++depth > DEPTH_MAX)
-                                break;
-                        stack[depth].object = *p == '{';
-                        stack[depth].seen = *p == '{' ? json_object_new_object() : NULL;
+                        if (n.depth == DEPTH_MAX)
+                                return 0;
+                        nesting_open(&n, *p == '{');
                 } else if (*p == '}' || *p == ']') {
-                        if (depth == 0)
-                                break;
-                        json_putp(&stack[depth].seen);
-                        stack[depth--].seen = NULL;
-                } else if (*p == '"') {
-                        const char *start = p;
-
-                        r = check_string(text, start, &p, e);
-                        if (r < 0)
-                                break;
-                        const char *after = p + 1 + strspn(p + 1, " \t\r\n");
-                        if (*after == ':' && stack[depth].object)
-                                r = check_key(text, stack[depth].seen, start, p, e);
-                } else if (isalnum((unsigned char) *p) || *p == '-')
+                        if (n.depth == 0)
+                                return 0;
+                        nesting_close(&n);
+                } else if (*p == '"')
+                        r = check_string_or_key(text, &p, &n, e);
+                else if (isalnum((unsigned char) *p) || *p == '-')
                         r = check_word(text, p, &p, e);
+                if (r < 0)
+                        return r;
         }
-        for (size_t i = 0; i < ELEMENTSOF(stack); i++)
-                json_putp(&stack[i].seen);
-        return r;
+        return 0;
 }
 
 /* json-c's words for the slips that are made most would not lead anybody to them. */
@@ -374,44 +425,49 @@ int json_append_object(json_object *array, json_object **ret) {
         return 0;
 }
 
+static int set_field(json_object *o, const JsonField *f) {
+        switch (f->kind) {
+        case JSON_FIELD_STRING:
+                return json_set_string(o, f->key, f->string);
+        case JSON_FIELD_INT:
+                return json_set_int(o, f->key, f->integer);
+        case JSON_FIELD_BOOL:
+                return json_set(o, f->key, json_object_new_boolean(f->boolean));
+        case JSON_FIELD_DOUBLE:
+                return json_set(o, f->key, json_object_new_double(f->real));
+        case JSON_FIELD_TAKE:
+                return f->object ? json_set(o, f->key, f->object) : 0;
+        }
+        return -EINVAL;
+}
+
+static void drop_fields(const JsonField *fields, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (fields[i].kind == JSON_FIELD_TAKE)
+                        json_object_put(fields[i].object);
+}
+
 int json_set_field_list(json_object *o, const JsonField *fields, size_t n) {
-        int r = 0;
-
+        if (!o) {
+                drop_fields(fields, n);
+                return -ENOMEM;
+        }
         for (size_t i = 0; i < n; i++) {
-                const JsonField *f = fields + i;
+                int r = set_field(o, fields + i);
 
-                if (r < 0 || !o) {
-                        if (f->kind == JSON_FIELD_TAKE)
-                                json_object_put(f->object);
-                        r = r < 0 ? r : -ENOMEM;
-                        continue;
-                }
-                switch (f->kind) {
-                case JSON_FIELD_STRING:
-                        r = json_set_string(o, f->key, f->string);
-                        break;
-                case JSON_FIELD_INT:
-                        r = json_set_int(o, f->key, f->integer);
-                        break;
-                case JSON_FIELD_BOOL:
-                        r = json_set(o, f->key, json_object_new_boolean(f->boolean));
-                        break;
-                case JSON_FIELD_DOUBLE:
-                        r = json_set(o, f->key, json_object_new_double(f->real));
-                        break;
-                case JSON_FIELD_TAKE:
-                        r = f->object ? json_set(o, f->key, f->object) : 0;
-                        break;
+                if (r < 0) { /* a failed one is dropped by json_set() */
+                        drop_fields(fields + i + 1, n - i - 1);
+                        return r;
                 }
         }
-        return r;
+        return 0;
 }
 
 int json_save(const char *path, json_object *o, mode_t mode) {
         _cleanup_free_ char *text = NULL;
-        const char *json = json_object_to_json_string_ext(
-                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-                                           JSON_C_TO_STRING_NOSLASHESCAPE);
+        const int format = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+                           JSON_C_TO_STRING_NOSLASHESCAPE;
+        const char *json = json_object_to_json_string_ext(o, format);
 
         if (!json || !(text = strf("%s\n", json)))
                 return -ENOMEM;

@@ -50,10 +50,11 @@ int json_append_object(json_object *array, json_object **ret);
 
 /* Several members at once:
  *
- *   r = json_set_fields(o, JSON_STRING("name", p->name), JSON_INT("size", p->size), JSON_TAKE("files", files));
+ *   r = json_set_fields(o, JSON_STRING("name", p->name), JSON_INT("size", p->size),
+ *                   JSON_TAKE("files", files));
  *
- * Returns 0 or -ENOMEM. A NULL string or object is left out; objects given with JSON_TAKE are taken in every case, also
- * where something before them failed. */
+ * Returns 0 or -ENOMEM. A NULL string or object is left out; objects given with JSON_TAKE are taken
+ * in every case, also where something before them failed. */
 typedef struct JsonField {
         const char *key;
         enum {

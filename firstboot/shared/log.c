@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A message is made whole before it is written: two programs' lines never tear each other. */
+
 #include "shared/log.h"
 
 #include <stdarg.h>

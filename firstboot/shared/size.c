@@ -37,7 +37,7 @@ char *format_bytes(char text[FORMAT_BYTES_MAX], uint64_t bytes) {
         double n = (double) bytes;
         size_t unit = 0;
 
-        /* From 1000 on in the next unit, so that no more than three digits stand before the point. */
+        /* From 1000 on in the next unit: no more than three digits stand before the point. */
         for (; n >= 1000 && unit + 1 < ELEMENTSOF(units); unit++)
                 n /= 1024;
         snprintf(text, FORMAT_BYTES_MAX, unit == 0 ? "%.0f %s" : "%.1f %s", n, units[unit]);

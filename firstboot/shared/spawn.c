@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One loop waits for everything that may happen to a child: a line, its end, a signal of ours, the
+ * end of its time. However it ends, its whole process group is gone before the call returns. */
+
 #include "shared/spawn.h"
+
 #include "shared/file-util.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
@@ -14,6 +19,8 @@
 
 #define LINE_LENGTH_MAX 8192
 #define KILL_DELAY_USEC (5 * USEC_PER_SEC)
+#define TICK_MS 200
+#define CAPTURE_MAX (16 * 1024 * 1024) /* bytes */
 
 static volatile sig_atomic_t interrupted;
 static int interrupt_pipe[2] = { -EBADF, -EBADF };
@@ -88,17 +95,48 @@ static _noreturn_ void child_fail(int error_fd, int error) {
         _exit(127);
 }
 
-static _noreturn_ void child_main(const SpawnOptions *o, char *const argv[], int output_fd,
-                int error_fd, pid_t parent) {
-        sigset_t none;
-        int r;
+static int redirect(const SpawnOptions *o, int output_fd) {
+        int in = open(o->stdin_path ? o->stdin_path : "/dev/null", O_RDONLY | O_NOCTTY);
 
-        /* What a signal of ours would do in the parent is nothing the child should inherit. */
+        if (in < 0 || dup2(in, STDIN_FILENO) < 0)
+                return -errno;
+        if (dup2(o->stdout_fd > 0 ? o->stdout_fd : output_fd, STDOUT_FILENO) < 0 ||
+                        dup2(output_fd, STDERR_FILENO) < 0)
+                return -errno;
+        if (in > STDERR_FILENO)
+                close(in);
+        return 0;
+}
+
+/* What a signal of ours would do in the parent is nothing the child should inherit. */
+static void reset_signals(void) {
+        sigset_t none;
+
         for (int sig = 1; sig < NSIG; sig++)
                 signal(sig, SIG_DFL);
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
+}
 
+/* Returns only on failure. */
+static int execute(const SpawnOptions *o, char *const argv[]) {
+        _cleanup_free_ char *path = NULL;
+
+        if (!o->env) {
+                execvp(argv[0], argv);
+                return -errno;
+        }
+        if (!program_find(argv[0], &path))
+                return -ENOENT;
+        execve(path, argv, o->env);
+        return -errno;
+}
+
+static _noreturn_ void child_main(const SpawnOptions *o, char *const argv[], int output_fd,
+                int error_fd, pid_t parent) {
+        int r;
+
+        reset_signals();
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
                 child_fail(error_fd, -errno);
         if (getppid() != parent)
@@ -106,14 +144,9 @@ static _noreturn_ void child_main(const SpawnOptions *o, char *const argv[], int
 
         if (!o->stdin_inherit) {
                 setpgid(0, 0);
-                int in = open(o->stdin_path ? o->stdin_path : "/dev/null", O_RDONLY | O_NOCTTY);
-                if (in < 0 || dup2(in, STDIN_FILENO) < 0 ||
-                                dup2(o->stdout_fd > 0 ? o->stdout_fd : output_fd, STDOUT_FILENO) <
-                                                0 ||
-                                dup2(output_fd, STDERR_FILENO) < 0)
-                        child_fail(error_fd, -errno);
-                if (in > STDERR_FILENO)
-                        close(in);
+                r = redirect(o, output_fd);
+                if (r < 0)
+                        child_fail(error_fd, r);
         }
         if (o->cwd && chdir(o->cwd) < 0)
                 child_fail(error_fd, -errno);
@@ -124,21 +157,13 @@ static _noreturn_ void child_main(const SpawnOptions *o, char *const argv[], int
                 if (!argv)
                         _exit(r);
         }
-        if (o->env) {
-                _cleanup_free_ char *path = NULL;
-                if (!program_find(argv[0], &path))
-                        child_fail(error_fd, -ENOENT);
-                execve(path, argv, o->env);
-        } else
-                execvp(argv[0], argv);
-        child_fail(error_fd, -errno);
+        child_fail(error_fd, execute(o, argv));
 }
 
 typedef struct LineBuffer {
         char text[LINE_LENGTH_MAX];
         size_t used;
-        bool told; /* the line's text so far has been handed out, because of its length or a
-                      carriage return */
+        bool told; /* its text so far was handed out: for its length, or a carriage return */
 } LineBuffer;
 
 static void tell_line(LineBuffer *b, const SpawnOptions *o) {
@@ -193,23 +218,108 @@ static void reap(pid_t pid, bool own_group, int *ret_status) {
                 ;
 }
 
+typedef struct Child {
+        const SpawnOptions *o;
+        pid_t pid;
+        int pidfd;
+        int *output; /* our end of its output; closed once every writer is gone */
+        LineBuffer *lines;
+        uint64_t deadline; /* 0: none */
+        uint64_t kill_at;  /* 0: it was not asked to end */
+} Child;
+
+/* Waits until something happened, or somebody has to look at the clock. */
+static int wait_for_child(const Child *c, bool *ret_ended) {
+        struct pollfd fds[] = {
+                { .fd = *c->output, .events = POLLIN },
+                { .fd = c->pidfd, .events = POLLIN },
+                { .fd = c->kill_at || c->o->stdin_inherit ? -1 : interrupt_fd(), .events = POLLIN },
+        };
+        uint64_t now = now_usec(), next = c->kill_at ? c->kill_at : c->deadline;
+        int wait_ms = next == 0     ? -1
+                      : next <= now ? 0
+                                    : (int) MIN((next - now) / 1000 + 1, 1000000u);
+
+        if (tick_function && (wait_ms < 0 || wait_ms > TICK_MS))
+                wait_ms = TICK_MS;
+        if (poll(fds, ELEMENTSOF(fds), wait_ms) < 0) {
+                if (errno != EINTR)
+                        return -errno;
+                fds[1].revents = 0;
+        }
+        *ret_ended = fds[1].revents != 0;
+        return 0;
+}
+
+/* Follows the child until it ended, or until it had its time to end. Returns 0; why it was to end:
+ * -ECANCELED, -ETIMEDOUT; other -errno. */
+static int follow(Child *c) {
+        int why = 0;
+
+        for (;;) {
+                bool ended = false;
+                int r;
+
+                r = wait_for_child(c, &ended);
+                if (r < 0)
+                        return r;
+                if (tick_function)
+                        tick_function(tick_data);
+                drain(c->output, c->lines, c->o, 4);
+                if (ended)
+                        return why;
+
+                if (why == 0 && interrupt_signal() && !c->o->stdin_inherit)
+                        why = -ECANCELED;
+                else if (why == 0 && c->deadline && now_usec() >= c->deadline)
+                        why = -ETIMEDOUT;
+                if (why == 0)
+                        continue;
+                if (c->kill_at && now_usec() >= c->kill_at)
+                        return why;
+                if (!c->kill_at) {
+                        kill(c->o->stdin_inherit ? c->pid : -c->pid, SIGTERM);
+                        c->kill_at = now_usec() + KILL_DELAY_USEC;
+                }
+        }
+}
+
+/* In the parent: follows the child, and ends all of it. */
+static int attend(pid_t pid, const SpawnOptions *o, int *output, int *ret_status) {
+        _cleanup_close_ int pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+        _cleanup_free_ LineBuffer *lines = calloc(1, sizeof(*lines));
+        Child c = {
+                .o = o,
+                .pid = pid,
+                .pidfd = pidfd,
+                .output = output,
+                .lines = lines,
+                .deadline = o->timeout_usec ? now_usec() + o->timeout_usec : 0,
+        };
+        int r;
+
+        r = pidfd < 0 ? -errno : !lines ? -ENOMEM : follow(&c);
+        reap(pid, !o->stdin_inherit, ret_status);
+        if (!lines)
+                return r;
+
+        drain(output, lines, o,
+                        64); /* a pipe holds less; only who left the group could still write */
+        if (lines->used > 0)
+                tell_line(lines, o);
+        return r;
+}
+
 int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status) {
         static const SpawnOptions none = {};
         const SpawnOptions *o = options ? options : &none;
         _cleanup_(close_pairp) int output[2] = { -EBADF, -EBADF }, error[2] = { -EBADF, -EBADF };
-        _cleanup_close_ int pidfd = -EBADF;
-        _cleanup_free_ LineBuffer *lines = NULL;
-        uint64_t deadline = o->timeout_usec ? now_usec() + o->timeout_usec : 0, kill_at = 0;
-        int status = 0, r = 0, child_error = 0;
-        pid_t parent = getpid();
+        int status = 0, child_error = 0, r;
+        pid_t pid, parent = getpid();
 
-        lines = calloc(1, sizeof(*lines));
-        if (!lines)
-                return -ENOMEM;
         if (pipe2(output, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0)
                 return -errno;
-
-        pid_t pid = fork();
+        pid = fork();
         if (pid < 0)
                 return -errno;
         if (pid == 0)
@@ -218,64 +328,15 @@ int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status) 
         output[1] = safe_close(output[1]);
         error[1] = safe_close(error[1]);
         if (!o->stdin_inherit)
-                setpgid(pid, pid); /* whichever of us comes first: a signal to the group must find
-                                      it */
-
-        pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
-        if (pidfd < 0) {
-                r = -errno;
-                reap(pid, !o->stdin_inherit, &status);
-                return r;
-        }
+                setpgid(pid, pid); /* whichever comes first: a signal to the group must find it */
         fcntl(output[0], F_SETFL, O_NONBLOCK);
         fcntl(error[0], F_SETFL, O_NONBLOCK); /* a grandchild of prepare() may hold the other end */
 
-        for (bool alive = true; alive;) {
-                struct pollfd fds[] = {
-                        { .fd = output[0], .events = POLLIN },
-                        { .fd = pidfd, .events = POLLIN },
-                        { .fd = kill_at || o->stdin_inherit ? -1 : interrupt_fd(),
-                                        .events = POLLIN },
-                };
-                uint64_t now = now_usec(), next = kill_at ? kill_at : deadline;
-                int wait_ms = next == 0     ? -1
-                              : next <= now ? 0
-                                            : (int) MIN((next - now) / 1000 + 1, 1000000u);
-
-                if (tick_function && (wait_ms < 0 || wait_ms > 200))
-                        wait_ms = 200;
-                if (poll(fds, ELEMENTSOF(fds), wait_ms) < 0 && errno != EINTR) {
-                        r = -errno;
-                        break;
-                }
-                if (tick_function)
-                        tick_function(tick_data);
-                drain(&output[0], lines, o, 4);
-                if (fds[1].revents)
-                        alive = false;
-                else if (r == 0 && interrupt_signal() && !o->stdin_inherit)
-                        r = -ECANCELED;
-                else if (r == 0 && deadline && now_usec() >= deadline)
-                        r = -ETIMEDOUT;
-
-                if (alive && r < 0) {
-                        if (!kill_at) {
-                                kill(o->stdin_inherit ? pid : -pid, SIGTERM);
-                                kill_at = now_usec() + KILL_DELAY_USEC;
-                        } else if (now_usec() >= kill_at)
-                                break;
-                }
-        }
-        reap(pid, !o->stdin_inherit, &status);
-        drain(&output[0], lines, o,
-                        64); /* a pipe holds less; only who left the group could still write */
-        if (lines->used > 0)
-                tell_line(lines, o);
-
-        if (read(error[0], &child_error, sizeof(child_error)) == sizeof(child_error) && r == 0)
-                r = child_error;
+        r = attend(pid, o, &output[0], &status);
         if (r < 0)
                 return r;
+        if (read(error[0], &child_error, sizeof(child_error)) == sizeof(child_error))
+                return child_error;
         if (ret_status)
                 *ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         return 0;
@@ -290,7 +351,7 @@ static void capture_line(const char *line, void *userdata) {
         Capture *c = userdata;
 
         c->size += strlen(line) + 1;
-        if (c->size <= 16 * 1024 * 1024)
+        if (c->size <= CAPTURE_MAX)
                 fprintf(c->stream, "%s\n", line);
 }
 
@@ -311,7 +372,7 @@ int spawn_capture(const SpawnOptions *options, char *const argv[], char **ret_ou
         fclose(capture.stream);
         if (r < 0)
                 return r;
-        if (capture.size > 16 * 1024 * 1024)
+        if (capture.size > CAPTURE_MAX)
                 return -EFBIG;
         *ret_output = TAKE_PTR(text);
         return 0;

@@ -11,8 +11,7 @@ typedef struct SpawnOptions {
         char *const *env; /* whole environment; NULL: inherited */
         const char *cwd;
         const char *stdin_path; /* NULL: /dev/null */
-        bool stdin_inherit;     /* an interactive shell: all three streams and the terminal are the
-                                   caller's */
+        bool stdin_inherit;     /* an interactive shell: streams and terminal are the caller's */
         int stdout_fd; /* > 0: standard output goes there and only standard error is captured */
 
         /* Runs in the child before exec (or instead of it, where argv is NULL: its return value,

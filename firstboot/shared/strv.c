@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Every function that adds to a list either does, or leaves it as it was. */
+
 #include "shared/strv.h"
 
 #include <stdarg.h>
@@ -75,14 +78,23 @@ int strv_extend_strv(char ***l, char *const *more) {
         return 0;
 }
 
+static int extend_va(char ***l, va_list ap) {
+        for (const char *s; (s = va_arg(ap, const char *));) {
+                int r = strv_extend(l, s);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 int strv_extend_many(char ***l, ...) {
         _cleanup_strv_free_ char **more = NULL;
         va_list ap;
-        int r = 0;
+        int r;
 
         va_start(ap, l);
-        for (const char *s; r >= 0 && (s = va_arg(ap, const char *));)
-                r = strv_extend(&more, s);
+        r = extend_va(&more, ap);
         va_end(ap);
         return r < 0 ? r : strv_extend_strv(l, more);
 }

@@ -7,7 +7,10 @@
 
 #define STRV_FOREACH(s, l) for (char *const *s = (char *const *) (l); s && *s; s++)
 
-/* A command line, or any other array of borrowed strings, in one expression: spawn_run(o, ARGV("ls", "-l", path), &s).
+/* A command line, or any other array of borrowed strings, in one expression:
+ *
+ *   spawn_run(o, ARGV("ls", "-l", path), &s);
+ *
  * It ends with NULL and lives as long as the block it stands in. */
 #define ARGV(...) ((char *const *) (const char *const[]) { __VA_ARGS__, NULL })
 

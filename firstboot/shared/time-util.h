@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+/* The one monotonic clock. */
+
 #include "shared/macro.h"
 #include <time.h>
 

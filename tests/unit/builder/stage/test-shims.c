@@ -41,12 +41,12 @@ static int run(const char *name, const char *argument, char **ret_output) {
                             *env_path = strf("PATH=%s:%s:/usr/bin:/bin", shims, behind);
         static const char text[] = "#!/bin/sh\necho \"real $*\"\n";
         char *const env[] = { env_path, NULL };
-        char *const argv[] = { shim, (char *) argument, NULL };
         int status;
 
         assert_int_equal(mkdir_p(behind, 0755), 0);
         assert_int_equal(write_file_atomic(program, text, strlen(text), 0755), 0);
-        assert_int_equal(spawn_capture(&(SpawnOptions) { .env = env }, argv, ret_output, &status),
+        assert_int_equal(spawn_capture(&(SpawnOptions) { .env = env }, ARGV(shim, argument),
+                                         ret_output, &status),
                         0);
         return status;
 }
@@ -92,16 +92,14 @@ static void note(const char *name, const char *text) {
 static size_t later(char **ret_commands) {
         _cleanup_free_ char *folder = path_join(path, "later");
         _cleanup_strv_free_ char **lines = NULL;
-        Later *l;
-        size_t n;
+        _cleanup_(later_list_done) LaterList l = {};
 
         assert_int_equal(mkdir_p(folder, 0755), 0);
-        assert_int_equal(shims_later(folder, 3, &l, &n), 0);
-        for (size_t i = 0; i < n; i++)
-                assert_int_equal(strv_push(&lines, strv_join(l[i].argv, " ")), 0);
-        *ret_commands = n > 0 ? strv_join(lines, "\n") : strdup("");
-        later_free(l, n);
-        return n;
+        assert_int_equal(shims_later(folder, 3, &l), 0);
+        for (size_t i = 0; i < l.n; i++)
+                assert_int_equal(strv_push(&lines, strv_join(l.commands[i].argv, " ")), 0);
+        *ret_commands = l.n > 0 ? strv_join(lines, "\n") : strdup("");
+        return l.n;
 }
 
 static void without_notes_there_is_nothing_to_do(void **state _unused_) {

@@ -2,7 +2,7 @@
 
 /* Commits, locks between processes, sweeping of what a killed run left, pruning. */
 
-#include "store/store.h"
+#include "store/contents.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a command sees and may do: bubblewrap's arguments, one by one, and the environment. */
+
+#include "sandbox/internal.h"
+
+#include "shared/strv.h"
+
+#include <sys/stat.h>
+
+#define SANDBOX_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* What package scripts need of root: owners, modes, file capabilities, other users, chroot. Device
+ * nodes, modules, mounts, time and raw disks are not theirs. */
+static const char *const capabilities[] = {
+        "CAP_CHOWN",
+        "CAP_DAC_OVERRIDE",
+        "CAP_DAC_READ_SEARCH",
+        "CAP_FOWNER",
+        "CAP_FSETID",
+        "CAP_KILL",
+        "CAP_SETGID",
+        "CAP_SETUID",
+        "CAP_SETPCAP",
+        "CAP_SETFCAP",
+        "CAP_SYS_CHROOT",
+        "CAP_NET_BIND_SERVICE",
+        "CAP_AUDIT_WRITE",
+};
+
+/* /bin and its like: on a host with a merged /usr the same links, else the folders themselves. */
+static int add_usr_links(char ***argv) {
+        static const char *const links[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
+
+        for (size_t i = 0; i < ELEMENTSOF(links); i++) {
+                _cleanup_free_ char *path = strf("/%s", links[i]),
+                                    *target = strf("usr/%s", links[i]);
+                struct stat st;
+                int r;
+
+                if (!path || !target)
+                        return -ENOMEM;
+                if (lstat(path, &st) < 0)
+                        continue;
+                r = S_ISLNK(st.st_mode) ? strv_extend_strv(argv, ARGV("--symlink", target, path))
+                                        : strv_extend_strv(argv, ARGV("--ro-bind", path, path));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int add_tree_devices(char ***argv) {
+        static const char *const devices[] = { "null", "zero", "full", "random", "urandom", "tty" };
+
+        for (size_t i = 0; i < ELEMENTSOF(devices); i++) {
+                _cleanup_free_ char *from = strf("/dev/%s", devices[i]),
+                                    *to = strf(SANDBOX_TREE "/dev/%s", devices[i]);
+                int r;
+
+                if (!from || !to)
+                        return -ENOMEM;
+                r = strv_extend_strv(argv, ARGV("--dev-bind", from, to));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* The host's programs over a tree that has none yet: its /usr and what the loader, alternatives
+ * and perl read of /etc, and none of its configuration. In the tree: /proc, and of /dev what every
+ * script uses. */
+static int add_host(const char *root, char ***argv) {
+        static const char *const files[] = { "/etc/alternatives", "/etc/ld.so.cache", "/etc/passwd",
+                "/etc/group" };
+        int r;
+
+        r = strv_extend_strv(argv, ARGV("--ro-bind", "/usr", "/usr"));
+        if (r < 0)
+                return r;
+        r = add_usr_links(argv);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(files); i++) {
+                r = strv_extend_strv(argv, ARGV("--ro-bind-try", files[i], files[i]));
+                if (r < 0)
+                        return r;
+        }
+
+        r = strv_extend_strv(argv,
+                        ARGV("--perms", "0755", "--tmpfs", "/run", "--bind", root, SANDBOX_TREE,
+                                        "--proc", SANDBOX_TREE "/proc", "--ro-bind", "/proc/sys",
+                                        SANDBOX_TREE "/proc/sys", "--tmpfs", SANDBOX_TREE "/dev"));
+        return r < 0 ? r : add_tree_devices(argv);
+}
+
+/* The tree itself is /. */
+static int add_tree(const Mount *m, char ***argv) {
+        return strv_extend_strv(argv, ARGV(m->sandbox->read_only ? "--ro-bind" : "--bind", m->root,
+                                                      "/", "--perms", "0755", "--tmpfs", "/run"));
+}
+
+static int add_binds(const Sandbox *s, char ***argv) {
+        for (size_t i = 0; i < s->n_binds; i++) {
+                const SandboxBind *b = s->binds + i;
+                const char *how = b->device ? "--dev-bind" : b->writable ? "--bind" : "--ro-bind";
+                int r = strv_extend_strv(argv, ARGV(how, b->source, b->target));
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int add_mounts(const Mount *m, char ***argv) {
+        int r;
+
+        r = m->sandbox->host ? add_host(m->root, argv) : add_tree(m, argv);
+        if (r < 0)
+                return r;
+
+        /* bubblewrap leaves /proc/sys writable to root, by whose number the kernel judges. */
+        r = strv_extend_strv(argv,
+                        ARGV("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev",
+                                        "/dev", "--tmpfs", "/sys", "--remount-ro", "/sys"));
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(argv, ARGV("--perms", "1777", "--dir", "/run/lock", "--perms", "1777",
+                                                   "--tmpfs", "/tmp"));
+        if (r < 0)
+                return r;
+
+        if (m->resolver) {
+                r = strv_extend_strv(argv, ARGV("--ro-bind", "/etc/resolv.conf", m->resolver));
+                if (r < 0)
+                        return r;
+        }
+        return add_binds(m->sandbox, argv);
+}
+
+static int add_rights(char ***argv) {
+        int r;
+
+        r = strv_extend_strv(argv, ARGV("--cap-drop", "ALL"));
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(capabilities); i++) {
+                r = strv_extend_strv(argv, ARGV("--cap-add", capabilities[i]));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int bubblewrap_argv(const Mount *m, bool interactive, char *const command[], char ***ret) {
+        const Sandbox *s = m->sandbox;
+        _cleanup_strv_free_ char **argv = NULL;
+        int r;
+
+        r = strv_extend_strv(
+                        &argv, ARGV("bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc",
+                                               "--unshare-uts", "--hostname", "localhost"));
+        if (r < 0)
+                return r;
+        if (!interactive) { /* a shell's job control needs the terminal's own session */
+                r = strv_extend(&argv, "--new-session");
+                if (r < 0)
+                        return r;
+        }
+        if (!s->network) {
+                r = strv_extend(&argv, "--unshare-net");
+                if (r < 0)
+                        return r;
+        }
+
+        r = add_rights(&argv);
+        if (r < 0)
+                return r;
+        r = add_mounts(m, &argv);
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(&argv, ARGV("--chdir", s->cwd ? s->cwd : "/", "--"));
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(&argv, command);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(argv);
+        return 0;
+}
+
+int bubblewrap_environment(const Sandbox *s, char ***ret) {
+        _cleanup_strv_free_ char **env = NULL;
+        const char *term = getenv("TERM");
+        int r;
+
+        r = strv_extendf(&env, "PATH=%s%s%s", strempty(s->path_prefix), s->path_prefix ? ":" : "",
+                        SANDBOX_PATH);
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(&env, ARGV("HOME=/root", "LC_ALL=C.UTF-8", "TZ=UTC0"));
+        if (r < 0)
+                return r;
+        if (s->epoch > 0) {
+                r = strv_extendf(&env, "SOURCE_DATE_EPOCH=%lld", (long long) s->epoch);
+                if (r < 0)
+                        return r;
+        }
+        if (term) {
+                r = strv_extendf(&env, "TERM=%s", term);
+                if (r < 0)
+                        return r;
+        }
+        r = strv_extend_strv(&env, s->env);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(env);
+        return 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "shared/macro.h"
+
+/* Unpacks a tar archive of any compression into a folder that is there, as tar --no-same-owner
+ * --preserve-permissions --strip-components=STRIP does: all files are the caller's, modes are the
+ * archive's. An archive that leads out of the folder, by "..", through a link of its own, or that
+ * holds device nodes or pipes, is refused: -EBADMSG, as is a damaged one. *ret_why (the caller
+ * frees it) says what is wrong; NULL on out of memory.
+ *
+ * Changes the working folder and the locale: call it in a child. */
+int unpack_archive(const char *archive, const char *folder, unsigned strip, char **ret_why);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A tree's links lead where they would in the booted image, and nowhere else. */
+
+#include "sandbox/open-inside.h"
+
+#include "shared/file-util.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+static char path[64];
+static int root_fd = -EBADF;
+
+static void put(const char *name, const char *text) {
+        _cleanup_free_ char *file = path_join(path, name);
+
+        assert_int_equal(mkdir_parents(file, 0755), 0);
+        assert_int_equal(write_file_atomic(file, text, strlen(text), 0644), 0);
+}
+
+static int setup(void **state _unused_) {
+        snprintf(path, sizeof(path), "/tmp/test-inside.XXXXXX");
+        assert_non_null(mkdtemp(path));
+        put("etc/name", "inside\n");
+        root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(root_fd >= 0);
+        return 0;
+}
+
+static int teardown(void **state _unused_) {
+        root_fd = safe_close(root_fd);
+        return rm_rf(path);
+}
+
+static void assert_inside(const char *name) {
+        _cleanup_free_ char *text = NULL;
+        size_t size = 0;
+
+        assert_int_equal(inside_read_file(root_fd, name, 100, &text, &size), 0);
+        assert_string_equal(text, "inside\n");
+        assert_int_equal(size, strlen("inside\n"));
+}
+
+static void a_leading_slash_does_not_matter(void **state _unused_) {
+        assert_inside("etc/name");
+        assert_inside("/etc/name");
+        assert_inside("///etc/name");
+}
+
+static void an_empty_path_is_the_tree(void **state _unused_) {
+        struct stat tree, st;
+
+        _cleanup_close_ int fd = inside_open(root_fd, "", O_RDONLY | O_DIRECTORY),
+                            slash = inside_open(root_fd, "/", O_PATH);
+        assert_true(fd >= 0 && slash >= 0);
+        assert_int_equal(fstat(root_fd, &tree), 0);
+        assert_int_equal(fstat(fd, &st), 0);
+        assert_int_equal(st.st_ino, tree.st_ino);
+        assert_int_equal(fstat(slash, &st), 0);
+        assert_int_equal(st.st_ino, tree.st_ino);
+}
+
+static void links_lead_nowhere_else(void **state _unused_) {
+        assert_int_equal(symlinkat("/etc/name", root_fd, "absolute"), 0);
+        assert_int_equal(symlinkat("../../../../../../etc/name", root_fd, "dots"), 0);
+        assert_int_equal(symlinkat("/", root_fd, "top"), 0);
+        assert_inside("absolute");
+        assert_inside("dots");
+        assert_inside("top/top/etc/name");
+        assert_inside("../../etc/name");
+}
+
+/* A link of /proc names a file of this process, wherever that is. */
+static void magic_links_are_not_followed(void **state _unused_) {
+        _cleanup_close_ int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        assert_true(proc >= 0);
+        assert_int_equal(inside_open(proc, "self/root", O_PATH | O_DIRECTORY), -ELOOP);
+        assert_int_equal(inside_open(proc, "self/cwd/.", O_PATH), -ELOOP);
+}
+
+static void what_is_not_there_is_said_so(void **state _unused_) {
+        char *text = NULL;
+
+        assert_int_equal(inside_open(root_fd, "etc/none", O_RDONLY), -ENOENT);
+        assert_int_equal(inside_open(root_fd, "etc/name/x", O_RDONLY), -ENOTDIR);
+        assert_int_equal(inside_read_file(root_fd, "etc/none", 100, &text, NULL), -ENOENT);
+        assert_null(text);
+}
+
+static void only_regular_files_of_a_size_are_read(void **state _unused_) {
+        char *text = NULL;
+
+        assert_int_equal(mkfifoat(root_fd, "pipe", 0600), 0);
+        assert_int_equal(inside_read_file(root_fd, "pipe", 100, &text, NULL), -EINVAL);
+        assert_int_equal(inside_read_file(root_fd, "etc", 100, &text, NULL), -EINVAL);
+        assert_int_equal(inside_read_file(root_fd, "etc/name", 6, &text, NULL), -EFBIG);
+        assert_null(text);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_leading_slash_does_not_matter),
+                TEST(an_empty_path_is_the_tree),
+                TEST(links_lead_nowhere_else),
+                TEST(magic_links_are_not_followed),
+                TEST(what_is_not_there_is_said_so),
+                TEST(only_regular_files_of_a_size_are_read),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
