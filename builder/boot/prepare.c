@@ -4,7 +4,7 @@
  * overlay, which is gone afterwards, or with --state stays and is there at the next boot, like a
  * real machine's disks. */
 
-#include "boot/boot.h"
+#include "boot/internal.h"
 #include "store/store.h"
 #include "shared/file-util.h"
 #include "inspect/appliance.h"

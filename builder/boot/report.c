@@ -2,7 +2,7 @@
 
 /* What a boot tells at its end: for people, as a file, and for programs. */
 
-#include "boot/boot.h"
+#include "boot/internal.h"
 #include "shared/file-util.h"
 
 #include <fnmatch.h>

@@ -12,6 +12,7 @@
 #include "boot/vm.h"
 
 #include "shared/file-util.h"
+#include "shared/size.h"
 #include "shared/strv.h"
 
 #include <ctype.h>
@@ -32,35 +33,6 @@ static const char journal_unit[] =
                 "Restart=on-failure\n";
 
 static const char journal_wanted[] = "[Unit]\nWants=imgbuild-journal.service\n";
-
-int parse_size(const char *text, uint64_t *ret) {
-        static const char suffixes[] = "KMGT";
-        char *end;
-        unsigned long long n;
-        unsigned shift = 0;
-
-        if (!isdigit((unsigned char) text[0]))
-                return -EINVAL;
-        errno = 0;
-        n = strtoull(text, &end, 10);
-        if (errno)
-                return -ERANGE;
-        if (*end) {
-                const char *s = strchr(suffixes, toupper((unsigned char) *end));
-                if (!s)
-                        return -EINVAL;
-                shift = 10 * (unsigned) (s - suffixes + 1);
-                end++;
-                if (*end == 'i' && end[1] == 'B')
-                        end += 2;
-                if (*end)
-                        return -EINVAL;
-        }
-        if (n > UINT64_MAX >> shift)
-                return -ERANGE;
-        *ret = (uint64_t) n << shift;
-        return 0;
-}
 
 /* What goes into an Identify field: printable ASCII, no comma (QEMU's separator), no leading
  * space. */
@@ -141,7 +113,7 @@ int vm_add_nvme(VmConfig *c, const char *text, const char **ret_problem) {
                 const char *value;
 
                 if ((value = startswith(*part, "size="))) {
-                        if (parse_size(value, &size) < 0 || size < 1 << 20 || size % 512 != 0) {
+                        if (parse_bytes(value, &size) < 0 || size < 1 << 20 || size % 512 != 0) {
                                 *ret_problem = "size: at least 1M, such as 4G";
                                 return -EINVAL;
                         }

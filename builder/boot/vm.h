@@ -67,7 +67,4 @@ int vm_load_credential(VmConfig *c, const char *text, const char **ret_problem);
 void vm_config_done(VmConfig *c);
 #define _cleanup_vm_config_ _cleanup_(vm_config_done)
 
-/* "512M", "4G", "1T"; plain numbers are bytes. -EINVAL, -ERANGE. */
-int parse_size(const char *text, uint64_t *ret);
-
 int vm_argv(const VmConfig *c, char ***ret);

@@ -8,9 +8,9 @@
 #include "shared/spawn.h"
 #include "cmd/verb.h"
 
-#include <getopt.h>
-
 #define SHOWN 40 /* files of one kind */
+
+enum { OPT_JSON = OPT_VERB, OPT_ALL, OPT_QUICK, OPT_NO_FILES };
 
 typedef struct DiffOptions {
         bool json, no_files, quick, all;
@@ -24,17 +24,6 @@ typedef struct Side {
 static void side_done(Side *s) {
         json_object_put(s->facts);
         file_list_free(s->files);
-}
-
-static void help(void) {
-        printf("imgbuild diff A B [OPTION…]\n\n"
-               "What differs between two disk images, or between two manifests: packages, kernels, drivers,\n"
-               "versions, and for images every file. Exit code 0: nothing differs, 1: something does.\n\n"
-               "      --json              one JSON object, with every file\n"
-               "      --all               list every file, not the first 40 of each kind\n"
-               "      --quick             do not compare the contents of files, only type, size, mode and owner\n"
-               "      --no-files          do not compare files\n%s",
-                        common_options_help);
 }
 
 /* A manifest: a file of JSON. Anything else is for libguestfs to open. */
@@ -215,55 +204,63 @@ static int compare(const char *const paths[static 2], const DiffOptions *o) {
         return diff_is_empty(d) ? EXIT_OK : EXIT_FAILED;
 }
 
-int cmd_diff(int argc, char *argv[]) {
-        enum { OPT_JSON = OPT_VERB, OPT_NO_FILES, OPT_QUICK, OPT_ALL };
-        static const struct option options[] = {
-                { "json", no_argument, NULL, OPT_JSON },
-                { "no-files", no_argument, NULL, OPT_NO_FILES },
-                { "quick", no_argument, NULL, OPT_QUICK },
-                { "all", no_argument, NULL, OPT_ALL },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        _cleanup_common_options_ CommonOptions common = {};
-        DiffOptions o = {};
-        int c, r;
+static const OptionSpec options[] = {
+        { "json", OPT_JSON, NULL, "one JSON object, with every file" },
+        { "all", OPT_ALL, NULL, "list every file, not the first 40 of each kind" },
+        { "quick", OPT_QUICK, NULL,
+                        "do not compare the contents of files, only type, size, mode and owner" },
+        { "no-files", OPT_NO_FILES, NULL, "do not compare files" },
+        {},
+};
 
-        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
-                switch (c) {
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                case OPT_JSON:
-                        o.json = true;
-                        break;
-                case OPT_NO_FILES:
-                        o.no_files = true;
-                        break;
-                case OPT_QUICK:
-                        o.quick = true;
-                        break;
-                case OPT_ALL:
-                        o.all = true;
-                        break;
-                default:
-                        r = c == '?' ? -EINVAL : common_option(&common, c, optarg);
-                        if (r <= 0)
-                                return EXIT_USAGE;
-                }
-        if (optind + 2 != argc) {
+static int take(void *values, int id, const char *value _unused_) {
+        DiffOptions *o = values;
+
+        switch (id) {
+        case OPT_JSON:
+                o->json = true;
+                return 0;
+        case OPT_ALL:
+                o->all = true;
+                return 0;
+        case OPT_QUICK:
+                o->quick = true;
+                return 0;
+        default:
+                o->no_files = true;
+                return 0;
+        }
+}
+
+static int check(VerbCall *call) {
+        if (call->n_arguments != 2) {
                 log_error("Which two? 'imgbuild diff A B', two images or two manifests");
                 return EXIT_USAGE;
         }
-        r = interrupt_install();
-        if (r < 0)
-                return log_error_errno(r, "Cannot catch signals"), EXIT_HOST;
-        const char *const paths[2] = { argv[optind], argv[optind + 1] };
+
         for (size_t i = 0; i < 2; i++)
-                if (access(paths[i], R_OK) < 0) {
-                        r = errno;
-                        log_error_errno(r, "Cannot read %s", paths[i]);
-                        return r == EACCES ? EXIT_HOST : EXIT_BAD_INPUT;
+                if (access(call->arguments[i], R_OK) < 0) {
+                        int r = -errno;
+
+                        log_error_errno(r, "Cannot read %s", call->arguments[i]);
+                        return r == -EACCES ? EXIT_HOST : EXIT_BAD_INPUT;
                 }
-        return compare(paths, &o);
+        return 0;
 }
+
+static int run(VerbCall *call) {
+        const char *const paths[2] = { call->arguments[0], call->arguments[1] };
+
+        return compare(paths, call->options);
+}
+
+const Verb verb_diff = {
+        .spec = { "diff", "compare two images", options, "IMAGE", COMPLETE_FILE },
+        .usage = "A B [OPTION…]",
+        .about = "What differs between two disk images, or between two manifests: packages, kernels, drivers,\n"
+                 "versions, and for images every file. Exit code 0: nothing differs, 1: something does.",
+        .options_size = sizeof(DiffOptions),
+        .take = take,
+        .check = check,
+        .run = run,
+};

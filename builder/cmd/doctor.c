@@ -7,34 +7,15 @@
 #include "shared/spawn.h"
 #include "cmd/verb.h"
 
-#include <getopt.h>
-
 static const char *const state_names[] = {
         [DOCTOR_OK] = "ok",
         [DOCTOR_SLOWER] = "slower",
         [DOCTOR_MISSING] = "missing",
 };
 
-static const char *const verbs[] = {
-        "build",
-        "plan",
-        "lock",
-        "check",
-        "boot",
-        "inspect",
-        "diff",
-        "export",
-        "shell",
-        "cache",
-};
-
-static void help(void) {
-        printf("imgbuild doctor [VERB…] [OPTION…]\n\n"
-               "Says what this host lacks, for all verbs or the ones named, and what to do about it.\n"
-               "Exit code 5 where something is missing.\n\n"
-               "      --json              one JSON object\n%s",
-                        common_options_help);
-}
+typedef struct DoctorOptions {
+        bool json;
+} DoctorOptions;
 
 static void print(const DoctorReport *r) {
         int width = 0;
@@ -75,54 +56,63 @@ static int print_json(const DoctorReport *r) {
         return 0;
 }
 
-int cmd_doctor(int argc, char *argv[]) {
-        enum { OPT_JSON = OPT_VERB };
-        static const struct option options[] = {
-                { "json", no_argument, NULL, OPT_JSON },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        _cleanup_common_options_ CommonOptions common = {};
-        _cleanup_(doctor_report_done) DoctorReport report = {};
-        bool json = false;
-        int c, r;
+static const OptionSpec options[] = {
+        { "json", OPT_VERB, NULL, "one JSON object" },
+        {},
+};
 
-        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
-                switch (c) {
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                case OPT_JSON:
-                        json = true;
-                        break;
-                default:
-                        r = c == '?' ? -EINVAL : common_option(&common, c, optarg);
-                        if (r <= 0)
-                                return EXIT_USAGE;
-                }
-        for (int i = optind; i < argc; i++) {
-                bool known = false;
+static int take(void *values, int id _unused_, const char *value _unused_) {
+        DoctorOptions *o = values;
 
-                for (size_t v = 0; v < ELEMENTSOF(verbs); v++)
-                        known = known || streq(argv[i], verbs[v]);
-                if (!known) {
-                        log_error("There is no verb '%s'; 'imgbuild --help' lists them", argv[i]);
+        o->json = true;
+        return 0;
+}
+
+/* A verb that needs something of the host. */
+static bool is_verb(const VerbCall *call, const char *name) {
+        for (const Verb *const *v = call->verbs; *v; v++)
+                if (streq(name, (*v)->spec.name))
+                        return *v != call->verb && !(*v)->hidden;
+        return false;
+}
+
+static int check(VerbCall *call) {
+        STRV_FOREACH (name, call->arguments)
+                if (!is_verb(call, *name)) {
+                        log_error("There is no verb '%s'; 'imgbuild --help' lists them", *name);
                         return EXIT_USAGE;
                 }
-        }
-        r = interrupt_install();
-        if (r >= 0)
-                r = doctor_examine(argv + optind,
-                                common.cache ? common.cache : store_default_path(), &report);
+        return 0;
+}
+
+static int run(VerbCall *call) {
+        _cleanup_(doctor_report_done) DoctorReport report = {};
+        const char *cache = call->common.cache;
+        const DoctorOptions *o = call->options;
+        int r;
+
+        r = doctor_examine(call->arguments, cache ? cache : store_default_path(), &report);
         if (r < 0) {
                 log_error_errno(r, "Cannot examine this host");
                 return interrupt_signal() ? EXIT_INTERRUPTED : EXIT_FAILED;
         }
-        if (json)
-                r = print_json(&report);
-        else
+
+        if (!o->json)
                 print(&report);
-        if (r < 0)
+        else if (print_json(&report) < 0)
                 return log_oom(), EXIT_FAILED;
         return doctor_lacks_something(&report) ? EXIT_HOST : EXIT_OK;
 }
+
+const Verb verb_doctor = {
+        .spec = { "doctor", "say what this host lacks for which verb", options, "VERB",
+                        COMPLETE_CHOICES,
+                        "build plan lock check boot inspect diff export shell cache" },
+        .usage = "[VERB…] [OPTION…]",
+        .about = "Says what this host lacks, for all verbs or the ones named, and what to do about it.\n"
+                 "Exit code 5 where something is missing.",
+        .options_size = sizeof(DoctorOptions),
+        .take = take,
+        .check = check,
+        .run = run,
+};

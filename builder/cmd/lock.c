@@ -7,22 +7,12 @@
 #include "shared/spawn.h"
 #include "cmd/verb.h"
 
-#include <getopt.h>
+enum { OPT_UPDATE = OPT_VERB, OPT_CHECK, OPT_JSON };
 
 typedef struct LockOptions {
         bool update, check, json;
         char *const *names;
 } LockOptions;
-
-static void help(void) {
-        printf("imgbuild lock RECIPE [--update [NAME…]] [OPTION…]\n\n"
-               "Completes the recipe's lock file with what it lacks: exact packages and artifacts. What is locked stays.\n\n"
-               "      --update            move to what the repositories have now: all, or only the packages and\n"
-               "                          artifacts named\n"
-               "      --check             write nothing; exit code 1 when the lock would change\n"
-               "      --json              what moved, as JSON\n%s",
-                        common_options_help);
-}
 
 static size_t count_packages(const Lock *l, uint64_t *ret_bytes) {
         size_t n = 0;
@@ -119,46 +109,56 @@ static int lock(Context *ctx, const LockOptions *o, const char *path) {
         return changed && o->check ? EXIT_FAILED : EXIT_OK;
 }
 
-int cmd_lock(int argc, char *argv[]) {
-        static const struct option options[] = {
-                { "update", no_argument, NULL, OPT_VERB },
-                { "check", no_argument, NULL, OPT_VERB + 1 },
-                { "json", no_argument, NULL, OPT_VERB + 2 },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        LockOptions o = {};
-        _cleanup_common_options_ CommonOptions common = {};
-        _cleanup_context_ Context ctx = {};
-        int c, r;
+static const OptionSpec options[] = {
+        { "update", OPT_UPDATE, NULL,
+                        "move to what the repositories have now: all, or only the packages and\nartifacts named" },
+        { "check", OPT_CHECK, NULL, "write nothing; exit code 1 when the lock would change" },
+        { "json", OPT_JSON, NULL, "what moved, as JSON" },
+        {},
+};
 
-        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
-                switch (c) {
-                case OPT_VERB:
-                        o.update = true;
-                        break;
-                case OPT_VERB + 1:
-                        o.check = true;
-                        break;
-                case OPT_VERB + 2:
-                        o.json = true;
-                        break;
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                default:
-                        if (c == '?' || common_option(&common, c, optarg) <= 0)
-                                return EXIT_USAGE;
-                }
-        if (optind == argc || (argc - optind > 1 && !o.update)) {
-                log_error("'imgbuild lock' takes one recipe, and names of packages only with --update; see 'imgbuild lock --help'");
-                return EXIT_USAGE;
+static int take(void *values, int id, const char *value _unused_) {
+        LockOptions *o = values;
+
+        switch (id) {
+        case OPT_UPDATE:
+                o->update = true;
+                return 0;
+        case OPT_CHECK:
+                o->check = true;
+                return 0;
+        default:
+                o->json = true;
+                return 0;
         }
-        if (argc - optind > 1)
-                o.names = argv + optind + 1;
-        r = context_open(&common, &ctx);
-        if (r < 0)
-                return exit_code_from_errno(r);
-        r = lock(&ctx, &o, argv[optind]);
+}
+
+static int check(VerbCall *call) {
+        LockOptions *o = call->options;
+
+        if (call->n_arguments == 0 || (call->n_arguments > 1 && !o->update))
+                return -EINVAL;
+
+        if (call->n_arguments > 1)
+                o->names = call->arguments + 1;
+        return 0;
+}
+
+static int run(VerbCall *call) {
+        int r = lock(call->ctx, call->options, call->arguments[0]);
+
         return interrupt_signal() ? EXIT_INTERRUPTED : r;
 }
+
+const Verb verb_lock = {
+        .spec = { "lock", "write or move the lock file: exact packages and artifacts", options,
+                        "RECIPE", COMPLETE_FILE, "*.json" },
+        .usage = "RECIPE [--update [NAME…]] [OPTION…]",
+        .about = "Completes the recipe's lock file with what it lacks: exact packages and artifacts. What is locked stays.",
+        .needs_store = true,
+        .wanted = "takes one recipe, and names of packages only with --update",
+        .options_size = sizeof(LockOptions),
+        .take = take,
+        .check = check,
+        .run = run,
+};

@@ -6,15 +6,9 @@
 #include "store/store.h"
 #include "cmd/verb.h"
 
-#include <getopt.h>
-
-static void help(void) {
-        printf("imgbuild plan RECIPE [OPTION…]\n\n"
-               "Shows the stages of a recipe, their digests, which are cached, and what a build would download.\n"
-               "Makes the lock file where there is none yet.\n\n"
-               "      --json              one JSON object\n%s",
-                        common_options_help);
-}
+typedef struct PlanOptions {
+        bool json;
+} PlanOptions;
 
 /* Bytes of the stage's packages and artifacts that the store lacks. */
 static uint64_t download_size(Context *ctx, const Plan *plan, const Stage *s) {
@@ -101,43 +95,45 @@ static void show_table(Context *ctx, const Plan *plan) {
         printf("\n");
 }
 
-int cmd_plan(int argc, char *argv[]) {
-        static const struct option options[] = {
-                { "json", no_argument, NULL, OPT_VERB },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        _cleanup_common_options_ CommonOptions common = {};
-        _cleanup_context_ Context ctx = {};
+static int run(VerbCall *call) {
+        const PlanOptions *o = call->options;
         _cleanup_loaded_ Loaded loaded = {};
-        bool json = false;
-        int c, r;
+        int r;
 
-        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
-                switch (c) {
-                case OPT_VERB:
-                        json = true;
-                        break;
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                default:
-                        if (c == '?' || common_option(&common, c, optarg) <= 0)
-                                return EXIT_USAGE;
-                }
-        if (argc - optind != 1) {
-                log_error("'imgbuild plan' takes one recipe; see 'imgbuild plan --help'");
-                return EXIT_USAGE;
-        }
-        r = context_open(&common, &ctx);
+        r = plan_load(call->ctx, call->arguments[0], NULL, &loaded);
         if (r < 0)
-                return exit_code_from_errno(r);
-        r = plan_load(&ctx, argv[optind], NULL, &loaded);
-        if (r < 0)
-                return exit_code_from_errno(r);
-        if (!json)
-                show_table(&ctx, loaded.plan);
-        else if (show_json(&ctx, loaded.plan) < 0)
-                return exit_code_from_errno(log_oom());
+                return r;
+
+        if (!o->json)
+                show_table(call->ctx, loaded.plan);
+        else if (show_json(call->ctx, loaded.plan) < 0)
+                return log_oom();
         return EXIT_OK;
 }
+
+static const OptionSpec options[] = {
+        { "json", OPT_VERB, NULL, "one JSON object" },
+        {},
+};
+
+static int take(void *values, int id _unused_, const char *value _unused_) {
+        PlanOptions *o = values;
+
+        o->json = true;
+        return 0;
+}
+
+const Verb verb_plan = {
+        .spec = { "plan", "show the stages, what is cached and what would run", options, "RECIPE",
+                        COMPLETE_FILE, "*.json" },
+        .usage = "RECIPE [OPTION…]",
+        .about = "Shows the stages of a recipe, their digests, which are cached, and what a build would download.\n"
+                 "Makes the lock file where there is none yet.",
+        .needs_store = true,
+        .min_arguments = 1,
+        .max_arguments = 1,
+        .wanted = "takes one recipe",
+        .options_size = sizeof(PlanOptions),
+        .take = take,
+        .run = run,
+};

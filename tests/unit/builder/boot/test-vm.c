@@ -266,37 +266,6 @@ static void bad_credentials(void **state _unused_) {
         }
 }
 
-static void sizes(void **state _unused_) {
-        static const struct {
-                const char *text;
-                int result;
-                uint64_t size;
-        } cases[] = {
-                { "0", 0, 0 },
-                { "512", 0, 512 },
-                { "4k", 0, 4096 },
-                { "1M", 0, 1 << 20 },
-                { "20G", 0, UINT64_C(20) << 30 },
-                { "2GiB", 0, UINT64_C(2) << 30 },
-                { "1T", 0, UINT64_C(1) << 40 },
-                { "", -EINVAL, 0 },
-                { "G", -EINVAL, 0 },
-                { "-1", -EINVAL, 0 },
-                { "1.5G", -EINVAL, 0 },
-                { "1GB", -EINVAL, 0 },
-                { " 1", -EINVAL, 0 },
-                { "99999999999T", -ERANGE, 0 },
-                { "99999999999999999999", -ERANGE, 0 },
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
-                uint64_t size = 0;
-
-                assert_int_equal(parse_size(cases[i].text, &size), cases[i].result);
-                assert_int_equal(size, cases[i].size);
-        }
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(command_line_follows_the_configuration),
@@ -312,7 +281,6 @@ int main(void) {
                 cmocka_unit_test(forwards),
                 cmocka_unit_test(a_credential_is_read_and_handed_over),
                 cmocka_unit_test(bad_credentials),
-                cmocka_unit_test(sizes),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
