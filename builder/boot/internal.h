@@ -6,6 +6,7 @@
 
 #include "boot/boot.h"
 #include "boot/process.h"
+#include "boot/qemu.h"
 #include "boot/watch.h"
 
 /* A boot's files and folders. */
