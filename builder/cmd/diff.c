@@ -68,17 +68,22 @@ static int read_image(const char *path, const DiffOptions *o, Side *ret) {
                         : o->quick  ? " and the list of its files"
                                     : " and all its files");
         r = guestfs_open_readonly(images, formats, &g);
-        if (r >= 0)
-                r = inspect_image(g, path, format, &inspection);
         if (r < 0)
                 return r;
+        r = inspect_image(g, path, format, &inspection);
+        if (r < 0)
+                return r;
+
         if (!json_get(inspection, "os")) {
                 log_error("%s holds no operating system that libguestfs knows", path);
                 return -EINVAL;
         }
-        if (!o->no_files)
+        if (!o->no_files) {
                 r = file_list_read(g, !o->quick, &ret->files);
-        return r < 0 ? r : diff_side_from_inspection(inspection, &ret->facts);
+                if (r < 0)
+                        return r;
+        }
+        return diff_side_from_inspection(inspection, &ret->facts);
 }
 
 static const char *text_of(json_object *o, const char *key) {
@@ -117,6 +122,17 @@ static void print_packages(json_object *packages) {
                 print_changes(json_get(packages, kinds[k]), "name");
 }
 
+/* "  ~ /etc/hosts  (size, mode)", or the path alone. */
+static void print_file(json_object *o, char mark) {
+        json_object *what = json_get(o, "what");
+
+        printf("  %c %s", mark, what ? json_get_string(o, "path") : json_object_get_string(o));
+        for (size_t i = 0; what && i < json_object_array_length(what); i++)
+                printf("%s%s", i == 0 ? "  (" : ", ",
+                                json_object_get_string(json_object_array_get_idx(what, i)));
+        printf("%s\n", what ? ")" : "");
+}
+
 static void print_files(json_object *files, bool all) {
         static const struct {
                 const char *key;
@@ -132,19 +148,8 @@ static void print_files(json_object *files, bool all) {
                         printf("files\n");
                         any = true;
                 }
-                for (size_t i = 0; i < n && (all || i < SHOWN); i++) {
-                        json_object *o = json_object_array_get_idx(l, i),
-                                    *what = json_get(o, "what");
-
-                        printf("  %c %s", kinds[k].mark,
-                                        what ? json_get_string(o, "path")
-                                             : json_object_get_string(o));
-                        for (size_t w = 0; what && w < json_object_array_length(what); w++)
-                                printf("%s%s", w == 0 ? "  (" : ", ",
-                                                json_object_get_string(json_object_array_get_idx(
-                                                                what, w)));
-                        printf("%s\n", what ? ")" : "");
-                }
+                for (size_t i = 0; i < n && (all || i < SHOWN); i++)
+                        print_file(json_object_array_get_idx(l, i), kinds[k].mark);
                 if (!all && n > SHOWN)
                         printf("  %c … and %zu more; --all lists them\n", kinds[k].mark, n - SHOWN);
         }
@@ -165,10 +170,42 @@ static void print(json_object *d, bool all) {
         print_files(json_get(d, "files"), all);
 }
 
+static int read_side(const char *path, bool manifest, const DiffOptions *o, Side *ret) {
+        int r;
+
+        r = manifest ? read_manifest(path, ret) : read_image(path, o, ret);
+        if (r >= 0)
+                return 0;
+        return interrupt_signal()          ? EXIT_INTERRUPTED
+               : r == -EIO || r == -ENOMEM ? EXIT_HOST
+                                           : exit_code_from_errno(r);
+}
+
+static int compare_sides(const Side *a, const Side *b, json_object **ret) {
+        _cleanup_json_ json_object *d = NULL;
+        json_object *files = NULL;
+        int r;
+
+        r = diff_sides(a->facts, b->facts, &d);
+        if (r < 0)
+                return r;
+        if (a->files && b->files) {
+                r = file_list_compare(a->files, b->files, &files);
+                if (r < 0)
+                        return r;
+                r = json_set(d, "files", files);
+                if (r < 0)
+                        return r;
+        }
+
+        *ret = TAKE_PTR(d);
+        return 0;
+}
+
+/* An exit code. */
 static int compare(const char *const paths[static 2], const DiffOptions *o) {
         _cleanup_(side_done) Side a = {}, b = {};
         _cleanup_json_ json_object *d = NULL;
-        Side *sides[2] = { &a, &b };
         bool manifests = is_json(paths[0]);
         int r;
 
@@ -177,24 +214,16 @@ static int compare(const char *const paths[static 2], const DiffOptions *o) {
                                 paths[manifests ? 0 : 1], paths[manifests ? 1 : 0]);
                 return EXIT_USAGE;
         }
-        for (size_t i = 0; i < 2; i++) {
-                r = manifests ? read_manifest(paths[i], sides[i])
-                              : read_image(paths[i], o, sides[i]);
-                if (r < 0)
-                        return interrupt_signal() ? EXIT_INTERRUPTED
-                               : r == -EIO        ? EXIT_HOST
-                               : r == -ENOMEM     ? EXIT_HOST
-                                                  : exit_code_from_errno(r);
-        }
-        r = diff_sides(a.facts, b.facts, &d);
-        if (r >= 0 && a.files && b.files) {
-                json_object *files = NULL;
-                r = file_list_compare(a.files, b.files, &files);
-                if (r >= 0)
-                        r = json_set(d, "files", files);
-        }
-        if (r < 0)
+
+        r = read_side(paths[0], manifests, o, &a);
+        if (r != 0)
+                return r;
+        r = read_side(paths[1], manifests, o, &b);
+        if (r != 0)
+                return r;
+        if (compare_sides(&a, &b, &d) < 0)
                 return log_oom(), EXIT_HOST;
+
         if (o->json)
                 printf("%s\n", json_object_to_json_string_ext(
                                                d, JSON_C_TO_STRING_PRETTY |

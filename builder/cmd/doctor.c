@@ -4,6 +4,7 @@
 
 #include "cmd/doctor-report.h"
 #include "store/store.h"
+#include "shared/json-util.h"
 #include "shared/spawn.h"
 #include "cmd/verb.h"
 
@@ -37,22 +38,40 @@ static int print_json(const DoctorReport *r) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *items = json_object_new_array();
 
-        if (!o || !items || json_set(o, "items", items) < 0)
+        if (json_set_fields(o, JSON_TAKE("items", items)) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < r->n; i++) {
                 const DoctorItem *d = r->items + i;
                 json_object *item = json_object_new_object();
 
-                if (!item || json_object_array_add(items, item) < 0 ||
-                                json_set_string(item, "what", d->what) < 0 ||
-                                json_set_string(item, "state", state_names[d->state]) < 0 ||
-                                json_set_string(item, "found", d->found) < 0 ||
-                                json_set_string(item, "needed_by", d->verbs) < 0 ||
-                                json_set_string(item, "remedy", d->remedy) < 0)
+                if (!item || json_object_array_add(items, item) < 0)
+                        return -ENOMEM;
+                if (json_set_fields(item, JSON_STRING("what", d->what),
+                                    JSON_STRING("state", state_names[d->state]),
+                                    JSON_STRING("found", d->found),
+                                    JSON_STRING("needed_by", d->verbs),
+                                    JSON_STRING("remedy", d->remedy)) < 0)
                         return -ENOMEM;
         }
         printf("%s\n", json_object_to_json_string_ext(o,
                                        JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+        return 0;
+}
+
+int doctor_examine(char *const *verbs, const char *store_path, DoctorReport *ret) {
+        _cleanup_(doctor_report_done) DoctorReport report = {};
+        int r;
+
+        r = doctor_check_programs(&report, verbs);
+        if (r < 0)
+                return r;
+        r = doctor_check_host(&report, store_path);
+        if (r < 0)
+                return r;
+
+        doctor_keep(&report, verbs);
+        *ret = report;
+        report = (DoctorReport) {};
         return 0;
 }
 

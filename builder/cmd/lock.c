@@ -4,6 +4,8 @@
 
 #include "lock/diff.h"
 #include "lock/resolve.h"
+#include "shared/json-util.h"
+#include "shared/size.h"
 #include "shared/spawn.h"
 #include "cmd/verb.h"
 
@@ -30,41 +32,42 @@ static size_t count_packages(const Lock *l, uint64_t *ret_bytes) {
 
 static void print_for_people(const Recipe *recipe, const Lock *old, const Lock *new,
                 const LockDiff *diff, bool changed, bool check) {
+        char size[FORMAT_BYTES_MAX];
         uint64_t bytes;
         size_t packages = count_packages(new, &bytes);
 
-        if (!changed)
+        if (!changed) {
                 printf("%s: up to date, nothing moved\n", recipe->lock_path);
-        else if (!old)
-                printf("%s: %s %zu packages in %zu stages and %zu artifacts, %.1f MB to download in all\n",
-                                recipe->lock_path, check ? "would lock" : "locks", packages,
-                                new->n_stages, new->n_artifacts, (double) bytes / 1e6);
-        else {
-                lock_diff_print(diff, stdout);
-                if (diff->n == 0)
-                        printf("%s: %s for the recipe's new wording; no package and no artifact moved\n",
-                                        recipe->lock_path,
-                                        check ? "would be rewritten" : "rewritten");
-                else
-                        printf("%s: %zu moved, %zu added, %zu removed%s\n", recipe->lock_path,
-                                        diff->moved, diff->added, diff->removed,
-                                        check ? " (nothing was written)" : "");
+                return;
         }
+        if (!old) {
+                printf("%s: %s %zu packages in %zu stages and %zu artifacts, %s to download in all\n",
+                                recipe->lock_path, check ? "would lock" : "locks", packages,
+                                new->n_stages, new->n_artifacts, format_bytes(size, bytes));
+                return;
+        }
+
+        lock_diff_print(diff, stdout);
+        if (diff->n == 0)
+                printf("%s: %s for the recipe's new wording; no package and no artifact moved\n",
+                                recipe->lock_path, check ? "would be rewritten" : "rewritten");
+        else
+                printf("%s: %zu moved, %zu added, %zu removed%s\n", recipe->lock_path, diff->moved,
+                                diff->added, diff->removed, check ? " (nothing was written)" : "");
 }
 
 static int print_json(const Recipe *recipe, const Lock *new, const LockDiff *diff, bool changed) {
         _cleanup_json_ json_object *o = json_object_new_object();
-        json_object *list = NULL;
+        json_object *changes = NULL;
         uint64_t bytes;
         size_t packages = count_packages(new, &bytes);
 
-        if (!o || json_set_string(o, "lock", recipe->lock_path) < 0 ||
-                        json_set(o, "changed", json_object_new_boolean(changed)) < 0 ||
-                        json_set_int(o, "epoch", new->epoch) < 0 ||
-                        json_set_int(o, "packages", (int64_t) packages) < 0 ||
-                        json_set_int(o, "artifacts", (int64_t) new->n_artifacts) < 0 ||
-                        json_set_int(o, "bytes", (int64_t) bytes) < 0 ||
-                        lock_diff_to_json(diff, &list) < 0 || json_set(o, "changes", list) < 0)
+        if (lock_diff_to_json(diff, &changes) < 0)
+                return log_oom();
+        if (json_set_fields(o, JSON_STRING("lock", recipe->lock_path),
+                            JSON_BOOL("changed", changed), JSON_INT("epoch", new->epoch),
+                            JSON_INT("packages", packages), JSON_INT("artifacts", new->n_artifacts),
+                            JSON_INT("bytes", bytes), JSON_TAKE("changes", changes)) < 0)
                 return log_oom();
         puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
                                                                JSON_C_TO_STRING_NOSLASHESCAPE));

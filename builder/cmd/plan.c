@@ -4,6 +4,8 @@
 
 #include "plan/from-recipe.h"
 #include "store/store.h"
+#include "shared/json-util.h"
+#include "shared/size.h"
 #include "cmd/verb.h"
 
 typedef struct PlanOptions {
@@ -27,21 +29,16 @@ static uint64_t download_size(Context *ctx, const Plan *plan, const Stage *s) {
 }
 
 static int stage_json(Context *ctx, const Plan *plan, const Stage *s, json_object *list) {
-        _cleanup_json_ json_object *o = json_object_new_object();
         bool cached = store_has_layer(ctx->store, s->digest);
+        json_object *o = json_object_new_object();
 
-        if (!o || json_set_string(o, "id", s->id) < 0 ||
-                        json_set_string(o, "kind", stage_kind_name(s->kind)) < 0 ||
-                        json_set_string(o, "digest", s->digest) < 0 ||
-                        json_set(o, "cached", json_object_new_boolean(cached)) < 0 ||
-                        json_set_int(o, "packages",
-                                        s->locked ? (int64_t) s->locked->n_packages : 0) < 0 ||
-                        json_set_int(o, "download",
-                                        cached ? 0 : (int64_t) download_size(ctx, plan, s)) < 0 ||
-                        json_object_array_add(list, o) < 0)
+        if (!o || json_object_array_add(list, o) < 0)
                 return -ENOMEM;
-        TAKE_PTR(o);
-        return 0;
+        return json_set_fields(o, JSON_STRING("id", s->id),
+                        JSON_STRING("kind", stage_kind_name(s->kind)),
+                        JSON_STRING("digest", s->digest), JSON_BOOL("cached", cached),
+                        JSON_INT("packages", s->locked ? s->locked->n_packages : 0),
+                        JSON_INT("download", cached ? 0 : download_size(ctx, plan, s)));
 }
 
 static int show_json(Context *ctx, const Plan *plan) {
@@ -56,12 +53,14 @@ static int show_json(Context *ctx, const Plan *plan) {
                 if (r < 0)
                         return r;
         }
+
         r = recipe_to_json(plan->recipe, &recipe);
         if (r < 0)
                 return r;
-        if (json_set(o, "recipe", recipe) < 0 || json_set_string(o, "kernel", plan->kernel) < 0 ||
-                        json_set_string(o, "digest", plan->stages[plan->n_stages - 1].digest) < 0)
-                return -ENOMEM;
+        r = json_set_fields(o, JSON_TAKE("recipe", recipe), JSON_STRING("kernel", plan->kernel),
+                        JSON_STRING("digest", plan->stages[plan->n_stages - 1].digest));
+        if (r < 0)
+                return r;
         printf("%s\n", json_object_to_json_string_ext(
                                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
                                                           JSON_C_TO_STRING_NOSLASHESCAPE));
@@ -69,6 +68,7 @@ static int show_json(Context *ctx, const Plan *plan) {
 }
 
 static void show_table(Context *ctx, const Plan *plan) {
+        char download_total[FORMAT_BYTES_MAX];
         uint64_t total = 0;
         size_t cached = 0;
 
@@ -77,19 +77,19 @@ static void show_table(Context *ctx, const Plan *plan) {
                 const Stage *s = plan->stages + i;
                 bool have = store_has_layer(ctx->store, s->digest);
                 uint64_t size = have ? 0 : download_size(ctx, plan, s);
-                char packages[24] = "", download[32] = "";
+                char packages[24] = "", download[FORMAT_BYTES_MAX] = "";
 
                 if (s->locked)
                         snprintf(packages, sizeof(packages), "%zu", s->locked->n_packages);
                 if (size > 0)
-                        snprintf(download, sizeof(download), "%.1f MB", (double) size / 1e6);
+                        format_bytes(download, size);
                 printf("%-34s %.12s %8s  %-7s %10s\n", s->id, s->digest, packages,
                                 have ? "cached" : "run", download);
                 cached += have;
                 total += size;
         }
-        printf("\n%zu stages, %zu cached, %zu to run, %.1f MB to download.", plan->n_stages, cached,
-                        plan->n_stages - cached, (double) total / 1e6);
+        printf("\n%zu stages, %zu cached, %zu to run, %s to download.", plan->n_stages, cached,
+                        plan->n_stages - cached, format_bytes(download_total, total));
         if (plan->kernel)
                 printf(" Kernel %s.", plan->kernel);
         printf("\n");
