@@ -133,6 +133,7 @@ static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
 
                 look(b, p);
                 uint64_t now = now_usec();
+
                 if (paused && alive) {
                         r = release(b, p);
                         if (r < 0)
@@ -141,6 +142,7 @@ static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
                 }
                 if (boot_watch_verdict(&b->watch, now) != BOOT_WAITING)
                         return 0;
+
                 bool early = b->watch.phase < BOOT_KERNEL && b->watch.journal.n_entries == 0;
                 if (!alive) {
                         _cleanup_free_ char *words = vm_last_words(p);
@@ -152,11 +154,13 @@ static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
                         note_end(b, status, words);
                         return 0;
                 }
+
                 if (may_distrust && early && now - b->started > KVM_SILENCE_USEC &&
                                 console_kept(&b->watch.console) == 0) {
                         kvm_distrust("a guest did not say a word with it");
                         return -EAGAIN;
                 }
+
                 if (interrupt_signal())
                         return -ECANCELED;
                 if (now >= deadline)
@@ -268,6 +272,7 @@ static int attempt(Boot *b) {
                 log_error("--until=%s: %s", b->o->until, problem ? problem : strerror(-r));
                 return EXIT_USAGE;
         }
+
         b->watch.on_phase = on_phase;
         b->watch.on_unit = on_unit;
         b->watch.userdata = b;
@@ -278,6 +283,7 @@ static int attempt(Boot *b) {
         r = vm_argv(&b->vm, &argv);
         if (r < 0)
                 return log_oom(), EXIT_FAILED;
+
         b->started = now_usec();
         deadline = b->started + b->o->timeout * USEC_PER_SEC;
         boot_report_start(b);
@@ -286,15 +292,20 @@ static int attempt(Boot *b) {
                 log_error_errno(r, "Cannot start QEMU");
                 return exit_code_from_errno(r);
         }
+
         b->watch.now = b->started;
         b->watch.reached_at[BOOT_FIRMWARE] = b->started;
         on_phase(&b->watch, BOOT_FIRMWARE, b);
 
         r = wait_for_verdict(b, p, deadline);
-        int code = r < 0 ? (r == -EAGAIN ? r : exit_code_from_errno(r)) : conclude(b, p, deadline);
+        if (r >= 0)
+                r = conclude(b, p, deadline);
+        else if (r != -EAGAIN)
+                r = exit_code_from_errno(r);
+
         b->ended = now_usec();
         switch_off(b, p);
-        return code;
+        return r;
 }
 
 static int choose_accel(Boot *b) {

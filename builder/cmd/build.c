@@ -88,6 +88,7 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *
                         return r;
                 lap(c, "proof");
         }
+
         r = manifest_write(ctx, plan, findings, &disk, files, tools_digest(tools), !o->no_proof,
                         c->timings, c->n, manifest);
         if (r < 0)
@@ -126,10 +127,12 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
                         return r;
                 lap(&clock, "tools");
         }
+
         r = stages_build(ctx, plan, plan->n_stages - 1);
         if (r < 0)
                 return r;
         lap(&clock, "stages");
+
         r = stages_layers(ctx, plan, plan->n_stages - 1, &layers);
         if (r < 0)
                 return log_oom();
@@ -137,11 +140,13 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
         if (r < 0)
                 return r;
         lap(&clock, "check");
+
         if (loaded.recipe->kind == RECIPE_TREE) {
                 log_info("The tree %s is in the store, digest %s", loaded.recipe->name,
                                 plan->stages[plan->n_stages - 1].digest);
                 return 0;
         }
+
         r = output_begin(output);
         if (r < 0)
                 return r;
