@@ -26,8 +26,8 @@ static void on_phase(BootWatch *w, BootPhase phase, void *userdata) {
         if (phase < BOOT_UP)
                 progress_set(b->ctx->progress, boot_phase_names[phase], PROGRESS_RUNNING);
         if (o) {
-                json_set_string(o, "phase", boot_phase_names[phase]);
-                json_set_int(o, "usec", (int64_t) (w->now - b->started));
+                (void) json_set_fields(o, JSON_STRING("phase", boot_phase_names[phase]),
+                                JSON_INT("usec", w->now - b->started));
                 progress_event(b->ctx->progress, "boot.phase", o);
         }
 }
@@ -49,9 +49,9 @@ static void on_unit(BootWatch *w, const char *unit, UnitEvent event, const char 
                 log_warning("In the guest: %s", strempty(message));
         if (!o)
                 return;
-        json_set_string(o, "unit", unit);
-        json_set_string(o, "state", names[event]);
-        json_set_int(o, "usec", (int64_t) (w->now - b->started));
+
+        (void) json_set_fields(o, JSON_STRING("unit", unit), JSON_STRING("state", names[event]),
+                        JSON_INT("usec", w->now - b->started));
         progress_event(b->ctx->progress, "boot.unit", o);
 }
 

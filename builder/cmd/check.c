@@ -26,9 +26,9 @@ static int show_json(const Findings *f) {
 
                 if (!x || json_object_array_add(list, x) < 0)
                         return -ENOMEM;
-                if (json_set_string(x, "rule", f->findings[i].rule) < 0 ||
-                                json_set_string(x, "found", f->findings[i].found) < 0 ||
-                                json_set_string(x, "remedy", f->findings[i].remedy) < 0)
+                if (json_set_fields(x, JSON_STRING("rule", f->findings[i].rule),
+                                    JSON_STRING("found", f->findings[i].found),
+                                    JSON_STRING("remedy", f->findings[i].remedy)) < 0)
                         return -ENOMEM;
         }
         if (f->versions && json_set(o, "versions", json_object_get(f->versions)) < 0)

@@ -38,7 +38,7 @@ static int print_json(const DoctorReport *r) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *items = json_object_new_array();
 
-        if (json_set_fields(o, JSON_TAKE("items", items)) < 0)
+        if (!items || json_set_fields(o, JSON_TAKE("items", items)) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < r->n; i++) {
                 const DoctorItem *d = r->items + i;
