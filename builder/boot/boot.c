@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* One boot, from the start of QEMU to its end. The loop looks ten times a second at the console,
- * the journal, the monitor, the clock and the signals; boot-watch.c makes a verdict of it. */
+ * the journal, the monitor, the clock and the signals; watch.c makes a verdict of it. */
 
-#include "boot/boot.h"
+#include "boot/internal.h"
 #include "shared/file-util.h"
 #include "common/kvm.h"
 #include "boot/nvme-model.h"
+#include "shared/time-util.h"
 
 #include <poll.h>
-#include <time.h>
 
 #define TICK_MS 100
 #define POWER_OFF_USEC (90 * USEC_PER_SEC)
 #define SETTLE_USEC (1 * USEC_PER_SEC)       /* for the last lines after a verdict */
 #define KVM_SILENCE_USEC (45 * USEC_PER_SEC) /* firmware and boot loader on KVM take 5 s */
-
-uint64_t boot_clock(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
-}
 
 static void on_phase(BootWatch *w, BootPhase phase, void *userdata) {
         Boot *b = userdata;
@@ -33,8 +26,8 @@ static void on_phase(BootWatch *w, BootPhase phase, void *userdata) {
         if (phase < BOOT_UP)
                 progress_set(b->ctx->progress, boot_phase_names[phase], PROGRESS_RUNNING);
         if (o) {
-                json_set_string(o, "phase", boot_phase_names[phase]);
-                json_set_int(o, "usec", (int64_t) (w->now - b->started));
+                (void) json_set_fields(o, JSON_STRING("phase", boot_phase_names[phase]),
+                                JSON_INT("usec", w->now - b->started));
                 progress_event(b->ctx->progress, "boot.phase", o);
         }
 }
@@ -56,9 +49,9 @@ static void on_unit(BootWatch *w, const char *unit, UnitEvent event, const char 
                 log_warning("In the guest: %s", strempty(message));
         if (!o)
                 return;
-        json_set_string(o, "unit", unit);
-        json_set_string(o, "state", names[event]);
-        json_set_int(o, "usec", (int64_t) (w->now - b->started));
+
+        (void) json_set_fields(o, JSON_STRING("unit", unit), JSON_STRING("state", names[event]),
+                        JSON_INT("usec", w->now - b->started));
         progress_event(b->ctx->progress, "boot.unit", o);
 }
 
@@ -66,7 +59,7 @@ static void on_event(const char *event, json_object *data, void *userdata) {
         Boot *b = userdata;
 
         if (streq(event, "GUEST_PANICKED"))
-                boot_watch_fail(&b->watch, boot_clock(), "kernel panic");
+                boot_watch_fail(&b->watch, now_usec(), "kernel panic");
         else if (streq(event, "SHUTDOWN"))
                 b->guest_ended = json_get_bool(data, "guest", false);
         else if (streq(event, "RESET") && json_get_bool(data, "guest", false)) {
@@ -81,7 +74,7 @@ static void follow(int fd, void (*feed)(BootWatch *w, const char *data, size_t s
         ssize_t n;
 
         while (fd >= 0 && (n = read(fd, buffer, sizeof(buffer))) > 0)
-                feed(&b->watch, buffer, (size_t) n, boot_clock());
+                feed(&b->watch, buffer, (size_t) n, now_usec());
 }
 
 static void look(Boot *b, VmProcess *p) {
@@ -123,9 +116,9 @@ static int release(Boot *b, VmProcess *p) {
 /* QEMU ended on its own: was that the guest's wish, KVM's fault, or QEMU's? */
 static void note_end(Boot *b, int status, const char *words) {
         if (b->guest_ended || status == 0)
-                boot_watch_fail(&b->watch, boot_clock(), "the guest switched itself off");
+                boot_watch_fail(&b->watch, now_usec(), "the guest switched itself off");
         else
-                boot_watch_fail(&b->watch, boot_clock(), "QEMU ended with exit code %d%s%s", status,
+                boot_watch_fail(&b->watch, now_usec(), "QEMU ended with exit code %d%s%s", status,
                                 words ? ": " : "", strempty(words));
 }
 
@@ -139,7 +132,8 @@ static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
                 bool alive = vm_alive(p, &status);
 
                 look(b, p);
-                uint64_t now = boot_clock();
+                uint64_t now = now_usec();
+
                 if (paused && alive) {
                         r = release(b, p);
                         if (r < 0)
@@ -148,6 +142,7 @@ static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
                 }
                 if (boot_watch_verdict(&b->watch, now) != BOOT_WAITING)
                         return 0;
+
                 bool early = b->watch.phase < BOOT_KERNEL && b->watch.journal.n_entries == 0;
                 if (!alive) {
                         _cleanup_free_ char *words = vm_last_words(p);
@@ -159,11 +154,13 @@ static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
                         note_end(b, status, words);
                         return 0;
                 }
+
                 if (may_distrust && early && now - b->started > KVM_SILENCE_USEC &&
                                 console_kept(&b->watch.console) == 0) {
                         kvm_distrust("a guest did not say a word with it");
                         return -EAGAIN;
                 }
+
                 if (interrupt_signal())
                         return -ECANCELED;
                 if (now >= deadline)
@@ -176,8 +173,8 @@ static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
 static void settle(Boot *b, VmProcess *p) {
         int status;
 
-        for (uint64_t end = boot_clock() + SETTLE_USEC;
-                        boot_clock() < end && vm_alive(p, &status) && !interrupt_signal();) {
+        for (uint64_t end = now_usec() + SETTLE_USEC;
+                        now_usec() < end && vm_alive(p, &status) && !interrupt_signal();) {
                 look(b, p);
                 rest();
         }
@@ -219,9 +216,9 @@ static void switch_off(Boot *b, VmProcess *p) {
 
         if (b->o->power_off && b->watch.verdict == BOOT_REACHED && vm_alive(p, &status) &&
                         vm_command(p, "system_powerdown") >= 0) {
-                uint64_t end = boot_clock() + POWER_OFF_USEC;
+                uint64_t end = now_usec() + POWER_OFF_USEC;
 
-                while (vm_alive(p, &status) && boot_clock() < end && !interrupt_signal()) {
+                while (vm_alive(p, &status) && now_usec() < end && !interrupt_signal()) {
                         look(b, p);
                         rest();
                 }
@@ -275,6 +272,7 @@ static int attempt(Boot *b) {
                 log_error("--until=%s: %s", b->o->until, problem ? problem : strerror(-r));
                 return EXIT_USAGE;
         }
+
         b->watch.on_phase = on_phase;
         b->watch.on_unit = on_unit;
         b->watch.userdata = b;
@@ -285,7 +283,8 @@ static int attempt(Boot *b) {
         r = vm_argv(&b->vm, &argv);
         if (r < 0)
                 return log_oom(), EXIT_FAILED;
-        b->started = boot_clock();
+
+        b->started = now_usec();
         deadline = b->started + b->o->timeout * USEC_PER_SEC;
         boot_report_start(b);
         r = vm_start(b->tools, &folders, argv, &p);
@@ -293,15 +292,20 @@ static int attempt(Boot *b) {
                 log_error_errno(r, "Cannot start QEMU");
                 return exit_code_from_errno(r);
         }
+
         b->watch.now = b->started;
         b->watch.reached_at[BOOT_FIRMWARE] = b->started;
         on_phase(&b->watch, BOOT_FIRMWARE, b);
 
         r = wait_for_verdict(b, p, deadline);
-        int code = r < 0 ? (r == -EAGAIN ? r : exit_code_from_errno(r)) : conclude(b, p, deadline);
-        b->ended = boot_clock();
+        if (r >= 0)
+                r = conclude(b, p, deadline);
+        else if (r != -EAGAIN)
+                r = exit_code_from_errno(r);
+
+        b->ended = now_usec();
         switch_off(b, p);
-        return code;
+        return r;
 }
 
 static int choose_accel(Boot *b) {
@@ -330,10 +334,12 @@ int boot_run(Context *ctx, Tools *tools, const BootOptions *o) {
         int r;
 
         r = boot_prepare(&b);
-        if (r >= 0)
-                r = choose_accel(&b);
         if (r < 0)
                 return exit_code_from_errno(r);
+        r = choose_accel(&b);
+        if (r < 0)
+                return exit_code_from_errno(r);
+
         r = attempt(&b);
         if (r == -EAGAIN) {
                 log_warning("KVM does not run this guest; again without it");

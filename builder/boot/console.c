@@ -173,12 +173,49 @@ static char filter(Console *c, char byte) {
         }
 }
 
+typedef void (*ConsoleCallback)(
+                ConsoleEvent event, const char *line, const char *detail, void *userdata);
+
+static void end_line(Console *c, ConsoleCallback callback, void *userdata) {
+        ConsoleEvent event;
+        const char *detail;
+
+        if (c->used == 0)
+                return;
+
+        c->line[c->used] = '\0';
+        c->used = 0;
+        keep(c, c->line);
+
+        /* A prompt was reported already, but a panic may have been written behind it. */
+        event = console_classify(c->line, &detail);
+        if (!c->prompt_seen || event != CONSOLE_LOGIN)
+                callback(event, c->line, detail, userdata);
+        c->prompt_seen = false;
+}
+
+/* The unfinished line may be a prompt: no end of it will come. */
+static void look_for_prompt(Console *c, ConsoleCallback callback, void *userdata) {
+        const char *detail = NULL;
+        ConsoleEvent event;
+
+        if (c->used == 0 || c->prompt_seen)
+                return;
+
+        c->line[c->used] = '\0';
+        event = is_login(c->line) ? CONSOLE_LOGIN
+                                  : match(prompts, ELEMENTSOF(prompts), c->line, &detail);
+        if (event == CONSOLE_LINE)
+                return;
+
+        c->prompt_seen = true;
+        callback(event, c->line, detail, userdata);
+}
+
 void console_feed(Console *c, const char *data, size_t size,
                 void (*callback)(ConsoleEvent event, const char *line, const char *detail,
                                 void *userdata),
                 void *userdata) {
-        const char *detail;
-
         for (size_t i = 0; i < size; i++) {
                 char b = filter(c, data[i]);
 
@@ -186,28 +223,9 @@ void console_feed(Console *c, const char *data, size_t size,
                         continue;
                 if (b != '\n')
                         c->line[c->used++] = b;
-                if (b != '\n' && c->used < sizeof(c->line) - 1)
-                        continue;
-                if (c->used == 0)
-                        continue;
-                c->line[c->used] = '\0';
-                c->used = 0;
-                keep(c, c->line);
-                /* A prompt was reported already, but a panic may have been written behind it. */
-                ConsoleEvent event = console_classify(c->line, &detail);
-                if (!c->prompt_seen || event != CONSOLE_LOGIN)
-                        callback(event, c->line, detail, userdata);
-                c->prompt_seen = false;
+                if (b == '\n' || c->used == sizeof(c->line) - 1)
+                        end_line(c, callback, userdata);
         }
-        if (c->used > 0 && !c->prompt_seen) {
-                detail = NULL;
-                c->line[c->used] = '\0';
-                ConsoleEvent event = is_login(c->line) ? CONSOLE_LOGIN
-                                                       : match(prompts, ELEMENTSOF(prompts),
-                                                                         c->line, &detail);
-                if (event != CONSOLE_LINE) {
-                        c->prompt_seen = true;
-                        callback(event, c->line, detail, userdata);
-                }
-        }
+
+        look_for_prompt(c, callback, userdata);
 }

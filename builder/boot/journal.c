@@ -127,18 +127,19 @@ static int deliver(Journal *j, size_t size, void (*callback)(const JournalEntry 
                 void *userdata) {
         _cleanup_(entry_done) JournalEntry e = { .pid = -1, .priority = LOG_INFO };
         size_t position = 0;
-        int r = 0;
 
-        while (position < size && r >= 0) {
+        while (position < size) {
                 const char *name, *value;
                 size_t name_size, value_size;
+                int r;
 
                 if (next_field(j, &position, &name, &name_size, &value, &value_size) != 1)
                         break;
                 r = take_field(&e, name, name_size, value, value_size);
+                if (r < 0)
+                        return r;
         }
-        if (r < 0)
-                return r;
+
         j->n_entries++;
         callback(&e, userdata);
         return 0;
@@ -183,36 +184,43 @@ void journal_done(Journal *j) {
         *j = (Journal) {};
 }
 
+/* What a message means by the result of the job that it is about. */
+static UnitEvent job_event(const JournalEntry *e, UnitEvent event) {
+        /* "Started" is also how a start job ends that did not do its work. */
+        if (event == UNIT_STARTED && e->job_result && !streq(e->job_result, "done"))
+                return streq(e->job_result, "failed") ? UNIT_FAILED : UNIT_NOTHING;
+
+        /* Never ran: what it needed is the one that failed. */
+        if (event == UNIT_FAILED && streq_ptr(e->job_result, "dependency"))
+                return UNIT_NOTHING;
+
+        return event;
+}
+
 UnitEvent journal_unit_event(const JournalEntry *e) {
         /* systemd's sd-messages.h; stable since they were introduced. */
         static const struct {
                 const char *id;
                 UnitEvent event;
         } ids[] = {
-                { "7d4958e842da4a758f6c1cdc7b36dcc5",
-                                UNIT_STARTING },                      /* SD_MESSAGE_UNIT_STARTING */
-                { "39f53479d3a045ac8e11786248231fbf", UNIT_STARTED }, /* SD_MESSAGE_UNIT_STARTED */
-                { "be02cf6855d2428ba40df7e9d022f03d",
-                                UNIT_FAILED }, /* SD_MESSAGE_UNIT_FAILED: its start job failed */
-                { "d9b373ed55a64feb8242e02dbe79a49c",
-                                UNIT_FAILED }, /* SD_MESSAGE_UNIT_FAILURE_RESULT */
-                { "5eb03494b6584870a536b337290809b3",
-                                UNIT_RESTARTING }, /* SD_MESSAGE_UNIT_RESTART_SCHEDULED */
-                { "9d1aaa27d60140bd96365438aad20286", UNIT_STOPPED }, /* SD_MESSAGE_UNIT_STOPPED */
+                /* SD_MESSAGE_UNIT_STARTING */
+                { "7d4958e842da4a758f6c1cdc7b36dcc5", UNIT_STARTING },
+                /* SD_MESSAGE_UNIT_STARTED */
+                { "39f53479d3a045ac8e11786248231fbf", UNIT_STARTED },
+                /* SD_MESSAGE_UNIT_FAILED: its start job failed */
+                { "be02cf6855d2428ba40df7e9d022f03d", UNIT_FAILED },
+                /* SD_MESSAGE_UNIT_FAILURE_RESULT */
+                { "d9b373ed55a64feb8242e02dbe79a49c", UNIT_FAILED },
+                /* SD_MESSAGE_UNIT_RESTART_SCHEDULED */
+                { "5eb03494b6584870a536b337290809b3", UNIT_RESTARTING },
+                /* SD_MESSAGE_UNIT_STOPPED */
+                { "9d1aaa27d60140bd96365438aad20286", UNIT_STOPPED },
         };
 
         if (e->pid != 1 || !e->unit || !e->message_id)
                 return UNIT_NOTHING;
         for (size_t i = 0; i < ELEMENTSOF(ids); i++)
-                if (streq(ids[i].id, e->message_id)) {
-                        /* "Started" is also how a start job ends that did not do its work. */
-                        if (ids[i].event == UNIT_STARTED && e->job_result &&
-                                        !streq(e->job_result, "done"))
-                                return streq(e->job_result, "failed") ? UNIT_FAILED : UNIT_NOTHING;
-                        if (ids[i].event == UNIT_FAILED && streq_ptr(e->job_result, "dependency"))
-                                return UNIT_NOTHING; /* never ran: what it needed is the one that
-                                                        failed */
-                        return ids[i].event;
-                }
+                if (streq(ids[i].id, e->message_id))
+                        return job_event(e, ids[i].event);
         return UNIT_NOTHING;
 }

@@ -4,7 +4,7 @@
  * overlay, which is gone afterwards, or with --state stays and is there at the next boot, like a
  * real machine's disks. */
 
-#include "boot/boot.h"
+#include "boot/internal.h"
 #include "store/store.h"
 #include "shared/file-util.h"
 #include "inspect/inspect.h"
@@ -53,35 +53,51 @@ static int open_log(const char *path, int *ret_fd) {
         return 0;
 }
 
+/* --save: under their plain names. */
+static int name_saved_logs(Boot *b) {
+        int r;
+
+        r = mkdir_p(b->o->save, 0755);
+        if (r < 0)
+                return log_error_errno(r, "Cannot make %s", b->o->save);
+
+        b->logs = realpath(b->o->save, NULL);
+        b->console_name = strdup("console.log");
+        b->journal_name = strdup("journal.export");
+        if (b->logs) {
+                b->readable = path_join(b->logs, "journal.log");
+                b->result = path_join(b->logs, "boot.json");
+        }
+        return 0;
+}
+
+/* Beside the store's other logs: TIME-boot-console.log … */
+static int name_logs(Boot *b) {
+        _cleanup_free_ char *log = NULL;
+        const char *name;
+        int stem;
+
+        if (store_log_path(b->ctx->store, "boot", &log) < 0)
+                return log_oom();
+
+        name = path_basename(log);
+        stem = (int) (strlen(name) - strlen(".log"));
+        b->logs = folder_of(log);
+        b->console_name = strf("%.*s-console.log", stem, name);
+        b->journal_name = strf("%.*s-journal.export", stem, name);
+        if (b->logs)
+                b->readable = strf("%s/%.*s-journal.log", b->logs, stem, name);
+        return 0;
+}
+
 /* Console and journal are written by QEMU where they are to stay, so that they are there however
  * all this ends. */
 static int prepare_logs(Boot *b) {
         int r;
 
-        if (b->o->save) {
-                r = mkdir_p(b->o->save, 0755);
-                if (r < 0)
-                        return log_error_errno(r, "Cannot make %s", b->o->save);
-                b->logs = realpath(b->o->save, NULL);
-                b->console_name = strdup("console.log");
-                b->journal_name = strdup("journal.export");
-                b->readable = b->logs ? path_join(b->logs, "journal.log") : NULL;
-                b->result = b->logs ? path_join(b->logs, "boot.json") : NULL;
-        } else {
-                _cleanup_free_ char *log = NULL;
-                r = store_log_path(b->ctx->store, "boot", &log);
-                if (r < 0)
-                        return log_oom();
-                b->logs = folder_of(log);
-                const char *name = path_basename(log);
-                b->console_name = strf(
-                                "%.*s-console.log", (int) (strlen(name) - strlen(".log")), name);
-                b->journal_name = strf(
-                                "%.*s-journal.export", (int) (strlen(name) - strlen(".log")), name);
-                b->readable = b->logs ? strf("%s/%.*s-journal.log", b->logs,
-                                                        (int) (strlen(name) - strlen(".log")), name)
-                                      : NULL;
-        }
+        r = b->o->save ? name_saved_logs(b) : name_logs(b);
+        if (r < 0)
+                return r;
         if (!b->logs || !b->console_name || !b->journal_name || !b->readable)
                 return log_oom();
         b->console = path_join(b->logs, b->console_name);
@@ -110,66 +126,67 @@ static bool there(const Boot *b, const char *name) {
 }
 
 static int prepare_root(Boot *b) {
-        _cleanup_strv_free_ char **argv = NULL;
-        _cleanup_free_ char *image = realpath(b->o->image, NULL);
-        int r;
+        _cleanup_free_ char *image = realpath(b->o->image, NULL), *backing = NULL;
+        char size[32];
 
         if (!image)
                 return log_error_errno(-errno, "Cannot read %s", b->o->image);
+        snprintf(size, sizeof(size), "%llu", (unsigned long long) b->o->disk_size);
         b->image_folder = folder_of(image);
         if (!b->image_folder)
                 return log_oom();
         if (there(b, "root.qcow2")) {
                 if (b->o->disk_size == 0)
                         return 0;
-                r = strv_extend_many(&argv, "qemu-img", "resize", "-q", "-f", "qcow2",
-                                VM_FOLDER "/root.qcow2", NULL);
-                if (r >= 0)
-                        r = strv_extendf(&argv, "%llu", (unsigned long long) b->o->disk_size);
-                return r < 0 ? log_oom() : tool(b, argv);
+                return tool(b, ARGV("qemu-img", "resize", "-q", "-f", "qcow2",
+                                               VM_FOLDER "/root.qcow2", size));
         }
-        r = strv_extend_many(&argv, "qemu-img", "create", "-q", "-f", "qcow2", "-F", b->format,
-                        "-b", NULL);
-        if (r >= 0)
-                r = strv_extendf(&argv, VM_IMAGE_FOLDER "/%s", path_basename(image));
-        if (r >= 0)
-                r = strv_extend(&argv, VM_FOLDER "/root.qcow2");
-        if (r >= 0 && b->o->disk_size > 0)
-                r = strv_extendf(&argv, "%llu", (unsigned long long) b->o->disk_size);
-        return r < 0 ? log_oom() : tool(b, argv);
+
+        backing = path_join(VM_IMAGE_FOLDER, path_basename(image));
+        if (!backing)
+                return log_oom();
+        return tool(b, ARGV("qemu-img", "create", "-q", "-f", "qcow2", "-F", b->format, "-b",
+                                       backing, VM_FOLDER "/root.qcow2",
+                                       b->o->disk_size > 0 ? size : NULL));
 }
 
 static int prepare_firmware(Boot *b) {
-        char *const argv[] = {
-                (char *) "cp",
-                (char *) "/usr/share/OVMF/OVMF_VARS_4M.fd",
-                (char *) VM_FOLDER "/vars.fd",
-                NULL,
-        };
+        if (b->vm.firmware == VM_BIOS || there(b, "vars.fd"))
+                return 0;
 
-        return b->vm.firmware == VM_BIOS || there(b, "vars.fd") ? 0 : tool(b, argv);
+        return tool(b, ARGV("cp", "/usr/share/OVMF/OVMF_VARS_4M.fd", VM_FOLDER "/vars.fd"));
+}
+
+/* A new file gets the size; one of an earlier boot has to have it. */
+static int prepare_nvme_disk(Boot *b, size_t i) {
+        _cleanup_free_ char *path = strf("%s/nvme%zu.raw", b->folder, i);
+        uint64_t size = b->vm.nvme[i].size;
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+
+        if (!path)
+                return log_oom();
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return log_error_errno(-errno, "Cannot make %s", path);
+
+        if (st.st_size == 0 && ftruncate(fd, (off_t) size) < 0)
+                return log_error_errno(-errno, "Cannot give %s %llu bytes", path,
+                                (unsigned long long) size);
+        if (st.st_size != 0 && (uint64_t) st.st_size != size) {
+                log_error("%s of an earlier boot has %lld bytes, not %llu: remove it, or give its size with --nvme",
+                                path, (long long) st.st_size, (unsigned long long) size);
+                return -EINVAL;
+        }
+        return 0;
 }
 
 static int prepare_nvme(Boot *b) {
         for (size_t i = 0; i < b->vm.n_nvme; i++) {
-                _cleanup_free_ char *path = strf("%s/nvme%zu.raw", b->folder, i);
-                struct stat st;
+                int r = prepare_nvme_disk(b, i);
 
-                if (!path)
-                        return log_oom();
-                _cleanup_close_ int fd =
-                                open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-                if (fd < 0 || fstat(fd, &st) < 0)
-                        return log_error_errno(-errno, "Cannot make %s", path);
-                if (st.st_size == 0 && ftruncate(fd, (off_t) b->vm.nvme[i].size) < 0)
-                        return log_error_errno(-errno, "Cannot give %s %llu bytes", path,
-                                        (unsigned long long) b->vm.nvme[i].size);
-                if (st.st_size != 0 && (uint64_t) st.st_size != b->vm.nvme[i].size) {
-                        log_error("%s of an earlier boot has %lld bytes, not %llu: remove it, or give its size with --nvme",
-                                        path, (long long) st.st_size,
-                                        (unsigned long long) b->vm.nvme[i].size);
-                        return -EINVAL;
-                }
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
@@ -261,7 +278,34 @@ static int prepare_forwards(Boot *b) {
         return 0;
 }
 
+/* Disks, firmware variables, seed: in the state folder where there is one. */
+static int open_folder(Boot *b) {
+        int r;
+
+        if (b->o->state)
+                return open_state(b);
+
+        r = store_scratch(b->ctx->store, "boot", &b->folder);
+        if (r < 0)
+                return log_error_errno(r, "Cannot make room for the overlay");
+        return 0;
+}
+
+static int prepare_key(Boot *b) {
+        return b->o->command ? boot_ssh_key(b) : 0;
+}
+
 int boot_prepare(Boot *b) {
+        static int (*const steps[])(Boot *b) = {
+                open_folder,
+                prepare_logs,
+                prepare_forwards,
+                prepare_key,
+                prepare_root,
+                prepare_firmware,
+                prepare_nvme,
+                prepare_seed,
+        };
         const char *format;
         int r;
 
@@ -272,29 +316,13 @@ int boot_prepare(Boot *b) {
         b->keys = strv_copy(b->o->keys);
         if (!b->format || (b->o->keys && !b->keys))
                 return log_oom();
-        if (b->o->state)
-                r = open_state(b);
-        else {
-                r = store_scratch(b->ctx->store, "boot", &b->folder);
+
+        for (size_t i = 0; i < ELEMENTSOF(steps); i++) {
+                r = steps[i](b);
                 if (r < 0)
-                        log_error_errno(r, "Cannot make room for the overlay");
+                        return r;
         }
-        if (r >= 0)
-                r = prepare_logs(b);
-        if (r >= 0)
-                r = prepare_forwards(b);
-        if (r >= 0 && b->o->command)
-                r = boot_ssh_key(b);
-        if (r >= 0)
-                r = prepare_root(b);
-        if (r >= 0)
-                r = prepare_firmware(b);
-        if (r >= 0)
-                r = prepare_nvme(b);
-        if (r >= 0)
-                r = prepare_seed(b);
-        if (r < 0)
-                return r;
+
         b->vm.console = b->console_name;
         b->vm.journal = b->o->no_journal ? NULL : b->journal_name;
         if (b->keys && b->keys[0])

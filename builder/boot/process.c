@@ -6,6 +6,7 @@
  * through a folder descriptor, as a socket's path has only 108 bytes. */
 
 #include "boot/process.h"
+#include "boot/qemu.h"
 
 #include "shared/file-util.h"
 

@@ -5,11 +5,10 @@
 
 #include "shared/json-util.h"
 #include "stage/tools.h"
-#include "boot/vm.h"
 
 typedef struct VmProcess VmProcess;
 
-/* Starts argv with the folder, the log folder and the image's folder bound in as vm.h says. What
+/* Starts argv with the folder, the log folder and the image's folder bound in as qemu.h says. What
  * QEMU itself writes goes to FOLDER/qemu.log. */
 typedef struct VmFolders {
         const char *folder, *logs, *image;
@@ -32,8 +31,9 @@ void vm_monitor(VmProcess *p,
                 void *userdata);
 bool vm_monitor_ready(const VmProcess *p);
 int vm_command(VmProcess *p, const char *command); /* -ENOTCONN before the monitor is ready */
-pid_t vm_qemu_pid(
-                const VmProcess *p); /* as this host sees it; -1 before the monitor is connected */
+
+/* As this host sees it; -1 before the monitor is connected. */
+pid_t vm_qemu_pid(const VmProcess *p);
 
 /* Ends QEMU: its disks are written out where the monitor answers, else it is killed. Takes 10 s at
  * the most. */

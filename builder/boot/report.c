@@ -2,7 +2,7 @@
 
 /* What a boot tells at its end: for people, as a file, and for programs. */
 
-#include "boot/boot.h"
+#include "boot/internal.h"
 #include "shared/file-util.h"
 
 #include <fnmatch.h>
@@ -69,35 +69,31 @@ static json_object *list(char *const *l) {
         return a;
 }
 
+/* boot.json; NULL on out of memory. */
 static json_object *result(const Boot *b, int code) {
-        json_object *o = json_object_new_object(), *at = json_object_new_object();
+        _cleanup_json_ json_object *o = json_object_new_object();
+        json_object *at = json_object_new_object();
+        const char *ended = code == EXIT_OK            ? "reached"
+                            : code == EXIT_TIMED_OUT   ? "timed-out"
+                            : code == EXIT_INTERRUPTED ? "interrupted"
+                                                       : "failed";
+        int r;
 
-        if (!o || !at) {
-                json_object_put(o);
-                json_object_put(at);
-                return NULL;
-        }
-        json_set_string(o, "image", b->o->image);
-        json_set_string(o, "until", marker(b));
-        json_set_string(o, "result",
-                        code == EXIT_OK            ? "reached"
-                        : code == EXIT_TIMED_OUT   ? "timed-out"
-                        : code == EXIT_INTERRUPTED ? "interrupted"
-                                                   : "failed");
-        json_set_string(o, "evidence", b->watch.evidence);
-        json_set_string(o, "why", b->watch.why);
-        json_set_string(o, "accelerator", b->vm.kvm ? "kvm" : "tcg");
-        for (BootPhase p = 0; p < BOOT_PHASES; p++)
+        for (BootPhase p = 0; at && p < BOOT_PHASES; p++)
                 if (b->watch.reached_at[p] != 0)
                         json_set_int(at, boot_phase_names[p],
                                         (int64_t) (b->watch.reached_at[p] - b->started));
-        json_set(o, "reached_usec", at);
-        json_set(o, "failed_units", list(b->watch.failed));
-        json_set(o, "journal_entries", json_object_new_int64((int64_t) b->watch.journal.n_entries));
-        json_set_int(o, "restarts", b->resets);
-        json_set_string(o, "console", b->console);
-        json_set_string(o, "journal", b->o->no_journal ? NULL : b->journal);
-        return o;
+
+        r = json_set_fields(o, JSON_STRING("image", b->o->image), JSON_STRING("until", marker(b)),
+                        JSON_STRING("result", ended), JSON_STRING("evidence", b->watch.evidence),
+                        JSON_STRING("why", b->watch.why),
+                        JSON_STRING("accelerator", b->vm.kvm ? "kvm" : "tcg"),
+                        JSON_TAKE("reached_usec", at),
+                        JSON_TAKE("failed_units", list(b->watch.failed)),
+                        JSON_INT("journal_entries", b->watch.journal.n_entries),
+                        JSON_INT("restarts", b->resets), JSON_STRING("console", b->console),
+                        JSON_STRING("journal", b->o->no_journal ? NULL : b->journal));
+        return r < 0 ? NULL : TAKE_PTR(o);
 }
 
 static void show_console(const Boot *b) {

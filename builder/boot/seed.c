@@ -4,26 +4,34 @@
  * root's login with them) is vendor-data, which everything in user-data overrides. */
 
 #include "boot/seed.h"
+#include "boot/qemu.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
 
 #define INPUT_MAX (4 * 1024 * 1024) /* bytes of user-data and the like */
 
-static int new_array(char *const *l, json_object **ret) {
+static int add_string(json_object *array, const char *text) {
+        json_object *o = json_object_new_string(text);
+
+        if (!o)
+                return -ENOMEM;
+        if (json_object_array_add(array, o) < 0) {
+                json_object_put(o);
+                return -ENOMEM;
+        }
+        return 0;
+}
+
+static int set_keys(json_object *o, const char *name, char *const *keys) {
         _cleanup_json_ json_object *a = json_object_new_array();
 
         if (!a)
                 return -ENOMEM;
-        STRV_FOREACH (s, l) {
-                json_object *o = json_object_new_string(*s);
-                if (!o || json_object_array_add(a, o) < 0) {
-                        json_object_put(o);
+        STRV_FOREACH (key, keys)
+                if (add_string(a, *key) < 0)
                         return -ENOMEM;
-                }
-        }
-        *ret = TAKE_PTR(a);
-        return 0;
+        return json_set(o, name, TAKE_PTR(a));
 }
 
 static int to_text(const char *head, json_object *o, char **ret) {
@@ -39,37 +47,42 @@ static int to_text(const char *head, json_object *o, char **ret) {
 
 int seed_meta_data(const SeedOptions *o, char **ret) {
         _cleanup_json_ json_object *m = json_object_new_object();
-        int r;
 
-        if (!m)
+        if (json_set_fields(m, JSON_STRING("instance-id", o->instance_id),
+                            JSON_STRING("local-hostname", o->hostname)) < 0)
                 return -ENOMEM;
-        r = json_set_string(m, "instance-id", o->instance_id);
-        if (r >= 0)
-                r = json_set_string(m, "local-hostname", o->hostname);
-        if (r >= 0 && strv_length(o->keys) > 0) {
-                json_object *keys = NULL;
-                r = new_array(o->keys, &keys);
-                if (r >= 0)
-                        r = json_set(m, "public-keys", keys);
-        }
-        return r < 0 ? r : to_text("", m, ret);
+        if (strv_length(o->keys) > 0 && set_keys(m, "public-keys", o->keys) < 0)
+                return -ENOMEM;
+        return to_text("", m, ret);
 }
 
 int seed_vendor_data(const SeedOptions *o, char **ret) {
         _cleanup_json_ json_object *v = json_object_new_object();
-        int r = 0;
 
         if (!v)
                 return -ENOMEM;
-        if (strv_length(o->keys) > 0) {
-                json_object *keys = NULL;
-                r = json_set(v, "disable_root", json_object_new_boolean(false));
-                if (r >= 0)
-                        r = new_array(o->keys, &keys);
-                if (r >= 0)
-                        r = json_set(v, "ssh_authorized_keys", keys);
+        if (strv_length(o->keys) > 0 &&
+                        (json_set_fields(v, JSON_BOOL("disable_root", false)) < 0 ||
+                                        set_keys(v, "ssh_authorized_keys", o->keys) < 0))
+                return -ENOMEM;
+        return to_text("#cloud-config\n", v, ret);
+}
+
+/* One line of a file of public keys; empty ones and comments are none. */
+static int add_key(const char *path, const char *line, char ***keys) {
+        const char *key = line + strspn(line, " \t");
+        size_t n = strlen(key);
+
+        while (n > 0 && strchr(" \t\r", key[n - 1]))
+                n--;
+        if (n == 0 || *key == '#')
+                return 0;
+
+        if (!startswith(key, "ssh-") && !startswith(key, "ecdsa-") && !startswith(key, "sk-")) {
+                log_error("%s is no public ssh key: a line begins with '%.20s'", path, key);
+                return -EINVAL;
         }
-        return r < 0 ? r : to_text("#cloud-config\n", v, ret);
+        return strv_push(keys, strndup(key, n)) < 0 ? log_oom() : 0;
 }
 
 int seed_read_keys(const char *path, char ***keys) {
@@ -89,21 +102,9 @@ int seed_read_keys(const char *path, char ***keys) {
         if (!lines)
                 return log_oom();
         STRV_FOREACH (line, lines) {
-                const char *key = *line + strspn(*line, " \t");
-                size_t n = strlen(key);
-
-                while (n > 0 && strchr(" \t\r", key[n - 1]))
-                        n--;
-                if (n == 0 || *key == '#')
-                        continue;
-                if (!startswith(key, "ssh-") && !startswith(key, "ecdsa-") &&
-                                !startswith(key, "sk-")) {
-                        log_error("%s is no public ssh key: a line begins with '%.20s'", path, key);
-                        return -EINVAL;
-                }
-                r = strv_push(keys, strndup(key, n));
+                r = add_key(path, *line, keys);
                 if (r < 0)
-                        return log_oom();
+                        return r;
         }
         if (strv_length(*keys) == before) {
                 log_error("%s holds no ssh key", path);
@@ -129,35 +130,42 @@ static int put(const char *folder, const char *name, const char *source, const c
         return r < 0 ? log_error_errno(r, "Cannot write the seed's %s", name) : 0;
 }
 
+static int put_all(const char *folder, const SeedOptions *o) {
+        _cleanup_free_ char *meta = NULL, *vendor = NULL;
+        int r;
+
+        if (seed_meta_data(o, &meta) < 0 || seed_vendor_data(o, &vendor) < 0)
+                return log_oom();
+
+        r = put(folder, "user-data", o->user_data, "#cloud-config\n{}\n");
+        if (r < 0)
+                return r;
+        r = put(folder, "meta-data", o->meta_data, meta);
+        if (r < 0)
+                return r;
+        r = put(folder, "vendor-data", NULL, vendor);
+        if (r < 0)
+                return r;
+        return o->network_config ? put(folder, "network-config", o->network_config, NULL) : 0;
+}
+
 int seed_write(Tools *tools, const char *folder, const SeedOptions *o) {
         const SandboxBind bind = { .source = folder, .target = VM_FOLDER, .writable = true };
-        _cleanup_free_ char *meta = NULL, *vendor = NULL;
         _cleanup_strv_free_ char **argv = NULL;
         int r;
 
-        r = seed_meta_data(o, &meta);
-        if (r >= 0)
-                r = seed_vendor_data(o, &vendor);
-        if (r < 0)
-                return log_oom();
-        r = put(folder, "user-data", o->user_data, "#cloud-config\n{}\n");
-        if (r >= 0)
-                r = put(folder, "meta-data", o->meta_data, meta);
-        if (r >= 0)
-                r = put(folder, "vendor-data", NULL, vendor);
-        if (r >= 0 && o->network_config)
-                r = put(folder, "network-config", o->network_config, NULL);
+        r = put_all(folder, o);
         if (r < 0)
                 return r;
 
-        r = strv_extend_many(
-                        &argv, "cloud-localds", "--vendor-data", VM_FOLDER "/vendor-data", NULL);
-        if (r >= 0 && o->network_config)
-                r = strv_extend_many(&argv, "--network-config", VM_FOLDER "/network-config", NULL);
-        if (r >= 0)
-                r = strv_extend_many(&argv, VM_FOLDER "/seed.img", VM_FOLDER "/user-data",
-                                VM_FOLDER "/meta-data", NULL);
-        if (r < 0)
+        if (strv_extend_many(&argv, "cloud-localds", "--vendor-data", VM_FOLDER "/vendor-data",
+                            NULL) < 0)
+                return log_oom();
+        if (o->network_config && strv_extend_many(&argv, "--network-config",
+                                                 VM_FOLDER "/network-config", NULL) < 0)
+                return log_oom();
+        if (strv_extend_many(&argv, VM_FOLDER "/seed.img", VM_FOLDER "/user-data",
+                            VM_FOLDER "/meta-data", NULL) < 0)
                 return log_oom();
         return tools_run(tools, &bind, 1, NULL, NULL, argv);
 }

@@ -4,12 +4,11 @@
 /* The NoCloud disk that cloud-init of a booted image finds. */
 
 #include "stage/tools.h"
-#include "boot/vm.h"
 
 typedef struct SeedOptions {
-        const char *user_data, *meta_data,
-                        *network_config; /* files; NULL: an empty one, one of ours, none */
-        char *const *keys;               /* public ssh keys, one line each */
+        /* Files; NULL: an empty one, one of ours, none. */
+        const char *user_data, *meta_data, *network_config;
+        char *const *keys; /* public ssh keys, one line each */
         const char *instance_id, *hostname;
 } SeedOptions;
 

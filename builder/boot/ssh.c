@@ -2,8 +2,10 @@
 
 /* A command in the guest, over ssh with a key that lives as long as the boot. */
 
-#include "boot/boot.h"
+#include "boot/internal.h"
 #include "shared/file-util.h"
+#include "shared/quote.h"
+#include "shared/time-util.h"
 
 #include <time.h>
 
@@ -16,20 +18,10 @@ int boot_ssh_key(Boot *b) {
         if (!public)
                 return log_oom();
         if (access(b->key, R_OK) < 0) {
-                char *const argv[] = {
-                        (char *) "ssh-keygen",
-                        (char *) "-q",
-                        (char *) "-t",
-                        (char *) "ed25519",
-                        (char *) "-N",
-                        (char *) "",
-                        (char *) "-C",
-                        (char *) "imgbuild-boot",
-                        (char *) "-f",
-                        b->key,
-                        NULL,
-                };
-                r = spawn_capture(NULL, argv, &output, &status);
+                r = spawn_capture(NULL,
+                                ARGV("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C",
+                                                "imgbuild-boot", "-f", b->key),
+                                &output, &status);
                 if (r == -ENOENT) {
                         log_error("A command in the guest needs ssh here: apt install openssh-client");
                         return -ENOPKG;
@@ -47,21 +39,14 @@ int boot_ssh_key(Boot *b) {
 }
 
 static int ssh_argv(const Boot *b, char ***ret) {
-        _cleanup_strv_free_ char **argv = NULL;
-        int r;
+        char port[16];
 
-        r = strv_extend_many(&argv, "ssh", "-q", "-F", "/dev/null", "-i", b->key, "-o",
+        snprintf(port, sizeof(port), "%u", b->ssh_port);
+        *ret = strv_copy(ARGV("ssh", "-q", "-F", "/dev/null", "-i", b->key, "-o",
                         "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o",
                         "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o",
-                        "ConnectTimeout=20", "-o", "LogLevel=ERROR", "-p", NULL);
-        if (r >= 0)
-                r = strv_extendf(&argv, "%u", b->ssh_port);
-        if (r >= 0)
-                r = strv_extend(&argv, "root@127.0.0.1");
-        if (r < 0)
-                return r;
-        *ret = TAKE_PTR(argv);
-        return 0;
+                        "ConnectTimeout=20", "-o", "LogLevel=ERROR", "-p", port, "root@127.0.0.1"));
+        return *ret ? 0 : -ENOMEM;
 }
 
 int boot_ssh_wait(Boot *b, VmProcess *p, uint64_t deadline) {
@@ -70,11 +55,9 @@ int boot_ssh_wait(Boot *b, VmProcess *p, uint64_t deadline) {
         _cleanup_free_ char *last = NULL;
         int r, status;
 
-        r = ssh_argv(b, &argv);
-        if (r >= 0)
-                r = strv_extend(&argv, "true");
-        if (r < 0)
+        if (ssh_argv(b, &argv) < 0 || strv_extend(&argv, "true") < 0)
                 return log_oom();
+
         for (;;) {
                 SpawnOptions options = { .timeout_usec = 60 * USEC_PER_SEC };
 
@@ -89,7 +72,7 @@ int boot_ssh_wait(Boot *b, VmProcess *p, uint64_t deadline) {
                         log_error("QEMU ended before root could log in");
                         return -EIO;
                 }
-                if (boot_clock() > deadline) {
+                if (now_usec() > deadline) {
                         log_error("root cannot log in over ssh: %s",
                                         isempty(last) ? "no answer" : last);
                         return -ETIMEDOUT;
@@ -98,38 +81,31 @@ int boot_ssh_wait(Boot *b, VmProcess *p, uint64_t deadline) {
         }
 }
 
-/* The guest's shell takes the command as one string; what we were given are words. */
-static char *quoted(const char *word) {
-        char *result = malloc(4 * strlen(word) + 3), *p = result;
+/* One word is a command line, as with ssh itself; of several, the guest's shell is to see each as it
+ * was given. */
+static int add_command(char ***argv, char *const *command) {
+        if (strv_length(command) == 1)
+                return strv_extend(argv, command[0]);
 
-        if (!result)
-                return NULL;
-        *p++ = '\'';
-        for (; *word; word++)
-                if (*word == '\'')
-                        p = stpcpy(p, "'\\''");
-                else
-                        *p++ = *word;
-        *p++ = '\'';
-        *p = '\0';
-        return result;
+        STRV_FOREACH (word, command) {
+                int r = strv_push(argv, shell_quote(*word));
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 int boot_ssh_command(Boot *b, int *ret_status) {
         _cleanup_strv_free_ char **argv = NULL;
-        SpawnOptions options = { .stdin_inherit = true };
-        int r;
+        const SpawnOptions options = { .stdin_inherit = true };
 
-        r = ssh_argv(b, &argv);
-        if (r >= 0 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
-                r = strv_extend(&argv, "-t");
-        /* One word is a command line, as with ssh itself; several are words. */
-        if (r >= 0 && strv_length(b->o->command) == 1)
-                r = strv_extend(&argv, b->o->command[0]);
-        else
-                for (size_t i = 0; r >= 0 && b->o->command[i]; i++)
-                        r = strv_push(&argv, quoted(b->o->command[i]));
-        if (r < 0)
+        if (ssh_argv(b, &argv) < 0)
                 return log_oom();
+        if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && strv_extend(&argv, "-t") < 0)
+                return log_oom();
+        if (add_command(&argv, b->o->command) < 0)
+                return log_oom();
+
         return spawn_run(&options, argv, ret_status);
 }

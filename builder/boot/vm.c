@@ -1,66 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From a VmConfig to QEMU's command line; nothing here runs anything.
- *
- * The journal channel. systemd (256 and newer) takes units from credentials, and a virtual machine
- * gives credentials through SMBIOS strings. So the guest gets, for this boot and in memory only,
- * one unit that copies its journal to a virtio-serial port as it grows: what the guest's systemd
- * says about its units arrives with fields that no service can forge (_PID=1), and all of it is on
- * the host even when the guest dies the next moment. Older guests ignore the strings; then the
- * serial console is all there is. */
+/* The machine of a boot as the command line asks for it: disks, forwards, credentials. From here
+ * on all of it is known to be sound; qemu.c writes QEMU's command line for it. */
 
 #include "boot/vm.h"
 
 #include "shared/file-util.h"
+#include "shared/size.h"
 #include "shared/strv.h"
 
 #include <ctype.h>
-#include <openssl/evp.h>
-
-#define CREDENTIAL "type=11,value=io.systemd.credential.binary:"
-
-static const char journal_unit[] =
-                "[Unit]\n"
-                "Description=Journal to the host (imgbuild boot)\n"
-                "DefaultDependencies=no\n"
-                "After=systemd-journald.service dev-virtio\\x2dports-" VM_JOURNAL_PORT ".device\n"
-                "Wants=dev-virtio\\x2dports-" VM_JOURNAL_PORT ".device\n"
-                "[Service]\n"
-                "ExecStart=journalctl --follow --lines=all --boot --output=export\n"
-                "StandardOutput=file:/dev/virtio-ports/" VM_JOURNAL_PORT "\n"
-                "StandardError=journal\n"
-                "Restart=on-failure\n";
-
-static const char journal_wanted[] = "[Unit]\nWants=imgbuild-journal.service\n";
-
-int parse_size(const char *text, uint64_t *ret) {
-        static const char suffixes[] = "KMGT";
-        char *end;
-        unsigned long long n;
-        unsigned shift = 0;
-
-        if (!isdigit((unsigned char) text[0]))
-                return -EINVAL;
-        errno = 0;
-        n = strtoull(text, &end, 10);
-        if (errno)
-                return -ERANGE;
-        if (*end) {
-                const char *s = strchr(suffixes, toupper((unsigned char) *end));
-                if (!s)
-                        return -EINVAL;
-                shift = 10 * (unsigned) (s - suffixes + 1);
-                end++;
-                if (*end == 'i' && end[1] == 'B')
-                        end += 2;
-                if (*end)
-                        return -EINVAL;
-        }
-        if (n > UINT64_MAX >> shift)
-                return -ERANGE;
-        *ret = (uint64_t) n << shift;
-        return 0;
-}
 
 /* What goes into an Identify field: printable ASCII, no comma (QEMU's separator), no leading
  * space. */
@@ -82,93 +31,126 @@ static bool serial_taken(const VmConfig *c, const char *serial) {
         return false;
 }
 
-static int add_disks(VmConfig *c, unsigned long count, uint64_t size, const char *serial,
-                const char *model, const char **ret_problem) {
-        if (count < 1 || count > VM_NVME_MAX || c->n_nvme + count > VM_NVME_MAX) {
+/* "size=4G,serial=S,…": strings stay in the text that was split. */
+typedef struct NvmeOrder {
+        uint64_t size;
+        unsigned long count;
+        const char *serial, *model;
+} NvmeOrder;
+
+static void nvme_done(VmNvme *d) {
+        free(d->serial);
+        free(d->model);
+        *d = (VmNvme) {};
+}
+
+/* The i-th disk of an order. */
+static int add_disk(VmConfig *c, const NvmeOrder *o, unsigned long i, const char **ret_problem) {
+        _cleanup_(nvme_done) VmNvme disk = { .size = o->size };
+
+        if (!o->serial)
+                disk.serial = strf("imgbuild%zu", c->n_nvme);
+        else
+                disk.serial = o->count > 1 ? strf("%s-%lu", o->serial, i) : strdup(o->serial);
+        disk.model = o->model ? strdup(o->model) : NULL;
+        if (!disk.serial || (o->model && !disk.model))
+                return -ENOMEM;
+
+        if (serial_taken(c, disk.serial)) {
+                *ret_problem = "two disks with the same serial";
+                return -EINVAL;
+        }
+        if (strlen(disk.serial) > VM_NVME_SERIAL_MAX) {
+                *ret_problem = "serial: at most 20 characters";
+                return -EINVAL;
+        }
+
+        c->nvme[c->n_nvme++] = disk;
+        disk = (VmNvme) {};
+        return 0;
+}
+
+static int add_disks(VmConfig *c, const NvmeOrder *o, const char **ret_problem) {
+        if (o->count < 1 || o->count > VM_NVME_MAX || c->n_nvme + o->count > VM_NVME_MAX) {
                 *ret_problem = "from 1 to 16 disks in all";
                 return -EINVAL;
         }
-        for (unsigned long i = 0; i < count; i++) {
-                VmNvme disk = { .size = size };
 
-                if (serial)
-                        disk.serial = count > 1 ? strf("%s-%lu", serial, i) : strdup(serial);
-                else
-                        disk.serial = strf("imgbuild%zu", c->n_nvme);
-                disk.model = model ? strdup(model) : NULL;
-                if (!disk.serial || (model && !disk.model)) {
-                        free(disk.serial);
-                        free(disk.model);
-                        return -ENOMEM;
-                }
-                bool fits = strlen(disk.serial) <= VM_NVME_SERIAL_MAX,
-                     taken = serial_taken(c, disk.serial);
-                if (!fits || taken) {
-                        *ret_problem = taken ? "two disks with the same serial"
-                                             : "serial: at most 20 characters";
-                        free(disk.serial);
-                        free(disk.model);
-                        return -EINVAL;
-                }
-                c->nvme[c->n_nvme++] = disk;
+        for (unsigned long i = 0; i < o->count; i++) {
+                int r = add_disk(c, o, i, ret_problem);
+
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
 
+static int take_nvme_part(NvmeOrder *o, const char *part, const char **ret_problem) {
+        const char *value;
+        char *end;
+
+        value = startswith(part, "size=");
+        if (value) {
+                *ret_problem = "size: at least 1M, such as 4G";
+                return parse_bytes(value, &o->size) < 0 || o->size < 1 << 20 || o->size % 512 != 0
+                                       ? -EINVAL
+                                       : 0;
+        }
+
+        value = startswith(part, "serial=");
+        if (value) {
+                *ret_problem = "serial: 1 to 20 printable characters";
+                o->serial = value;
+                return identify_text_valid(value, VM_NVME_SERIAL_MAX) ? 0 : -EINVAL;
+        }
+
+        value = startswith(part, "model=");
+        if (value) {
+                *ret_problem = "model: 1 to 40 printable characters";
+                o->model = value;
+                return identify_text_valid(value, VM_NVME_MODEL_MAX) ? 0 : -EINVAL;
+        }
+
+        value = startswith(part, "count=");
+        if (value) {
+                *ret_problem = "count: from 1 to 16";
+                o->count = strtoul(value, &end, 10);
+                return isdigit((unsigned char) value[0]) && !*end ? 0 : -EINVAL;
+        }
+
+        *ret_problem = "known are size=, serial=, model= and count=";
+        return -EINVAL;
+}
+
 int vm_add_nvme(VmConfig *c, const char *text, const char **ret_problem) {
+        static const char either[] = "a number of disks, or size=4G,serial=S,model=M,count=N";
+        NvmeOrder order = { .size = UINT64_C(4) << 30, .count = 1 };
         _cleanup_strv_free_ char **parts = NULL;
-        const char *serial = NULL, *model = NULL;
-        uint64_t size = UINT64_C(4) << 30;
-        unsigned long count = 1;
         char *end;
 
         if (isdigit((unsigned char) text[0])) {
-                count = strtoul(text, &end, 10);
+                order.count = strtoul(text, &end, 10);
                 if (*end) {
-                        *ret_problem = "a number of disks, or size=4G,serial=S,model=M,count=N";
+                        *ret_problem = either;
                         return -EINVAL;
                 }
-                return count == 0 ? 0 : add_disks(c, count, size, NULL, NULL, ret_problem);
+                return order.count == 0 ? 0 : add_disks(c, &order, ret_problem);
         }
+
         parts = strv_split(text, ",");
         if (!parts)
                 return -ENOMEM;
         if (!parts[0]) {
-                *ret_problem = "a number of disks, or size=4G,serial=S,model=M,count=N";
+                *ret_problem = either;
                 return -EINVAL;
         }
         STRV_FOREACH (part, parts) {
-                const char *value;
+                int r = take_nvme_part(&order, *part, ret_problem);
 
-                if ((value = startswith(*part, "size="))) {
-                        if (parse_size(value, &size) < 0 || size < 1 << 20 || size % 512 != 0) {
-                                *ret_problem = "size: at least 1M, such as 4G";
-                                return -EINVAL;
-                        }
-                } else if ((value = startswith(*part, "serial="))) {
-                        if (!identify_text_valid(value, VM_NVME_SERIAL_MAX)) {
-                                *ret_problem = "serial: 1 to 20 printable characters";
-                                return -EINVAL;
-                        }
-                        serial = value;
-                } else if ((value = startswith(*part, "model="))) {
-                        if (!identify_text_valid(value, VM_NVME_MODEL_MAX)) {
-                                *ret_problem = "model: 1 to 40 printable characters";
-                                return -EINVAL;
-                        }
-                        model = value;
-                } else if ((value = startswith(*part, "count="))) {
-                        count = strtoul(value, &end, 10);
-                        if (!isdigit((unsigned char) value[0]) || *end) {
-                                *ret_problem = "count: from 1 to 16";
-                                return -EINVAL;
-                        }
-                } else {
-                        *ret_problem = "known are size=, serial=, model= and count=";
-                        return -EINVAL;
-                }
+                if (r < 0)
+                        return r;
         }
-        return add_disks(c, count, size, serial, model, ret_problem);
+        return add_disks(c, &order, ret_problem);
 }
 
 static bool parse_port(const char *text, size_t length, bool zero, uint16_t *ret) {
@@ -231,140 +213,7 @@ int vm_load_credential(VmConfig *c, const char *text, const char **ret_problem) 
 
 void vm_config_done(VmConfig *c) {
         strv_free(TAKE_PTR(c->credentials));
-        for (size_t i = 0; i < c->n_nvme; i++) {
-                free(c->nvme[i].serial);
-                free(c->nvme[i].model);
-        }
+        for (size_t i = 0; i < c->n_nvme; i++)
+                nvme_done(c->nvme + i);
         c->n_nvme = 0;
-}
-
-static int add_credential(char ***argv, const char *name, const char *value) {
-        size_t length = strlen(value);
-        _cleanup_free_ char *text = malloc(4 * ((length + 2) / 3) + 1);
-
-        if (!text)
-                return -ENOMEM;
-        EVP_EncodeBlock((unsigned char *) text, (const unsigned char *) value, (int) length);
-        int r = strv_extend(argv, "-smbios");
-        return r < 0 ? r : strv_extendf(argv, CREDENTIAL "%s=%s", name, text);
-}
-
-static int add_firmware(const VmConfig *c, char ***argv) {
-        if (c->firmware == VM_BIOS)
-                return 0; /* SeaBIOS is QEMU's own */
-        return strv_extend_many(argv, "-drive",
-                        "if=pflash,unit=0,format=raw,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd",
-                        "-drive", "if=pflash,unit=1,format=raw,file=" VM_FOLDER "/vars.fd", NULL);
-}
-
-static int add_disk_devices(const VmConfig *c, char ***argv) {
-        int r;
-
-        r = strv_extend_many(argv, "-drive",
-                        "if=none,id=root,format=qcow2,cache=unsafe,discard=unmap,file=" VM_FOLDER
-                        "/root.qcow2",
-                        "-device",
-                        c->root_nvme ? "nvme,drive=root,serial=imgbuild-root,bootindex=0"
-                                     : "virtio-blk-pci,drive=root,serial=imgbuild-root,bootindex=0",
-                        NULL);
-        if (r >= 0 && c->seed)
-                r = strv_extend_many(argv, "-drive",
-                                "if=none,id=seed,format=raw,readonly=on,file=" VM_FOLDER
-                                "/seed.img",
-                                "-device", "virtio-blk-pci,drive=seed,serial=imgbuild-seed", NULL);
-        for (size_t i = 0; r >= 0 && i < c->n_nvme; i++) {
-                r = strv_extend(argv, "-drive");
-                if (r >= 0)
-                        r = strv_extendf(argv,
-                                        "if=none,id=nvme%zu,format=raw,cache=unsafe,discard=unmap,file=" VM_FOLDER
-                                        "/nvme%zu.raw",
-                                        i, i);
-                if (r >= 0)
-                        r = strv_extend(argv, "-device");
-                if (r >= 0)
-                        r = strv_extendf(
-                                        argv, "nvme,drive=nvme%zu,serial=%s", i, c->nvme[i].serial);
-        }
-        return r;
-}
-
-static int add_network(const VmConfig *c, char ***argv) {
-        _cleanup_free_ char *netdev = strdup("user,id=net");
-        int r;
-
-        for (size_t i = 0; netdev && i < c->n_forwards; i++) {
-                char *longer = strf("%s,hostfwd=tcp:127.0.0.1:%u-:%u", netdev, c->forwards[i].host,
-                                c->forwards[i].guest);
-                free(netdev);
-                netdev = longer;
-        }
-        if (!netdev)
-                return -ENOMEM;
-        r = strv_extend_many(argv, "-netdev", netdev, "-device",
-                        "virtio-net-pci,netdev=net,romfile=", NULL);
-        return r;
-}
-
-static int add_channels(const VmConfig *c, char ***argv) {
-        int r;
-
-        r = strv_extend(argv, "-chardev");
-        if (r >= 0)
-                r = strv_extendf(argv, "file,id=console,path=" VM_LOG_FOLDER "/%s", c->console);
-        if (r >= 0)
-                r = strv_extend_many(argv, "-serial", "chardev:console", "-qmp",
-                                "unix:" VM_FOLDER "/qmp.sock,server=on,wait=off", NULL);
-        if (r < 0 || !c->journal)
-                return r;
-        r = strv_extend_many(argv, "-device", "virtio-serial-pci", "-chardev", NULL);
-        if (r >= 0)
-                r = strv_extendf(argv, "file,id=journal,path=" VM_LOG_FOLDER "/%s", c->journal);
-        if (r >= 0)
-                r = strv_extend_many(argv, "-device",
-                                "virtserialport,chardev=journal,name=" VM_JOURNAL_PORT, NULL);
-        if (r >= 0)
-                r = add_credential(
-                                argv, "systemd.extra-unit.imgbuild-journal.service", journal_unit);
-        if (r >= 0)
-                r = add_credential(argv, "systemd.unit-dropin.sysinit.target", journal_wanted);
-        return r;
-}
-
-int vm_argv(const VmConfig *c, char ***ret) {
-        _cleanup_strv_free_ char **argv = NULL;
-        int r;
-
-        /* Without graphics, SeaBIOS writes to the serial port. */
-        r = strv_extend_many(&argv, "qemu-system-x86_64", "-name", "imgbuild", "-no-user-config",
-                        "-nodefaults", "-display", "none", "-machine",
-                        c->firmware == VM_BIOS ? "q35,graphics=off" : "q35", "-accel",
-                        c->kvm ? "kvm" : "tcg,thread=multi", "-cpu", c->kvm ? "host" : "max",
-                        "-smp", NULL);
-        if (r >= 0)
-                r = strv_extendf(&argv, "%u", c->cpus);
-        if (r >= 0)
-                r = strv_extend(&argv, "-m");
-        if (r >= 0)
-                r = strv_extendf(&argv, "%lluM", (unsigned long long) (c->memory >> 20));
-        if (r >= 0 && c->paused)
-                r = strv_extend(&argv, "-S");
-        if (r >= 0)
-                r = add_firmware(c, &argv);
-        if (r >= 0)
-                r = add_disk_devices(c, &argv);
-        if (r >= 0)
-                r = add_network(c, &argv);
-        if (r >= 0) /* a panic is reported, and the guest goes on to print its trace */
-                r = strv_extend_many(&argv, "-device", "virtio-rng-pci", "-device", "pvpanic-pci",
-                                "-action", "panic=none", NULL);
-        if (r >= 0)
-                r = add_channels(c, &argv);
-        if (r >= 0 && c->root_key)
-                r = add_credential(&argv, "ssh.authorized_keys.root", c->root_key);
-        for (char **p = c->credentials; r >= 0 && p && p[0]; p += 2)
-                r = add_credential(&argv, p[0], p[1]);
-        if (r < 0)
-                return r;
-        *ret = TAKE_PTR(argv);
-        return 0;
 }

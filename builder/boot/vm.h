@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The virtual machine that an image is proved in: what it has, and QEMU's command line for it. */
+/* The virtual machine that an image is proved in: what it has, and how options say it. */
 
 #include "shared/macro.h"
-
-/* Where QEMU, inside the tools tree, finds what is bound into its sandbox. */
-#define VM_FOLDER \
-        "/run/vm" /* writable: overlay, NVMe disks, firmware variables, seed, monitor socket */
-#define VM_LOG_FOLDER "/run/log"     /* writable: console and journal */
-#define VM_IMAGE_FOLDER "/run/image" /* read-only: the image's folder */
-
-/* The virtio-serial port that the guest's journal comes through. */
-#define VM_JOURNAL_PORT "org.imgbuild.journal"
 
 typedef enum VmFirmware { VM_UEFI, VM_BIOS } VmFirmware;
 typedef enum VmAccel { VM_ACCEL_AUTO, VM_ACCEL_KVM, VM_ACCEL_TCG } VmAccel;
@@ -43,11 +34,11 @@ typedef struct VmConfig {
         VmForward forwards[VM_FORWARD_MAX];
         size_t n_forwards;
         bool seed;
-        bool paused;         /* waits for `cont` on the monitor */
-        const char *console; /* file name below VM_LOG_FOLDER */
-        const char *journal; /* the same; NULL: no channel, nothing is added to the guest */
-        char **credentials;  /* systemd credentials: name, value, name, value … */
-        const char *root_key; /* public ssh key for root, through a systemd credential; may be NULL */
+        bool paused;          /* waits for `cont` on the monitor */
+        const char *console;  /* file name below VM_LOG_FOLDER */
+        const char *journal;  /* the same; NULL: no channel, nothing is added to the guest */
+        char **credentials;   /* systemd credentials: name, value, name, value … */
+        const char *root_key; /* public ssh key for root, as a systemd credential; may be NULL */
 } VmConfig;
 
 /* One --nvme argument: a number of disks ("4"), or "size=4G,serial=S,model=M,count=N" in any
@@ -66,8 +57,3 @@ int vm_load_credential(VmConfig *c, const char *text, const char **ret_problem);
 
 void vm_config_done(VmConfig *c);
 #define _cleanup_vm_config_ _cleanup_(vm_config_done)
-
-/* "512M", "4G", "1T"; plain numbers are bytes. -EINVAL, -ERANGE. */
-int parse_size(const char *text, uint64_t *ret);
-
-int vm_argv(const VmConfig *c, char ***ret);

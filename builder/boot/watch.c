@@ -6,7 +6,7 @@
  * failure of the boot: it is listed. */
 
 #include "boot/watch.h"
-#include "boot/vm.h"
+#include "boot/qemu.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static const struct {
         { "rescue.target", "rescue mode instead of a boot" },
 };
 
-/* firstbootd's message "event.failed" (firstboot/daemon/codes.c): every step has ended, and the
+/* firstbootd's message "event.failed" (firstboot/contract/codes.c): every step has ended, and the
  * node is not ready. */
 #define NODE_FAILED_ID "024713687dc641a4896ea7c35e688394"
 
@@ -183,9 +183,10 @@ void boot_watch_console(BootWatch *w, const char *data, size_t size, uint64_t no
 static void unit_changed(BootWatch *w, const JournalEntry *e, UnitEvent event) {
         if (event == UNIT_NOTHING || !e->unit)
                 return; /* most entries are of no unit: kernel messages, say */
+        /* Ours, not the image's: on a slow host its device may come after systemd's patience. */
         if (streq(e->unit, "imgbuild-journal.service") || strstr(e->unit, VM_JOURNAL_PORT))
-                return; /* ours, not the image's: on a slow host its device may come after systemd's
-                           patience */
+                return;
+
         switch (event) {
         case UNIT_FAILED:
                 if (!strv_contains(w->failed, e->unit))

@@ -44,8 +44,7 @@ struct BootWatch {
         uint64_t console_says_at, login_at;
         char *why;     /* once failed */
         char **failed; /* units that are failed now */
-        char *systemd; /* what the guest's systemd said of itself, such as "Welcome to Debian
-                          GNU/Linux 13 (trixie)!" */
+        char *systemd; /* what it said of itself: "Welcome to Debian GNU/Linux 13 (trixie)!" */
 
         /* All may be NULL. */
         void (*on_phase)(BootWatch *w, BootPhase phase, void *userdata);

@@ -13,7 +13,7 @@
 #include "cmd/verb.h"
 #include "shared/time-util.h"
 
-#include <getopt.h>
+enum { OPT_NO_PROOF = OPT_VERB, OPT_FORCE };
 
 typedef struct BuildOptions {
         const char *output;
@@ -25,15 +25,6 @@ typedef struct Clock {
         size_t n;
         uint64_t last;
 } Clock;
-
-static void help(void) {
-        printf("imgbuild build RECIPE [OPTION…]\n\n"
-               "Bakes a recipe: stages, checks, disk, proof, manifest. A build with nothing changed only says so.\n\n"
-               "  -o, --output=FOLDER     where NAME/ appears (default: out)\n"
-               "      --no-proof          do not read the finished disk back through libguestfs\n"
-               "      --force             write the disk again even where nothing changed\n%s",
-                        common_options_help);
-}
 
 static void lap(Clock *c, const char *what) {
         uint64_t now = now_usec();
@@ -96,6 +87,7 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *
                         return r;
                 lap(c, "proof");
         }
+
         r = manifest_write(ctx, plan, findings, &disk, files, tools_digest(tools), !o->no_proof,
                         c->timings, c->n, manifest);
         if (r < 0)
@@ -134,10 +126,12 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
                         return r;
                 lap(&clock, "tools");
         }
+
         r = stages_build(ctx, plan, plan->n_stages - 1);
         if (r < 0)
                 return r;
         lap(&clock, "stages");
+
         r = stages_layers(ctx, plan, plan->n_stages - 1, &layers);
         if (r < 0)
                 return log_oom();
@@ -145,11 +139,13 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
         if (r < 0)
                 return r;
         lap(&clock, "check");
+
         if (loaded.recipe->kind == RECIPE_TREE) {
                 log_info("The tree %s is in the store, digest %s", loaded.recipe->name,
                                 plan->stages[plan->n_stages - 1].digest);
                 return 0;
         }
+
         r = output_begin(output);
         if (r < 0)
                 return r;
@@ -163,46 +159,49 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
         return 0;
 }
 
-int cmd_build(int argc, char *argv[]) {
-        static const struct option options[] = {
-                { "output", required_argument, NULL, 'o' },
-                { "no-proof", no_argument, NULL, OPT_VERB },
-                { "force", no_argument, NULL, OPT_VERB + 1 },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        BuildOptions o = { .output = "out" };
-        _cleanup_common_options_ CommonOptions common = {};
-        _cleanup_context_ Context ctx = {};
-        int c, r;
+static int run(VerbCall *call) {
+        int r = build(call->ctx, call->options, call->arguments[0]);
 
-        while ((c = getopt_long(argc, argv, "o:j:vh", options, NULL)) >= 0)
-                switch (c) {
-                case 'o':
-                        o.output = optarg;
-                        break;
-                case OPT_VERB:
-                        o.no_proof = true;
-                        break;
-                case OPT_VERB + 1:
-                        o.force = true;
-                        break;
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                default:
-                        if (c == '?' || common_option(&common, c, optarg) <= 0)
-                                return EXIT_USAGE;
-                }
-        if (argc - optind != 1) {
-                log_error("'imgbuild build' takes one recipe; see 'imgbuild build --help'");
-                return EXIT_USAGE;
-        }
-        r = context_open(&common, &ctx);
-        if (r < 0)
-                return exit_code_from_errno(r);
-        r = build(&ctx, &o, argv[optind]);
         if (r < 0 && interrupt_signal())
                 log_error("Interrupted; the next build goes on from the finished stages");
-        return interrupt_signal() ? EXIT_INTERRUPTED : exit_code_from_errno(r);
+        return interrupt_signal() ? EXIT_INTERRUPTED : r;
 }
+
+static const OptionSpec options[] = {
+        { "output", 'o', "FOLDER", "where NAME/ appears (default: out)", COMPLETE_FOLDER },
+        { "no-proof", OPT_NO_PROOF, NULL, "do not read the finished disk back through libguestfs" },
+        { "force", OPT_FORCE, NULL, "write the disk again even where nothing changed" },
+        {},
+};
+
+static int take(void *values, int id, const char *value) {
+        BuildOptions *o = values;
+
+        switch (id) {
+        case 'o':
+                o->output = value;
+                return 0;
+        case OPT_NO_PROOF:
+                o->no_proof = true;
+                return 0;
+        default:
+                o->force = true;
+                return 0;
+        }
+}
+
+const Verb verb_build = {
+        .spec = { "build", "bake a recipe into a bootable disk image", options, "RECIPE",
+                        COMPLETE_FILE, "*.json" },
+        .usage = "RECIPE [OPTION…]",
+        .about = "Bakes a recipe: stages, checks, disk, proof, manifest. A build with nothing changed only says so.",
+        .needs_root = true,
+        .needs_store = true,
+        .min_arguments = 1,
+        .max_arguments = 1,
+        .wanted = "takes one recipe",
+        .options_size = sizeof(BuildOptions),
+        .defaults = &(const BuildOptions) { .output = "out" },
+        .take = take,
+        .run = run,
+};

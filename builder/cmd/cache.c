@@ -6,112 +6,97 @@
 #include "store/contents.h"
 
 #include "shared/json-util.h"
-#include "shared/log.h"
+#include "shared/size.h"
 
-#include <getopt.h>
+#include <ctype.h>
 #include <time.h>
 
+enum { OPT_MAX_AGE = OPT_VERB, OPT_MAX_SIZE, OPT_DRY_RUN, OPT_JSON };
+
 typedef struct CacheOptions {
-        uint64_t max_age, max_size;
-        bool dry_run, json;
+        uint64_t max_age, max_size; /* seconds, bytes */
+        bool prune, dry_run, json;
 } CacheOptions;
 
-static void help(void) {
-        printf("imgbuild cache [list|prune] [OPTION…]\n\n"
-               "list    shows the store's layers with size and age, and the sums\n"
-               "prune   removes what was not used for long, then the oldest, until the store is small enough\n\n"
-               "      --max-age=AGE       prune: what was not used for so long goes (30d, 12h, 45m, 10s)\n"
-               "      --max-size=SIZE     prune: at most so much stays (20G, 500M)\n"
-               "      --dry-run           prune: only say what would go\n"
-               "      --json              one JSON object\n%s",
-                        common_options_help);
-}
-
-/* "30d" by a table of units; the first one of the table where there is none. */
 typedef struct Unit {
         char letter;
-        uint64_t factor;
+        uint64_t seconds;
 } Unit;
 
-static const Unit ages[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 },
-        { 'w', 604800 } };
-static const Unit sizes[] = { { 'B', 1 }, { 'K', 1 << 10 }, { 'M', 1 << 20 }, { 'G', 1 << 30 },
-        { 'T', UINT64_C(1) << 40 } };
+static const Unit ages[] = {
+        { 's', 1 },
+        { 'm', 60 },
+        { 'h', 3600 },
+        { 'd', 86400 },
+        { 'w', 604800 },
+};
 
-static int parse_unit(
-                const char *option, const char *text, const Unit *units, size_t n, uint64_t *ret) {
-        char *end;
+/* "30d"; seconds where there is no unit. */
+static int parse_age(const char *text, uint64_t *ret) {
         unsigned long long value;
+        char *end;
 
         errno = 0;
         value = strtoull(text, &end, 10);
-        if (errno == 0 && end > text && text[0] != '-' && (end[0] == '\0' || end[1] == '\0'))
-                for (size_t i = 0; i < n; i++)
-                        if ((end[0] == '\0' || end[0] == units[i].letter) &&
-                                        value <= UINT64_MAX / units[i].factor) {
-                                *ret = value * units[i].factor;
-                                return 0;
-                        }
-        return log_error_errno(-EINVAL, "%s=%s: a number with one of the units %c %c %c %c %c",
-                        option, text, units[0].letter, units[1].letter, units[2].letter,
-                        units[3].letter, units[4].letter);
-}
+        if (errno == 0 && isdigit((unsigned char) text[0]) && (end[0] == '\0' || end[1] == '\0'))
+                for (size_t i = 0; i < ELEMENTSOF(ages); i++) {
+                        if ((end[0] != '\0' && end[0] != ages[i].letter) ||
+                                        value > UINT64_MAX / ages[i].seconds)
+                                continue;
 
-static void print_size(uint64_t bytes) {
-        static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
-        double value = (double) bytes;
-        size_t unit = 0;
+                        *ret = value * ages[i].seconds;
+                        return 0;
+                }
 
-        for (; value >= 1000 && unit + 1 < ELEMENTSOF(units); unit++)
-                value /= 1000;
-        printf(unit == 0 ? "%7.0f %-2s" : "%7.1f %-2s", value, units[unit]);
+        return log_error_errno(
+                        -EINVAL, "--max-age=%s: a number with one of the units s m h d w", text);
 }
 
 static void print_age(int64_t used) {
-        int64_t age = (int64_t) time(NULL) - used;
+        int64_t age = MAX((int64_t) time(NULL) - used, 0);
+        size_t unit = 3; /* up to days */
 
-        for (size_t i = ELEMENTSOF(ages) - 1; i-- > 0;) /* up to days */
-                if (age >= (int64_t) ages[i].factor || i == 0) {
-                        printf("%5lld%c",
-                                        (long long) (age < 0 ? 0 : age) /
-                                                        (long long) ages[i].factor,
-                                        ages[i].letter);
-                        return;
-                }
+        while (unit > 0 && age < (int64_t) ages[unit].seconds)
+                unit--;
+        printf("%5lld%c", (long long) age / (long long) ages[unit].seconds, ages[unit].letter);
 }
 
 static int usage_json(const StoreUsage *u, json_object **ret) {
         _cleanup_json_ json_object *o = json_object_new_object();
 
-        if (!o || json_set_int(o, "layers", (int64_t) u->layers) < 0 ||
-                        json_set_int(o, "layer_bytes", (int64_t) u->layer_bytes) < 0 ||
-                        json_set_int(o, "blobs", (int64_t) u->blobs) < 0 ||
-                        json_set_int(o, "blob_bytes", (int64_t) u->blob_bytes) < 0 ||
-                        json_set_int(o, "scratch_bytes", (int64_t) u->scratch_bytes) < 0)
+        if (json_set_fields(o, JSON_INT("layers", u->layers),
+                            JSON_INT("layer_bytes", u->layer_bytes), JSON_INT("blobs", u->blobs),
+                            JSON_INT("blob_bytes", u->blob_bytes),
+                            JSON_INT("scratch_bytes", u->scratch_bytes)) < 0)
                 return -ENOMEM;
         *ret = TAKE_PTR(o);
         return 0;
 }
 
+static int entry_json(const StoreEntry *entry, json_object *list) {
+        json_object *o = json_object_new_object();
+
+        if (!o || json_object_array_add(list, o) < 0)
+                return -ENOMEM;
+        return json_set_fields(o, JSON_STRING("digest", entry->digest),
+                        JSON_STRING("kind", entry->blob ? "blob" : "layer"),
+                        JSON_STRING("what", entry->what), JSON_INT("bytes", entry->bytes),
+                        JSON_INT("used", entry->used));
+}
+
 static int list_json(const StoreEntry *entries, size_t n, const StoreUsage *usage) {
         _cleanup_json_ json_object *o = NULL;
-        json_object *layers = json_object_new_array();
-        int r = usage_json(usage, &o);
+        json_object *layers;
 
-        if (r < 0 || !layers || json_set(o, "entries", layers) < 0)
+        if (usage_json(usage, &o) < 0)
                 return -ENOMEM;
-        for (size_t i = 0; i < n; i++) {
-                json_object *e = json_object_new_object();
-
-                if (!e || json_object_array_add(layers, e) < 0 ||
-                                json_set_string(e, "digest", entries[i].digest) < 0 ||
-                                json_set_string(e, "kind", entries[i].blob ? "blob" : "layer") <
-                                                0 ||
-                                json_set_string(e, "what", entries[i].what) < 0 ||
-                                json_set_int(e, "bytes", (int64_t) entries[i].bytes) < 0 ||
-                                json_set_int(e, "used", entries[i].used) < 0)
+        layers = json_object_new_array();
+        if (json_set(o, "entries", layers) < 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++)
+                if (entry_json(entries + i, layers) < 0)
                         return -ENOMEM;
-        }
+
         printf("%s\n", json_object_to_json_string_ext(o,
                                        JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
         return 0;
@@ -119,23 +104,24 @@ static int list_json(const StoreEntry *entries, size_t n, const StoreUsage *usag
 
 static void list_table(
                 const Context *ctx, const StoreEntry *entries, size_t n, const StoreUsage *usage) {
+        char layers[FORMAT_BYTES_MAX], blobs[FORMAT_BYTES_MAX], scratch[FORMAT_BYTES_MAX];
+
         printf("%-12s  %10s  %6s  %s\n", "LAYER", "SIZE", "USED", "WHAT");
         for (size_t i = n; i-- > 0;) { /* the last used first */
+                char size[FORMAT_BYTES_MAX];
+
                 if (entries[i].blob)
                         continue;
-                printf("%.12s  ", entries[i].digest);
-                print_size(entries[i].bytes);
-                printf("  ");
+                printf("%.12s  %10s  ", entries[i].digest, format_bytes(size, entries[i].bytes));
                 print_age(entries[i].used);
                 printf("  %s\n", entries[i].what);
         }
-        printf("\n%s: %llu layers ", store_path(ctx->store), (unsigned long long) usage->layers);
-        print_size(usage->layer_bytes);
-        printf(", %llu downloads ", (unsigned long long) usage->blobs);
-        print_size(usage->blob_bytes);
-        printf(", scratch ");
-        print_size(usage->scratch_bytes);
-        printf("\n");
+
+        printf("\n%s: %llu layers %s, %llu downloads %s, scratch %s\n", store_path(ctx->store),
+                        (unsigned long long) usage->layers,
+                        format_bytes(layers, usage->layer_bytes), (unsigned long long) usage->blobs,
+                        format_bytes(blobs, usage->blob_bytes),
+                        format_bytes(scratch, usage->scratch_bytes));
 }
 
 static int list(Context *ctx, const CacheOptions *o) {
@@ -145,10 +131,12 @@ static int list(Context *ctx, const CacheOptions *o) {
         int r;
 
         r = store_usage(ctx->store, &usage);
-        if (r >= 0)
-                r = store_list(ctx->store, &entries, &n);
         if (r < 0)
                 return log_error_errno(r, "Cannot read the store %s", store_path(ctx->store));
+        r = store_list(ctx->store, &entries, &n);
+        if (r < 0)
+                return log_error_errno(r, "Cannot read the store %s", store_path(ctx->store));
+
         if (!o->json)
                 list_table(ctx, entries, n, &usage);
         else if (list_json(entries, n, &usage) < 0)
@@ -157,82 +145,97 @@ static int list(Context *ctx, const CacheOptions *o) {
         return r;
 }
 
+static int prune_json(const StoreUsage *usage, uint64_t freed, bool dry_run) {
+        _cleanup_json_ json_object *o = NULL;
+
+        if (usage_json(usage, &o) < 0 || json_set_fields(o, JSON_INT("freed_bytes", freed),
+                                                         JSON_BOOL("dry_run", dry_run)) < 0)
+                return log_oom();
+        printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
+        return 0;
+}
+
 static int prune(Context *ctx, const CacheOptions *o) {
-        _cleanup_json_ json_object *result = NULL;
+        char size[FORMAT_BYTES_MAX];
         StoreUsage usage;
         uint64_t freed;
         int r;
 
         r = store_prune(ctx->store, o->max_age, o->max_size, o->dry_run, &freed);
-        if (r >= 0)
-                r = store_usage(ctx->store, &usage);
         if (r < 0)
                 return log_error_errno(r, "Cannot prune the store %s", store_path(ctx->store));
-        if (o->json) {
-                r = usage_json(&usage, &result);
-                if (r < 0 || json_set_int(result, "freed_bytes", (int64_t) freed) < 0 ||
-                                json_set(result, "dry_run", json_object_new_boolean(o->dry_run)) <
-                                                0)
-                        return log_oom();
-                printf("%s\n", json_object_to_json_string_ext(result, JSON_C_TO_STRING_PRETTY));
-                return 0;
-        }
-        printf("%s", o->dry_run ? "Would free" : "Freed");
-        print_size(freed);
-        printf("\n");
+        r = store_usage(ctx->store, &usage);
+        if (r < 0)
+                return log_error_errno(r, "Cannot prune the store %s", store_path(ctx->store));
+
+        if (o->json)
+                return prune_json(&usage, freed, o->dry_run);
+        printf("%s %s\n", o->dry_run ? "Would free" : "Freed", format_bytes(size, freed));
         return 0;
 }
 
-int cmd_cache(int argc, char *argv[]) {
-        static const struct option options[] = {
-                { "max-age", required_argument, NULL, OPT_VERB },
-                { "max-size", required_argument, NULL, OPT_VERB + 1 },
-                { "dry-run", no_argument, NULL, OPT_VERB + 2 },
-                { "json", no_argument, NULL, OPT_VERB + 3 },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        _cleanup_common_options_ CommonOptions common = { .progress = PROGRESS_NONE };
-        _cleanup_context_ Context ctx = {};
-        CacheOptions o = { .max_age = UINT64_MAX, .max_size = UINT64_MAX };
-        const char *what;
-        int c, r = 0;
+static const OptionSpec options[] = {
+        { "max-age", OPT_MAX_AGE, "AGE",
+                        "prune: what was not used for so long goes (30d, 12h, 45m, 10s)" },
+        { "max-size", OPT_MAX_SIZE, "SIZE", "prune: at most so much stays (20G, 500M)" },
+        { "dry-run", OPT_DRY_RUN, NULL, "prune: only say what would go" },
+        { "json", OPT_JSON, NULL, "one JSON object" },
+        {},
+};
 
-        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0) {
-                switch (c) {
-                case OPT_VERB:
-                        r = parse_unit("--max-age", optarg, ages, ELEMENTSOF(ages), &o.max_age);
-                        break;
-                case OPT_VERB + 1:
-                        r = parse_unit("--max-size", optarg, sizes, ELEMENTSOF(sizes), &o.max_size);
-                        break;
-                case OPT_VERB + 2:
-                        o.dry_run = true;
-                        break;
-                case OPT_VERB + 3:
-                        o.json = true;
-                        break;
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                default:
-                        if (c == '?' || common_option(&common, c, optarg) <= 0)
-                                return EXIT_USAGE;
-                }
-                if (r < 0)
-                        return EXIT_USAGE;
+static int take(void *values, int id, const char *value) {
+        CacheOptions *o = values;
+
+        switch (id) {
+        case OPT_MAX_AGE:
+                return parse_age(value, &o->max_age);
+        case OPT_MAX_SIZE:
+                if (parse_bytes(value, &o->max_size) >= 0)
+                        return 0;
+                return log_error_errno(-EINVAL,
+                                "--max-size=%s: a number with one of the units B K M G T", value);
+        case OPT_DRY_RUN:
+                o->dry_run = true;
+                return 0;
+        default:
+                o->json = true;
+                return 0;
         }
-        what = optind < argc ? argv[optind] : "list";
-        if (argc - optind > 1 || (!streq(what, "list") && !streq(what, "prune"))) {
-                log_error("'imgbuild cache' takes list or prune; see 'imgbuild cache --help'");
-                return EXIT_USAGE;
-        }
-        if (streq(what, "prune") && o.max_age == UINT64_MAX && o.max_size == UINT64_MAX) {
+}
+
+static int check(VerbCall *call) {
+        const char *what = call->n_arguments > 0 ? call->arguments[0] : "list";
+        CacheOptions *o = call->options;
+
+        o->prune = streq(what, "prune");
+        if (call->n_arguments > 1 || (!o->prune && !streq(what, "list")))
+                return -EINVAL;
+        if (o->prune && o->max_age == UINT64_MAX && o->max_size == UINT64_MAX) {
                 log_error("'imgbuild cache prune' takes --max-age, --max-size or both: how much may stay");
                 return EXIT_USAGE;
         }
-        r = context_open(&common, &ctx);
-        if (r >= 0)
-                r = streq(what, "list") ? list(&ctx, &o) : prune(&ctx, &o);
-        return exit_code_from_errno(r);
+        return 0;
 }
+
+static int run(VerbCall *call) {
+        const CacheOptions *o = call->options;
+
+        return o->prune ? prune(call->ctx, o) : list(call->ctx, o);
+}
+
+const Verb verb_cache = {
+        .spec = { "cache", "show and prune the store", options, "ACTION", COMPLETE_CHOICES,
+                        "list prune" },
+        .usage = "[list|prune] [OPTION…]",
+        .about = "list    shows the store's layers with size and age, and the sums\n"
+                 "prune   removes what was not used for long, then the oldest, until the store is small enough",
+        .needs_root = true,
+        .needs_store = true,
+        .quiet = true,
+        .wanted = "takes list or prune",
+        .options_size = sizeof(CacheOptions),
+        .defaults = &(const CacheOptions) { .max_age = UINT64_MAX, .max_size = UINT64_MAX },
+        .take = take,
+        .check = check,
+        .run = run,
+};

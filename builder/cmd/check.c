@@ -3,22 +3,17 @@
 /* imgbuild check: builds what is missing of a recipe's tree and proves it, without making a
  * disk. */
 
-#include "plan/plan.h"
 #include "check/check.h"
+#include "plan/plan.h"
 #include "shared/log.h"
 #include "stage/stage.h"
 #include "cmd/verb.h"
 
-#include <getopt.h>
+enum { OPT_JSON = OPT_VERB, OPT_RULES };
 
-static void help(void) {
-        printf("imgbuild check RECIPE [OPTION…]\n\n"
-               "Builds what is missing of the recipe's tree and runs every check on it. Makes no disk.\n"
-               "Exit code 1 where a check found something. docs/checks.md explains each rule.\n\n"
-               "      --json              one JSON object: findings and versions\n"
-               "      --rules             only list the rules\n%s",
-                        common_options_help);
-}
+typedef struct CheckOptions {
+        bool json;
+} CheckOptions;
 
 static int show_json(const Findings *f) {
         _cleanup_json_ json_object *o = json_object_new_object();
@@ -31,9 +26,9 @@ static int show_json(const Findings *f) {
 
                 if (!x || json_object_array_add(list, x) < 0)
                         return -ENOMEM;
-                if (json_set_string(x, "rule", f->findings[i].rule) < 0 ||
-                                json_set_string(x, "found", f->findings[i].found) < 0 ||
-                                json_set_string(x, "remedy", f->findings[i].remedy) < 0)
+                if (json_set_fields(x, JSON_STRING("rule", f->findings[i].rule),
+                                    JSON_STRING("found", f->findings[i].found),
+                                    JSON_STRING("remedy", f->findings[i].remedy)) < 0)
                         return -ENOMEM;
         }
         if (f->versions && json_set(o, "versions", json_object_get(f->versions)) < 0)
@@ -59,71 +54,73 @@ static void show(const Recipe *recipe, const Findings *f) {
                 printf("%s: %zu findings\n", recipe->name, f->n);
 }
 
-static int run(Context *ctx, const char *path, bool json) {
+static int run(VerbCall *call) {
+        const CheckOptions *o = call->options;
         _cleanup_(findings_done) Findings findings = {};
         _cleanup_loaded_ Loaded loaded = {};
         _cleanup_strv_free_ char **layers = NULL;
+        Context *ctx = call->ctx;
         size_t last;
         int r;
 
-        r = lock_and_plan(ctx, path, NULL, &loaded);
+        r = lock_and_plan(ctx, call->arguments[0], NULL, &loaded);
         if (r < 0)
-                return exit_code_from_errno(r);
+                return r;
         last = loaded.plan->n_stages - 1;
         r = stages_build(ctx, loaded.plan, last);
-        if (r >= 0)
-                r = stages_layers(ctx, loaded.plan, last, &layers);
         if (r < 0)
-                return exit_code_from_errno(r);
+                return r;
+        r = stages_layers(ctx, loaded.plan, last, &layers);
+        if (r < 0)
+                return r;
+
         progress_add(ctx->progress, "check");
         progress_set(ctx->progress, "check", PROGRESS_RUNNING);
         r = check_tree(ctx, loaded.plan, layers, &findings);
         progress_set(ctx->progress, "check",
                         r < 0 || findings.n > 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         ctx->progress = progress_free(ctx->progress);
-        if (r < 0) {
-                log_error_errno(r, "The finished tree could not be checked");
-                return exit_code_from_errno(r);
-        }
-        if (!json)
+        if (r < 0)
+                return log_error_errno(r, "The finished tree could not be checked");
+
+        if (!o->json)
                 show(loaded.recipe, &findings);
         else if (show_json(&findings) < 0)
-                return exit_code_from_errno(log_oom());
+                return log_oom();
         return findings.n > 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-int cmd_check(int argc, char *argv[]) {
-        static const struct option options[] = {
-                { "json", no_argument, NULL, OPT_VERB },
-                { "rules", no_argument, NULL, OPT_VERB + 1 },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        _cleanup_common_options_ CommonOptions common = {};
-        _cleanup_context_ Context ctx = {};
-        bool json = false;
-        int c, r;
+static const OptionSpec options[] = {
+        { "json", OPT_JSON, NULL, "one JSON object: findings and versions" },
+        { "rules", OPT_RULES, NULL, "only list the rules" },
+        {},
+};
 
-        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
-                switch (c) {
-                case OPT_VERB:
-                        json = true;
-                        break;
-                case OPT_VERB + 1:
-                        for (size_t i = 0; check_rule_name(i); i++)
-                                puts(check_rule_name(i));
-                        return EXIT_OK;
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                default:
-                        if (c == '?' || common_option(&common, c, optarg) <= 0)
-                                return EXIT_USAGE;
-                }
-        if (argc - optind != 1) {
-                log_error("'imgbuild check' takes one recipe; see 'imgbuild check --help'");
-                return EXIT_USAGE;
+static int take(void *values, int id, const char *value _unused_) {
+        CheckOptions *o = values;
+
+        if (id == OPT_JSON) {
+                o->json = true;
+                return 0;
         }
-        r = context_open(&common, &ctx);
-        return r < 0 ? exit_code_from_errno(r) : run(&ctx, argv[optind], json);
+
+        for (size_t i = 0; check_rule_name(i); i++)
+                puts(check_rule_name(i));
+        return 1;
 }
+
+const Verb verb_check = {
+        .spec = { "check", "prove a finished tree: drivers, identity, secrets, services", options,
+                        "RECIPE", COMPLETE_FILE, "*.json" },
+        .usage = "RECIPE [OPTION…]",
+        .about = "Builds what is missing of the recipe's tree and runs every check on it. Makes no disk.\n"
+                 "Exit code 1 where a check found something. docs/checks.md explains each rule.",
+        .needs_root = true,
+        .needs_store = true,
+        .min_arguments = 1,
+        .max_arguments = 1,
+        .wanted = "takes one recipe",
+        .options_size = sizeof(CheckOptions),
+        .take = take,
+        .run = run,
+};

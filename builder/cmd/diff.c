@@ -7,9 +7,9 @@
 #include "shared/spawn.h"
 #include "cmd/verb.h"
 
-#include <getopt.h>
-
 #define SHOWN 40 /* files of one kind */
+
+enum { OPT_JSON = OPT_VERB, OPT_ALL, OPT_QUICK, OPT_NO_FILES };
 
 typedef struct DiffOptions {
         bool json, no_files, quick, all;
@@ -23,17 +23,6 @@ typedef struct Side {
 static void side_done(Side *s) {
         json_object_put(s->facts);
         file_list_free(s->files);
-}
-
-static void help(void) {
-        printf("imgbuild diff A B [OPTION…]\n\n"
-               "What differs between two disk images, or between two manifests: packages, kernels, drivers,\n"
-               "versions, and for images every file. Exit code 0: nothing differs, 1: something does.\n\n"
-               "      --json              one JSON object, with every file\n"
-               "      --all               list every file, not the first 40 of each kind\n"
-               "      --quick             do not compare the contents of files, only type, size, mode and owner\n"
-               "      --no-files          do not compare files\n%s",
-                        common_options_help);
 }
 
 /* A manifest: a file of JSON. Anything else is for libguestfs to open. */
@@ -78,17 +67,22 @@ static int read_image(const char *path, const DiffOptions *o, Side *ret) {
                         : o->quick  ? " and the list of its files"
                                     : " and all its files");
         r = guestfs_open_readonly(images, formats, &g);
-        if (r >= 0)
-                r = inspect_image(g, path, format, &inspection);
         if (r < 0)
                 return r;
+        r = inspect_image(g, path, format, &inspection);
+        if (r < 0)
+                return r;
+
         if (!json_get(inspection, "os")) {
                 log_error("%s holds no operating system that libguestfs knows", path);
                 return -EINVAL;
         }
-        if (!o->no_files)
+        if (!o->no_files) {
                 r = file_list_read(g, !o->quick, &ret->files);
-        return r < 0 ? r : diff_side_from_inspection(inspection, &ret->facts);
+                if (r < 0)
+                        return r;
+        }
+        return diff_side_from_inspection(inspection, &ret->facts);
 }
 
 static const char *text_of(json_object *o, const char *key) {
@@ -127,6 +121,17 @@ static void print_packages(json_object *packages) {
                 print_changes(json_get(packages, kinds[k]), "name");
 }
 
+/* "  ~ /etc/hosts  (size, mode)", or the path alone. */
+static void print_file(json_object *o, char mark) {
+        json_object *what = json_get(o, "what");
+
+        printf("  %c %s", mark, what ? json_get_string(o, "path") : json_object_get_string(o));
+        for (size_t i = 0; what && i < json_object_array_length(what); i++)
+                printf("%s%s", i == 0 ? "  (" : ", ",
+                                json_object_get_string(json_object_array_get_idx(what, i)));
+        printf("%s\n", what ? ")" : "");
+}
+
 static void print_files(json_object *files, bool all) {
         static const struct {
                 const char *key;
@@ -142,19 +147,8 @@ static void print_files(json_object *files, bool all) {
                         printf("files\n");
                         any = true;
                 }
-                for (size_t i = 0; i < n && (all || i < SHOWN); i++) {
-                        json_object *o = json_object_array_get_idx(l, i),
-                                    *what = json_get(o, "what");
-
-                        printf("  %c %s", kinds[k].mark,
-                                        what ? json_get_string(o, "path")
-                                             : json_object_get_string(o));
-                        for (size_t w = 0; what && w < json_object_array_length(what); w++)
-                                printf("%s%s", w == 0 ? "  (" : ", ",
-                                                json_object_get_string(json_object_array_get_idx(
-                                                                what, w)));
-                        printf("%s\n", what ? ")" : "");
-                }
+                for (size_t i = 0; i < n && (all || i < SHOWN); i++)
+                        print_file(json_object_array_get_idx(l, i), kinds[k].mark);
                 if (!all && n > SHOWN)
                         printf("  %c … and %zu more; --all lists them\n", kinds[k].mark, n - SHOWN);
         }
@@ -175,10 +169,42 @@ static void print(json_object *d, bool all) {
         print_files(json_get(d, "files"), all);
 }
 
+static int read_side(const char *path, bool manifest, const DiffOptions *o, Side *ret) {
+        int r;
+
+        r = manifest ? read_manifest(path, ret) : read_image(path, o, ret);
+        if (r >= 0)
+                return 0;
+        return interrupt_signal()          ? EXIT_INTERRUPTED
+               : r == -EIO || r == -ENOMEM ? EXIT_HOST
+                                           : exit_code_from_errno(r);
+}
+
+static int compare_sides(const Side *a, const Side *b, json_object **ret) {
+        _cleanup_json_ json_object *d = NULL;
+        json_object *files = NULL;
+        int r;
+
+        r = diff_sides(a->facts, b->facts, &d);
+        if (r < 0)
+                return r;
+        if (a->files && b->files) {
+                r = file_list_compare(a->files, b->files, &files);
+                if (r < 0)
+                        return r;
+                r = json_set(d, "files", files);
+                if (r < 0)
+                        return r;
+        }
+
+        *ret = TAKE_PTR(d);
+        return 0;
+}
+
+/* An exit code. */
 static int compare(const char *const paths[static 2], const DiffOptions *o) {
         _cleanup_(side_done) Side a = {}, b = {};
         _cleanup_json_ json_object *d = NULL;
-        Side *sides[2] = { &a, &b };
         bool manifests = is_json(paths[0]);
         int r;
 
@@ -187,24 +213,16 @@ static int compare(const char *const paths[static 2], const DiffOptions *o) {
                                 paths[manifests ? 0 : 1], paths[manifests ? 1 : 0]);
                 return EXIT_USAGE;
         }
-        for (size_t i = 0; i < 2; i++) {
-                r = manifests ? read_manifest(paths[i], sides[i])
-                              : read_image(paths[i], o, sides[i]);
-                if (r < 0)
-                        return interrupt_signal() ? EXIT_INTERRUPTED
-                               : r == -EIO        ? EXIT_HOST
-                               : r == -ENOMEM     ? EXIT_HOST
-                                                  : exit_code_from_errno(r);
-        }
-        r = diff_sides(a.facts, b.facts, &d);
-        if (r >= 0 && a.files && b.files) {
-                json_object *files = NULL;
-                r = file_list_compare(a.files, b.files, &files);
-                if (r >= 0)
-                        r = json_set(d, "files", files);
-        }
-        if (r < 0)
+
+        r = read_side(paths[0], manifests, o, &a);
+        if (r != 0)
+                return r;
+        r = read_side(paths[1], manifests, o, &b);
+        if (r != 0)
+                return r;
+        if (compare_sides(&a, &b, &d) < 0)
                 return log_oom(), EXIT_HOST;
+
         if (o->json)
                 printf("%s\n", json_object_to_json_string_ext(
                                                d, JSON_C_TO_STRING_PRETTY |
@@ -214,55 +232,63 @@ static int compare(const char *const paths[static 2], const DiffOptions *o) {
         return diff_is_empty(d) ? EXIT_OK : EXIT_FAILED;
 }
 
-int cmd_diff(int argc, char *argv[]) {
-        enum { OPT_JSON = OPT_VERB, OPT_NO_FILES, OPT_QUICK, OPT_ALL };
-        static const struct option options[] = {
-                { "json", no_argument, NULL, OPT_JSON },
-                { "no-files", no_argument, NULL, OPT_NO_FILES },
-                { "quick", no_argument, NULL, OPT_QUICK },
-                { "all", no_argument, NULL, OPT_ALL },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        _cleanup_common_options_ CommonOptions common = {};
-        DiffOptions o = {};
-        int c, r;
+static const OptionSpec options[] = {
+        { "json", OPT_JSON, NULL, "one JSON object, with every file" },
+        { "all", OPT_ALL, NULL, "list every file, not the first 40 of each kind" },
+        { "quick", OPT_QUICK, NULL,
+                        "do not compare the contents of files, only type, size, mode and owner" },
+        { "no-files", OPT_NO_FILES, NULL, "do not compare files" },
+        {},
+};
 
-        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
-                switch (c) {
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                case OPT_JSON:
-                        o.json = true;
-                        break;
-                case OPT_NO_FILES:
-                        o.no_files = true;
-                        break;
-                case OPT_QUICK:
-                        o.quick = true;
-                        break;
-                case OPT_ALL:
-                        o.all = true;
-                        break;
-                default:
-                        r = c == '?' ? -EINVAL : common_option(&common, c, optarg);
-                        if (r <= 0)
-                                return EXIT_USAGE;
-                }
-        if (optind + 2 != argc) {
+static int take(void *values, int id, const char *value _unused_) {
+        DiffOptions *o = values;
+
+        switch (id) {
+        case OPT_JSON:
+                o->json = true;
+                return 0;
+        case OPT_ALL:
+                o->all = true;
+                return 0;
+        case OPT_QUICK:
+                o->quick = true;
+                return 0;
+        default:
+                o->no_files = true;
+                return 0;
+        }
+}
+
+static int check(VerbCall *call) {
+        if (call->n_arguments != 2) {
                 log_error("Which two? 'imgbuild diff A B', two images or two manifests");
                 return EXIT_USAGE;
         }
-        r = interrupt_install();
-        if (r < 0)
-                return log_error_errno(r, "Cannot catch signals"), EXIT_HOST;
-        const char *const paths[2] = { argv[optind], argv[optind + 1] };
+
         for (size_t i = 0; i < 2; i++)
-                if (access(paths[i], R_OK) < 0) {
-                        r = errno;
-                        log_error_errno(r, "Cannot read %s", paths[i]);
-                        return r == EACCES ? EXIT_HOST : EXIT_BAD_INPUT;
+                if (access(call->arguments[i], R_OK) < 0) {
+                        int r = -errno;
+
+                        log_error_errno(r, "Cannot read %s", call->arguments[i]);
+                        return r == -EACCES ? EXIT_HOST : EXIT_BAD_INPUT;
                 }
-        return compare(paths, &o);
+        return 0;
 }
+
+static int run(VerbCall *call) {
+        const char *const paths[2] = { call->arguments[0], call->arguments[1] };
+
+        return compare(paths, call->options);
+}
+
+const Verb verb_diff = {
+        .spec = { "diff", "compare two images", options, "IMAGE", COMPLETE_FILE },
+        .usage = "A B [OPTION…]",
+        .about = "What differs between two disk images, or between two manifests: packages, kernels, drivers,\n"
+                 "versions, and for images every file. Exit code 0: nothing differs, 1: something does.",
+        .options_size = sizeof(DiffOptions),
+        .take = take,
+        .check = check,
+        .run = run,
+};

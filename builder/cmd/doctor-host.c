@@ -4,11 +4,11 @@
  * security module, a container), the thing itself is tried, in a child process. */
 
 #include "cmd/doctor-report.h"
-#include "store/store.h"
 
 #include "shared/file-util.h"
 #include "inspect/inspect.h"
 #include "common/kvm.h"
+#include "shared/size.h"
 #include "shared/spawn.h"
 
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static int enter_user_namespace(void *userdata _unused_) {
         return unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ? -errno : 0;
 }
 
-/* A namespace of its own and an overlay in it, as sandbox.c mounts one. */
+/* A namespace of its own and an overlay in it, as sandbox/ mounts one. */
 static int mount_overlay(void *userdata) {
         _cleanup_free_ char *options = NULL, *lower = path_join(userdata, "lower"),
                             *upper = path_join(userdata, "upper"),
@@ -137,7 +137,8 @@ static int check_user(DoctorReport *r) {
         error = try_in_child(enter_user_namespace, NULL);
         if (error != 0)
                 return doctor_add(r, "user namespaces", NATIVE, DOCTOR_MISSING, strerror(error),
-                                "run imgbuild as root, or sysctl kernel.unprivileged_userns_clone=1 (Debian), kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), user.max_user_namespaces=10000");
+                                "run imgbuild as root, or sysctl kernel.unprivileged_userns_clone=1 (Debian), "
+                                "kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), user.max_user_namespaces=10000");
         if (!program_find("newuidmap", NULL) || !program_find("newgidmap", NULL))
                 return doctor_add(r, "newuidmap", NATIVE, DOCTOR_MISSING, "not installed",
                                 "apt install uidmap, or run imgbuild as root");
@@ -151,6 +152,7 @@ static int check_user(DoctorReport *r) {
 
 static int check_space(DoctorReport *r, const char *store) {
         _cleanup_free_ char *folder = existing_parent(store), *found = NULL;
+        char size[FORMAT_BYTES_MAX];
         struct statvfs s;
 
         if (!folder)
@@ -159,7 +161,7 @@ static int check_space(DoctorReport *r, const char *store) {
                 return doctor_add(r, "free space", NATIVE, DOCTOR_MISSING, strerror(errno),
                                 "give another --cache=FOLDER");
         uint64_t free_bytes = (uint64_t) s.f_bavail * s.f_frsize;
-        found = strf("%.1f GiB in %s", (double) free_bytes / (double) GIB, folder);
+        found = strf("%s in %s", format_bytes(size, free_bytes), folder);
         if (!found)
                 return -ENOMEM;
         if (free_bytes < SPACE_NEEDED)
@@ -172,20 +174,18 @@ static int check_space(DoctorReport *r, const char *store) {
 }
 
 static int check_memory(DoctorReport *r) {
-        _cleanup_free_ char *found = NULL;
+        char found[FORMAT_BYTES_MAX];
         struct sysinfo s;
 
         if (sysinfo(&s) < 0)
                 return 0;
+
         uint64_t total = (uint64_t) s.totalram * s.mem_unit;
-        found = strf("%.1f GiB", (double) total / (double) GIB);
-        if (!found)
-                return -ENOMEM;
-        return doctor_add(r, "memory", "build boot",
-                        total < MEMORY_NEEDED ? DOCTOR_MISSING : DOCTOR_OK, found,
-                        total < MEMORY_NEEDED
-                                        ? "1.5 GiB or more: the machine that is booted has 2 GiB (--memory)"
-                                        : NULL);
+        format_bytes(found, total);
+        if (total < MEMORY_NEEDED)
+                return doctor_add(r, "memory", "build boot", DOCTOR_MISSING, found,
+                                "1.5 GiB or more: the machine that is booted has 2 GiB (--memory)");
+        return doctor_add(r, "memory", "build boot", DOCTOR_OK, found, NULL);
 }
 
 static int check_kvm(DoctorReport *r) {
@@ -229,17 +229,22 @@ int doctor_check_host(DoctorReport *r, const char *store_path) {
         int k;
 
         k = check_user(r);
-        if (k >= 0)
-                k = check_overlay(r, store_path);
-        if (k >= 0)
-                k = check_space(r, store_path);
-        if (k >= 0)
-                k = check_memory(r);
-        if (k >= 0)
-                k = check_guestfs(r);
-        if (k >= 0)
-                k = check_kvm(r);
-        if (k >= 0)
-                k = check_loop(r);
-        return k;
+        if (k < 0)
+                return k;
+        k = check_overlay(r, store_path);
+        if (k < 0)
+                return k;
+        k = check_space(r, store_path);
+        if (k < 0)
+                return k;
+        k = check_memory(r);
+        if (k < 0)
+                return k;
+        k = check_guestfs(r);
+        if (k < 0)
+                return k;
+        k = check_kvm(r);
+        if (k < 0)
+                return k;
+        return check_loop(r);
 }

@@ -5,7 +5,6 @@
 
 #include "cmd/doctor-report.h"
 #include "common/version.h"
-#include "store/store.h"
 
 #include "shared/spawn.h"
 
@@ -47,116 +46,60 @@ char *doctor_find_version(const char *text) {
         return NULL;
 }
 
-int doctor_add(DoctorReport *r, const char *what, const char *verbs, DoctorState state,
-                const char *found, const char *remedy) {
-        DoctorItem *grown = reallocarray(r->items, r->n + 1, sizeof(*grown)), *i;
-
-        if (!grown)
-                return -ENOMEM;
-        r->items = grown;
-        i = r->items + r->n;
-        *i = (DoctorItem) {
-                .what = strdup(what),
-                .verbs = verbs,
-                .state = state,
-                .found = found ? strdup(found) : NULL,
-                .remedy = remedy ? strdup(remedy) : NULL,
-        };
-        r->n++;
-        return i->what && (i->found || !found) && (i->remedy || !remedy) ? 0 : -ENOMEM;
-}
-
-static int check_program(DoctorReport *r, size_t i) {
-        _cleanup_free_ char *output = NULL, *version = NULL,
-                            *install = strf("apt install %s", programs[i].package), *old = NULL;
+/* The program's version, NULL where it has none to tell; -EIO where it does not run. */
+static int program_version(const char *name, const char *option, char **ret) {
         const SpawnOptions options = { .timeout_usec = 20 * USEC_PER_SEC };
-        const char *name = programs[i].program;
+        _cleanup_free_ char *output = NULL;
         int status;
 
-        if (!install)
-                return -ENOMEM;
-        if (!program_find(name, NULL))
-                return doctor_add(r, name, programs[i].verbs, DOCTOR_MISSING, "not installed",
-                                install);
-        if (programs[i].version_option) {
-                char *const argv[] = { (char *) name, (char *) programs[i].version_option, NULL };
-
-                if (spawn_capture(&options, argv, &output, &status) < 0 || status != 0) {
-                        old = strf("apt install --reinstall %s", programs[i].package);
-                        return old ? doctor_add(r, name, programs[i].verbs, DOCTOR_MISSING,
-                                                     "does not run", old)
-                                   : -ENOMEM;
-                }
-                version = doctor_find_version(output);
-        }
-        if (programs[i].minimum && version && version_compare(version, programs[i].minimum) < 0) {
-                old = strf("%s, too old", version);
-                free(install);
-                install = strf("%s %s or newer: a newer distribution, or its backports",
-                                programs[i].package, programs[i].minimum);
-                return old && install ? doctor_add(r, name, programs[i].verbs, DOCTOR_MISSING, old,
-                                                        install)
-                                      : -ENOMEM;
-        }
-        return doctor_add(r, name, programs[i].verbs, DOCTOR_OK, version ? version : "there", NULL);
-}
-
-static bool wanted(const char *needed_by, char *const *verbs) {
-        _cleanup_strv_free_ char **l = strv_split(needed_by, " ");
-
-        if (!verbs || !verbs[0])
-                return true;
-        STRV_FOREACH (v, verbs)
-                if (strv_contains(l, *v))
-                        return true;
-        return false;
-}
-
-static void drop_unwanted(DoctorReport *r, char *const *verbs) {
-        size_t kept = 0;
-
-        for (size_t i = 0; i < r->n; i++) {
-                if (wanted(r->items[i].verbs, verbs)) {
-                        r->items[kept++] = r->items[i];
-                        continue;
-                }
-                free(r->items[i].what);
-                free(r->items[i].found);
-                free(r->items[i].remedy);
-        }
-        r->n = kept;
-}
-
-int doctor_examine(char *const *verbs, const char *store_path, DoctorReport *ret) {
-        _cleanup_(doctor_report_done) DoctorReport report = {};
-        int r = 0;
-
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(programs); i++)
-                if (wanted(programs[i].verbs, verbs))
-                        r = check_program(&report, i);
-        if (r >= 0)
-                r = doctor_check_host(&report, store_path);
-        if (r < 0)
-                return r;
-        drop_unwanted(&report, verbs);
-        *ret = report;
-        report = (DoctorReport) {};
+        if (!option)
+                return 0;
+        if (spawn_capture(&options, ARGV(name, option), &output, &status) < 0 || status != 0)
+                return -EIO;
+        *ret = doctor_find_version(output);
         return 0;
 }
 
-void doctor_report_done(DoctorReport *r) {
-        for (size_t i = 0; i < r->n; i++) {
-                free(r->items[i].what);
-                free(r->items[i].found);
-                free(r->items[i].remedy);
-        }
-        free(r->items);
-        *r = (DoctorReport) {};
+static int add_missing(DoctorReport *r, size_t i, const char *found, const char *remedy) {
+        if (!found || !remedy)
+                return -ENOMEM;
+        return doctor_add(r, programs[i].program, programs[i].verbs, DOCTOR_MISSING, found, remedy);
 }
 
-bool doctor_lacks_something(const DoctorReport *r) {
-        for (size_t i = 0; i < r->n; i++)
-                if (r->items[i].state == DOCTOR_MISSING)
-                        return true;
-        return false;
+static int check_program(DoctorReport *r, size_t i) {
+        const char *name = programs[i].program, *package = programs[i].package,
+                   *minimum = programs[i].minimum;
+        _cleanup_free_ char *version = NULL, *found = NULL, *remedy = NULL;
+
+        if (!program_find(name, NULL)) {
+                remedy = strf("apt install %s", package);
+                return add_missing(r, i, "not installed", remedy);
+        }
+
+        if (program_version(name, programs[i].version_option, &version) < 0) {
+                remedy = strf("apt install --reinstall %s", package);
+                return add_missing(r, i, "does not run", remedy);
+        }
+
+        if (minimum && version && version_compare(version, minimum) < 0) {
+                found = strf("%s, too old", version);
+                remedy = strf("%s %s or newer: a newer distribution, or its backports", package,
+                                minimum);
+                return add_missing(r, i, found, remedy);
+        }
+
+        return doctor_add(r, name, programs[i].verbs, DOCTOR_OK, version ? version : "there", NULL);
+}
+
+int doctor_check_programs(DoctorReport *r, char *const *verbs) {
+        for (size_t i = 0; i < ELEMENTSOF(programs); i++) {
+                int k;
+
+                if (!doctor_needed_by(programs[i].verbs, verbs))
+                        continue;
+                k = check_program(r, i);
+                if (k < 0)
+                        return k;
+        }
+        return 0;
 }

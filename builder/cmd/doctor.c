@@ -4,10 +4,9 @@
 
 #include "cmd/doctor-report.h"
 #include "store/store.h"
+#include "shared/json-util.h"
 #include "shared/spawn.h"
 #include "cmd/verb.h"
-
-#include <getopt.h>
 
 static const char *const state_names[] = {
         [DOCTOR_OK] = "ok",
@@ -15,26 +14,9 @@ static const char *const state_names[] = {
         [DOCTOR_MISSING] = "missing",
 };
 
-static const char *const verbs[] = {
-        "build",
-        "plan",
-        "lock",
-        "check",
-        "boot",
-        "inspect",
-        "diff",
-        "export",
-        "shell",
-        "cache",
-};
-
-static void help(void) {
-        printf("imgbuild doctor [VERB…] [OPTION…]\n\n"
-               "Says what this host lacks, for all verbs or the ones named, and what to do about it.\n"
-               "Exit code 5 where something is missing.\n\n"
-               "      --json              one JSON object\n%s",
-                        common_options_help);
-}
+typedef struct DoctorOptions {
+        bool json;
+} DoctorOptions;
 
 static void print(const DoctorReport *r) {
         int width = 0;
@@ -56,18 +38,19 @@ static int print_json(const DoctorReport *r) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *items = json_object_new_array();
 
-        if (!o || !items || json_set(o, "items", items) < 0)
+        if (!items || json_set_fields(o, JSON_TAKE("items", items)) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < r->n; i++) {
                 const DoctorItem *d = r->items + i;
                 json_object *item = json_object_new_object();
 
-                if (!item || json_object_array_add(items, item) < 0 ||
-                                json_set_string(item, "what", d->what) < 0 ||
-                                json_set_string(item, "state", state_names[d->state]) < 0 ||
-                                json_set_string(item, "found", d->found) < 0 ||
-                                json_set_string(item, "needed_by", d->verbs) < 0 ||
-                                json_set_string(item, "remedy", d->remedy) < 0)
+                if (!item || json_object_array_add(items, item) < 0)
+                        return -ENOMEM;
+                if (json_set_fields(item, JSON_STRING("what", d->what),
+                                    JSON_STRING("state", state_names[d->state]),
+                                    JSON_STRING("found", d->found),
+                                    JSON_STRING("needed_by", d->verbs),
+                                    JSON_STRING("remedy", d->remedy)) < 0)
                         return -ENOMEM;
         }
         printf("%s\n", json_object_to_json_string_ext(o,
@@ -75,54 +58,80 @@ static int print_json(const DoctorReport *r) {
         return 0;
 }
 
-int cmd_doctor(int argc, char *argv[]) {
-        enum { OPT_JSON = OPT_VERB };
-        static const struct option options[] = {
-                { "json", no_argument, NULL, OPT_JSON },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        _cleanup_common_options_ CommonOptions common = {};
+int doctor_examine(char *const *verbs, const char *store_path, DoctorReport *ret) {
         _cleanup_(doctor_report_done) DoctorReport report = {};
-        bool json = false;
-        int c, r;
+        int r;
 
-        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
-                switch (c) {
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                case OPT_JSON:
-                        json = true;
-                        break;
-                default:
-                        r = c == '?' ? -EINVAL : common_option(&common, c, optarg);
-                        if (r <= 0)
-                                return EXIT_USAGE;
-                }
-        for (int i = optind; i < argc; i++) {
-                bool known = false;
+        r = doctor_check_programs(&report, verbs);
+        if (r < 0)
+                return r;
+        r = doctor_check_host(&report, store_path);
+        if (r < 0)
+                return r;
 
-                for (size_t v = 0; v < ELEMENTSOF(verbs); v++)
-                        known = known || streq(argv[i], verbs[v]);
-                if (!known) {
-                        log_error("There is no verb '%s'; 'imgbuild --help' lists them", argv[i]);
+        doctor_keep(&report, verbs);
+        *ret = report;
+        report = (DoctorReport) {};
+        return 0;
+}
+
+static const OptionSpec options[] = {
+        { "json", OPT_VERB, NULL, "one JSON object" },
+        {},
+};
+
+static int take(void *values, int id _unused_, const char *value _unused_) {
+        DoctorOptions *o = values;
+
+        o->json = true;
+        return 0;
+}
+
+/* A verb that needs something of the host. */
+static bool is_verb(const VerbCall *call, const char *name) {
+        for (const Verb *const *v = call->verbs; *v; v++)
+                if (streq(name, (*v)->spec.name))
+                        return *v != call->verb && !(*v)->hidden;
+        return false;
+}
+
+static int check(VerbCall *call) {
+        STRV_FOREACH (name, call->arguments)
+                if (!is_verb(call, *name)) {
+                        log_error("There is no verb '%s'; 'imgbuild --help' lists them", *name);
                         return EXIT_USAGE;
                 }
-        }
-        r = interrupt_install();
-        if (r >= 0)
-                r = doctor_examine(argv + optind,
-                                common.cache ? common.cache : store_default_path(), &report);
+        return 0;
+}
+
+static int run(VerbCall *call) {
+        _cleanup_(doctor_report_done) DoctorReport report = {};
+        const char *cache = call->common.cache;
+        const DoctorOptions *o = call->options;
+        int r;
+
+        r = doctor_examine(call->arguments, cache ? cache : store_default_path(), &report);
         if (r < 0) {
                 log_error_errno(r, "Cannot examine this host");
                 return interrupt_signal() ? EXIT_INTERRUPTED : EXIT_FAILED;
         }
-        if (json)
-                r = print_json(&report);
-        else
+
+        if (!o->json)
                 print(&report);
-        if (r < 0)
+        else if (print_json(&report) < 0)
                 return log_oom(), EXIT_FAILED;
         return doctor_lacks_something(&report) ? EXIT_HOST : EXIT_OK;
 }
+
+const Verb verb_doctor = {
+        .spec = { "doctor", "say what this host lacks for which verb", options, "VERB",
+                        COMPLETE_CHOICES,
+                        "build plan lock check boot inspect diff export shell cache" },
+        .usage = "[VERB…] [OPTION…]",
+        .about = "Says what this host lacks, for all verbs or the ones named, and what to do about it.\n"
+                 "Exit code 5 where something is missing.",
+        .options_size = sizeof(DoctorOptions),
+        .take = take,
+        .check = check,
+        .run = run,
+};

@@ -9,24 +9,15 @@
 #include "shared/log.h"
 #include "cmd/verb.h"
 
-#include <getopt.h>
 #include <sys/stat.h>
+
+enum { OPT_FORCE = OPT_VERB };
 
 typedef struct ExportOptions {
         const ImageFormat *format;
         const char *output;
         bool force;
 } ExportOptions;
-
-static void help(void) {
-        printf("imgbuild export IMAGE --format=FORMAT [OPTION…]\n\nConverts a disk image. Formats:\n\n");
-        for (const ImageFormat *f = image_formats; f->name; f++)
-                printf("  %-8s %s\n", f->name, f->used_by);
-        printf("\n  -f, --format=FORMAT     what to make\n"
-               "  -o, --output=FILE       where (default: beside the image, with the format as suffix)\n"
-               "      --force             replace FILE where it exists\n%s",
-                        common_options_help);
-}
 
 static int parse_format(const char *text, const ImageFormat **ret) {
         *ret = image_format_find(text);
@@ -87,44 +78,57 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
         return 0;
 }
 
-int cmd_export(int argc, char *argv[]) {
-        static const struct option options[] = {
-                { "format", required_argument, NULL, 'f' },
-                { "output", required_argument, NULL, 'o' },
-                { "force", no_argument, NULL, OPT_VERB },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        _cleanup_common_options_ CommonOptions common = {};
-        _cleanup_context_ Context ctx = {};
-        ExportOptions o = {};
-        int c, r;
-
-        while ((c = getopt_long(argc, argv, "f:o:j:vh", options, NULL)) >= 0)
-                switch (c) {
-                case 'f':
-                        if (parse_format(optarg, &o.format) < 0)
-                                return EXIT_USAGE;
-                        break;
-                case 'o':
-                        o.output = optarg;
-                        break;
-                case OPT_VERB:
-                        o.force = true;
-                        break;
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                default:
-                        if (c == '?' || common_option(&common, c, optarg) <= 0)
-                                return EXIT_USAGE;
-                }
-        if (argc - optind != 1 || !o.format) {
-                log_error("'imgbuild export' takes one image and --format; see 'imgbuild export --help'");
-                return EXIT_USAGE;
-        }
-        r = context_open(&common, &ctx);
-        if (r >= 0)
-                r = export_image(&ctx, &o, argv[optind]);
-        return interrupt_signal() ? EXIT_INTERRUPTED : exit_code_from_errno(r);
+static void print_formats(void) {
+        for (const ImageFormat *f = image_formats; f->name; f++)
+                printf("  %-8s %s\n", f->name, f->used_by);
 }
+
+static const OptionSpec options[] = {
+        { "format", 'f', "FORMAT", "what to make", COMPLETE_CHOICES, "qcow2 raw vhd vmdk" },
+        { "output", 'o', "FILE", "where (default: beside the image, with the format as suffix)",
+                        COMPLETE_FILE },
+        { "force", OPT_FORCE, NULL, "replace FILE where it exists" },
+        {},
+};
+
+static int take(void *values, int id, const char *value) {
+        ExportOptions *o = values;
+
+        switch (id) {
+        case 'f':
+                return parse_format(value, &o->format);
+        case 'o':
+                o->output = value;
+                return 0;
+        default:
+                o->force = true;
+                return 0;
+        }
+}
+
+static int check(VerbCall *call) {
+        const ExportOptions *o = call->options;
+
+        return call->n_arguments == 1 && o->format ? 0 : -EINVAL;
+}
+
+static int run(VerbCall *call) {
+        int r = export_image(call->ctx, call->options, call->arguments[0]);
+
+        return interrupt_signal() ? EXIT_INTERRUPTED : r;
+}
+
+const Verb verb_export = {
+        .spec = { "export", "convert a disk image to another format", options, "IMAGE",
+                        COMPLETE_FILE },
+        .usage = "IMAGE --format=FORMAT [OPTION…]",
+        .about = "Converts a disk image. Formats:",
+        .more_about = print_formats,
+        .needs_root = true,
+        .needs_store = true,
+        .wanted = "takes one image and --format",
+        .options_size = sizeof(ExportOptions),
+        .take = take,
+        .check = check,
+        .run = run,
+};

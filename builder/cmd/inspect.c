@@ -7,17 +7,14 @@
 #include "shared/spawn.h"
 #include "cmd/verb.h"
 
-#include <getopt.h>
-
 #define PACKAGES_SHOWN 10
 
-static void help(void) {
-        printf("imgbuild inspect IMAGE [OPTION…]\n\n"
-               "Says what is in a disk image, anybody's, without changing or running anything of it.\n\n"
-               "      --json              everything, as one JSON object\n"
-               "      --packages=N        show the N largest packages (default: 10, 0: none)\n%s",
-                        common_options_help);
-}
+enum { OPT_JSON = OPT_VERB, OPT_PACKAGES };
+
+typedef struct InspectOptions {
+        bool json;
+        unsigned long shown; /* packages */
+} InspectOptions;
 
 static void print_size(const char *label, json_object *o, const char *key) {
         char text[FORMAT_BYTES_MAX];
@@ -98,7 +95,7 @@ static int by_size(const void *a, const void *b) {
         return n > m ? -1 : n < m;
 }
 
-static void print_packages(json_object *o, unsigned shown) {
+static void print_packages(json_object *o, size_t shown) {
         json_object *packages = json_get(o, "packages");
         size_t n = json_object_is_type(packages, json_type_array)
                                    ? json_object_array_length(packages)
@@ -126,7 +123,7 @@ static void print_packages(json_object *o, unsigned shown) {
         }
 }
 
-static void print(json_object *o, unsigned shown) {
+static void print(json_object *o, size_t shown) {
         json_object *os = json_get(o, "os"), *kernels = json_get(o, "kernels"),
                     *found = json_get(o, "software"), *problems = json_get(o, "problems");
 
@@ -158,7 +155,7 @@ static void print(json_object *o, unsigned shown) {
                                 json_object_get_string(json_object_array_get_idx(problems, i)));
 }
 
-static int inspect(const char *image, bool json, unsigned shown) {
+static int inspect(const char *image, const InspectOptions *how) {
         const char *const images[] = { image, NULL };
         _cleanup_guestfs_ guestfs_h *g = NULL;
         _cleanup_json_ json_object *o = NULL;
@@ -171,59 +168,64 @@ static int inspect(const char *image, bool json, unsigned shown) {
         const char *const formats[] = { format, NULL };
         log_info("Starting libguestfs' appliance to look into %s", image);
         r = guestfs_open_readonly(images, formats, &g);
-        if (r >= 0)
-                r = inspect_image(g, image, format, &o);
         if (r < 0)
-                return interrupt_signal() ? EXIT_INTERRUPTED : exit_code_from_errno(r);
-        if (json)
+                return r;
+        r = inspect_image(g, image, format, &o);
+        if (r < 0)
+                return r;
+
+        if (how->json)
                 printf("%s\n", json_object_to_json_string_ext(
                                                o, JSON_C_TO_STRING_PRETTY |
                                                                   JSON_C_TO_STRING_NOSLASHESCAPE));
         else
-                print(o, shown);
+                print(o, how->shown);
         return EXIT_OK;
 }
 
-int cmd_inspect(int argc, char *argv[]) {
-        enum { OPT_JSON = OPT_VERB, OPT_PACKAGES };
-        static const struct option options[] = {
-                { "json", no_argument, NULL, OPT_JSON },
-                { "packages", required_argument, NULL, OPT_PACKAGES },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        _cleanup_common_options_ CommonOptions common = {};
-        unsigned long shown = PACKAGES_SHOWN;
-        bool json = false;
-        char *end;
-        int c, r;
+static const OptionSpec options[] = {
+        { "json", OPT_JSON, NULL, "everything, as one JSON object" },
+        { "packages", OPT_PACKAGES, "N", "show the N largest packages (default: 10, 0: none)" },
+        {},
+};
 
-        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
-                switch (c) {
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                case OPT_JSON:
-                        json = true;
-                        break;
-                case OPT_PACKAGES:
-                        shown = strtoul(optarg, &end, 10);
-                        if (optarg[0] < '0' || optarg[0] > '9' || *end || shown > 1000000) {
-                                log_error("--packages=%s: a number", optarg);
-                                return EXIT_USAGE;
-                        }
-                        break;
-                default:
-                        r = c == '?' ? -EINVAL : common_option(&common, c, optarg);
-                        if (r <= 0)
-                                return EXIT_USAGE;
-                }
-        if (optind + 1 != argc) {
-                log_error("Which image? 'imgbuild inspect IMAGE'");
-                return EXIT_USAGE;
+static int take(void *values, int id, const char *value) {
+        InspectOptions *o = values;
+        char *end;
+
+        if (id == OPT_JSON) {
+                o->json = true;
+                return 0;
         }
-        r = interrupt_install();
-        if (r < 0)
-                return log_error_errno(r, "Cannot catch signals"), EXIT_FAILED;
-        return inspect(argv[optind], json, (unsigned) shown);
+
+        o->shown = strtoul(value, &end, 10);
+        if (value[0] < '0' || value[0] > '9' || *end || o->shown > 1000000) {
+                log_error("--packages=%s: a number", value);
+                return -EINVAL;
+        }
+        return 0;
 }
+
+static int check(VerbCall *call) {
+        if (call->n_arguments == 1)
+                return 0;
+
+        log_error("Which image? 'imgbuild inspect IMAGE'");
+        return EXIT_USAGE;
+}
+
+static int run(VerbCall *call) {
+        return inspect(call->arguments[0], call->options);
+}
+
+const Verb verb_inspect = {
+        .spec = { "inspect", "say what is in an image, anybody's", options, "IMAGE",
+                        COMPLETE_FILE },
+        .usage = "IMAGE [OPTION…]",
+        .about = "Says what is in a disk image, anybody's, without changing or running anything of it.",
+        .options_size = sizeof(InspectOptions),
+        .defaults = &(const InspectOptions) { .shown = PACKAGES_SHOWN },
+        .take = take,
+        .check = check,
+        .run = run,
+};

@@ -3,25 +3,17 @@
 /* imgbuild lock: writes or moves a recipe's lock file, and says what moved. */
 
 #include "lock/lock.h"
+#include "shared/json-util.h"
+#include "shared/size.h"
 #include "shared/spawn.h"
 #include "cmd/verb.h"
 
-#include <getopt.h>
+enum { OPT_UPDATE = OPT_VERB, OPT_CHECK, OPT_JSON };
 
 typedef struct LockOptions {
         bool update, check, json;
         char *const *names;
 } LockOptions;
-
-static void help(void) {
-        printf("imgbuild lock RECIPE [--update [NAME…]] [OPTION…]\n\n"
-               "Completes the recipe's lock file with what it lacks: exact packages and artifacts. What is locked stays.\n\n"
-               "      --update            move to what the repositories have now: all, or only the packages and\n"
-               "                          artifacts named\n"
-               "      --check             write nothing; exit code 1 when the lock would change\n"
-               "      --json              what moved, as JSON\n%s",
-                        common_options_help);
-}
 
 static size_t count_packages(const Lock *l, uint64_t *ret_bytes) {
         size_t n = 0;
@@ -39,41 +31,42 @@ static size_t count_packages(const Lock *l, uint64_t *ret_bytes) {
 
 static void print_for_people(const Recipe *recipe, const Lock *old, const Lock *new,
                 const LockDiff *diff, bool changed, bool check) {
+        char size[FORMAT_BYTES_MAX];
         uint64_t bytes;
         size_t packages = count_packages(new, &bytes);
 
-        if (!changed)
+        if (!changed) {
                 printf("%s: up to date, nothing moved\n", recipe->lock_path);
-        else if (!old)
-                printf("%s: %s %zu packages in %zu stages and %zu artifacts, %.1f MB to download in all\n",
-                                recipe->lock_path, check ? "would lock" : "locks", packages,
-                                new->n_stages, new->n_artifacts, (double) bytes / 1e6);
-        else {
-                lock_diff_print(diff, stdout);
-                if (diff->n == 0)
-                        printf("%s: %s for the recipe's new wording; no package and no artifact moved\n",
-                                        recipe->lock_path,
-                                        check ? "would be rewritten" : "rewritten");
-                else
-                        printf("%s: %zu moved, %zu added, %zu removed%s\n", recipe->lock_path,
-                                        diff->moved, diff->added, diff->removed,
-                                        check ? " (nothing was written)" : "");
+                return;
         }
+        if (!old) {
+                printf("%s: %s %zu packages in %zu stages and %zu artifacts, %s to download in all\n",
+                                recipe->lock_path, check ? "would lock" : "locks", packages,
+                                new->n_stages, new->n_artifacts, format_bytes(size, bytes));
+                return;
+        }
+
+        lock_diff_print(diff, stdout);
+        if (diff->n == 0)
+                printf("%s: %s for the recipe's new wording; no package and no artifact moved\n",
+                                recipe->lock_path, check ? "would be rewritten" : "rewritten");
+        else
+                printf("%s: %zu moved, %zu added, %zu removed%s\n", recipe->lock_path, diff->moved,
+                                diff->added, diff->removed, check ? " (nothing was written)" : "");
 }
 
 static int print_json(const Recipe *recipe, const Lock *new, const LockDiff *diff, bool changed) {
         _cleanup_json_ json_object *o = json_object_new_object();
-        json_object *list = NULL;
+        json_object *changes = NULL;
         uint64_t bytes;
         size_t packages = count_packages(new, &bytes);
 
-        if (!o || json_set_string(o, "lock", recipe->lock_path) < 0 ||
-                        json_set(o, "changed", json_object_new_boolean(changed)) < 0 ||
-                        json_set_int(o, "epoch", new->epoch) < 0 ||
-                        json_set_int(o, "packages", (int64_t) packages) < 0 ||
-                        json_set_int(o, "artifacts", (int64_t) new->n_artifacts) < 0 ||
-                        json_set_int(o, "bytes", (int64_t) bytes) < 0 ||
-                        lock_diff_to_json(diff, &list) < 0 || json_set(o, "changes", list) < 0)
+        if (lock_diff_to_json(diff, &changes) < 0)
+                return log_oom();
+        if (json_set_fields(o, JSON_STRING("lock", recipe->lock_path),
+                            JSON_BOOL("changed", changed), JSON_INT("epoch", new->epoch),
+                            JSON_INT("packages", packages), JSON_INT("artifacts", new->n_artifacts),
+                            JSON_INT("bytes", bytes), JSON_TAKE("changes", changes)) < 0)
                 return log_oom();
         puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
                                                                JSON_C_TO_STRING_NOSLASHESCAPE));
@@ -118,46 +111,56 @@ static int lock(Context *ctx, const LockOptions *o, const char *path) {
         return changed && o->check ? EXIT_FAILED : EXIT_OK;
 }
 
-int cmd_lock(int argc, char *argv[]) {
-        static const struct option options[] = {
-                { "update", no_argument, NULL, OPT_VERB },
-                { "check", no_argument, NULL, OPT_VERB + 1 },
-                { "json", no_argument, NULL, OPT_VERB + 2 },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        LockOptions o = {};
-        _cleanup_common_options_ CommonOptions common = {};
-        _cleanup_context_ Context ctx = {};
-        int c, r;
+static const OptionSpec options[] = {
+        { "update", OPT_UPDATE, NULL,
+                        "move to what the repositories have now: all, or only the packages and\nartifacts named" },
+        { "check", OPT_CHECK, NULL, "write nothing; exit code 1 when the lock would change" },
+        { "json", OPT_JSON, NULL, "what moved, as JSON" },
+        {},
+};
 
-        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
-                switch (c) {
-                case OPT_VERB:
-                        o.update = true;
-                        break;
-                case OPT_VERB + 1:
-                        o.check = true;
-                        break;
-                case OPT_VERB + 2:
-                        o.json = true;
-                        break;
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                default:
-                        if (c == '?' || common_option(&common, c, optarg) <= 0)
-                                return EXIT_USAGE;
-                }
-        if (optind == argc || (argc - optind > 1 && !o.update)) {
-                log_error("'imgbuild lock' takes one recipe, and names of packages only with --update; see 'imgbuild lock --help'");
-                return EXIT_USAGE;
+static int take(void *values, int id, const char *value _unused_) {
+        LockOptions *o = values;
+
+        switch (id) {
+        case OPT_UPDATE:
+                o->update = true;
+                return 0;
+        case OPT_CHECK:
+                o->check = true;
+                return 0;
+        default:
+                o->json = true;
+                return 0;
         }
-        if (argc - optind > 1)
-                o.names = argv + optind + 1;
-        r = context_open(&common, &ctx);
-        if (r < 0)
-                return exit_code_from_errno(r);
-        r = lock(&ctx, &o, argv[optind]);
+}
+
+static int check(VerbCall *call) {
+        LockOptions *o = call->options;
+
+        if (call->n_arguments == 0 || (call->n_arguments > 1 && !o->update))
+                return -EINVAL;
+
+        if (call->n_arguments > 1)
+                o->names = call->arguments + 1;
+        return 0;
+}
+
+static int run(VerbCall *call) {
+        int r = lock(call->ctx, call->options, call->arguments[0]);
+
         return interrupt_signal() ? EXIT_INTERRUPTED : r;
 }
+
+const Verb verb_lock = {
+        .spec = { "lock", "write or move the lock file: exact packages and artifacts", options,
+                        "RECIPE", COMPLETE_FILE, "*.json" },
+        .usage = "RECIPE [--update [NAME…]] [OPTION…]",
+        .about = "Completes the recipe's lock file with what it lacks: exact packages and artifacts. What is locked stays.",
+        .needs_store = true,
+        .wanted = "takes one recipe, and names of packages only with --update",
+        .options_size = sizeof(LockOptions),
+        .take = take,
+        .check = check,
+        .run = run,
+};

@@ -1,39 +1,49 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The options that every verb takes, and the context that is opened by them. */
+
 #include "sandbox/sandbox.h"
 #include "store/store.h"
 #include "cmd/verb.h"
 
-#include <getopt.h>
 #include <sched.h>
 
-const char common_options_help[] =
-                "      --cache=FOLDER      the store (default: /var/cache/imgbuild, for users ~/.cache/imgbuild)\n"
-                "      --overlays=FOLDER   look for overlays here; may be given several times\n"
-                "      --mirror=URI        distribution mirror instead of the host's own\n"
-                "      --offline           use only what the store has\n"
-                "      --progress=HOW      auto, plain, json or none\n"
-                "  -j, --jobs=N            parallel jobs for compilers (default: the host's processors)\n"
-                "  -v, --verbose           say more\n"
-                "  -h, --help              show this help\n";
+enum { OPT_CACHE = OPT_COMMON, OPT_OVERLAYS, OPT_MIRROR, OPT_OFFLINE, OPT_PROGRESS };
 
-int common_option(CommonOptions *o, int c, const char *value) {
+const OptionSpec common_options[] = {
+        { "cache", OPT_CACHE, "FOLDER",
+                        "the store (default: /var/cache/imgbuild, for users ~/.cache/imgbuild)",
+                        COMPLETE_FOLDER },
+        { "overlays", OPT_OVERLAYS, "FOLDER", "look for overlays here; may be given several times",
+                        COMPLETE_FOLDER, .repeats = true },
+        { "mirror", OPT_MIRROR, "URI", "distribution mirror instead of the host's own" },
+        { "offline", OPT_OFFLINE, NULL, "use only what the store has" },
+        { "progress", OPT_PROGRESS, "HOW", "auto, plain, json or none", COMPLETE_CHOICES,
+                        "auto plain json none" },
+        { "jobs", 'j', "N", "parallel jobs for compilers (default: the host's processors)" },
+        { "verbose", 'v', NULL, "say more" },
+        { "help", 'h', NULL, "show this help" },
+        {},
+};
+
+int common_option(CommonOptions *o, int id, const char *value) {
         ProgressMode mode;
         char *end;
         long n;
 
-        switch (c) {
-        case OPT_COMMON + 0:
+        switch (id) {
+        case OPT_CACHE:
                 o->cache = value;
                 return 1;
-        case OPT_COMMON + 1:
+        case OPT_OVERLAYS:
                 return strv_extend(&o->overlays, value) < 0 ? log_oom() : 1;
-        case OPT_COMMON + 2:
+        case OPT_MIRROR:
                 o->mirror = value;
                 return 1;
-        case OPT_COMMON + 3:
+        case OPT_OFFLINE:
                 o->offline = true;
                 return 1;
-        case OPT_COMMON + 4:
+        case OPT_PROGRESS:
                 if (progress_mode_from_string(value, &mode) < 0) {
                         log_error("--progress=%s: auto, plain, json or none", value);
                         return -EINVAL;

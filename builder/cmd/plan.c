@@ -4,17 +4,13 @@
 
 #include "plan/plan.h"
 #include "store/store.h"
+#include "shared/json-util.h"
+#include "shared/size.h"
 #include "cmd/verb.h"
 
-#include <getopt.h>
-
-static void help(void) {
-        printf("imgbuild plan RECIPE [OPTION…]\n\n"
-               "Shows the stages of a recipe, their digests, which are cached, and what a build would download.\n"
-               "Makes the lock file where there is none yet.\n\n"
-               "      --json              one JSON object\n%s",
-                        common_options_help);
-}
+typedef struct PlanOptions {
+        bool json;
+} PlanOptions;
 
 /* Bytes of the stage's packages and artifacts that the store lacks. */
 static uint64_t download_size(Context *ctx, const Plan *plan, const Stage *s) {
@@ -33,21 +29,16 @@ static uint64_t download_size(Context *ctx, const Plan *plan, const Stage *s) {
 }
 
 static int stage_json(Context *ctx, const Plan *plan, const Stage *s, json_object *list) {
-        _cleanup_json_ json_object *o = json_object_new_object();
         bool cached = store_has_layer(ctx->store, s->digest);
+        json_object *o = json_object_new_object();
 
-        if (!o || json_set_string(o, "id", s->id) < 0 ||
-                        json_set_string(o, "kind", stage_kind_name(s->kind)) < 0 ||
-                        json_set_string(o, "digest", s->digest) < 0 ||
-                        json_set(o, "cached", json_object_new_boolean(cached)) < 0 ||
-                        json_set_int(o, "packages",
-                                        s->locked ? (int64_t) s->locked->n_packages : 0) < 0 ||
-                        json_set_int(o, "download",
-                                        cached ? 0 : (int64_t) download_size(ctx, plan, s)) < 0 ||
-                        json_object_array_add(list, o) < 0)
+        if (!o || json_object_array_add(list, o) < 0)
                 return -ENOMEM;
-        TAKE_PTR(o);
-        return 0;
+        return json_set_fields(o, JSON_STRING("id", s->id),
+                        JSON_STRING("kind", stage_kind_name(s->kind)),
+                        JSON_STRING("digest", s->digest), JSON_BOOL("cached", cached),
+                        JSON_INT("packages", s->locked ? s->locked->n_packages : 0),
+                        JSON_INT("download", cached ? 0 : download_size(ctx, plan, s)));
 }
 
 static int show_json(Context *ctx, const Plan *plan) {
@@ -62,12 +53,14 @@ static int show_json(Context *ctx, const Plan *plan) {
                 if (r < 0)
                         return r;
         }
+
         r = recipe_to_json(plan->recipe, &recipe);
         if (r < 0)
                 return r;
-        if (json_set(o, "recipe", recipe) < 0 || json_set_string(o, "kernel", plan->kernel) < 0 ||
-                        json_set_string(o, "digest", plan->stages[plan->n_stages - 1].digest) < 0)
-                return -ENOMEM;
+        r = json_set_fields(o, JSON_TAKE("recipe", recipe), JSON_STRING("kernel", plan->kernel),
+                        JSON_STRING("digest", plan->stages[plan->n_stages - 1].digest));
+        if (r < 0)
+                return r;
         printf("%s\n", json_object_to_json_string_ext(
                                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
                                                           JSON_C_TO_STRING_NOSLASHESCAPE));
@@ -75,6 +68,7 @@ static int show_json(Context *ctx, const Plan *plan) {
 }
 
 static void show_table(Context *ctx, const Plan *plan) {
+        char download_total[FORMAT_BYTES_MAX];
         uint64_t total = 0;
         size_t cached = 0;
 
@@ -83,61 +77,63 @@ static void show_table(Context *ctx, const Plan *plan) {
                 const Stage *s = plan->stages + i;
                 bool have = store_has_layer(ctx->store, s->digest);
                 uint64_t size = have ? 0 : download_size(ctx, plan, s);
-                char packages[24] = "", download[32] = "";
+                char packages[24] = "", download[FORMAT_BYTES_MAX] = "";
 
                 if (s->locked)
                         snprintf(packages, sizeof(packages), "%zu", s->locked->n_packages);
                 if (size > 0)
-                        snprintf(download, sizeof(download), "%.1f MB", (double) size / 1e6);
+                        format_bytes(download, size);
                 printf("%-34s %.12s %8s  %-7s %10s\n", s->id, s->digest, packages,
                                 have ? "cached" : "run", download);
                 cached += have;
                 total += size;
         }
-        printf("\n%zu stages, %zu cached, %zu to run, %.1f MB to download.", plan->n_stages, cached,
-                        plan->n_stages - cached, (double) total / 1e6);
+        printf("\n%zu stages, %zu cached, %zu to run, %s to download.", plan->n_stages, cached,
+                        plan->n_stages - cached, format_bytes(download_total, total));
         if (plan->kernel)
                 printf(" Kernel %s.", plan->kernel);
         printf("\n");
 }
 
-int cmd_plan(int argc, char *argv[]) {
-        static const struct option options[] = {
-                { "json", no_argument, NULL, OPT_VERB },
-                COMMON_LONG_OPTIONS,
-                {},
-        };
-        _cleanup_common_options_ CommonOptions common = {};
-        _cleanup_context_ Context ctx = {};
+static int run(VerbCall *call) {
+        const PlanOptions *o = call->options;
         _cleanup_loaded_ Loaded loaded = {};
-        bool json = false;
-        int c, r;
+        int r;
 
-        while ((c = getopt_long(argc, argv, "j:vh", options, NULL)) >= 0)
-                switch (c) {
-                case OPT_VERB:
-                        json = true;
-                        break;
-                case 'h':
-                        help();
-                        return EXIT_OK;
-                default:
-                        if (c == '?' || common_option(&common, c, optarg) <= 0)
-                                return EXIT_USAGE;
-                }
-        if (argc - optind != 1) {
-                log_error("'imgbuild plan' takes one recipe; see 'imgbuild plan --help'");
-                return EXIT_USAGE;
-        }
-        r = context_open(&common, &ctx);
+        r = lock_and_plan(call->ctx, call->arguments[0], NULL, &loaded);
         if (r < 0)
-                return exit_code_from_errno(r);
-        r = lock_and_plan(&ctx, argv[optind], NULL, &loaded);
-        if (r < 0)
-                return exit_code_from_errno(r);
-        if (!json)
-                show_table(&ctx, loaded.plan);
-        else if (show_json(&ctx, loaded.plan) < 0)
-                return exit_code_from_errno(log_oom());
+                return r;
+
+        if (!o->json)
+                show_table(call->ctx, loaded.plan);
+        else if (show_json(call->ctx, loaded.plan) < 0)
+                return log_oom();
         return EXIT_OK;
 }
+
+static const OptionSpec options[] = {
+        { "json", OPT_VERB, NULL, "one JSON object" },
+        {},
+};
+
+static int take(void *values, int id _unused_, const char *value _unused_) {
+        PlanOptions *o = values;
+
+        o->json = true;
+        return 0;
+}
+
+const Verb verb_plan = {
+        .spec = { "plan", "show the stages, what is cached and what would run", options, "RECIPE",
+                        COMPLETE_FILE, "*.json" },
+        .usage = "RECIPE [OPTION…]",
+        .about = "Shows the stages of a recipe, their digests, which are cached, and what a build would download.\n"
+                 "Makes the lock file where there is none yet.",
+        .needs_store = true,
+        .min_arguments = 1,
+        .max_arguments = 1,
+        .wanted = "takes one recipe",
+        .options_size = sizeof(PlanOptions),
+        .take = take,
+        .run = run,
+};

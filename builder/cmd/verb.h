@@ -1,38 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The verbs: one file each, cmd-NAME.c. argv[0] is the verb; each parses its options with
- * getopt_long(), knows
- * --help, and returns an exit code of context.h. */
+/* A verb is data: NAME.c defines `verb_NAME`, main.c lists them, verb.c parses the command line,
+ * prints --help and opens the store, all from the table. Completion scripts come from it too. */
 
 #include "common/context.h"
 #include "common/exit-code.h"
+#include "shared/completion.h"
 
-int cmd_build(int argc, char *argv[]);
-int cmd_plan(int argc, char *argv[]);
-int cmd_lock(int argc, char *argv[]);
-int cmd_check(int argc, char *argv[]);
-int cmd_boot(int argc, char *argv[]);
-int cmd_inspect(int argc, char *argv[]);
-int cmd_diff(int argc, char *argv[]);
-int cmd_export(int argc, char *argv[]);
-int cmd_shell(int argc, char *argv[]);
-int cmd_cache(int argc, char *argv[]);
-int cmd_doctor(int argc, char *argv[]);
-
-/* Options that every verb with a store shares: --cache, --overlays, --mirror, --offline,
- * --progress, --jobs,
- * --verbose. Values start at OPT_COMMON; a verb's own long-only options start at OPT_VERB. */
-enum { OPT_COMMON = 0x100, OPT_VERB = 0x200 };
-#define COMMON_LONG_OPTIONS                                                      \
-        { "cache", required_argument, NULL, OPT_COMMON + 0 },                    \
-                        { "overlays", required_argument, NULL, OPT_COMMON + 1 }, \
-                        { "mirror", required_argument, NULL, OPT_COMMON + 2 },   \
-                        { "offline", no_argument, NULL, OPT_COMMON + 3 },        \
-                        { "progress", required_argument, NULL, OPT_COMMON + 4 }, \
-                        { "jobs", required_argument, NULL, 'j' },                \
-                        { "verbose", no_argument, NULL, 'v' }, { "help", no_argument, NULL, 'h' }
-
+/* What every verb takes. */
 typedef struct CommonOptions {
         const char *cache;
         char **overlays;
@@ -41,15 +17,70 @@ typedef struct CommonOptions {
         int progress; /* ProgressMode */
         unsigned jobs;
 } CommonOptions;
-#define _cleanup_common_options_ _cleanup_(common_options_done)
+
+/* Numbers of options without a letter: a verb's own start at OPT_VERB. */
+enum { OPT_COMMON = 0x100, OPT_VERB = 0x200 };
+
+typedef struct Verb Verb;
+
+/* One call of a verb, as its functions see it. */
+typedef struct VerbCall {
+        const Verb *verb, *const *verbs; /* this one, and all there are */
+        CommonOptions common;
+        void *options; /* the verb's own, filled by take() */
+        size_t n_arguments;
+        char **arguments; /* ends with NULL */
+        char **command;   /* what came after "--", where the verb keeps it apart; NULL: nothing */
+        Context *ctx;     /* open where the verb needs the store */
+} VerbCall;
+
+struct Verb {
+        VerbSpec spec; /* name, what 'imgbuild --help' says, options, what completes arguments */
+        const char *usage;        /* behind the name: "RECIPE [OPTION…]" */
+        const char *about;        /* --help, between usage and options */
+        void (*more_about)(void); /* prints more of it; may be NULL */
+
+        bool needs_root;  /* works on layers, so an ordinary user gets a user namespace first */
+        bool needs_store; /* is called with an open context */
+        bool quiet;       /* shows no progress unless it is asked to */
+        bool hidden;      /* in the manual, not in 'imgbuild --help' */
+        bool command;     /* what comes after "--" is no argument */
+        int no_store;     /* exit code where the store cannot be opened; 0: by the error */
+
+        /* How many arguments there may be (max_arguments 0: check() counts them), and what is said
+         * otherwise: 'imgbuild NAME' WANTED; see … */
+        size_t min_arguments, max_arguments;
+        const char *wanted;
+
+        size_t options_size;
+        const void *defaults; /* of so many bytes; NULL: zeros */
+
+        /* One option: 0, 1 where that was the whole work, -errno for a wrong value (logged). */
+        int (*take)(void *options, int id, const char *value);
+
+        /* What can be known to be wrong before anything is opened: 0, an exit code (logged), or
+         * -EINVAL to have `wanted` said. May be NULL. */
+        int (*check)(VerbCall *call);
+
+        /* The work: an exit code, or -errno (logged). */
+        int (*run)(VerbCall *call);
+
+        void (*done)(void *options); /* may be NULL */
+};
+
+/* Calls a verb: an exit code. argv[0] is its name. */
+int verb_main(const Verb *verb, const Verb *const *verbs, int argc, char *argv[]);
+
+/* --- common options (options.c) --------------------------------------------------------------- */
+
+extern const OptionSpec common_options[];
+
+/* 1 taken, 0 not a common option, -EINVAL bad value (logged). */
+int common_option(CommonOptions *o, int id, const char *value);
 void common_options_done(CommonOptions *o);
+#define _cleanup_common_options_ _cleanup_(common_options_done)
 
-/* Handles one getopt value: 1 taken, 0 not a common option, -EINVAL bad value (logged). */
-int common_option(CommonOptions *o, int c, const char *value);
-extern const char common_options_help[];
-
-/* Enters the user namespace where needed, opens store and progress. Errors are logged;
- * context_done() closes. */
+/* Opens store and progress. Errors are logged; context_done() closes. */
 int context_open(const CommonOptions *o, Context *ret);
 void context_done(Context *ctx);
 #define _cleanup_context_ _cleanup_(context_done)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "boot/vm.h"
+#include "boot/qemu.h"
 
-#include "shared/strv.h"
+#include "argv-fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,108 +9,6 @@
 #include <cmocka.h>
 
 static const VmConfig plain = { .cpus = 2, .memory = UINT64_C(2) << 30, .console = "console.log" };
-
-/* Whether `option` is followed by `value` somewhere. */
-static bool has(char *const *argv, const char *option, const char *value) {
-        for (; argv[0] && argv[1]; argv++)
-                if (streq(argv[0], option) && streq(argv[1], value))
-                        return true;
-        return false;
-}
-
-static bool any_contains(char *const *argv, const char *text) {
-        STRV_FOREACH (s, argv)
-                if (strstr(*s, text))
-                        return true;
-        return false;
-}
-
-static void command_line_follows_the_configuration(void **state _unused_) {
-        static const struct {
-                const char *what;
-                VmConfig config;
-                const char *option, *value;
-        } cases[] = {
-                { "without KVM", { .cpus = 1, .memory = 1 << 30, .console = "c" }, "-accel",
-                                "tcg,thread=multi" },
-                { "all the CPU can", { .cpus = 1, .memory = 1 << 30, .console = "c" }, "-cpu",
-                                "max" },
-                { "with KVM", { .kvm = true, .cpus = 1, .memory = 1 << 30, .console = "c" },
-                                "-accel", "kvm" },
-                { "the host's CPU", { .kvm = true, .cpus = 1, .memory = 1 << 30, .console = "c" },
-                                "-cpu", "host" },
-                { "memory in MiB", { .cpus = 1, .memory = UINT64_C(5) << 29, .console = "c" }, "-m",
-                                "2560M" },
-                { "processors", { .cpus = 7, .memory = 1 << 30, .console = "c" }, "-smp", "7" },
-                { "UEFI", { .cpus = 1, .memory = 1 << 30, .console = "c" }, "-drive",
-                                "if=pflash,unit=1,format=raw,file=/run/vm/vars.fd" },
-                { "root on virtio", { .cpus = 1, .memory = 1 << 30, .console = "c" }, "-device",
-                                "virtio-blk-pci,drive=root,serial=imgbuild-root,bootindex=0" },
-                { "root on NVMe",
-                                { .root_nvme = true, .cpus = 1, .memory = 1 << 30, .console = "c" },
-                                "-device", "nvme,drive=root,serial=imgbuild-root,bootindex=0" },
-                { "seed", { .seed = true, .cpus = 1, .memory = 1 << 30, .console = "c" }, "-device",
-                                "virtio-blk-pci,drive=seed,serial=imgbuild-seed" },
-                { "console", { .cpus = 1, .memory = 1 << 30, .console = "c.log" }, "-chardev",
-                                "file,id=console,path=/run/log/c.log" },
-                { "forwards on the loopback only",
-                                { .cpus = 1,
-                                                .memory = 1 << 30,
-                                                .console = "c",
-                                                .forwards = { { 2222, 22 }, { 80, 8080 } },
-                                                .n_forwards = 2 },
-                                "-netdev",
-                                "user,id=net,hostfwd=tcp:127.0.0.1:2222-:22,hostfwd=tcp:127.0.0.1:80-:8080" },
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
-                _cleanup_strv_free_ char **argv = NULL;
-
-                assert_int_equal(vm_argv(&cases[i].config, &argv), 0);
-                if (!has(argv, cases[i].option, cases[i].value))
-                        fail_msg("%s: no %s %s", cases[i].what, cases[i].option, cases[i].value);
-        }
-}
-
-static void bios_has_no_pflash(void **state _unused_) {
-        _cleanup_strv_free_ char **argv = NULL;
-        VmConfig c = plain;
-
-        c.firmware = VM_BIOS;
-        assert_int_equal(vm_argv(&c, &argv), 0);
-        assert_false(any_contains(argv, "pflash"));
-        assert_true(has(argv, "-machine", "q35,graphics=off"));
-}
-
-static void without_a_journal_the_guest_gets_no_credentials(void **state _unused_) {
-        _cleanup_strv_free_ char **argv = NULL;
-
-        assert_int_equal(vm_argv(&plain, &argv), 0);
-        assert_false(strv_contains(argv, "-smbios"));
-        assert_false(any_contains(argv, "virtserialport"));
-}
-
-static void journal_comes_as_a_unit_of_the_guest(void **state _unused_) {
-        _cleanup_strv_free_ char **argv = NULL;
-        VmConfig c = plain;
-
-        c.journal = "j.export";
-        assert_int_equal(vm_argv(&c, &argv), 0);
-        assert_true(any_contains(
-                        argv, "credential.binary:systemd.extra-unit.imgbuild-journal.service="));
-        assert_true(has(argv, "-chardev", "file,id=journal,path=/run/log/j.export"));
-}
-
-static void paused_only_on_demand(void **state _unused_) {
-        _cleanup_strv_free_ char **argv = NULL, **paused = NULL;
-        VmConfig c = plain;
-
-        assert_int_equal(vm_argv(&c, &argv), 0);
-        assert_false(strv_contains(argv, "-S"));
-        c.paused = true;
-        assert_int_equal(vm_argv(&c, &paused), 0);
-        assert_true(strv_contains(paused, "-S"));
-}
 
 static void nvme_by_number(void **state _unused_) {
         _cleanup_vm_config_ VmConfig c = {};
@@ -266,44 +164,8 @@ static void bad_credentials(void **state _unused_) {
         }
 }
 
-static void sizes(void **state _unused_) {
-        static const struct {
-                const char *text;
-                int result;
-                uint64_t size;
-        } cases[] = {
-                { "0", 0, 0 },
-                { "512", 0, 512 },
-                { "4k", 0, 4096 },
-                { "1M", 0, 1 << 20 },
-                { "20G", 0, UINT64_C(20) << 30 },
-                { "2GiB", 0, UINT64_C(2) << 30 },
-                { "1T", 0, UINT64_C(1) << 40 },
-                { "", -EINVAL, 0 },
-                { "G", -EINVAL, 0 },
-                { "-1", -EINVAL, 0 },
-                { "1.5G", -EINVAL, 0 },
-                { "1GB", -EINVAL, 0 },
-                { " 1", -EINVAL, 0 },
-                { "99999999999T", -ERANGE, 0 },
-                { "99999999999999999999", -ERANGE, 0 },
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
-                uint64_t size = 0;
-
-                assert_int_equal(parse_size(cases[i].text, &size), cases[i].result);
-                assert_int_equal(size, cases[i].size);
-        }
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(command_line_follows_the_configuration),
-                cmocka_unit_test(bios_has_no_pflash),
-                cmocka_unit_test(without_a_journal_the_guest_gets_no_credentials),
-                cmocka_unit_test(journal_comes_as_a_unit_of_the_guest),
-                cmocka_unit_test(paused_only_on_demand),
                 cmocka_unit_test(nvme_by_number),
                 cmocka_unit_test(nvme_to_order),
                 cmocka_unit_test(bad_nvme_is_refused),
@@ -312,7 +174,6 @@ int main(void) {
                 cmocka_unit_test(forwards),
                 cmocka_unit_test(a_credential_is_read_and_handed_over),
                 cmocka_unit_test(bad_credentials),
-                cmocka_unit_test(sizes),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* One boot as the files of this room share it: prepare.c makes what is there before QEMU starts,
+ * boot.c runs and watches it, ssh.c works in the guest, report.c tells how it went. */
+
+#include "boot/boot.h"
+#include "boot/process.h"
+#include "boot/qemu.h"
+#include "boot/watch.h"
+
+/* A boot's files and folders. */
+typedef struct Boot {
+        Context *ctx;
+        Tools *tools;
+        const BootOptions *o;
+        VmConfig vm; /* the options' with what was found out; borrows their strings */
+        char *format;
+
+        char *folder;   /* disks, firmware variables, seed, monitor: scratch, or the state folder */
+        int state_lock; /* held on the state folder */
+        char *image_folder;
+        char *logs, *console, *journal, *readable, *result; /* paths */
+        char *console_name, *journal_name;
+        char *key; /* private key of ours for --, below folder */
+        char **keys;
+        uint16_t ssh_port;
+
+        char *no_kvm; /* why not; NULL with KVM, or where nobody asked */
+        BootWatch watch;
+        uint64_t started, ended; /* µs, now_usec() */
+        int console_fd, journal_fd;
+        bool guest_ended; /* switched itself off */
+        unsigned resets;
+        char last[160]; /* what the guest's systemd said last */
+} Boot;
+
+int boot_prepare(Boot *b); /* everything that is there before QEMU starts; errors are logged */
+void boot_done(Boot *b);
+#define _cleanup_boot_ _cleanup_(boot_done)
+
+/* ssh into the guest. boot_ssh_key() makes a throw-away key; the others return 0, or log. */
+int boot_ssh_key(Boot *b);
+int boot_ssh_wait(Boot *b, VmProcess *p, uint64_t deadline); /* until root can log in */
+int boot_ssh_command(Boot *b, int *ret_status);
+
+void boot_report_start(const Boot *b);
+void boot_report_end(Boot *b, int exit_code);
+/* Failed units that --strict does not forgive; the caller frees the list. */
+int boot_unforgiven(const Boot *b, char ***ret);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The options of a boot: what is wrong with them is said before a tools tree is built or a machine
+ * started. */
+
+#include "boot/boot.h"
+#include "boot/seed.h"
+#include "boot/watch.h"
+
+int boot_add_keys(BootOptions *o, const char *path) {
+        return seed_read_keys(path, &o->keys);
+}
+
+static int check_marker(const char *until) {
+        _cleanup_free_ char *problem = NULL;
+        BootWatch w;
+        int r;
+
+        r = boot_watch_init(&w, until, &problem);
+        if (r == -EINVAL) {
+                log_error("--until=%s: %s", until, strempty(problem));
+                return -EINVAL;
+        }
+
+        boot_watch_done(&w);
+        return 0;
+}
+
+int boot_options_check(const BootOptions *o) {
+        const char *const files[] = { o->user_data, o->meta_data, o->network_config };
+        int r;
+
+        r = check_marker(o->until);
+        if (r < 0)
+                return r;
+
+        if (o->no_seed && (o->user_data || o->meta_data || o->network_config)) {
+                log_error("--no-seed leaves no place for --user-data, --meta-data and --network-config");
+                return -EINVAL;
+        }
+
+        for (size_t i = 0; i < ELEMENTSOF(files); i++)
+                if (files[i] && access(files[i], R_OK) < 0) {
+                        log_error_errno(-errno, "Cannot read %s", files[i]);
+                        return -EINVAL;
+                }
+        return 0;
+}
+
+void boot_options_done(BootOptions *o) {
+        vm_config_done(&o->vm);
+        o->keys = strv_free(o->keys);
+        o->allow_failed = strv_free(o->allow_failed);
+}
