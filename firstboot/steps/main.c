@@ -5,7 +5,7 @@
  *
  * firstboot-step --facts gpu prints what the gpu step sees, and changes nothing. */
 
-#include "steps/step.h"
+#include "steps/steps.h"
 #include "shared/file-util.h"
 #include "contract/graph.h"
 #include "shared/log.h"

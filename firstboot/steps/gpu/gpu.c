@@ -10,11 +10,12 @@
 #include "steps/gpu/journal.h"
 #include "steps/gpu/nvml.h"
 #include "steps/gpu/pci.h"
+#include "steps/steps.h"
 #include "shared/log.h"
 #include "contract/paths.h"
 #include "steps/shape/detect.h"
 #include "shared/spawn.h"
-#include "steps/unit.h"
+#include "steps/common/unit.h"
 
 #define PERSISTENCED "nvidia-persistenced.service"
 #define FABRIC_MANAGER "nvidia-fabricmanager.service"

@@ -128,8 +128,8 @@ static int version_after(const char *text, const char *after, char *ret, size_t 
 }
 
 int gpu_version_from_proc(const char *text, char *ret, size_t size) {
-        /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar …", or for the open
-         * modules "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release …" */
+        /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module 550.54.15 Tue Mar …", or for the open
+         * modules "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64 580.65.06 Release …" */
         return version_after(text, "NVRM version:", ret, size);
 }
 

@@ -4,7 +4,7 @@
  * bandwidth that the machine's shape must have. ncclbench cannot hang by itself; a limit of our
  * own holds over it anyway. */
 
-#include "steps/step.h"
+#include "steps/steps.h"
 #include "contract/codes.h"
 #include "shared/file-util.h"
 #include "shared/log.h"

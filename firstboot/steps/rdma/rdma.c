@@ -5,7 +5,7 @@
  * which they are. Links train and addresses come for a while after boot, so what may pass is
  * looked at again until rdma.give_up. */
 
-#include "steps/step.h"
+#include "steps/steps.h"
 #include "contract/codes.h"
 #include "shared/file-util.h"
 #include "shared/log.h"

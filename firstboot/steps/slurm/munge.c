@@ -4,7 +4,7 @@
 #include "shared/log.h"
 #include "contract/paths.h"
 #include "shared/spawn.h"
-#include "steps/unit.h"
+#include "steps/common/unit.h"
 
 #include <pwd.h>
 #include <resolv.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "steps/step.h"
+#include "steps/common/step.h"
 
 /* Puts the munge key in place (from slurm.munge_key, else slurm.munge_key_file, else one that is
  * there) and has munged running with it. 0 or the step's failure. */

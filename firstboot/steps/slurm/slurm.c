@@ -5,7 +5,7 @@
  * the node registers drained, with the reason; once all is well, a drain of ours (and only ours)
  * is lifted. */
 
-#include "steps/step.h"
+#include "steps/steps.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "steps/slurm/munge.h"
@@ -13,7 +13,7 @@
 #include "steps/slurm/control.h"
 #include "steps/slurm/sntp.h"
 #include "shared/spawn.h"
-#include "steps/unit.h"
+#include "steps/common/unit.h"
 
 #include <dirent.h>
 #include <time.h>

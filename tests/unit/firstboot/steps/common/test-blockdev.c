@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "root-fixture.h"
-#include "steps/blockdev.h"
+#include "steps/common/blockdev.h"
 
 static void link_to(const char *name, const char *target) {
         _cleanup_free_ char *path = fb_path(name);
