@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+/* munge: the credentials that Slurm's daemons trust each other by. */
+
 #include "steps/common/step.h"
 
 /* Puts the munge key in place (from slurm.munge_key, else slurm.munge_key_file, else one that is
