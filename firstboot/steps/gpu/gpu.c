@@ -177,11 +177,12 @@ static void start_fabric_manager(GpuStep *s) {
 /* Whether a GPU that belongs into a fabric has not joined it. */
 static bool fabric_waits(const GpuFacts *f) {
         for (unsigned i = 0; i < f->n; i++) {
-                const GpuFact *state = &f->gpus[i].facts[GPU_FABRIC_STATE];
+                const GpuFact *fact = &f->gpus[i].facts[GPU_FABRIC_STATE];
 
-                if (state->state == GPU_READ &&
-                                (state->value == NVML_GPU_FABRIC_STATE_NOT_STARTED ||
-                                                state->value == NVML_GPU_FABRIC_STATE_IN_PROGRESS))
+                if (fact->state != GPU_READ)
+                        continue;
+                if (fact->value == NVML_GPU_FABRIC_STATE_NOT_STARTED ||
+                                fact->value == NVML_GPU_FABRIC_STATE_IN_PROGRESS)
                         return true;
         }
         return false;

@@ -20,13 +20,29 @@ void rdma_verdict_done(RdmaVerdict *v) {
         *v = (RdmaVerdict) {};
 }
 
-/* Adds a finding. Takes value and limit over; NULL of them is out of memory. */
-static int find(RdmaVerdict *v, const char *device, RdmaFinding f) {
+typedef enum Weight {
+        LASTS,
+        MAY_PASS, /* another look may show something better */
+        WARNS,    /* a defect, no failure */
+} Weight;
+
+/* Adds a finding; device NULL: of the machine, port 0: of the device. Takes value and limit over;
+ * NULL of them is out of memory. */
+static int add(RdmaVerdict *v, const char *device, unsigned port, const char *code, Weight weight,
+                char *value, char *limit) {
         RdmaFinding *grown = reallocarray(v->findings, v->n + 1, sizeof(RdmaFinding));
+        RdmaFinding f = {
+                .code = code,
+                .device = device ? strdup(device) : NULL,
+                .port = port,
+                .value = value,
+                .limit = limit,
+                .warns = weight == WARNS,
+                .may_pass = weight == MAY_PASS,
+        };
 
         if (grown)
                 v->findings = grown;
-        f.device = device ? strdup(device) : NULL;
         if (!grown || !f.value || !f.limit || (device && !f.device)) {
                 free(f.device);
                 free(f.value);
@@ -37,13 +53,15 @@ static int find(RdmaVerdict *v, const char *device, RdmaFinding f) {
         return 0;
 }
 
-/* Adds one of a port. */
-static int find_port(RdmaVerdict *v, const RdmaPort *p, RdmaFinding f) {
-        f.port = p->port;
-        return find(v, p->device, f);
+static int find(RdmaVerdict *v, const char *device, const char *code, Weight weight, char *value,
+                char *limit) {
+        return add(v, device, 0, code, weight, value, limit);
 }
 
-#define FINDING(...) ((RdmaFinding) { __VA_ARGS__ })
+static int find_port(RdmaVerdict *v, const RdmaPort *p, const char *code, Weight weight,
+                char *value, char *limit) {
+        return add(v, p->device, p->port, code, weight, value, limit);
+}
 
 static bool port_is_active(const RdmaPort *p) {
         return streq_ptr(p->state, "4: ACTIVE");
@@ -62,21 +80,15 @@ static int check_usable(RdmaVerdict *v, const RdmaPort *p, const RdmaWish *w) {
         int r;
 
         if (unreadable)
-                r = find_port(v, p,
-                                FINDING(.code = "rdma.unreadable",
-                                                .value = strf("%s cannot be read", unreadable),
-                                                .limit = strdup("readable")));
+                r = find_port(v, p, "rdma.unreadable", LASTS, strf("%s cannot be read", unreadable),
+                                strdup("readable"));
         else if (!port_is_active(p))
-                r = find_port(v, p,
-                                FINDING(.code = "rdma.port-down",
-                                                .value = strf("%s, %s", p->state,
-                                                                p->phys_state ? p->phys_state
-                                                                              : "?"),
-                                                .limit = strdup("4: ACTIVE"), .may_pass = true));
+                r = find_port(v, p, "rdma.port-down", MAY_PASS,
+                                strf("%s, %s", p->state, p->phys_state ? p->phys_state : "?"),
+                                strdup("4: ACTIVE"));
         else if (w->link_layer && !streq(p->link_layer, w->link_layer))
-                r = find_port(v, p,
-                                FINDING(.code = "rdma.link-layer", .value = strdup(p->link_layer),
-                                                .limit = strdup(w->link_layer)));
+                r = find_port(v, p, "rdma.link-layer", LASTS, strdup(p->link_layer),
+                                strdup(w->link_layer));
         else
                 return 0;
         return r < 0 ? r : 1;
@@ -92,10 +104,8 @@ static int check_port(RdmaVerdict *v, const RdmaPort *p, const RdmaWish *w, bool
         *ret_good = r == 0;
         if (r > 0 || w->rate_gbps <= 0 || !is_below(p->rate_gbps, w->rate_gbps))
                 return 0;
-        return find_port(v, p,
-                        FINDING(.code = "rdma.rate", .value = strdup(p->rate),
-                                        .limit = strf("%g Gb/sec", w->rate_gbps),
-                                        .may_pass = true));
+        return find_port(v, p, "rdma.rate", MAY_PASS, strdup(p->rate),
+                        strf("%g Gb/sec", w->rate_gbps));
 }
 
 static const RdmaLimit *limit_of(const RdmaWish *w, const RdmaCounter *c) {
@@ -114,21 +124,15 @@ static int check_counter(RdmaVerdict *v, const RdmaPort *p, const RdmaCounter *c
         unsigned long long value = c->value, next = again ? again->value : value, max = limit->max;
 
         if (!c->readable || (later && (!again || !again->readable)))
-                return find_port(v, p,
-                                FINDING(.code = "rdma.unreadable",
-                                                .value = strf("%s cannot be read", c->name),
-                                                .limit = strdup("readable")));
+                return find_port(v, p, "rdma.unreadable", LASTS, strf("%s cannot be read", c->name),
+                                strdup("readable"));
         if (next > value)
-                return find_port(v, p,
-                                FINDING(.code = "rdma.errors-grow",
-                                                .value = strf("%s grew from %llu to %llu", c->name,
-                                                                value, next),
-                                                .limit = strdup("no growth"), .may_pass = true));
+                return find_port(v, p, "rdma.errors-grow", MAY_PASS,
+                                strf("%s grew from %llu to %llu", c->name, value, next),
+                                strdup("no growth"));
         if (value > max)
-                return find_port(v, p,
-                                FINDING(.code = "rdma.errors",
-                                                .value = strf("%s is %llu", c->name, value),
-                                                .limit = strf("%llu", max)));
+                return find_port(v, p, "rdma.errors", LASTS, strf("%s is %llu", c->name, value),
+                                strf("%llu", max));
         return 0;
 }
 
@@ -137,10 +141,8 @@ static int check_counters(
         int r;
 
         if (p->n_counters == 0)
-                return find_port(v, p,
-                                FINDING(.code = "rdma.unreadable",
-                                                .value = strdup("neither counters nor hw_counters"),
-                                                .limit = strdup("readable")));
+                return find_port(v, p, "rdma.unreadable", LASTS,
+                                strdup("neither counters nor hw_counters"), strdup("readable"));
         for (size_t i = 0; i < p->n_counters; i++) {
                 const RdmaLimit *limit = limit_of(w, &p->counters[i]);
 
@@ -157,26 +159,20 @@ static int check_pcie(RdmaVerdict *v, const RdmaDevice *d, const RdmaWish *w) {
         int r;
 
         if (d->width > 0 && d->width < d->width_limit) {
-                r = find(v, d->name,
-                                FINDING(.code = "rdma.pcie", .warns = w->pcie_warns,
-                                                .value = strf("PCIe x%u", d->width),
-                                                .limit = strf("x%u", d->width_limit)));
+                r = find(v, d->name, "rdma.pcie", w->pcie_warns ? WARNS : LASTS,
+                                strf("PCIe x%u", d->width), strf("x%u", d->width_limit));
                 if (r < 0)
                         return r;
         }
         if (d->speed <= 0 || !is_below(d->speed, d->speed_limit))
                 return 0;
-        return find(v, d->name,
-                        FINDING(.code = "rdma.pcie", .warns = w->pcie_warns,
-                                        .value = strf("PCIe %g GT/s", d->speed),
-                                        .limit = strf("%g GT/s", d->speed_limit)));
+        return find(v, d->name, "rdma.pcie", w->pcie_warns ? WARNS : LASTS,
+                        strf("PCIe %g GT/s", d->speed), strf("%g GT/s", d->speed_limit));
 }
 
 static int find_firmware(RdmaVerdict *v, const RdmaDevice *d, char *limit) {
-        return find(v, d->name,
-                        FINDING(.code = "rdma.firmware",
-                                        .value = strdup(d->firmware ? d->firmware : "unknown"),
-                                        .limit = limit));
+        return find(v, d->name, "rdma.firmware", LASTS,
+                        strdup(d->firmware ? d->firmware : "unknown"), limit);
 }
 
 /* How many cards of this kind have this firmware. */
@@ -292,12 +288,9 @@ static int check_gids(RdmaVerdict *v) {
                 if (has_roce_v2(p))
                         continue;
                 all_have = false;
-                r = find_port(v, p,
-                                FINDING(.code = "rdma.no-gid",
-                                                .value = strf("%zu GIDs, none of them RoCE v2",
-                                                                p->n_gids),
-                                                .limit = strdup("one RoCE v2 GID"),
-                                                .may_pass = true));
+                r = find_port(v, p, "rdma.no-gid", MAY_PASS,
+                                strf("%zu GIDs, none of them RoCE v2", p->n_gids),
+                                strdup("one RoCE v2 GID"));
                 if (r < 0)
                         return r;
         }
@@ -307,10 +300,9 @@ static int check_gids(RdmaVerdict *v) {
         v->gid_index = common_gid(v);
         if (v->gid_index >= 0)
                 return 0;
-        return find(v, NULL,
-                        FINDING(.code = "rdma.gid-differs",
-                                        .value = strdup("no GID index is RoCE v2 on all ports"),
-                                        .limit = strdup("one index for all"), .may_pass = true));
+        return find(v, NULL, "rdma.gid-differs", MAY_PASS,
+                        strdup("no GID index is RoCE v2 on all ports"),
+                        strdup("one index for all"));
 }
 
 static const RdmaPort *same_port(const RdmaFacts *f, const RdmaPort *p) {
@@ -326,10 +318,8 @@ static int check_missing(RdmaVerdict *v, const RdmaFacts *f, const RdmaWish *w) 
         STRV_FOREACH (d, w->devices) {
                 if (rdma_facts_device(f, *d))
                         continue;
-                r = find(v, *d,
-                                FINDING(.code = "rdma.device-missing", .value = strdup("not there"),
-                                                .limit = strdup("in /sys/class/infiniband"),
-                                                .may_pass = true));
+                r = find(v, *d, "rdma.device-missing", MAY_PASS, strdup("not there"),
+                                strdup("in /sys/class/infiniband"));
                 if (r < 0)
                         return r;
         }
@@ -389,9 +379,8 @@ static int take_port(Check *c, const RdmaPort *p) {
         if (r < 0)
                 return r;
         if (c->later && !again) {
-                r = find_port(v, p,
-                                FINDING(.code = "rdma.device-missing", .value = strdup("went away"),
-                                                .limit = strdup("there"), .may_pass = true));
+                r = find_port(v, p, "rdma.device-missing", MAY_PASS, strdup("went away"),
+                                strdup("there"));
                 if (r < 0)
                         return r;
         }
@@ -429,12 +418,11 @@ static int check_number(Check *c) {
         others = strv_join(c->others, "; ");
         if (!others)
                 return -ENOMEM;
-        return find(&c->verdict, NULL,
-                        FINDING(.code = "rdma.too-few-ports",
-                                        .value = strf("%zu usable ports%s%s%s", c->verdict.n_ports,
-                                                        *others ? " (not among them: " : "", others,
-                                                        *others ? ")" : ""),
-                                        .limit = strf("%u", wanted), .may_pass = true));
+        return find(&c->verdict, NULL, "rdma.too-few-ports", MAY_PASS,
+                        strf("%zu usable ports%s%s%s", c->verdict.n_ports,
+                                        *others ? " (not among them: " : "", others,
+                                        *others ? ")" : ""),
+                        strf("%u", wanted));
 }
 
 static int check_presence(Check *c) {
@@ -442,12 +430,9 @@ static int check_presence(Check *c) {
 
         if (c->facts->n_devices > 0)
                 return c->by_name ? check_missing(&c->verdict, c->facts, w) : 0;
-        return find(&c->verdict, NULL,
-                        FINDING(.code = "rdma.no-device",
-                                        .value = strdup("/sys/class/infiniband has no device"),
-                                        .limit = w->ports ? strf("%u ports", w->ports)
-                                                          : strdup("at least one port"),
-                                        .may_pass = true));
+        return find(&c->verdict, NULL, "rdma.no-device", MAY_PASS,
+                        strdup("/sys/class/infiniband has no device"),
+                        w->ports ? strf("%u ports", w->ports) : strdup("at least one port"));
 }
 
 int rdma_check(const RdmaFacts *facts, const RdmaFacts *later, const RdmaWish *wish,

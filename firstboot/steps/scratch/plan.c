@@ -269,7 +269,8 @@ static int plan_ours(const DiskFacts *facts, size_t n, const DiskClass *classes,
                 r = members == p->n_use
                                     ? 0
                                     : lacking(p, wish, "scratch.disk-missing",
-                                                      strf("volume group %s lies on %zu of %zu local disks; it holds data and was not touched",
+                                                      strf("volume group %s lies on %zu of %zu local disks; it holds data "
+                                                           "and was not touched",
                                                                       p->vg, members, p->n_use));
                 if (r != 0)
                         return r < 0 ? r : 0;

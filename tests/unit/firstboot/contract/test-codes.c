@@ -91,8 +91,9 @@ static void sources_use_known_codes_only(void **state) {
                 "steps/mounts/mounts.c", "steps/mounts/entry.c", "steps/identity/identity.c",
                 "steps/slurm/slurm.c", "steps/slurm/munge.c", "steps/slurm/reach.c",
                 "steps/slurm/membership.c", "steps/shape/detect.c", "steps/rdma/rdma.c",
-                "steps/rdma/check.c", "steps/nccl/nccl.c", "steps/gpu/gpu.c", "steps/gpu/judge.c",
-                "daemon/engine.c", "daemon/job.c", "daemon/configure.c" };
+                "steps/rdma/check.c", "steps/rdma/nccl-conf.c", "steps/nccl/nccl.c",
+                "steps/gpu/gpu.c", "steps/gpu/judge.c", "daemon/engine.c", "daemon/job.c",
+                "daemon/configure.c" };
         static const char *const prefixes[] = { "\"host.", "\"scratch.", "\"mounts.", "\"identity.",
                 "\"slurm.", "\"shape.", "\"rdma.", "\"nccl.", "\"gpu.", "\"cuda.", "\"worker.",
                 "\"config.", "\"graph.", "\"step.", "\"event." };
