@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* firstboot-step NAME: runs one step and leaves its verdict for firstbootd (daemon/result.h). A
+/* firstboot-step NAME: runs one step and leaves its verdict for firstbootd (contract/result.h). A
  * name that is not built in is a site's own: the program of its step file takes our place.
  *
  * firstboot-step --facts gpu prints what the gpu step sees, and changes nothing. */
 
-#include "steps/step.h"
+#include "steps/steps.h"
 #include "shared/file-util.h"
 #include "contract/graph.h"
 #include "shared/log.h"
@@ -44,6 +44,17 @@ static int load_config(json_object **ret) {
         return 0;
 }
 
+static int write_result(const char *path, json_object *result) {
+        const char *text = json_object_to_json_string_ext(
+                        result, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+        int r;
+
+        if (!text)
+                return -ENOMEM;
+        r = mkdir_parents(path, 0755);
+        return r < 0 ? r : write_file_atomic(path, text, strlen(text), 0600);
+}
+
 static int run_builtin(const StepFunction *f, json_object *document) {
         _cleanup_json_ json_object *result = json_object_new_object();
         _cleanup_free_ char *path = fb_pathf("%s/%s.json", PATH_RUN_RESULTS, f->name);
@@ -60,11 +71,7 @@ static int run_builtin(const StepFunction *f, json_object *document) {
         if (!json_get(result, "status"))
                 (void) step_done(&c, "nothing to change");
 
-        const char *text = json_object_to_json_string_ext(
-                        result, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-        r = text ? mkdir_parents(path, 0755) : -ENOMEM;
-        if (r >= 0)
-                r = write_file_atomic(path, text, strlen(text), 0600);
+        r = write_result(path, result);
         if (r < 0)
                 return log_error_errno(r, "Cannot write %s; is /run full?", path);
         if (!step_has_failed(&c))

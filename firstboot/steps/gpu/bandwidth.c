@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One GPU after the other: copies are timed by the GPU, the link is looked at under load. */
+
 #include "steps/gpu/bandwidth.h"
 #include "ncclbench/gpu-api.h"
 #include "steps/gpu/nvml.h"
@@ -142,6 +145,42 @@ static Gpu *gpu_at(GpuFacts *f, const char *bus_id, int *ret_index) {
         return NULL;
 }
 
+/* Initialises CUDA and counts its GPUs; the phase tells which call failed. */
+static CUresult count_gpus(const CudaApi *cuda, GpuPhase *phase, int *ret_n) {
+        CUresult r;
+
+        gpu_phase_enter(phase, "cuInit", -1);
+        r = cuda->Init(0);
+        if (r != CUDA_SUCCESS)
+                return r;
+        gpu_phase_enter(phase, "cuDeviceGetCount", -1);
+        return cuda->DeviceGetCount(ret_n);
+}
+
+/* One of CUDA's GPUs, if it is one of NVML's too. nvml NULL: it is not there. */
+static void measure_gpu(
+                GpuFacts *f, GpuPhase *phase, const CudaApi *cuda, const NvmlApi *nvml, int index) {
+        Measure m = { .cuda = cuda, .phase = phase, .index = -1 };
+        CUdevice device;
+        char pci[32] = "";
+
+        gpu_phase_enter(phase, "cuDeviceGetPCIBusId", -1);
+        if (cuda->DeviceGet(&device, index) != CUDA_SUCCESS ||
+                        cuda->DeviceGetPCIBusId(pci, sizeof(pci), device) != CUDA_SUCCESS)
+                return;
+        m.gpu = gpu_at(f, pci, &m.index);
+        if (!m.gpu || !m.gpu->read)
+                return;
+        /* CUDA shows the instances of a divided GPU one by one. */
+        if (gpu_fact_known(m.gpu, GPU_MIG) && m.gpu->facts[GPU_MIG].value == 1)
+                return;
+
+        gpu_phase_enter(phase, "nvmlDeviceGetHandleByIndex", m.index);
+        if (nvml && nvml->DeviceGetHandleByIndex((unsigned) m.index, &m.device) == NVML_SUCCESS)
+                m.nvml = nvml;
+        measure(&m, device);
+}
+
 void gpu_ask_cuda(GpuFacts *f, GpuPhase *phase, void *userdata) {
         const char *library = userdata ? userdata : "libcuda.so.1";
         _cleanup_free_ char *error = NULL;
@@ -158,41 +197,18 @@ void gpu_ask_cuda(GpuFacts *f, GpuPhase *phase, void *userdata) {
                                 "%s", strempty(error));
                 return;
         }
-        gpu_phase_enter(phase, "cuInit", -1);
-        r = cuda.Init(0);
-        if (r == CUDA_SUCCESS) {
-                gpu_phase_enter(phase, "cuDeviceGetCount", -1);
-                r = cuda.DeviceGetCount(&n);
-        }
+        r = count_gpus(&cuda, phase, &n);
         if (r != CUDA_SUCCESS) {
                 error = cuda_error_text(&cuda, r);
                 gpu_phase_end(phase, GPU_PHASE_FAILED, r, "%s: %s", phase->call, strempty(error));
                 return;
         }
+
         gpu_phase_enter(phase, "nvmlInit_v2", -1);
         has_nvml = nvml_api_load(NVML_LIBRARY, &nvml, text, sizeof(text)) >= 0 &&
                    nvml.Init() == NVML_SUCCESS;
-        for (int i = 0; i < n; i++) {
-                Measure m = { .cuda = &cuda, .phase = phase, .index = -1 };
-                CUdevice device;
-                char pci[32] = "";
-
-                gpu_phase_enter(phase, "cuDeviceGetPCIBusId", -1);
-                if (cuda.DeviceGet(&device, i) != CUDA_SUCCESS ||
-                                cuda.DeviceGetPCIBusId(pci, sizeof(pci), device) != CUDA_SUCCESS)
-                        continue;
-                m.gpu = gpu_at(f, pci, &m.index);
-                if (!m.gpu || !m.gpu->read)
-                        continue;
-                /* CUDA shows the instances of a divided GPU one by one. */
-                if (gpu_fact_known(m.gpu, GPU_MIG) && m.gpu->facts[GPU_MIG].value == 1)
-                        continue;
-                gpu_phase_enter(phase, "nvmlDeviceGetHandleByIndex", m.index);
-                if (has_nvml && nvml.DeviceGetHandleByIndex((unsigned) m.index, &m.device) ==
-                                                NVML_SUCCESS)
-                        m.nvml = &nvml;
-                measure(&m, device);
-        }
+        for (int i = 0; i < n; i++)
+                measure_gpu(f, phase, &cuda, has_nvml ? &nvml : NULL, i);
         if (has_nvml)
                 (void) nvml.Shutdown();
         gpu_phase_end(phase, GPU_PHASE_DONE, 0, "%d GPUs", n);

@@ -4,13 +4,14 @@
  * with nvidia-smi. It needs nothing but the C library (`make gpu-facts`), no firstbootd and no
  * configuration. */
 
+#include "shared/log.h"
+#include "shared/parse-number.h"
 #include "steps/gpu/gather.h"
 #include "steps/gpu/judge.h"
-#include "shared/log.h"
 
 #include <getopt.h>
 
-#define TIMEOUT_USEC (120 * USEC_PER_SEC)
+#define TIMEOUT_SECONDS 120
 
 static void usage(FILE *to) {
         fprintf(to, "Usage: firstboot-gpu-facts [--no-bandwidth] [--findings] [--timeout SECONDS]\n"
@@ -34,9 +35,8 @@ int main(int argc, char *argv[]) {
         _cleanup_gpu_facts_ GpuFacts *facts = gpu_facts_new();
         _cleanup_gpu_findings_ GpuFindings findings = {};
         GpuWish wish = gpu_wish_default();
-        uint64_t timeout = TIMEOUT_USEC;
+        uint64_t timeout = TIMEOUT_SECONDS;
         bool judge = false;
-        char *end;
         int o;
 
         if (!facts)
@@ -50,8 +50,8 @@ int main(int argc, char *argv[]) {
                         judge = true;
                         break;
                 case 't':
-                        timeout = strtoul(optarg, &end, 10) * USEC_PER_SEC;
-                        if (*end || timeout == 0 || timeout > 3600 * USEC_PER_SEC) {
+                        if (parse_number(optarg, 10, &timeout) < 0 || timeout == 0 ||
+                                        timeout > 3600) {
                                 log_error("--timeout takes seconds from 1 to 3600.");
                                 return 2;
                         }
@@ -67,7 +67,7 @@ int main(int argc, char *argv[]) {
                 usage(stderr);
                 return 2;
         }
-        gpu_gather(facts, wish.bandwidth, timeout);
+        gpu_gather(facts, wish.bandwidth, timeout * USEC_PER_SEC);
         gpu_facts_print(facts, stdout);
         if (!judge)
                 return EXIT_SUCCESS;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The facts in shared memory, the child that asks a library, and the facts on paper. */
+
 #include "steps/gpu/facts.h"
 
 #include <poll.h>

@@ -4,7 +4,7 @@
 /* What is known of a node's GPUs: PCI as the kernel shows it, NVML's answers, the kernel log, and
  * the bandwidth measured. Everything is of fixed size and without pointers, so that the whole can
  * lie in memory shared with a child that may be killed at any moment. All bytes zero means
- * "nothing was read", and nothing that was not read ever passes (gpu-judge.c).
+ * "nothing was read", and nothing that was not read ever passes (judge.c).
  *
  * Needs the C library alone: firstboot-gpu-facts is built from it on machines that have no json-c
  * and no libsystemd. */

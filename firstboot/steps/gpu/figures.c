@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is known and what is wrong, as JSON. */
+
 #include "steps/gpu/figures.h"
 #include "steps/gpu/nvml.h"
 
@@ -26,8 +29,8 @@ static json_object *links_to_json(const Gpu *g) {
                 if (l->active.state != GPU_READ)
                         continue;
                 o = json_object_new_object();
-                (void) json_set_int(o, "link", (int64_t) k);
-                (void) json_set(o, "active", json_object_new_boolean(l->active.value == 1));
+                (void) json_set_fields(
+                                o, JSON_INT("link", k), JSON_BOOL("active", l->active.value == 1));
                 for (size_t c = 0; c < GPU_LINK_COUNTERS_N; c++)
                         if (l->counters[c].state == GPU_READ)
                                 (void) json_set_int(
@@ -55,35 +58,39 @@ static json_object *gpu_to_json(const Gpu *g, unsigned index) {
         return o;
 }
 
+static json_object *pci_to_json(const GpuPci *p) {
+        json_object *o = json_object_new_object();
+
+        (void) json_set_fields(o, JSON_STRING("pci", p->address), JSON_STRING("driver", p->driver));
+        return o;
+}
+
+static json_object *xid_to_json(const GpuXid *x) {
+        json_object *o = json_object_new_object();
+
+        (void) json_set_fields(o, JSON_STRING("pci", x->pci),
+                        JSON_INT(x->is_switch ? "sxid" : "xid", x->xid),
+                        JSON_STRING("text", x->text));
+        return o;
+}
+
 json_object *gpu_facts_to_json(const GpuFacts *f) {
         json_object *o = json_object_new_object(), *pci = json_object_new_array(),
                     *gpus = json_object_new_array(), *xids = json_object_new_array();
+
+        for (unsigned i = 0; i < f->n_pci; i++)
+                json_object_array_add(pci, pci_to_json(&f->pci[i]));
+        for (unsigned i = 0; i < f->n; i++)
+                json_object_array_add(gpus, gpu_to_json(&f->gpus[i], i));
+        for (unsigned i = 0; i < MIN(f->n_xids, (unsigned) GPU_XIDS_MAX); i++)
+                json_object_array_add(xids, xid_to_json(&f->xids[i]));
 
         set_filled(o, "module_version", f->module_version);
         set_filled(o, "driver_version", f->driver_version);
         set_filled(o, "nvml_version", f->nvml_version);
         set_filled(o, "fabric_manager_version", f->fabric_manager.version);
-        (void) json_set_int(o, "nvswitches", f->n_switches);
-        for (unsigned i = 0; i < f->n_pci; i++) {
-                json_object *p = json_object_new_object();
-
-                (void) json_set_string(p, "pci", f->pci[i].address);
-                (void) json_set_string(p, "driver", f->pci[i].driver);
-                json_object_array_add(pci, p);
-        }
-        (void) json_set(o, "pci", pci);
-        for (unsigned i = 0; i < f->n; i++)
-                json_object_array_add(gpus, gpu_to_json(&f->gpus[i], i));
-        (void) json_set(o, "gpus", gpus);
-        for (unsigned i = 0; i < MIN(f->n_xids, (unsigned) GPU_XIDS_MAX); i++) {
-                json_object *x = json_object_new_object();
-
-                (void) json_set_string(x, "pci", f->xids[i].pci);
-                (void) json_set_int(x, f->xids[i].is_switch ? "sxid" : "xid", f->xids[i].xid);
-                (void) json_set_string(x, "text", f->xids[i].text);
-                json_object_array_add(xids, x);
-        }
-        (void) json_set(o, "xids", xids);
+        (void) json_set_fields(o, JSON_INT("nvswitches", f->n_switches), JSON_TAKE("pci", pci),
+                        JSON_TAKE("gpus", gpus), JSON_TAKE("xids", xids));
         return o;
 }
 
@@ -99,8 +106,8 @@ json_object *gpu_findings_to_json(const GpuFindings *f) {
                 set_filled(o, "uuid", x->uuid);
                 set_filled(o, "serial", x->serial);
                 set_filled(o, "pci", x->pci);
-                (void) json_set_string(o, "code", gpu_code_names[x->code]);
-                (void) json_set_string(o, "text", x->text);
+                (void) json_set_fields(o, JSON_STRING("code", gpu_code_names[x->code]),
+                                JSON_STRING("text", x->text));
                 if (x->has_value)
                         (void) json_set_int(o, "value", x->value);
                 if (x->has_limit)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The order of the questions: what hangs in one library would hang in the next. */
+
 #include "steps/gpu/gather.h"
 #include "steps/gpu/bandwidth.h"
 #include "steps/gpu/nvml.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+/* All facts at once. */
+
 #include "steps/gpu/facts.h"
 
 /* Everything that can be known without systemd and json-c: PCI, the module's version, NVML's

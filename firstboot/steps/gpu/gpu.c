@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The GPUs: nvidia-persistenced and, on NVSwitch systems, nvidia-fabricmanager started; then PCI,
- * NVML, CUDA and the kernel log asked (gpu-gather.c) and held against the shape and the
- * configuration (gpu-judge.c). A GPU that PCI shows and the driver does not is a failure, not a
+ * NVML, CUDA and the kernel log asked (gather.c) and held against the shape and the
+ * configuration (judge.c). A GPU that PCI shows and the driver does not is a failure, not a
  * smaller node; so is a library that is absent, lacks a function, or does not answer in time. */
 
+#include "contract/paths.h"
+#include "shared/log.h"
+#include "shared/parse-number.h"
+#include "shared/spawn.h"
+#include "steps/common/unit.h"
 #include "steps/gpu/figures.h"
 #include "steps/gpu/gather.h"
 #include "steps/gpu/journal.h"
 #include "steps/gpu/nvml.h"
 #include "steps/gpu/pci.h"
-#include "shared/log.h"
-#include "contract/paths.h"
 #include "steps/shape/detect.h"
-#include "shared/spawn.h"
-#include "steps/unit.h"
+#include "steps/steps.h"
 
 #define PERSISTENCED "nvidia-persistenced.service"
 #define FABRIC_MANAGER "nvidia-fabricmanager.service"
@@ -40,24 +42,53 @@ static void gpu_step_done(GpuStep *s) {
         shape_detected_done(&s->shape);
 }
 
+/* Xids that mean nothing here; the configuration has checked that they are numbers. */
+static void read_xid_ignore(GpuStep *s, json_object *list) {
+        GpuWish *w = &s->wish;
+        size_t n = json_object_array_length(list);
+
+        w->xid_ignore = s->xid_ignore;
+        w->n_xid_ignore = 0;
+        for (size_t i = 0; i < n && w->n_xid_ignore < ELEMENTSOF(s->xid_ignore); i++) {
+                const char *text = json_object_get_string(json_object_array_get_idx(list, i));
+                uint64_t xid = 0;
+
+                (void) parse_number(strempty(text), 10, &xid);
+                s->xid_ignore[w->n_xid_ignore++] = (unsigned) xid;
+        }
+}
+
+/* The bit of the fact that has this name; 0 where there is none. */
+static uint64_t fact_bit(const char *name) {
+        for (size_t i = 0; i < GPU_FACTS_N; i++)
+                if (streq_ptr(name, gpu_fact_names[i].name))
+                        return UINT64_C(1) << i;
+        return 0;
+}
+
+static GpuEccWish ecc_wish(const char *text) {
+        return streq_ptr(text, "any")               ? GPU_ECC_ANY
+               : streq_ptr(text, "on-if-supported") ? GPU_ECC_IF_SUPPORTED
+                                                    : GPU_ECC_ON;
+}
+
+static GpuFabricWish fabric_wish(const char *text) {
+        return streq_ptr(text, "on")    ? GPU_FABRIC_ON
+               : streq_ptr(text, "off") ? GPU_FABRIC_OFF
+                                        : GPU_FABRIC_AUTO;
+}
+
 static void read_wish(GpuStep *s) {
         json_object *o = s->context->section, *list;
         GpuWish *w = &s->wish;
-        const char *text;
 
         *w = gpu_wish_default();
         w->count = (int) json_get_int(o, "count", w->count);
         w->nvlinks = (int) json_get_int(o, "nvlinks", w->nvlinks);
         w->pcie_generation = (int) json_get_int(o, "pcie_generation", w->pcie_generation);
         w->pcie_width = (int) json_get_int(o, "pcie_width", w->pcie_width);
-        text = json_get_string(o, "ecc");
-        w->ecc = streq_ptr(text, "any")               ? GPU_ECC_ANY
-                 : streq_ptr(text, "on-if-supported") ? GPU_ECC_IF_SUPPORTED
-                                                      : GPU_ECC_ON;
-        text = json_get_string(o, "fabric");
-        w->fabric = streq_ptr(text, "on")    ? GPU_FABRIC_ON
-                    : streq_ptr(text, "off") ? GPU_FABRIC_OFF
-                                             : GPU_FABRIC_AUTO;
+        w->ecc = ecc_wish(json_get_string(o, "ecc"));
+        w->fabric = fabric_wish(json_get_string(o, "fabric"));
         w->persistence = json_get_bool(o, "persistence", w->persistence);
         w->bandwidth = json_get_bool(o, "bandwidth", w->bandwidth);
         w->ecc_volatile_max = json_get_int(o, "ecc_volatile_max", w->ecc_volatile_max);
@@ -69,47 +100,44 @@ static void read_wish(GpuStep *s) {
         w->h2d_min = json_get_int(o, "h2d_min", w->h2d_min);
         w->d2h_min = json_get_int(o, "d2h_min", w->d2h_min);
         w->bandwidth_percent = json_get_int(o, "bandwidth_percent", w->bandwidth_percent);
-        list = json_get(o, "xid_ignore");
-        if (list) {
-                w->n_xid_ignore = 0;
-                w->xid_ignore = s->xid_ignore;
-                for (size_t i = 0; i < json_object_array_length(list) &&
-                                   w->n_xid_ignore < ELEMENTSOF(s->xid_ignore);
-                                i++)
-                        s->xid_ignore[w->n_xid_ignore++] = (unsigned) strtoul(
-                                        json_object_get_string(json_object_array_get_idx(list, i)),
-                                        NULL, 10);
-        }
-        list = json_get(o, "allow_unsupported");
-        for (size_t i = 0; list && i < json_object_array_length(list); i++) {
-                text = json_object_get_string(json_object_array_get_idx(list, i));
-                for (size_t k = 0; k < GPU_FACTS_N; k++)
-                        if (streq_ptr(text, gpu_fact_names[k].name))
-                                w->allow_unsupported |= UINT64_C(1) << k;
-        }
         s->timeout_usec = config_duration(o, "timeout", FACTS_USEC);
+
+        list = json_get(o, "xid_ignore");
+        if (list)
+                read_xid_ignore(s, list);
+        list = json_get(o, "allow_unsupported");
+        for (size_t i = 0; list && i < json_object_array_length(list); i++)
+                w->allow_unsupported |= fact_bit(
+                                json_object_get_string(json_object_array_get_idx(list, i)));
 }
 
 static int open_bus(GpuStep *s) {
         return s->bus ? 0 : unit_bus(&s->bus);
 }
 
+static int start_unit(GpuStep *s, const char *unit, char **ret_result) {
+        int r;
+
+        r = open_bus(s);
+        if (r < 0) {
+                *ret_result = strf("the system bus does not answer: %s", strerror(-r));
+                return r;
+        }
+        return unit_job(s->bus, "StartUnit", unit, UNIT_USEC, ret_result);
+}
+
 static void start_service(GpuStep *s, const char *unit, GpuService *service) {
         _cleanup_free_ char *result = NULL;
-        int r = open_bus(s);
+        int r = start_unit(s, unit, &result);
 
-        if (r >= 0)
-                r = unit_job(s->bus, "StartUnit", unit, UNIT_USEC, &result);
-        else
-                result = strf("the system bus does not answer: %s", strerror(-r));
         service->state = r >= 0         ? GPU_SERVICE_RUNNING
                          : r == -ENOENT ? GPU_SERVICE_ABSENT
                                         : GPU_SERVICE_FAILED;
-        if (r < 0)
+        if (service->state == GPU_SERVICE_FAILED)
                 snprintf(service->text, sizeof(service->text), "%.159s",
-                                r == -ENOENT      ? ""
-                                : isempty(result) ? strerror(-r)
-                                                  : result);
+                                isempty(result) ? strerror(-r) : result);
+        else if (service->state == GPU_SERVICE_ABSENT)
+                service->text[0] = '\0';
 }
 
 /* A service may end right after its start: what counts is what it is now. */
@@ -120,21 +148,22 @@ static void follow_service(GpuStep *s, const char *unit, GpuService *service) {
         if (service->state != GPU_SERVICE_RUNNING)
                 return;
         r = unit_active_state(s->bus, unit, &state);
-        if (r >= 0 && streq(state, "active"))
-                return;
-        service->state = GPU_SERVICE_FAILED;
-        snprintf(service->text, sizeof(service->text), "it is %.140s",
-                        r < 0 ? strerror(-r) : state);
+        if (r < 0 || !streq(state, "active")) {
+                service->state = GPU_SERVICE_FAILED;
+                snprintf(service->text, sizeof(service->text), "it is %.140s",
+                                r < 0 ? strerror(-r) : state);
+        }
 }
 
 static void ask_fabric_manager_version(GpuService *service) {
-        char *argv[] = { (char *) "nv-fabricmanager", (char *) "--version", NULL };
         SpawnOptions o = { .timeout_usec = VERSION_USEC };
         _cleanup_free_ char *output = NULL;
         int status = 0;
 
         service->version[0] = '\0';
-        if (spawn_capture(&o, argv, &output, &status) >= 0 && status == 0)
+        if (spawn_capture(&o, ARGV("nv-fabricmanager", "--version"), &output, &status) < 0)
+                return;
+        if (status == 0)
                 (void) gpu_version_from_fabric_manager(
                                 output, service->version, sizeof(service->version));
 }
@@ -147,21 +176,22 @@ static void start_fabric_manager(GpuStep *s) {
 
 /* Whether a GPU that belongs into a fabric has not joined it. */
 static bool fabric_waits(const GpuFacts *f) {
-        for (unsigned i = 0; i < f->n; i++)
-                if (gpu_fact_known(&f->gpus[i], GPU_FABRIC_STATE) &&
-                                (f->gpus[i].facts[GPU_FABRIC_STATE].value ==
-                                                                NVML_GPU_FABRIC_STATE_NOT_STARTED ||
-                                                f->gpus[i].facts[GPU_FABRIC_STATE].value ==
-                                                                NVML_GPU_FABRIC_STATE_IN_PROGRESS))
+        for (unsigned i = 0; i < f->n; i++) {
+                const GpuFact *fact = &f->gpus[i].facts[GPU_FABRIC_STATE];
+
+                if (fact->state != GPU_READ)
+                        continue;
+                if (fact->value == NVML_GPU_FABRIC_STATE_NOT_STARTED ||
+                                fact->value == NVML_GPU_FABRIC_STATE_IN_PROGRESS)
                         return true;
+        }
         return false;
 }
 
 /* udev loads the driver early in the boot; this waits until that is over, and makes up for a udev
  * that did not. A module on the blacklist stays out. */
 static void load_driver(void) {
-        char *argv[] = { (char *) "modprobe", (char *) "--use-blacklist", (char *) "nvidia", NULL };
-        int r = step_command(argv, MODPROBE_USEC, NULL);
+        int r = step_command(ARGV("modprobe", "--use-blacklist", "nvidia"), MODPROBE_USEC, NULL);
 
         if (r != 0)
                 log_warning("modprobe nvidia: %s", r < 0 ? strerror(-r) : "failed");
@@ -234,7 +264,9 @@ static void add_remedy(StepContext *c, const GpuFinding *f) {
                                 hardware, f->pci);
                 break;
         case GPU_ACTION_RMA:
-                step_remedy(c, "Have %s%s replaced: nvidia-bug-report.sh gathers what the vendor asks for; in a cloud, give the instance back.",
+                step_remedy(c,
+                                "Have %s%s replaced: nvidia-bug-report.sh gathers what the vendor asks for; "
+                                "in a cloud, give the instance back.",
                                 hardware, f->pci);
                 break;
         default: /* the code's own remedy says what to configure, or to wait for */
@@ -249,6 +281,7 @@ static int give_verdict(GpuStep *s, const GpuFindings *findings) {
 
         for (size_t i = 0; i < findings->n; i++)
                 transient = transient && findings->items[i].transient;
+
         for (size_t i = 0; i < MIN(findings->n, (size_t) GPU_FINDINGS_TOLD); i++) {
                 const GpuFinding *x = &findings->items[i];
                 _cleanup_free_ char *text = gpu_finding_sentence(x);
@@ -270,6 +303,15 @@ static int give_verdict(GpuStep *s, const GpuFindings *findings) {
                         f->driver_version);
 }
 
+/* What was found, for the verdict's readers. */
+static void add_figures(StepContext *c, const GpuFacts *f, const GpuFindings *findings) {
+        step_figure(c, "n_findings", json_object_new_int64((int64_t) findings->n));
+        step_figure(c, "findings", gpu_findings_to_json(findings));
+        step_figure(c, "gpus", gpu_summary_to_json(f));
+        if (f->driver_version[0])
+                step_figure(c, "driver", json_object_new_string(f->driver_version));
+}
+
 int gpu_run(StepContext *c) {
         _cleanup_(gpu_step_done) GpuStep s = { .context = c, .facts = gpu_facts_new() };
         _cleanup_gpu_findings_ GpuFindings findings = {};
@@ -287,6 +329,7 @@ int gpu_run(StepContext *c) {
                 return step_degrade(c, "gpu.no-driver",
                                 "PCI shows %u NVIDIA GPUs, but the driver is not loaded and nothing is configured for them",
                                 s.facts->n_pci);
+
         if (s.facts->n_pci > 0)
                 gather(&s);
         if (s.facts->n > 0) {
@@ -297,11 +340,7 @@ int gpu_run(StepContext *c) {
         r = gpu_judge(s.facts, &s.wish, &findings);
         if (r < 0)
                 return r;
-        step_figure(c, "n_findings", json_object_new_int64((int64_t) findings.n));
-        step_figure(c, "findings", gpu_findings_to_json(&findings));
-        step_figure(c, "gpus", gpu_summary_to_json(s.facts));
-        if (s.facts->driver_version[0])
-                step_figure(c, "driver", json_object_new_string(s.facts->driver_version));
+        add_figures(c, s.facts, &findings);
         return give_verdict(&s, &findings);
 }
 

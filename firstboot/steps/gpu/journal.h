@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+/* Xids of this boot, from the journal. */
+
 #include "steps/gpu/facts.h"
 
 /* Reads the kernel's messages of this boot from the journal, which keeps what the ring buffer has

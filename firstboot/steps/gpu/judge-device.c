@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One GPU's memory, PCIe, clocks, temperature, CUDA and recovery action. */
+
 #include "steps/gpu/judge-internal.h"
 #include "steps/gpu/nvml.h"
 
 #define ARCH_AMPERE 7           /* NVML_DEVICE_ARCH_AMPERE: rows are remapped, no pages retired */
+#define GENERATION_LAST 6       /* of gpu_pcie_rate() */
 #define TEMPERATURE_FALLBACK 85 /* °C, where the GPU tells no threshold of its own */
 
 int64_t gpu_pcie_rate(int generation, int width) {
@@ -21,15 +25,19 @@ int64_t gpu_pcie_rate(int generation, int width) {
         return (int64_t) (lane[generation] * width);
 }
 
-static void judge_memory(Judge *j, int i) {
+/* What the judges of the memory have to know of each other. */
+typedef struct Memory {
+        bool ecc;  /* is on */
+        bool none; /* the GPU has no ECC, and need not have it */
+        bool mig;  /* it is divided, which hides what is remapped */
+} Memory;
+
+static void judge_ecc(Judge *j, int i, const Memory *m) {
         const Gpu *g = &j->facts->gpus[i];
         const GpuWish *w = j->wish;
-        bool ecc = gpu_fact_known(g, GPU_ECC) && judge_value(j, i, GPU_ECC) == 1,
-             none = fact_is_unsupported(&g->facts[GPU_ECC]) && w->ecc != GPU_ECC_ON,
-             mig = gpu_fact_known(g, GPU_MIG) && judge_value(j, i, GPU_MIG) == 1;
         GpuFinding *f;
 
-        if (w->ecc != GPU_ECC_ANY && !none && judge_need(j, i, GPU_ECC) && !ecc) {
+        if (w->ecc != GPU_ECC_ANY && !m->none && judge_need(j, i, GPU_ECC) && !m->ecc) {
                 bool later = gpu_fact_known(g, GPU_ECC_PENDING) &&
                              judge_value(j, i, GPU_ECC_PENDING) == 1;
 
@@ -37,61 +45,116 @@ static void judge_memory(Judge *j, int i) {
                                 later ? ", and on after the next reset" : "");
                 finding_limit(f, 0, 1);
         }
-        if (ecc && judge_need(j, i, GPU_ECC_VOLATILE) &&
+        if (!m->ecc)
+                return;
+        if (judge_need(j, i, GPU_ECC_VOLATILE) &&
                         judge_value(j, i, GPU_ECC_VOLATILE) > w->ecc_volatile_max) {
                 f = judge_add(j, GPU_CODE_ECC_ERRORS, GPU_ACTION_RESET, i,
                                 "%lld uncorrectable ECC errors since the driver was loaded",
                                 (long long) judge_value(j, i, GPU_ECC_VOLATILE));
                 finding_limit(f, judge_value(j, i, GPU_ECC_VOLATILE), w->ecc_volatile_max);
         }
-        if (ecc && judge_need(j, i, GPU_ECC_AGGREGATE) && w->ecc_aggregate_max >= 0 &&
+        if (judge_need(j, i, GPU_ECC_AGGREGATE) && w->ecc_aggregate_max >= 0 &&
                         judge_value(j, i, GPU_ECC_AGGREGATE) > w->ecc_aggregate_max) {
                 f = judge_add(j, GPU_CODE_ECC_ERRORS, GPU_ACTION_RMA, i,
                                 "%lld uncorrectable ECC errors in the GPU's life",
                                 (long long) judge_value(j, i, GPU_ECC_AGGREGATE));
                 finding_limit(f, judge_value(j, i, GPU_ECC_AGGREGATE), w->ecc_aggregate_max);
         }
-        if (ecc && judge_may(j, i, GPU_SRAM_THRESHOLD) && judge_value(j, i, GPU_SRAM_THRESHOLD))
+        if (judge_may(j, i, GPU_SRAM_THRESHOLD) && judge_value(j, i, GPU_SRAM_THRESHOLD))
                 (void) judge_add(j, GPU_CODE_SRAM, GPU_ACTION_RMA, i,
                                 "uncorrectable errors of its SRAM are beyond NVIDIA's threshold");
+}
 
-        /* Rows are remapped since Ampere, pages retired before; MIG hides the former. */
-        if (!judge_need(j, i, GPU_ARCHITECTURE))
+/* Since Ampere. */
+static void judge_remapped_rows(Judge *j, int i, const Memory *m) {
+        const Gpu *g = &j->facts->gpus[i];
+
+        if ((m->mig || m->none || !m->ecc) && fact_is_unsupported(&g->facts[GPU_REMAP_PENDING]))
                 return;
-        if (judge_value(j, i, GPU_ARCHITECTURE) >= ARCH_AMPERE) {
-                if ((mig || none || !ecc) && fact_is_unsupported(&g->facts[GPU_REMAP_PENDING]))
-                        return;
-                if (!judge_need(j, i, GPU_REMAP_PENDING) || !judge_need(j, i, GPU_REMAP_FAILED))
-                        return;
-                if (judge_value(j, i, GPU_REMAP_FAILED))
-                        (void) judge_add(j, GPU_CODE_REMAP_FAILED, GPU_ACTION_RMA, i,
-                                        "a row of its memory could not be remapped");
-                if (judge_value(j, i, GPU_REMAP_PENDING))
-                        (void) judge_add(j, GPU_CODE_REMAP_PENDING, GPU_ACTION_RESET, i,
-                                        "a row of its memory waits to be remapped");
+        if (!judge_need(j, i, GPU_REMAP_PENDING) || !judge_need(j, i, GPU_REMAP_FAILED))
                 return;
-        }
-        if ((none || !ecc) && fact_is_unsupported(&g->facts[GPU_RETIRED_PENDING]))
+        if (judge_value(j, i, GPU_REMAP_FAILED))
+                (void) judge_add(j, GPU_CODE_REMAP_FAILED, GPU_ACTION_RMA, i,
+                                "a row of its memory could not be remapped");
+        if (judge_value(j, i, GPU_REMAP_PENDING))
+                (void) judge_add(j, GPU_CODE_REMAP_PENDING, GPU_ACTION_RESET, i,
+                                "a row of its memory waits to be remapped");
+}
+
+/* Before Ampere. */
+static void judge_retired_pages(Judge *j, int i, const Memory *m) {
+        const Gpu *g = &j->facts->gpus[i];
+        GpuFinding *f;
+
+        if ((m->none || !m->ecc) && fact_is_unsupported(&g->facts[GPU_RETIRED_PENDING]))
                 return;
         if (!judge_need(j, i, GPU_RETIRED_PENDING) || !judge_need(j, i, GPU_RETIRED_SINGLE_BIT) ||
                         !judge_need(j, i, GPU_RETIRED_DOUBLE_BIT))
                 return;
         int64_t pages = judge_value(j, i, GPU_RETIRED_SINGLE_BIT) +
                         judge_value(j, i, GPU_RETIRED_DOUBLE_BIT);
-        if (pages > w->retired_pages_max) {
+        if (pages > j->wish->retired_pages_max) {
                 f = judge_add(j, GPU_CODE_PAGES_RETIRED, GPU_ACTION_RMA, i,
                                 "%lld pages of its memory are retired", (long long) pages);
-                finding_limit(f, pages, w->retired_pages_max);
+                finding_limit(f, pages, j->wish->retired_pages_max);
         }
         if (judge_value(j, i, GPU_RETIRED_PENDING))
                 (void) judge_add(j, GPU_CODE_PAGES_PENDING, GPU_ACTION_RESET, i,
                                 "a page of its memory waits to be retired");
 }
 
-static void judge_pcie(Judge *j, int i) {
+static void judge_memory(Judge *j, int i) {
         const Gpu *g = &j->facts->gpus[i];
+        Memory m = {
+                .ecc = gpu_fact_known(g, GPU_ECC) && judge_value(j, i, GPU_ECC) == 1,
+                .none = fact_is_unsupported(&g->facts[GPU_ECC]) && j->wish->ecc != GPU_ECC_ON,
+                .mig = gpu_fact_known(g, GPU_MIG) && judge_value(j, i, GPU_MIG) == 1,
+        };
+
+        judge_ecc(j, i, &m);
+        if (!judge_need(j, i, GPU_ARCHITECTURE))
+                return;
+        if (judge_value(j, i, GPU_ARCHITECTURE) >= ARCH_AMPERE)
+                judge_remapped_rows(j, i, &m);
+        else
+                judge_retired_pages(j, i, &m);
+}
+
+/* One direction against its limit in MB/s; 0: a share of what such a link carries. */
+static void judge_bandwidth(Judge *j, int i, GpuFactId id, const char *what, int64_t limit,
+                int64_t generation, int64_t width) {
+        const GpuFact *fact = &j->facts->gpus[i].facts[id];
+        GpuFinding *f;
+
+        if (limit <= 0) {
+                int64_t rate = gpu_pcie_rate((int) generation, (int) width);
+
+                /* A generation newer than this table is at least as fast as the last. */
+                if (rate == 0)
+                        rate = gpu_pcie_rate(GENERATION_LAST, (int) width);
+                limit = rate * j->wish->bandwidth_percent / 100;
+        }
+        if (fact->state != GPU_READ || fact->value >= limit)
+                return;
+        f = judge_add(j, GPU_CODE_BANDWIDTH, GPU_ACTION_REBOOT, i,
+                        "%s runs at %lld MB/s, at least %lld expected", what,
+                        (long long) fact->value, (long long) limit);
+        finding_limit(f, fact->value, limit);
+}
+
+/* An idle GPU lowers its link's generation to save power, so what counts is the generation under
+ * load, seen while bandwidth is measured; else the most that it could be. */
+static int64_t best_generation(const Judge *j, int i) {
+        if (!gpu_fact_known(&j->facts->gpus[i], GPU_PCIE_GENERATION_LOAD))
+                return judge_value(j, i, GPU_PCIE_GENERATION_MAX);
+        return MAX(judge_value(j, i, GPU_PCIE_GENERATION_LOAD),
+                        judge_value(j, i, GPU_PCIE_GENERATION));
+}
+
+static void judge_pcie(Judge *j, int i) {
         const GpuWish *w = j->wish;
-        int64_t width, generation;
+        int64_t width, generation, best;
         GpuFinding *f;
 
         if (!judge_need(j, i, GPU_PCIE_WIDTH) || !judge_need(j, i, GPU_PCIE_WIDTH_MAX) ||
@@ -107,44 +170,18 @@ static void judge_pcie(Judge *j, int i) {
                                 (long long) judge_value(j, i, GPU_PCIE_WIDTH), (long long) width);
                 finding_limit(f, judge_value(j, i, GPU_PCIE_WIDTH), width);
         }
-        /* An idle GPU lowers its link's generation to save power, so what counts is the generation
-         * under load, seen while bandwidth is measured; and the most that it could be. */
-        int64_t best = gpu_fact_known(g, GPU_PCIE_GENERATION_LOAD)
-                                       ? MAX(judge_value(j, i, GPU_PCIE_GENERATION_LOAD),
-                                                         judge_value(j, i, GPU_PCIE_GENERATION))
-                                       : judge_value(j, i, GPU_PCIE_GENERATION_MAX);
+        best = best_generation(j, i);
         if (best < generation) {
                 f = judge_add(j, GPU_CODE_PCIE_GENERATION, GPU_ACTION_REBOOT, i,
                                 "PCIe runs at generation %lld of %lld", (long long) best,
                                 (long long) generation);
                 finding_limit(f, best, generation);
         }
+
         if (!w->bandwidth)
                 return;
-        static const struct {
-                GpuFactId id;
-                const char *what;
-        } directions[] = { { GPU_H2D, "host to device" }, { GPU_D2H, "device to host" } };
-        for (size_t d = 0; d < ELEMENTSOF(directions); d++) {
-                const GpuFact *fact = &g->facts[directions[d].id];
-                int64_t limit = directions[d].id == GPU_H2D ? w->h2d_min : w->d2h_min;
-
-                if (limit <= 0) {
-                        int64_t rate = gpu_pcie_rate((int) generation, (int) width);
-
-                        /* A generation newer than this table is at least as fast as the last. */
-                        if (rate == 0)
-                                rate = gpu_pcie_rate(6, (int) width);
-                        limit = rate * w->bandwidth_percent / 100;
-                }
-                if (fact->state == GPU_READ && fact->value < limit) {
-                        f = judge_add(j, GPU_CODE_BANDWIDTH, GPU_ACTION_REBOOT, i,
-                                        "%s runs at %lld MB/s, at least %lld expected",
-                                        directions[d].what, (long long) fact->value,
-                                        (long long) limit);
-                        finding_limit(f, fact->value, limit);
-                }
-        }
+        judge_bandwidth(j, i, GPU_H2D, "host to device", w->h2d_min, generation, width);
+        judge_bandwidth(j, i, GPU_D2H, "device to host", w->d2h_min, generation, width);
 }
 
 static void judge_cuda(Judge *j, int i) {

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Findings as they are added, and why a fact that was needed is not there. */
+
 #include "steps/gpu/judge-internal.h"
 #include "steps/gpu/nvml.h"
 #include "shared/strv.h"
@@ -51,6 +54,7 @@ static bool judge_allows(const Judge *j, GpuFactId id) {
 }
 
 void judge_not_read(Judge *j, int i, const GpuFact *f, const char *name, const char *symbol) {
+        bool lost = f->error == NVML_ERROR_GPU_IS_LOST;
         GpuFinding *x;
 
         if (f->state == GPU_NO_SYMBOL)
@@ -59,12 +63,9 @@ void judge_not_read(Judge *j, int i, const GpuFact *f, const char *name, const c
         else if (fact_is_unsupported(f))
                 (void) judge_add(j, GPU_CODE_NOT_SUPPORTED, GPU_ACTION_CONFIG, i,
                                 "%s is not supported by this GPU, says %s", name, symbol);
-        else if (f->state == GPU_ERROR && (f->error == NVML_ERROR_GPU_IS_LOST ||
-                                                          f->error == NVML_ERROR_RESET_REQUIRED)) {
-                x = judge_add(j, GPU_CODE_LOST,
-                                f->error == NVML_ERROR_GPU_IS_LOST ? GPU_ACTION_REBOOT
-                                                                   : GPU_ACTION_RESET,
-                                i, "%s: %s", symbol, nvml_error_text(f->error));
+        else if (f->state == GPU_ERROR && (lost || f->error == NVML_ERROR_RESET_REQUIRED)) {
+                x = judge_add(j, GPU_CODE_LOST, lost ? GPU_ACTION_REBOOT : GPU_ACTION_RESET, i,
+                                "%s: %s", symbol, nvml_error_text(f->error));
                 finding_value(x, f->error);
         } else if (f->state == GPU_ERROR) {
                 x = judge_add(j, GPU_CODE_NVML, GPU_ACTION_RESET, i, "%s, asked for %s: %s (%d)",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the files of gpu-judge share. */
+/* What judge.c, judge-finding.c, judge-device.c and judge-links.c share. */
 
 #include "steps/gpu/judge.h"
 
@@ -34,10 +34,10 @@ bool judge_may(Judge *j, int gpu, GpuFactId id);
 /* Of a fact that is known. */
 int64_t judge_value(const Judge *j, int gpu, GpuFactId id);
 
-/* gpu-judge-device.c: one GPU's memory, PCIe, clocks, temperature, CUDA and recovery action. */
+/* judge-device.c: one GPU's memory, PCIe, clocks, temperature, CUDA and recovery action. */
 void judge_device(Judge *j, int gpu);
 
-/* gpu-judge-links.c: one GPU's NVLinks against the number expected (-1: none is), and its place in
+/* judge-links.c: one GPU's NVLinks against the number expected (-1: none is), and its place in
  * the fabric of NVSwitches. */
 unsigned gpu_links_active(const Gpu *g);
 void judge_links(Judge *j, int gpu, int expected);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One GPU's NVLinks, and its place in the fabric of NVSwitches. */
+
 #include "steps/gpu/judge-internal.h"
 #include "steps/gpu/nvml.h"
 
@@ -73,69 +76,26 @@ void judge_links(Judge *j, int i, int expected) {
         finding_limit(f, active, expected);
 }
 
+/* Whether the link is up and a switch is at its other end. */
+static bool leads_to_switch(const GpuLink *l) {
+        return l->active.state == GPU_READ && l->active.value == 1 &&
+               l->remote_type.state == GPU_READ &&
+               l->remote_type.value == NVML_NVLINK_DEVICE_TYPE_SWITCH;
+}
+
 bool gpu_has_fabric(const GpuFacts *f, const GpuWish *w) {
         if (w->fabric != GPU_FABRIC_AUTO)
                 return w->fabric == GPU_FABRIC_ON;
         if (f->n_switches > 0)
                 return true;
         for (unsigned i = 0; i < f->n; i++)
-                for (size_t k = 0; k < GPU_LINKS_MAX; k++) {
-                        const GpuLink *l = &f->gpus[i].links[k];
-
-                        if (l->active.state == GPU_READ && l->active.value == 1 &&
-                                        l->remote_type.state == GPU_READ &&
-                                        l->remote_type.value == NVML_NVLINK_DEVICE_TYPE_SWITCH)
+                for (size_t k = 0; k < GPU_LINKS_MAX; k++)
+                        if (leads_to_switch(&f->gpus[i].links[k]))
                                 return true;
-                }
         return false;
 }
 
-void judge_fabric(Judge *j, int i) {
-        static const char *const states[] = { "not supported", "not started", "in progress",
-                "completed" };
-        const Gpu *g = &j->facts->gpus[i];
-        int64_t state, status;
-
-        /* GPUs before Hopper do not register; the fabric manager alone knows of them. */
-        if (!judge_need(j, i, GPU_ARCHITECTURE) ||
-                        judge_value(j, i, GPU_ARCHITECTURE) < NVML_DEVICE_ARCH_HOPPER)
-                return;
-        if (!judge_need(j, i, GPU_FABRIC_STATE) || !judge_need(j, i, GPU_FABRIC_STATUS))
-                return;
-        state = judge_value(j, i, GPU_FABRIC_STATE);
-        status = judge_value(j, i, GPU_FABRIC_STATUS);
-        if (state != NVML_GPU_FABRIC_STATE_COMPLETED) {
-                bool waits = state == NVML_GPU_FABRIC_STATE_NOT_STARTED ||
-                             state == NVML_GPU_FABRIC_STATE_IN_PROGRESS;
-
-                finding_limit(judge_add(j, GPU_CODE_FABRIC,
-                                              waits ? GPU_ACTION_WAIT : GPU_ACTION_REBOOT, i,
-                                              "its place in the NVLink fabric is %s",
-                                              state >= 0 && (size_t) state < ELEMENTSOF(states)
-                                                              ? states[state]
-                                                              : "unknown"),
-                                state, NVML_GPU_FABRIC_STATE_COMPLETED);
-                return;
-        }
-        if (status != NVML_SUCCESS) {
-                finding_limit(judge_add(j, GPU_CODE_FABRIC, GPU_ACTION_REBOOT, i,
-                                              "joining the NVLink fabric ended in an error: %s",
-                                              nvml_error_text((int) status)),
-                                status, 0);
-                return;
-        }
-        if (gpu_fact_known(g, GPU_FABRIC_SUMMARY) &&
-                        judge_value(j, i, GPU_FABRIC_SUMMARY) >=
-                                        NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY) {
-                finding_value(judge_add(j, GPU_CODE_FABRIC, GPU_ACTION_REBOOT, i,
-                                              "its part of the NVLink fabric is %s",
-                                              judge_value(j, i, GPU_FABRIC_SUMMARY) ==
-                                                                              NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY
-                                                              ? "unhealthy"
-                                                              : "of limited capacity"),
-                                judge_value(j, i, GPU_FABRIC_SUMMARY));
-                return;
-        }
+static void judge_fabric_health(Judge *j, int i) {
         /* NVML_GPU_FABRIC_HEALTH_MASK_*: two bits each, 1 says that it is so; the configuration
          * has four bits, of which 2 and more are errors. */
         static const struct {
@@ -147,15 +107,68 @@ void judge_fabric(Judge *j, int i) {
                 { 4, "a route is unhealthy" },
                 { 6, "a recovery from access time-outs goes on" },
         };
-        if (!gpu_fact_known(g, GPU_FABRIC_HEALTH))
+        int64_t mask;
+
+        if (!gpu_fact_known(&j->facts->gpus[i], GPU_FABRIC_HEALTH))
                 return;
+        mask = judge_value(j, i, GPU_FABRIC_HEALTH);
         for (size_t k = 0; k < ELEMENTSOF(health); k++)
-                if (((judge_value(j, i, GPU_FABRIC_HEALTH) >> health[k].shift) & 3) == 1)
+                if (((mask >> health[k].shift) & 3) == 1)
                         finding_value(judge_add(j, GPU_CODE_FABRIC, GPU_ACTION_REBOOT, i,
                                                       "NVLink fabric: %s", health[k].text),
-                                        judge_value(j, i, GPU_FABRIC_HEALTH));
-        if (((judge_value(j, i, GPU_FABRIC_HEALTH) >> 8) & 0xf) >= 2)
+                                        mask);
+        if (((mask >> 8) & 0xf) >= 2)
                 finding_value(judge_add(j, GPU_CODE_FABRIC, GPU_ACTION_REBOOT, i,
                                               "NVLink fabric: it is not configured rightly"),
-                                judge_value(j, i, GPU_FABRIC_HEALTH));
+                                mask);
+}
+
+static const char *fabric_state_text(int64_t state) {
+        static const char *const states[] = { "not supported", "not started", "in progress",
+                "completed" };
+
+        return state >= 0 && (size_t) state < ELEMENTSOF(states) ? states[state] : "unknown";
+}
+
+void judge_fabric(Judge *j, int i) {
+        const Gpu *g = &j->facts->gpus[i];
+        int64_t state, status, summary;
+        GpuFinding *f;
+
+        /* GPUs before Hopper do not register; the fabric manager alone knows of them. */
+        if (!judge_need(j, i, GPU_ARCHITECTURE) ||
+                        judge_value(j, i, GPU_ARCHITECTURE) < NVML_DEVICE_ARCH_HOPPER)
+                return;
+        if (!judge_need(j, i, GPU_FABRIC_STATE) || !judge_need(j, i, GPU_FABRIC_STATUS))
+                return;
+        state = judge_value(j, i, GPU_FABRIC_STATE);
+        status = judge_value(j, i, GPU_FABRIC_STATUS);
+        summary = gpu_fact_known(g, GPU_FABRIC_SUMMARY) ? judge_value(j, i, GPU_FABRIC_SUMMARY) : 0;
+
+        if (state != NVML_GPU_FABRIC_STATE_COMPLETED) {
+                bool waits = state == NVML_GPU_FABRIC_STATE_NOT_STARTED ||
+                             state == NVML_GPU_FABRIC_STATE_IN_PROGRESS;
+
+                f = judge_add(j, GPU_CODE_FABRIC, waits ? GPU_ACTION_WAIT : GPU_ACTION_REBOOT, i,
+                                "its place in the NVLink fabric is %s", fabric_state_text(state));
+                finding_limit(f, state, NVML_GPU_FABRIC_STATE_COMPLETED);
+                return;
+        }
+        if (status != NVML_SUCCESS) {
+                f = judge_add(j, GPU_CODE_FABRIC, GPU_ACTION_REBOOT, i,
+                                "joining the NVLink fabric ended in an error: %s",
+                                nvml_error_text((int) status));
+                finding_limit(f, status, 0);
+                return;
+        }
+        if (summary >= NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY) {
+                bool unhealthy = summary == NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY;
+
+                f = judge_add(j, GPU_CODE_FABRIC, GPU_ACTION_REBOOT, i,
+                                "its part of the NVLink fabric is %s",
+                                unhealthy ? "unhealthy" : "of limited capacity");
+                finding_value(f, summary);
+                return;
+        }
+        judge_fabric_health(j, i);
 }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The node as a whole, and each GPU in its turn. The order of the codes is that of their weight. */
+
 #include "steps/gpu/judge-internal.h"
 #include "steps/gpu/nvml.h"
 #include "steps/gpu/pci.h"

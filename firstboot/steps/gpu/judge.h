@@ -70,8 +70,8 @@ typedef struct GpuWish {
         bool persistence, bandwidth;
         int64_t ecc_volatile_max, ecc_aggregate_max; /* uncorrectable errors */
         int64_t retired_pages_max;
-        int64_t nvlink_errors_max; /* replays and recoveries of a link since the driver was loaded */
-        int64_t nvlink_crc_max;    /* CRC errors of a link since then */
+        int64_t nvlink_errors_max; /* of a link since the driver was loaded: replays, recoveries */
+        int64_t nvlink_crc_max;    /* CRC errors likewise */
         int64_t temperature_max;   /* °C; 0: the GPU's own threshold */
         int64_t h2d_min, d2h_min;  /* MB/s (10⁶); 0: bandwidth_percent of the link's rate */
         int64_t bandwidth_percent;

@@ -4,7 +4,7 @@
 /* NVML, opened at run time (libnvidia-ml.so.1 comes with the driver), and the questions we ask it.
  *
  * No header of NVIDIA's is needed to build: the few types are declared here from the public nvml.h
- * (CUDA 12.2 to 13.3 agree on them; tests/unit/firstboot/steps/test-gpu-nvml.c compares them with
+ * (CUDA 12.2 to 13.3 agree on them; tests/unit/firstboot/steps/gpu/test-nvml.c compares them with
  * the header where a machine has one). */
 
 #include "steps/gpu/facts.h"
@@ -114,7 +114,7 @@ typedef struct nvmlEccSramErrorStatus_v1_t {
 #define NVML_STRUCT_VERSION(type, n) ((unsigned) sizeof(type) | ((n) << 24U))
 
 /* MEMBER, SYMBOL, whether nothing can be asked without it, arguments. A function that is absent
- * and need not be there for all leaves its facts in the state GPU_NO_SYMBOL, which gpu-judge.c
+ * and need not be there for all leaves its facts in the state GPU_NO_SYMBOL, which judge.c
  * refuses unless the driver is older than the function. */
 #define NVML_FUNCTIONS(F)                                                                         \
         F(Init, "nvmlInit_v2", true, (void) )                                                     \
@@ -200,5 +200,5 @@ const char *nvml_error_text(nvmlReturn_t error);
 /* "0000:3b:00.0" from NVML's "00000000:3B:00.0". */
 void nvml_pci_address(const char *bus_id, char *ret, size_t size);
 
-/* Asks everything, for gpu_ask(). */
+/* Asks everything, for gpu_ask() (nvml-ask.c). */
 void gpu_ask_nvml(GpuFacts *f, GpuPhase *phase, void *userdata);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The kernel's list of PCI devices, and versions out of what others print. */
+
 #include "steps/gpu/pci.h"
-#include "shared/file-util.h"
 #include "contract/paths.h"
+#include "shared/file-util.h"
 #include "shared/strv.h"
+#include "steps/common/sysfs.h"
 
 #include <ctype.h>
-#include <dirent.h>
 
 #define PCI_DEVICES "/sys/bus/pci/devices"
 #define VENDOR_NVIDIA 0x10de
@@ -18,14 +21,14 @@ enum {
         CLASS_BRIDGE_OTHER = 0x0680,
 };
 
-static long attribute(const char *device, const char *name) {
-        _cleanup_free_ char *path = fb_pathf("%s/%s/%s", PCI_DEVICES, device, name), *text = NULL;
-        char *end;
+/* A hexadecimal attribute of a device; all bits set where it cannot be read. */
+static unsigned attribute(const char *device, const char *name) {
+        _cleanup_free_ char *folder = strf("%s/%s", PCI_DEVICES, device);
+        uint64_t value;
 
-        if (!path || read_line_file(path, &text) < 0)
-                return -1;
-        long value = strtol(text, &end, 16);
-        return end == text ? -1 : value;
+        if (!folder || sysfs_number(folder, name, 16, &value) < 0)
+                return ~0U;
+        return (unsigned) value;
 }
 
 static int by_address(const void *a, const void *b) {
@@ -51,7 +54,7 @@ static void add(GpuFacts *f, const char *device) {
         }
         p = &f->pci[f->n_pci++];
         snprintf(p->address, sizeof(p->address), "%.31s", device);
-        p->device = (unsigned) attribute(device, "device");
+        p->device = attribute(device, "device");
         ssize_t n = readlink(link, target, sizeof(target) - 1);
         if (n > 0) {
                 target[n] = '\0';
@@ -72,40 +75,39 @@ static void read_module_version(GpuFacts *f) {
 }
 
 void gpu_read_pci(GpuFacts *f) {
-        _cleanup_free_ char *folder = fb_path(PCI_DEVICES);
-        struct dirent *e;
-        DIR *d;
+        _cleanup_strv_free_ char **devices = NULL;
+        int r;
 
         read_module_version(f);
-        d = folder ? opendir(folder) : NULL;
-        if (!d) {
-                /* A machine without PCI has no such folder, and no GPU of NVIDIA's. */
-                f->pci_error = !folder ? ENOMEM : errno == ENOENT ? 0 : errno;
+        /* A machine without PCI has no such folder, and no GPU of NVIDIA's. */
+        r = fb_list(PCI_DEVICES, &devices);
+        if (r < 0) {
+                f->pci_error = -r;
                 return;
         }
-        while ((e = readdir(d))) {
-                if (e->d_name[0] == '.' || attribute(e->d_name, "vendor") != VENDOR_NVIDIA)
+
+        STRV_FOREACH (device, devices) {
+                if (attribute(*device, "vendor") != VENDOR_NVIDIA)
                         continue;
-                long class = attribute(e->d_name, "class") >> 8;
+                unsigned class = attribute(*device, "class") >> 8;
 
                 if (class == CLASS_3D || class == CLASS_VGA)
-                        add(f, e->d_name);
+                        add(f, *device);
                 else if (class == CLASS_BRIDGE_OTHER)
                         f->n_switches++;
         }
-        closedir(d);
         qsort(f->pci, f->n_pci, sizeof(f->pci[0]), by_address);
 }
 
-/* A word of digits and dots with at least one dot: "580.65.06". */
+/* The length of a word of digits and dots with at least one dot, "580.65.06"; 0: s begins with
+ * none. */
 static size_t version_length(const char *s) {
         size_t n = strspn(s, "0123456789.");
+        bool ends = s[n] == '\0' || isspace((unsigned char) s[n]);
 
-        return n >= 3 && isdigit((unsigned char) s[0]) && memchr(s, '.', n) &&
-                                               isdigit((unsigned char) s[n - 1]) &&
-                                               (s[n] == '\0' || isspace((unsigned char) s[n]))
-                               ? n
-                               : 0;
+        if (n < 3 || !ends || !memchr(s, '.', n))
+                return 0;
+        return isdigit((unsigned char) s[0]) && isdigit((unsigned char) s[n - 1]) ? n : 0;
 }
 
 /* The first version that stands as a word of its own behind `after`. */
@@ -128,8 +130,8 @@ static int version_after(const char *text, const char *after, char *ret, size_t 
 }
 
 int gpu_version_from_proc(const char *text, char *ret, size_t size) {
-        /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar …", or for the open
-         * modules "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release …" */
+        /* NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar …
+         * NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release … */
         return version_after(text, "NVRM version:", ret, size);
 }
 

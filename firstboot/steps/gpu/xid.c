@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Lines of the kernel log that tell of errors; what to do about each. */
+
 #include "steps/gpu/xid.h"
 #include "contract/paths.h"
+#include "shared/parse-number.h"
 
 #include <ctype.h>
 #include <fcntl.h>
 
+#define XID_MAX 1000000   /* no report has a number that large */
 #define BUFFER_SIZE 16384 /* a record of /dev/kmsg is at most 8 KiB */
 
 const char *const gpu_action_names[] = {
@@ -16,20 +21,29 @@ const char *const gpu_action_names[] = {
         [GPU_ACTION_RMA] = "rma",
 };
 
-bool gpu_xid_parse(const char *message, GpuXid *ret) {
-        /* NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus. NVRM:
-         * Xid (0000:03:00): 14, Channel 00000001 nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034,
-         * Fatal, Link 60 LTSSM Fault Up */
-        const char *p;
-        GpuXid x = {};
-        char *end;
+/* Up to the bracket behind which the address stands; NULL for any other message. */
+static const char *skip_head(const char *message, bool *ret_switch) {
+        static const char at_switch[] = ": SXid (";
+        const char *p = startswith(message, "NVRM: Xid (");
 
-        if ((p = startswith(message, "NVRM: Xid (")))
-                ;
-        else if (startswith(message, "nvidia-nvswitch") && (p = strstr(message, ": SXid ("))) {
-                p += strlen(": SXid (");
-                x.is_switch = true;
-        } else
+        *ret_switch = !p;
+        if (p)
+                return p;
+        if (!startswith(message, "nvidia-nvswitch"))
+                return NULL;
+        p = strstr(message, at_switch);
+        return p ? p + strlen(at_switch) : NULL;
+}
+
+/* NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus.
+ * NVRM: Xid (0000:03:00): 14, Channel 00000001
+ * nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 60 LTSSM Fault Up */
+bool gpu_xid_parse(const char *message, GpuXid *ret) {
+        GpuXid x = {};
+        uint64_t number;
+        const char *p = skip_head(message, &x.is_switch);
+
+        if (!p)
                 return false;
         if (startswith(p, "PCI:"))
                 p += strlen("PCI:");
@@ -38,16 +52,16 @@ bool gpu_xid_parse(const char *message, GpuXid *ret) {
                 return false;
         for (size_t i = 0; i < n && i + 1 < sizeof(x.pci); i++)
                 x.pci[i] = (char) tolower((unsigned char) p[i]);
+
         p += n + 2;
         p += strspn(p, " ");
-        errno = 0;
-        unsigned long number = strtoul(p, &end, 10);
-        if (end == p || !isdigit((unsigned char) *p) || errno || number > 1000000)
+        if (parse_digits(&p, 10, &number) < 0 || number > XID_MAX)
                 return false;
         x.xid = (unsigned) number;
-        end += strspn(end, ", ");
-        x.fatal = startswith(end, "Fatal") != NULL;
-        snprintf(x.text, sizeof(x.text), "%.*s", (int) strcspn(end, "\n"), end);
+
+        p += strspn(p, ", ");
+        x.fatal = startswith(p, "Fatal") != NULL;
+        snprintf(x.text, sizeof(x.text), "%.*s", (int) strcspn(p, "\n"), p);
         *ret = x;
         return true;
 }
@@ -66,67 +80,69 @@ void gpu_xid_message(GpuFacts *f, const char *message) {
  * continue the one before with its fields. Source: the kernel's
  * Documentation/ABI/testing/dev-kmsg. */
 static void take_line(GpuFacts *f, const char *line, bool *first) {
-        unsigned long priority, sequence;
-        const char *message = strchr(line, ';');
-        char *end;
+        const char *message = strchr(line, ';'), *p = line;
+        uint64_t priority, sequence = 0;
 
         if (line[0] == ' ' || !message)
                 return;
-        priority = strtoul(line, &end, 10);
-        if (*end != ',')
+        if (parse_digits(&p, 10, &priority) < 0 || *p++ != ',')
                 return;
-        sequence = strtoul(end + 1, &end, 10);
+        (void) parse_digits(&p, 10, &sequence);
         if (*first && sequence > 0)
                 f->log_lost = true;
         *first = false;
+
         /* Facility 0 is the kernel; a program's message in the log is no report of the driver's. */
         if (priority >> 3 == 0)
                 gpu_xid_message(f, message + 1);
 }
 
-void gpu_read_kernel_log(GpuFacts *f) {
-        _cleanup_free_ char *path = fb_path("/dev/kmsg"), *buffer = malloc(BUFFER_SIZE + 1);
-        _cleanup_close_ int fd = -EBADF;
+/* Takes the whole lines out of the buffer; returns how much of a line is left in it. */
+static size_t take_lines(GpuFacts *f, char *buffer, size_t n, bool *first) {
+        char *line = buffer, *newline;
+
+        while ((newline = memchr(line, '\n', n - (size_t) (line - buffer)))) {
+                *newline = '\0';
+                take_line(f, line, first);
+                line = newline + 1;
+        }
+        n -= (size_t) (line - buffer);
+        memmove(buffer, line, n);
+        return n == BUFFER_SIZE ? 0 : n; /* no record is that long */
+}
+
+/* 0 at the end of what there is, or the errno of reading. */
+static int read_kmsg(GpuFacts *f, int fd, char *buffer) {
         size_t n = 0;
         bool first = true;
+
+        for (;;) {
+                ssize_t got = read(fd, buffer + n, BUFFER_SIZE - n);
+
+                if (got == 0 || (got < 0 && errno == EAGAIN))
+                        return 0;
+                if (got > 0) {
+                        n = take_lines(f, buffer, n + (size_t) got, &first);
+                        continue;
+                }
+                if (errno == EPIPE) /* what came next was overwritten while we read */
+                        f->log_lost = true;
+                else if (errno != EINTR)
+                        return errno;
+        }
+}
+
+void gpu_read_kernel_log(GpuFacts *f) {
+        _cleanup_free_ char *path = fb_path("/dev/kmsg"), *buffer = malloc(BUFFER_SIZE);
+        _cleanup_close_ int fd = -EBADF;
 
         if (!path || !buffer) {
                 f->log_error = ENOMEM;
                 return;
         }
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (fd < 0) {
-                f->log_error = errno;
-                return;
-        }
-        for (;;) {
-                ssize_t got = read(fd, buffer + n, BUFFER_SIZE - n);
-
-                if (got < 0 && (errno == EINTR || errno == EPIPE)) {
-                        /* EPIPE: what came next was overwritten while we read. */
-                        f->log_lost = f->log_lost || errno == EPIPE;
-                        continue;
-                }
-                if (got < 0 && errno != EAGAIN) {
-                        f->log_error = errno;
-                        return;
-                }
-                if (got <= 0)
-                        break;
-                n += (size_t) got;
-                buffer[n] = '\0';
-                char *line = buffer, *newline;
-                while ((newline = memchr(line, '\n', n - (size_t) (line - buffer)))) {
-                        *newline = '\0';
-                        take_line(f, line, &first);
-                        line = newline + 1;
-                }
-                n -= (size_t) (line - buffer);
-                memmove(buffer, line, n);
-                if (n == BUFFER_SIZE) /* no record is that long */
-                        n = 0;
-        }
-        f->log_read = true;
+        f->log_error = fd < 0 ? errno : read_kmsg(f, fd, buffer);
+        f->log_read = f->log_error == 0;
 }
 
 GpuAction gpu_xid_action(const GpuXid *x) {

@@ -1,50 +1,60 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What the root file system stands on is grown from the bottom up: the partition, LVM's volumes
+ * where there are any, the file system. The work is that of the usual tools; here is decided which
+ * of them has anything to do. */
+
 #include "steps/host/grow.h"
-#include "steps/blockdev.h"
+#include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
-#include "contract/paths.h"
-#include "steps/probe.h"
+#include "steps/common/blockdev.h"
+#include "steps/common/mount-table.h"
+#include "steps/common/signature.h"
+#include "steps/common/sysfs.h"
 
 #include <limits.h>
 
 #define TOOL_USEC (120 * USEC_PER_SEC)
+#define SECTOR_BYTES 512 /* of sysfs, whatever the disk's are */
+
 /* Less than this behind the partition is alignment and the backup GPT, not space. */
 #define WORTH_BYTES (UINT64_C(64) * 1024 * 1024)
+/* Less than this behind the file system is what it cannot use. */
+#define FILLED_BYTES (1024 * 1024)
 
-typedef struct Root {
-        unsigned major, minor;
-        char device[PATH_MAX], type[64];
-} Root;
+/* growpart: NOCHANGE, something lies behind the partition. */
+#define GROWPART_NOCHANGE 1
+/* lvm: there was nothing to gain. */
+#define LVEXTEND_NOTHING 5
 
-static int find_root(Root *ret) {
-        _cleanup_free_ char *path = fb_path("/proc/self/mountinfo"), *line = NULL;
-        _cleanup_fclose_ FILE *f = path ? fopen(path, "re") : NULL;
-        size_t size = 0;
+/* What is mounted at "/": of several the last. NULL: nothing with a device. */
+static const Mount *find_root(const MountTable *mounts) {
+        const Mount *root = NULL;
 
-        if (!f)
-                return -errno;
-        while (getline(&line, &size, f) > 0) {
-                char where[PATH_MAX], *dash = strstr(line, " - ");
-                Root root = {};
-
-                if (!dash ||
-                                sscanf(line, "%*d %*d %u:%u %*s %4095s", &root.major, &root.minor,
-                                                where) != 3 ||
-                                !streq(where, "/"))
-                        continue;
-                if (sscanf(dash, " - %63s %4095s", root.type, root.device) == 2)
-                        *ret = root;
-        }
-        return ret->device[0] ? 0 : -ENODEV;
+        for (size_t i = 0; i < mounts->n; i++)
+                if (streq(mounts->items[i].where, "/") && mounts->items[i].device[0])
+                        root = &mounts->items[i];
+        return root;
 }
 
+/* The device's folder in sysfs; NULL on out of memory. The caller frees it. */
+static char *sysfs_folder(const Mount *root) {
+        /* btrfs has a device number of its own that sysfs does not know; its device does. */
+        if (root->major == 0 && startswith(root->device, "/dev/"))
+                return strf("/sys/class/block/%s", path_basename(root->device));
+        return strf("/sys/dev/block/%u:%u", root->major, root->minor);
+}
+
+/* 0 for one that cannot be read. */
 static uint64_t number(const char *folder, const char *file) {
-        _cleanup_free_ char *path = fb_pathf("%s/%s", folder, file), *text = NULL;
+        uint64_t n = 0;
 
-        return path && read_line_file(path, &text) >= 0 ? strtoull(text, NULL, 10) : 0;
+        (void) sysfs_number(folder, file, 10, &n);
+        return n;
 }
 
+/* also_good: an exit code that is none the worse; 0: there is none. */
 static int run_tool(StepContext *c, char *const argv[], int also_good) {
         _cleanup_free_ char *last = NULL;
         int r = step_command(argv, TOOL_USEC, &last);
@@ -55,114 +65,117 @@ static int run_tool(StepContext *c, char *const argv[], int also_good) {
                         r == -ENOENT ? "is not installed" : strempty(last));
 }
 
+/* partition: its name, or that of a whole disk under LVM, which is as large as it can be. */
 static int grow_partition(StepContext *c, const char *partition) {
         _cleanup_free_ char *folder = strf("/sys/class/block/%s", partition),
-                            *full = fb_path(folder), *disk = NULL, *index = NULL;
+                            *full = folder ? fb_path(folder) : NULL, *mark = NULL,
+                            *disk_folder = NULL, *disk = NULL, *index = NULL;
         char real[PATH_MAX];
 
-        if (!folder || !full)
+        if (!full)
                 return -ENOMEM;
         if (!realpath(full, real))
                 return -errno;
-        _cleanup_free_ char *mark = strf("%s/partition", real);
+        mark = strf("%s/partition", real);
         if (!mark)
                 return -ENOMEM;
-        if (access(mark, F_OK) < 0) /* a whole disk under LVM */
+        if (access(mark, F_OK) < 0)
                 return 0;
-        *strrchr(real, '/') = '\0';
-        _cleanup_free_ char *disk_folder = strf("/sys/class/block/%s", path_basename(real));
-        uint64_t start = number(folder, "start"), size = number(folder, "size"),
-                 total = disk_folder ? number(disk_folder, "size") : 0;
 
-        if (total == 0 || (total - MIN(total, start + size)) * 512 < WORTH_BYTES)
+        *strrchr(real, '/') = '\0'; /* a partition's folder lies in that of its disk */
+        const char *name = path_basename(real);
+        disk_folder = strf("/sys/class/block/%s", name);
+        if (!disk_folder)
+                return -ENOMEM;
+        uint64_t end = number(folder, "start") + number(folder, "size"),
+                 total = number(disk_folder, "size");
+        if ((total - MIN(total, end)) * SECTOR_BYTES < WORTH_BYTES)
                 return 0;
-        disk = strf("/dev/%s", path_basename(real));
+
+        disk = strf("/dev/%s", name);
         index = strf("%llu", (unsigned long long) number(folder, "partition"));
         if (!disk || !index)
                 return -ENOMEM;
         log_info("Growing partition %s of %s by %llu MiB.", index, disk,
-                        (unsigned long long) ((total - start - size) / 2048));
-        char *argv[] = { (char *) "growpart", disk, index, NULL };
-        return run_tool(c, argv, 1); /* 1: NOCHANGE, something lies behind it */
+                        (unsigned long long) ((total - end) / (1024 * 1024 / SECTOR_BYTES)));
+        return run_tool(c, ARGV("growpart", disk, index), GROWPART_NOCHANGE);
 }
 
 /* A root on LVM: the physical volume takes the partition's space, the logical volume what the
  * group has. */
-static int grow_volume(StepContext *c, const Root *root, const char *partition) {
+static int grow_volume(StepContext *c, const Mount *root, const char *partition) {
         _cleanup_free_ char *lvm = fb_path(PATH_LVM), *pv = strf("/dev/%s", partition);
         int r;
 
         if (!lvm || !pv)
                 return -ENOMEM;
-        char *resize[] = { lvm, (char *) "pvresize", pv, NULL };
-        r = run_tool(c, resize, 0);
+        r = run_tool(c, ARGV(lvm, "pvresize", pv), 0);
         if (r < 0)
                 return r;
-        char *extend[] = { lvm, (char *) "lvextend", (char *) "--extents", (char *) "+100%FREE",
-                (char *) root->device, NULL };
-        return run_tool(c, extend, 5); /* 5: there was nothing to gain */
+        return run_tool(c, ARGV(lvm, "lvextend", "--extents", "+100%FREE", root->device),
+                        LVEXTEND_NOTHING);
 }
 
 /* cloud-init has often been here before; asking the tool would cost a process and, since it opens
  * the device for writing, an event for udev. */
-static bool fills_device(const Root *root) {
+static bool fills_device(const Mount *root) {
         _cleanup_free_ char *sys = strf("/sys/dev/block/%u:%u", root->major, root->minor),
                             *device = fb_path(root->device);
-        uint64_t have = sys ? number(sys, "size") * 512 : 0,
+        uint64_t have = sys ? number(sys, "size") * SECTOR_BYTES : 0,
                  is = have > 0 && device ? probe_filesystem_bytes(device) : 0;
 
-        return is > 0 && have - MIN(have, is) < 1024 * 1024;
+        return is > 0 && have - MIN(have, is) < FILLED_BYTES;
 }
 
-static int grow_filesystem(StepContext *c, const Root *root) {
-        char *ext[] = { (char *) "resize2fs", (char *) root->device, NULL };
-        char *xfs[] = { (char *) "xfs_growfs", (char *) "/", NULL };
-        char *btrfs[] = { (char *) "btrfs", (char *) "filesystem", (char *) "resize",
-                (char *) "max", (char *) "/", NULL };
-
+static int grow_filesystem(StepContext *c, const Mount *root) {
         if (fills_device(root))
                 return 0;
         if (startswith(root->type, "ext"))
-                return run_tool(c, ext, 0);
+                return run_tool(c, ARGV("resize2fs", root->device), 0);
         if (streq(root->type, "xfs"))
-                return run_tool(c, xfs, 0);
-        return streq(root->type, "btrfs") ? run_tool(c, btrfs, 0) : 0;
+                return run_tool(c, ARGV("xfs_growfs", "/"), 0);
+        if (streq(root->type, "btrfs"))
+                return run_tool(c, ARGV("btrfs", "filesystem", "resize", "max", "/"), 0);
+        return 0;
 }
 
-int grow_root(StepContext *c) {
-        _cleanup_free_ char *sys = NULL, *full = NULL, *partition_mark = NULL;
+/* The devices under the file system: a partition, or a logical volume on one. sys is the folder of
+ * the device in sysfs, real where that link leads. */
+static int grow_devices(StepContext *c, const Mount *root, const char *sys, const char *real) {
+        _cleanup_free_ char *mark = strf("%s/partition", real);
         _cleanup_strv_free_ char **slaves = NULL;
-        char real[PATH_MAX];
-        Root root = {};
         int r;
 
-        r = find_root(&root);
-        /* btrfs has a device number of its own that sysfs does not know; its device does. */
-        if (r >= 0 && startswith(root.device, "/dev/") && root.major == 0)
-                sys = strf("/sys/class/block/%s", path_basename(root.device));
-        else if (r >= 0)
-                sys = strf("/sys/dev/block/%u:%u", root.major, root.minor);
-        full = sys ? fb_path(sys) : NULL;
-        if (r < 0 || !full || !realpath(full, real)) {
-                log_info("The root file system is on no block device; nothing to grow.");
-                return 0;
-        }
-        partition_mark = strf("%s/partition", real);
-        if (!partition_mark)
+        if (!mark)
                 return -ENOMEM;
-        if (access(partition_mark, F_OK) >= 0) {
-                r = grow_partition(c, path_basename(real));
-                return r < 0 ? r : grow_filesystem(c, &root);
-        }
+        if (access(mark, F_OK) >= 0)
+                return grow_partition(c, path_basename(real));
 
         r = block_slaves(sys, &slaves);
         if (r < 0)
                 return r;
         if (strv_length(slaves) != 1)
-                return grow_filesystem(
-                                c, &root); /* a whole disk, or more than can be grown in one go */
+                return 0; /* a whole disk, or more than can be grown in one go */
         r = grow_partition(c, slaves[0]);
-        if (r >= 0)
-                r = grow_volume(c, &root, slaves[0]);
-        return r < 0 ? r : grow_filesystem(c, &root);
+        return r < 0 ? r : grow_volume(c, root, slaves[0]);
+}
+
+int grow_root(StepContext *c) {
+        _cleanup_mount_table_ MountTable mounts = {};
+        _cleanup_free_ char *sys = NULL, *full = NULL;
+        const Mount *root = NULL;
+        char real[PATH_MAX];
+        int r;
+
+        if (mount_table_read(&mounts) >= 0)
+                root = find_root(&mounts);
+        sys = root ? sysfs_folder(root) : NULL;
+        full = sys ? fb_path(sys) : NULL;
+        if (!full || !realpath(full, real)) {
+                log_info("The root file system is on no block device; nothing to grow.");
+                return 0;
+        }
+
+        r = grow_devices(c, root, sys, real);
+        return r < 0 ? r : grow_filesystem(c, root);
 }

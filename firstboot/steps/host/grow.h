@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "steps/step.h"
+/* The root file system grown to the end of its disk. */
 
-/* Grows the root file system to the end of its disk: partition (growpart), physical and logical
- * volume, and file system (ext4, xfs, btrfs). Does nothing where there is nothing to gain. */
+#include "steps/common/step.h"
+
+/* Grows partition (growpart), physical and logical volume, and file system (ext4, xfs, btrfs).
+ * Does nothing where there is nothing to gain. 0 or the step's failure. */
 int grow_root(StepContext *c);

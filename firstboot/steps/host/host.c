@@ -3,12 +3,13 @@
 /* The machine itself: host name, time zone, firewall, root file system grown to its disk, kernel
  * settings, limits. */
 
-#include "steps/step.h"
-#include "shared/file-util.h"
-#include "steps/host/grow.h"
-#include "shared/log.h"
 #include "contract/paths.h"
-#include "steps/unit.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "steps/common/own-file.h"
+#include "steps/common/unit.h"
+#include "steps/host/grow.h"
+#include "steps/steps.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -71,129 +72,151 @@ static bool unit_file_exists(const char *unit) {
 }
 
 /* Enabling and starting are two things; both are done through systemd, and both are idempotent. */
-static int switch_firewall(StepContext *c, sd_bus *bus, bool on) {
-        static const char *const units[] = { "firewalld.service", "ufw.service",
-                "nftables.service" };
-        size_t seen = 0;
+static int switch_unit(StepContext *c, sd_bus *bus, const char *unit, bool on) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        _cleanup_free_ char *result = NULL;
+        int r;
 
-        for (size_t i = 0; i < ELEMENTSOF(units); i++) {
-                _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-                _cleanup_free_ char *result = NULL;
-                int r;
+        if (on)
+                r = sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
+                                "EnableUnitFiles", &error, NULL, "asbb", 1, unit, 0, 1);
+        else
+                r = sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
+                                "DisableUnitFiles", &error, NULL, "asb", 1, unit, 0);
+        if (r < 0)
+                return step_fail_later(c, "host.firewall", "%s not %s: %s", unit,
+                                on ? "enabled" : "disabled",
+                                error.message ? error.message : strerror(-r));
 
-                if (!unit_file_exists(units[i]))
-                        continue;
-                /* On: the first that is installed. Off: all of them. */
-                if (on && seen > 0)
-                        break;
-                seen++;
-                r = on ? sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
-                                         "EnableUnitFiles", &error, NULL, "asbb", 1, units[i], 0, 1)
-                       : sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
-                                         "DisableUnitFiles", &error, NULL, "asb", 1, units[i], 0);
-                if (r < 0)
-                        return step_fail_later(c, "host.firewall", "%s not %s: %s", units[i],
-                                        on ? "enabled" : "disabled",
-                                        error.message ? error.message : strerror(-r));
-                r = unit_job(bus, on ? "StartUnit" : "StopUnit", units[i], UNIT_USEC, &result);
-                if (r < 0 && !(r == -ENOENT && !on))
-                        return step_fail_later(c, "host.firewall", "%s not %s: %s", units[i],
-                                        on ? "started" : "stopped", strempty(result));
-        }
-        if (on && seen == 0)
-                return step_fail(c, "host.firewall",
-                                "host.firewall is \"on\", but none of firewalld, ufw and nftables is installed");
+        r = unit_job(bus, on ? "StartUnit" : "StopUnit", unit, UNIT_USEC, &result);
+        if (r < 0 && !(r == -ENOENT && !on))
+                return step_fail_later(c, "host.firewall", "%s not %s: %s", unit,
+                                on ? "started" : "stopped", strempty(result));
         return 0;
 }
 
-/* Writes a file of ours where its content differs; returns 1 where it did. */
-static int replace_file(const char *name, const char *text) {
-        _cleanup_free_ char *path = fb_path(name), *old = NULL;
-        int r;
+/* On: the first that is installed. Off: all of them. */
+static int switch_firewall(StepContext *c, sd_bus *bus, bool on) {
+        static const char *const units[] = { "firewalld.service", "ufw.service",
+                "nftables.service" };
+
+        for (size_t i = 0; i < ELEMENTSOF(units); i++) {
+                if (!unit_file_exists(units[i]))
+                        continue;
+                int r = switch_unit(c, bus, units[i], on);
+                if (r < 0 || on)
+                        return r;
+        }
+        if (!on)
+                return 0;
+        return step_fail(c, "host.firewall",
+                        "host.firewall is \"on\", but none of firewalld, ufw and nftables is installed");
+}
+
+/* The setting's file below /proc/sys; NULL on out of memory. As sysctl has it: dots separate,
+ * unless a slash came first; then slashes do. */
+static char *sysctl_file(const char *name) {
+        char *file = strdup(name);
+
+        if (!file)
+                return NULL;
+        const char *slash = strchr(file, '/'), *dot = strchr(file, '.');
+        if (!slash || (dot && dot < slash))
+                for (char *p = file; *p; p++)
+                        *p = *p == '.' ? '/' : *p == '/' ? '.' : *p;
+        return file;
+}
+
+static int apply_sysctl(StepContext *c, const char *name, const char *value) {
+        _cleanup_free_ char *file = sysctl_file(name),
+                            *path = file ? fb_pathf("/proc/sys/%s", file) : NULL;
+        _cleanup_close_ int fd = -EBADF;
 
         if (!path)
                 return -ENOMEM;
-        if (read_file(path, 1024 * 1024, &old, NULL) >= 0 && streq(old, text))
-                return 0;
-        r = mkdir_parents(path, 0755);
-        if (r >= 0)
-                r = write_file_durable(path, text, strlen(text), 0644);
-        return r < 0 ? r : 1;
+        if (strstr(file, ".."))
+                return step_fail(c, "host.sysctl", "%s is no kernel setting", name);
+
+        /* Without O_CREAT: a key that this kernel does not have is an error, not a new file. */
+        fd = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC);
+        if (fd < 0 || dprintf(fd, "%s\n", value) < 0)
+                return step_fail(c, "host.sysctl", "%s = %s not set: %s", name, value,
+                                strerror(errno));
+        return 0;
 }
 
-static int set_sysctl(StepContext *c, json_object *map) {
-        _cleanup_free_ char *text = strf("# Written by firstboot from host.sysctl.\n");
+/* Writes one of our files. */
+static int put_file(StepContext *c, const char *code, const char *name, char *const *lines) {
+        _cleanup_free_ char *text = strv_join(lines, "");
         int r;
 
-        json_object_object_foreach (map, key, value) {
-                char *more = strf(
-                                "%s%s = %s\n", strempty(text), key, json_object_get_string(value));
-
-                free(text);
-                text = more;
-        }
         if (!text)
                 return -ENOMEM;
-        r = replace_file(SYSCTL_FILE, text);
+        r = own_file_put(name, text, 0644, true);
         if (r < 0)
-                return step_fail_later(
-                                c, "host.sysctl", "%s not written: %s", SYSCTL_FILE, strerror(-r));
+                return step_fail_later(c, code, "%s not written: %s", name, strerror(-r));
+        return 0;
+}
+
+/* Set now, and kept in a file for the boots to come. */
+static int set_sysctl(StepContext *c, json_object *map) {
+        _cleanup_strv_free_ char **lines = NULL;
+        int r;
+
+        r = strv_extend(&lines, "# Written by firstboot from host.sysctl.\n");
+        if (r < 0)
+                return r;
+        json_object_object_foreach (map, key, value) {
+                r = strv_extendf(&lines, "%s = %s\n", key, json_object_get_string(value));
+                if (r < 0)
+                        return r;
+        }
+        r = put_file(c, "host.sysctl", SYSCTL_FILE, lines);
+        if (r < 0)
+                return r;
 
         json_object_object_foreach (map, name, wanted) {
-                _cleanup_free_ char *path = fb_pathf("/proc/sys/%s", name);
-                const char *v = json_object_get_string(wanted);
-                int error = 0;
-
-                if (!path)
-                        return -ENOMEM;
-                /* As sysctl has it: dots separate, unless a slash came first; then slashes do. */
-                char *tail = strstr(path, "/proc/sys/") + strlen("/proc/sys/");
-                if (!strchr(tail, '/') ||
-                                (strchr(tail, '.') && strchr(tail, '.') < strchr(tail, '/')))
-                        for (char *p = tail; *p; p++)
-                                *p = *p == '.' ? '/' : *p == '/' ? '.' : *p;
-                if (strstr(tail, ".."))
-                        return step_fail(c, "host.sysctl", "%s is no kernel setting", name);
-                /* Without O_CREAT: a key that this kernel does not have is an error, not a new
-                 * file. */
-                _cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC);
-                if (fd < 0 || dprintf(fd, "%s\n", v) < 0)
-                        error = errno;
-                if (error)
-                        return step_fail(c, "host.sysctl", "%s = %s not set: %s", name, v,
-                                        strerror(error));
+                r = apply_sysctl(c, name, json_object_get_string(wanted));
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
 
 static int set_limits(StepContext *c, json_object *list) {
-        _cleanup_free_ char *text = strf("# Written by firstboot from host.limits.\n");
+        _cleanup_strv_free_ char **lines = NULL;
         int r;
 
+        r = strv_extend(&lines, "# Written by firstboot from host.limits.\n");
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < json_object_array_length(list); i++) {
                 json_object *o = json_object_array_get_idx(list, i);
-                char *more = strf("%s%s %s %s %s\n", strempty(text), json_get_string(o, "domain"),
+
+                r = strv_extendf(&lines, "%s %s %s %s\n", json_get_string(o, "domain"),
                                 json_get_string(o, "type"), json_get_string(o, "item"),
                                 json_get_string(o, "value"));
-
-                free(text);
-                text = more;
+                if (r < 0)
+                        return r;
         }
-        r = text ? replace_file(LIMITS_FILE, text) : -ENOMEM;
-        return r < 0 ? step_fail_later(c, "host.limits", "%s not written: %s", LIMITS_FILE,
-                                       strerror(-r))
-                     : 0;
+        return put_file(c, "host.limits", LIMITS_FILE, lines);
+}
+
+/* The first failure is the one that is returned. */
+static void note(int *first, int r) {
+        if (*first >= 0)
+                *first = r;
 }
 
 int host_run(StepContext *c) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         const char *hostname = json_get_string(c->section, "hostname"),
-                   *timezone = json_get_string(c->section, "timezone");
-        const char *firewall = json_get_string(c->section, "firewall");
+                   *timezone = json_get_string(c->section, "timezone"),
+                   *firewall = json_get_string(c->section, "firewall");
         json_object *sysctl = json_get(c->section, "sysctl"),
                     *limits = json_get(c->section, "limits");
         bool switched = firewall && !streq(firewall, "keep");
-        int r = 0, q;
+        int r = 0;
 
         if (hostname || timezone || switched) {
                 r = unit_bus(&bus);
@@ -201,18 +224,19 @@ int host_run(StepContext *c) {
                         return step_fail_later(c, "host.hostname",
                                         "the system bus does not answer: %s", strerror(-r));
         }
-        /* What fails does not keep the rest from being done; the first failure is the one
-         * reported. */
-        r = hostname ? set_hostname(c, bus, hostname) : 0;
-        q = timezone ? set_timezone(c, bus, timezone) : 0;
-        r = r < 0 ? r : q;
-        q = switched ? switch_firewall(c, bus, streq(firewall, "on")) : 0;
-        r = r < 0 ? r : q;
-        q = sysctl ? set_sysctl(c, sysctl) : 0;
-        r = r < 0 ? r : q;
-        q = limits ? set_limits(c, limits) : 0;
-        r = r < 0 ? r : q;
-        q = json_get_bool(c->section, "grow_root", true) ? grow_root(c) : 0;
-        r = r < 0 ? r : q;
+
+        /* What fails does not keep the rest from being done. */
+        if (hostname)
+                note(&r, set_hostname(c, bus, hostname));
+        if (timezone)
+                note(&r, set_timezone(c, bus, timezone));
+        if (switched)
+                note(&r, switch_firewall(c, bus, streq(firewall, "on")));
+        if (sysctl)
+                note(&r, set_sysctl(c, sysctl));
+        if (limits)
+                note(&r, set_limits(c, limits));
+        if (json_get_bool(c->section, "grow_root", true))
+                note(&r, grow_root(c));
         return r < 0 ? r : step_done(c, "host as configured");
 }

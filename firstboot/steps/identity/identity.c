@@ -4,17 +4,17 @@
  * all of it proved by looking up a real user. Where that fails, the TLS connection is examined for
  * the reason. */
 
-#include "steps/step.h"
-#include "shared/file-util.h"
-#include "shared/log.h"
 #include "contract/paths.h"
+#include "shared/file-util.h"
 #include "shared/spawn.h"
+#include "shared/time-util.h"
+#include "steps/common/own-file.h"
+#include "steps/common/unit.h"
 #include "steps/identity/sssd-conf.h"
-#include "steps/unit.h"
+#include "steps/steps.h"
 
 #include <signal.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define SSSD_CONF "/etc/sssd/sssd.conf"
 #define NSSWITCH "/etc/nsswitch.conf"
@@ -26,36 +26,32 @@
 #define LOOKUP_USEC (15 * USEC_PER_SEC)
 #define FILE_MAX (1024 * 1024)
 
-static uint64_t now_usec(void) {
-        struct timespec t;
+/* Whether the file's rights are as wanted. sssd's own unit lets its group read what was written
+ * 0600; that is no reason to write it again. */
+static bool has_mode(const char *path, mode_t wanted) {
+        struct stat st;
 
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
-}
-
-/* sssd's own unit lets its group read what was written 0600; that is no reason to write it
- * again. */
-static mode_t plain_mode(mode_t is, mode_t wanted) {
-        return is & 07777 & ~(wanted == 0600 ? 0040u : 0u);
+        if (stat(path, &st) < 0)
+                return false;
+        return (st.st_mode & 07777 & ~(wanted == 0600 ? 0040u : 0u)) == wanted;
 }
 
 /* 1 where the file was changed, 0 where content and mode were right. */
 static int put_file(StepContext *c, const char *name, const char *text, mode_t mode) {
-        _cleanup_free_ char *path = fb_path(name), *old = NULL;
-        struct stat st;
+        _cleanup_free_ char *path = fb_path(name);
         int r;
 
         if (!path)
                 return -ENOMEM;
-        if (read_file(path, FILE_MAX, &old, NULL) >= 0 && streq(old, text) &&
-                        stat(path, &st) >= 0 && plain_mode(st.st_mode, mode) == mode)
-                return 0;
-        r = mkdir_parents(path, 0755);
-        if (r >= 0)
+        r = own_file_put(name, text, mode, true);
+        if (r == 0 && !has_mode(path, mode)) {
                 r = write_file_durable(path, text, strlen(text), mode);
-        return r < 0 ? step_fail_later(c, "identity.config", "%s not written: %s", name,
-                                       strerror(-r))
-                     : 1;
+                r = r < 0 ? r : 1;
+        }
+        if (r < 0)
+                return step_fail_later(
+                                c, "identity.config", "%s not written: %s", name, strerror(-r));
+        return r;
 }
 
 static int put_nsswitch(StepContext *c) {
@@ -69,30 +65,29 @@ static int put_nsswitch(StepContext *c) {
         return text ? put_file(c, NSSWITCH, text, 0644) : -ENOMEM;
 }
 
+static int run_pam_tool(StepContext *c, char *const argv[]) {
+        _cleanup_free_ char *last = NULL;
+        int r = step_command(argv, UNIT_USEC, &last);
+
+        if (r == 0)
+                return 0;
+        return step_fail_later(c, "identity.config", "%s: %s", argv[0],
+                        r == -ENOENT ? "is not installed" : strempty(last));
+}
+
 /* PAM stacks belong to the distribution's own tools. */
 static int enable_mkhomedir(StepContext *c) {
-        _cleanup_free_ char *session = fb_path("/etc/pam.d/common-session"), *text = NULL,
-                            *last = NULL;
-        char *debian[] = { (char *) "pam-auth-update", (char *) "--package", (char *) "--enable",
-                (char *) "mkhomedir", NULL };
-        char *el[] = { (char *) "authselect", (char *) "select", (char *) "sssd",
-                (char *) "with-mkhomedir", NULL };
-        char **argv;
-        int r;
+        _cleanup_free_ char *session = fb_path("/etc/pam.d/common-session"), *text = NULL;
 
         if (session && read_file(session, FILE_MAX, &text, NULL) >= 0) {
                 if (strstr(text, "pam_mkhomedir.so"))
                         return 0;
-                argv = debian;
-        } else if (program_find("authselect", NULL))
-                argv = el;
-        else
+                return run_pam_tool(
+                                c, ARGV("pam-auth-update", "--package", "--enable", "mkhomedir"));
+        }
+        if (!program_find("authselect", NULL))
                 return 0;
-        r = step_command(argv, UNIT_USEC, &last);
-        if (r != 0)
-                return step_fail_later(c, "identity.config", "%s: %s", argv[0],
-                                r == -ENOENT ? "is not installed" : strempty(last));
-        return 0;
+        return run_pam_tool(c, ARGV("authselect", "select", "sssd", "with-mkhomedir"));
 }
 
 static int check_ca(StepContext *c) {
@@ -125,16 +120,25 @@ static int configure(StepContext *c, bool sockets, Changes *ret) {
         if (!text)
                 return -ENOMEM;
         r = put_file(c, SSSD_CONF, text, 0600);
+        if (r < 0)
+                return r;
         ret->sssd = r > 0;
-        if (r >= 0)
-                r = put_nsswitch(c);
-        if (r >= 0 && json_get_bool(c->section, "mkhomedir", true))
+
+        r = put_nsswitch(c);
+        if (r < 0)
+                return r;
+        if (json_get_bool(c->section, "mkhomedir", true)) {
                 r = enable_mkhomedir(c);
-        if (r >= 0 && json_get_bool(c->section, "ssh_keys", true)) {
-                r = put_file(c, SSHD_CONF, sshd, 0644);
-                ret->sshd = r > 0;
+                if (r < 0)
+                        return r;
         }
-        return r < 0 ? r : 0;
+        if (!json_get_bool(c->section, "ssh_keys", true))
+                return 0;
+        r = put_file(c, SSHD_CONF, sshd, 0644);
+        if (r < 0)
+                return r;
+        ret->sshd = r > 0;
+        return 0;
 }
 
 /* sshd may be there under either name (with Debian's, the other is its alias), or not be started
@@ -157,8 +161,7 @@ static int start(StepContext *c, sd_bus *bus, const Changes *changes, bool socke
                         &result, &sssd);
         if (changes->sshd)
                 reload_sshd(bus);
-        if (r >= 0)
-                r = unit_wait(sssd, UNIT_USEC, &result);
+        r = r < 0 ? r : unit_wait(sssd, UNIT_USEC, &result);
         if (r < 0)
                 return step_fail_later(c, "identity.sssd", "sssd.service: %s",
                                 isempty(result) ? strerror(-r) : result);
@@ -171,17 +174,31 @@ static int start(StepContext *c, sd_bus *bus, const Changes *changes, bool socke
 /* Asks sssd itself: files and other sources do not count. Returns getent's exit code or negative
  * errno. */
 static int lookup(const char *database, const char *name) {
-        char *argv[] = { (char *) "getent", (char *) "-s", (char *) "sss", (char *) database,
-                (char *) name, NULL };
         SpawnOptions o = { .timeout_usec = LOOKUP_USEC };
         int r, status;
 
-        r = spawn_run(&o, argv, &status);
+        r = spawn_run(&o, ARGV("getent", "-s", "sss", database, name), &status);
         return r < 0 ? r : status;
 }
 
-/* Why no user comes: the first server's TLS tells most. */
-static int diagnose(StepContext *c, const char *uri, bool starttls) {
+/* "ldaps://host:port/…" in its parts; the port is the scheme's where none is given. */
+static int split_uri(const char *uri, bool *ret_ldaps, char **ret_host, char **ret_port) {
+        const char *rest = startswith(uri, "ldaps://");
+
+        *ret_ldaps = rest != NULL;
+        if (!rest)
+                rest = uri + strlen("ldap://");
+        const char *colon = strchr(rest, ':');
+
+        *ret_host = strndup(rest, strcspn(rest, ":/"));
+        *ret_port = colon ? strndup(colon + 1, strcspn(colon + 1, "/"))
+                          : strdup(*ret_ldaps ? "636" : "389");
+        return *ret_host && *ret_port ? 0 : -ENOMEM;
+}
+
+/* What the helper says of the server's TLS, as a code; NULL: nothing is wrong with it. *ret_text
+ * then points into what it said. */
+static const char *code_of(const char *said, const char **ret_text) {
         static const struct {
                 const char *kind, *code;
         } kinds[] = {
@@ -191,36 +208,43 @@ static int diagnose(StepContext *c, const char *uri, bool starttls) {
                 { "ca-file", "identity.ca-file" },
                 { "protocol", "identity.protocol" },
         };
-        const char *rest = startswith(uri, "ldaps://"),
-                   *user = json_get_string(c->section, "probe_user"),
-                   *ca = json_get_string(c->section, "ca_file");
-        bool ldaps = rest != NULL;
+
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++) {
+                const char *text = startswith(said, kinds[i].kind);
+
+                if (!text || text[0] != ':')
+                        continue;
+                *ret_text = text + 2;
+                return kinds[i].code;
+        }
+        return NULL;
+}
+
+/* Why no user comes: the first server's TLS tells most. */
+static int diagnose(StepContext *c, const char *uri, bool starttls) {
+        const char *user = json_get_string(c->section, "probe_user"),
+                   *ca = json_get_string(c->section, "ca_file"), *code = NULL, *text;
         _cleanup_free_ char *helper = fb_path(PATH_HELPER), *host = NULL, *port = NULL,
                             *output = NULL;
+        SpawnOptions o = { .timeout_usec = LOOKUP_USEC };
+        bool ldaps;
         int r, status;
 
-        if (!rest)
-                rest = uri + strlen("ldap://");
-        host = strndup(rest, strcspn(rest, ":/"));
-        const char *colon = strchr(rest, ':');
-        port = colon ? strndup(colon + 1, strcspn(colon + 1, "/")) : strdup(ldaps ? "636" : "389");
-        if (!helper || !host || !port)
+        r = split_uri(uri, &ldaps, &host, &port);
+        if (r < 0 || !helper)
                 return -ENOMEM;
         if (!ldaps && !starttls)
                 return step_fail_later(c, "identity.no-user", "user %s is not found through %s",
                                 user, uri);
-        char *argv[] = { helper, (char *) "tls", host, port, (char *) strempty(ca),
-                (char *) (ldaps ? "no" : "yes"), NULL };
-        SpawnOptions o = { .timeout_usec = LOOKUP_USEC };
-        r = spawn_capture(&o, argv, &output, &status);
-        if (r >= 0)
-                output[strcspn(output, "\n")] = '\0';
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(kinds); i++) {
-                const char *text = startswith(output, kinds[i].kind);
 
-                if (text && text[0] == ':')
-                        return step_fail_later(c, kinds[i].code, "%s: %s", uri, text + 2);
+        r = spawn_capture(&o, ARGV(helper, "tls", host, port, strempty(ca), ldaps ? "no" : "yes"),
+                        &output, &status);
+        if (r >= 0) {
+                output[strcspn(output, "\n")] = '\0';
+                code = code_of(output, &text);
         }
+        if (code)
+                return step_fail_later(c, code, "%s: %s", uri, text);
         return step_fail_later(c, "identity.no-user",
                         "user %s is not found, though TLS to %s works", user, uri);
 }
@@ -243,9 +267,11 @@ static int prove(StepContext *c, sd_bus *bus, bool fresh) {
                         return 0;
                 if (now_usec() + pause >= deadline)
                         break;
+
                 usleep((useconds_t) pause);
                 pause = MIN(pause * 2, 10 * USEC_PER_SEC);
-                /* sssd(8): to go online at once. By itself it would let the server alone for
+
+                /* sssd(8): to go online at once. By itself it would leave the server alone for
                  * longer and longer. */
                 if (fresh)
                         (void) unit_signal(bus, "sssd.service", SIGUSR2);
@@ -253,6 +279,7 @@ static int prove(StepContext *c, sd_bus *bus, bool fresh) {
                         (void) unit_job(bus, "RestartUnit", "sssd.service", UNIT_USEC, NULL);
                 fresh = true;
         }
+
         if (found_user)
                 return step_fail_later(c, "identity.no-group", "group %s is not found; user %s is",
                                 group, user);
@@ -275,21 +302,27 @@ int identity_run(StepContext *c) {
         if (access(sssd, X_OK) < 0)
                 return step_fail(
                                 c, "identity.not-installed", "/usr/sbin/sssd: %s", strerror(errno));
+
         sockets = access(enabled, F_OK) >= 0;
         r = check_ca(c);
         if (r < 0)
                 return r;
+
         /* First: what is written must be followed by a start or a reload, in this run. */
         r = unit_bus(&bus);
         if (r < 0)
                 return step_fail_later(c, "identity.sssd", "the system bus does not answer: %s",
                                 strerror(-r));
+
         r = configure(c, sockets, &changes);
-        if (r >= 0)
-                r = start(c, bus, &changes, sockets, &fresh);
-        if (r >= 0)
-                r = prove(c, bus, fresh);
-        return r < 0 ? r
-                     : step_done(c, "user %s found through sssd",
-                                       json_get_string(c->section, "probe_user"));
+        if (r < 0)
+                return r;
+        r = start(c, bus, &changes, sockets, &fresh);
+        if (r < 0)
+                return r;
+        r = prove(c, bus, fresh);
+        if (r < 0)
+                return r;
+        return step_done(
+                        c, "user %s found through sssd", json_get_string(c->section, "probe_user"));
 }

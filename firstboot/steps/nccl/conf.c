@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Lines are taken as NCCL takes them; ours stand in a block that two comments enclose, so that the
+ * next boot finds it again. */
+
 #include "steps/nccl/conf.h"
 
 #define BLOCK_BEGIN \
@@ -69,37 +73,47 @@ static bool foreign_sets(const char *text, const char *key) {
         return false;
 }
 
+/* Whether the line sets a key that is ours alone. */
+static bool is_dropped(const Line *l, const NcclSetting *settings, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (settings[i].owned && line_sets(l, settings[i].key))
+                        return true;
+        return false;
+}
+
+static void write_block(FILE *f, const char *text, const NcclSetting *settings, size_t n) {
+        bool any = false;
+
+        for (size_t i = 0; i < n; i++) {
+                const NcclSetting *x = &settings[i];
+
+                if (!x->value || (!x->owned && foreign_sets(text, x->key)))
+                        continue;
+                if (!any)
+                        fprintf(f, "%s\n", BLOCK_BEGIN);
+                any = true;
+                fprintf(f, "%s=%s\n", x->key, x->value);
+        }
+        if (any)
+                fprintf(f, "%s\n", BLOCK_END);
+}
+
 char *nccl_conf_merge(const char *text, const NcclSetting *settings, size_t n) {
         char *result = NULL;
         size_t size;
         FILE *f = open_memstream(&result, &size);
         const char *p = text;
-        bool any = false;
         Line l;
 
         if (!f)
                 return NULL;
         while (next_foreign(&p, &l)) {
-                bool drop = false;
-
-                for (size_t i = 0; i < n; i++)
-                        drop = drop || (settings[i].owned && line_sets(&l, settings[i].key));
-                if (!drop) {
-                        fwrite(l.text, 1, l.size, f);
-                        fputc('\n', f);
-                }
-        }
-        for (size_t i = 0; i < n; i++) {
-                if (!settings[i].value ||
-                                (!settings[i].owned && foreign_sets(text, settings[i].key)))
+                if (is_dropped(&l, settings, n))
                         continue;
-                if (!any)
-                        fprintf(f, "%s\n", BLOCK_BEGIN);
-                any = true;
-                fprintf(f, "%s=%s\n", settings[i].key, settings[i].value);
+                fwrite(l.text, 1, l.size, f);
+                fputc('\n', f);
         }
-        if (any)
-                fprintf(f, "%s\n", BLOCK_END);
+        write_block(f, text, settings, n);
         if (ferror(f) | fclose(f)) {
                 free(result);
                 return NULL;

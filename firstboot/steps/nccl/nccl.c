@@ -4,15 +4,15 @@
  * bandwidth that the machine's shape must have. ncclbench cannot hang by itself; a limit of our
  * own holds over it anyway. */
 
-#include "steps/step.h"
 #include "contract/codes.h"
+#include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
-#include "steps/nccl/conf.h"
-#include "contract/paths.h"
-#include "steps/shape/detect.h"
 #include "shared/spawn.h"
 #include "shared/time-util.h"
+#include "steps/nccl/conf.h"
+#include "steps/shape/detect.h"
+#include "steps/steps.h"
 
 #define PROGRAM "/usr/bin/ncclbench"
 #define NCCL_CONF "/etc/nccl.conf"
@@ -20,6 +20,7 @@
 #define REPORT_MAX (16 * 1024 * 1024)
 /* Size where no number is known: two such buffers fit into any GPU that has NCCL. */
 #define PLAIN_BYTES (UINT64_C(1) << 30)
+#define LIMIT_USEC (30 * USEC_PER_SEC)
 /* ncclbench kills its own child 5 s after its limit, and may need as long to see it gone. */
 #define KILL_USEC (20 * USEC_PER_SEC)
 
@@ -60,20 +61,27 @@ static bool nvls_allowed(Nccl *s) {
         return conf ? !streq(conf, "0") : !streq_ptr(shape, "0");
 }
 
+/* How many GPUs there must be: by the configuration, the shape, or what is there. */
+static unsigned choose_gpus(const Nccl *s) {
+        const Shape *shape = s->detected.shape;
+        int64_t count = json_get_int(json_get(s->context->config, "gpu"), "count", 0);
+
+        if (count != 0)
+                return (unsigned) count;
+        return shape && shape->gpus > 0 ? (unsigned) shape->gpus : s->detected.gpus;
+}
+
 /* What is measured, and what it must reach. */
 static void choose(Nccl *s) {
         json_object *o = s->context->section;
         int64_t percent = json_get_int(o, "measured_percent", 95);
         bool nvls = nvls_allowed(s);
 
-        s->gpus = (unsigned) json_get_int(json_get(s->context->config, "gpu"), "count", 0);
-        if (s->gpus == 0)
-                s->gpus = s->detected.shape && s->detected.shape->gpus > 0
-                                          ? (unsigned) s->detected.shape->gpus
-                                          : s->detected.gpus;
+        s->gpus = choose_gpus(s);
         s->bytes = config_size(o, "size", 0);
         if (s->detected.shape)
                 s->busbw = shape_busbw(s->detected.shape, 1, nvls, 0);
+
         if (json_get(o, "min_busbw")) {
                 s->busbw = NULL;
                 s->min_gbps = (double) json_get_int(o, "min_busbw", 0);
@@ -85,6 +93,7 @@ static void choose(Nccl *s) {
                 s->busbw = NULL; /* a number for another size says nothing about this one */
         if (s->bytes == 0)
                 s->bytes = PLAIN_BYTES;
+
         /* One GPU moves nothing to another: only its results can be judged. */
         if (s->gpus == 1) {
                 s->busbw = NULL;
@@ -93,68 +102,91 @@ static void choose(Nccl *s) {
         }
 }
 
-static int make_argv(Nccl *s, const char *program, const char *report) {
+/* What is said only where it is known. */
+static int add_optional_arguments(Nccl *s) {
         json_object *o = s->context->section;
-        unsigned long long bytes = s->bytes,
-                           seconds = config_duration(o, "limit", 30 * USEC_PER_SEC) / USEC_PER_SEC;
         const char *cuda = json_get_string(o, "cuda_library"),
                    *library = json_get_string(o, "nccl_library");
-        int r;
-
-        r = strv_extend_many(&s->argv, program, "all_reduce", NULL);
-        if (r >= 0)
-                r = strv_extendf(&s->argv, "--minbytes=%llu", bytes);
-        if (r >= 0)
-                r = strv_extendf(&s->argv, "--maxbytes=%llu", bytes);
-        if (r >= 0)
-                r = strv_extendf(&s->argv, "--iters=%lld",
-                                (long long) json_get_int(o, "iterations", 5));
-        if (r >= 0)
-                r = strv_extendf(&s->argv, "--timeout=%llu", MAX(seconds, 1ULL));
-        if (r >= 0)
-                r = strv_extendf(&s->argv, "--init-timeout=%llu", MAX(seconds, 1ULL));
-        if (r >= 0)
-                r = strv_extendf(&s->argv, "--output-file=%s", report);
-        if (r >= 0 && s->gpus > 0)
-                r = strv_extendf(&s->argv, "--ngpus=%u", s->gpus);
-        if (r >= 0 && s->min_gbps > 0)
-                r = strv_extendf(&s->argv, "--expect=%llu:%.9g", bytes, s->min_gbps);
-        if (r >= 0 && cuda)
-                r = strv_extendf(&s->argv, "--cuda-library=%s", cuda);
-        if (r >= 0 && library)
-                r = strv_extendf(&s->argv, "--nccl-library=%s", library);
-        return r;
-}
-
-/* Ours, without what would make ncclbench look for other processes, and the shape's settings where
- * /etc/nccl.conf, which NCCL reads after the environment, does not say otherwise. */
-static int make_env(Nccl *s) {
-        static const char *const others[] = { "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "MASTER_ADDR=",
-                "MASTER_PORT=", "SLURM_", "NCCL_NVLS_ENABLE=" };
         int r = 0;
 
+        if (s->gpus > 0)
+                r = strv_extendf(&s->argv, "--ngpus=%u", s->gpus);
+        if (r < 0)
+                return r;
+        if (s->min_gbps > 0)
+                r = strv_extendf(&s->argv, "--expect=%llu:%.9g", (unsigned long long) s->bytes,
+                                s->min_gbps);
+        if (r < 0)
+                return r;
+        if (cuda)
+                r = strv_extendf(&s->argv, "--cuda-library=%s", cuda);
+        if (r < 0)
+                return r;
+        return library ? strv_extendf(&s->argv, "--nccl-library=%s", library) : 0;
+}
+
+static int make_argv(Nccl *s, const char *program, const char *report) {
+        json_object *o = s->context->section;
+        uint64_t limit = config_duration(o, "limit", LIMIT_USEC) / USEC_PER_SEC;
+        unsigned long long bytes = s->bytes, seconds = MAX(limit, UINT64_C(1));
+        _cleanup_free_ char *from = strf("--minbytes=%llu", bytes),
+                            *to = strf("--maxbytes=%llu", bytes),
+                            *iterations = strf("--iters=%lld",
+                                            (long long) json_get_int(o, "iterations", 5)),
+                            *timeout = strf("--timeout=%llu", seconds),
+                            *init = strf("--init-timeout=%llu", seconds),
+                            *output = strf("--output-file=%s", report);
+        int r;
+
+        if (!from || !to || !iterations || !timeout || !init || !output)
+                return -ENOMEM;
+        r = strv_extend_strv(&s->argv,
+                        ARGV(program, "all_reduce", from, to, iterations, timeout, init, output));
+        return r < 0 ? r : add_optional_arguments(s);
+}
+
+/* Whether a variable would make ncclbench look for other processes, or is what we say ourselves. */
+static bool is_kept_away(const char *variable) {
+        static const char *const others[] = { "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "MASTER_ADDR=",
+                "MASTER_PORT=", "SLURM_", "NCCL_NVLS_ENABLE=" };
+
+        for (size_t i = 0; i < ELEMENTSOF(others); i++)
+                if (startswith(variable, others[i]))
+                        return true;
+        return false;
+}
+
+/* One setting of the shape, unless we or /etc/nccl.conf say otherwise. */
+static int add_shape_variable(Nccl *s, const char *variable) {
+        _cleanup_free_ char *key = strndup(variable, strcspn(variable, "=")), *conf = NULL;
+
+        if (!key)
+                return -ENOMEM;
+        if (s->nvls && streq(key, "NCCL_NVLS_ENABLE"))
+                return 0;
+        conf = nccl_conf_get(s->conf, key);
+        return conf ? 0 : strv_extend(&s->env, variable);
+}
+
+/* Our own environment, and the shape's settings where /etc/nccl.conf, which NCCL reads after the
+ * environment, does not say otherwise. */
+static int make_env(Nccl *s) {
+        const Shape *shape = s->detected.shape;
+        int r;
+
         STRV_FOREACH (e, environ) {
-                bool other = false;
-
-                for (size_t i = 0; i < ELEMENTSOF(others); i++)
-                        other = other || startswith(*e, others[i]);
-                if (r >= 0 && !other)
-                        r = strv_extend(&s->env, *e);
-        }
-        STRV_FOREACH (e, s->detected.shape ? s->detected.shape->nccl_env : NULL) {
-                _cleanup_free_ char *key = strndup(*e, strcspn(*e, "=")), *conf = NULL;
-
-                if (r < 0 || !key)
-                        return r < 0 ? r : -ENOMEM;
-                if (s->nvls && streq(key, "NCCL_NVLS_ENABLE"))
+                if (is_kept_away(*e))
                         continue;
-                conf = nccl_conf_get(s->conf, key);
-                if (!conf)
-                        r = strv_extend(&s->env, *e);
+                r = strv_extend(&s->env, *e);
+                if (r < 0)
+                        return r;
         }
-        if (r >= 0 && s->nvls)
-                r = strv_extendf(&s->env, "NCCL_NVLS_ENABLE=%s", s->nvls);
-        return r;
+        STRV_FOREACH (e, shape ? shape->nccl_env : NULL) {
+                r = add_shape_variable(s, *e);
+                if (r < 0)
+                        return r;
+        }
+        return s->nvls ? strv_extendf(&s->env, "NCCL_NVLS_ENABLE=%s", s->nvls) : 0;
 }
 
 static void on_line(const char *line, void *userdata) {
@@ -167,14 +199,51 @@ static void on_line(const char *line, void *userdata) {
         }
 }
 
-/* Runs it; the report is what counts, and one from before must not be taken for it. */
-static int measure(Nccl *s) {
-        _cleanup_free_ char *program = fb_path(PROGRAM), *path = fb_path(REPORT), *text = NULL,
-                            *last = NULL;
-        SpawnOptions o = { .on_line = on_line, .line_data = &last };
-        uint64_t limit = config_duration(s->context->section, "limit", 30 * USEC_PER_SEC);
+/* Runs ncclbench and takes the report that it leaves at path. */
+static int run(Nccl *s, const char *path) {
+        _cleanup_free_ char *text = strv_join(s->argv, " "), *last = NULL;
+        SpawnOptions o = {
+                .env = s->env,
+                .on_line = on_line,
+                .line_data = &last,
+                .timeout_usec = KILL_USEC +
+                                config_duration(s->context->section, "limit", LIMIT_USEC),
+        };
+        StepContext *c = s->context;
+        uint64_t start = now_usec();
         JsonError e = {};
         int r, status = 0;
+
+        log_info("Running %s", strempty(text));
+        r = spawn_run(&o, s->argv, &status);
+        step_figure(c, "seconds", json_object_new_double((double) (now_usec() - start) / 1e6));
+        if (r == -ETIMEDOUT)
+                return step_fail_later(c, "nccl.no-end",
+                                "ncclbench did not end within %llu s and was killed",
+                                (unsigned long long) (o.timeout_usec / USEC_PER_SEC));
+        if (r < 0)
+                return step_fail_later(c, "nccl.no-verdict", "ncclbench: %s", strerror(-r));
+
+        r = json_load(path, REPORT_MAX, &e, &s->report);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
+                return step_fail_later(c, "nccl.no-verdict",
+                                "ncclbench ended with exit code %d and left no report: %s", status,
+                                isempty(last) ? e.message : last);
+
+        bool pass = json_get_bool(json_get(s->report, "verdict"), "pass", false);
+        if (status != (pass ? 0 : 1))
+                return step_fail_later(c, "nccl.no-verdict",
+                                "ncclbench ended with exit code %d, but its report says %s", status,
+                                pass ? "pass" : "fail");
+        return 0;
+}
+
+/* The report is what counts, and one from before must not be taken for it. */
+static int measure(Nccl *s) {
+        _cleanup_free_ char *program = fb_path(PROGRAM), *path = fb_path(REPORT);
+        int r;
 
         if (!program || !path)
                 return -ENOMEM;
@@ -183,40 +252,13 @@ static int measure(Nccl *s) {
         if (unlink(path) < 0 && errno != ENOENT)
                 return -errno;
         r = mkdir_parents(path, 0755);
-        if (r >= 0)
-                r = make_argv(s, program, path);
-        if (r >= 0)
-                r = make_env(s);
         if (r < 0)
                 return r;
-        text = strv_join(s->argv, " ");
-        log_info("Running %s", strempty(text));
-        o.env = s->env;
-        o.timeout_usec = limit + KILL_USEC;
-        uint64_t start = now_usec();
-        r = spawn_run(&o, s->argv, &status);
-        step_figure(s->context, "seconds",
-                        json_object_new_double((double) (now_usec() - start) / 1e6));
-        if (r == -ETIMEDOUT)
-                return step_fail_later(s->context, "nccl.no-end",
-                                "ncclbench did not end within %llu s and was killed",
-                                (unsigned long long) (o.timeout_usec / USEC_PER_SEC));
+        r = make_argv(s, program, path);
         if (r < 0)
-                return step_fail_later(
-                                s->context, "nccl.no-verdict", "ncclbench: %s", strerror(-r));
-        r = json_load(path, REPORT_MAX, &e, &s->report);
-        if (r == -ENOMEM)
                 return r;
-        if (r < 0)
-                return step_fail_later(s->context, "nccl.no-verdict",
-                                "ncclbench ended with exit code %d and left no report: %s", status,
-                                isempty(last) ? e.message : last);
-        bool pass = json_get_bool(json_get(s->report, "verdict"), "pass", false);
-        if (status != (pass ? 0 : 1))
-                return step_fail_later(s->context, "nccl.no-verdict",
-                                "ncclbench ended with exit code %d, but its report says %s", status,
-                                pass ? "pass" : "fail");
-        return 0;
+        r = make_env(s);
+        return r < 0 ? r : run(s, path);
 }
 
 static double number(json_object *o, const char *key) {
@@ -284,26 +326,51 @@ static const char *code_of(const char *reason) {
         return code ? code->code : NULL;
 }
 
-static int judge(Nccl *s) {
-        json_object *verdict = json_get(s->report, "verdict"), *row = row_of(s);
+static int judge_failure(Nccl *s, json_object *verdict) {
         const char *reason = json_get_string(verdict, "reason"),
                    *text = json_get_string(verdict, "text"),
-                   *advice = json_get_string(verdict, "advice");
+                   *advice = json_get_string(verdict, "advice"), *code = code_of(reason);
+
+        if (!code)
+                return step_fail(s->context, "nccl.no-verdict",
+                                "ncclbench failed for a reason that is not known here: %s: %s",
+                                strempty(reason), strempty(text));
+        if (!isempty(advice))
+                step_remedy(s->context, "%s", advice);
+        return may_pass(code) ? step_fail_later(s->context, code, "%s", strempty(text))
+                              : step_fail(s->context, code, "%s", strempty(text));
+}
+
+/* Nothing was held against the bandwidth: is that as it should be? */
+static int judge_without_limit(Nccl *s, int64_t ranks, double busbw) {
+        const Shape *shape = s->detected.shape;
+        const char *how = json_get_string(s->context->section, "no_limit"),
+                   *name = shape ? shape->name : "a machine of unknown shape";
+        /* Where the configuration says how many GPUs there must be, none can be missing unseen. */
+        bool counted = json_get(json_get(s->context->config, "gpu"), "count") != NULL;
+
+        if (!shape && !counted)
+                return shape_unknown(s->context, &s->detected);
+        if (ranks <= 1)
+                return 0;
+        if (streq_ptr(how, "fail"))
+                return step_fail(s->context, "nccl.no-limit",
+                                "busbw of %lld GPUs is %.1f GB/s; no limit is known for %s",
+                                (long long) ranks, busbw, name);
+        return step_degrade(s->context, "nccl.no-limit",
+                        "busbw of %lld GPUs is %.1f GB/s; no limit is known for %s",
+                        (long long) ranks, busbw, name);
+}
+
+static int judge(Nccl *s) {
+        json_object *verdict = json_get(s->report, "verdict"), *row = row_of(s);
         int64_t ranks = json_get_int(s->report, "n_ranks", 0);
         double busbw = number(row, "busbw");
+        int r;
 
-        if (!json_get_bool(verdict, "pass", false)) {
-                const char *code = code_of(reason);
+        if (!json_get_bool(verdict, "pass", false))
+                return judge_failure(s, verdict);
 
-                if (!code)
-                        return step_fail(s->context, "nccl.no-verdict",
-                                        "ncclbench failed for a reason that is not known here: %s: %s",
-                                        strempty(reason), strempty(text));
-                if (!isempty(advice))
-                        step_remedy(s->context, "%s", advice);
-                return may_pass(code) ? step_fail_later(s->context, code, "%s", strempty(text))
-                                      : step_fail(s->context, code, "%s", strempty(text));
-        }
         /* A pass must hold what it stands for. */
         if (!row || busbw < 0 || number(row, "wrong") != 0 ||
                         json_get_int(s->report, "wrong", -1) != 0 || ranks < 1 ||
@@ -312,24 +379,11 @@ static int judge(Nccl *s) {
                 return step_fail(s->context, "nccl.no-verdict",
                                 "ncclbench's report says pass, but does not show it: see %s",
                                 REPORT);
-        /* Where the configuration says how many GPUs there must be, none can be missing unseen. */
-        bool counted = json_get(json_get(s->context->config, "gpu"), "count") != NULL;
-        if (!s->detected.shape && s->min_gbps == 0 && !counted) {
-                int r = shape_unknown(s->context, &s->detected);
 
+        if (s->min_gbps == 0) {
+                r = judge_without_limit(s, ranks, busbw);
                 if (r < 0)
                         return r;
-        } else if (s->min_gbps == 0 && ranks > 1) {
-                const char *how = json_get_string(s->context->section, "no_limit");
-                const char *name = s->detected.shape ? s->detected.shape->name
-                                                     : "a machine of unknown shape";
-                if (streq_ptr(how, "fail"))
-                        return step_fail(s->context, "nccl.no-limit",
-                                        "busbw of %lld GPUs is %.1f GB/s; no limit is known for %s",
-                                        (long long) ranks, busbw, name);
-                (void) step_degrade(s->context, "nccl.no-limit",
-                                "busbw of %lld GPUs is %.1f GB/s; no limit is known for %s",
-                                (long long) ranks, busbw, name);
         }
         if (ranks == 1)
                 return step_done(s->context,

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "steps/rdma/check.h"
 
-#include <stdarg.h>
+/* Findings are added one by one: of ports, of their counters, of devices, of the machine. A wish
+ * that names nothing is fulfilled by whatever is there and works. */
+
+#include "steps/rdma/check.h"
+#include "shared/file-util.h"
+
+/* Rates and speeds are compared with this much room for rounding. */
+#define TOLERANCE 0.01
 
 void rdma_verdict_done(RdmaVerdict *v) {
         for (size_t i = 0; i < v->n; i++) {
@@ -14,13 +20,29 @@ void rdma_verdict_done(RdmaVerdict *v) {
         *v = (RdmaVerdict) {};
 }
 
-/* Takes value and limit over; NULL of them is out of memory. */
-static int find(RdmaVerdict *v, RdmaFinding f, const char *device) {
+typedef enum Weight {
+        LASTS,
+        MAY_PASS, /* another look may show something better */
+        WARNS,    /* a defect, no failure */
+} Weight;
+
+/* Adds a finding; device NULL: of the machine, port 0: of the device. Takes value and limit over;
+ * NULL of them is out of memory. */
+static int add(RdmaVerdict *v, const char *device, unsigned port, const char *code, Weight weight,
+                char *value, char *limit) {
         RdmaFinding *grown = reallocarray(v->findings, v->n + 1, sizeof(RdmaFinding));
+        RdmaFinding f = {
+                .code = code,
+                .device = device ? strdup(device) : NULL,
+                .port = port,
+                .value = value,
+                .limit = limit,
+                .warns = weight == WARNS,
+                .may_pass = weight == MAY_PASS,
+        };
 
         if (grown)
                 v->findings = grown;
-        f.device = device ? strdup(device) : NULL;
         if (!grown || !f.value || !f.limit || (device && !f.device)) {
                 free(f.device);
                 free(f.value);
@@ -31,243 +53,256 @@ static int find(RdmaVerdict *v, RdmaFinding f, const char *device) {
         return 0;
 }
 
+static int find(RdmaVerdict *v, const char *device, const char *code, Weight weight, char *value,
+                char *limit) {
+        return add(v, device, 0, code, weight, value, limit);
+}
+
+static int find_port(RdmaVerdict *v, const RdmaPort *p, const char *code, Weight weight,
+                char *value, char *limit) {
+        return add(v, p->device, p->port, code, weight, value, limit);
+}
+
 static bool port_is_active(const RdmaPort *p) {
         return streq_ptr(p->state, "4: ACTIVE");
 }
 
-static bool wanted_by_name(const RdmaWish *w, const RdmaFacts *f) {
-        STRV_FOREACH (d, w->devices)
-                if (rdma_facts_device(f, *d))
-                        return true;
-        return false;
+static bool is_below(double is, double wanted) {
+        return is + TOLERANCE < wanted;
+}
+
+/* What keeps NCCL from using the port: state and link layer. 1 where it found something. */
+static int check_usable(RdmaVerdict *v, const RdmaPort *p, const RdmaWish *w) {
+        const char *unreadable = !p->state        ? "state"
+                                 : !p->link_layer ? "link_layer"
+                                 : !p->rate       ? "rate"
+                                                  : NULL;
+        int r;
+
+        if (unreadable)
+                r = find_port(v, p, "rdma.unreadable", LASTS, strf("%s cannot be read", unreadable),
+                                strdup("readable"));
+        else if (!port_is_active(p))
+                r = find_port(v, p, "rdma.port-down", MAY_PASS,
+                                strf("%s, %s", p->state, p->phys_state ? p->phys_state : "?"),
+                                strdup("4: ACTIVE"));
+        else if (w->link_layer && !streq(p->link_layer, w->link_layer))
+                r = find_port(v, p, "rdma.link-layer", LASTS, strdup(p->link_layer),
+                                strdup(w->link_layer));
+        else
+                return 0;
+        return r < 0 ? r : 1;
 }
 
 /* State, link layer and rate of one port that is wanted. *ret_good: NCCL may use it. */
 static int check_port(RdmaVerdict *v, const RdmaPort *p, const RdmaWish *w, bool *ret_good) {
-        bool good = true;
-        int r = 0;
+        int r;
 
-        if (!p->state || !p->link_layer || !p->rate) {
-                const char *what = !p->state ? "state" : !p->link_layer ? "link_layer" : "rate";
-                r = find(v,
-                                (RdmaFinding) { .code = "rdma.unreadable",
-                                                .port = p->port,
-                                                .value = strf("%s cannot be read", what),
-                                                .limit = strdup("readable") },
-                                p->device);
-                good = false;
-        } else if (!port_is_active(p)) {
-                r = find(v,
-                                (RdmaFinding) { .code = "rdma.port-down",
-                                                .port = p->port,
-                                                .value = strf("%s, %s", p->state,
-                                                                p->phys_state ? p->phys_state
-                                                                              : "?"),
-                                                .limit = strdup("4: ACTIVE"),
-                                                .may_pass = true },
-                                p->device);
-                good = false;
-        } else if (w->link_layer && !streq(p->link_layer, w->link_layer)) {
-                r = find(v,
-                                (RdmaFinding) { .code = "rdma.link-layer",
-                                                .port = p->port,
-                                                .value = strdup(p->link_layer),
-                                                .limit = strdup(w->link_layer) },
-                                p->device);
-                good = false;
-        } else if (w->rate_gbps > 0 && p->rate_gbps + 0.01 < w->rate_gbps)
-                r = find(v,
-                                (RdmaFinding) { .code = "rdma.rate",
-                                                .port = p->port,
-                                                .value = strdup(p->rate),
-                                                .limit = strf("%g Gb/sec", w->rate_gbps),
-                                                .may_pass = true },
-                                p->device);
-        *ret_good = good;
-        return r;
+        r = check_usable(v, p, w);
+        if (r < 0)
+                return r;
+        *ret_good = r == 0;
+        if (r > 0 || w->rate_gbps <= 0 || !is_below(p->rate_gbps, w->rate_gbps))
+                return 0;
+        return find_port(v, p, "rdma.rate", MAY_PASS, strdup(p->rate),
+                        strf("%g Gb/sec", w->rate_gbps));
 }
 
-static const char *counter_basename(const RdmaCounter *c) {
-        const char *slash = strrchr(c->name, '/');
+static const RdmaLimit *limit_of(const RdmaWish *w, const RdmaCounter *c) {
+        const RdmaLimit *limit = NULL;
 
-        return slash ? slash + 1 : c->name;
+        for (size_t i = 0; i < w->n_limits; i++)
+                if (streq(w->limits[i].name, path_basename(c->name)))
+                        limit = &w->limits[i];
+        return limit;
+}
+
+/* One counter that has a limit; later: the port at the second look, or NULL. */
+static int check_counter(RdmaVerdict *v, const RdmaPort *p, const RdmaCounter *c,
+                const RdmaPort *later, const RdmaLimit *limit) {
+        const RdmaCounter *again = later ? rdma_port_counter(later, c->name) : NULL;
+        unsigned long long value = c->value, next = again ? again->value : value, max = limit->max;
+
+        if (!c->readable || (later && (!again || !again->readable)))
+                return find_port(v, p, "rdma.unreadable", LASTS, strf("%s cannot be read", c->name),
+                                strdup("readable"));
+        if (next > value)
+                return find_port(v, p, "rdma.errors-grow", MAY_PASS,
+                                strf("%s grew from %llu to %llu", c->name, value, next),
+                                strdup("no growth"));
+        if (value > max)
+                return find_port(v, p, "rdma.errors", LASTS, strf("%s is %llu", c->name, value),
+                                strf("%llu", max));
+        return 0;
 }
 
 static int check_counters(
                 RdmaVerdict *v, const RdmaPort *p, const RdmaPort *later, const RdmaWish *w) {
-        int r = 0;
+        int r;
 
         if (p->n_counters == 0)
-                return find(v,
-                                (RdmaFinding) { .code = "rdma.unreadable",
-                                                .port = p->port,
-                                                .value = strdup("neither counters nor hw_counters"),
-                                                .limit = strdup("readable") },
-                                p->device);
-        for (size_t i = 0; r >= 0 && i < p->n_counters; i++) {
-                const RdmaCounter *c = &p->counters[i];
-                const RdmaLimit *limit = NULL;
+                return find_port(v, p, "rdma.unreadable", LASTS,
+                                strdup("neither counters nor hw_counters"), strdup("readable"));
+        for (size_t i = 0; i < p->n_counters; i++) {
+                const RdmaLimit *limit = limit_of(w, &p->counters[i]);
 
-                for (size_t k = 0; k < w->n_limits; k++)
-                        if (streq(w->limits[k].name, counter_basename(c)))
-                                limit = &w->limits[k];
                 if (!limit)
                         continue;
-                const RdmaCounter *again = later ? rdma_port_counter(later, c->name) : NULL;
-                if (!c->readable || (later && (!again || !again->readable)))
-                        r = find(v,
-                                        (RdmaFinding) { .code = "rdma.unreadable",
-                                                        .port = p->port,
-                                                        .value = strf("%s cannot be read", c->name),
-                                                        .limit = strdup("readable") },
-                                        p->device);
-                else if (again && again->value > c->value)
-                        r = find(v,
-                                        (RdmaFinding) { .code = "rdma.errors-grow",
-                                                        .port = p->port,
-                                                        .value = strf("%s grew from %llu to %llu",
-                                                                        c->name,
-                                                                        (unsigned long long)
-                                                                                        c->value,
-                                                                        (unsigned long long) again
-                                                                                        ->value),
-                                                        .limit = strdup("no growth"),
-                                                        .may_pass = true },
-                                        p->device);
-                else if (c->value > limit->max)
-                        r = find(v,
-                                        (RdmaFinding) { .code = "rdma.errors",
-                                                        .port = p->port,
-                                                        .value = strf("%s is %llu", c->name,
-                                                                        (unsigned long long)
-                                                                                        c->value),
-                                                        .limit = strf("%llu",
-                                                                        (unsigned long long) limit
-                                                                                        ->max) },
-                                        p->device);
+                r = check_counter(v, p, &p->counters[i], later, limit);
+                if (r < 0)
+                        return r;
         }
-        return r;
+        return 0;
 }
 
-static int check_device(RdmaVerdict *v, const RdmaDevice *d, const RdmaWish *w) {
-        int r = 0;
+static int check_pcie(RdmaVerdict *v, const RdmaDevice *d, const RdmaWish *w) {
+        int r;
 
-        if (d->width > 0 && d->width < d->width_limit)
-                r = find(v,
-                                (RdmaFinding) { .code = "rdma.pcie",
-                                                .warns = w->pcie_warns,
-                                                .value = strf("PCIe x%u", d->width),
-                                                .limit = strf("x%u", d->width_limit) },
-                                d->name);
-        if (r >= 0 && d->speed > 0 && d->speed + 0.01 < d->speed_limit)
-                r = find(v,
-                                (RdmaFinding) { .code = "rdma.pcie",
-                                                .warns = w->pcie_warns,
-                                                .value = strf("PCIe %g GT/s", d->speed),
-                                                .limit = strf("%g GT/s", d->speed_limit) },
-                                d->name);
-        if (r >= 0 && w->firmware && !streq_ptr(d->firmware, w->firmware))
-                r = find(v,
-                                (RdmaFinding) { .code = "rdma.firmware",
-                                                .value = strdup(d->firmware ? d->firmware
-                                                                            : "unknown"),
-                                                .limit = strdup(w->firmware) },
-                                d->name);
-        return r;
+        if (d->width > 0 && d->width < d->width_limit) {
+                r = find(v, d->name, "rdma.pcie", w->pcie_warns ? WARNS : LASTS,
+                                strf("PCIe x%u", d->width), strf("x%u", d->width_limit));
+                if (r < 0)
+                        return r;
+        }
+        if (d->speed <= 0 || !is_below(d->speed, d->speed_limit))
+                return 0;
+        return find(v, d->name, "rdma.pcie", w->pcie_warns ? WARNS : LASTS,
+                        strf("PCIe %g GT/s", d->speed), strf("%g GT/s", d->speed_limit));
+}
+
+static int find_firmware(RdmaVerdict *v, const RdmaDevice *d, char *limit) {
+        return find(v, d->name, "rdma.firmware", LASTS,
+                        strdup(d->firmware ? d->firmware : "unknown"), limit);
+}
+
+/* How many cards of this kind have this firmware. */
+static size_t count_firmware(const RdmaDevice *const *devices, size_t n, const char *type,
+                const char *firmware) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < n; i++)
+                count += streq(devices[i]->type, type) && streq_ptr(devices[i]->firmware, firmware);
+        return count;
+}
+
+/* The firmware that most cards of this kind have, and how many; NULL where none tells. */
+static const char *usual_firmware(
+                const RdmaDevice *const *devices, size_t n, const char *type, size_t *ret_count) {
+        const char *usual = NULL;
+
+        *ret_count = 0;
+        for (size_t i = 0; i < n; i++) {
+                if (!streq(devices[i]->type, type) || !devices[i]->firmware)
+                        continue;
+                size_t count = count_firmware(devices, n, type, devices[i]->firmware);
+                if (count > *ret_count) {
+                        *ret_count = count;
+                        usual = devices[i]->firmware;
+                }
+        }
+        return usual;
 }
 
 /* Cards of the same kind have the same firmware, that of the majority. */
 static int check_firmware(RdmaVerdict *v, const RdmaDevice *const *devices, size_t n) {
-        int r = 0;
+        int r;
 
-        for (size_t i = 0; r >= 0 && i < n; i++) {
-                const char *usual = NULL;
-                size_t best = 0;
+        for (size_t i = 0; i < n; i++) {
+                size_t count;
+                const char *usual = usual_firmware(devices, n, devices[i]->type, &count);
 
-                for (size_t k = 0; k < n; k++) {
-                        size_t votes = 0;
-
-                        if (!streq(devices[k]->type, devices[i]->type) || !devices[k]->firmware)
-                                continue;
-                        for (size_t m = 0; m < n; m++)
-                                votes += streq(devices[m]->type, devices[i]->type) &&
-                                         streq_ptr(devices[m]->firmware, devices[k]->firmware);
-                        if (votes > best) {
-                                best = votes;
-                                usual = devices[k]->firmware;
-                        }
-                }
-                if (usual && !streq_ptr(devices[i]->firmware, usual))
-                        r = find(v,
-                                        (RdmaFinding) { .code = "rdma.firmware",
-                                                        .value = strdup(devices[i]->firmware
-                                                                                        ? devices[i]->firmware
-                                                                                        : "unknown"),
-                                                        .limit = strf("%s, as %zu others have",
-                                                                        usual, best) },
-                                        devices[i]->name);
+                if (!usual || streq_ptr(devices[i]->firmware, usual))
+                        continue;
+                r = find_firmware(v, devices[i], strf("%s, as %zu others have", usual, count));
+                if (r < 0)
+                        return r;
         }
-        return r;
+        return 0;
 }
 
-static const RdmaGid *gid_at(const RdmaPort *p, unsigned index) {
+static int check_devices(
+                RdmaVerdict *v, const RdmaDevice *const *devices, size_t n, const RdmaWish *w) {
+        int r;
+
+        for (size_t i = 0; i < n; i++) {
+                r = check_pcie(v, devices[i], w);
+                if (r < 0)
+                        return r;
+                if (!w->firmware || streq_ptr(devices[i]->firmware, w->firmware))
+                        continue;
+                r = find_firmware(v, devices[i], strdup(w->firmware));
+                if (r < 0)
+                        return r;
+        }
+        return w->firmware ? 0 : check_firmware(v, devices, n);
+}
+
+static bool is_ethernet(const RdmaPort *p) {
+        return streq(p->link_layer, "Ethernet");
+}
+
+static bool has_roce_v2(const RdmaPort *p) {
+        for (size_t i = 0; i < p->n_gids; i++)
+                if (p->gids[i].roce_v2)
+                        return true;
+        return false;
+}
+
+/* Whether the GID at this index of the port is RoCE v2 (and, where asked for, IPv4-mapped). */
+static bool gid_serves(const RdmaPort *p, unsigned index, bool ipv4) {
         for (size_t i = 0; i < p->n_gids; i++)
                 if (p->gids[i].index == index)
-                        return &p->gids[i];
-        return NULL;
+                        return p->gids[i].roce_v2 && (p->gids[i].ipv4 || !ipv4);
+        return false;
 }
 
-/* NCCL_IB_GID_INDEX is one number for all ports: the lowest that is RoCE v2 everywhere,
- * IPv4-mapped before others (those are routed). */
+static bool gid_serves_all(const RdmaVerdict *v, unsigned index, bool ipv4) {
+        for (size_t i = 0; i < v->n_ports; i++)
+                if (is_ethernet(v->ports[i]) && !gid_serves(v->ports[i], index, ipv4))
+                        return false;
+        return true;
+}
+
+/* The lowest index that is RoCE v2 everywhere, IPv4-mapped before others (those are routed); -1
+ * where there is none. */
+static int common_gid(const RdmaVerdict *v) {
+        for (int ipv4 = 1; ipv4 >= 0; ipv4--)
+                for (unsigned index = 0; index < 256; index++)
+                        if (gid_serves_all(v, index, ipv4))
+                                return (int) index;
+        return -1;
+}
+
+/* NCCL_IB_GID_INDEX is one number for all ports. */
 static int check_gids(RdmaVerdict *v) {
         bool any_ethernet = false, all_have = true;
-        int r = 0;
+        int r;
 
         v->gid_index = -1;
-        for (size_t i = 0; r >= 0 && i < v->n_ports; i++) {
+        for (size_t i = 0; i < v->n_ports; i++) {
                 const RdmaPort *p = v->ports[i];
-                bool has = false;
 
-                if (!streq(p->link_layer, "Ethernet"))
+                if (!is_ethernet(p))
                         continue;
                 any_ethernet = true;
-                for (size_t k = 0; k < p->n_gids; k++)
-                        has = has || p->gids[k].roce_v2;
-                all_have = all_have && has;
-                if (!has)
-                        r = find(v,
-                                        (RdmaFinding) { .code = "rdma.no-gid",
-                                                        .port = p->port,
-                                                        .value = strf("%zu GIDs, none of them RoCE v2",
-                                                                        p->n_gids),
-                                                        .limit = strdup("one RoCE v2 GID"),
-                                                        .may_pass = true },
-                                        p->device);
+                if (has_roce_v2(p))
+                        continue;
+                all_have = false;
+                r = find_port(v, p, "rdma.no-gid", MAY_PASS,
+                                strf("%zu GIDs, none of them RoCE v2", p->n_gids),
+                                strdup("one RoCE v2 GID"));
+                if (r < 0)
+                        return r;
         }
-        if (r < 0 || !any_ethernet || !all_have)
-                return r;
-        for (int ipv4 = 1; v->gid_index < 0 && ipv4 >= 0; ipv4--)
-                for (unsigned index = 0; v->gid_index < 0 && index < 256; index++) {
-                        bool everywhere = true;
+        if (!any_ethernet || !all_have)
+                return 0;
 
-                        for (size_t i = 0; i < v->n_ports; i++) {
-                                const RdmaGid *g = gid_at(v->ports[i], index);
-
-                                if (streq(v->ports[i]->link_layer, "Ethernet"))
-                                        everywhere = everywhere && g && g->roce_v2 &&
-                                                     (g->ipv4 || !ipv4);
-                        }
-                        if (everywhere)
-                                v->gid_index = (int) index;
-                }
-        if (v->gid_index < 0)
-                return find(v,
-                                (RdmaFinding) { .code = "rdma.gid-differs",
-                                                .value = strdup("no GID index is RoCE v2 on all ports"),
-                                                .limit = strdup("one index for all"),
-                                                .may_pass = true },
-                                NULL);
-        return 0;
+        v->gid_index = common_gid(v);
+        if (v->gid_index >= 0)
+                return 0;
+        return find(v, NULL, "rdma.gid-differs", MAY_PASS,
+                        strdup("no GID index is RoCE v2 on all ports"),
+                        strdup("one index for all"));
 }
 
 static const RdmaPort *same_port(const RdmaFacts *f, const RdmaPort *p) {
@@ -277,103 +312,163 @@ static const RdmaPort *same_port(const RdmaFacts *f, const RdmaPort *p) {
         return NULL;
 }
 
-static int missing_devices(RdmaVerdict *v, const RdmaFacts *f, const RdmaWish *w) {
-        int r = 0;
+static int check_missing(RdmaVerdict *v, const RdmaFacts *f, const RdmaWish *w) {
+        int r;
 
+        STRV_FOREACH (d, w->devices) {
+                if (rdma_facts_device(f, *d))
+                        continue;
+                r = find(v, *d, "rdma.device-missing", MAY_PASS, strdup("not there"),
+                                strdup("in /sys/class/infiniband"));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* Names may have been changed by udev's rules: then number and kind of the ports decide. */
+static bool goes_by_name(const RdmaWish *w, const RdmaFacts *f) {
+        if (w->devices && w->exact_names)
+                return true;
         STRV_FOREACH (d, w->devices)
-                if (r >= 0 && !rdma_facts_device(f, *d))
-                        r = find(v,
-                                        (RdmaFinding) { .code = "rdma.device-missing",
-                                                        .value = strdup("not there"),
-                                                        .limit = strdup("in /sys/class/infiniband"),
-                                                        .may_pass = true },
-                                        *d);
-        return r;
+                if (rdma_facts_device(f, *d))
+                        return true;
+        return false;
 }
 
 static bool is_other(const RdmaPort *p, const RdmaWish *w) {
         return !port_is_active(p) || (w->link_layer && !streq_ptr(p->link_layer, w->link_layer)) ||
-               (w->ports > 0 && p->rate_gbps + 0.01 < w->rate_gbps);
+               (w->ports > 0 && is_below(p->rate_gbps, w->rate_gbps));
+}
+
+static char *describe_port(const RdmaPort *p) {
+        return strf("%s:%u %s, %s, %s", p->device, p->port, p->state ? p->state : "?",
+                        p->link_layer ? p->link_layer : "?", p->rate ? p->rate : "?");
+}
+
+/* A check under way. */
+typedef struct Check {
+        const RdmaFacts *facts, *later;
+        const RdmaWish *wish;
+        bool by_name;
+        RdmaVerdict verdict;
+        const RdmaDevice **devices; /* of the ports that were looked at */
+        size_t n_devices;
+        char **others; /* ports that seem to have other work to do */
+} Check;
+
+static void check_done(Check *c) {
+        rdma_verdict_done(&c->verdict);
+        free(c->devices);
+        strv_free(c->others);
+}
+
+/* One port that is ours. */
+static int take_port(Check *c, const RdmaPort *p) {
+        const RdmaPort *again = same_port(c->later, p);
+        RdmaVerdict *v = &c->verdict;
+        bool good;
+        int r;
+
+        r = check_port(v, p, c->wish, &good);
+        if (r < 0)
+                return r;
+        if (good)
+                v->ports[v->n_ports++] = p;
+        r = check_counters(v, p, again, c->wish);
+        if (r < 0)
+                return r;
+        if (c->later && !again) {
+                r = find_port(v, p, "rdma.device-missing", MAY_PASS, strdup("went away"),
+                                strdup("there"));
+                if (r < 0)
+                        return r;
+        }
+
+        const RdmaDevice *d = rdma_facts_device(c->facts, p->device);
+        if (d && (c->n_devices == 0 || c->devices[c->n_devices - 1] != d))
+                c->devices[c->n_devices++] = d;
+        return 0;
+}
+
+static int check_ports(Check *c) {
+        int r;
+
+        for (size_t i = 0; i < c->facts->n_ports; i++) {
+                const RdmaPort *p = &c->facts->ports[i];
+
+                if (c->by_name && !strv_contains(c->wish->devices, p->device))
+                        continue;
+                /* Without names a port of another kind may be one that has other work to do; but
+                 * where ports are missing, it may be the one. */
+                r = !c->by_name && is_other(p, c->wish) ? strv_push(&c->others, describe_port(p))
+                                                        : take_port(c, p);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int check_number(Check *c) {
+        unsigned wanted = c->wish->ports ? c->wish->ports : 1;
+        _cleanup_free_ char *others = NULL;
+
+        if (c->facts->n_devices == 0 || c->verdict.n_ports >= wanted)
+                return 0;
+        others = strv_join(c->others, "; ");
+        if (!others)
+                return -ENOMEM;
+        return find(&c->verdict, NULL, "rdma.too-few-ports", MAY_PASS,
+                        strf("%zu usable ports%s%s%s", c->verdict.n_ports,
+                                        *others ? " (not among them: " : "", others,
+                                        *others ? ")" : ""),
+                        strf("%u", wanted));
+}
+
+static int check_presence(Check *c) {
+        const RdmaWish *w = c->wish;
+
+        if (c->facts->n_devices > 0)
+                return c->by_name ? check_missing(&c->verdict, c->facts, w) : 0;
+        return find(&c->verdict, NULL, "rdma.no-device", MAY_PASS,
+                        strdup("/sys/class/infiniband has no device"),
+                        w->ports ? strf("%u ports", w->ports) : strdup("at least one port"));
 }
 
 int rdma_check(const RdmaFacts *facts, const RdmaFacts *later, const RdmaWish *wish,
                 RdmaVerdict *ret) {
-        _cleanup_(rdma_verdict_done) RdmaVerdict v = { .gid_index = -1, .n_expected = wish->ports };
-        _cleanup_free_ const RdmaDevice **devices = calloc(facts->n_devices + 1, sizeof(*devices));
-        /* Names may have been changed by udev's rules: then number and kind of the ports decide. */
-        bool by_name = wish->devices && (wish->exact_names || wanted_by_name(wish, facts));
-        _cleanup_free_ char *others = strdup("");
-        size_t n_devices = 0;
-        int r = 0;
+        _cleanup_(check_done) Check c = {
+                .facts = facts,
+                .later = later,
+                .wish = wish,
+                .by_name = goes_by_name(wish, facts),
+                .verdict = { .gid_index = -1, .n_expected = wish->ports },
+                .devices = calloc(facts->n_devices + 1, sizeof(*c.devices)),
+        };
+        int r;
 
-        v.ports = calloc(facts->n_ports + 1, sizeof(*v.ports));
-        if (!devices || !v.ports || !others)
+        c.verdict.ports = calloc(facts->n_ports + 1, sizeof(*c.verdict.ports));
+        if (!c.devices || !c.verdict.ports)
                 return -ENOMEM;
-        if (facts->n_devices == 0)
-                r = find(&v,
-                                (RdmaFinding) { .code = "rdma.no-device",
-                                                .value = strdup("/sys/class/infiniband has no device"),
-                                                .limit = wish->ports ? strf("%u ports", wish->ports)
-                                                                     : strdup("at least one port"),
-                                                .may_pass = true },
-                                NULL);
-        else if (by_name)
-                r = missing_devices(&v, facts, wish);
-        for (size_t i = 0; r >= 0 && i < facts->n_ports; i++) {
-                const RdmaPort *p = &facts->ports[i];
-                bool good;
 
-                if (by_name && !strv_contains(wish->devices, p->device))
-                        continue;
-                /* Without names a port of another kind may be one that has other work to do; but
-                 * where ports are missing, it may be the one. */
-                if (!by_name && is_other(p, wish)) {
-                        char *more = strf("%s%s%s:%u %s, %s, %s", others, *others ? "; " : "",
-                                        p->device, p->port, p->state ? p->state : "?",
-                                        p->link_layer ? p->link_layer : "?",
-                                        p->rate ? p->rate : "?");
-                        free(others);
-                        others = more;
-                        if (!others)
-                                return -ENOMEM;
-                        continue;
-                }
-                r = check_port(&v, p, wish, &good);
-                if (r >= 0 && good)
-                        v.ports[v.n_ports++] = p;
-                if (r >= 0)
-                        r = check_counters(&v, p, same_port(later, p), wish);
-                if (r >= 0 && later && !same_port(later, p))
-                        r = find(&v,
-                                        (RdmaFinding) { .code = "rdma.device-missing",
-                                                        .port = p->port,
-                                                        .value = strdup("went away"),
-                                                        .limit = strdup("there"),
-                                                        .may_pass = true },
-                                        p->device);
-                const RdmaDevice *d = rdma_facts_device(facts, p->device);
-                if (d && (n_devices == 0 || devices[n_devices - 1] != d))
-                        devices[n_devices++] = d;
-        }
-        for (size_t i = 0; r >= 0 && i < n_devices; i++)
-                r = check_device(&v, devices[i], wish);
-        if (r >= 0 && !wish->firmware)
-                r = check_firmware(&v, devices, n_devices);
-        if (r >= 0 && facts->n_devices > 0 && v.n_ports < (wish->ports ? wish->ports : 1))
-                r = find(&v,
-                                (RdmaFinding) { .code = "rdma.too-few-ports",
-                                                .value = strf("%zu usable ports%s%s%s", v.n_ports,
-                                                                *others ? " (not among them: " : "",
-                                                                others, *others ? ")" : ""),
-                                                .limit = strf("%u", wish->ports ? wish->ports : 1),
-                                                .may_pass = true },
-                                NULL);
-        if (r >= 0)
-                r = check_gids(&v);
+        r = check_presence(&c);
         if (r < 0)
                 return r;
-        *ret = v;
-        v = (RdmaVerdict) {};
+        r = check_ports(&c);
+        if (r < 0)
+                return r;
+        r = check_devices(&c.verdict, c.devices, c.n_devices, wish);
+        if (r < 0)
+                return r;
+        r = check_number(&c);
+        if (r < 0)
+                return r;
+        r = check_gids(&c.verdict);
+        if (r < 0)
+                return r;
+
+        *ret = c.verdict;
+        c.verdict = (RdmaVerdict) {};
         return 0;
 }
 

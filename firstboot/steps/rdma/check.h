@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What is seen of RDMA against what the machine must have. No system calls: rdma-facts.c reads. */
+/* What is seen of RDMA against what the machine must have. No system calls: facts.c reads. */
 
 #include "steps/rdma/facts.h"
 
 typedef struct RdmaLimit {
-        char *name; /* of a file in counters or hw_counters, such as "symbol_error" */
+        const char *name; /* of a file in counters or hw_counters, such as "symbol_error" */
         uint64_t max;
 } RdmaLimit;
 
@@ -16,8 +16,9 @@ typedef struct RdmaWish {
         double rate_gbps;
         const char *link_layer;
         char *const *devices; /* NULL: any */
-        bool exact_names;     /* the devices must be called so; else, where none of them is there
-                                 (udev may rename them), number and kind of ports decide */
+        /* The devices must be called so; else, where none of them is there (udev may rename them),
+         * number and kind of ports decide. */
+        bool exact_names;
         const char *firmware;
         const RdmaLimit *limits;
         size_t n_limits;
@@ -49,5 +50,6 @@ void rdma_verdict_done(RdmaVerdict *v);
 int rdma_check(const RdmaFacts *facts, const RdmaFacts *later, const RdmaWish *wish,
                 RdmaVerdict *ret);
 
-/* "DEVICE port N" or "DEVICE", as long as the finding is of one; the caller frees it. */
+/* "DEVICE port N: VALUE, should be LIMIT", with as much of the place as the finding has. NULL on
+ * out of memory; the caller frees it. */
 char *rdma_finding_text(const RdmaFinding *f);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "steps/rdma/facts.h"
-#include "shared/file-util.h"
-#include "contract/paths.h"
 
-#include <ctype.h>
-#include <dirent.h>
+/* Devices, their ports, the ports' GIDs and counters, in the order of their names. */
+
+#include "steps/rdma/facts.h"
+#include "contract/paths.h"
+#include "shared/file-util.h"
+#include "shared/parse-number.h"
+#include "steps/common/sysfs.h"
+
 #include <limits.h>
 
 #define CLASS "/sys/class/infiniband"
@@ -41,24 +44,19 @@ void rdma_facts_done(RdmaFacts *f) {
         *f = (RdmaFacts) {};
 }
 
-char *rdma_attribute(const char *folder, const char *name) {
-        _cleanup_free_ char *path = fb_pathf("%s/%s", folder, name);
-        char *text = NULL;
-
-        return path && read_line_file(path, &text) >= 0 ? text : NULL;
-}
-
 /* PCIe of the device in the folder: lanes and GT/s; 0 where sysfs shows none, as it does for
  * virtual functions. */
 static void link_of(const char *folder, const char *which, unsigned *ret_width, double *ret_speed) {
         _cleanup_free_ char *width_name = strf("%s_link_width", which),
                             *speed_name = strf("%s_link_speed", which),
-                            *width = width_name ? rdma_attribute(folder, width_name) : NULL,
-                            *speed = speed_name ? rdma_attribute(folder, speed_name) : NULL;
-        unsigned long n = width ? strtoul(width, NULL, 10) : 0;
+                            *speed = speed_name ? sysfs_string(folder, speed_name) : NULL;
+        uint64_t n = 0;
 
+        if (width_name)
+                (void) sysfs_number(folder, width_name, 10, &n);
         *ret_width = n <= 32 ? (unsigned) n : 0; /* 255 stands for unknown */
-        *ret_speed = speed && isdigit((unsigned char) *speed) ? strtod(speed, NULL) : 0;
+        *ret_speed = 0;
+        (void) parse_leading_real(speed, ret_speed);
 }
 
 /* A fast card in a slow slot is as fast as it can be: the slot's own limit counts too. */
@@ -81,47 +79,59 @@ static void read_pcie(RdmaDevice *d, const char *folder) {
                 d->speed_limit = speed;
 }
 
+/* One entry of the GID table, if it is in use. */
+static int read_gid(RdmaPort *p, const char *gids, const char *attrs, const char *name) {
+        _cleanup_free_ char *type_name = strf("types/%s", name),
+                            *ndev_name = strf("ndevs/%s", name), *gid = sysfs_string(gids, name),
+                            *type = NULL, *ndev = NULL;
+        uint64_t index;
+
+        if (!type_name || !ndev_name)
+                return -ENOMEM;
+        if (parse_number(name, 10, &index) < 0 || !gid || strspn(gid, "0:") == strlen(gid))
+                return 0;
+        /* An entry not in use cannot be read. */
+        type = sysfs_string(attrs, type_name);
+        ndev = sysfs_string(attrs, ndev_name);
+        if (!type)
+                return 0;
+
+        p->gids[p->n_gids++] = (RdmaGid) {
+                .index = (unsigned) index,
+                .roce_v2 = streq(type, "RoCE v2"),
+                .ipv4 = startswith(gid, "0000:0000:0000:0000:0000:ffff:") != NULL,
+        };
+        if (!p->netdev && !isempty(ndev))
+                p->netdev = TAKE_PTR(ndev);
+        return 0;
+}
+
+static int by_index(const void *a, const void *b) {
+        const RdmaGid *x = a, *y = b;
+
+        return x->index < y->index ? -1 : x->index > y->index;
+}
+
 static int read_gids(RdmaPort *p, const char *folder) {
         _cleanup_strv_free_ char **names = NULL;
         _cleanup_free_ char *gids = strf("%s/gids", folder), *attrs = strf("%s/gid_attrs", folder);
         int r;
 
-        r = gids && attrs ? fb_list(gids, &names) : -ENOMEM;
+        if (!gids || !attrs)
+                return -ENOMEM;
+        r = fb_list(gids, &names);
         if (r < 0)
                 return r;
         p->gids = calloc(strv_length(names) + 1, sizeof(RdmaGid));
         if (!p->gids)
                 return -ENOMEM;
-        STRV_FOREACH (name, names) {
-                _cleanup_free_ char *type_name = strf("types/%s", *name),
-                                    *ndev_name = strf("ndevs/%s", *name),
-                                    *gid = rdma_attribute(gids, *name), *type = NULL, *ndev = NULL;
-                char *end;
-                unsigned long index = strtoul(*name, &end, 10);
 
-                if (!type_name || !ndev_name)
-                        return -ENOMEM;
-                if (*end || !gid || strspn(gid, "0:") == strlen(gid))
-                        continue;
-                /* An entry not in use cannot be read. */
-                type = rdma_attribute(attrs, type_name);
-                ndev = rdma_attribute(attrs, ndev_name);
-                if (!type)
-                        continue;
-                p->gids[p->n_gids++] = (RdmaGid) {
-                        .index = (unsigned) index,
-                        .roce_v2 = streq(type, "RoCE v2"),
-                        .ipv4 = startswith(gid, "0000:0000:0000:0000:0000:ffff:") != NULL,
-                };
-                if (!p->netdev && !isempty(ndev))
-                        p->netdev = TAKE_PTR(ndev);
+        STRV_FOREACH (name, names) {
+                r = read_gid(p, gids, attrs, *name);
+                if (r < 0)
+                        return r;
         }
-        for (size_t i = 1; i < p->n_gids; i++) /* by index: the names were sorted as text */
-                for (size_t k = i; k > 0 && p->gids[k - 1].index > p->gids[k].index; k--) {
-                        RdmaGid swap = p->gids[k];
-                        p->gids[k] = p->gids[k - 1];
-                        p->gids[k - 1] = swap;
-                }
+        qsort(p->gids, p->n_gids, sizeof(RdmaGid), by_index); /* the names were sorted as text */
         return 0;
 }
 
@@ -130,7 +140,9 @@ static int read_counters(RdmaPort *p, const char *folder, const char *kind) {
         _cleanup_free_ char *path = strf("%s/%s", folder, kind);
         int r;
 
-        r = path ? fb_list(path, &names) : -ENOMEM;
+        if (!path)
+                return -ENOMEM;
+        r = fb_list(path, &names);
         if (r < 0)
                 return r;
         RdmaCounter *grown = reallocarray(
@@ -138,24 +150,19 @@ static int read_counters(RdmaPort *p, const char *folder, const char *kind) {
         if (!grown)
                 return -ENOMEM;
         p->counters = grown;
-        STRV_FOREACH (name, names) {
-                _cleanup_free_ char *text = rdma_attribute(path, *name);
-                RdmaCounter counter = { .name = strf("%s/%s", kind, *name) };
-                char *end;
 
-                if (!counter.name)
-                        return -ENOMEM;
+        STRV_FOREACH (name, names) {
+                _cleanup_free_ char *text = sysfs_string(path, *name);
+                RdmaCounter counter = {};
+
                 /* A setting in ms, no counter; and what the driver says it does not count: "N/A
                  * (no PMA)". */
-                if (streq(*name, "lifespan") || (text && startswith(text, "N/A"))) {
-                        free(counter.name);
+                if (streq(*name, "lifespan") || (text && startswith(text, "N/A")))
                         continue;
-                }
-                if (text && isdigit((unsigned char) *text)) {
-                        errno = 0;
-                        counter.value = strtoull(text, &end, 10);
-                        counter.readable = errno == 0 && *end == '\0';
-                }
+                counter.name = strf("%s/%s", kind, *name);
+                if (!counter.name)
+                        return -ENOMEM;
+                counter.readable = text && parse_number(text, 10, &counter.value) >= 0;
                 p->counters[p->n_counters++] = counter;
         }
         return 0;
@@ -163,13 +170,12 @@ static int read_counters(RdmaPort *p, const char *folder, const char *kind) {
 
 static int read_port(RdmaFacts *f, const char *device, const char *name, bool alone) {
         _cleanup_free_ char *folder = strf(CLASS "/%s/ports/%s", device, name);
-        char *end;
-        unsigned long number = strtoul(name, &end, 10);
+        uint64_t number;
         int r;
 
         if (!folder)
                 return -ENOMEM;
-        if (*end || number == 0 || number > 255)
+        if (parse_number(name, 10, &number) < 0 || number == 0 || number > 255)
                 return 0;
         RdmaPort *grown = reallocarray(f->ports, f->n_ports + 1, sizeof(RdmaPort));
         if (!grown)
@@ -180,20 +186,22 @@ static int read_port(RdmaFacts *f, const char *device, const char *name, bool al
                 .device = strdup(device),
                 .port = (unsigned) number,
                 .alone = alone,
-                .state = rdma_attribute(folder, "state"),
-                .phys_state = rdma_attribute(folder, "phys_state"),
-                .link_layer = rdma_attribute(folder, "link_layer"),
-                .rate = rdma_attribute(folder, "rate"),
+                .state = sysfs_string(folder, "state"),
+                .phys_state = sysfs_string(folder, "phys_state"),
+                .link_layer = sysfs_string(folder, "link_layer"),
+                .rate = sysfs_string(folder, "rate"),
         };
         if (!p->device)
                 return -ENOMEM;
-        p->rate_gbps = p->rate && isdigit((unsigned char) *p->rate) ? strtod(p->rate, NULL) : 0;
+        (void) parse_leading_real(p->rate, &p->rate_gbps);
+
         r = read_gids(p, folder);
-        if (r >= 0)
-                r = read_counters(p, folder, "counters");
-        if (r >= 0)
-                r = read_counters(p, folder, "hw_counters");
-        return r;
+        if (r < 0)
+                return r;
+        r = read_counters(p, folder, "counters");
+        if (r < 0)
+                return r;
+        return read_counters(p, folder, "hw_counters");
 }
 
 static int read_device(RdmaFacts *f, const char *name) {
@@ -209,18 +217,23 @@ static int read_device(RdmaFacts *f, const char *name) {
                 return -ENOMEM;
         f->devices = grown;
         RdmaDevice *d = &f->devices[f->n_devices++];
-        *d = (RdmaDevice) { .name = strdup(name), .firmware = rdma_attribute(folder, "fw_ver") };
-        type = rdma_attribute(folder, "hca_type");
-        board = rdma_attribute(folder, "board_id");
+        *d = (RdmaDevice) { .name = strdup(name), .firmware = sysfs_string(folder, "fw_ver") };
+        type = sysfs_string(folder, "hca_type");
+        board = sysfs_string(folder, "board_id");
         d->type = strf("%s %s", strempty(type), strempty(board));
         if (!d->name || !d->type)
                 return -ENOMEM;
         read_pcie(d, folder);
+
         r = fb_list(ports, &names);
-        STRV_FOREACH (p, names)
-                if (r >= 0)
-                        r = read_port(f, name, *p, strv_length(names) == 1);
-        return r;
+        if (r < 0)
+                return r;
+        STRV_FOREACH (p, names) {
+                r = read_port(f, name, *p, strv_length(names) == 1);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 /* "mlx5_10" comes after "mlx5_9". */
@@ -231,15 +244,18 @@ static int by_name(const void *a, const void *b) {
 int rdma_facts(RdmaFacts *ret) {
         _cleanup_(rdma_facts_done) RdmaFacts f = {};
         _cleanup_strv_free_ char **names = NULL;
-        int r = fb_list(CLASS, &names);
+        int r;
 
-        if (r >= 0 && names)
-                qsort(names, strv_length(names), sizeof(char *), by_name);
-        STRV_FOREACH (name, names)
-                if (r >= 0)
-                        r = read_device(&f, *name);
+        r = fb_list(CLASS, &names);
         if (r < 0)
                 return r;
+        if (names)
+                qsort(names, strv_length(names), sizeof(char *), by_name);
+        STRV_FOREACH (name, names) {
+                r = read_device(&f, *name);
+                if (r < 0)
+                        return r;
+        }
         *ret = f;
         f = (RdmaFacts) {};
         return 0;

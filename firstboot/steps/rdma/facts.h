@@ -58,7 +58,3 @@ int rdma_facts(RdmaFacts *ret);
 
 const RdmaDevice *rdma_facts_device(const RdmaFacts *f, const char *name);
 const RdmaCounter *rdma_port_counter(const RdmaPort *p, const char *name);
-
-/* An attribute in a folder of sysfs without its newline; NULL where it cannot be read. The caller
- * frees it. */
-char *rdma_attribute(const char *folder, const char *name);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Format: Prometheus, "Exposition formats". All samples of a metric stand together below its HELP
+/* Counters written for Prometheus, by its "Exposition formats". All samples of a metric stand together below its HELP
  * and TYPE, so they are gathered first and sorted. */
 
 #include "steps/rdma/metrics.h"
-#include "shared/file-util.h"
 #include "contract/paths.h"
-#include "steps/rdma/facts.h"
+#include "shared/parse-number.h"
+#include "shared/strv.h"
+#include "steps/common/sysfs.h"
 
 #include <ctype.h>
 
@@ -109,35 +110,45 @@ static char *help_of(const char *kind, const char *file) {
                         words ? ", in words of 4 bytes" : "");
 }
 
-/* All files of a folder. where: the labels that say whose they are. */
+/* One file. where: the labels that say whose it is. */
+static int add_file(Samples *s, const char *folder, const char *name, const char *prefix,
+                const char *kind, const char *where) {
+        _cleanup_free_ char *value = sysfs_string(folder, name), *metric = NULL, *plain = NULL,
+                            *escaped = NULL;
+
+        if (!is_number(value)) {
+                s->unreadable++;
+                return 0;
+        }
+        metric = rdma_metric_name(prefix, name);
+        plain = strf("%s%s", prefix, name);
+        escaped = rdma_label_value(name);
+        if (!metric || !plain || !escaped)
+                return -ENOMEM;
+
+        /* Two files may become the same name; the file's own tells them apart. */
+        bool changed = !streq(metric, plain);
+        char *labels = changed ? strf("%s,file=\"%s\"", where, escaped) : strdup(where),
+             *help = changed ? strf("files in %s of RDMA", kind) : help_of(kind, name);
+        return add(s, streq(name, "lifespan") ? "gauge" : "counter", TAKE_PTR(metric), help, labels,
+                        TAKE_PTR(value));
+}
+
+/* All files of a folder. */
 static int add_folder(Samples *s, const char *folder, const char *prefix, const char *kind,
                 const char *where) {
         _cleanup_strv_free_ char **names = NULL;
-        int r = fb_list(folder, &names);
+        int r;
 
+        r = fb_list(folder, &names);
+        if (r < 0)
+                return r;
         STRV_FOREACH (name, names) {
-                _cleanup_free_ char *value = rdma_attribute(folder, *name), *metric = NULL,
-                                    *plain = NULL, *escaped = NULL;
-
+                r = add_file(s, folder, *name, prefix, kind, where);
                 if (r < 0)
-                        break;
-                if (!is_number(value)) {
-                        s->unreadable++;
-                        continue;
-                }
-                metric = rdma_metric_name(prefix, *name);
-                plain = strf("%s%s", prefix, *name);
-                escaped = rdma_label_value(*name);
-                if (!metric || !plain || !escaped)
-                        return -ENOMEM;
-                /* Two files may become the same name; the file's own tells them apart. */
-                bool changed = !streq(metric, plain);
-                char *labels = changed ? strf("%s,file=\"%s\"", where, escaped) : strdup(where),
-                     *help = changed ? strf("files in %s of RDMA", kind) : help_of(kind, *name);
-                r = add(s, streq(*name, "lifespan") ? "gauge" : "counter", TAKE_PTR(metric), help,
-                                labels, TAKE_PTR(value));
+                        return r;
         }
-        return r;
+        return 0;
 }
 
 static int add_port(Samples *s, const char *device, const char *port) {
@@ -147,24 +158,30 @@ static int add_port(Samples *s, const char *device, const char *port) {
                             *d = rdma_label_value(device), *p = rdma_label_value(port),
                             *where = strf("device=\"%s\",port=\"%s\"", strempty(d), strempty(p)),
                             *state = NULL, *rate = NULL;
+        double gbps;
         int r;
 
         if (!folder || !counters || !hw || !d || !p || !where)
                 return -ENOMEM;
-        state = rdma_attribute(folder, "state");
-        rate = rdma_attribute(folder, "rate");
+        state = sysfs_string(folder, "state");
+        rate = sysfs_string(folder, "rate");
         r = add(s, "gauge", strdup("rdma_port_active"),
                         strdup("1 where the port's state is ACTIVE"), strdup(where),
                         strdup(streq_ptr(state, "4: ACTIVE") ? "1" : "0"));
-        if (r >= 0 && rate && isdigit((unsigned char) *rate))
+        if (r < 0)
+                return r;
+        if (parse_leading_real(rate, &gbps) >= 0) {
                 r = add(s, "gauge", strdup("rdma_port_rate_bits_per_second"),
                                 strdup("rate of the port"), strdup(where),
-                                strf("%.0f", strtod(rate, NULL) * 1e9));
-        if (r >= 0)
-                r = add_folder(s, counters, "rdma_port_", "counters", where);
-        if (r >= 0)
-                r = add_folder(s, hw, "rdma_port_hw_", "hw_counters", where);
-        return r;
+                                strf("%.0f", gbps * 1e9));
+                if (r < 0)
+                        return r;
+        }
+
+        r = add_folder(s, counters, "rdma_port_", "counters", where);
+        if (r < 0)
+                return r;
+        return add_folder(s, hw, "rdma_port_hw_", "hw_counters", where);
 }
 
 static int add_device(Samples *s, const char *device) {
@@ -178,12 +195,14 @@ static int add_device(Samples *s, const char *device) {
         if (!ports || !hw || !d || !where)
                 return -ENOMEM;
         r = fb_list(ports, &names);
-        STRV_FOREACH (port, names)
-                if (r >= 0)
-                        r = add_port(s, device, *port);
-        if (r >= 0)
-                r = add_folder(s, hw, "rdma_device_hw_", "device's hw_counters", where);
-        return r;
+        if (r < 0)
+                return r;
+        STRV_FOREACH (port, names) {
+                r = add_port(s, device, *port);
+                if (r < 0)
+                        return r;
+        }
+        return add_folder(s, hw, "rdma_device_hw_", "device's hw_counters", where);
 }
 
 static int by_metric(const void *a, const void *b) {
@@ -193,11 +212,36 @@ static int by_metric(const void *a, const void *b) {
         return r != 0 ? r : x->order < y->order ? -1 : x->order > y->order;
 }
 
+static char *print(const Samples *s) {
+        char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+
+        if (!f)
+                return NULL;
+        for (size_t i = 0; i < s->n; i++) {
+                const Sample *x = &s->items[i];
+
+                if (i == 0 || !streq(x->metric, s->items[i - 1].metric))
+                        fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", x->metric, x->help, x->metric,
+                                        x->type);
+                fprintf(f, "%s{%s} %s\n", x->metric, x->labels, x->value);
+        }
+        fprintf(f,
+                        "# HELP rdma_exporter_unreadable_files counters that could not be read\n"
+                        "# TYPE rdma_exporter_unreadable_files gauge\n"
+                        "rdma_exporter_unreadable_files %zu\n",
+                        s->unreadable);
+        if (ferror(f) | fclose(f)) {
+                free(text);
+                return NULL;
+        }
+        return text;
+}
+
 int rdma_metrics(char **ret) {
         _cleanup_(samples_done) Samples s = {};
         _cleanup_strv_free_ char **devices = NULL;
-        char *text = NULL;
-        size_t size;
         int r;
 
         r = fb_list(CLASS, &devices);
@@ -212,26 +256,6 @@ int rdma_metrics(char **ret) {
         }
         qsort(s.items, s.n, sizeof(Sample), by_metric);
 
-        FILE *f = open_memstream(&text, &size);
-        if (!f)
-                return -ENOMEM;
-        for (size_t i = 0; i < s.n; i++) {
-                const Sample *x = &s.items[i];
-
-                if (i == 0 || !streq(x->metric, s.items[i - 1].metric))
-                        fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", x->metric, x->help, x->metric,
-                                        x->type);
-                fprintf(f, "%s{%s} %s\n", x->metric, x->labels, x->value);
-        }
-        fprintf(f,
-                        "# HELP rdma_exporter_unreadable_files counters that could not be read\n"
-                        "# TYPE rdma_exporter_unreadable_files gauge\n"
-                        "rdma_exporter_unreadable_files %zu\n",
-                        s.unreadable);
-        if (ferror(f) | fclose(f)) {
-                free(text);
-                return -ENOMEM;
-        }
-        *ret = text;
-        return 1;
+        *ret = print(&s);
+        return *ret ? 1 : -ENOMEM;
 }

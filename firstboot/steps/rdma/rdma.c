@@ -5,35 +5,29 @@
  * which they are. Links train and addresses come for a while after boot, so what may pass is
  * looked at again until rdma.give_up. */
 
-#include "steps/step.h"
 #include "contract/codes.h"
-#include "shared/file-util.h"
 #include "shared/log.h"
-#include "steps/nccl/conf.h"
-#include "contract/paths.h"
-#include "steps/rdma/check.h"
-#include "steps/shape/detect.h"
 #include "shared/time-util.h"
+#include "steps/rdma/check.h"
+#include "steps/rdma/nccl-conf.h"
+#include "steps/shape/detect.h"
+#include "steps/steps.h"
 
-#include <ctype.h>
-
-#define NCCL_CONF "/etc/nccl.conf"
-#define FILE_MAX (1024 * 1024)
 #define PAUSE_USEC USEC_PER_SEC
 
 /* Counted since the driver was loaded. Some of the first four come with the training of a link;
  * the others mean that data was damaged or the buffers of the two ends do not fit.
  * rdma.counter_limits changes and adds. */
 static const RdmaLimit default_limits[] = {
-        { (char *) "symbol_error", 1000 },
-        { (char *) "link_error_recovery", 10 },
-        { (char *) "link_downed", 10 },
-        { (char *) "port_rcv_errors", 100 },
-        { (char *) "local_link_integrity_errors", 0 },
-        { (char *) "excessive_buffer_overrun_errors", 0 },
-        { (char *) "port_xmit_constraint_errors", 0 },
-        { (char *) "port_rcv_constraint_errors", 0 },
-        { (char *) "rx_icrc_encapsulated", 0 },
+        { "symbol_error", 1000 },
+        { "link_error_recovery", 10 },
+        { "link_downed", 10 },
+        { "port_rcv_errors", 100 },
+        { "local_link_integrity_errors", 0 },
+        { "excessive_buffer_overrun_errors", 0 },
+        { "port_xmit_constraint_errors", 0 },
+        { "port_rcv_constraint_errors", 0 },
+        { "rx_icrc_encapsulated", 0 },
 };
 
 typedef struct Rdma {
@@ -55,7 +49,21 @@ static void rdma_done(Rdma *s) {
         free(s->limits);
 }
 
-/* What a negative number in the map asks for is that the counter is not looked at. */
+/* Changes the limit of one counter, or adds it; a negative number asks that the counter is not
+ * looked at. There is room for one more. */
+static void take_limit(RdmaLimit *limits, size_t *n, const char *name, int64_t max) {
+        size_t i = 0;
+
+        while (i < *n && !streq(limits[i].name, name))
+                i++;
+        if (i == *n)
+                limits[(*n)++].name = name;
+        if (max >= 0)
+                limits[i].max = (uint64_t) max;
+        else
+                limits[i] = limits[--*n];
+}
+
 static int take_limits(Rdma *s) {
         json_object *map = json_get(s->context->section, "counter_limits");
         size_t n = ELEMENTSOF(default_limits),
@@ -66,19 +74,8 @@ static int take_limits(Rdma *s) {
                 return -ENOMEM;
         memcpy(s->limits, default_limits, sizeof(default_limits));
         if (map) {
-                json_object_object_foreach (map, key, value) {
-                        int64_t max = json_object_get_int64(value);
-                        size_t i = 0;
-
-                        while (i < n && !streq(s->limits[i].name, key))
-                                i++;
-                        if (i == n)
-                                s->limits[n++].name = key;
-                        if (max >= 0)
-                                s->limits[i].max = (uint64_t) max;
-                        else
-                                s->limits[i] = s->limits[--n];
-                }
+                json_object_object_foreach (map, key, value)
+                        take_limit(s->limits, &n, key, json_object_get_int64(value));
         }
         s->wish.limits = s->limits;
         s->wish.n_limits = n;
@@ -87,7 +84,7 @@ static int take_limits(Rdma *s) {
 
 /* The configuration before the shape. Returns 0 where nothing is expected, 1 where something is. */
 static int take_wish(Rdma *s) {
-        json_object *o = s->context->section, *list = json_get(o, "devices");
+        json_object *o = s->context->section;
         const Shape *shape = s->detected.shape;
         RdmaWish *w = &s->wish;
         int r;
@@ -96,23 +93,22 @@ static int take_wish(Rdma *s) {
                 return 0;
         if (json_get(o, "ports") && json_get_int(o, "ports", 0) == 0)
                 return 0;
+
         if (shape) {
                 w->ports = shape->rdma_ports > 0 ? (unsigned) shape->rdma_ports : 0;
                 w->rate_gbps = shape->rdma_rate_gbps > 0 ? shape->rdma_rate_gbps : 0;
                 w->link_layer = shape->rdma_link_layer;
                 w->devices = shape->rdma_devices;
         }
+
         w->ports = (unsigned) json_get_int(o, "ports", w->ports);
         if (json_get(o, "rate_gbps"))
                 w->rate_gbps = (double) json_get_int(o, "rate_gbps", 0);
         if (json_get_string(o, "link_layer"))
                 w->link_layer = json_get_string(o, "link_layer");
-        for (size_t i = 0; list && i < json_object_array_length(list); i++) {
-                r = strv_extend(&s->devices,
-                                json_object_get_string(json_object_array_get_idx(list, i)));
-                if (r < 0)
-                        return r;
-        }
+        r = json_get_strings(o, "devices", &s->devices);
+        if (r < 0)
+                return r;
         if (s->devices) {
                 w->devices = s->devices;
                 w->exact_names = true;
@@ -125,23 +121,32 @@ static int take_wish(Rdma *s) {
         return r < 0 ? r : 1;
 }
 
-static int look(Rdma *s, uint64_t watch_usec) {
+/* What sysfs shows, twice where counters are watched. */
+static int read_facts(Rdma *s, uint64_t watch_usec) {
         int r;
 
-        rdma_verdict_done(&s->verdict);
+        rdma_verdict_done(&s->verdict); /* it points into the facts */
         rdma_facts_done(&s->facts);
         rdma_facts_done(&s->later);
         r = rdma_facts(&s->facts);
-        if (r >= 0 && s->facts.n_ports > 0 && watch_usec > 0) {
-                usleep((useconds_t) watch_usec);
-                r = rdma_facts(&s->later);
-        }
+        if (r < 0 || s->facts.n_ports == 0 || watch_usec == 0)
+                return r;
+        usleep((useconds_t) watch_usec);
+        return rdma_facts(&s->later);
+}
+
+static int look(Rdma *s, uint64_t watch_usec) {
+        bool watched;
+        int r;
+
+        r = read_facts(s, watch_usec);
+        if (r == -ENOMEM)
+                return r;
         if (r < 0)
-                return r == -ENOMEM ? r
-                                    : step_fail_later(s->context, "rdma.unreadable",
-                                                      "/sys/class/infiniband: %s", strerror(-r));
-        return rdma_check(&s->facts, watch_usec > 0 && s->facts.n_ports > 0 ? &s->later : NULL,
-                        &s->wish, &s->verdict);
+                return step_fail_later(s->context, "rdma.unreadable", "/sys/class/infiniband: %s",
+                                strerror(-r));
+        watched = watch_usec > 0 && s->facts.n_ports > 0;
+        return rdma_check(&s->facts, watched ? &s->later : NULL, &s->wish, &s->verdict);
 }
 
 /* 1 where another look may show something better. */
@@ -176,14 +181,26 @@ static json_object *finding_json(const RdmaFinding *f) {
         json_object *o = json_object_new_object();
         const Code *code = code_find(f->code);
 
-        (void) json_set_string(o, "code", f->code);
-        (void) json_set_string(o, "device", f->device);
+        (void) json_set_fields(o, JSON_STRING("code", f->code), JSON_STRING("device", f->device));
         if (f->port > 0)
                 (void) json_set_int(o, "port", f->port);
-        (void) json_set_string(o, "value", f->value);
-        (void) json_set_string(o, "limit", f->limit);
-        (void) json_set_string(o, "remedy", code ? code->remedy : NULL);
-        (void) json_set(o, "fails", json_object_new_boolean(!f->warns));
+        (void) json_set_fields(o, JSON_STRING("value", f->value), JSON_STRING("limit", f->limit),
+                        JSON_STRING("remedy", code ? code->remedy : NULL),
+                        JSON_BOOL("fails", !f->warns));
+        return o;
+}
+
+static json_object *port_json(const RdmaPort *p, const RdmaDevice *d) {
+        json_object *o = json_object_new_object();
+
+        (void) json_set_fields(o, JSON_STRING("device", p->device), JSON_INT("port", p->port),
+                        JSON_STRING("link_layer", p->link_layer), JSON_STRING("rate", p->rate),
+                        JSON_STRING("netdev", p->netdev));
+        if (!d)
+                return o;
+        (void) json_set_fields(o, JSON_STRING("firmware", d->firmware), JSON_STRING("pci", d->pci));
+        if (d->width > 0)
+                (void) json_set_int(o, "pcie_width", d->width);
         return o;
 }
 
@@ -192,28 +209,24 @@ static void add_figures(Rdma *s) {
 
         for (size_t i = 0; i < s->verdict.n_ports; i++) {
                 const RdmaPort *p = s->verdict.ports[i];
-                const RdmaDevice *d = rdma_facts_device(&s->facts, p->device);
-                json_object *o = json_object_new_object();
 
-                (void) json_set_string(o, "device", p->device);
-                (void) json_set_int(o, "port", p->port);
-                (void) json_set_string(o, "link_layer", p->link_layer);
-                (void) json_set_string(o, "rate", p->rate);
-                (void) json_set_string(o, "netdev", p->netdev);
-                if (d) {
-                        (void) json_set_string(o, "firmware", d->firmware);
-                        (void) json_set_string(o, "pci", d->pci);
-                        if (d->width > 0)
-                                (void) json_set_int(o, "pcie_width", d->width);
-                }
-                json_object_array_add(ports, o);
+                json_object_array_add(ports, port_json(p, rdma_facts_device(&s->facts, p->device)));
         }
         for (size_t i = 0; i < s->verdict.n; i++)
                 json_object_array_add(findings, finding_json(&s->verdict.findings[i]));
+
         step_figure(s->context, "ports", ports);
         step_figure(s->context, "findings", findings);
         if (s->verdict.gid_index >= 0)
                 step_figure(s->context, "gid_index", json_object_new_int(s->verdict.gid_index));
+}
+
+static void log_finding(const RdmaFinding *f) {
+        _cleanup_free_ char *text = rdma_finding_text(f);
+        const Code *code = code_find(f->code);
+
+        log_full(f->warns ? LOG_WARNING : LOG_ERR, 0, "%s: %s. %s", f->code, strempty(text),
+                        code ? code->remedy : "");
 }
 
 /* Every finding is logged and in the figures; the verdict's sentence has the first and the number
@@ -224,14 +237,12 @@ static int judge(Rdma *s) {
         bool later = true;
 
         for (size_t i = 0; i < v->n; i++) {
-                _cleanup_free_ char *text = rdma_finding_text(&v->findings[i]);
-                const Code *code = code_find(v->findings[i].code);
+                const RdmaFinding *f = &v->findings[i];
 
-                log_full(v->findings[i].warns ? LOG_WARNING : LOG_ERR, 0, "%s: %s. %s",
-                                v->findings[i].code, strempty(text), code ? code->remedy : "");
-                if (!worst || (worst->warns && !v->findings[i].warns))
-                        worst = &v->findings[i];
-                later = later && (v->findings[i].may_pass || v->findings[i].warns);
+                log_finding(f);
+                if (!worst || (worst->warns && !f->warns))
+                        worst = f;
+                later = later && (f->may_pass || f->warns);
         }
         if (!worst)
                 return 0;
@@ -247,129 +258,32 @@ static int judge(Rdma *s) {
                      : step_fail(s->context, worst->code, "%s%s", text, more);
 }
 
-/* The interface of the IPv4 default route with the lowest metric: NCCL's own connections go
- * there. */
-static char *default_interface(void) {
-        _cleanup_free_ char *path = fb_path("/proc/net/route"), *text = NULL, *best = NULL;
-        unsigned long best_metric = 0;
-
-        if (!path || read_file(path, FILE_MAX, &text, NULL) < 0)
-                return NULL;
-        for (char *save = NULL, *line = strtok_r(text, "\n", &save); line;
-                        line = strtok_r(NULL, "\n", &save)) {
-                char name[32];
-                unsigned long destination, mask, metric;
-
-                /* Iface Destination Gateway Flags RefCnt Use Metric Mask … */
-                if (sscanf(line, "%31s %lx %*x %*x %*u %*u %lu %lx", name, &destination, &metric,
-                                    &mask) != 4 ||
-                                destination != 0 || mask != 0)
-                        continue;
-                if (best && metric >= best_metric)
-                        continue;
-                free(best);
-                best = strf("=%s", name);
-                best_metric = metric;
-        }
-        return TAKE_PTR(best);
-}
-
-static char *hca_list(const RdmaVerdict *v) {
-        _cleanup_strv_free_ char **l = NULL;
-        _cleanup_free_ char *joined = NULL;
-
-        for (size_t i = 0; i < v->n_ports; i++) {
-                const RdmaPort *p = v->ports[i];
-
-                /* Others are not driven by NCCL's verbs transport (EFA has a plugin). */
-                if (!streq(p->link_layer, "Ethernet") && !streq(p->link_layer, "InfiniBand"))
-                        continue;
-                if ((p->alone ? strv_extend(&l, p->device)
-                              : strv_extendf(&l, "%s:%u", p->device, p->port)) < 0)
-                        return NULL;
-        }
-        joined = strv_join(l, ",");
-        return joined && *joined ? strf("=%s", joined) : NULL; /* "=": names, not prefixes */
-}
-
-static int write_conf(Rdma *s) {
-        static const char *const ours[] = { "NCCL_IB_HCA", "NCCL_IB_GID_INDEX",
-                "NCCL_IB_QPS_PER_CONNECTION", "NCCL_SOCKET_IFNAME" };
-        json_object *o = s->context->section;
-        const Shape *shape = s->detected.shape;
-        size_t n_env = shape ? strv_length(shape->nccl_env) : 0, n = ELEMENTSOF(ours);
-        _cleanup_free_ char *path = fb_path(NCCL_CONF), *hca = hca_list(&s->verdict), *gid = NULL,
-                            *qps = NULL, *interface = NULL, *old = NULL, *text = NULL;
-        _cleanup_free_ NcclSetting *settings = calloc(n + n_env, sizeof(NcclSetting));
-        _cleanup_strv_free_ char **keys = NULL;
-        int r;
-
-        if (!path || !settings)
-                return -ENOMEM;
-        if (s->verdict.gid_index >= 0 && !(gid = strf("%d", s->verdict.gid_index)))
-                return -ENOMEM;
-        if (json_get(o, "qps"))
-                qps = strf("%lld", (long long) json_get_int(o, "qps", 1));
-        else if (shape_env(shape, ours[2]))
-                qps = strdup(shape_env(shape, ours[2]));
-        if (json_get_string(o, "socket_interface"))
-                interface = strf("=%s", json_get_string(o, "socket_interface"));
-        else
-                interface = default_interface();
-        const char *values[] = { hca, gid, qps, interface };
-        for (size_t i = 0; i < ELEMENTSOF(ours); i++)
-                settings[i] = (NcclSetting) { ours[i], values[i], true };
-        STRV_FOREACH (e, shape ? shape->nccl_env : NULL) {
-                char *key = strndup(*e, strcspn(*e, "="));
-                bool owned = false;
-
-                r = strv_push(&keys, key);
-                if (r < 0)
-                        return r;
-                for (size_t i = 0; i < ELEMENTSOF(ours); i++)
-                        owned = owned || streq(key, ours[i]);
-                if (!owned)
-                        settings[n++] = (NcclSetting) { key, *e + strlen(key) + 1, false };
-        }
-        r = read_file(path, FILE_MAX, &old, NULL);
-        if (r < 0 && r != -ENOENT)
-                return step_fail(s->context, "rdma.nccl-conf", "%s not read: %s", NCCL_CONF,
-                                strerror(-r));
-        text = nccl_conf_merge(strempty(old), settings, n);
-        if (!text)
-                return -ENOMEM;
-        if (!streq(strempty(old), text)) {
-                r = mkdir_parents(path, 0755);
-                if (r >= 0)
-                        r = write_file_durable(path, text, strlen(text), 0644);
-                if (r < 0)
-                        return step_fail_later(s->context, "rdma.nccl-conf", "%s not written: %s",
-                                        NCCL_CONF, strerror(-r));
-                log_info("%s is written", NCCL_CONF);
-        }
-        return 0;
-}
-
 int rdma_run(StepContext *c) {
         _cleanup_(rdma_done) Rdma s = { .context = c };
         int r;
 
         r = shape_detect(c, NULL, &s.detected);
-        if (r >= 0)
-                r = take_wish(&s);
+        if (r < 0)
+                return r;
+        r = take_wish(&s);
         if (r < 0)
                 return r;
         if (r == 0)
                 return step_skip(c,
                                 "no RDMA is expected: no rdma section in the configuration, and none in the machine's shape");
+
         r = look_until(&s);
         if (r < 0)
                 return r;
         add_figures(&s);
         r = judge(&s);
-        if (r >= 0 && json_get_bool(c->section, "nccl_conf", true))
-                r = write_conf(&s);
         if (r < 0)
                 return r;
+
+        if (json_get_bool(c->section, "nccl_conf", true)) {
+                r = rdma_write_nccl_conf(c, s.detected.shape, &s.verdict);
+                if (r < 0)
+                        return r;
+        }
         return step_done(c, "%zu RDMA ports as they should be", s.verdict.n_ports);
 }

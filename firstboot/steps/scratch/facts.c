@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Each disk is probed; then what stands on it is climbed until our label is met; LVM is asked only
+ * where a disk is a physical volume, for the answer takes its time. */
+
 #include "steps/scratch/facts.h"
-#include "shared/file-util.h"
-#include "shared/log.h"
 #include "contract/paths.h"
+#include "shared/file-util.h"
+#include "shared/parse-number.h"
 
 #include <limits.h>
-#include <sys/stat.h>
+
+#define DEPTH_MAX 8
 
 /* A device with our label that stands on the named one, at any height; *ret_top is the first
  * holder met. */
@@ -14,11 +19,12 @@ static int climb(const char *name, const char *label, unsigned depth, char **ret
         _cleanup_strv_free_ char **holders = NULL;
         int r;
 
-        if (depth > 8)
+        if (depth > DEPTH_MAX)
                 return 0;
         r = disk_holders(name, &holders);
         if (r < 0)
                 return r;
+
         STRV_FOREACH (h, holders) {
                 _cleanup_free_ char *sys = fb_pathf("/sys/dev/block/%s", *h), *device = NULL;
                 char real[PATH_MAX];
@@ -27,25 +33,35 @@ static int climb(const char *name, const char *label, unsigned depth, char **ret
                         return -ENOMEM;
                 if (!realpath(sys, real))
                         continue;
-                device = fb_pathf("/dev/%s", path_basename(real));
+                const char *holder = path_basename(real);
+                device = fb_pathf("/dev/%s", holder);
                 if (!device)
                         return -ENOMEM;
-                if (!*ret_top && !(*ret_top = strdup(path_basename(real))))
+
+                if (!*ret_top && !(*ret_top = strdup(holder)))
                         return -ENOMEM;
-                if (!*ret_labelled && probe_has_label(device, label))
+                if (*ret_labelled)
+                        continue;
+                if (probe_has_label(device, label)) {
                         *ret_labelled = TAKE_PTR(device);
-                if (!*ret_labelled) {
-                        r = climb(path_basename(real), label, depth + 1, ret_labelled, ret_top);
-                        if (r < 0)
-                                return r;
+                        continue;
                 }
+                r = climb(holder, label, depth + 1, ret_labelled, ret_top);
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
 
+/* Whether the disk is a file system with our label, and nothing else. */
+static bool carries_label(const DiskFacts *f, const char *label) {
+        return f->n_signatures == 1 && streq(f->signatures[0].usage, "filesystem") &&
+               streq(f->signatures[0].label, label);
+}
+
 static int look(const Disk *disk, const char *label, DiskFacts *f) {
         _cleanup_free_ char *device = disk_device(disk);
-        int n, r;
+        int n;
 
         if (!device)
                 return -ENOMEM;
@@ -56,27 +72,42 @@ static int look(const Disk *disk, const char *label, DiskFacts *f) {
                 return 0;
         }
         f->n_signatures = n;
-        for (int i = 0; i < n; i++)
-                if (n == 1 && streq(f->signatures[i].usage, "filesystem") &&
-                                streq(f->signatures[i].label, label) &&
-                                !(f->labelled = strdup(device)))
-                        return -ENOMEM;
-        if (!f->labelled) {
-                r = climb(disk->name, label, 0, &f->labelled, &f->holder);
-                if (r < 0)
-                        return r;
-        }
+
+        if (!carries_label(f, label))
+                return climb(disk->name, label, 0, &f->labelled, &f->holder);
+        f->labelled = TAKE_PTR(device);
         return 0;
 }
 
-/* lvm may know the device by another of its names. */
-static bool same_file(const char *a, const char *b) {
-        struct stat x, y;
+/* Takes what lvm reports of the physical volume that the disk is. */
+static int take_report(DiskFacts *f, json_object *o) {
+        const char *vg = json_get_string(o, "vg_name");
+        uint64_t missing = 0;
 
-        if (streq(a, b))
-                return true;
-        return stat(a, &x) >= 0 && stat(b, &y) >= 0 && S_ISBLK(x.st_mode) && S_ISBLK(y.st_mode) &&
-               x.st_rdev == y.st_rdev;
+        f->orphan = isempty(vg);
+        f->vg_empty = !f->orphan && streq(strempty(json_get_string(o, "lv_count")), "0");
+        (void) parse_number(strempty(json_get_string(o, "vg_missing_pv_count")), 10, &missing);
+        f->vg_missing = (unsigned) missing;
+
+        f->vg_tags = strdup(strempty(json_get_string(o, "vg_tags")));
+        f->vg = f->orphan ? NULL : strdup(vg);
+        return f->vg_tags && (f->vg || f->orphan) ? 0 : -ENOMEM;
+}
+
+/* The disk that a physical volume is; lvm may know it by another of its names. */
+static int find_disk(const char *pv, DiskFacts *facts, size_t n, DiskFacts **ret) {
+        *ret = NULL;
+        for (size_t i = 0; i < n; i++) {
+                _cleanup_free_ char *device = disk_device(facts[i].disk);
+
+                if (!device)
+                        return -ENOMEM;
+                if (!streq(device, pv) && !same_block_device(device, pv))
+                        continue;
+                *ret = &facts[i];
+                return 0;
+        }
+        return 0;
 }
 
 static int add_lvm(const Lvm *lvm, DiskFacts *facts, size_t n) {
@@ -88,45 +119,44 @@ static int add_lvm(const Lvm *lvm, DiskFacts *facts, size_t n) {
                 return r;
         for (size_t i = 0; i < json_object_array_length(list); i++) {
                 json_object *o = json_object_array_get_idx(list, i);
-                const char *pv = json_get_string(o, "pv_name"), *vg = json_get_string(o, "vg_name");
+                const char *pv = json_get_string(o, "pv_name");
+                DiskFacts *f;
 
-                for (size_t d = 0; pv && d < n; d++) {
-                        DiskFacts *f = &facts[d];
-                        _cleanup_free_ char *device = disk_device(f->disk);
-
-                        if (!device)
-                                return -ENOMEM;
-                        if (!same_file(device, pv))
-                                continue;
-                        f->orphan = isempty(vg);
-                        f->vg_empty = !f->orphan &&
-                                      streq(strempty(json_get_string(o, "lv_count")), "0");
-                        f->vg_missing = (unsigned) strtoul(
-                                        strempty(json_get_string(o, "vg_missing_pv_count")), NULL,
-                                        10);
-                        f->vg_tags = strdup(strempty(json_get_string(o, "vg_tags")));
-                        f->vg = isempty(vg) ? NULL : strdup(vg);
-                        if (!f->vg_tags || (!f->vg && !isempty(vg)))
-                                return -ENOMEM;
-                }
+                if (!pv)
+                        continue;
+                r = find_disk(pv, facts, n, &f);
+                if (r < 0)
+                        return r;
+                r = f ? take_report(f, o) : 0;
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
 
-int scratch_facts(const Disks *disks, const Lvm *lvm, const char *label, DiskFacts **ret) {
-        DiskFacts *facts = calloc(disks->n + 1, sizeof(DiskFacts));
+static int gather(const Disks *disks, const Lvm *lvm, const char *label, DiskFacts *facts) {
         bool any_lvm = false;
-        int r = facts ? 0 : -ENOMEM;
+        int r;
 
-        for (size_t i = 0; r >= 0 && i < disks->n; i++) {
+        for (size_t i = 0; i < disks->n; i++) {
                 r = look(&disks->items[i], label, &facts[i]);
+                if (r < 0)
+                        return r;
                 for (int k = 0; k < facts[i].n_signatures; k++)
                         any_lvm = any_lvm || streq(facts[i].signatures[k].type, "LVM2_member");
         }
-        if (r >= 0 && any_lvm && lvm)
-                r = add_lvm(lvm, facts, disks->n);
+        return any_lvm && lvm ? add_lvm(lvm, facts, disks->n) : 0;
+}
+
+int scratch_facts(const Disks *disks, const Lvm *lvm, const char *label, DiskFacts **ret) {
+        DiskFacts *facts = calloc(disks->n + 1, sizeof(DiskFacts));
+        int r;
+
+        if (!facts)
+                return -ENOMEM;
+        r = gather(disks, lvm, label, facts);
         if (r < 0) {
-                for (size_t i = 0; facts && i < disks->n; i++)
+                for (size_t i = 0; i < disks->n; i++)
                         disk_facts_done(&facts[i]);
                 free(facts);
                 return r;

@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* firstboot-lvm run with arguments, and lvm's report read. */
+
 #include "steps/scratch/lvm.h"
-#include "shared/log.h"
 #include "contract/paths.h"
+#include "shared/log.h"
 #include "shared/spawn.h"
 
 #define LVM_USEC (180 * USEC_PER_SEC)
+#define REPORT_MAX (16 * 1024 * 1024)
 
+/* The command line: the words, and the devices that lvm may see. */
 static int build(const Lvm *l, char *const words[], char ***ret) {
         _cleanup_strv_free_ char **argv = NULL;
         int r;
 
         r = strv_push(&argv, fb_path(PATH_LVM));
-        if (r >= 0)
-                r = strv_extend_strv(&argv, words);
-        STRV_FOREACH (d, l->devices)
-                if (r >= 0)
-                        r = strv_extend_many(&argv, "--devices", *d, NULL);
         if (r < 0)
                 return r;
+        r = strv_extend_strv(&argv, words);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (d, l->devices) {
+                r = strv_extend_strv(&argv, ARGV("--devices", *d));
+                if (r < 0)
+                        return r;
+        }
         *ret = TAKE_PTR(argv);
         return 0;
 }
@@ -55,43 +63,68 @@ static void blank_remarks(char *text) {
         }
 }
 
+/* Reads a stream from its beginning. */
+static int read_stream(FILE *f, char **ret, size_t *ret_size) {
+        _cleanup_free_ char *text = NULL;
+        long size = fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+
+        if (size < 0 || size > REPORT_MAX)
+                return -EIO;
+        text = malloc((size_t) size + 1);
+        if (!text)
+                return -ENOMEM;
+        rewind(f);
+        *ret_size = fread(text, 1, (size_t) size, f);
+        text[*ret_size] = '\0';
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+/* {"report":[{"pv":[…]}]}; borrowed, NULL where it is no such thing. */
+static json_object *physical_volumes(json_object *o) {
+        json_object *reports = json_get(o, "report");
+
+        if (!json_object_is_type(reports, json_type_array))
+                return NULL;
+        json_object *list = json_get(json_object_array_get_idx(reports, 0), "pv");
+        return json_object_is_type(list, json_type_array) ? list : NULL;
+}
+
 int lvm_report(const Lvm *l, json_object **ret) {
-        static char *const words[] = { (char *) "pvs", (char *) "--reportformat", (char *) "json",
-                (char *) "-o", (char *) "pv_name,vg_name,vg_tags,vg_missing_pv_count,lv_count",
-                NULL };
         _cleanup_strv_free_ char **argv = NULL;
         _cleanup_json_ json_object *o = NULL;
         _cleanup_fclose_ FILE *f = tmpfile();
         _cleanup_free_ char *text = NULL;
         JsonError e = {};
+        size_t n;
         int r, status;
 
         if (!f)
                 return -errno;
-        r = build(l, words, &argv);
+        r = build(l,
+                        ARGV("pvs", "--reportformat", "json", "-o",
+                                        "pv_name,vg_name,vg_tags,vg_missing_pv_count,lv_count"),
+                        &argv);
         if (r < 0)
                 return r;
+
         SpawnOptions options = {
                 .stdout_fd = fileno(f), .on_line = on_line, .timeout_usec = LVM_USEC
         };
         r = spawn_run(&options, argv, &status);
         if (r < 0)
                 return r;
-        long size = fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
-        if (status != 0 || size < 0 || size > 16 * 1024 * 1024 ||
-                        !(text = malloc((size_t) size + 1)))
+        if (status != 0)
                 return -EIO;
-        rewind(f);
-        size_t n = fread(text, 1, (size_t) size, f);
-        text[n] = '\0';
+
+        r = read_stream(f, &text, &n);
+        if (r < 0)
+                return r;
         blank_remarks(text);
         if (json_parse(text, n, &e, &o) < 0)
                 return -EBADMSG;
-        json_object *reports = json_get(o, "report");
-        json_object *list = json_object_is_type(reports, json_type_array)
-                                            ? json_get(json_object_array_get_idx(reports, 0), "pv")
-                                            : NULL;
-        if (!json_object_is_type(list, json_type_array))
+        json_object *list = physical_volumes(o);
+        if (!list)
                 return -EBADMSG;
         *ret = json_object_get(list);
         return 0;

@@ -4,8 +4,8 @@
 /* lvm through firstboot-lvm. Every command names the disks it may see with --devices: nothing else
  * on the machine is read or written, whatever lvm.conf says. */
 
-#include "steps/blockdev.h"
-#include "steps/step.h"
+#include "steps/common/blockdev.h"
+#include "steps/common/step.h"
 
 typedef struct Lvm {
         char **devices; /* paths of the disks lvm may see */

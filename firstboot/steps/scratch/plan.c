@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Each disk falls into one class; bad ones and too few fail the plan unless the configuration lets
+ * them pass; what is left is adopted where it holds our data, and made only where it holds none. */
+
 #include "steps/scratch/plan.h"
 
 void disk_facts_done(DiskFacts *f) {
@@ -19,7 +23,7 @@ typedef enum DiskClass {
         DISK_BLANK,
         DISK_OURS,     /* physical volume of our group */
         DISK_ORPHAN,   /* physical volume that we were about to use when power went */
-        DISK_LABELLED, /* carries a file system with our label, with or without anything in between */
+        DISK_LABELLED, /* a file system with our label stands on it, directly or not */
         DISK_FOREIGN,
         DISK_IN_USE,
         DISK_UNREADABLE,
@@ -51,7 +55,26 @@ static bool is_bad(DiskClass k) {
         return k == DISK_FOREIGN || k == DISK_IN_USE || k == DISK_UNREADABLE;
 }
 
-/* "/dev/nvme1n1 (serial S2, 1.9 TB): ext4 filesystem \"data\"" */
+/* "ext4 filesystem \"data\" and LVM2_member raid of volume group vg0"; NULL on out of memory. */
+static char *describe_signatures(const DiskFacts *f) {
+        _cleanup_strv_free_ char **l = NULL;
+        int r;
+
+        for (int i = 0; i < f->n_signatures; i++) {
+                const Signature *s = &f->signatures[i];
+                const char *quote = s->label[0] ? "\"" : "";
+                bool member = f->vg && streq(s->type, "LVM2_member");
+
+                r = strv_extendf(&l, "%s %s%s%s%s%s%s%s", s->type, s->usage, s->label[0] ? " " : "",
+                                quote, s->label, quote, member ? " of volume group " : "",
+                                member ? f->vg : "");
+                if (r < 0)
+                        return NULL;
+        }
+        return strv_join(l, " and ");
+}
+
+/* "/dev/nvme1n1 (serial S2, 1920.4 GB): ext4 filesystem \"data\"" */
 static char *describe(const DiskFacts *f, DiskClass k) {
         _cleanup_free_ char *what = NULL;
 
@@ -59,27 +82,12 @@ static char *describe(const DiskFacts *f, DiskClass k) {
                 what = strf("cannot be read: %s", strerror(-f->probe_error));
         else if (k == DISK_IN_USE)
                 what = strf("in use by %s", f->holder);
-        else {
-                _cleanup_strv_free_ char **l = NULL;
-
-                for (int i = 0; i < f->n_signatures; i++) {
-                        const Signature *s = &f->signatures[i];
-
-                        if (strv_extendf(&l, "%s %s%s%s%s%s%s", s->type, s->usage,
-                                            s->label[0] ? " \"" : "", s->label,
-                                            s->label[0] ? "\"" : "",
-                                            f->vg && streq(s->type, "LVM2_member")
-                                                            ? " of volume group "
-                                                            : "",
-                                            f->vg && streq(s->type, "LVM2_member") ? f->vg : "") <
-                                        0)
-                                return NULL;
-                }
-                what = strv_join(l, " and ");
-        }
-        return what ? strf("%s (serial %s, %.1f GB): %s", f->disk->path, f->disk->serial,
-                                      (double) f->disk->bytes / 1e9, what)
-                    : NULL;
+        else
+                what = describe_signatures(f);
+        if (!what)
+                return NULL;
+        return strf("%s (serial %s, %.1f GB): %s", f->disk->path, f->disk->serial,
+                        (double) f->disk->bytes / 1e9, what);
 }
 
 static char *describe_bad(
@@ -92,18 +100,20 @@ static char *describe_bad(
         return strv_join(l, "; ");
 }
 
+static bool is_there(const DiskFacts *facts, size_t n, const char *serial) {
+        for (size_t i = 0; i < n; i++)
+                if (streq(facts[i].disk->serial, serial))
+                        return true;
+        return false;
+}
+
 /* Recorded serials that no disk has now: "S1, S2", or "" where all are there. */
 static char *absent_serials(const DiskFacts *facts, size_t n, const ScratchRecord *record) {
         _cleanup_strv_free_ char **l = NULL;
 
-        STRV_FOREACH (serial, record->serials) {
-                bool there = false;
-
-                for (size_t i = 0; i < n; i++)
-                        there = there || streq(facts[i].disk->serial, *serial);
-                if (!there && strv_extend(&l, *serial) < 0)
+        STRV_FOREACH (serial, record->serials)
+                if (!is_there(facts, n, *serial) && strv_extend(&l, *serial) < 0)
                         return NULL;
-        }
         return strv_join(l, ", ");
 }
 
@@ -172,6 +182,7 @@ static int weigh_count(const DiskFacts *facts, size_t n, const ScratchRecord *re
                                         absent[0] ? "; missing serial " : "", absent));
 }
 
+/* Some disks carry a file system with our label, by whatever means: it is mounted as it is. */
 static int plan_labelled(const DiskFacts *facts, const DiskClass *classes, const ScratchWish *wish,
                 ScratchPlan *p) {
         const char *device = NULL;
@@ -190,6 +201,7 @@ static int plan_labelled(const DiskFacts *facts, const DiskClass *classes, const
                 device = facts[d].labelled;
                 p->use[on_it++] = d;
         }
+
         if (on_it < p->n_use) {
                 r = lacking(p, wish, "scratch.disk-missing",
                                 strf("%s with label %s lies on %zu of %zu local disks; it was not touched",
@@ -203,15 +215,13 @@ static int plan_labelled(const DiskFacts *facts, const DiskClass *classes, const
         return p->device ? 0 : -ENOMEM;
 }
 
-static int plan_ours(const DiskFacts *facts, size_t n, const DiskClass *classes,
-                const ScratchRecord *record, const ScratchWish *wish, ScratchPlan *p) {
+/* The disk that stands for our group, and how many disks are in it. Returns 1 where there are two
+ * such groups, which fails the plan. */
+static int find_group(const DiskFacts *facts, const DiskClass *classes, ScratchPlan *p,
+                const DiskFacts **ret, size_t *ret_members) {
         const DiskFacts *ours = NULL;
-        _cleanup_free_ char *absent = absent_serials(facts, n, record);
         size_t members = 0;
-        int r;
 
-        if (!absent)
-                return -ENOMEM;
         for (size_t i = 0; i < p->n_use; i++) {
                 const DiskFacts *f = &facts[p->use[i]];
 
@@ -219,31 +229,55 @@ static int plan_ours(const DiskFacts *facts, size_t n, const DiskClass *classes,
                         continue;
                 if (ours && !streq(ours->vg, f->vg))
                         return fail(p, "scratch.foreign-signature",
-                                        strf("local disks belong to two volume groups with tag " TAG_OURS
-                                             ": %s and %s",
-                                                        ours->vg, f->vg));
+                                               strf("local disks belong to two volume groups with tag " TAG_OURS
+                                                    ": %s and %s",
+                                                               ours->vg, f->vg)) < 0
+                                               ? -ENOMEM
+                                               : 1;
                 ours = f;
                 members++;
         }
+        *ret = ours;
+        *ret_members = members;
+        return 0;
+}
+
+/* Some disks are in a group of ours: rebuilt where it holds no data, else adopted. */
+static int plan_ours(const DiskFacts *facts, size_t n, const DiskClass *classes,
+                const ScratchRecord *record, const ScratchWish *wish, ScratchPlan *p) {
+        _cleanup_free_ char *absent = absent_serials(facts, n, record);
+        const DiskFacts *ours;
+        size_t members;
+        int r;
+
+        if (!absent)
+                return -ENOMEM;
+        r = find_group(facts, classes, p, &ours, &members);
+        if (r != 0)
+                return r < 0 ? r : 0;
         p->vg = strdup(ours->vg);
         if (!p->vg)
                 return -ENOMEM;
+
         if (has_tag(ours->vg_tags, TAG_INCOMPLETE) || ours->vg_empty) {
                 p->action = SCRATCH_REBUILD;
                 p->vg_missing = ours->vg_missing > 0;
                 return 0;
         }
+
         if (ours->vg_missing == 0) {
-                if (members < p->n_use) {
-                        r = lacking(p, wish, "scratch.disk-missing",
-                                        strf("volume group %s lies on %zu of %zu local disks; it holds data and was not touched",
-                                                        p->vg, members, p->n_use));
-                        if (r != 0)
-                                return r < 0 ? r : 0;
-                }
+                r = members == p->n_use
+                                    ? 0
+                                    : lacking(p, wish, "scratch.disk-missing",
+                                                      strf("volume group %s lies on %zu of %zu local disks; it holds data "
+                                                           "and was not touched",
+                                                                      p->vg, members, p->n_use));
+                if (r != 0)
+                        return r < 0 ? r : 0;
                 p->action = SCRATCH_ADOPT_VG;
                 return 0;
         }
+
         /* Stripes are gone. If the disk they were on is merely away, it may come back with its
          * data; if all recorded disks are here, some were wiped, as a stop and start does. */
         if (absent[0] || members + ours->vg_missing > p->n_use) {
@@ -259,11 +293,53 @@ static int plan_ours(const DiskFacts *facts, size_t n, const DiskClass *classes,
         return 0;
 }
 
+/* No disk is left to work with. */
+static int plan_nothing(size_t n, const ScratchWish *wish, ScratchPlan *p) {
+        if (!wish->required && n == 0) {
+                p->action = SCRATCH_NOTHING;
+                return 0;
+        }
+        if (!p->message)
+                return fail(p, "scratch.no-disks", strdup("no local NVMe disk was found"));
+        return fail(p, n > 0 ? "scratch.foreign-signature" : "scratch.no-disks",
+                        strf("no usable local disk is left; %s", p->message));
+}
+
+static int plan_usable(const DiskFacts *facts, size_t n, const DiskClass *classes,
+                const ScratchRecord *record, const ScratchWish *wish, ScratchPlan *p) {
+        bool labelled = false, ours = false;
+        int r;
+
+        for (size_t i = 0; i < n; i++) {
+                labelled = labelled || classes[i] == DISK_LABELLED;
+                ours = ours || classes[i] == DISK_OURS;
+        }
+
+        r = weigh_bad(facts, classes, n, wish, p);
+        if (r != 0)
+                return r < 0 ? r : 0;
+        r = weigh_count(facts, n, record, wish, p);
+        if (r != 0)
+                return r < 0 ? r : 0;
+
+        if (p->n_use == 0)
+                return plan_nothing(n, wish, p);
+        if (labelled && ours)
+                return fail(p, "scratch.foreign-signature",
+                                strf("some disks carry a file system labelled %s, others our volume group",
+                                                wish->label));
+        if (labelled)
+                return plan_labelled(facts, classes, wish, p);
+        if (ours)
+                return plan_ours(facts, n, classes, record, wish, p);
+        p->action = SCRATCH_CREATE;
+        return 0;
+}
+
 int scratch_plan(const DiskFacts *facts, size_t n, const ScratchRecord *record,
                 const ScratchWish *wish, ScratchPlan *ret) {
         _cleanup_free_ DiskClass *classes = calloc(n + 1, sizeof(DiskClass));
         _cleanup_(scratch_plan_done) ScratchPlan p = { .use = calloc(n + 1, sizeof(size_t)) };
-        bool labelled = false, ours = false;
         int r;
 
         if (!classes || !p.use)
@@ -272,33 +348,9 @@ int scratch_plan(const DiskFacts *facts, size_t n, const ScratchRecord *record,
                 classes[i] = classify(&facts[i], record);
                 if (!is_bad(classes[i]))
                         p.use[p.n_use++] = i;
-                labelled = labelled || classes[i] == DISK_LABELLED;
-                ours = ours || classes[i] == DISK_OURS;
         }
 
-        r = weigh_bad(facts, classes, n, wish, &p);
-        if (r == 0)
-                r = weigh_count(facts, n, record, wish, &p);
-        if (r == 0 && p.n_use == 0) {
-                if (wish->required || n > 0)
-                        r = fail(&p,
-                                        n > 0 && p.message ? "scratch.foreign-signature"
-                                                           : "scratch.no-disks",
-                                        p.message ? strf("no usable local disk is left; %s",
-                                                                    p.message)
-                                                  : strf("no local NVMe disk was found"));
-                else
-                        p.action = SCRATCH_NOTHING;
-        } else if (r == 0 && labelled && ours)
-                r = fail(&p, "scratch.foreign-signature",
-                                strf("some disks carry a file system labelled %s, others our volume group",
-                                                wish->label));
-        else if (r == 0 && labelled)
-                r = plan_labelled(facts, classes, wish, &p);
-        else if (r == 0 && ours)
-                r = plan_ours(facts, n, classes, record, wish, &p);
-        else if (r == 0)
-                p.action = SCRATCH_CREATE;
+        r = plan_usable(facts, n, classes, record, wish, &p);
         if (r < 0)
                 return r;
         *ret = p;

@@ -4,12 +4,12 @@
 /* Decides what is to be done with the local disks, from what was found on them and nothing else:
  * no device is opened here. Everything that could destroy data passes through this one function. */
 
-#include "steps/blockdev.h"
-#include "steps/probe.h"
+#include "steps/common/blockdev.h"
+#include "steps/common/signature.h"
 
 #define TAG_OURS "firstboot.scratch"
-#define TAG_INCOMPLETE \
-        "firstboot.incomplete" /* no file system was finished on it yet: holds no data */
+/* No file system was finished on the group yet: it holds no data. */
+#define TAG_INCOMPLETE "firstboot.incomplete"
 
 /* What is known of one disk. */
 typedef struct DiskFacts {
@@ -17,14 +17,13 @@ typedef struct DiskFacts {
         int probe_error; /* negative errno: it could not be read */
         Signature signatures[SIGNATURES_MAX];
         int n_signatures;
-        char *labelled; /* device with our label that stands on this disk, or the disk itself; NULL:
-                           none */
+        char *labelled; /* device with our label on this disk, or the disk itself; NULL: none */
         char *vg;       /* its volume group; NULL: it is no physical volume or an orphan one */
         char *vg_tags;  /* comma-separated */
         bool orphan;    /* a physical volume without a group */
         bool vg_empty;  /* the group has no logical volume */
         unsigned vg_missing; /* physical volumes that the group lacks */
-        char *holder; /* who uses it, if it has holders or is mounted and is not ours; NULL: nobody */
+        char *holder;        /* who uses it, if it is not ours; NULL: nobody */
 } DiskFacts;
 
 void disk_facts_done(DiskFacts *f);

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "steps/shape/detect.h"
-#include "shared/file-util.h"
-#include "contract/paths.h"
 
-#include <dirent.h>
+/* What is known of the machine is put together here; shape.c decides. */
+
+#include "steps/shape/detect.h"
+#include "contract/paths.h"
+#include "steps/common/sysfs.h"
+
+#define PCI_DEVICES "/sys/bus/pci/devices"
+#define DMI "/sys/class/dmi/id"
+#define DRIVER_GPUS "/proc/driver/nvidia/gpus"
 
 void shape_detected_done(ShapeDetected *d) {
         shapes_done(&d->table);
@@ -12,61 +17,56 @@ void shape_detected_done(ShapeDetected *d) {
         *d = (ShapeDetected) {};
 }
 
-static char *read_attribute(const char *folder, const char *name) {
-        _cleanup_free_ char *path = fb_pathf("%s/%s", folder, name);
-        char *text = NULL;
+/* Display controllers (VGA or 3D) of NVIDIA's. */
+static bool is_gpu(const char *device) {
+        _cleanup_free_ char *folder = strf(PCI_DEVICES "/%s", device),
+                            *vendor = folder ? sysfs_string(folder, "vendor") : NULL,
+                            *class = folder ? sysfs_string(folder, "class") : NULL;
 
-        return path && read_line_file(path, &text) >= 0 ? text : NULL;
+        return streq_ptr(vendor, "0x10de") && class &&
+               (startswith(class, "0x0300") || startswith(class, "0x0302"));
 }
 
 int gpus_on_pci(void) {
         _cleanup_strv_free_ char **devices = NULL;
-        int n = 0, r = fb_list("/sys/bus/pci/devices", &devices);
+        int n = 0, r;
 
+        r = fb_list(PCI_DEVICES, &devices);
         if (r < 0)
                 return r;
-        STRV_FOREACH (device, devices) {
-                _cleanup_free_ char *folder = strf("/sys/bus/pci/devices/%s", *device),
-                                    *vendor = folder ? read_attribute(folder, "vendor") : NULL,
-                                    *class = folder ? read_attribute(folder, "class") : NULL;
-
-                if (streq_ptr(vendor, "0x10de") && class &&
-                                (startswith(class, "0x0300") || startswith(class, "0x0302")))
-                        n++;
-        }
+        STRV_FOREACH (device, devices)
+                n += is_gpu(*device);
         return n;
 }
 
-/* The model that all GPUs have, from lines "Model: NVIDIA H100 80GB HBM3"; NULL where they differ,
- * or the driver is not loaded. */
-static char *model_of_driver(void) {
-        _cleanup_free_ char *path = fb_path("/proc/driver/nvidia/gpus"), *model = NULL;
-        bool same = true;
+/* The model of one GPU, from the line "Model: NVIDIA H100 80GB HBM3"; NULL where there is none. */
+static char *model_of(const char *gpu) {
+        _cleanup_free_ char *folder = strf(DRIVER_GPUS "/%s", gpu),
+                            *text = folder ? sysfs_string(folder, "information") : NULL;
+        const char *line = text ? startswith(text, "Model:") : NULL;
 
-        DIR *d = path ? opendir(path) : NULL;
-        if (!d)
+        if (!line)
                 return NULL;
-        for (struct dirent *e; (e = readdir(d));) {
-                _cleanup_free_ char *folder = NULL, *text = NULL;
+        line += strspn(line, " \t");
+        return strndup(line, strcspn(line, "\n"));
+}
 
-                if (e->d_name[0] == '.')
-                        continue;
-                folder = strf("/proc/driver/nvidia/gpus/%s", e->d_name);
-                text = folder ? read_attribute(folder, "information") : NULL;
-                const char *line = text ? startswith(text, "Model:") : NULL;
-                if (!line) {
-                        same = false;
-                        continue;
-                }
-                line += strspn(line, " \t");
-                _cleanup_free_ char *one = strndup(line, strcspn(line, "\n"));
+/* The model that all GPUs have; NULL where they differ, or the driver is not loaded. */
+static char *model_of_driver(void) {
+        _cleanup_strv_free_ char **names = NULL;
+        _cleanup_free_ char *model = NULL;
+
+        if (fb_list(DRIVER_GPUS, &names) < 0)
+                return NULL;
+        STRV_FOREACH (name, names) {
+                _cleanup_free_ char *one = model_of(*name);
+
+                if (!one || (model && !streq(model, one)))
+                        return NULL;
                 if (!model)
                         model = TAKE_PTR(one);
-                else
-                        same = same && streq_ptr(model, one);
         }
-        closedir(d);
-        return same ? TAKE_PTR(model) : NULL;
+        return TAKE_PTR(model);
 }
 
 /* The provider in the words of the table: by metadata or cloud-init, else by the firmware. */
@@ -89,7 +89,7 @@ static const char *provider_of(StepContext *c, char **buffer) {
                 return cloud;
         for (size_t i = 0; i < ELEMENTSOF(firmware); i++) {
                 free(*buffer);
-                *buffer = read_attribute("/sys/class/dmi/id", firmware[i].file);
+                *buffer = sysfs_string(DMI, firmware[i].file);
                 if (streq_ptr(*buffer, firmware[i].text))
                         return firmware[i].provider;
         }
@@ -107,7 +107,8 @@ int shape_detect(StepContext *c, const ShapeGpus *gpus, ShapeDetected *ret) {
                 return step_fail(c, "shape.invalid", "%s", strempty(error));
         if (r < 0)
                 return r;
-        product = read_attribute("/sys/class/dmi/id", "product_name");
+
+        product = sysfs_string(DMI, "product_name");
         if (gpus) {
                 d.gpus = gpus->count;
                 if (gpus->model && !(d.gpu_model = strdup(gpus->model)))
@@ -119,6 +120,7 @@ int shape_detect(StepContext *c, const ShapeGpus *gpus, ShapeDetected *ret) {
                 d.gpus = (unsigned) r;
                 d.gpu_model = model_of_driver();
         }
+
         ShapeFacts f = {
                 .name = json_get_string(json_get(c->config, "shape"), "name"),
                 .instance = json_get_string(c->instance, "shape"),
@@ -131,10 +133,10 @@ int shape_detect(StepContext *c, const ShapeGpus *gpus, ShapeDetected *ret) {
         d.shape = shape_find(&d.table, &f, &d.by, &d.why);
         if (!d.shape && !d.why)
                 return -ENOMEM;
+
         figure = json_object_new_object();
-        (void) json_set_string(figure, "name", d.shape ? d.shape->name : "unknown");
-        if (d.shape)
-                (void) json_set_string(figure, "found_by", shape_source_name(d.by));
+        (void) json_set_fields(figure, JSON_STRING("name", d.shape ? d.shape->name : "unknown"),
+                        JSON_STRING("found_by", d.shape ? shape_source_name(d.by) : NULL));
         step_figure(c, "shape", figure);
         *ret = d;
         d = (ShapeDetected) {};

@@ -5,7 +5,7 @@
  * and the GPUs put together, for the steps that hold the machine to it. */
 
 #include "steps/shape/shape.h"
-#include "steps/step.h"
+#include "steps/common/step.h"
 
 /* GPUs as a caller knows them better, by NVML. */
 typedef struct ShapeGpus {

@@ -2,6 +2,7 @@
 
 /* Reading one document of shapes: everything is checked, and nothing is taken from a faulty one. */
 
+#include "shared/size.h"
 #include "steps/shape/shape.h"
 
 #include <stdarg.h>
@@ -153,14 +154,19 @@ static int read_gpus(Reader *r, json_object *o, Shape *s) {
         if (!o)
                 return 0;
         k = check_keys(r, o, "gpus", "count models source");
-        if (k >= 0)
-                k = read_int(r, o, "gpus", "count", 0, 1024, &s->gpus);
-        if (k >= 0)
-                k = read_strings(r, o, "gpus", "models", &s->gpu_models);
+        if (k < 0)
+                return k;
+        k = read_int(r, o, "gpus", "count", 0, 1024, &s->gpus);
+        if (k < 0)
+                return k;
+        k = read_strings(r, o, "gpus", "models", &s->gpu_models);
+        if (k < 0)
+                return k;
+
         /* The number of GPUs of a host of no provider is what the shape is called after. */
-        if (k >= 0 && (s->provider || json_get(o, "source")))
-                k = check_source(r, o, "gpus");
-        return k;
+        if (!s->provider && !json_get(o, "source"))
+                return 0;
+        return check_source(r, o, "gpus");
 }
 
 static int read_nvme(Reader *r, json_object *o, Shape *s) {
@@ -169,8 +175,9 @@ static int read_nvme(Reader *r, json_object *o, Shape *s) {
         if (!o)
                 return 0;
         k = check_keys(r, o, "nvme", "disks source");
-        if (k >= 0)
-                k = read_int(r, o, "nvme", "disks", 0, 1024, &s->nvme_disks);
+        if (k < 0)
+                return k;
+        k = read_int(r, o, "nvme", "disks", 0, 1024, &s->nvme_disks);
         return k < 0 ? k : check_source(r, o, "nvme");
 }
 
@@ -180,11 +187,17 @@ static int read_nvlink(Reader *r, json_object *o, Shape *s) {
         if (!o)
                 return 0;
         k = check_keys(r, o, "nvlink", "links gbps source");
-        if (k >= 0)
-                k = read_int(r, o, "nvlink", "links", 0, 1024, &s->nvlinks);
-        if (k >= 0 && json_get(o, "gbps"))
+        if (k < 0)
+                return k;
+        k = read_int(r, o, "nvlink", "links", 0, 1024, &s->nvlinks);
+        if (k < 0)
+                return k;
+        if (json_get(o, "gbps")) {
                 k = read_gbps(r, o, "nvlink", &s->nvlink_gbps);
-        return k < 0 ? k : check_source(r, o, "nvlink");
+                if (k < 0)
+                        return k;
+        }
+        return check_source(r, o, "nvlink");
 }
 
 static int read_rdma(Reader *r, json_object *o, Shape *s) {
@@ -193,17 +206,21 @@ static int read_rdma(Reader *r, json_object *o, Shape *s) {
         if (!o)
                 return 0;
         k = check_keys(r, o, "rdma", "ports rate_gbps link_layer devices source");
-        if (k >= 0)
-                k = read_int(r, o, "rdma", "ports", 0, 1024, &s->rdma_ports);
-        if (k >= 0)
-                k = read_int(r, o, "rdma", "rate_gbps", 1, 100000, &s->rdma_rate_gbps);
-        if (k >= 0)
-                k = read_string(r, o, "rdma", "link_layer", &s->rdma_link_layer);
-        if (k >= 0 && s->rdma_link_layer && !streq(s->rdma_link_layer, "Ethernet") &&
+        if (k < 0)
+                return k;
+        k = read_int(r, o, "rdma", "ports", 0, 1024, &s->rdma_ports);
+        if (k < 0)
+                return k;
+        k = read_int(r, o, "rdma", "rate_gbps", 1, 100000, &s->rdma_rate_gbps);
+        if (k < 0)
+                return k;
+        k = read_string(r, o, "rdma", "link_layer", &s->rdma_link_layer);
+        if (k < 0)
+                return k;
+        if (s->rdma_link_layer && !streq(s->rdma_link_layer, "Ethernet") &&
                         !streq(s->rdma_link_layer, "InfiniBand"))
-                k = wrong(r, "rdma", "\"link_layer\" must be \"Ethernet\" or \"InfiniBand\"");
-        if (k >= 0)
-                k = read_strings(r, o, "rdma", "devices", &s->rdma_devices);
+                return wrong(r, "rdma", "\"link_layer\" must be \"Ethernet\" or \"InfiniBand\"");
+        k = read_strings(r, o, "rdma", "devices", &s->rdma_devices);
         return k < 0 ? k : check_source(r, o, "rdma");
 }
 
@@ -236,28 +253,56 @@ static int read_nccl(Reader *r, json_object *o, Shape *s) {
         return check_source(r, o, "nccl");
 }
 
-/* 0, or -EINVAL for what is no size from 8 bytes to 1 TiB. */
+/* 0, or -EINVAL for what is no size from 8 bytes to 1 TiB, written as nccl-tests has it: "8G". */
 static int read_size(const char *s, uint64_t *ret) {
-        static const struct {
-                const char *suffix;
-                unsigned shift;
-        } units[] = { { "", 0 }, { "K", 10 }, { "M", 20 }, { "G", 30 }, { "T", 40 } };
-        char *end;
+        uint64_t bytes;
 
         if (!s || *s < '1' || *s > '9')
                 return -EINVAL;
-        errno = 0;
-        unsigned long long n = strtoull(s, &end, 10);
-        for (size_t i = 0; errno == 0 && i < ELEMENTSOF(units); i++)
-                if (streq(end, units[i].suffix) && n <= (UINT64_C(1) << 40) >> units[i].shift) {
-                        *ret = n << units[i].shift;
-                        return *ret >= 8 ? 0 : -EINVAL;
-                }
-        return -EINVAL;
+        const char *unit = s + strspn(s, "0123456789");
+        if (*unit && (!strchr("KMGT", *unit) || unit[1]))
+                return -EINVAL;
+        if (parse_bytes(s, &bytes) < 0 || bytes < 8 || bytes > UINT64_C(1) << 40)
+                return -EINVAL;
+        *ret = bytes;
+        return 0;
+}
+
+/* One published number. */
+static int read_number(Reader *r, json_object *o, const char *path, ShapeBusbw *b) {
+        const char *kind = json_get_string(o, "kind");
+        json_object *nvls = json_get(o, "nvls");
+        int k;
+
+        k = check_keys(r, o, path, "nodes size gbps kind nvls source");
+        if (k < 0)
+                return k;
+        b->nodes = 1;
+        k = read_int(r, o, path, "nodes", 1, 2, &b->nodes);
+        if (k < 0)
+                return k;
+        if (read_size(json_get_string(o, "size"), &b->bytes) < 0)
+                return wrong(r, path, "\"size\" must be a size such as \"8G\", up to \"1T\"");
+        k = read_gbps(r, o, path, &b->gbps);
+        if (k < 0)
+                return k;
+
+        if (!streq_ptr(kind, "gate") && !streq_ptr(kind, "measured"))
+                return wrong(r, path, "\"kind\" must be \"gate\" or \"measured\"");
+        b->gate = streq_ptr(kind, "gate");
+        if (nvls && !json_object_is_type(nvls, json_type_boolean))
+                return wrong(r, path, "\"nvls\" must be true or false");
+        b->nvls = json_get_bool(o, "nvls", false);
+
+        k = check_source(r, o, path);
+        if (k < 0)
+                return k;
+        b->source = strdup(json_get_string(o, "source"));
+        return b->source ? 0 : -ENOMEM;
 }
 
 static int read_busbw(Reader *r, json_object *list, Shape *s) {
-        int k = 0;
+        int k;
 
         if (!list)
                 return 0;
@@ -266,90 +311,100 @@ static int read_busbw(Reader *r, json_object *list, Shape *s) {
         s->busbw = calloc(json_object_array_length(list) + 1, sizeof(ShapeBusbw));
         if (!s->busbw)
                 return -ENOMEM;
-        for (size_t i = 0; k >= 0 && i < json_object_array_length(list); i++) {
-                json_object *o = json_object_array_get_idx(list, i);
+
+        for (size_t i = 0; i < json_object_array_length(list); i++) {
                 _cleanup_free_ char *path = strf("busbw[%zu]", i);
-                ShapeBusbw *b = &s->busbw[i];
 
                 if (!path)
                         return -ENOMEM;
-                k = check_keys(r, o, path, "nodes size gbps kind nvls source");
+                s->n_busbw = i + 1;
+                k = read_number(r, json_object_array_get_idx(list, i), path, &s->busbw[i]);
                 if (k < 0)
                         return k;
-                s->n_busbw = i + 1;
-                b->nodes = 1;
-                k = read_int(r, o, path, "nodes", 1, 2, &b->nodes);
-                if (k >= 0 && read_size(json_get_string(o, "size"), &b->bytes) < 0)
-                        k = wrong(r, path, "\"size\" must be a size such as \"8G\", up to \"1T\"");
-                if (k >= 0)
-                        k = read_gbps(r, o, path, &b->gbps);
-                const char *kind = json_get_string(o, "kind");
-                if (k >= 0 && !streq_ptr(kind, "gate") && !streq_ptr(kind, "measured"))
-                        k = wrong(r, path, "\"kind\" must be \"gate\" or \"measured\"");
-                b->gate = streq_ptr(kind, "gate");
-                json_object *nvls = json_get(o, "nvls");
-                if (k >= 0 && nvls && !json_object_is_type(nvls, json_type_boolean))
-                        k = wrong(r, path, "\"nvls\" must be true or false");
-                b->nvls = json_get_bool(o, "nvls", false);
-                if (k >= 0)
-                        k = check_source(r, o, path);
-                if (k >= 0 && !(b->source = strdup(json_get_string(o, "source"))))
-                        k = -ENOMEM;
         }
-        return k;
+        return 0;
+}
+
+/* The parts of a shape whose name is known. */
+static int read_parts(Reader *r, json_object *o, const char *path, Shape *s) {
+        static const struct {
+                const char *key;
+                int (*read)(Reader *r, json_object *o, Shape *s);
+        } parts[] = {
+                { "gpus", read_gpus },
+                { "nvme", read_nvme },
+                { "nvlink", read_nvlink },
+                { "rdma", read_rdma },
+                { "nccl", read_nccl },
+                { "busbw", read_busbw },
+        };
+        int k;
+
+        k = read_string(r, o, path, "provider", &s->provider);
+        if (k < 0)
+                return k;
+        k = read_strings(r, o, path, "instance", &s->instance);
+        if (k < 0)
+                return k;
+        k = read_strings(r, o, path, "dmi", &s->dmi);
+        if (k < 0)
+                return k;
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
+                k = parts[i].read(r, json_get(o, parts[i].key), s);
+                if (k < 0)
+                        return k;
+        }
+        return 0;
 }
 
 static int read_shape(Reader *r, json_object *o, size_t index, Shape *s) {
         _cleanup_free_ char *path = strf("shapes[%zu]", index);
         int k;
 
-        *s = (Shape) { .gpus = SHAPE_NOT_SAID,
+        *s = (Shape) {
+                .gpus = SHAPE_NOT_SAID,
                 .nvme_disks = SHAPE_NOT_SAID,
                 .nvlinks = SHAPE_NOT_SAID,
                 .rdma_ports = SHAPE_NOT_SAID,
-                .rdma_rate_gbps = SHAPE_NOT_SAID };
-        if (!path)
+                .rdma_rate_gbps = SHAPE_NOT_SAID,
+                .file = strdup(r->file),
+        };
+        if (!path || !s->file)
                 return -ENOMEM;
         k = check_keys(r, o, path,
                         "name provider instance dmi gpus nvme nvlink rdma nccl busbw note");
-        if (k >= 0)
-                k = read_string(r, o, path, "name", &s->name);
-        if (k >= 0 && !s->name)
-                k = wrong(r, path, "\"name\" is missing");
         if (k < 0)
                 return k;
+        k = read_string(r, o, path, "name", &s->name);
+        if (k < 0)
+                return k;
+        if (!s->name)
+                return wrong(r, path, "\"name\" is missing");
+
         r->shape = s->name;
-        k = read_string(r, o, path, "provider", &s->provider);
-        if (k >= 0)
-                k = read_strings(r, o, path, "instance", &s->instance);
-        if (k >= 0)
-                k = read_strings(r, o, path, "dmi", &s->dmi);
-        if (k >= 0)
-                k = read_gpus(r, json_get(o, "gpus"), s);
-        if (k >= 0)
-                k = read_nvme(r, json_get(o, "nvme"), s);
-        if (k >= 0)
-                k = read_nvlink(r, json_get(o, "nvlink"), s);
-        if (k >= 0)
-                k = read_rdma(r, json_get(o, "rdma"), s);
-        if (k >= 0)
-                k = read_nccl(r, json_get(o, "nccl"), s);
-        if (k >= 0)
-                k = read_busbw(r, json_get(o, "busbw"), s);
+        k = read_parts(r, o, path, s);
         r->shape = NULL;
-        if (k >= 0 && !(s->file = strdup(r->file)))
-                k = -ENOMEM;
         return k;
 }
 
-static int put(Shapes *s, Shape *taken) {
+/* The shape of this name among those, or NULL. */
+static Shape *find(const Shapes *s, const char *name) {
         for (size_t i = 0; i < s->n; i++)
-                if (streq(s->items[i].name, taken->name)) {
-                        shape_done(&s->items[i]);
-                        s->items[i] = *taken;
-                        *taken = (Shape) {};
-                        return 0;
-                }
+                if (streq(s->items[i].name, name))
+                        return &s->items[i];
+        return NULL;
+}
+
+/* Adds the shape, or puts it in the place of the one that has its name. */
+static int put(Shapes *s, Shape *taken) {
+        Shape *old = find(s, taken->name);
+
+        if (old) {
+                shape_done(old);
+                *old = *taken;
+                *taken = (Shape) {};
+                return 0;
+        }
         Shape *grown = reallocarray(s->items, s->n + 1, sizeof(Shape));
         if (!grown)
                 return -ENOMEM;
@@ -359,32 +414,49 @@ static int put(Shapes *s, Shape *taken) {
         return 0;
 }
 
+static int read_document(Reader *r, json_object *document, Shapes *found) {
+        json_object *list = json_get(document, "shapes");
+        int k;
+
+        k = check_keys(r, document, "the document", "sources shapes");
+        if (k < 0)
+                return k;
+        if (!json_object_is_type(list, json_type_array))
+                return wrong(r, "shapes", "must be a list [ … ] of objects");
+        r->sources = json_get(document, "sources");
+        if (r->sources && !json_object_is_type(r->sources, json_type_object))
+                return wrong(r, "sources", "must be an object of names and texts");
+
+        for (size_t i = 0; i < json_object_array_length(list); i++) {
+                _cleanup_(shape_done) Shape shape = {};
+
+                k = read_shape(r, json_object_array_get_idx(list, i), i, &shape);
+                if (k < 0)
+                        return k;
+                if (find(found, shape.name))
+                        return wrong(r, shape.name, "is there twice");
+                k = put(found, &shape);
+                if (k < 0)
+                        return k;
+        }
+        return 0;
+}
+
 int shapes_add(Shapes *s, json_object *document, const char *file, char **ret_error) {
         _cleanup_free_ char *error = NULL;
         Reader reader = { .file = file, .error = &error };
         _cleanup_(shapes_done) Shapes found = {};
         int r;
 
-        r = check_keys(&reader, document, "the document", "sources shapes");
-        json_object *list = json_get(document, "shapes");
-        reader.sources = json_get(document, "sources");
-        if (r >= 0 && !json_object_is_type(list, json_type_array))
-                r = wrong(&reader, "shapes", "must be a list [ … ] of objects");
-        if (r >= 0 && reader.sources && !json_object_is_type(reader.sources, json_type_object))
-                r = wrong(&reader, "sources", "must be an object of names and texts");
-        for (size_t i = 0; r >= 0 && i < json_object_array_length(list); i++) {
-                _cleanup_(shape_done) Shape shape = {};
-
-                r = read_shape(&reader, json_object_array_get_idx(list, i), i, &shape);
-                for (size_t k = 0; r >= 0 && k < found.n; k++)
-                        if (streq(found.items[k].name, shape.name))
-                                r = wrong(&reader, shape.name, "is there twice");
-                if (r >= 0)
-                        r = put(&found, &shape);
-        }
-        for (size_t i = 0; r >= 0 && i < found.n; i++)
-                r = put(s, &found.items[i]);
+        r = read_document(&reader, document, &found);
         if (r == -EINVAL)
                 *ret_error = TAKE_PTR(error);
-        return r;
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < found.n; i++) {
+                r = put(s, &found.items[i]);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }

@@ -5,7 +5,6 @@
 #include "steps/shape/shape.h"
 #include "contract/paths.h"
 
-#include <dirent.h>
 #include <fnmatch.h>
 
 #define FILE_MAX (1024 * 1024)
@@ -31,31 +30,29 @@ static int load_file(Shapes *s, const char *name, char **ret_error) {
 
 int shapes_load(Shapes *ret, char **ret_error) {
         _cleanup_(shapes_done) Shapes s = {};
-        _cleanup_free_ char *folder = fb_path(PATH_SITE_SHAPES);
-        struct dirent **entries = NULL;
+        _cleanup_strv_free_ char **names = NULL;
         int r;
 
-        if (!folder)
-                return -ENOMEM;
         r = load_file(&s, PATH_SHAPES, ret_error);
         if (r < 0)
                 return r;
-        int n = scandir(folder, &entries, NULL, alphasort);
-        if (n < 0 && errno != ENOENT) {
-                *ret_error = strf("%s: %s", PATH_SITE_SHAPES, strerror(errno));
+        r = fb_list(PATH_SITE_SHAPES, &names);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0) {
+                *ret_error = strf("%s: %s", PATH_SITE_SHAPES, strerror(-r));
                 return *ret_error ? -EINVAL : -ENOMEM;
         }
-        for (int i = 0; i < n; i++) {
-                const char *name = entries[i]->d_name;
-                _cleanup_free_ char *path = strf("%s/%s", PATH_SITE_SHAPES, name);
+        STRV_FOREACH (name, names) {
+                _cleanup_free_ char *path = NULL;
 
-                if (r >= 0 && endswith(name, ".json") && name[0] != '.')
-                        r = path ? load_file(&s, path, ret_error) : -ENOMEM;
-                free(entries[i]);
+                if (!endswith(*name, ".json"))
+                        continue;
+                path = strf("%s/%s", PATH_SITE_SHAPES, *name);
+                r = path ? load_file(&s, path, ret_error) : -ENOMEM;
+                if (r < 0)
+                        return r;
         }
-        free(entries);
-        if (r < 0)
-                return r;
         *ret = s;
         s = (Shapes) {};
         return 0;
@@ -101,55 +98,82 @@ static const Shape *find_by_gpus(const Shapes *s, const ShapeFacts *f, const cha
         return found;
 }
 
+static const Shape *find_by_name(const Shapes *s, const char *name) {
+        for (size_t i = 0; name && i < s->n; i++)
+                if (streq(s->items[i].name, name))
+                        return &s->items[i];
+        return NULL;
+}
+
+static const Shape *find_by_instance(const Shapes *s, const char *instance) {
+        for (size_t i = 0; instance && i < s->n; i++)
+                if (strv_contains(s->items[i].instance, instance) ||
+                                streq(s->items[i].name, instance))
+                        return &s->items[i];
+        return NULL;
+}
+
+static const Shape *find_by_firmware(const Shapes *s, const char *product) {
+        for (size_t i = 0; product && i < s->n; i++)
+                if (matches(s->items[i].dmi, product))
+                        return &s->items[i];
+        return NULL;
+}
+
+/* Shapes of the machine's provider before those of none; *ret_other: another that fits as well. */
+static const Shape *find_by_facts(const Shapes *s, const ShapeFacts *f, const Shape **ret_other) {
+        const Shape *found = NULL;
+
+        if (!f->gpu_model || f->gpus == 0)
+                return NULL;
+        if (f->provider)
+                found = find_by_gpus(s, f, f->provider, ret_other);
+        return found ? found : find_by_gpus(s, f, NULL, ret_other);
+}
+
+/* What was looked for in vain; NULL on out of memory. */
+static char *explain(const ShapeFacts *f) {
+        const char *model = f->gpu_model ? f->gpu_model : "GPU of unknown model";
+        _cleanup_free_ char *gpus =
+                        f->gpus == 0 ? strdup("no GPU") : strf("%u × %s", f->gpus, model);
+
+        return strf("no shape fits instance \"%s\", firmware \"%s\", %s",
+                        f->instance ? f->instance : "unknown", f->product ? f->product : "unknown",
+                        strempty(gpus));
+}
+
 const Shape *shape_find(const Shapes *s, const ShapeFacts *f, ShapeSource *ret_by, char **ret_why) {
-        const Shape *found = NULL, *other = NULL;
-        ShapeSource by = SHAPE_BY_NAME;
+        const Shape *found, *other = NULL;
 
         if (f->name) {
-                for (size_t i = 0; !found && i < s->n; i++)
-                        if (streq(s->items[i].name, f->name))
-                                found = &s->items[i];
-                if (!found)
+                found = find_by_name(s, f->name);
+                if (found)
+                        *ret_by = SHAPE_BY_NAME;
+                else
                         *ret_why = strf("no shape is called \"%s\"", f->name);
-        } else {
-                by = SHAPE_BY_METADATA;
-                for (size_t i = 0; !found && f->instance && i < s->n; i++)
-                        if (strv_contains(s->items[i].instance, f->instance) ||
-                                        streq(s->items[i].name, f->instance))
-                                found = &s->items[i];
-                if (!found)
-                        by = SHAPE_BY_DMI;
-                for (size_t i = 0; !found && f->product && i < s->n; i++)
-                        if (matches(s->items[i].dmi, f->product))
-                                found = &s->items[i];
-                if (!found)
-                        by = SHAPE_BY_GPUS;
-                if (!found && f->gpu_model && f->gpus > 0) {
-                        if (f->provider)
-                                found = find_by_gpus(s, f, f->provider, &other);
-                        if (!found)
-                                found = find_by_gpus(s, f, NULL, &other);
-                }
-                if (other) {
-                        *ret_why = strf("%u × %s may be %s or %s", f->gpus, f->gpu_model,
-                                        found->name, other->name);
-                        return NULL;
-                }
-                if (!found) {
-                        _cleanup_free_ char *gpus =
-                                        f->gpus == 0 ? strdup("no GPU")
-                                                     : strf("%u × %s", f->gpus,
-                                                                       f->gpu_model ? f->gpu_model
-                                                                                    : "GPU of unknown model");
-
-                        *ret_why = strf("no shape fits instance \"%s\", firmware \"%s\", %s",
-                                        f->instance ? f->instance : "unknown",
-                                        f->product ? f->product : "unknown", strempty(gpus));
-                }
+                return found;
         }
-        if (found)
-                *ret_by = by;
-        return found;
+
+        found = find_by_instance(s, f->instance);
+        if (found) {
+                *ret_by = SHAPE_BY_METADATA;
+                return found;
+        }
+        found = find_by_firmware(s, f->product);
+        if (found) {
+                *ret_by = SHAPE_BY_DMI;
+                return found;
+        }
+        found = find_by_facts(s, f, &other);
+        if (found && !other) {
+                *ret_by = SHAPE_BY_GPUS;
+                return found;
+        }
+
+        *ret_why = other ? strf("%u × %s may be %s or %s", f->gpus, f->gpu_model, found->name,
+                                           other->name)
+                         : explain(f);
+        return NULL;
 }
 
 const ShapeBusbw *shape_busbw(const Shape *s, int nodes, bool nvls, uint64_t max_bytes) {

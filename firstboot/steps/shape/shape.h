@@ -21,12 +21,13 @@ typedef struct ShapeBusbw {
 } ShapeBusbw;
 
 typedef struct Shape {
-        char *name, *provider; /* provider "oci", "aws", "azure" or a site's own word; NULL: any
-                                  host */
-        char **instance;       /* what the cloud's metadata calls it; at least the name itself */
-        char **dmi;            /* the firmware's product_name, as shell patterns */
+        char *name;
+        char *provider;  /* "oci", "aws", "azure" or a site's own word; NULL: any host */
+        char **instance; /* what the cloud's metadata calls it; at least the name itself */
+        char **dmi;      /* the firmware's product_name, as shell patterns */
 
-        int gpus; /* SHAPE_NOT_SAID where the table does not say; so with all numbers below */
+        /* SHAPE_NOT_SAID where the table does not say; so with all numbers below. */
+        int gpus;
         char **gpu_models; /* as NVML has it ("NVIDIA H100 80GB HBM3"), as shell patterns */
         int nvme_disks;
         int nvlinks;        /* of each GPU */

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* scontrol's words, read; and scontrol run. */
+
 #include "steps/slurm/control.h"
 #include "contract/paths.h"
 #include "shared/spawn.h"
@@ -133,11 +136,17 @@ int scontrol(char *const args[], char **ret_output) {
         _cleanup_free_ char *conf = fb_path(PATH_SLURM_CLIENT_CONF), *output = NULL;
         int r, status;
 
-        r = conf ? strv_extend(&argv, "scontrol") : -ENOMEM;
-        if (r >= 0)
-                r = strv_extend_strv(&argv, args);
-        if (r < 0 || setenv("SLURM_CONF", conf, 1) < 0)
+        if (!conf)
                 return -ENOMEM;
+        r = strv_extend(&argv, "scontrol");
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(&argv, args);
+        if (r < 0)
+                return r;
+        if (setenv("SLURM_CONF", conf, 1) < 0)
+                return -ENOMEM;
+
         SpawnOptions o = { .timeout_usec = SCONTROL_USEC };
         r = spawn_capture(&o, argv, &output, &status);
         if (r < 0)

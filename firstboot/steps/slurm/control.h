@@ -5,7 +5,7 @@
  * slurm.conf of our own that names the controllers. The parsing is apart, so that it can be
  * tested. */
 
-#include "steps/step.h"
+#include "steps/common/step.h"
 
 typedef enum ProbeKind {
         PROBE_GOOD,

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The key comes from a secret or a file, and is put in place before munged starts. */
+
 #include "steps/slurm/munge.h"
+#include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
-#include "contract/paths.h"
 #include "shared/spawn.h"
-#include "steps/unit.h"
+#include "steps/common/unit.h"
 
 #include <pwd.h>
 #include <resolv.h>
@@ -59,6 +62,22 @@ static int read_key(const char *path, unsigned char **ret, size_t *ret_size) {
         return 0;
 }
 
+static int decode_key(StepContext *c, const char *base64, unsigned char **ret, size_t *ret_size) {
+        size_t room = strlen(base64) + 4;
+        _cleanup_free_ unsigned char *key = malloc(room);
+        int r;
+
+        if (!key)
+                return -ENOMEM;
+        r = b64_pton(base64, key, room);
+        if (r < KEY_MIN || r > KEY_MAX)
+                return step_fail(c, "slurm.munge-key",
+                                "slurm.munge_key is no base64 of %d to %d bytes", KEY_MIN, KEY_MAX);
+        *ret = TAKE_PTR(key);
+        *ret_size = (size_t) r;
+        return 1;
+}
+
 /* 1 with the key (caller frees), 0 where the configuration gives none. */
 static int find_key(StepContext *c, unsigned char **ret, size_t *ret_size) {
         const char *base64 = json_get_string(c->section, "munge_key"),
@@ -68,22 +87,11 @@ static int find_key(StepContext *c, unsigned char **ret, size_t *ret_size) {
         size_t size = 0;
         int r;
 
-        if (base64) {
-                size = strlen(base64);
-                key = malloc(size + 4);
-                if (!key)
-                        return -ENOMEM;
-                r = b64_pton(base64, key, size + 4);
-                if (r < KEY_MIN || r > KEY_MAX)
-                        return step_fail(c, "slurm.munge-key",
-                                        "slurm.munge_key is no base64 of %d to %d bytes", KEY_MIN,
-                                        KEY_MAX);
-                *ret_size = (size_t) r;
-                *ret = TAKE_PTR(key);
-                return 1;
-        }
+        if (base64)
+                return decode_key(c, base64, ret, ret_size);
         if (!file)
                 return 0;
+
         path = fb_path(file);
         in_place = fb_path(KEY_FILE);
         if (!path || !in_place)
@@ -105,29 +113,45 @@ static int find_key(StepContext *c, unsigned char **ret, size_t *ret_size) {
         return 1;
 }
 
-/* 0400 and munge's from its first moment on; a file beside it is renamed over it. 1 where it
- * changed. */
-static int put_key(StepContext *c, const unsigned char *key, size_t size) {
-        _cleanup_free_ char *path = fb_path(KEY_FILE), *old = NULL;
-        const struct passwd *munge = getpwnam("munge");
+static bool is_in_place(const char *path, const unsigned char *key, size_t size,
+                const struct passwd *munge) {
+        _cleanup_free_ char *old = NULL;
         struct stat st;
         size_t old_size;
+
+        return read_file(path, KEY_MAX, &old, &old_size) >= 0 && old_size == size &&
+               memcmp(old, key, size) == 0 && stat(path, &st) >= 0 &&
+               (st.st_mode & 07777) == 0400 && (!munge || st.st_uid == munge->pw_uid);
+}
+
+static int write_key(const char *path, const unsigned char *key, size_t size,
+                const struct passwd *munge) {
+        int r;
+
+        r = mkdir_parents(path, 0700);
+        if (r < 0)
+                return r;
+        r = write_file_durable(path, key, size, 0400);
+        if (r < 0)
+                return r;
+        return munge && chown(path, munge->pw_uid, munge->pw_gid) < 0 ? -errno : 0;
+}
+
+/* 0400 from its first moment on: a file beside it is renamed over it. 1 where it changed. */
+static int put_key(StepContext *c, const unsigned char *key, size_t size) {
+        _cleanup_free_ char *path = fb_path(KEY_FILE);
+        const struct passwd *munge = getpwnam("munge");
         int r;
 
         if (!path)
                 return -ENOMEM;
-        if (read_file(path, KEY_MAX, &old, &old_size) >= 0 && old_size == size &&
-                        memcmp(old, key, size) == 0 && stat(path, &st) >= 0 &&
-                        (st.st_mode & 07777) == 0400 && (!munge || st.st_uid == munge->pw_uid))
+        if (is_in_place(path, key, size, munge))
                 return 0;
-        r = mkdir_parents(path, 0700);
-        if (r >= 0)
-                r = write_file_durable(path, key, size, 0400);
-        if (r >= 0 && munge && chown(path, munge->pw_uid, munge->pw_gid) < 0)
-                r = -errno;
-        return r < 0 ? step_fail_later(c, "slurm.munge-key", "%s not written: %s", KEY_FILE,
-                                       strerror(-r))
-                     : 1;
+        r = write_key(path, key, size, munge);
+        if (r < 0)
+                return step_fail_later(
+                                c, "slurm.munge-key", "%s not written: %s", KEY_FILE, strerror(-r));
+        return 1;
 }
 
 int munge_prepare(StepContext *c) {
@@ -152,9 +176,9 @@ int munge_prepare(StepContext *c) {
                                 "neither credential nor file nor metadata gives a munge key");
 
         r = unit_bus(&bus);
-        if (r >= 0)
-                r = unit_job(bus, changed ? "RestartUnit" : "StartUnit", "munge.service", UNIT_USEC,
-                                &result);
+        r = r < 0 ? r
+                  : unit_job(bus, changed ? "RestartUnit" : "StartUnit", "munge.service", UNIT_USEC,
+                                    &result);
         if (r < 0)
                 return step_fail_later(c, "slurm.munge", "munge.service: %s",
                                 isempty(result) ? strerror(-r) : result);

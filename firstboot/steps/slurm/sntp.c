@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "steps/slurm/sntp.h"
-#include "shared/file-util.h"
 
-#include <errno.h>
+/* One packet there and one back; seconds are enough for munge's five minutes. */
+
+#include "steps/slurm/sntp.h"
+
 #include <netdb.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -51,24 +51,35 @@ static int ask(int fd, int64_t *ret_seconds) {
         return n < SNTP_SIZE ? -EBADMSG : sntp_parse(packet, question, ret_seconds);
 }
 
-int sntp_offset(const char *host, int64_t *ret_seconds) {
+/* A socket that talks to the host's NTP port. */
+static int connect_to(const char *host) {
         struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *list = NULL;
-        int64_t seconds;
-        int r = -EHOSTUNREACH;
+        _cleanup_close_ int fd = -EBADF;
+        int r = 0;
 
         if (getaddrinfo(host, "123", &hints, &list) != 0)
-                return r;
-        _cleanup_close_ int fd = socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+                return -EHOSTUNREACH;
+        fd = socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         if (fd < 0 || connect(fd, list->ai_addr, list->ai_addrlen) < 0)
                 r = -errno;
-        else
-                for (unsigned i = 0; i < TRIES; i++) {
-                        r = ask(fd, &seconds);
-                        if (r >= 0) {
-                                *ret_seconds = seconds - (int64_t) time(NULL);
-                                break;
-                        }
-                }
         freeaddrinfo(list);
+        return r < 0 ? r : TAKE_FD(fd);
+}
+
+int sntp_offset(const char *host, int64_t *ret_seconds) {
+        _cleanup_close_ int fd = -EBADF;
+        int64_t seconds;
+        int r = -ETIMEDOUT;
+
+        fd = connect_to(host);
+        if (fd < 0)
+                return fd;
+        for (unsigned i = 0; i < TRIES; i++) {
+                r = ask(fd, &seconds);
+                if (r < 0)
+                        continue;
+                *ret_seconds = seconds - (int64_t) time(NULL);
+                return 0;
+        }
         return r;
 }

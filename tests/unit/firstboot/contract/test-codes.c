@@ -87,11 +87,13 @@ static void each_config_key_is_documented(void **state) {
  * step.failed. */
 static void sources_use_known_codes_only(void **state) {
         static const char *const files[] = { "steps/host/host.c", "steps/host/grow.c",
-                "steps/scratch/scratch.c", "steps/scratch/plan.c", "steps/mounts.c",
-                "steps/identity/identity.c", "steps/slurm/slurm.c", "steps/slurm/munge.c",
-                "steps/shape/detect.c", "steps/rdma/rdma.c", "steps/rdma/check.c",
-                "steps/nccl/nccl.c", "steps/gpu/gpu.c", "steps/gpu/judge.c", "daemon/engine.c",
-                "daemon/job.c", "daemon/configure.c" };
+                "steps/scratch/scratch.c", "steps/scratch/plan.c", "steps/scratch/volume.c",
+                "steps/mounts/mounts.c", "steps/mounts/entry.c", "steps/identity/identity.c",
+                "steps/slurm/slurm.c", "steps/slurm/munge.c", "steps/slurm/reach.c",
+                "steps/slurm/membership.c", "steps/shape/detect.c", "steps/rdma/rdma.c",
+                "steps/rdma/check.c", "steps/rdma/nccl-conf.c", "steps/nccl/nccl.c",
+                "steps/gpu/gpu.c", "steps/gpu/judge.c", "daemon/engine.c", "daemon/job.c",
+                "daemon/configure.c" };
         static const char *const prefixes[] = { "\"host.", "\"scratch.", "\"mounts.", "\"identity.",
                 "\"slurm.", "\"shape.", "\"rdma.", "\"nccl.", "\"gpu.", "\"cuda.", "\"worker.",
                 "\"config.", "\"graph.", "\"step.", "\"event." };

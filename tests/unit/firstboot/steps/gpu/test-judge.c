@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is wrong with which GPU: one fact changed at a time on a node that is well. */
+
 #include "steps/gpu/judge.h"
 #include "contract/config-schema.h"
 #include "steps/gpu/nvml.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* NVML asked through its double, and our declarations held to the real header. */
+
 #include "steps/gpu/nvml.h"
 #include "shared/spawn.h"
 #include "shared/strv.h"
@@ -142,71 +145,71 @@ static char *find_header(void) {
 #define AT(type, member) { "offsetof(" #type "," #member ")", offsetof(type, member) }
 #define IS(constant) { #constant, constant }
 
+/* Sizes, offsets and numbers as the header may say them, and as we do. */
+static const struct {
+        const char *text;
+        unsigned long long ours;
+} declarations[] = {
+        SIZE(nvmlPciInfo_t),
+        AT(nvmlPciInfo_t, domain),
+        AT(nvmlPciInfo_t, busId),
+        SIZE(nvmlFieldValue_t),
+        AT(nvmlFieldValue_t, scopeId),
+        AT(nvmlFieldValue_t, valueType),
+        AT(nvmlFieldValue_t, nvmlReturn),
+        AT(nvmlFieldValue_t, value),
+        SIZE(nvmlGpuFabricInfo_t),
+        AT(nvmlGpuFabricInfo_t, status),
+        AT(nvmlGpuFabricInfo_t, state),
+        SIZE(nvmlGpuFabricInfo_v2_t),
+        AT(nvmlGpuFabricInfo_v2_t, status),
+        AT(nvmlGpuFabricInfo_v2_t, state),
+        AT(nvmlGpuFabricInfo_v2_t, healthMask),
+        SIZE(nvmlGpuFabricInfo_v3_t),
+        AT(nvmlGpuFabricInfo_v3_t, healthMask),
+        AT(nvmlGpuFabricInfo_v3_t, healthSummary),
+        SIZE(nvmlMarginTemperature_v1_t),
+        AT(nvmlMarginTemperature_v1_t, marginTemperature),
+        SIZE(nvmlEccSramErrorStatus_v1_t),
+        AT(nvmlEccSramErrorStatus_v1_t, bThresholdExceeded),
+        { "nvmlGpuFabricInfo_v2", NVML_STRUCT_VERSION(nvmlGpuFabricInfo_v2_t, 2) },
+        { "nvmlGpuFabricInfo_v3", NVML_STRUCT_VERSION(nvmlGpuFabricInfo_v3_t, 3) },
+        { "nvmlMarginTemperature_v1", NVML_STRUCT_VERSION(nvmlMarginTemperature_v1_t, 1) },
+        { "nvmlEccSramErrorStatus_v1", NVML_STRUCT_VERSION(nvmlEccSramErrorStatus_v1_t, 1) },
+        { "nvmlClocksThrottleReasonHwSlowdown", NVML_CLOCKS_HW_SLOWDOWN },
+        { "nvmlClocksThrottleReasonSwThermalSlowdown", NVML_CLOCKS_SW_THERMAL_SLOWDOWN },
+        { "nvmlClocksThrottleReasonHwThermalSlowdown", NVML_CLOCKS_HW_THERMAL_SLOWDOWN },
+        { "nvmlClocksThrottleReasonHwPowerBrakeSlowdown", NVML_CLOCKS_HW_POWER_BRAKE_SLOWDOWN },
+        { "NVML_VALUE_TYPE_UNSIGNED_INT", 1 },
+        { "NVML_NVLINK_ERROR_DL_REPLAY", 0 },
+        { "NVML_NVLINK_ERROR_DL_RECOVERY", 1 },
+        { "NVML_NVLINK_ERROR_DL_CRC_FLIT", 2 },
+        { "NVML_NVLINK_ERROR_DL_CRC_DATA", 3 },
+        { "NVML_DEVICE_ARCH_AMPERE", 7 },
+        { "NVML_NVLINK_MAX_LINKS > 36", 0 },
+        IS(NVML_ERROR_INVALID_ARGUMENT),
+        IS(NVML_ERROR_NOT_SUPPORTED),
+        IS(NVML_ERROR_INSUFFICIENT_SIZE),
+        IS(NVML_ERROR_DRIVER_NOT_LOADED),
+        IS(NVML_ERROR_GPU_IS_LOST),
+        IS(NVML_ERROR_RESET_REQUIRED),
+        IS(NVML_ERROR_LIB_RM_VERSION_MISMATCH),
+        IS(NVML_TEMPERATURE_THRESHOLD_SLOWDOWN),
+        IS(NVML_MEMORY_ERROR_TYPE_UNCORRECTED),
+        IS(NVML_AGGREGATE_ECC),
+        IS(NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR),
+        IS(NVML_NVLINK_DEVICE_TYPE_SWITCH),
+        IS(NVML_DEVICE_ARCH_HOPPER),
+        IS(NVML_DEVICE_ARCH_BLACKWELL),
+        IS(NVML_GPU_FABRIC_STATE_NOT_STARTED),
+        IS(NVML_GPU_FABRIC_STATE_COMPLETED),
+        IS(NVML_GPU_FABRIC_HEALTH_SUMMARY_LIMITED_CAPACITY),
+        IS(NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS),
+        IS(NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS),
+        IS(NVML_FI_DEV_GET_GPU_RECOVERY_ACTION),
+};
+
 static void our_declarations_are_those_of_the_header(void **state) {
-        static const struct {
-                const char *text;
-                unsigned long long ours;
-        } facts[] = {
-                SIZE(nvmlPciInfo_t),
-                AT(nvmlPciInfo_t, domain),
-                AT(nvmlPciInfo_t, busId),
-                SIZE(nvmlFieldValue_t),
-                AT(nvmlFieldValue_t, scopeId),
-                AT(nvmlFieldValue_t, valueType),
-                AT(nvmlFieldValue_t, nvmlReturn),
-                AT(nvmlFieldValue_t, value),
-                SIZE(nvmlGpuFabricInfo_t),
-                AT(nvmlGpuFabricInfo_t, status),
-                AT(nvmlGpuFabricInfo_t, state),
-                SIZE(nvmlGpuFabricInfo_v2_t),
-                AT(nvmlGpuFabricInfo_v2_t, status),
-                AT(nvmlGpuFabricInfo_v2_t, state),
-                AT(nvmlGpuFabricInfo_v2_t, healthMask),
-                SIZE(nvmlGpuFabricInfo_v3_t),
-                AT(nvmlGpuFabricInfo_v3_t, healthMask),
-                AT(nvmlGpuFabricInfo_v3_t, healthSummary),
-                SIZE(nvmlMarginTemperature_v1_t),
-                AT(nvmlMarginTemperature_v1_t, marginTemperature),
-                SIZE(nvmlEccSramErrorStatus_v1_t),
-                AT(nvmlEccSramErrorStatus_v1_t, bThresholdExceeded),
-                { "nvmlGpuFabricInfo_v2", NVML_STRUCT_VERSION(nvmlGpuFabricInfo_v2_t, 2) },
-                { "nvmlGpuFabricInfo_v3", NVML_STRUCT_VERSION(nvmlGpuFabricInfo_v3_t, 3) },
-                { "nvmlMarginTemperature_v1", NVML_STRUCT_VERSION(nvmlMarginTemperature_v1_t, 1) },
-                { "nvmlEccSramErrorStatus_v1",
-                                NVML_STRUCT_VERSION(nvmlEccSramErrorStatus_v1_t, 1) },
-                { "nvmlClocksThrottleReasonHwSlowdown", NVML_CLOCKS_HW_SLOWDOWN },
-                { "nvmlClocksThrottleReasonSwThermalSlowdown", NVML_CLOCKS_SW_THERMAL_SLOWDOWN },
-                { "nvmlClocksThrottleReasonHwThermalSlowdown", NVML_CLOCKS_HW_THERMAL_SLOWDOWN },
-                { "nvmlClocksThrottleReasonHwPowerBrakeSlowdown",
-                                NVML_CLOCKS_HW_POWER_BRAKE_SLOWDOWN },
-                { "NVML_VALUE_TYPE_UNSIGNED_INT", 1 },
-                { "NVML_NVLINK_ERROR_DL_REPLAY", 0 },
-                { "NVML_NVLINK_ERROR_DL_RECOVERY", 1 },
-                { "NVML_NVLINK_ERROR_DL_CRC_FLIT", 2 },
-                { "NVML_NVLINK_ERROR_DL_CRC_DATA", 3 },
-                { "NVML_DEVICE_ARCH_AMPERE", 7 },
-                { "NVML_NVLINK_MAX_LINKS > 36", 0 },
-                IS(NVML_ERROR_INVALID_ARGUMENT),
-                IS(NVML_ERROR_NOT_SUPPORTED),
-                IS(NVML_ERROR_INSUFFICIENT_SIZE),
-                IS(NVML_ERROR_DRIVER_NOT_LOADED),
-                IS(NVML_ERROR_GPU_IS_LOST),
-                IS(NVML_ERROR_RESET_REQUIRED),
-                IS(NVML_ERROR_LIB_RM_VERSION_MISMATCH),
-                IS(NVML_TEMPERATURE_THRESHOLD_SLOWDOWN),
-                IS(NVML_MEMORY_ERROR_TYPE_UNCORRECTED),
-                IS(NVML_AGGREGATE_ECC),
-                IS(NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR),
-                IS(NVML_NVLINK_DEVICE_TYPE_SWITCH),
-                IS(NVML_DEVICE_ARCH_HOPPER),
-                IS(NVML_DEVICE_ARCH_BLACKWELL),
-                IS(NVML_GPU_FABRIC_STATE_NOT_STARTED),
-                IS(NVML_GPU_FABRIC_STATE_COMPLETED),
-                IS(NVML_GPU_FABRIC_HEALTH_SUMMARY_LIMITED_CAPACITY),
-                IS(NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS),
-                IS(NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS),
-                IS(NVML_FI_DEV_GET_GPU_RECOVERY_ACTION),
-        };
         _cleanup_free_ char *header = find_header(), *program = NULL, *output = NULL;
         _cleanup_strv_free_ char **lines = NULL;
         char source[] = "/tmp/test-gpu-nvml.XXXXXX";
@@ -222,27 +225,27 @@ static void our_declarations_are_those_of_the_header(void **state) {
         assert_non_null(f);
         fprintf(f, "#include <stdio.h>\n#include <stddef.h>\n#include \"%s\"\nint main(void) {\n",
                         header);
-        for (size_t i = 0; i < ELEMENTSOF(facts); i++)
-                fprintf(f, "printf(\"%%llu\\n\", (unsigned long long) (%s));\n", facts[i].text);
+        for (size_t i = 0; i < ELEMENTSOF(declarations); i++)
+                fprintf(f, "printf(\"%%llu\\n\", (unsigned long long) (%s));\n",
+                                declarations[i].text);
         fprintf(f, "return 0; }\n");
         assert_int_equal(fclose(f), 0);
         program = strf("%s.program", source);
-        char *compile[] = { (char *) "cc", (char *) "-w", (char *) "-x", (char *) "c",
-                (char *) "-o", program, source, NULL };
-        assert_return_code(spawn_capture(NULL, compile, &output, &status), 0);
+        assert_return_code(spawn_capture(NULL, ARGV("cc", "-w", "-x", "c", "-o", program, source),
+                                           &output, &status),
+                        0);
         if (status != 0)
                 fail_msg("%s", output);
         free(TAKE_PTR(output));
-        char *argv[] = { program, NULL };
-        assert_return_code(spawn_capture(NULL, argv, &output, &status), 0);
+        assert_return_code(spawn_capture(NULL, ARGV(program), &output, &status), 0);
         unlink(program);
         unlink(source);
         lines = strv_split(output, "\n");
-        assert_int_equal(strv_length(lines), ELEMENTSOF(facts));
-        for (size_t i = 0; i < ELEMENTSOF(facts); i++)
-                if (strtoull(lines[i], NULL, 10) != facts[i].ours)
-                        fail_msg("%s is %s in %s, %llu here", facts[i].text, lines[i], header,
-                                        facts[i].ours);
+        assert_int_equal(strv_length(lines), ELEMENTSOF(declarations));
+        for (size_t i = 0; i < ELEMENTSOF(declarations); i++)
+                if (strtoull(lines[i], NULL, 10) != declarations[i].ours)
+                        fail_msg("%s is %s in %s, %llu here", declarations[i].text, lines[i],
+                                        header, declarations[i].ours);
 }
 
 int main(void) {

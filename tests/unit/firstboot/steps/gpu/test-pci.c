@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* GPUs and switches on PCI, and versions in what others print. */
+
 #include "steps/gpu/pci.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Xids and SXids in lines of the kernel log. */
+
 #include "steps/gpu/xid.h"
 #include "shared/file-util.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What sssd.conf and nsswitch.conf say for a configuration. */
+
 #include "steps/identity/sssd-conf.h"
 #include "shared/macro.h"
-#include "steps/unit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,21 +70,6 @@ static void nsswitch_gets_sss_once_and_only_where_needed(void **state) {
         assert_string_equal(a, b);
 }
 
-static void names_of_mount_units_are_escaped(void **state) {
-        static const char *const table[][2] = {
-                { "/mnt/localdisk", "mnt-localdisk.mount" },
-                { "/mnt/a-b/", "mnt-a\\x2db.mount" },
-                { "/home", "home.mount" },
-                { "/.x/y.z", "\\x2ex-y.z.mount" },
-        };
-
-        (void) state;
-        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                _cleanup_free_ char *name = unit_mount_name(table[i][0]);
-                assert_string_equal(name, table[i][1]);
-        }
-}
-
 static void a_server_that_was_away_is_asked_again_soon(void **state) {
         _cleanup_free_ char *text = render("{\"uri\":[\"ldaps://a\"],\"base\":\"x\"}");
 
@@ -99,7 +86,6 @@ int main(void) {
                 cmocka_unit_test(responders_started_by_sockets_are_not_listed),
                 cmocka_unit_test(a_server_that_was_away_is_asked_again_soon),
                 cmocka_unit_test(nsswitch_gets_sss_once_and_only_where_needed),
-                cmocka_unit_test(names_of_mount_units_are_escaped),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* /etc/nccl.conf merged with our lines. */
+
 #include "steps/nccl/conf.h"
 
 #include <setjmp.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* RDMA as it is against RDMA as it should be. */
+
 #include "steps/rdma/check.h"
 
 #include <setjmp.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is done with disks, for everything that may be found on them. */
+
 #include "steps/scratch/plan.h"
 
 #include <setjmp.h>

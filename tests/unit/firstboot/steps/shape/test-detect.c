@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Which shape a machine is, by a sysfs of our own making. */
+
 #include "steps/shape/detect.h"
 #include "shared/file-util.h"
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The table of shapes: what it may say, and what it says of a machine. */
+
 #include "steps/shape/shape.h"
 #include "shared/file-util.h"
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* scontrol's words and what they mean. */
+
 #include "steps/slurm/control.h"
 
 #include <setjmp.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A time server's answers. */
+
 #include "steps/slurm/sntp.h"
 
 #include <errno.h>

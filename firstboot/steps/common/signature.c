@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "steps/probe.h"
+
+/* libblkid asked for everything it can find: what it does not find is not there, what it cannot
+ * read is not known. */
+
+#include "steps/common/signature.h"
+#include "shared/parse-number.h"
 
 #include <blkid.h>
 #include <fcntl.h>
@@ -14,6 +19,22 @@ static void copy_value(blkid_probe p, const char *name, char *to, size_t size) {
 
         if (blkid_probe_lookup_value(p, name, &value, NULL) == 0 && value)
                 snprintf(to, size, "%s", value);
+}
+
+/* The one that the probe is at. */
+static Signature current(blkid_probe p) {
+        Signature s = {};
+
+        copy_value(p, "TYPE", s.type, sizeof(s.type));
+        copy_value(p, "USAGE", s.usage, sizeof(s.usage));
+        copy_value(p, "LABEL", s.label, sizeof(s.label));
+        if (s.type[0] == '\0') {
+                copy_value(p, "PTTYPE", s.type, sizeof(s.type));
+                snprintf(s.usage, sizeof(s.usage), "partition table");
+        }
+        if (s.type[0] == '\0')
+                snprintf(s.type, sizeof(s.type), "unknown");
+        return s;
 }
 
 int probe_device(const char *path, Signature ret[SIGNATURES_MAX]) {
@@ -39,21 +60,9 @@ int probe_device(const char *path, Signature ret[SIGNATURES_MAX]) {
                         blkid_probe_enable_partitions(p, 1) != 0)
                 return -EIO;
 
-        while ((r = blkid_do_probe(p)) == 0) {
-                Signature s = {};
-
-                copy_value(p, "TYPE", s.type, sizeof(s.type));
-                copy_value(p, "USAGE", s.usage, sizeof(s.usage));
-                copy_value(p, "LABEL", s.label, sizeof(s.label));
-                if (s.type[0] == '\0') {
-                        copy_value(p, "PTTYPE", s.type, sizeof(s.type));
-                        snprintf(s.usage, sizeof(s.usage), "partition table");
-                }
-                if (s.type[0] == '\0')
-                        snprintf(s.type, sizeof(s.type), "unknown");
+        while ((r = blkid_do_probe(p)) == 0)
                 if (n < SIGNATURES_MAX)
-                        ret[n++] = s;
-        }
+                        ret[n++] = current(p);
         return r < 0 ? -EIO : n;
 }
 
@@ -70,10 +79,11 @@ bool probe_has_label(const char *path, const char *label) {
 #ifdef BLKID_SUBLKS_FSINFO
 static uint64_t lookup_number(blkid_probe p, const char *name) {
         const char *value = NULL;
+        uint64_t n = 0;
 
-        return blkid_probe_lookup_value(p, name, &value, NULL) == 0 && value
-                               ? strtoull(value, NULL, 10)
-                               : 0;
+        if (blkid_probe_lookup_value(p, name, &value, NULL) == 0 && value)
+                (void) parse_number(value, 10, &n);
+        return n;
 }
 
 uint64_t probe_filesystem_bytes(const char *path) {

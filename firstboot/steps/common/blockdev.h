@@ -45,3 +45,6 @@ int disks_of_system(char ***ret_names);
 /* Device numbers of what stands directly on a disk: partitions and holders (dm, md); "MAJOR:MINOR"
  * each. */
 int disk_holders(const char *name, char ***ret_holders);
+
+/* Whether two paths are of the same block device. */
+bool same_block_device(const char *a, const char *b);

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "steps/blockdev.h"
-#include "shared/file-util.h"
-#include "contract/paths.h"
 
-#include <ctype.h>
-#include <dirent.h>
+/* sysfs tells which disks there are and what stands on what: a disk that carries anything of the
+ * running system, however many layers up, is none of the local disks. */
+
+#include "steps/common/blockdev.h"
+#include "contract/paths.h"
+#include "shared/file-util.h"
+#include "steps/common/mount-table.h"
+#include "steps/common/sysfs.h"
+
 #include <fnmatch.h>
 #include <limits.h>
 #include <sys/stat.h>
+
+#define DEPTH_MAX 16
 
 /* Network volumes that appear as NVMe over PCIe. Sources: AWS "Amazon EBS and NVMe on Linux
  * instances" (instance store is "Amazon EC2 NVMe Instance Storage"), Google "About Local SSD" and
@@ -35,6 +41,13 @@ char *disk_device(const Disk *d) {
         return real ? real : TAKE_PTR(path);
 }
 
+bool same_block_device(const char *a, const char *b) {
+        struct stat x, y;
+
+        return stat(a, &x) >= 0 && stat(b, &y) >= 0 && S_ISBLK(x.st_mode) && S_ISBLK(y.st_mode) &&
+               x.st_rdev == y.st_rdev;
+}
+
 void disks_done(Disks *d) {
         for (size_t i = 0; i < d->n; i++) {
                 free(d->items[i].name);
@@ -44,21 +57,6 @@ void disks_done(Disks *d) {
         }
         free(d->items);
         *d = (Disks) {};
-}
-
-/* A sysfs attribute without the blanks that NVMe pads its strings with; NULL where it is not
- * there. */
-static char *attribute(const char *name, const char *what) {
-        _cleanup_free_ char *path = fb_pathf("/sys/block/%s/%s", name, what);
-        char *text = NULL;
-
-        if (!path || read_line_file(path, &text) < 0)
-                return NULL;
-        size_t n = strlen(text), skip = strspn(text, " \t");
-        while (n > skip && isspace((unsigned char) text[n - 1]))
-                text[--n] = '\0';
-        memmove(text, text + skip, n - skip + 1);
-        return text;
 }
 
 int block_slaves(const char *path, char ***ret_names) {
@@ -76,8 +74,9 @@ static int descend(const char *path, unsigned depth, char ***names) {
 
         if (!partition || !full)
                 return -ENOMEM;
-        if (depth > 16)
+        if (depth > DEPTH_MAX)
                 return -ELOOP;
+
         r = block_slaves(path, &slaves);
         if (r < 0)
                 return r;
@@ -90,6 +89,7 @@ static int descend(const char *path, unsigned depth, char ***names) {
         }
         if (slaves)
                 return 0;
+
         if (!realpath(full, real))
                 return errno == ENOENT ? 0 : -errno;
         /* A partition's folder lies in that of its disk. */
@@ -111,52 +111,76 @@ int disks_below(unsigned major, unsigned minor, char ***ret_names) {
         return 0;
 }
 
-static int add_below(char ***names, unsigned major, unsigned minor) {
-        _cleanup_strv_free_ char **below = NULL;
-        int r = disks_below(major, minor, &below);
+static bool is_system_mount(const char *where) {
+        static const char *const places[] = { "/", "/usr", "/boot", "/boot/efi", "/efi", "/var" };
 
-        STRV_FOREACH (s, below)
-                if (r >= 0 && !strv_contains(*names, *s))
-                        r = strv_extend(names, *s);
-        return r;
+        for (size_t i = 0; i < ELEMENTSOF(places); i++)
+                if (streq(where, places[i]))
+                        return true;
+        return false;
+}
+
+static int add_below_mount(char ***names, const Mount *m) {
+        _cleanup_strv_free_ char **below = NULL;
+        int r;
+
+        r = disks_below(m->major, m->minor, &below);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (s, below) {
+                if (strv_contains(*names, *s))
+                        continue;
+                r = strv_extend(names, *s);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* The disks below swap devices; without /proc/swaps there is no swap. */
+static int add_below_swaps(char ***names) {
+        _cleanup_free_ char *path = fb_path("/proc/swaps"), *line = NULL;
+        _cleanup_fclose_ FILE *f = NULL;
+        size_t size = 0;
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        f = fopen(path, "re");
+        if (!f)
+                return 0;
+
+        while (getline(&line, &size, f) > 0) {
+                _cleanup_free_ char *sys = NULL;
+
+                if (!startswith(line, "/dev/"))
+                        continue;
+                line[strcspn(line, " \t")] = '\0';
+                sys = strf("/sys/class/block/%s", path_basename(line));
+                r = sys ? descend(sys, 0, names) : -ENOMEM;
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 int disks_of_system(char ***ret_names) {
-        static const char *const system_mounts[] = { "/", "/usr", "/boot", "/boot/efi", "/efi",
-                "/var" };
         _cleanup_strv_free_ char **names = NULL;
-        _cleanup_free_ char *mountinfo = fb_path("/proc/self/mountinfo"),
-                            *swaps = fb_path("/proc/swaps"), *line = NULL;
-        _cleanup_fclose_ FILE *f = NULL, *g = NULL;
-        size_t size = 0;
-        int r = 0;
+        _cleanup_mount_table_ MountTable mounts = {};
+        int r;
 
-        if (!mountinfo || !swaps)
-                return -ENOMEM;
-        f = fopen(mountinfo, "re");
-        if (!f)
-                return -errno;
-        while (r >= 0 && getline(&line, &size, f) > 0) {
-                char where[PATH_MAX];
-                unsigned major, minor;
-
-                /* 36 35 98:0 /mnt1 /mnt2 rw,noatime … (proc_pid_mountinfo(5)) */
-                if (sscanf(line, "%*d %*d %u:%u %*s %4095s", &major, &minor, where) != 3)
+        r = mount_table_read(&mounts);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < mounts.n; i++) {
+                if (!is_system_mount(mounts.items[i].where))
                         continue;
-                for (size_t i = 0; r >= 0 && i < ELEMENTSOF(system_mounts); i++)
-                        if (streq(where, system_mounts[i]))
-                                r = add_below(&names, major, minor);
+                r = add_below_mount(&names, &mounts.items[i]);
+                if (r < 0)
+                        return r;
         }
-        g = fopen(swaps, "re");
-        while (r >= 0 && g && getline(&line, &size, g) > 0) {
-                _cleanup_free_ char *path = strndup(line, strcspn(line, " \t")), *sys = NULL;
-                char *device = path ? strrchr(path, '/') : NULL;
 
-                if (!device || !startswith(path, "/dev/"))
-                        continue;
-                sys = strf("/sys/class/block/%s", device + 1);
-                r = sys ? descend(sys, 0, &names) : -ENOMEM;
-        }
+        r = add_below_swaps(&names);
         if (r < 0)
                 return r;
         *ret_names = TAKE_PTR(names);
@@ -172,20 +196,31 @@ int disk_holders(const char *name, char ***ret_holders) {
         if (!folder || !held)
                 return -ENOMEM;
         r = fb_list(held, &direct);
-        if (r >= 0)
-                r = fb_list(folder, &entries);
-        STRV_FOREACH (e, entries)
-                if (r >= 0 && startswith(*e, name))
-                        r = strv_extend(&direct, *e);
-        STRV_FOREACH (d, direct) {
-                _cleanup_free_ char *path = fb_pathf("/sys/class/block/%s/dev", *d), *number = NULL;
-
-                if (r < 0 || !path || read_line_file(path, &number) < 0)
-                        continue;
-                r = strv_push(&holders, TAKE_PTR(number));
-        }
         if (r < 0)
                 return r;
+        r = fb_list(folder, &entries);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (e, entries) {
+                if (!startswith(*e, name))
+                        continue;
+                r = strv_extend(&direct, *e);
+                if (r < 0)
+                        return r;
+        }
+
+        STRV_FOREACH (d, direct) {
+                _cleanup_free_ char *device = strf("/sys/class/block/%s", *d), *number = NULL;
+
+                if (!device)
+                        return -ENOMEM;
+                number = sysfs_string(device, "dev");
+                if (!number)
+                        continue;
+                r = strv_push(&holders, TAKE_PTR(number));
+                if (r < 0)
+                        return r;
+        }
         *ret_holders = TAKE_PTR(holders);
         return 0;
 }
@@ -204,6 +239,47 @@ static bool matches(char *const *patterns, const char *model) {
         return patterns == NULL;
 }
 
+/* "nvme0n1", but not "nvme0c1n1": the paths of a multipath device are no devices of their own. */
+static bool is_namespace(const char *name) {
+        unsigned controller, namespace;
+        int end = 0;
+
+        return sscanf(name, "nvme%un%u%n", &controller, &namespace, &end) == 2 && name[end] == '\0';
+}
+
+/* Adds the disk if it is one of those that are looked for. */
+static int add_if_local(Disks *d, const char *name, char *const *patterns) {
+        _cleanup_free_ char *folder = strf("/sys/block/%s", name), *model = NULL, *serial = NULL,
+                            *transport = NULL;
+        uint64_t sectors = 0;
+
+        if (!folder)
+                return -ENOMEM;
+        model = sysfs_string(folder, "device/model");
+        serial = sysfs_string(folder, "device/serial");
+        transport = sysfs_string(folder, "device/transport");
+
+        /* Multipath: the device belongs to a subsystem, which has model and serial but no
+         * transport. */
+        if (!model || !serial || (transport && !streq(transport, "pcie")))
+                return 0;
+        if (model_is_network(model) || !matches(patterns, model))
+                return 0;
+        /* An empty namespace has no size: nothing to stripe over. */
+        if (sysfs_number(folder, "size", 10, &sectors) < 0 || sectors == 0)
+                return 0;
+
+        Disk *disk = &d->items[d->n++];
+        *disk = (Disk) {
+                .name = strdup(name),
+                .path = strf("/dev/%s", name),
+                .model = TAKE_PTR(model),
+                .serial = TAKE_PTR(serial),
+                .bytes = sectors * 512,
+        };
+        return disk->name && disk->path ? 0 : -ENOMEM;
+}
+
 int disks_local(char *const *patterns, Disks *ret) {
         _cleanup_strv_free_ char **names = NULL, **system = NULL;
         _cleanup_disks_ Disks d = {};
@@ -218,42 +294,15 @@ int disks_local(char *const *patterns, Disks *ret) {
         d.items = calloc(strv_length(names) + 1, sizeof(Disk));
         if (!d.items)
                 return -ENOMEM;
-        STRV_FOREACH (name, names) {
-                _cleanup_free_ char *model = NULL, *serial = NULL, *transport = NULL,
-                                    *sectors = NULL;
-                unsigned controller, namespace;
-                int end = 0;
 
-                /* nvme0c1n1 are the paths of a multipath device, not a device of their own. */
-                if (sscanf(*name, "nvme%un%u%n", &controller, &namespace, &end) != 2 ||
-                                (*name)[end] != '\0')
+        STRV_FOREACH (name, names) {
+                if (!is_namespace(*name) || strv_contains(system, *name))
                         continue;
-                if (strv_contains(system, *name))
-                        continue;
-                model = attribute(*name, "device/model");
-                serial = attribute(*name, "device/serial");
-                transport = attribute(*name, "device/transport");
-                sectors = attribute(*name, "size");
-                /* Multipath: the device belongs to a subsystem, which has model and serial but no
-                 * transport. */
-                if (!model || !serial || (transport && !streq(transport, "pcie")))
-                        continue;
-                if (model_is_network(model) || !matches(patterns, model))
-                        continue;
-                /* An empty namespace has no size: nothing to stripe over. */
-                uint64_t bytes = sectors ? strtoull(sectors, NULL, 10) * 512 : 0;
-                if (bytes == 0)
-                        continue;
-                Disk *disk = &d.items[d.n];
-                *disk = (Disk) {
-                        .name = strdup(*name), .path = strf("/dev/%s", *name), .bytes = bytes
-                };
-                d.n++;
-                if (!disk->name || !disk->path)
-                        return -ENOMEM;
-                disk->model = TAKE_PTR(model);
-                disk->serial = TAKE_PTR(serial);
+                r = add_if_local(&d, *name, patterns);
+                if (r < 0)
+                        return r;
         }
+
         qsort(d.items, d.n, sizeof(Disk), compare_disks);
         *ret = d;
         d = (Disks) {};

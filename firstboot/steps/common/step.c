@@ -1,39 +1,57 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "steps/step.h"
+
+/* The verdict of a step as it grows, and the programs that steps run. */
+
+#include "steps/common/step.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
 
 #include <stdarg.h>
 
-static int rank(const char *status) {
-        static const char *const order[] = { "skipped", "done", "degraded", "failed" };
+/* In the order in which one outweighs the other. */
+typedef enum Rank {
+        RANK_NONE = -1, /* no verdict yet */
+        RANK_SKIPPED,
+        RANK_DONE,
+        RANK_DEGRADED,
+        RANK_FAILED,
+} Rank;
+
+static Rank rank_of(const char *status) {
+        static const char *const order[] = {
+                [RANK_SKIPPED] = "skipped",
+                [RANK_DONE] = "done",
+                [RANK_DEGRADED] = "degraded",
+                [RANK_FAILED] = "failed",
+        };
 
         for (size_t i = 0; i < ELEMENTSOF(order); i++)
                 if (streq_ptr(order[i], status))
-                        return (int) i;
-        return -1;
+                        return (Rank) i;
+        return RANK_NONE;
 }
 
 static void record(StepContext *c, const char *status, const char *code, bool transient,
                 const char *format, va_list ap) {
         _cleanup_free_ char *text = NULL;
-        int before = rank(json_get_string(c->result, "status"));
+        Rank before = rank_of(json_get_string(c->result, "status")), now = rank_of(status);
 
         if (vasprintf(&text, format, ap) < 0) {
                 text = NULL;
                 return;
         }
-        log_full(rank(status) == 3          ? LOG_ERR
-                        : rank(status) == 2 ? LOG_WARNING
-                                            : LOG_INFO,
+        log_full(now == RANK_FAILED            ? LOG_ERR
+                        : now == RANK_DEGRADED ? LOG_WARNING
+                                               : LOG_INFO,
                         0, "%s", text);
-        if (before > rank(status) || (before == 3 && rank(status) == 3))
+
+        /* Of two failures the first is the cause. */
+        if (before > now || (before == RANK_FAILED && now == RANK_FAILED))
                 return;
-        (void) json_set_string(c->result, "status", status);
-        (void) json_set_string(c->result, "message", text);
         json_object_object_del(c->result, "code");
-        (void) json_set_string(c->result, "code", code);
-        (void) json_set(c->result, "transient", json_object_new_boolean(transient));
+        (void) json_set_fields(c->result, JSON_STRING("status", status),
+                        JSON_STRING("message", text), JSON_STRING("code", code),
+                        JSON_BOOL("transient", transient));
 }
 
 #define RECORD(status, code, transient)                         \

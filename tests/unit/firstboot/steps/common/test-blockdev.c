@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Which disks are local, by a sysfs of our own making. */
+
 #include "root-fixture.h"
-#include "steps/blockdev.h"
+#include "steps/common/blockdev.h"
 
 static void link_to(const char *name, const char *target) {
         _cleanup_free_ char *path = fb_path(name);
@@ -115,7 +118,7 @@ static void paths_of_multipath_and_empty_namespaces_are_no_disks(void **state) {
 }
 
 static void models_can_be_chosen(void **state) {
-        char *patterns[] = { (char *) "Micron*", NULL };
+        char *const *patterns = ARGV("Micron*");
 
         (void) state;
         disk("nvme0n1", "Micron_9300\n", "A\n", "pcie\n", "1000\n", "259:10");

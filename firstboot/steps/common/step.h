@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What every step gets and how it gives its verdict. A step is a function in a file of its own,
+/* What every step gets and how it gives its verdict. A step is a function (steps.h has them all),
  * run by firstboot-step as firstboot@NAME.service. It looks at what is, changes only what differs,
  * and can be killed at any moment. */
 
@@ -38,15 +38,3 @@ bool step_has_failed(const StepContext *c);
  * errno (-ENOENT: not installed). *ret_last (may be NULL) is the last line of its output;
  * caller frees. */
 int step_command(char *const argv[], uint64_t timeout_usec, char **ret_last);
-
-int host_run(StepContext *c);
-int scratch_run(StepContext *c);
-int mounts_run(StepContext *c);
-int identity_run(StepContext *c);
-int rdma_run(StepContext *c);
-int nccl_run(StepContext *c);
-int slurm_run(StepContext *c);
-int gpu_run(StepContext *c);
-
-/* Prints what the gpu step sees, as JSON; needs no firstbootd. 0 or negative errno. */
-int gpu_facts(void);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What is mounted where, as the kernel shows it to us. */
+
+#include "shared/macro.h"
+
+typedef struct Mount {
+        unsigned major, minor;
+        char *where;
+        char *type, *device; /* empty where the kernel's line has none */
+} Mount;
+
+typedef struct MountTable {
+        Mount *items; /* in the order they were mounted: of two at one place the later counts */
+        size_t n;
+} MountTable;
+
+void mount_table_done(MountTable *t);
+#define _cleanup_mount_table_ _cleanup_(mount_table_done)
+
+/* Reads /proc/self/mountinfo. 0 or negative errno. */
+int mount_table_read(MountTable *ret);
+
+/* Whether something is mounted at a path, and what ("/dev/…", "server:/export"); *ret_source may
+ * be NULL. */
+bool mounted_at(const char *where, char **ret_source);

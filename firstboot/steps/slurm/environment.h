@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What slurmd is started with, for it has no configuration of its own. */
+
+#include "shared/json-util.h"
+
+/* SLURMD_OPTIONS for slurmd.service's environment file, from the section "slurm". NULL on out of
+ * memory; the caller frees it. */
+char *slurmd_environment(json_object *slurm, const char *node);

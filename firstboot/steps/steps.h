@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The steps that are built in, a folder each: what main.c calls. Each returns 0 or negative errno,
+ * and leaves its verdict in the context. What every step may use is in common/. */
+
+#include "steps/common/step.h"
+
+int host_run(StepContext *c);
+int scratch_run(StepContext *c);
+int mounts_run(StepContext *c);
+int identity_run(StepContext *c);
+int rdma_run(StepContext *c);
+int nccl_run(StepContext *c);
+int slurm_run(StepContext *c);
+int gpu_run(StepContext *c);
+
+/* Prints what the gpu step sees, as JSON; needs no firstbootd. 0 or negative errno. */
+int gpu_facts(void);
