@@ -183,9 +183,11 @@ install: all
 		(cd $$folder && tar --null --no-recursion -T - -cf -) | \
 		(mkdir -p $(DESTDIR)$(PREFIX)/share/imgbuild/$$folder && tar -C $(DESTDIR)$(PREFIX)/share/imgbuild/$$folder --no-same-owner -xf -); done
 	install -D -m 0644 COPYING $(DESTDIR)$(PREFIX)/share/doc/imgbuild/COPYING
+ifneq ($(wildcard builder/cmd/completion.c),)
 	install -d $(DESTDIR)$(completions_bash) $(DESTDIR)$(completions_zsh)
-	$(BUILD)/imgbuild completion bash >$(DESTDIR)$(completions_bash)/imgbuild || rm $(DESTDIR)$(completions_bash)/imgbuild
-	$(BUILD)/imgbuild completion zsh >$(DESTDIR)$(completions_zsh)/_imgbuild || rm $(DESTDIR)$(completions_zsh)/_imgbuild
+	$(BUILD)/imgbuild completion bash >$(DESTDIR)$(completions_bash)/imgbuild
+	$(BUILD)/imgbuild completion zsh >$(DESTDIR)$(completions_zsh)/_imgbuild
+endif
 
 # --- a tarball of the tracked files, and Debian packages built from it: builder/packaging/ -----------------------
 .PHONY: dist deb
