@@ -24,7 +24,7 @@ static int read_text(Options *o, const OptionInfo *info, const char *text) {
 }
 
 static int read_size(Options *o, const OptionInfo *info, const char *text) {
-        return parse_size(text, field(o, info));
+        return parse_fractional_size(text, field(o, info));
 }
 
 /* Into an int or an unsigned. */
@@ -97,7 +97,7 @@ static int read_expect(Options *o, const OptionInfo *info _unused_, const char *
         r = split_pair(text, &size, &speed);
         if (r < 0)
                 return r;
-        r = parse_size(size, &e.bytes);
+        r = parse_fractional_size(size, &e.bytes);
         if (r < 0)
                 return r;
         r = parse_real(speed, 1e-6, 1e6, &e.busbw);

@@ -34,7 +34,7 @@ static int parse_unit(const char *text, int *ret_shift) {
         return 0;
 }
 
-int parse_size(const char *text, size_t *ret) {
+int parse_fractional_size(const char *text, size_t *ret) {
         int shift, r;
         char *end;
         double v;

@@ -10,7 +10,7 @@
  *
  * Not shared/size.h's: nccl-tests, whose options these are, reads fractions ("1.5G"), and what its
  * users have in their scripts must mean the same here. */
-int parse_size(const char *text, size_t *ret);
+int parse_fractional_size(const char *text, size_t *ret);
 
 int parse_number(const char *text, unsigned long min, unsigned long max, unsigned long *ret);
 int parse_real(const char *text, double min, double max, double *ret);

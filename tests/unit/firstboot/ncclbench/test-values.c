@@ -9,11 +9,11 @@
 static void sizes_are_powers_of_1024(void **state _unused_) {
         size_t n;
 
-        assert_int_equal(parse_size("8", &n), 0);
+        assert_int_equal(parse_fractional_size("8", &n), 0);
         assert_int_equal(n, 8);
-        assert_int_equal(parse_size("1.5k", &n), 0);
+        assert_int_equal(parse_fractional_size("1.5k", &n), 0);
         assert_int_equal(n, 1536);
-        assert_int_equal(parse_size("2GiB", &n), 0);
+        assert_int_equal(parse_fractional_size("2GiB", &n), 0);
         assert_int_equal(n, (size_t) 2 << 30);
 }
 
@@ -23,7 +23,7 @@ static void nonsense_sizes_are_refused(void **state _unused_) {
         size_t n = 77;
 
         for (size_t i = 0; i < ELEMENTSOF(bad); i++)
-                assert_true(parse_size(bad[i], &n) < 0);
+                assert_true(parse_fractional_size(bad[i], &n) < 0);
         assert_int_equal(n, 77);
 }
 
