@@ -102,21 +102,22 @@ check "all programs find their libraries" $?
 units=(/usr/lib/systemd/system/firstboot*.service /usr/lib/systemd/system/firstboot*.timer /usr/lib/systemd/system/node-ready.target)
 systemd-analyze verify --man=no "${units[@]/firstboot@.service/firstboot@host.service}" >"$work/verify" 2>&1
 status=$?
-! grep -E 'firstboot|node-ready' "$work/verify" && [[ $status -eq 0 ]]
+# systemd before 254 has no ImportCredential= and says so.
+! grep -E 'firstboot|node-ready' "$work/verify" | grep -v "Unknown key 'ImportCredential'" && [[ $status -eq 0 ]]
 check "systemd-analyze verify finds no fault in the units" $?
 [[ $status -eq 0 ]] || cat "$work/verify"
 ! find /etc/systemd/system -name 'firstboot*' -o -name 'node-ready*' | grep .
 check "no unit is enabled" $?
-for f in /usr/share/dbus-1/system.d/org.imgbuild.FirstBoot1.conf /usr/share/polkit-1/actions/org.imgbuild.FirstBoot1.policy; do
-        xmllint --noout --nonet "$f" || { rc=1; echo "not ok - $f"; }
-done
+xmllint --noout --nonet /usr/share/dbus-1/system.d/org.imgbuild.FirstBoot1.conf \
+        /usr/share/polkit-1/actions/org.imgbuild.FirstBoot1.policy
+check "the D-Bus and polkit files are XML" $?
 
 pages=$(dpkg -L imgbuild firstboot | grep '/man/.*\.gz$')
 bad=0
 for page in $pages; do
         name=${page##*/} name=${name%.gz}
         [[ $(MANPATH=/usr/share/man man -w "${name##*.}" "${name%.*}" 2>/dev/null) == "$page" ]] || { echo "# man -w does not find $name"; bad=1; }
-        [[ -z $(zcat "$page" | LC_ALL=C.UTF-8 man --warnings=all,style -E UTF-8 -l - 2>&1 >/dev/null) ]] || { echo "# groff warns of $name"; bad=1; }
+        [[ -z $(zcat "$page" | LC_ALL=C.UTF-8 man --warnings -E UTF-8 -l - 2>&1 >/dev/null) ]] || { echo "# groff warns of $name"; bad=1; }
 done
 if command -v man >/dev/null; then
         [[ $bad -eq 0 && $(wc -w <<<"$pages") -ge 15 ]]
@@ -147,7 +148,7 @@ else
         echo "skip - zsh's completions: zsh is missing"
 fi
 
-dpkg --purge imgbuild firstboot --no-triggers >"$work/dpkg" 2>&1
+dpkg --no-triggers --purge imgbuild firstboot >"$work/dpkg" 2>&1
 [[ $? -eq 0 && ! -e /usr/share/imgbuild && ! -e /usr/lib/firstboot && ! -e /etc/firstboot && ! -e /usr/bin/ncclbench ]]
 check "purged, they leave nothing behind" $?
 exit $rc
