@@ -187,6 +187,9 @@ soak: all
 bench: all
 	tests/bench/run
 
+completions_bash := $(PREFIX)/share/bash-completion/completions
+completions_zsh := $(PREFIX)/share/zsh/vendor-completions
+
 install: all
 	install -D -m 0755 $(BUILD)/imgbuild $(DESTDIR)$(PREFIX)/bin/imgbuild
 	set -e; for page in docs/man/imgbuild*.[1-8]; do \
@@ -196,6 +199,18 @@ install: all
 		(cd $$folder && tar --null --no-recursion -T - -cf -) | \
 		(mkdir -p $(DESTDIR)$(PREFIX)/share/imgbuild/$$folder && tar -C $(DESTDIR)$(PREFIX)/share/imgbuild/$$folder --no-same-owner -xf -); done
 	install -D -m 0644 COPYING $(DESTDIR)$(PREFIX)/share/doc/imgbuild/COPYING
+ifneq ($(wildcard builder/cmd/completion.c),)
+	install -d $(DESTDIR)$(completions_bash) $(DESTDIR)$(completions_zsh)
+	$(BUILD)/imgbuild completion bash >$(DESTDIR)$(completions_bash)/imgbuild
+	$(BUILD)/imgbuild completion zsh >$(DESTDIR)$(completions_zsh)/_imgbuild
+endif
+
+# --- a tarball of the tracked files, and Debian packages built from it: builder/packaging/ -----------------------
+.PHONY: dist deb
+dist:
+	@builder/packaging/dist $(VERSION) $(BUILD)/dist
+deb: dist
+	@builder/packaging/deb $(VERSION) $(BUILD)/dist/imgbuild-$(VERSION).tar.xz $(BUILD)/deb
 
 deps:
 	tests/deps

@@ -17,12 +17,9 @@ static void send_rank(const Worker *w, int rank, const RankLine *line) {
 
         if (!o)
                 return;
-        json_set_int(o, "rank", rank);
-        json_set_string(o, "host", line->host);
-        json_set_int(o, "pid", line->pid);
-        json_set_int(o, "device", line->device);
-        json_set_string(o, "pci", line->pci);
-        json_set_string(o, "model", line->model);
+        json_set_fields(o, JSON_INT("rank", rank), JSON_STRING("host", line->host),
+                        JSON_INT("pid", line->pid), JSON_INT("device", line->device),
+                        JSON_STRING("pci", line->pci), JSON_STRING("model", line->model));
         event_send(&w->events, "rank", o);
 }
 
@@ -48,6 +45,7 @@ int about_ranks(Worker *w) {
 
         if (!mine || !all)
                 return failure_set(&w->failure, REASON_INTERNAL, "out of memory");
+
         for (unsigned i = 0; i < w->n_gpus; i++) {
                 mine[i].device = w->gpus[i].device;
                 mine[i].pid = (uint32_t) getpid();
@@ -55,12 +53,15 @@ int about_ranks(Worker *w) {
                 snprintf(mine[i].pci, sizeof(mine[i].pci), "%s", w->gpus[i].pci);
                 snprintf(mine[i].model, sizeof(mine[i].model), "%.63s", w->gpus[i].name);
         }
+
         r = agree_on_gpus(w);
-        if (r >= 0)
-                r = rendezvous_gather(w->rendezvous, mine, w->n_gpus * sizeof(*mine), all,
-                                w->deadline, &w->failure);
         if (r < 0)
                 return r;
+        r = rendezvous_gather(w->rendezvous, mine, w->n_gpus * sizeof(*mine), all, w->deadline,
+                        &w->failure);
+        if (r < 0)
+                return r;
+
         for (int i = 0; w->launch->rank == 0 && i < w->ranks; i++)
                 send_rank(w, i, &all[i]);
         return 0;
@@ -78,12 +79,12 @@ void about_versions(const Worker *w) {
         snprintf(nccl, sizeof(nccl), "%d.%d.%d", w->nccl.version / 10000,
                         w->nccl.version / 100 % 100, w->nccl.version % 100);
         snprintf(cuda, sizeof(cuda), "%d.%d", w->cuda.version / 1000, w->cuda.version % 1000 / 10);
-        json_set_string(o, "nccl_version", nccl);
-        json_set_string(o, "nccl_library", w->nccl.path);
-        json_set_string(o, "cuda_version", cuda);
-        json_set_string(o, "driver_version", driver ? driver : "unknown");
-        json_set_int(o, "ranks", w->ranks);
-        json_set_int(o, "processes", w->launch->world);
-        json_set_string(o, "started_by", w->launch->by);
+
+        json_set_fields(o, JSON_STRING("nccl_version", nccl),
+                        JSON_STRING("nccl_library", w->nccl.path),
+                        JSON_STRING("cuda_version", cuda),
+                        JSON_STRING("driver_version", driver ? driver : "unknown"),
+                        JSON_INT("ranks", w->ranks), JSON_INT("processes", w->launch->world),
+                        JSON_STRING("started_by", w->launch->by));
         event_send(&w->events, "about", o);
 }

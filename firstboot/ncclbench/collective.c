@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The table of operations, and what each needs to know of itself. */
+
 #include "ncclbench/collective.h"
+#include "ncclbench/pattern-host.h"
 
 /* Bus bandwidth = bytes / time × factor, so that the figure can be held against the speed of the
  * links whatever the number of ranks. Source: nccl-tests, doc/PERFORMANCE.md, "Summary"; sendrecv,

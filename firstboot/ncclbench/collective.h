@@ -12,7 +12,7 @@ typedef struct Layout {
         size_t count;         /* NCCL's argument */
         size_t send_count;    /* elements in the send buffer */
         size_t receive_count; /* elements in the receive buffer */
-        size_t in_place_send; /* in place, rank r sends from r times this on in the receive buffer */
+        size_t in_place_send; /* in place, rank r sends from r times this in the receive buffer */
         size_t in_place_receive; /* … and receives at r times this */
 } Layout;
 

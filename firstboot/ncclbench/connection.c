@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Sockets and the messages on them; nothing here waits beyond a deadline. */
+
 #include "ncclbench/connection.h"
-#include "ncclbench/clock.h"
+#include "ncclbench/deadline.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -26,7 +29,7 @@ static int wait_for(int fd, short events, uint64_t deadline) {
                         return 0;
                 if (r < 0 && errno != EINTR)
                         return -errno;
-                if (now_nsec() >= deadline)
+                if (now_usec() >= deadline)
                         return -ETIMEDOUT;
         }
 }
@@ -40,18 +43,59 @@ int connection_send(Connection *c, MessageType type, const void *payload, uint32
         r = message_compose(&c->key, !c->from_hub, c->sent, type, payload, size, &data, &total);
         if (r < 0)
                 return r;
+
         while (done < total) {
                 ssize_t n = send(c->fd, data + done, total - done, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-                if (n > 0)
+                if (n > 0) {
                         done += (size_t) n;
-                else if (n < 0 && errno != EAGAIN && errno != EINTR)
+                        continue;
+                }
+                if (n < 0 && errno != EAGAIN && errno != EINTR)
                         return -errno;
-                else if ((r = wait_for(c->fd, POLLOUT, deadline)) < 0)
+                r = wait_for(c->fd, POLLOUT, deadline);
+                if (r < 0)
                         return r;
         }
         c->sent++;
         return 0;
+}
+
+static int make_room(Connection *c) {
+        size_t size = c->size > 0 ? 2 * c->size : 16384;
+        uint8_t *input;
+
+        if (c->size - c->used >= 4096)
+                return 0;
+        input = realloc(c->input, size);
+        if (!input)
+                return -ENOMEM;
+        c->input = input;
+        c->size = size;
+        return 0;
+}
+
+/* Reads what is there: 1 where something came, also the end of the stream, 0 where nothing did. */
+static int read_more(Connection *c) {
+        ssize_t n;
+        int r;
+
+        r = make_room(c);
+        if (r < 0)
+                return r;
+
+        n = recv(c->fd, c->input + c->used, c->size - c->used, MSG_DONTWAIT);
+        if (n > 0) {
+                c->used += (size_t) n;
+                return 1;
+        }
+        if (n == 0 || errno == ECONNRESET) {
+                c->eof = true;
+                return 1;
+        }
+        if (errno == EINTR)
+                return 1;
+        return errno == EAGAIN ? 0 : -errno;
 }
 
 int connection_receive(Connection *c, size_t payload_max, Message *ret) {
@@ -69,25 +113,10 @@ int connection_receive(Connection *c, size_t payload_max, Message *ret) {
                 }
                 if (c->eof)
                         return -ENOTCONN;
-                if (c->size - c->used < 4096) {
-                        uint8_t *input = realloc(c->input, c->size ? 2 * c->size : 16384);
 
-                        if (!input)
-                                return -ENOMEM;
-                        c->input = input;
-                        c->size = c->size ? 2 * c->size : 16384;
-                }
-                ssize_t n = recv(c->fd, c->input + c->used, c->size - c->used, MSG_DONTWAIT);
-                if (n == 0)
-                        c->eof = true;
-                else if (n > 0)
-                        c->used += (size_t) n;
-                else if (errno == EAGAIN)
-                        return 0;
-                else if (errno == ECONNRESET)
-                        c->eof = true;
-                else if (errno != EINTR)
-                        return -errno;
+                r = read_more(c);
+                if (r <= 0)
+                        return r;
         }
 }
 
@@ -113,91 +142,116 @@ static bool is_loopback_name(const char *host) {
         return streq(host, "localhost") || startswith(host, "127.") || streq(host, "::1");
 }
 
+static void freeaddrinfop(struct addrinfo **list) {
+        if (*list)
+                freeaddrinfo(*list);
+}
+
+static int socket_for(const struct addrinfo *a) {
+        int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                        a->ai_protocol);
+
+        return fd >= 0 ? fd : -errno;
+}
+
+static int listen_at(const struct addrinfo *a) {
+        _cleanup_close_ int fd = socket_for(a);
+        int on = 1, off = 0;
+
+        if (fd < 0)
+                return fd;
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+        if (a->ai_family == AF_INET6)
+                setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+
+        if (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, 512) < 0)
+                return -errno;
+        return TAKE_FD(fd);
+}
+
+/* The first address of the list that can be listened at; those of IPv6, or all others. */
+static int listen_at_any(const struct addrinfo *list, bool ipv6, int fallback) {
+        for (const struct addrinfo *a = list; a; a = a->ai_next) {
+                int fd;
+
+                if ((a->ai_family == AF_INET6) != ipv6)
+                        continue;
+                fd = listen_at(a);
+                if (fd >= 0)
+                        return fd;
+                fallback = fd;
+        }
+        return fallback;
+}
+
 int socket_listen(const char *host, const char *port) {
-        /* Not the address that `host` resolves to: many hosts resolve their own name to
-         * 127.0.1.1. */
+        /* Not what `host` resolves to: many hosts resolve their own name to 127.0.1.1. */
         const char *node = is_loopback_name(host) ? host : NULL;
-        struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE },
-                        *list = NULL;
-        int last = -EADDRNOTAVAIL;
+        const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
+        _cleanup_(freeaddrinfop) struct addrinfo *list = NULL;
+        int fd;
 
         if (getaddrinfo(node, port, &hints, &list) != 0)
                 return -EADDRNOTAVAIL;
-        for (int pass = 0; pass < 2; pass++)
-                for (struct addrinfo *a = list; a; a = a->ai_next) {
-                        int on = 1, off = 0;
 
-                        /* First the sockets that take both families. */
-                        if ((a->ai_family == AF_INET6) != (pass == 0))
-                                continue;
-                        int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                                        a->ai_protocol);
-                        if (fd < 0) {
-                                last = -errno;
-                                continue;
-                        }
-                        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-                        if (a->ai_family == AF_INET6)
-                                setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-                        if (bind(fd, a->ai_addr, a->ai_addrlen) >= 0 && listen(fd, 512) >= 0) {
-                                freeaddrinfo(list);
-                                return fd;
-                        }
-                        last = -errno;
-                        close(fd);
-                }
-        freeaddrinfo(list);
-        return last;
+        /* First the sockets that take both families. */
+        fd = listen_at_any(list, true, -EADDRNOTAVAIL);
+        return fd >= 0 ? fd : listen_at_any(list, false, fd);
 }
 
 static int connect_once(const struct addrinfo *a, uint64_t deadline) {
-        int on = 1, error = 0, fd, r;
-        socklen_t length = sizeof(error);
+        _cleanup_close_ int fd = socket_for(a);
+        socklen_t length = sizeof(int);
+        int on = 1, error = 0, r;
 
-        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
         if (fd < 0)
-                return -errno;
+                return fd;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         if (connect(fd, a->ai_addr, a->ai_addrlen) >= 0)
-                return fd;
-        if (errno == EINPROGRESS) {
-                r = wait_for(fd, POLLOUT, deadline);
-                if (r >= 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) >= 0 &&
-                                error == 0)
-                        return fd;
-                r = r < 0 ? r : -error;
-        } else
-                r = -errno;
-        close(fd);
-        return r;
+                return TAKE_FD(fd);
+        if (errno != EINPROGRESS)
+                return -errno;
+
+        r = wait_for(fd, POLLOUT, deadline);
+        if (r < 0)
+                return r;
+        if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0)
+                return -errno;
+        return error == 0 ? TAKE_FD(fd) : -error;
+}
+
+/* One attempt at each address that the name has now. `last` is what the attempt before gave: it
+ * stays where the name does not resolve. */
+static int connect_to_any(const char *host, const char *port, uint64_t deadline, int last) {
+        const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+        _cleanup_(freeaddrinfop) struct addrinfo *list = NULL;
+
+        if (getaddrinfo(host, port, &hints, &list) != 0)
+                return last;
+        for (const struct addrinfo *a = list; a; a = a->ai_next) {
+                /* One address that swallows packets must not use up the others' time. */
+                last = connect_once(a, MIN(deadline, now_usec() + 5 * USEC_PER_SEC));
+                if (last >= 0)
+                        return last;
+        }
+        return last;
 }
 
 int socket_connect(const char *host, const char *port, uint64_t deadline) {
-        struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-
-        for (int last = -EHOSTUNREACH;;) {
-                struct addrinfo *list = NULL;
-
+        for (int r = -EHOSTUNREACH;;) {
                 /* A name may not resolve yet while a cluster boots: that too is tried again. */
-                if (getaddrinfo(host, port, &hints, &list) == 0) {
-                        for (struct addrinfo *a = list; a; a = a->ai_next) {
-                                /* One address that swallows packets must not use up the others'
-                                 * time. */
-                                uint64_t until = MIN(deadline, now_nsec() + 5 * NSEC_PER_SEC);
-                                int fd = connect_once(a, until);
-
-                                if (fd >= 0) {
-                                        freeaddrinfo(list);
-                                        return fd;
-                                }
-                                last = fd;
-                        }
-                        freeaddrinfo(list);
-                }
-                if (now_nsec() + 100 * NSEC_PER_SEC / 1000 >= deadline)
-                        return last == -EHOSTUNREACH ? last : -ETIMEDOUT;
+                r = connect_to_any(host, port, deadline, r);
+                if (r >= 0)
+                        return r;
+                if (now_usec() + 100 * USEC_PER_MSEC >= deadline)
+                        return r == -EHOSTUNREACH ? r : -ETIMEDOUT;
                 usleep(100000);
         }
+}
+
+static int ipv4_address(const void *bytes, char *ret, size_t size, bool *ret_loopback) {
+        *ret_loopback = *(const uint8_t *) bytes == 127;
+        return inet_ntop(AF_INET, bytes, ret, (socklen_t) size) ? 0 : -errno;
 }
 
 int socket_own_address(int fd, char *ret, size_t size, bool *ret_loopback) {
@@ -206,23 +260,16 @@ int socket_own_address(int fd, char *ret, size_t size, bool *ret_loopback) {
 
         if (getsockname(fd, (struct sockaddr *) &ss, &length) < 0)
                 return -errno;
-        if (ss.ss_family == AF_INET) {
-                const struct sockaddr_in *a = (const struct sockaddr_in *) &ss;
 
-                *ret_loopback = ntohl(a->sin_addr.s_addr) >> 24 == 127;
-                return inet_ntop(AF_INET, &a->sin_addr, ret, (socklen_t) size) ? 0 : -errno;
-        }
-        if (ss.ss_family == AF_INET6) {
-                const struct sockaddr_in6 *a = (const struct sockaddr_in6 *) &ss;
+        if (ss.ss_family == AF_INET)
+                return ipv4_address(&((const struct sockaddr_in *) &ss)->sin_addr, ret, size,
+                                ret_loopback);
+        if (ss.ss_family != AF_INET6)
+                return -EAFNOSUPPORT;
 
-                if (IN6_IS_ADDR_V4MAPPED(&a->sin6_addr)) {
-                        *ret_loopback = a->sin6_addr.s6_addr[12] == 127;
-                        return inet_ntop(AF_INET, a->sin6_addr.s6_addr + 12, ret, (socklen_t) size)
-                                               ? 0
-                                               : -errno;
-                }
-                *ret_loopback = IN6_IS_ADDR_LOOPBACK(&a->sin6_addr);
-                return inet_ntop(AF_INET6, &a->sin6_addr, ret, (socklen_t) size) ? 0 : -errno;
-        }
-        return -EAFNOSUPPORT;
+        const struct in6_addr *a = &((const struct sockaddr_in6 *) &ss)->sin6_addr;
+        if (IN6_IS_ADDR_V4MAPPED(a))
+                return ipv4_address(a->s6_addr + 12, ret, size, ret_loopback);
+        *ret_loopback = IN6_IS_ADDR_LOOPBACK(a);
+        return inet_ntop(AF_INET6, a, ret, (socklen_t) size) ? 0 : -errno;
 }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Writes the events: one JSON object a line. */
+
 #include "ncclbench/event.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"
@@ -19,9 +22,9 @@ void event_phase(const EventWriter *w, const char *text, Reason if_stuck, double
 
         if (!o)
                 return;
-        json_set_string(o, "text", text);
-        json_set_string(o, "if_stuck", reason_table[if_stuck].code);
-        json_set(o, "seconds", json_object_new_double(seconds));
+        json_set_fields(o, JSON_STRING("text", text),
+                        JSON_STRING("if_stuck", reason_table[if_stuck].code),
+                        JSON_DOUBLE("seconds", seconds));
         event_send(w, "phase", o);
 }
 
@@ -30,7 +33,7 @@ void event_failure(const EventWriter *w, const Failure *f) {
 
         if (!o)
                 return;
-        json_set_string(o, "reason", reason_table[f->reason].code);
-        json_set_string(o, "text", strempty(f->text));
+        json_set_fields(o, JSON_STRING("reason", reason_table[f->reason].code),
+                        JSON_STRING("text", strempty(f->text)));
         event_send(w, "failure", o);
 }

@@ -10,8 +10,8 @@ typedef struct EventWriter {
         int fd;
 } EventWriter;
 
-/* Sends the object and puts it. A supervisor that is gone takes us with it, so errors are
- * ignored. */
+/* Sends the object, which it takes. A supervisor that is gone takes us with it, so errors are not
+ * looked at. */
 void event_send(const EventWriter *w, const char *event, json_object *taken);
 
 /* "From now on I do this; if I am not heard of again within `seconds`, the reason is this." */

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Opens the libraries and looks their functions up. */
+
 #include "ncclbench/gpu-api.h"
 #include "shared/strv.h"
 

@@ -58,6 +58,10 @@ enum {
         ncclInProgress = 7,
 };
 
+static inline bool nccl_failed(ncclResult_t r) {
+        return r != ncclSuccess && r != ncclInProgress;
+}
+
 /* The first fields of ncclConfig_t, as NCCL 2.14 had it. NCCL reads as much as `size` and
  * `version` say, so this is right for every later version too. */
 typedef struct ncclConfig_t {

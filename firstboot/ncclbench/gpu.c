@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Opens a GPU, fills and checks its buffers by kernels. */
+
 #include "ncclbench/gpu.h"
 #include "ncclbench/types.h"
 
@@ -122,8 +125,7 @@ int gpu_poison(const CudaApi *cuda, const Gpu *gpu, void *data, size_t bytes, Fa
         r = gpu_use(cuda, gpu, f);
         if (r < 0)
                 return r;
-        /* All ones: not a number in every float type, so that what NCCL never wrote never
-         * matches. */
+        /* All ones: not a number in every float type, so what NCCL never wrote never matches. */
         TRY(cuda, gpu, f, MemsetD8Async, (CUdeviceptr) (uintptr_t) data, 0xff, bytes, gpu->stream);
         return 0;
 }

@@ -24,7 +24,7 @@ typedef struct Gpu {
         void *send, *receive;
         size_t bytes;
         ncclComm_t parent; /* non-blocking: set up, watched, aborted */
-        ncclComm_t comm;   /* what operations run on: see comm.c */
+        ncclComm_t comm;   /* what operations run on: see group.c */
 } Gpu;
 
 typedef struct GpuCheck {
@@ -39,12 +39,11 @@ int gpu_count(const CudaApi *cuda, unsigned *ret, Failure *f);
 /* `gpu` has device and rank set. */
 int gpu_open(const CudaApi *cuda, Gpu *gpu, Failure *f);
 
-/* Buffers of `bytes` each from NCCL's allocator where it has one (as nccl-tests), else from
- * CUDA's. */
+/* Buffers of `bytes` each, from NCCL's allocator where it has one (as nccl-tests), else CUDA's. */
 int gpu_allocate(const CudaApi *cuda, const NcclApi *nccl, Gpu *gpu, size_t bytes, Failure *f);
 
-int gpu_use(const CudaApi *cuda, const Gpu *gpu,
-                Failure *f); /* makes its context the current one */
+/* Makes its context the current one. */
+int gpu_use(const CudaApi *cuda, const Gpu *gpu, Failure *f);
 
 /* Both only start the work on the GPU's stream. */
 int gpu_fill(const CudaApi *cuda, const Gpu *gpu, const PatternJob *job, void *data, Failure *f);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Reads who we are among the processes of a run: flags first, then torchrun's variables, then
+ * srun's. */
+
 #include "ncclbench/launch.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"
@@ -16,36 +20,53 @@ static const char *environment_get(char *const *environment, const char *name) {
         return NULL;
 }
 
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
+static bool is_host_character(char c) {
+        return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '-' || c == '.' ||
+               c == '_';
+}
+
+/* The "[003-007,9]" of a list: the end of its first number, and of the whole. */
+static int scan_range(const char *open, const char **ret_digits_end, const char **ret_close) {
+        const char *p = open + 1;
+
+        if (!is_digit(*p))
+                return -EINVAL;
+        p += strspn(p, "0123456789");
+        *ret_digits_end = p;
+        p += strspn(p, "0123456789-,");
+        if (*p != ']')
+                return -EINVAL;
+        *ret_close = p;
+        return 0;
+}
+
 int nodelist_first(const char *list, char *ret, size_t size) {
         char host[256];
         size_t n = 0;
 
         for (const char *p = list; *p && *p != ','; p++) {
+                const char *from = p, *to = p + 1;
+
                 if (*p == '[') {
                         /* The first of the range: its digits as they stand, with leading zeros. */
-                        p++;
-                        if (*p < '0' || *p > '9')
+                        from = p + 1;
+                        if (scan_range(p, &to, &p) < 0)
                                 return -EINVAL;
-                        for (; *p >= '0' && *p <= '9'; p++) {
-                                if (n >= sizeof(host) - 1)
-                                        return -EINVAL;
-                                host[n++] = *p;
-                        }
-                        while (*p && *p != ']')
-                                if (!strchr("0123456789-,", *p++))
-                                        return -EINVAL;
-                        if (*p != ']')
-                                return -EINVAL;
-                } else if ((*p >= '0' && *p <= '9') || ((*p | 0x20) >= 'a' && (*p | 0x20) <= 'z') ||
-                                *p == '-' || *p == '.' || *p == '_') {
-                        if (n >= sizeof(host) - 1)
-                                return -EINVAL;
-                        host[n++] = *p;
-                } else
+                } else if (!is_host_character(*p))
                         return -EINVAL;
+
+                if (n + (size_t) (to - from) >= sizeof(host))
+                        return -EINVAL;
+                memcpy(host + n, from, (size_t) (to - from));
+                n += (size_t) (to - from);
         }
         if (n == 0 || n >= size)
                 return -EINVAL;
+
         memcpy(ret, host, n);
         ret[n] = '\0';
         return 0;

@@ -7,11 +7,23 @@
  * among many. */
 
 #include "ncclbench/bench.h"
-#include "shared/log.h"
 #include "ncclbench/pairs.h"
+#include "shared/log.h"
 #include "shared/spawn.h"
 
 extern char **environ;
+
+static int run(const Options *options, const Launch *launch) {
+        FILE *out = launch->rank == 0 && !options->json ? stdout : NULL;
+        int r;
+
+        r = interrupt_install();
+        if (r < 0)
+                return r;
+        if (options->pairs)
+                return pairs_run(options, launch);
+        return bench_supervised(options, launch, out, NULL);
+}
 
 int main(int argc, char *argv[]) {
         _cleanup_free_ char *error = NULL;
@@ -32,16 +44,16 @@ int main(int argc, char *argv[]) {
                 printf("ncclbench %s\n", NCCLBENCH_VERSION);
                 return 0;
         }
+        if (options.completion) {
+                r = options_completion(stdout, options.completion);
+                return r < 0 ? log_error_errno(r, "Cannot write the completion script"), 1 : 0;
+        }
+
         if (launch_detect(&options, environ, &launch, &error) < 0) {
                 log_error("%s", error ? error : "out of memory");
                 return 2;
         }
-        r = interrupt_install();
-        if (r >= 0 && options.pairs)
-                r = pairs_run(&options, &launch);
-        else if (r >= 0)
-                r = bench_supervised(&options, &launch,
-                                launch.rank == 0 && !options.json ? stdout : NULL, NULL);
+        r = run(&options, &launch);
         if (r < 0) {
                 log_error_errno(r, "Cannot start the measuring process");
                 return 1;

@@ -4,8 +4,8 @@
  * compared (one operation to begin with, a barrier, then all operations enqueued and the clock
  * stopped when the last stream is at rest), and the check of every element. */
 
-#include "ncclbench/clock.h"
-#include "shared/strv.h"
+#include "ncclbench/deadline.h"
+#include "ncclbench/pattern-host.h"
 #include "ncclbench/worker.h"
 
 #include <inttypes.h>
@@ -44,59 +44,80 @@ static void row_buffers(const Worker *w, const Row *row, const Gpu *gpu, bool in
         }
 }
 
-static int start(Worker *w, const Row *row, bool in_place, unsigned iteration) {
-        const Gpu *failed = NULL;
-        ncclResult_t r = ncclSuccess, end;
+/* Enqueues the operation on one GPU. */
+static ncclResult_t start_on(
+                Worker *w, const Row *row, const Gpu *gpu, bool in_place, unsigned iteration) {
+        char *send, *receive;
 
-        if (w->n_gpus > 1)
-                r = w->nccl.GroupStart();
-        for (unsigned i = 0; i < w->n_gpus && (r == ncclSuccess || r == ncclInProgress); i++) {
-                const Gpu *gpu = failed = &w->gpus[i];
-                char *send, *receive;
+        row_buffers(w, row, gpu, in_place, iteration, &send, &receive);
+        Call call = {
+                .nccl = &w->nccl,
+                .send = send,
+                .receive = receive,
+                .count = row->layout.count,
+                .type = row->type,
+                .op = row->op,
+                .root = row->root,
+                .rank = gpu->rank,
+                .ranks = w->ranks,
+                .comm = gpu->comm,
+                .stream = gpu->stream,
+        };
+        return row->collective->start(&call);
+}
 
-                row_buffers(w, row, gpu, in_place, iteration, &send, &receive);
-                Call call = {
-                        .nccl = &w->nccl,
-                        .send = send,
-                        .receive = receive,
-                        .count = row->layout.count,
-                        .type = row->type,
-                        .op = row->op,
-                        .root = row->root,
-                        .rank = gpu->rank,
-                        .ranks = w->ranks,
-                        .comm = gpu->comm,
-                        .stream = gpu->stream,
-                };
-                r = row->collective->start(&call);
+/* Enqueues it on all GPUs of this process; *ret_gpu is the one that failed, if it was one. */
+static ncclResult_t start_on_all(
+                Worker *w, const Row *row, bool in_place, unsigned iteration, const Gpu **ret_gpu) {
+        ncclResult_t r, end;
+
+        *ret_gpu = &w->gpus[0];
+        if (w->n_gpus == 1)
+                return start_on(w, row, &w->gpus[0], in_place, iteration);
+
+        *ret_gpu = NULL;
+        r = w->nccl.GroupStart();
+        for (unsigned i = 0; i < w->n_gpus && !nccl_failed(r); i++) {
+                *ret_gpu = &w->gpus[i];
+                r = start_on(w, row, &w->gpus[i], in_place, iteration);
         }
-        if (w->n_gpus > 1) {
-                end = w->nccl.GroupEnd();
-                if (r == ncclSuccess || r == ncclInProgress) {
-                        r = end;
-                        failed = NULL;
-                }
-        }
-        /* Only communicators from before NCCL 2.18, which are non-blocking, have something to wait
-         * for. */
-        for (unsigned i = 0; r == ncclInProgress && i < w->n_gpus; i++) {
+
+        end = w->nccl.GroupEnd();
+        if (nccl_failed(r))
+                return r;
+        *ret_gpu = NULL;
+        return end;
+}
+
+/* Only communicators from before NCCL 2.18, which are non-blocking, have something to wait for. */
+static ncclResult_t await_enqueued(Worker *w) {
+        for (unsigned i = 0; i < w->n_gpus; i++) {
                 ncclResult_t state = ncclInProgress;
 
-                while (state == ncclInProgress && now_nsec() < w->deadline)
+                while (state == ncclInProgress && now_usec() < w->deadline)
                         if (w->nccl.CommGetAsyncError(w->gpus[i].comm, &state) != ncclSuccess)
                                 break;
+                if (state == ncclInProgress)
+                        return ncclSystemError;
                 if (state != ncclSuccess)
-                        r = state == ncclInProgress ? ncclSystemError : state;
-                else if (i + 1 == w->n_gpus)
-                        r = ncclSuccess;
+                        return state;
         }
-        if (r != ncclSuccess) {
-                char what[160];
+        return ncclSuccess;
+}
 
-                row_text(row, in_place, what, sizeof(what));
-                return group_failed(&w->group, failed, r, REASON_NCCL_ERROR, what, &w->failure);
-        }
-        return 0;
+static int start(Worker *w, const Row *row, bool in_place, unsigned iteration) {
+        const Gpu *failed;
+        char what[160];
+        ncclResult_t r;
+
+        r = start_on_all(w, row, in_place, iteration, &failed);
+        if (r == ncclInProgress)
+                r = await_enqueued(w);
+        if (r == ncclSuccess)
+                return 0;
+
+        row_text(row, in_place, what, sizeof(what));
+        return group_failed(&w->group, failed, r, REASON_NCCL_ERROR, what, &w->failure);
 }
 
 static int finish(Worker *w, const Row *row, bool in_place) {
@@ -106,10 +127,45 @@ static int finish(Worker *w, const Row *row, bool in_place) {
         return group_wait(&w->group, what, w->deadline, &w->failure);
 }
 
+/* So many operations one behind the other, and waits for the last of them. */
+static int repeat(Worker *w, const Row *row, bool in_place, unsigned iterations) {
+        int r;
+
+        for (unsigned i = 0; i < iterations; i++) {
+                r = start(w, row, in_place, i);
+                if (r < 0)
+                        return r;
+                if ((i + 1) % IN_FLIGHT_MAX > 0)
+                        continue;
+
+                r = finish(w, row, in_place);
+                if (r < 0)
+                        return r;
+        }
+        return finish(w, row, in_place);
+}
+
+/* The smallest operation that needs everybody. */
+static ncclResult_t start_barrier(Worker *w) {
+        ncclResult_t r = ncclSuccess;
+
+        if (w->n_gpus > 1)
+                r = w->nccl.GroupStart();
+        for (unsigned i = 0; i < w->n_gpus && r == ncclSuccess; i++) {
+                void *scratch = (void *) (uintptr_t) w->gpus[i].scratch;
+
+                r = w->nccl.AllReduce(scratch, scratch, 1, TYPE_FLOAT, OP_SUM, w->gpus[i].comm,
+                                w->gpus[i].stream);
+        }
+        if (w->n_gpus > 1 && r == ncclSuccess)
+                r = w->nccl.GroupEnd();
+        return r;
+}
+
 /* All processes pass together. The sockets alone would let them go tens of microseconds apart; an
  * operation that needs everybody narrows that to a few. */
 static int barrier(Worker *w) {
-        ncclResult_t e = ncclSuccess;
+        ncclResult_t e;
         int r;
 
         if (w->launch->world == 1)
@@ -117,43 +173,39 @@ static int barrier(Worker *w) {
         r = rendezvous_broadcast(w->rendezvous, NULL, 0, w->deadline, &w->failure);
         if (r < 0)
                 return r;
-        if (w->n_gpus > 1)
-                e = w->nccl.GroupStart();
-        for (unsigned i = 0; i < w->n_gpus && e == ncclSuccess; i++) {
-                void *scratch = (void *) (uintptr_t) w->gpus[i].scratch;
 
-                e = w->nccl.AllReduce(scratch, scratch, 1, TYPE_FLOAT, OP_SUM, w->gpus[i].comm,
-                                w->gpus[i].stream);
-        }
-        if (w->n_gpus > 1 && e == ncclSuccess)
-                e = w->nccl.GroupEnd();
-        if (e != ncclSuccess && e != ncclInProgress)
+        e = start_barrier(w);
+        if (nccl_failed(e))
                 return group_failed(&w->group, NULL, e, REASON_NCCL_ERROR, "barrier", &w->failure);
         return group_wait(&w->group, "barrier", w->deadline, &w->failure);
 }
 
-/* Fills what each rank of ours sends, poisons what it will receive. */
-static int prepare(Worker *w, const Row *row, bool in_place, uint32_t seed) {
+/* Fills what a rank of ours sends, poisons what it will receive. */
+static int prepare_gpu(Worker *w, const Row *row, const Gpu *gpu, bool in_place, uint32_t seed) {
         size_t size = type_table[row->type].size;
+        char *send, *receive;
+        PatternJob job;
+        int r;
 
+        row_buffers(w, row, gpu, in_place, 0, &send, &receive);
+        r = collective_send(row->collective, &row->layout, row->type, row->op, gpu->rank, w->ranks,
+                        &job);
+        if (r < 0)
+                return failure_set(&w->failure, REASON_INTERNAL,
+                                "no data pattern for %s %s over %d ranks",
+                                type_table[row->type].name, op_names[row->op], w->ranks);
+        job.seed = seed;
+
+        r = gpu_poison(&w->cuda, gpu, gpu->receive, row->layout.receive_count * size, &w->failure);
+        if (r < 0)
+                return r;
+        return gpu_fill(&w->cuda, gpu, &job, send, &w->failure);
+}
+
+static int prepare(Worker *w, const Row *row, bool in_place, uint32_t seed) {
         for (unsigned i = 0; i < w->n_gpus; i++) {
-                const Gpu *gpu = &w->gpus[i];
-                PatternJob job;
-                char *send, *receive;
-                int r;
+                int r = prepare_gpu(w, row, &w->gpus[i], in_place, seed);
 
-                row_buffers(w, row, gpu, in_place, 0, &send, &receive);
-                r = collective_send(row->collective, &row->layout, row->type, row->op, gpu->rank,
-                                w->ranks, &job);
-                if (r < 0)
-                        return failure_set(&w->failure, REASON_INTERNAL,
-                                        "no data pattern for %s %s over %d ranks",
-                                        type_table[row->type].name, op_names[row->op], w->ranks);
-                job.seed = seed;
-                r = gpu_poison(&w->cuda, gpu, gpu->receive, row->layout.receive_count * size,
-                                &w->failure);
-                if (r >= 0)
-                        r = gpu_fill(&w->cuda, gpu, &job, send, &w->failure);
                 if (r < 0)
                         return r;
         }
@@ -170,49 +222,87 @@ static void describe_wrong(const Row *row, bool in_place, int rank, const GpuChe
                         in_place ? "in place" : "out of place", rank, check->first, got, want);
 }
 
-/* One checked operation; adds to the count of wrong elements on the GPUs of this process. */
-static int check_once(Worker *w, const Row *row, bool in_place, uint32_t seed, Measured *m) {
-        PatternJob jobs[OPTION_GPUS_MAX];
+/* Starts the comparison of what one GPU received with what it must have. */
+static int compare_start(Worker *w, const Row *row, const Gpu *gpu, bool in_place, uint32_t seed,
+                PatternJob *ret_job) {
+        const Options *o = w->options;
         char *send, *receive;
         int r;
 
+        row_buffers(w, row, gpu, in_place, 0, &send, &receive);
+        r = collective_expect(row->collective, &row->layout, row->type, row->op, row->root,
+                        gpu->rank, w->ranks, ret_job);
+        if (r < 0)
+                return failure_set(&w->failure, REASON_INTERNAL, "no data pattern");
+        ret_job->seed = seed;
+
+        if (o->corrupt_rank == gpu->rank && o->corrupt_element < ret_job->count) {
+                r = gpu_corrupt(&w->cuda, gpu, (unsigned) row->type, receive, o->corrupt_element,
+                                &w->failure);
+                if (r < 0)
+                        return r;
+        }
+        return gpu_check_start(&w->cuda, gpu, ret_job, receive, &w->failure);
+}
+
+/* Adds what the comparison found. */
+static int compare_result(Worker *w, const Row *row, const Gpu *gpu, bool in_place,
+                const PatternJob *job, Measured *m) {
+        char *send, *receive;
+        GpuCheck check;
+        int r;
+
+        row_buffers(w, row, gpu, in_place, 0, &send, &receive);
+        r = gpu_check_result(&w->cuda, gpu, job, receive, &check, &w->failure);
+        if (r < 0)
+                return r;
+
+        if (check.wrong > 0 && m->wrong == 0)
+                describe_wrong(row, in_place, gpu->rank, &check, m->detail, sizeof(m->detail));
+        m->wrong += check.wrong;
+        return 0;
+}
+
+/* Runs the operation once on data of which every element of the result is known. */
+static int run_on_pattern(Worker *w, const Row *row, bool in_place, uint32_t seed) {
+        int r;
+
         r = prepare(w, row, in_place, seed);
-        if (r >= 0)
-                r = barrier(w); /* nobody writes into a buffer that its owner still fills */
-        if (r >= 0)
-                r = start(w, row, in_place, 0);
-        if (r >= 0)
-                r = finish(w, row, in_place);
-        for (unsigned i = 0; r >= 0 && i < w->n_gpus; i++) {
-                const Gpu *gpu = &w->gpus[i];
+        if (r < 0)
+                return r;
+        r = barrier(w); /* nobody writes into a buffer that its owner still fills */
+        if (r < 0)
+                return r;
+        r = start(w, row, in_place, 0);
+        if (r < 0)
+                return r;
+        return finish(w, row, in_place);
+}
 
-                row_buffers(w, row, gpu, in_place, 0, &send, &receive);
-                if (collective_expect(row->collective, &row->layout, row->type, row->op, row->root,
-                                    gpu->rank, w->ranks, &jobs[i]) < 0)
-                        return failure_set(&w->failure, REASON_INTERNAL, "no data pattern");
-                jobs[i].seed = seed;
-                if (w->options->corrupt_rank == gpu->rank &&
-                                w->options->corrupt_element < jobs[i].count)
-                        r = gpu_corrupt(&w->cuda, gpu, (unsigned) row->type, receive,
-                                        w->options->corrupt_element, &w->failure);
-                if (r >= 0)
-                        r = gpu_check_start(&w->cuda, gpu, &jobs[i], receive, &w->failure);
-        }
-        if (r >= 0)
-                r = finish(w, row, in_place);
-        for (unsigned i = 0; r >= 0 && i < w->n_gpus; i++) {
-                GpuCheck check;
+/* One checked operation; adds to the count of wrong elements on the GPUs of this process. */
+static int check_once(Worker *w, const Row *row, bool in_place, uint32_t seed, Measured *m) {
+        PatternJob jobs[OPTION_GPUS_MAX];
+        int r;
 
-                row_buffers(w, row, &w->gpus[i], in_place, 0, &send, &receive);
-                r = gpu_check_result(&w->cuda, &w->gpus[i], &jobs[i], receive, &check, &w->failure);
-                if (r >= 0 && check.wrong > 0) {
-                        if (m->wrong == 0)
-                                describe_wrong(row, in_place, w->gpus[i].rank, &check, m->detail,
-                                                sizeof(m->detail));
-                        m->wrong += check.wrong;
-                }
+        r = run_on_pattern(w, row, in_place, seed);
+        if (r < 0)
+                return r;
+
+        for (unsigned i = 0; i < w->n_gpus; i++) {
+                r = compare_start(w, row, &w->gpus[i], in_place, seed, &jobs[i]);
+                if (r < 0)
+                        return r;
         }
-        return r;
+        r = finish(w, row, in_place);
+        if (r < 0)
+                return r;
+
+        for (unsigned i = 0; i < w->n_gpus; i++) {
+                r = compare_result(w, row, &w->gpus[i], in_place, &jobs[i], m);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 /* Makes the result of process 0, which prints it, that of all. */
@@ -224,8 +314,11 @@ static int share(Worker *w, Measured *m) {
         if (!all)
                 return failure_set(&w->failure, REASON_INTERNAL, "out of memory");
         r = rendezvous_gather(w->rendezvous, m, sizeof(*m), all, w->deadline, &w->failure);
-        if (r < 0 || w->launch->rank != 0)
+        if (r < 0)
                 return r;
+        if (w->launch->rank != 0)
+                return 0;
+
         for (int i = 0; i < w->launch->world; i++) {
                 sum.usec += all[i].usec / w->launch->world;
                 sum.usec_min = MIN(sum.usec_min, all[i].usec);
@@ -240,51 +333,50 @@ static int share(Worker *w, Measured *m) {
 }
 
 int measure_warm_up(Worker *w, const Row *row, unsigned iterations) {
-        int r = 0;
+        return repeat(w, row, false, iterations);
+}
 
-        for (unsigned i = 0; r >= 0 && i < iterations; i++) {
-                r = start(w, row, false, i);
-                if (r >= 0 && (i + 1) % IN_FLIGHT_MAX == 0)
-                        r = finish(w, row, false);
-        }
-        return r < 0 ? r : finish(w, row, false);
+/* The mean time of an operation in microseconds. */
+static int time_row(Worker *w, const Row *row, bool in_place, double *ret_usec) {
+        uint64_t started;
+        int r;
+
+        r = repeat(w, row, in_place, 1);
+        if (r < 0)
+                return r;
+        r = barrier(w);
+        if (r < 0)
+                return r;
+
+        started = now_nsec();
+        r = repeat(w, row, in_place, w->options->iterations);
+        if (r < 0)
+                return r;
+        *ret_usec = (double) (now_nsec() - started) / (double) NSEC_PER_USEC /
+                    w->options->iterations;
+        return 0;
 }
 
 int measure_row(Worker *w, const Row *row, bool in_place, Measured *ret) {
-        Measured m = { .checked = w->options->checks > 0 &&
-                                  (!in_place || row->collective->in_place) };
-        static uint32_t seed = 1;
-        int r = 0;
+        unsigned checks = w->options->checks;
+        Measured m = { .checked = checks > 0 && (!in_place || row->collective->in_place) };
+        int r;
 
-        if (w->options->checks > 0) /* time real data: links and GPUs run otherwise on zeros */
-                r = prepare(w, row, in_place, seed++);
-        if (r >= 0)
-                r = start(w, row, in_place, 0);
-        if (r >= 0)
-                r = finish(w, row, in_place);
-        if (r >= 0)
-                r = barrier(w);
-        if (r < 0)
-                return r;
-
-        uint64_t started = now_nsec();
-        for (unsigned i = 0; i < w->options->iterations; i++) {
-                r = start(w, row, in_place, i);
-                if (r >= 0 && (i + 1) % IN_FLIGHT_MAX == 0)
-                        r = finish(w, row, in_place);
+        if (checks > 0) { /* time real data: links and GPUs run otherwise on zeros */
+                r = prepare(w, row, in_place, ++w->seed);
                 if (r < 0)
                         return r;
         }
-        r = finish(w, row, in_place);
+        r = time_row(w, row, in_place, &m.usec);
         if (r < 0)
                 return r;
-        m.usec = (double) (now_nsec() - started) / 1000 / w->options->iterations;
 
-        for (unsigned c = 0; m.checked && c < w->options->checks; c++) {
-                r = check_once(w, row, in_place, seed++, &m);
+        for (unsigned c = 0; m.checked && c < checks; c++) {
+                r = check_once(w, row, in_place, ++w->seed, &m);
                 if (r < 0)
                         return r;
         }
+
         r = share(w, &m);
         if (r < 0)
                 return r;

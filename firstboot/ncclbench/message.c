@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Messages as bytes, their authentication, and what handshake and errors carry. */
+
 #include "ncclbench/message.h"
 
 #include <endian.h>

@@ -15,6 +15,8 @@ typedef struct Expectation {
 
 typedef struct Options {
         bool pairs, help, version;
+        const char *completion; /* the shell whose script is asked for; NULL: none */
+
         const Collective *collective; /* NULL: all of them */
         size_t min_bytes, max_bytes, step_bytes;
         unsigned step_factor; /* 0: fixed steps */
@@ -26,24 +28,30 @@ typedef struct Options {
         unsigned n_devices;
         Expectation expect[16];
         unsigned n_expect;
-        bool json;
-        const char *json_path;        /* NULL: standard output */
+
+        bool json;             /* instead of the table */
+        const char *json_path; /* beside it; NULL: none */
+
         double timeout, init_timeout; /* seconds; the first 0 as long as it is not given */
         int rank, world, local_rank;  /* -1: not given */
         const char *master;           /* HOST:PORT */
         const char *secret_file;
         const char *cuda_library, *nccl_library;
+
         int corrupt_rank; /* --corrupt, the check's self-test; -1: none */
         uint64_t corrupt_element;
+
         unsigned rounds;     /* pairs */
         double below_median; /* pairs: per cent */
 } Options;
 
 /* Returns 0 or -EINVAL with *ret_error a text for people (the caller frees it). Strings are
- * borrowed from argv. */
+ * borrowed from argv, in whose long options underscores become dashes. */
 int options_parse(int argc, char *argv[], Options *ret, char **ret_error);
 
-/* "8", "64K", "1.5G": powers of 1024. -EINVAL, -ERANGE. */
-int parse_bytes(const char *text, size_t *ret);
+/* The size that is measured after `bytes`. */
+size_t options_next_size(const Options *o, size_t bytes);
 
+/* usage.c: what --help and --completion print. The latter: 0 or -errno. */
 void options_help(FILE *f);
+int options_completion(FILE *f, const char *shell);

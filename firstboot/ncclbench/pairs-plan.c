@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The tournament's plan and its conclusions. */
+
 #include "ncclbench/pairs-plan.h"
 
 const char *node_state_name(NodeState s) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The tournament of nodes: rounds of pairs, waves of retests, and the table of verdicts. Who meets
+ * whom is pairs-plan.c's. */
+
 #include "ncclbench/pairs.h"
 #include "ncclbench/bench.h"
-#include "ncclbench/clock.h"
-#include "shared/file-util.h"
-#include "shared/log.h"
+#include "ncclbench/deadline.h"
 #include "ncclbench/pairs-plan.h"
 #include "ncclbench/rendezvous.h"
+#include "shared/log.h"
 #include "shared/spawn.h"
-#include "shared/strv.h"
 
-#include <inttypes.h>
-
-#define PAIR_PORTS \
-        4096 /* a pair listens on the master's port + 1 + the lower node's number, modulo this */
+/* A pair listens on the master's port + 1 + the lower node's number, modulo this. */
+#define PAIR_PORTS 4096
 #define EXCHANGE_SECONDS 30.0 /* beyond a measurement's own limit */
 
 /* What a process tells all others after a measurement. */
@@ -46,30 +46,50 @@ static void tournament_done(Tournament *t) {
         rendezvous_free(t->rendezvous);
 }
 
-/* Measures with the partner, as a run of two processes with a rendezvous of its own, so that
- * whatever happens in it stays in it. */
-static Note measure(const Tournament *t, int partner, unsigned step) {
+/* How the run of two processes is started that measures with the partner. */
+static Launch pair_launch(const Tournament *t, int partner, unsigned step) {
         int me = t->launch->rank, low = MIN(me, partner);
         long port = strtol(t->launch->port, NULL, 10);
-        Options options = *t->options;
         Launch launch = *t->launch;
-        _cleanup_report_ Report *report = NULL;
-        Note note = { .partner = partner };
-        int r;
 
-        options.pairs = options.json = false;
-        options.json_path = NULL;
-        if (me != low)
-                options.n_expect = 0; /* only the pair's first process sees the rows */
         launch.rank = me == low ? 0 : 1;
         launch.world = 2;
         launch.local_rank = 0;
         launch.by = "pairs";
         snprintf(launch.host, sizeof(launch.host), "%s",
                         rendezvous_peer(t->rendezvous, low)->address);
+
         /* Another port each time: the one before may still be closing. */
         port = 1024 + (port + 1 + (low + (long) step * t->n) % PAIR_PORTS - 1024) % (65536 - 1024);
         snprintf(launch.port, sizeof(launch.port), "%ld", port);
+        return launch;
+}
+
+/* The bus bandwidth of a report's one row; 0 where there is none. */
+static double first_busbw(const Report *report) {
+        json_object *rows = json_get(report_document(report), "rows"), *cell, *busbw;
+
+        if (!rows || json_object_array_length(rows) == 0)
+                return 0;
+        cell = json_get(json_object_array_get_idx(rows, 0), "out_of_place");
+        busbw = json_get(cell, "busbw");
+        return busbw ? json_object_get_double(busbw) : 0;
+}
+
+/* Measures with the partner, as a run of two processes with a rendezvous of its own, so that
+ * whatever happens in it stays in it. */
+static Note measure(const Tournament *t, int partner, unsigned step) {
+        const Launch launch = pair_launch(t, partner, step);
+        _cleanup_report_ Report *report = NULL;
+        Note note = { .partner = partner };
+        Options options = *t->options;
+        const Failure *failure;
+        int r;
+
+        options.pairs = options.json = false;
+        options.json_path = NULL;
+        if (launch.rank != 0)
+                options.n_expect = 0; /* only the pair's first process sees the rows */
 
         r = bench_supervised(&options, &launch, NULL, &report);
         if (r < 0) {
@@ -78,15 +98,10 @@ static Note measure(const Tournament *t, int partner, unsigned step) {
                                 strerror(-r));
                 return note;
         }
-        note.reason = (int32_t) report_failure(report)->reason;
-        snprintf(note.text, sizeof(note.text), "%s", strempty(report_failure(report)->text));
-        json_object *rows = json_get(report_document(report), "rows");
-        if (rows && json_object_array_length(rows) > 0) {
-                json_object *cell = json_get(json_object_array_get_idx(rows, 0), "out_of_place");
-                json_object *busbw = json_get(cell, "busbw");
-
-                note.busbw = busbw ? json_object_get_double(busbw) : 0;
-        }
+        failure = report_failure(report);
+        note.reason = (int32_t) failure->reason;
+        snprintf(note.text, sizeof(note.text), "%s", strempty(failure->text));
+        note.busbw = first_busbw(report);
         return note;
 }
 
@@ -101,19 +116,25 @@ static Note pair_note(const Tournament *t, int i) {
         return n;
 }
 
-/* Keeps each node's first failure, or else its slowest measurement, for the table. */
+/* Whether a note is to be shown rather than the one kept: failures before figures, and the first
+ * failure, or else the slowest measurement. */
+static bool is_worse(const Note *new, const Note *kept) {
+        if (kept->partner < 0)
+                return true;
+        if (kept->reason != REASON_NONE)
+                return false;
+        return new->reason != REASON_NONE || new->busbw < kept->busbw;
+}
+
 static void remember(Tournament *t) {
         for (int i = 0; i < t->n; i++) {
-                Note *worst = &t->worst[i], new;
+                Note new;
 
                 if (!t->present[i] || t->partner[i] < 0)
                         continue;
                 new = pair_note(t, i);
-                if (worst->partner < 0 ||
-                                (worst->reason == REASON_NONE &&
-                                                (new.reason != REASON_NONE ||
-                                                                new.busbw < worst->busbw)))
-                        *worst = new;
+                if (is_worse(&new, &t->worst[i]))
+                        t->worst[i] = new;
         }
 }
 
@@ -143,6 +164,13 @@ static int play(Tournament *t, unsigned step, Failure *f) {
         return 0;
 }
 
+/* Who left earlier is nobody's partner. */
+static void drop_gone_partners(Tournament *t) {
+        for (int i = 0; i < t->n; i++)
+                if (t->partner[i] >= 0 && t->states[t->partner[i]] == NODE_GONE)
+                        t->partner[i] = -1;
+}
+
 static int run_rounds(Tournament *t, Failure *f) {
         double factor = 1 - t->options->below_median / 100;
         unsigned step = 0;
@@ -150,15 +178,14 @@ static int run_rounds(Tournament *t, Failure *f) {
 
         for (unsigned round = 0; round < t->options->rounds; round++, step++) {
                 plan_round(t->n, round, t->partner);
-                for (int i = 0; i < t->n; i++) /* who left earlier is nobody's partner */
-                        if (t->partner[i] >= 0 && t->states[t->partner[i]] == NODE_GONE)
-                                t->partner[i] = -1;
+                drop_gone_partners(t);
                 r = play(t, step, f);
                 if (r < 0)
                         return r;
                 t->reference = MAX(t->reference, plan_reference(t->results, t->n));
                 plan_apply(t->states, t->results, t->n, t->reference * factor, false);
         }
+
         while (plan_retest(t->states, t->n, t->partner) > 0) {
                 r = play(t, step++, f);
                 if (r < 0)
@@ -172,50 +199,55 @@ static bool is_well(NodeState s) {
         return s == NODE_PASSED || s == NODE_CLEARED;
 }
 
-static json_object *describe(const Tournament *t, int *ret_bad) {
-        json_object *document = json_object_new_object(), *nodes = json_object_new_array();
+/* Why a node did not pass. */
+static Reason node_reason(const Tournament *t, int i) {
+        const Note *w = &t->worst[i];
 
-        *ret_bad = 0;
-        if (!document || !nodes) {
-                json_object_put(document);
-                json_object_put(nodes);
-                return NULL;
-        }
-        json_set_string(document, "program", "ncclbench pairs");
-        json_set_string(document, "version", NCCLBENCH_VERSION);
-        json_set(document, "reference_busbw", json_object_new_double(t->reference));
-        for (int i = 0; i < t->n; i++) {
-                const Note *w = &t->worst[i];
-                json_object *o = json_object_new_object();
-                bool well = is_well(t->states[i]);
-                Reason reason = (Reason) w->reason;
+        if (t->states[i] == NODE_GONE)
+                return REASON_PEER_FAILED;
+        if (w->partner < 0)
+                return REASON_PAIRS_NO_REFERENCE;
+        if (w->reason == REASON_NONE) /* measured and right, but below the others */
+                return REASON_NCCL_SLOW;
+        return (Reason) w->reason < _REASON_MAX ? (Reason) w->reason : REASON_INTERNAL;
+}
 
-                if (!o)
-                        continue;
-                *ret_bad += !well;
-                if (reason >= _REASON_MAX)
-                        reason = REASON_INTERNAL;
-                if (t->states[i] == NODE_GONE)
-                        reason = REASON_PEER_FAILED;
-                else if (!well && w->partner < 0)
-                        reason = REASON_PAIRS_NO_REFERENCE;
-                else if (!well &&
-                                reason == REASON_NONE) /* measured and right, but below the others */
-                        reason = REASON_NCCL_SLOW;
-                json_set_string(o, "node", rendezvous_peer(t->rendezvous, i)->name);
-                json_set_string(o, "verdict", node_state_name(t->states[i]));
-                json_set_string(o, "reason", well ? "ok" : reason_table[reason].code);
-                json_set(o, "busbw", json_object_new_double(w->busbw));
-                if (w->partner >= 0)
-                        json_set_string(o, "with",
-                                        rendezvous_peer(t->rendezvous, w->partner)->name);
-                if (!well)
-                        json_set_string(o, "text", w->text);
-                json_object_array_add(nodes, o);
-        }
-        json_set(document, "nodes", nodes);
-        json_set_int(document, "bad", *ret_bad);
-        return document;
+static json_object *describe_node(const Tournament *t, int i) {
+        Reason reason = is_well(t->states[i]) ? REASON_NONE : node_reason(t, i);
+        json_object *o = json_object_new_object();
+        const Note *w = &t->worst[i];
+
+        json_set_fields(o, JSON_STRING("node", rendezvous_peer(t->rendezvous, i)->name),
+                        JSON_STRING("verdict", node_state_name(t->states[i])),
+                        JSON_STRING("reason", reason_table[reason].code),
+                        JSON_DOUBLE("busbw", w->busbw));
+        if (w->partner >= 0)
+                json_set_string(o, "with", rendezvous_peer(t->rendezvous, w->partner)->name);
+        if (!is_well(t->states[i]))
+                json_set_string(o, "text", w->text);
+        return o;
+}
+
+static int count_bad(const Tournament *t) {
+        int bad = 0;
+
+        for (int i = 0; i < t->n; i++)
+                bad += !is_well(t->states[i]);
+        return bad;
+}
+
+static json_object *describe(const Tournament *t) {
+        _cleanup_json_ json_object *document = json_object_new_object();
+        json_object *nodes = json_object_new_array();
+        int r;
+
+        for (int i = 0; nodes && i < t->n; i++)
+                json_object_array_add(nodes, describe_node(t, i));
+        r = json_set_fields(document, JSON_STRING("program", "ncclbench pairs"),
+                        JSON_STRING("version", NCCLBENCH_VERSION),
+                        JSON_DOUBLE("reference_busbw", t->reference), JSON_TAKE("nodes", nodes),
+                        JSON_INT("bad", count_bad(t)));
+        return r < 0 || !nodes ? NULL : TAKE_PTR(document);
 }
 
 static void print_table(const Tournament *t, json_object *document, int bad) {
@@ -246,84 +278,102 @@ static void print_table(const Tournament *t, json_object *document, int bad) {
 }
 
 /* Two processes on one node would share its GPUs and its network, and accuse each other. */
-static int refuse_shared_nodes(const Tournament *t, Failure *f) {
-        for (int i = 0; i < t->n; i++)
-                for (int j = i + 1; j < t->n; j++)
-                        if (streq(rendezvous_peer(t->rendezvous, i)->name,
-                                            rendezvous_peer(t->rendezvous, j)->name))
-                                return failure_set(f, REASON_RENDEZVOUS_ERROR,
-                                                "processes %d and %d are both on %s: start one a node (--ntasks-per-node=1)",
-                                                i, j, rendezvous_peer(t->rendezvous, i)->name);
+static int refuse_shared_node(const Tournament *t, int i, Failure *f) {
+        const char *name = rendezvous_peer(t->rendezvous, i)->name;
+
+        for (int j = i + 1; j < t->n; j++)
+                if (streq(name, rendezvous_peer(t->rendezvous, j)->name))
+                        return failure_set(f, REASON_RENDEZVOUS_ERROR,
+                                        "processes %d and %d are both on %s: start one a node (--ntasks-per-node=1)",
+                                        i, j, name);
         return 0;
 }
 
-static int finish(const Tournament *t) {
-        _cleanup_json_ json_object *document = NULL;
-        int bad, r;
+static int refuse_shared_nodes(const Tournament *t, Failure *f) {
+        for (int i = 0; i < t->n; i++) {
+                int r = refuse_shared_node(t, i, f);
 
-        document = describe(t, &bad);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* Process 0 reports on all nodes. Returns the exit status. */
+static int report_nodes(const Tournament *t) {
+        _cleanup_json_ json_object *document = describe(t);
+        int bad = count_bad(t);
+
         if (!document)
                 return log_oom(), 1;
-        if (t->launch->rank == 0) {
-                if (t->options->json)
-                        printf("%s\n", json_object_to_json_string_ext(document,
-                                                       JSON_C_TO_STRING_PRETTY |
-                                                                       JSON_C_TO_STRING_NOSLASHESCAPE));
-                else
-                        print_table(t, document, bad);
-                if (fflush(stdout) != 0)
-                        return log_error_errno(errno, "Cannot write the report to standard output"),
-                               1;
-                if (t->options->json_path) {
-                        r = json_save(t->options->json_path, document, 0644);
-                        if (r < 0)
-                                return log_error_errno(r, "Cannot write the report %s",
-                                                       t->options->json_path),
-                                       1;
-                }
-                return bad > 0;
-        }
-        /* The other processes speak only for their own node. */
-        return !is_well(t->states[t->launch->rank]);
+        if (!t->options->json)
+                print_table(t, document, bad);
+        if (fflush(stdout) != 0)
+                return log_error_errno(errno, "Cannot write the report to standard output"), 1;
+        if (report_write(t->options, document) < 0)
+                return 1;
+        return bad > 0;
+}
+
+static int tournament_allocate(Tournament *t) {
+        size_t n = (size_t) t->n;
+
+        t->states = calloc(n, sizeof(*t->states));
+        t->results = calloc(n, sizeof(*t->results));
+        t->notes = calloc(n, sizeof(*t->notes));
+        t->worst = calloc(n, sizeof(*t->worst));
+        t->partner = calloc(n, sizeof(*t->partner));
+        t->present = calloc(n, sizeof(*t->present));
+        if (!t->states || !t->results || !t->notes || !t->worst || !t->partner || !t->present)
+                return -ENOMEM;
+
+        for (size_t i = 0; i < n; i++)
+                t->worst[i].partner = -1;
+        return 0;
+}
+
+/* From the meeting of all processes to their nodes' states. */
+static int tournament_run(Tournament *t, Failure *f) {
+        const RendezvousConfig config = {
+                .rank = t->launch->rank,
+                .world = t->launch->world,
+                .host = t->launch->host,
+                .port = t->launch->port,
+                .name = t->launch->name,
+                .secret = t->launch->secret,
+        };
+        int r;
+
+        r = rendezvous_join(&config, deadline_in(t->options->init_timeout), &t->rendezvous, f);
+        if (r < 0)
+                return r;
+        r = refuse_shared_nodes(t, f);
+        if (r < 0)
+                return r;
+        return run_rounds(t, f);
 }
 
 int pairs_run(const Options *o, const Launch *launch) {
-        const RendezvousConfig config = { .rank = launch->rank,
-                .world = launch->world,
-                .host = launch->host,
-                .port = launch->port,
-                .name = launch->name,
-                .secret = launch->secret };
-        size_t n = (size_t) launch->world;
-        _cleanup_(tournament_done)
-                        Tournament t = { .options = o, .launch = launch, .n = launch->world };
+        _cleanup_(tournament_done) Tournament t = {
+                .options = o,
+                .launch = launch,
+                .n = launch->world,
+        };
         _cleanup_failure_ Failure f = {};
-        int r;
 
         if (launch->world < 2) {
                 log_error("pairs needs two nodes at least: start it with srun --ntasks-per-node=1");
                 return 2;
         }
-        t.states = calloc(n, sizeof(*t.states));
-        t.results = calloc(n, sizeof(*t.results));
-        t.notes = calloc(n, sizeof(*t.notes));
-        t.worst = calloc(n, sizeof(*t.worst));
-        t.partner = calloc(n, sizeof(*t.partner));
-        t.present = calloc(n, sizeof(*t.present));
-        if (!t.states || !t.results || !t.notes || !t.worst || !t.partner || !t.present)
+        if (tournament_allocate(&t) < 0)
                 return log_oom(), 1;
-        for (size_t i = 0; i < n; i++)
-                t.worst[i].partner = -1;
 
-        r = rendezvous_join(&config, deadline_in(o->init_timeout), &t.rendezvous, &f);
-        if (r >= 0)
-                r = refuse_shared_nodes(&t, &f);
-        if (r >= 0)
-                r = run_rounds(&t, &f);
-        if (r < 0) {
+        if (tournament_run(&t, &f) < 0) {
                 log_error("process %d on %s: %s: %s", launch->rank, launch->name,
                                 reason_table[f.reason].code, strempty(f.text));
                 return 1;
         }
-        return finish(&t);
+
+        /* The other processes speak only for their own node. */
+        return launch->rank == 0 ? report_nodes(&t) : !is_well(t.states[launch->rank]);
 }

@@ -6,11 +6,11 @@
  * Both follow from (seed, rank, index) alone, so a GPU checks every element of its result without
  * anybody sending it an expected buffer. Three rules make the check sharp:
  *  - what is only moved (all_gather, broadcast …) carries all bits of a hash of rank and index, so
- * a swapped, missing or shifted piece differs nearly everywhere;
+ *    a swapped, missing or shifted piece differs nearly everywhere;
  *  - what is reduced is chosen so that the exact result fits the type whatever order NCCL adds in:
  *    integers wrap, floats get small integers (powers of two for prod) whose every partial result
- * is exact. The comparison is therefore of bits, without a tolerance. The one exception is the
- * average of floats over a number of ranks that is no power of two, where 1/n itself is rounded;
+ *    is exact. The comparison is therefore of bits, without a tolerance. The one exception is the
+ *    average of floats over a number of ranks that is no power of two, where 1/n itself is rounded;
  *  - every rank contributes to some elements however many ranks there are.
  *
  * This file is compiled into the GPU kernels (kernels.cu), into the double of CUDA in the tests and
@@ -45,8 +45,7 @@ enum { OP_SUM = 0, OP_PROD = 1, OP_MAX = 2, OP_MIN = 3, OP_AVG = 4, OP_NONE = 5 
 
 /* One fill or one check of one buffer. Element e belongs to index index_base + e of the data of
  * rank `rank` (fill, moved data), or of all ranks 0 … ranks-1 (reduced data). Where chunk is not
- * 0, the buffer is a row of chunks and chunk c holds indexes from index_base on of rank `rank` +
- * c. */
+ * 0, the buffer is a row of chunks and chunk c holds indexes from index_base on of rank rank + c. */
 typedef struct PatternJob {
         uint64_t count;
         uint64_t chunk;
@@ -57,10 +56,10 @@ typedef struct PatternJob {
         uint32_t ranks;
         uint32_t rank;
         uint32_t seed;
-        uint32_t stride; /* pattern_prepare(): one rank in `stride` has a value that is not neutral */
+        uint32_t stride; /* pattern_prepare(): one rank in so many has a value that is not neutral */
         uint32_t reduced; /* check against the reduction over all ranks */
         uint32_t inexact; /* pattern_prepare(): average of floats with a rounded 1/n */
-        double tolerance; /* pattern_prepare(): relative, of the mean magnitude; only where inexact */
+        double tolerance; /* pattern_prepare(): relative, of the mean magnitude; where inexact */
 } PatternJob;
 
 PATTERN_FUNCTION uint32_t pattern_hash(uint32_t seed, uint32_t rank, uint64_t index) {
@@ -206,8 +205,7 @@ PATTERN_FUNCTION double pattern_decode(uint32_t type, uint64_t bits) {
         return raw.d;
 }
 
-/* Whether a rank's value at an index may differ from the neutral one (0 for sums, ±1 for
- * products). */
+/* Whether a rank's value at an index may differ from the neutral one (0 for sums, ±1 for products). */
 PATTERN_FUNCTION int pattern_takes_part(const PatternJob *job, uint32_t rank, uint64_t index) {
         return job->stride <= 1 ||
                (rank + pattern_hash(job->seed, 0xffffffffu, index)) % job->stride == 0;
@@ -283,7 +281,8 @@ PATTERN_FUNCTION uint64_t pattern_reduce_ints(const PatternJob *job, uint64_t in
                         result += v;
                 }
         }
-        if (job->op == OP_AVG) /* all values are positive and their sum fits: see pattern_prepare() */
+        /* All values are positive and their sum fits: see pattern_prepare(). */
+        if (job->op == OP_AVG)
                 result /= job->ranks;
         return result;
 }
@@ -332,8 +331,7 @@ PATTERN_FUNCTION void pattern_fill(const PatternJob *job, void *data, uint64_t e
         pattern_store(data, pattern_size(job->type), e, pattern_value(job, rank, index));
 }
 
-/* The bits that element e must have. For an inexact job the nearest below; compare with
- * _matches(). */
+/* The bits that element e must have; of an inexact job the nearest below: see pattern_matches(). */
 PATTERN_FUNCTION uint64_t pattern_expected(const PatternJob *job, uint64_t e) {
         uint32_t rank;
         uint64_t index;

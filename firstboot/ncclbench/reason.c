@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The table of reasons, and what CUDA's errors mean in its terms. */
+
 #include "ncclbench/reason.h"
 #include "ncclbench/gpu-api.h"
 
@@ -34,7 +37,8 @@ const ReasonInfo reason_table[_REASON_MAX] = {
                         "NCCL's communicator was not ready in time.",
                         "Run again with NCCL_DEBUG=INFO; check that all ranks reach each other over NCCL_SOCKET_IFNAME and that no firewall is between them." },
         [REASON_NCCL_TIMEOUT] = { "nccl.timeout", "An operation did not end in time.",
-                        "Run again with NCCL_DEBUG=INFO; see `journalctl -k -g Xid`, `nvidia-smi nvlink -s` and the RDMA port counters; find the node with `ncclbench pairs`." },
+                        "Run again with NCCL_DEBUG=INFO; see `journalctl -k -g Xid`, `nvidia-smi nvlink -s` and the RDMA port counters; "
+                        "find the node with `ncclbench pairs`." },
         [REASON_NCCL_ERROR] = { "nccl.error", "NCCL reported an error during an operation.",
                         "Run again with NCCL_DEBUG=INFO; see `journalctl -k -g Xid` on the rank named." },
         [REASON_NCCL_WRONG_RESULT] = { "nccl.wrong-result",

@@ -23,6 +23,5 @@ static inline int n_connections(const Rendezvous *r) {
         return is_hub(r) ? r->config.world : 1;
 }
 
-/* Process 0 waits for all others, the others connect to it; each proves that it knows the
- * secret. */
+/* Process 0 waits for all others, who connect to it; each proves that it knows the secret. */
 int rendezvous_meet(Rendezvous *r, uint64_t deadline, Failure *f);

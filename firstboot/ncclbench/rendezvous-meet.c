@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How the processes of a run get together: who may come in, who is told to go away, who is
- * missing. */
+/* How the processes of a run get together: who may come in, who is turned away, who is missing. */
 
-#include "ncclbench/clock.h"
+#include "ncclbench/deadline.h"
 #include "ncclbench/rendezvous-internal.h"
 
 #include <netinet/in.h>
@@ -13,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#define JOIN_PATIENCE_NSEC (5 * NSEC_PER_SEC) /* for one connection to say who it is */
+#define JOIN_PATIENCE_USEC (5 * USEC_PER_SEC) /* for one connection to say who it is */
 #define STRANGERS_MAX 64                      /* connections that have not said it yet */
 
 /* Process 0: a stranger said JOIN. Moves the connection to its place; -errno: drop it. */
@@ -53,124 +52,148 @@ static int admit(Rendezvous *r, Connection *c, const Message *m, Failure *f) {
         return 0;
 }
 
+static Connection *free_place(Connection *strangers) {
+        for (int i = 0; i < STRANGERS_MAX; i++)
+                if (strangers[i].fd < 0)
+                        return &strangers[i];
+        return NULL;
+}
+
+/* Takes one caller from the listener's queue and says HELLO. */
 static void greet(Rendezvous *r, Connection *strangers) {
         int on = 1, fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        Connection *c = free_place(strangers);
+        int k;
 
         if (fd < 0)
                 return;
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        for (int i = 0; i < STRANGERS_MAX; i++) {
-                Connection *c = &strangers[i];
-
-                if (c->fd >= 0)
-                        continue;
-                *c = (Connection) {
-                        .fd = fd, .rank = -1, .deadline = now_nsec() + JOIN_PATIENCE_NSEC
-                };
-                if (getrandom(c->nonce, sizeof(c->nonce), 0) != sizeof(c->nonce) ||
-                                connection_send(c, MESSAGE_HELLO, c->nonce, sizeof(c->nonce),
-                                                c->deadline) < 0) {
-                        connection_done(c);
-                        return;
-                }
-                c->key = r->config.secret;
-                c->sent = c->received = 0;
+        if (!c) {
+                close(fd);
                 return;
         }
-        close(fd);
+
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        *c = (Connection) { .fd = fd, .rank = -1, .deadline = now_usec() + JOIN_PATIENCE_USEC };
+        if (getrandom(c->nonce, sizeof(c->nonce), 0) != sizeof(c->nonce)) {
+                connection_done(c);
+                return;
+        }
+        k = connection_send(c, MESSAGE_HELLO, c->nonce, sizeof(c->nonce), c->deadline);
+        if (k < 0) {
+                connection_done(c);
+                return;
+        }
+        c->key = r->config.secret;
+        c->sent = c->received = 0;
 }
 
-/* A place for one more connection; without one, callers wait in the listener's queue. */
-static bool has_room(const Connection *strangers) {
-        for (int i = 0; i < STRANGERS_MAX; i++)
-                if (strangers[i].fd < 0)
-                        return true;
-        return false;
-}
-
+/* "1, 2, 5 and 30 more". */
 static void missing_ranks(const Rendezvous *r, char *text, size_t size) {
-        size_t n = 0;
         int shown = 0, missing = 0;
+        size_t n = 0;
 
         text[0] = '\0';
-        for (int i = 1; i < r->config.world; i++)
-                if (r->peers[i].fd < 0) {
-                        missing++;
-                        if (shown < 16 && n < size) {
-                                n += (size_t) snprintf(
-                                                text + n, size - n, "%s%d", shown ? ", " : "", i);
-                                shown++;
-                        }
-                }
+        for (int i = 1; i < r->config.world; i++) {
+                if (r->peers[i].fd >= 0)
+                        continue;
+                missing++;
+                if (shown == 16 || n >= size)
+                        continue;
+                n += (size_t) snprintf(text + n, size - n, "%s%d", shown ? ", " : "", i);
+                shown++;
+        }
         if (missing > shown && n < size)
                 snprintf(text + n, size - n, " and %d more", missing - shown);
 }
 
+static int not_all_came(const Rendezvous *r, int joined, Failure *f) {
+        Reason reason = r->refused ? REASON_RENDEZVOUS_REFUSED : REASON_RENDEZVOUS_TIMEOUT;
+        char missing[160];
+
+        missing_ranks(r, missing, sizeof(missing));
+        return failure_set(f, reason, "%d of %d processes came; missing: %s%s", joined,
+                        r->config.world, missing,
+                        r->refused ? " (callers with another secret or version were turned away)"
+                                   : "");
+}
+
+/* Sleeps until somebody calls or speaks. Without a free place callers wait in the listener's queue.
+ * Returns whether somebody calls. */
+static int await_strangers(
+                const Rendezvous *r, Connection *strangers, uint64_t deadline, Failure *f) {
+        struct pollfd fds[STRANGERS_MAX + 1] = { { .fd = free_place(strangers) ? r->listener : -1,
+                        .events = POLLIN } };
+
+        for (int i = 0; i < STRANGERS_MAX; i++)
+                fds[i + 1] = (struct pollfd) { .fd = strangers[i].fd, .events = POLLIN };
+        if (poll(fds, ELEMENTSOF(fds), deadline_poll_ms(deadline, 500)) < 0 && errno != EINTR)
+                return failure_set(f, REASON_INTERNAL, "poll: %s", strerror(errno));
+        return fds[0].revents != 0;
+}
+
+/* Hears what one stranger says so far: 1 where it has joined, 0 where it goes on or was dropped. */
+static int hear(Rendezvous *r, Connection *stranger, Failure *f) {
+        Message m;
+        int k;
+
+        k = connection_receive(stranger, JOIN_SIZE, &m);
+        if (k > 0) {
+                k = admit(r, stranger, &m, f);
+                if (k >= 0)
+                        return 1;
+        } else if (k == 0 && now_usec() >= stranger->deadline)
+                k = -ETIMEDOUT;
+        if (k == 0)
+                return 0;
+
+        r->refused += k == -EKEYREJECTED || k == -EPROTO;
+        connection_done(stranger);
+        return f->reason != REASON_NONE ? -EIO : 0;
+}
+
 static int gather(Rendezvous *r, Connection *strangers, uint64_t deadline, Failure *f) {
         for (int joined = 1; joined < r->config.world;) {
-                struct pollfd fds[STRANGERS_MAX + 1] = {
-                        { .fd = has_room(strangers) ? r->listener : -1, .events = POLLIN }
-                };
+                int k = await_strangers(r, strangers, deadline, f);
 
-                for (int i = 0; i < STRANGERS_MAX; i++)
-                        fds[i + 1] = (struct pollfd) { .fd = strangers[i].fd, .events = POLLIN };
-                if (poll(fds, ELEMENTSOF(fds), deadline_poll_ms(deadline, 500)) < 0 &&
-                                errno != EINTR)
-                        return failure_set(f, REASON_INTERNAL, "poll: %s", strerror(errno));
-                if (now_nsec() >= deadline) {
-                        char missing[160];
-
-                        missing_ranks(r, missing, sizeof(missing));
-                        return failure_set(f,
-                                        r->refused ? REASON_RENDEZVOUS_REFUSED
-                                                   : REASON_RENDEZVOUS_TIMEOUT,
-                                        "%d of %d processes came; missing: %s%s", joined,
-                                        r->config.world, missing,
-                                        r->refused ? " (callers with another secret or version were turned away)"
-                                                   : "");
-                }
-                if (fds[0].revents)
+                if (k < 0)
+                        return k;
+                if (now_usec() >= deadline)
+                        return not_all_came(r, joined, f);
+                if (k > 0)
                         greet(r, strangers);
-                for (int i = 0; i < STRANGERS_MAX; i++) {
-                        Message m;
-                        int k;
 
-                        if (strangers[i].fd < 0)
-                                continue;
-                        k = connection_receive(&strangers[i], JOIN_SIZE, &m);
-                        if (k > 0) {
-                                k = admit(r, &strangers[i], &m, f);
-                                joined += k >= 0;
-                        } else if (k == 0 && now_nsec() >= strangers[i].deadline)
-                                k = -ETIMEDOUT;
-                        if (k < 0) {
-                                r->refused += k == -EKEYREJECTED || k == -EPROTO;
-                                connection_done(&strangers[i]);
-                                if (f->reason != REASON_NONE)
-                                        return -EIO;
-                        }
+                for (int i = 0; i < STRANGERS_MAX; i++) {
+                        k = strangers[i].fd < 0 ? 0 : hear(r, &strangers[i], f);
+                        if (k < 0)
+                                return k;
+                        joined += k;
                 }
         }
         return 0;
 }
 
+/* One connection a process, and the usual soft limit is 1024. */
+static void raise_file_limit(void) {
+        struct rlimit files;
+
+        if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= files.rlim_max)
+                return;
+        files.rlim_cur = files.rlim_max;
+        (void) setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int join_as_hub(Rendezvous *r, uint64_t deadline, Failure *f) {
         Connection strangers[STRANGERS_MAX];
-        struct rlimit files;
         int k;
 
-        /* One connection a process, and the usual soft limit is 1024. */
-        if (getrlimit(RLIMIT_NOFILE, &files) >= 0 && files.rlim_cur < files.rlim_max) {
-                files.rlim_cur = files.rlim_max;
-                (void) setrlimit(RLIMIT_NOFILE, &files);
-        }
-
+        raise_file_limit();
         for (int i = 0; i < STRANGERS_MAX; i++)
                 strangers[i] = (Connection) { .fd = -EBADF };
         r->listener = socket_listen(r->config.host, r->config.port);
         if (r->listener < 0)
                 return failure_set(f, REASON_RENDEZVOUS_ERROR, "cannot listen on port %s: %s",
                                 r->config.port, strerror(-r->listener));
+
         k = gather(r, strangers, deadline, f);
         for (int i = 0; i < STRANGERS_MAX; i++)
                 connection_done(&strangers[i]);
@@ -203,11 +226,49 @@ static int handshake_failed(const Rendezvous *r, int error, Failure *f) {
         }
 }
 
+/* Process 0 greets first, with its nonce. */
+static int hear_hello(
+                const Rendezvous *r, Connection *c, Join *join, uint64_t deadline, Failure *f) {
+        Message m;
+        int k;
+
+        k = connection_await(c, MESSAGE_NONCE_SIZE, deadline, &m);
+        if (k < 0)
+                return handshake_failed(r, k, f);
+        if (m.type != MESSAGE_HELLO || m.size != MESSAGE_NONCE_SIZE)
+                return handshake_failed(r, -EBADMSG, f);
+        memcpy(join->hub_nonce, m.payload, MESSAGE_NONCE_SIZE);
+        connection_drop(c, &m);
+        return 0;
+}
+
+/* We say who we are, under the shared secret; its answer shows that it knows the secret too. */
+static int say_join(const Rendezvous *r, Connection *c, const Join *join, uint64_t deadline,
+                Failure *f) {
+        uint8_t payload[JOIN_SIZE];
+        Message m;
+        int k;
+
+        c->key = r->config.secret;
+        c->sent = c->received = 0;
+        join_pack(join, payload);
+        k = connection_send(c, MESSAGE_JOIN, payload, sizeof(payload), deadline);
+        if (k < 0)
+                return handshake_failed(r, k, f);
+
+        k = connection_await(c, RENDEZVOUS_ERROR_MAX, deadline, &m);
+        if (k < 0)
+                return handshake_failed(r, k, f);
+        if (m.type != MESSAGE_WELCOME || m.size != MESSAGE_NONCE_SIZE ||
+                        memcmp(m.payload, join->peer_nonce, MESSAGE_NONCE_SIZE) != 0)
+                return handshake_failed(r, -EKEYREJECTED, f);
+        connection_drop(c, &m);
+        return 0;
+}
+
 static int join_as_peer(Rendezvous *r, uint64_t deadline, Failure *f) {
         Connection *c = &r->peers[0];
-        uint8_t payload[JOIN_SIZE];
         Join join = { .rank = (uint32_t) r->config.rank, .world = (uint32_t) r->config.world };
-        Message m;
         int k;
 
         k = socket_connect(r->config.host, r->config.port, deadline);
@@ -218,28 +279,15 @@ static int join_as_peer(Rendezvous *r, uint64_t deadline, Failure *f) {
                 return handshake_failed(r, k, f);
         *c = (Connection) { .fd = k, .rank = 0, .from_hub = true };
 
-        k = connection_await(c, MESSAGE_NONCE_SIZE, deadline, &m);
+        k = hear_hello(r, c, &join, deadline, f);
         if (k < 0)
-                return handshake_failed(r, k, f);
-        if (m.type != MESSAGE_HELLO || m.size != MESSAGE_NONCE_SIZE)
-                return handshake_failed(r, -EBADMSG, f);
-        memcpy(join.hub_nonce, m.payload, MESSAGE_NONCE_SIZE);
-        connection_drop(c, &m);
+                return k;
         if (getrandom(join.peer_nonce, MESSAGE_NONCE_SIZE, 0) != MESSAGE_NONCE_SIZE)
                 return failure_set(f, REASON_INTERNAL, "getrandom: %s", strerror(errno));
-
-        c->key = r->config.secret;
-        c->sent = c->received = 0;
-        join_pack(&join, payload);
-        k = connection_send(c, MESSAGE_JOIN, payload, sizeof(payload), deadline);
-        if (k >= 0)
-                k = connection_await(c, RENDEZVOUS_ERROR_MAX, deadline, &m);
+        k = say_join(r, c, &join, deadline, f);
         if (k < 0)
-                return handshake_failed(r, k, f);
-        if (m.type != MESSAGE_WELCOME || m.size != MESSAGE_NONCE_SIZE ||
-                        memcmp(m.payload, join.peer_nonce, MESSAGE_NONCE_SIZE) != 0)
-                return handshake_failed(r, -EKEYREJECTED, f);
-        connection_drop(c, &m);
+                return k;
+
         k = message_key_for_session(&r->config.secret, join.hub_nonce, join.peer_nonce, &c->key);
         if (k < 0)
                 return failure_set(f, REASON_INTERNAL, "HMAC: %s", strerror(-k));

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ncclbench/clock.h"
+
+/* The exchanges between processes that have met: everybody gives process 0 a piece and gets its
+ * answer, and who fails tells the others. */
+
+#include "ncclbench/deadline.h"
 #include "ncclbench/rendezvous-internal.h"
 
-#define FAREWELL_NSEC (2 * NSEC_PER_SEC)
+#define FAREWELL_USEC (2 * USEC_PER_SEC)
 
 Rendezvous *rendezvous_free(Rendezvous *r) {
         if (!r)
@@ -30,6 +34,27 @@ static const char *who(const Rendezvous *r, int rank, char text[96]) {
         return text;
 }
 
+/* Another machine's words end on our terminal and in our journal. */
+static void make_printable(char *text, size_t size) {
+        text[size - 1] = '\0';
+        for (char *p = text; *p; p++)
+                if ((unsigned char) *p < 0x20 || *p == 0x7f)
+                        *p = '?';
+}
+
+/* The address at which the others reach us; the loopback's only where there is no other. */
+static void find_own_address(const Rendezvous *r, char *ret, size_t size) {
+        for (int i = 0; i < n_connections(r); i++) {
+                bool loopback = true;
+
+                if (r->peers[i].fd < 0 ||
+                                socket_own_address(r->peers[i].fd, ret, size, &loopback) < 0)
+                        continue;
+                if (!loopback)
+                        return;
+        }
+}
+
 static int exchange_roster(Rendezvous *r, uint64_t deadline, Failure *f) {
         _cleanup_free_ RendezvousPeer *roster = calloc((size_t) r->config.world, sizeof(*roster));
         RendezvousPeer mine = {};
@@ -38,27 +63,27 @@ static int exchange_roster(Rendezvous *r, uint64_t deadline, Failure *f) {
         if (!roster)
                 return failure_set(f, REASON_INTERNAL, "out of memory");
         snprintf(mine.name, sizeof(mine.name), "%s", strempty(r->config.name));
-        for (int i = 0; i < n_connections(r); i++) {
-                bool loopback = true;
+        find_own_address(r, mine.address, sizeof(mine.address));
 
-                if (r->peers[i].fd >= 0 &&
-                                socket_own_address(r->peers[i].fd, mine.address,
-                                                sizeof(mine.address), &loopback) >= 0 &&
-                                !loopback)
-                        break;
-        }
         k = rendezvous_exchange(r, &mine, sizeof(mine), roster, NULL, deadline, f);
         if (k < 0)
                 return k;
         for (int i = 0; i < r->config.world; i++) {
-                roster[i].name[sizeof(roster[i].name) - 1] = '\0';
+                make_printable(roster[i].name, sizeof(roster[i].name));
                 roster[i].address[sizeof(roster[i].address) - 1] = '\0';
-                for (char *p = roster[i].name; *p; p++)
-                        if ((unsigned char) *p < 0x20 || *p == 0x7f)
-                                *p = '?';
         }
         r->roster = TAKE_PTR(roster);
         return 0;
+}
+
+/* Gets together and makes known to each other. */
+static int meet(Rendezvous *r, uint64_t deadline, Failure *f) {
+        int k;
+
+        k = rendezvous_meet(r, deadline, f);
+        if (k < 0)
+                return k;
+        return exchange_roster(r, deadline, f);
 }
 
 int rendezvous_join(
@@ -76,9 +101,7 @@ int rendezvous_join(
         for (int i = 0; i < n_connections(r); i++)
                 r->peers[i] = (Connection) { .fd = -EBADF, .rank = i };
 
-        k = rendezvous_meet(r, deadline, f);
-        if (k >= 0)
-                k = exchange_roster(r, deadline, f);
+        k = meet(r, deadline, f);
         if (k < 0) {
                 rendezvous_fail(r, f);
                 return k;
@@ -118,13 +141,34 @@ static int hub_await(Rendezvous *r, Connection *c, size_t limit, bool tolerant, 
                 Message *ret, Failure *f) {
         for (;;) {
                 int k = connection_await(
-                                c, limit, MIN(deadline, now_nsec() + NSEC_PER_SEC / 10), ret);
+                                c, limit, MIN(deadline, now_usec() + USEC_PER_SEC / 10), ret);
 
-                if (k != -ETIMEDOUT || now_nsec() >= deadline)
+                if (k != -ETIMEDOUT || now_usec() >= deadline)
                         return k;
                 if (!tolerant && rendezvous_look(r, f) < 0)
                         return -EIO;
         }
+}
+
+/* One process's piece of `size` bytes into `piece`: 1, or 0 where `tolerant` and it gave none. */
+static int collect_from(Rendezvous *r, Connection *c, size_t size, uint8_t *piece, bool tolerant,
+                uint64_t deadline, Failure *f) {
+        Message m = {};
+        int k;
+
+        if (c->fd < 0)
+                return 0;
+        k = hub_await(r, c, payload_limit(size), tolerant, deadline, &m, f);
+        if (k > 0 && m.type == MESSAGE_DATA && m.size == size) {
+                if (size > 0)
+                        memcpy(piece, m.payload, size);
+                connection_drop(c, &m);
+                return 1;
+        }
+        if (!tolerant)
+                return peer_failed(r, c, k, &m, f);
+        connection_done(c);
+        return 0;
 }
 
 /* Process 0's half, first part: everybody's piece of `size` bytes into `pieces`, a 1 into there[]
@@ -132,22 +176,12 @@ static int hub_await(Rendezvous *r, Connection *c, size_t limit, bool tolerant, 
 static int collect(Rendezvous *r, size_t size, uint8_t *there, uint8_t *pieces, bool tolerant,
                 uint64_t deadline, Failure *f) {
         for (int i = 1; i < r->config.world; i++) {
-                Connection *c = &r->peers[i];
-                Message m = {};
-                int k;
+                uint8_t *piece = size > 0 ? pieces + (size_t) i * size : NULL;
+                int k = collect_from(r, &r->peers[i], size, piece, tolerant, deadline, f);
 
-                if (c->fd < 0)
-                        continue;
-                k = hub_await(r, c, payload_limit(size), tolerant, deadline, &m, f);
-                if (k > 0 && m.type == MESSAGE_DATA && m.size == size) {
-                        if (size > 0)
-                                memcpy(pieces + (size_t) i * size, m.payload, size);
-                        there[i] = 1;
-                        connection_drop(c, &m);
-                } else if (tolerant)
-                        connection_done(c);
-                else
-                        return peer_failed(r, c, k, &m, f);
+                if (k < 0)
+                        return k;
+                there[i] = k > 0;
         }
         return 0;
 }
@@ -157,14 +191,16 @@ static int answer(Rendezvous *r, const void *data, size_t size, bool tolerant, u
                 Failure *f) {
         for (int i = 1; i < r->config.world; i++) {
                 Connection *c = &r->peers[i];
-                int k = c->fd < 0 ? 0
-                                  : connection_send(c, MESSAGE_DATA, data, (uint32_t) size,
-                                                    deadline);
+                int k;
 
-                if (k < 0 && tolerant)
-                        connection_done(c); /* the next exchange finds it absent */
-                else if (k < 0)
+                if (c->fd < 0)
+                        continue;
+                k = connection_send(c, MESSAGE_DATA, data, (uint32_t) size, deadline);
+                if (k >= 0)
+                        continue;
+                if (!tolerant)
                         return peer_failed(r, c, k, NULL, f);
+                connection_done(c); /* the next exchange finds it absent */
         }
         return 0;
 }
@@ -177,9 +213,10 @@ static int ask(Rendezvous *r, const void *mine, size_t size, void *ret_answer, s
         int k;
 
         k = connection_send(c, MESSAGE_DATA, mine, (uint32_t) size, deadline);
-        if (k < 0 && k != -EPIPE &&
-                        k != -ECONNRESET) /* then its last words may still be there to read */
+        /* The last words of who closed the connection may still be there to read. */
+        if (k < 0 && k != -EPIPE && k != -ECONNRESET)
                 return peer_failed(r, c, k, NULL, f);
+
         k = connection_await(c, payload_limit(answer_size), deadline, &m);
         if (k <= 0 || m.type != MESSAGE_DATA || m.size != answer_size)
                 return peer_failed(r, c, k, &m, f);
@@ -200,6 +237,20 @@ static int allocate_pieces(const Rendezvous *r, size_t size, uint8_t **ret, Fail
         return *ret ? 0 : failure_set(f, REASON_INTERNAL, "out of memory");
 }
 
+/* Process 0's half of an exchange; `there` is as allocate_pieces() makes it. */
+static int exchange_as_hub(Rendezvous *r, const void *mine, size_t size, uint8_t *there,
+                bool tolerant, uint64_t deadline, Failure *f) {
+        size_t world = (size_t) r->config.world;
+        int k;
+
+        there[0] = 1;
+        memcpy(there + world, mine, size);
+        k = collect(r, size, there, there + world, tolerant, deadline, f);
+        if (k < 0)
+                return k;
+        return answer(r, there, world * (1 + size), tolerant, deadline, f);
+}
+
 int rendezvous_exchange(Rendezvous *r, const void *mine, size_t size, void *all, bool *present,
                 uint64_t deadline, Failure *f) {
         _cleanup_free_ uint8_t *there = NULL;
@@ -212,20 +263,16 @@ int rendezvous_exchange(Rendezvous *r, const void *mine, size_t size, void *all,
                         present[0] = true;
                 return 0;
         }
+
         world = (size_t) r->config.world;
         k = allocate_pieces(r, size, &there, f);
         if (k < 0)
                 return k;
-        if (is_hub(r)) {
-                there[0] = 1;
-                memcpy(there + world, mine, size);
-                k = collect(r, size, there, there + world, present != NULL, deadline, f);
-                if (k >= 0)
-                        k = answer(r, there, world * (1 + size), present != NULL, deadline, f);
-        } else
-                k = ask(r, mine, size, there, world * (1 + size), deadline, f);
+        k = is_hub(r) ? exchange_as_hub(r, mine, size, there, present != NULL, deadline, f)
+                      : ask(r, mine, size, there, world * (1 + size), deadline, f);
         if (k < 0)
                 return k;
+
         memcpy(all, there + world, world * size);
         for (size_t i = 0; present && i < world; i++)
                 present[i] = there[i] == 1;
@@ -244,16 +291,19 @@ int rendezvous_gather(Rendezvous *r, const void *mine, size_t size, void *all, u
         }
         if (!is_hub(r))
                 return ask(r, mine, size, NULL, 0, deadline, f);
+
         world = (size_t) r->config.world;
         k = allocate_pieces(r, size, &there, f);
         if (k < 0)
                 return k;
         memcpy(there + world, mine, size);
         k = collect(r, size, there, there + world, false, deadline, f);
-        if (k >= 0)
-                k = answer(r, NULL, 0, false, deadline, f);
         if (k < 0)
                 return k;
+        k = answer(r, NULL, 0, false, deadline, f);
+        if (k < 0)
+                return k;
+
         memcpy(all, there + world, world * size);
         return 0;
 }
@@ -266,10 +316,14 @@ int rendezvous_broadcast(Rendezvous *r, void *data, size_t size, uint64_t deadli
                 return 0;
         if (!is_hub(r))
                 return ask(r, NULL, 0, data, size, deadline, f);
+
         k = allocate_pieces(r, 0, &there, f);
-        if (k >= 0)
-                k = collect(r, 0, there, NULL, false, deadline, f);
-        return k < 0 ? k : answer(r, data, size, false, deadline, f);
+        if (k < 0)
+                return k;
+        k = collect(r, 0, there, NULL, false, deadline, f);
+        if (k < 0)
+                return k;
+        return answer(r, data, size, false, deadline, f);
 }
 
 int rendezvous_look(Rendezvous *r, Failure *f) {
@@ -291,20 +345,24 @@ int rendezvous_look(Rendezvous *r, Failure *f) {
 
 void rendezvous_fail(Rendezvous *r, const Failure *f) {
         _cleanup_free_ uint8_t *payload = NULL;
-        uint64_t deadline = now_nsec() + FAREWELL_NSEC;
+        uint64_t deadline = now_usec() + FAREWELL_USEC;
         ErrorNote note = {};
         uint32_t size;
 
         if (!r || f->reason == REASON_NONE)
                 return;
+
         /* Process 0 passes on what it heard; its note then names the one that failed first. */
         note.rank = (uint32_t) r->config.rank;
         snprintf(note.code, sizeof(note.code), "%s", reason_table[f->reason].code);
         snprintf(note.text, sizeof(note.text), "%s", strempty(f->text));
         if (error_pack(&note, &payload, &size) < 0)
                 return;
-        for (int i = 0; i < n_connections(r); i++)
-                if (r->peers[i].fd >= 0)
-                        (void) connection_send(
-                                        &r->peers[i], MESSAGE_ERROR, payload, size, deadline);
+
+        for (int i = 0; i < n_connections(r); i++) {
+                Connection *c = &r->peers[i];
+
+                if (c->fd >= 0)
+                        (void) connection_send(c, MESSAGE_ERROR, payload, size, deadline);
+        }
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Follows the child's events, judges them, and keeps them as the JSON document. */
+
 #include "ncclbench/report.h"
-#include "ncclbench/clock.h"
-#include "shared/file-util.h"
+#include "ncclbench/deadline.h"
+#include "ncclbench/table.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* The child notices its own deadlines; the supervisor steps in this much later. */
-#define GRACE_NSEC (5 * NSEC_PER_SEC)
+#define GRACE_USEC (5 * USEC_PER_SEC)
 
 struct Report {
         const Options *options;
@@ -16,11 +20,14 @@ struct Report {
         FILE *out;
         json_object *document, *ranks, *rows;
         uint64_t started, hard_deadline;
+
+        /* What the child does now, by its own word, and what is wrong when it gets no further. */
         char *phase;
         Reason if_stuck;
         double phase_seconds;
+
         Failure failure;
-        bool ended;
+        bool ended; /* the child has said all it had to say */
         int64_t wrong;
         char *first_wrong;
         double busbw_sum;
@@ -46,16 +53,14 @@ static json_object *describe_options(const Options *o) {
 
         if (!j)
                 return NULL;
-        json_set_string(j, "operation", o->collective ? o->collective->name : "all");
-        json_set_int(j, "min_bytes", (int64_t) o->min_bytes);
-        json_set_int(j, "max_bytes", (int64_t) o->max_bytes);
+        json_set_fields(j, JSON_STRING("operation", o->collective ? o->collective->name : "all"),
+                        JSON_INT("min_bytes", o->min_bytes), JSON_INT("max_bytes", o->max_bytes));
         if (o->step_factor > 0)
                 json_set_int(j, "step_factor", o->step_factor);
         else
                 json_set_int(j, "step_bytes", (int64_t) o->step_bytes);
-        json_set_int(j, "warmup_iterations", o->warmup);
-        json_set_int(j, "iterations", o->iterations);
-        json_set_int(j, "checks", o->checks);
+        json_set_fields(j, JSON_INT("warmup_iterations", o->warmup),
+                        JSON_INT("iterations", o->iterations), JSON_INT("checks", o->checks));
         return j;
 }
 
@@ -71,8 +76,8 @@ Report *report_new(const Options *options, const Launch *launch, FILE *out) {
                 .document = json_object_new_object(),
                 .ranks = json_object_new_array(),
                 .rows = json_object_new_array(),
-                .started = now_nsec(),
-                .hard_deadline = deadline_in(options->timeout) + GRACE_NSEC,
+                .started = now_usec(),
+                .hard_deadline = deadline_in(options->timeout) + GRACE_USEC,
                 .if_stuck = REASON_CUDA_TIMEOUT,
         };
         if (!r->document || !r->ranks || !r->rows) {
@@ -80,11 +85,10 @@ Report *report_new(const Options *options, const Launch *launch, FILE *out) {
                 json_object_put(r->rows);
                 return report_free(r);
         }
-        json_set_string(r->document, "program", "ncclbench");
-        json_set_string(r->document, "version", NCCLBENCH_VERSION);
-        json_set(r->document, "options", describe_options(options));
-        json_set(r->document, "ranks", r->ranks);
-        json_set(r->document, "rows", r->rows);
+        json_set_fields(r->document, JSON_STRING("program", "ncclbench"),
+                        JSON_STRING("version", NCCLBENCH_VERSION),
+                        JSON_TAKE("options", describe_options(options)),
+                        JSON_TAKE("ranks", r->ranks), JSON_TAKE("rows", r->rows));
         return r;
 }
 
@@ -97,90 +101,39 @@ static double get_real(json_object *o, const char *key) {
 static void on_about(Report *r, json_object *e) {
         static const char *const keys[] = { "nccl_version", "nccl_library", "cuda_version",
                 "driver_version", "started_by" };
-        const Options *o = r->options;
 
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                 json_set_string(r->document, keys[i], json_get_string(e, keys[i]));
-        json_set_int(r->document, "processes", json_get_int(e, "processes", 1));
-        json_set_int(r->document, "n_ranks", json_get_int(e, "ranks", 0));
-        if (!r->out)
-                return;
-        fprintf(r->out, "# ncclbench %s  NCCL %s (%s)  CUDA %s  driver %s\n", NCCLBENCH_VERSION,
-                        strempty(json_get_string(e, "nccl_version")),
-                        strempty(json_get_string(e, "nccl_library")),
-                        strempty(json_get_string(e, "cuda_version")),
-                        strempty(json_get_string(e, "driver_version")));
-        fprintf(r->out, "# %" PRId64 " ranks in %" PRId64 " processes (%s)\n",
-                        json_get_int(e, "ranks", 0), json_get_int(e, "processes", 1),
-                        strempty(json_get_string(e, "started_by")));
-        fprintf(r->out,
-                        "# minBytes %zu maxBytes %zu step: %zu(%s) warmup iters: %u iters: %u validation: %u\n"
-                        "#\n",
-                        o->min_bytes, o->max_bytes,
-                        o->step_factor > 0 ? (size_t) o->step_factor : o->step_bytes,
-                        o->step_factor > 0 ? "factor" : "bytes", o->warmup, o->iterations,
-                        o->checks);
-        fprintf(r->out, "# Using devices\n");
+        json_set_fields(r->document, JSON_INT("processes", json_get_int(e, "processes", 1)),
+                        JSON_INT("n_ranks", json_get_int(e, "ranks", 0)));
+        if (r->out)
+                table_about(r->out, r->options, e);
 }
 
 static void on_rank(Report *r, json_object *e) {
         if (r->out)
-                fprintf(r->out,
-                                "#  Rank %2" PRId64 " Pid %6" PRId64 " on %10s device %2" PRId64
-                                " [%s] %s\n",
-                                json_get_int(e, "rank", -1), json_get_int(e, "pid", -1),
-                                strempty(json_get_string(e, "host")), json_get_int(e, "device", -1),
-                                strempty(json_get_string(e, "pci")),
-                                strempty(json_get_string(e, "model")));
+                table_rank(r->out, e);
         json_object_object_del(e, "event");
         json_object_array_add(r->ranks, json_object_get(e));
 }
 
-static void on_table(Report *r, json_object *e) {
-        if (!r->out)
-                return;
-        fprintf(r->out, "#\n# %s\n#\n", strempty(json_get_string(e, "label")));
-        fprintf(r->out, "# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          \n",
-                        "", "", "", "", "");
-        fprintf(r->out, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n",
-                        "size", "count", "type", "redop", "root", "time", "algbw", "busbw",
-                        "#wrong", "time", "algbw", "busbw", "#wrong");
-        fprintf(r->out, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n",
-                        "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)",
-                        "(GB/s)", "(GB/s)", "");
-}
+/* Counts one column group of a row. */
+static void count_cell(Report *r, json_object *row, const char *key) {
+        json_object *cell = json_get(row, key);
+        int64_t wrong = json_get_int(cell, "wrong", 0);
 
-/* As many decimals as the column has room for. */
-static void print_number(FILE *out, double v, int width) {
-        int decimals = v < 1e3 ? 2 : v < 1e4 ? (width > 6 ? 2 : 1) : v < 1e5 ? 1 : 0;
-
-        fprintf(out, "  %*.*f", width, decimals, v);
-}
-
-static void on_cell(Report *r, json_object *row, const char *key) {
-        json_object *c = json_get(row, key);
-        int64_t wrong = json_get_int(c, "wrong", -1);
-
-        if (r->out) {
-                print_number(r->out, get_real(c, "time_us"), 7);
-                print_number(r->out, get_real(c, "algbw"), 6);
-                print_number(r->out, get_real(c, "busbw"), 6);
-                if (wrong < 0)
-                        fprintf(r->out, "  %6s", "N/A");
-                else
-                        fprintf(r->out, "  %6" PRId64, wrong);
-        }
-        r->busbw_sum += get_real(c, "busbw");
+        r->busbw_sum += get_real(cell, "busbw");
         r->busbw_count++;
         if (wrong <= 0)
                 return;
+
         if (r->wrong == 0)
                 r->first_wrong = strf("%s %s %s %" PRId64 " bytes %s",
                                 strempty(json_get_string(row, "collective")),
                                 strempty(json_get_string(row, "type")),
                                 strempty(json_get_string(row, "redop")),
                                 json_get_int(row, "size", 0),
-                                strempty(json_get_string(c, "detail")));
+                                strempty(json_get_string(cell, "detail")));
         r->wrong += wrong;
 }
 
@@ -205,16 +158,9 @@ static void judge(Report *r, json_object *row) {
 
 static void on_row(Report *r, json_object *e) {
         if (r->out)
-                fprintf(r->out, "%12" PRId64 "  %12" PRId64 "  %8s  %6s  %6" PRId64,
-                                json_get_int(e, "size", 0), json_get_int(e, "count", 0),
-                                strempty(json_get_string(e, "type")),
-                                strempty(json_get_string(e, "redop")), json_get_int(e, "root", -1));
-        on_cell(r, e, "out_of_place");
-        on_cell(r, e, "in_place");
-        if (r->out) {
-                fputc('\n', r->out);
-                fflush(r->out);
-        }
+                table_row(r->out, e);
+        count_cell(r, e, "out_of_place");
+        count_cell(r, e, "in_place");
         judge(r, e);
         json_object_object_del(e, "event");
         json_object_array_add(r->rows, json_object_get(e));
@@ -225,7 +171,7 @@ static void on_phase(Report *r, json_object *e, uint64_t *deadline) {
         r->phase = strdup(strempty(json_get_string(e, "text")));
         r->if_stuck = reason_from_code(json_get_string(e, "if_stuck"));
         r->phase_seconds = get_real(e, "seconds");
-        *deadline = MIN(r->hard_deadline, deadline_in(r->phase_seconds) + GRACE_NSEC);
+        *deadline = MIN(r->hard_deadline, deadline_in(r->phase_seconds) + GRACE_USEC);
 }
 
 void report_line(Report *r, const char *line, uint64_t *deadline) {
@@ -237,6 +183,7 @@ void report_line(Report *r, const char *line, uint64_t *deadline) {
                 log_debug("Not an event: %s", line);
                 return;
         }
+
         event = strempty(json_get_string(e, "event"));
         if (streq(event, "phase"))
                 on_phase(r, e, deadline);
@@ -244,8 +191,8 @@ void report_line(Report *r, const char *line, uint64_t *deadline) {
                 on_about(r, e);
         else if (streq(event, "rank"))
                 on_rank(r, e);
-        else if (streq(event, "table"))
-                on_table(r, e);
+        else if (streq(event, "table") && r->out)
+                table_columns(r->out, strempty(json_get_string(e, "label")));
         else if (streq(event, "row"))
                 on_row(r, e);
         else if (streq(event, "failure"))
@@ -255,11 +202,11 @@ void report_line(Report *r, const char *line, uint64_t *deadline) {
                 r->ended = true;
 }
 
-static void decide(Report *r, ChildEnd end, int status) {
+/* What the child's end by itself says: where it did not end well, it had no word for it. */
+static void judge_end(Report *r, ChildEnd end, int status) {
         const char *phase = r->phase ? r->phase : "starting";
+        double limit = r->options->timeout;
 
-        if (r->failure.reason != REASON_NONE)
-                return;
         switch (end) {
         case CHILD_INTERRUPTED:
                 failure_set(&r->failure, REASON_INTERRUPTED, "ended by a signal while %s", phase);
@@ -268,105 +215,88 @@ static void decide(Report *r, ChildEnd end, int status) {
                 failure_set(&r->failure, REASON_WORKER_STUCK, "cannot be killed; it was %s", phase);
                 return;
         case CHILD_TIMEOUT:
+                if (r->phase_seconds > 0)
+                        limit = MIN(limit, r->phase_seconds);
                 failure_set(&r->failure, r->if_stuck,
-                                "killed: no sign of life while %s, limit %.1f s", phase,
-                                MIN(r->phase_seconds > 0 ? r->phase_seconds : r->options->timeout,
-                                                r->options->timeout));
+                                "killed: no sign of life while %s, limit %.1f s", phase, limit);
                 return;
         case CHILD_SIGNALED:
                 failure_set(&r->failure, REASON_WORKER_DIED, "ended by signal %d (%s) while %s",
                                 status, strsignal(status), phase);
                 return;
         case CHILD_EXITED:
-                if (status != 0 || !r->ended) {
+                if (status != 0 || !r->ended)
                         failure_set(&r->failure, REASON_WORKER_DIED,
                                         "exit status %d without a reason while %s", status, phase);
-                        return;
-                }
         }
-        if (r->wrong > 0) {
+}
+
+static void judge_rows(Report *r) {
+        if (r->wrong > 0)
                 failure_set(&r->failure, REASON_NCCL_WRONG_RESULT,
                                 "%" PRId64 " wrong elements; first: %s", r->wrong,
                                 strempty(r->first_wrong));
-                return;
-        }
-        if (r->slow) {
+        if (r->slow)
                 failure_set(&r->failure, REASON_NCCL_SLOW, "%s", r->slow);
-                return;
-        }
+
+        /* Only process 0 sees rows. */
         for (unsigned i = 0; r->launch->rank == 0 && i < r->options->n_expect; i++)
-                if (r->expectations_seen[i] == 0) {
+                if (r->expectations_seen[i] == 0)
                         failure_set(&r->failure, REASON_NCCL_SLOW, "no row of %zu bytes came",
                                         r->options->expect[i].bytes);
-                        return;
-                }
 }
 
 static void add_verdict(Report *r) {
         const ReasonInfo *info = &reason_table[r->failure.reason];
+        bool pass = r->failure.reason == REASON_NONE;
         json_object *v = json_object_new_object();
 
-        if (!v)
-                return;
-        json_set(v, "pass", json_object_new_boolean(r->failure.reason == REASON_NONE));
-        json_set_string(v, "reason", info->code);
-        if (r->failure.reason != REASON_NONE) {
-                json_set_string(v, "text", r->failure.text);
-                json_set_string(v, "summary", info->summary);
-                json_set_string(v, "advice", info->advice);
-        }
-        json_set(r->document, "verdict", v);
-        json_set_int(r->document, "wrong", r->wrong);
-        json_set(r->document, "elapsed_s",
-                        json_object_new_double((double) (now_nsec() - r->started) / 1e9));
+        json_set_fields(v, JSON_BOOL("pass", pass), JSON_STRING("reason", info->code));
+        if (!pass)
+                json_set_fields(v, JSON_STRING("text", r->failure.text),
+                                JSON_STRING("summary", info->summary),
+                                JSON_STRING("advice", info->advice));
+        json_set_fields(r->document, JSON_TAKE("verdict", v), JSON_INT("wrong", r->wrong),
+                        JSON_DOUBLE("elapsed_s", (double) (now_usec() - r->started) /
+                                                                 (double) USEC_PER_SEC));
 }
 
 static void print_verdict(const Report *r) {
-        const ReasonInfo *info = &reason_table[r->failure.reason];
+        double average = r->busbw_count > 0 ? r->busbw_sum / r->busbw_count : NAN;
 
-        if (r->out) {
-                fprintf(r->out, "# %-20s : %" PRId64 " %s\n", "Out of bounds values", r->wrong,
-                                r->wrong > 0 ? "FAILED" : "OK");
-                if (r->busbw_count > 0)
-                        fprintf(r->out, "# %-20s : %g\n", "Avg bus bandwidth",
-                                        r->busbw_sum / r->busbw_count);
-                fprintf(r->out, "#\n");
-                if (r->failure.reason == REASON_NONE)
-                        fprintf(r->out, "# Verdict: pass\n");
-                else
-                        fprintf(r->out, "# What is it: %s\n# What to do: %s\n# Verdict: FAIL %s: %s\n",
-                                        info->summary, info->advice, info->code,
-                                        strempty(r->failure.text));
-                fflush(r->out);
-        } else if (r->failure.reason != REASON_NONE)
-                log_error("process %d on %s: %s: %s", r->launch->rank, r->launch->name, info->code,
-                                strempty(r->failure.text));
+        if (r->out)
+                table_verdict(r->out, r->wrong, average, &r->failure);
+        else if (r->failure.reason != REASON_NONE)
+                log_error("process %d on %s: %s: %s", r->launch->rank, r->launch->name,
+                                reason_table[r->failure.reason].code, strempty(r->failure.text));
 }
 
-static int write_document(Report *r) {
-        if (r->launch->rank != 0)
-                return 0;
-        if (r->options->json) {
-                printf("%s\n", json_object_to_json_string_ext(r->document,
+int report_write(const Options *o, json_object *document) {
+        int r;
+
+        if (o->json) {
+                printf("%s\n", json_object_to_json_string_ext(document,
                                                JSON_C_TO_STRING_PRETTY |
                                                                JSON_C_TO_STRING_NOSLASHESCAPE));
                 if (fflush(stdout) != 0)
                         return log_error_errno(errno, "Cannot write the report to standard output");
         }
-        if (r->options->json_path) {
-                int k = json_save(r->options->json_path, r->document, 0644);
-                if (k < 0)
-                        return log_error_errno(
-                                        k, "Cannot write the report %s", r->options->json_path);
+        if (o->json_path) {
+                r = json_save(o->json_path, document, 0644);
+                if (r < 0)
+                        return log_error_errno(r, "Cannot write the report %s", o->json_path);
         }
         return 0;
 }
 
 int report_finish(Report *r, ChildEnd end, int status) {
-        decide(r, end, status);
+        /* The first failure stays; what the child said itself came before all of these. */
+        judge_end(r, end, status);
+        judge_rows(r);
         add_verdict(r);
         print_verdict(r);
-        if (write_document(r) < 0)
+
+        if (r->launch->rank == 0 && report_write(r->options, r->document) < 0)
                 return 1;
         return r->failure.reason == REASON_NONE ? 0 : 1;
 }

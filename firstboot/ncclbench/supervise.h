@@ -14,14 +14,14 @@ struct Supervisor {
         /* Runs in the parent for every line of the child's; may move the deadline. */
         void (*on_line)(Supervisor *s, const char *line);
         void *userdata;
-        uint64_t deadline; /* clock.h; then SIGTERM, SIGKILL after a second */
+        uint64_t deadline; /* deadline.h; then SIGTERM, SIGKILL after a second */
 };
 
 typedef enum ChildEnd {
-        CHILD_EXITED,   /* *ret_status: exit status */
-        CHILD_SIGNALED, /* *ret_status: the signal */
-        CHILD_TIMEOUT,  /* killed at the deadline */
-        CHILD_STUCK, /* at the deadline; it survived SIGKILL for five seconds and is left behind */
+        CHILD_EXITED,      /* *ret_status: exit status */
+        CHILD_SIGNALED,    /* *ret_status: the signal */
+        CHILD_TIMEOUT,     /* killed at the deadline */
+        CHILD_STUCK,       /* survived SIGKILL for five seconds and is left behind */
         CHILD_INTERRUPTED, /* killed because of a signal to us (interrupt_install() of spawn.h) */
 } ChildEnd;
 

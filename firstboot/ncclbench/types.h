@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Element types and reductions: names, sizes, and the data pattern that proves them. */
+/* Element types and reductions: names and sizes. */
 
 #include "shared/macro.h"
 #include "ncclbench/pattern.h"
@@ -21,11 +21,3 @@ extern const char *const op_names[OP_COUNT + 1]; /* indexed by OP_…; the last 
 /* Accepts the names of the table and the usual others (bf16, float32, fp16 …); -EINVAL. */
 int type_from_name(const char *name, int *ret_type);
 int op_from_name(const char *name, int *ret_op);
-
-/* Fills in what the pattern needs to know for job->type, op and ranks (already set). Returns -EDOM
- * where no data could prove the result: the average of 8-bit integers over more ranks than the
- * type can add up. */
-int pattern_prepare(PatternJob *job);
-
-/* An element's bits for people: "-3.5", "17". */
-void pattern_print(unsigned type, uint64_t bits, char *text, size_t size);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the measuring half of the program carries with it: bench.c sets it up, measure.c uses it. */
+/* What the measuring half of the program carries with it: bench.c sets it up, sweep.c goes
+ * through operations and sizes, measure.c measures one of them. */
 
-#include "ncclbench/comm.h"
+#include "ncclbench/group.h"
 #include "ncclbench/event.h"
 #include "ncclbench/launch.h"
 
@@ -19,15 +20,22 @@ typedef struct Worker {
         int ranks;
         Group group;
         uint64_t deadline;
+        uint32_t seed;   /* of the last data, another one each time */
         Failure failure; /* what ends the run at once */
 } Worker;
 
-/* Sends versions, and, from process 0, a line about each rank; the latter asks all processes, and
- * finds those with another number of GPUs. */
+/* about.c: sends the versions. */
 void about_versions(const Worker *w);
+
+/* Asks all processes for their ranks, and sends, from process 0, a line about each. Finds processes
+ * with another number of GPUs. */
 int about_ranks(Worker *w);
 
-/* One line of the table: an operation at a size. */
+/* sweep.c: goes through operations, types, reductions and sizes as the options say, and sends a
+ * row of each from process 0. */
+int sweep_all(Worker *w);
+
+/* measure.c. One line of the table: an operation at a size. */
 typedef struct Row {
         const Collective *collective;
         int type, op, root; /* op OP_NONE and root -1 where the operation has none */
@@ -36,7 +44,7 @@ typedef struct Row {
 } Row;
 
 /* What one column group (out of place, in place) of a row says: in process 0 of all processes, in
- * the others of their own GPUs. */
+ * the others of their own GPUs. Times are in microseconds. */
 typedef struct Measured {
         double usec, usec_min, usec_max; /* mean over the processes, and their extremes */
         bool checked;

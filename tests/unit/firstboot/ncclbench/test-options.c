@@ -67,27 +67,6 @@ static void takes_underscores_in_long_options(void **state _unused_) {
         assert_int_equal(o.min_bytes, 65536);
 }
 
-static void sizes_are_powers_of_1024(void **state _unused_) {
-        size_t n;
-
-        assert_int_equal(parse_bytes("8", &n), 0);
-        assert_int_equal(n, 8);
-        assert_int_equal(parse_bytes("1.5k", &n), 0);
-        assert_int_equal(n, 1536);
-        assert_int_equal(parse_bytes("2GiB", &n), 0);
-        assert_int_equal(n, (size_t) 2 << 30);
-}
-
-static void nonsense_sizes_are_refused(void **state _unused_) {
-        static const char *const bad[] = { "", "-1", "G", "8X", "1.5", "0x10", "8GG", "nan", "inf",
-                "1e40", "9999999T", " 8" };
-        size_t n = 77;
-
-        for (size_t i = 0; i < ELEMENTSOF(bad); i++)
-                assert_true(parse_bytes(bad[i], &n) < 0);
-        assert_int_equal(n, 77);
-}
-
 static void expectation_needs_a_measured_size(void **state _unused_) {
         Options o;
 
@@ -157,8 +136,6 @@ int main(void) {
                 cmocka_unit_test(defaults_are_nccl_tests),
                 cmocka_unit_test(reads_nccl_tests_options),
                 cmocka_unit_test(takes_underscores_in_long_options),
-                cmocka_unit_test(sizes_are_powers_of_1024),
-                cmocka_unit_test(nonsense_sizes_are_refused),
                 cmocka_unit_test(expectation_needs_a_measured_size),
                 cmocka_unit_test(an_expectation_of_nothing_is_refused),
                 cmocka_unit_test(devices_are_a_list_without_repetition),

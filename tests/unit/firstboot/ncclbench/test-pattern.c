@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ncclbench/types.h"
+#include "ncclbench/pattern-host.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Prints the table as the events come. */
+
+#include "ncclbench/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static const char *text_of(json_object *o, const char *key) {
+        return strempty(json_get_string(o, key));
+}
+
+static double real_of(json_object *o, const char *key) {
+        json_object *v = json_get(o, key);
+
+        return v ? json_object_get_double(v) : 0;
+}
+
+void table_about(FILE *out, const Options *options, json_object *about) {
+        bool by_factor = options->step_factor > 0;
+
+        fprintf(out, "# ncclbench %s  NCCL %s (%s)  CUDA %s  driver %s\n", NCCLBENCH_VERSION,
+                        text_of(about, "nccl_version"), text_of(about, "nccl_library"),
+                        text_of(about, "cuda_version"), text_of(about, "driver_version"));
+        fprintf(out, "# %" PRId64 " ranks in %" PRId64 " processes (%s)\n",
+                        json_get_int(about, "ranks", 0), json_get_int(about, "processes", 1),
+                        text_of(about, "started_by"));
+        fprintf(out, "# minBytes %zu maxBytes %zu step: %zu(%s) warmup iters: %u iters: %u validation: %u\n",
+                        options->min_bytes, options->max_bytes,
+                        by_factor ? (size_t) options->step_factor : options->step_bytes,
+                        by_factor ? "factor" : "bytes", options->warmup, options->iterations,
+                        options->checks);
+        fprintf(out, "#\n# Using devices\n");
+}
+
+void table_rank(FILE *out, json_object *rank) {
+        fprintf(out, "#  Rank %2" PRId64 " Pid %6" PRId64 " on %10s device %2" PRId64 " [%s] %s\n",
+                        json_get_int(rank, "rank", -1), json_get_int(rank, "pid", -1),
+                        text_of(rank, "host"), json_get_int(rank, "device", -1),
+                        text_of(rank, "pci"), text_of(rank, "model"));
+}
+
+/* clang-format off */
+void table_columns(FILE *out, const char *label) {
+        static const char columns[] = "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n";
+
+        fprintf(out, "#\n# %s\n#\n", label);
+        fprintf(out, "# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          \n",
+                "", "", "", "", "");
+        fprintf(out, columns, "size", "count", "type", "redop", "root",
+                "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong");
+        fprintf(out, columns, "(B)", "(elements)", "", "", "",
+                "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
+}
+/* clang-format on */
+
+/* As many decimals as the column has room for. */
+static void print_number(FILE *out, double v, int width) {
+        int decimals = v < 1e3 ? 2 : v < 1e4 ? (width > 6 ? 2 : 1) : v < 1e5 ? 1 : 0;
+
+        fprintf(out, "  %*.*f", width, decimals, v);
+}
+
+static void print_cell(FILE *out, json_object *cell) {
+        int64_t wrong = json_get_int(cell, "wrong", -1);
+
+        print_number(out, real_of(cell, "time_us"), 7);
+        print_number(out, real_of(cell, "algbw"), 6);
+        print_number(out, real_of(cell, "busbw"), 6);
+        if (wrong < 0)
+                fprintf(out, "  %6s", "N/A");
+        else
+                fprintf(out, "  %6" PRId64, wrong);
+}
+
+void table_row(FILE *out, json_object *row) {
+        fprintf(out, "%12" PRId64 "  %12" PRId64 "  %8s  %6s  %6" PRId64,
+                        json_get_int(row, "size", 0), json_get_int(row, "count", 0),
+                        text_of(row, "type"), text_of(row, "redop"), json_get_int(row, "root", -1));
+        print_cell(out, json_get(row, "out_of_place"));
+        print_cell(out, json_get(row, "in_place"));
+        fputc('\n', out);
+        fflush(out);
+}
+
+void table_verdict(FILE *out, int64_t wrong, double average, const Failure *f) {
+        const ReasonInfo *info = &reason_table[f->reason];
+
+        fprintf(out, "# %-20s : %" PRId64 " %s\n", "Out of bounds values", wrong,
+                        wrong > 0 ? "FAILED" : "OK");
+        if (!isnan(average))
+                fprintf(out, "# %-20s : %g\n", "Avg bus bandwidth", average);
+        fprintf(out, "#\n");
+
+        if (f->reason == REASON_NONE)
+                fprintf(out, "# Verdict: pass\n");
+        else
+                fprintf(out, "# What is it: %s\n# What to do: %s\n# Verdict: FAIL %s: %s\n",
+                                info->summary, info->advice, info->code, strempty(f->text));
+        fflush(out);
+}

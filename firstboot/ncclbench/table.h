@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The report for people: nccl-tests' lines and columns, so that eyes and scripts carry over. Each
+ * function prints one event (event.h). */
+
+#include "ncclbench/event.h"
+#include "ncclbench/options.h"
+
+void table_about(FILE *out, const Options *options, json_object *about);
+void table_rank(FILE *out, json_object *rank);
+void table_columns(FILE *out, const char *label);
+void table_row(FILE *out, json_object *row);
+
+/* The last lines. `average` is NAN where there was no row. */
+void table_verdict(FILE *out, int64_t wrong, double average, const Failure *f);
