@@ -1,5 +1,7 @@
 #!/bin/bash
 # Locks of the real recipes against the real archive: repeatable, and the base is what mmdebstrap would install.
+#
+# lane: compute
 set -u
 source "$TOP/tests/e2e/lib.bash"
 project

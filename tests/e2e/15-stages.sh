@@ -1,6 +1,9 @@
 #!/bin/bash
 # Every kind of stage in a small tree: what each leaves and does not leave, how failures read, that nothing of a
 # shell stays, and that an ordinary user's build gives the same trees.
+#
+# lane: compute
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/small.bash"
@@ -66,7 +69,7 @@ small build >"$W/out" 2>&1
 check "a failing command shows its last 40 lines and the whole log's path" $?
 small_project
 
-cp -al "$CACHE/blobs" "$W/again-blobs" && mkdir "$W/again" && mv "$W/again-blobs" "$W/again/blobs"
+mkdir "$W/again" && blobs_of "$W/images/small.lock.json" "$W/again"
 trees() { # DIR: every layer's content, names, modes, owners and times. Logs carry the time of day; finalize removes them.
         (cd "$1/layers" && for d in $(small_digests); do
                 (cd "${d:0:32}/tree" && find . -mindepth 1 ! -path './var/log/*' -printf '%P %y %m %T@ %l\n' | sort &&
@@ -107,7 +110,7 @@ elif ! setpriv --reuid 64321 --regid 64321 --clear-groups unshare -U true 2>/dev
 else
         chmod 0755 "$U"
         mkdir -p "$U/home/cache"
-        cp -r "$CACHE/blobs" "$U/home/cache/"
+        blobs_of "$W/images/small.lock.json" "$U/home/cache" copied # they are to be the user's own
         cp -r "$W/images" "$W/overlays" "$IMGBUILD" "$U/home/"
         chown -R 64321:64321 "$U/home"
         unshare -m bash -c 'as_user "$U/home/imgbuild" build "$U/home/images/small.json" --cache "$U/home/cache" --offline \
