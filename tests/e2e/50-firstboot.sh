@@ -1,6 +1,9 @@
 #!/bin/bash
 # The agent on a booted node with four NVMe disks, against a head node with real services: directory over TLS, NFS,
 # munge and slurmctld. One boot, and all that a node in service must show.
+#
+# lane: vm
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
