@@ -15,7 +15,7 @@ variant() {
 }
 [[ -s $RECIPES/debian-13-cpu.lock.json ]] || build debian-13-cpu --no-proof >"$E2E/out" 2>&1 || { tail -n 40 "$E2E/out"; exit 1; }
 variant disk-xfs '{ "filesystem": "xfs", "firmware": ["bios"], "formats": ["raw"] }'
-variant disk-ext4 '{ "size": "6G", "firmware": ["bios"], "formats": ["raw"] }'
+variant disk-ext4 '{ "size": "2G", "firmware": ["bios"], "formats": ["raw"] }'
 variant disk-small '{ "size": "300M" }'
 
 build disk-xfs >"$E2E/out" 2>&1
@@ -31,8 +31,8 @@ build disk-xfs --force --no-proof >"$E2E/out" 2>&1 && [[ -n $first && $(sums dis
 check "XFS: a second run writes the same bytes" $?
 
 build disk-ext4 >"$E2E/out" 2>&1
-check "an ext4 disk of 6 GiB for BIOS and UEFI is built and proved" $?
-[[ $(stat -c %s "$OUT/disk-ext4/disk-ext4.raw") == $((6 << 30)) ]]
+check "an ext4 disk of 2 GiB for BIOS and UEFI is built and proved" $?
+[[ $(stat -c %s "$OUT/disk-ext4/disk-ext4.raw") == $((2 << 30)) ]]
 check "the disk has the size the recipe asks for" $?
 first=$(sums disk-ext4)
 (cd "$SHARED" && build disk-ext4 --force --no-proof --output images) >"$E2E/out" 2>&1 && [[ -n $first && $(sums disk-ext4) == "$first" ]]

@@ -33,7 +33,7 @@ vm_suite() {
 }
 
 # vm_end: for the script's trap. What a failed test needs to be understood is left; disks take room.
-vm_end() { vm_off; head_stop "${HEAD_SERVICES[@]}"; [[ $rc -ne 0 ]] || rm -rf "$VM/state"; }
+vm_end() { vm_off; rm -rf "$VM_SSH"; head_stop "${HEAD_SERVICES[@]}"; [[ $rc -ne 0 ]] || rm -rf "$VM/state"; }
 
 vm_fresh() { vm_off; rm -rf "$VM"; mkdir -p "$VM"; }
 
@@ -84,6 +84,7 @@ vm_on() {
 
 vm_off() {
         local i
+        vm_hang_up
         [[ -n ${vm_pid:-} ]] || return 0
         kill -KILL "$vm_pid" 2>/dev/null
         wait "$vm_pid" 2>/dev/null
@@ -91,15 +92,26 @@ vm_off() {
         for ((i = 0; i < 300; i++)); do flock -n "$VM/state" true 2>/dev/null && return 0; sleep 0.1; done
 }
 
-vm_pipe() { # USER COMMAND, with standard input
-        ssh -q -p 2222 -i "$KEY" -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
+# An emulated CPU takes a second for each new connection: commands of vm share one, as long as the machine is on.
+# Its socket lies where paths are short.
+VM_SSH=/run/imgbuild-e2e-$(cksum <<<"$VM" | cut -d' ' -f1)
+mkdir -p -m 0700 "$VM_SSH"
+vm_shared=(-o ControlMaster=auto -o ControlPath="$VM_SSH/%r" -o ControlPersist=yes -o ServerAliveInterval=20 -o ServerAliveCountMax=15)
+vm_hang_up() {
+        local socket
+        for socket in "$VM_SSH"/*; do [[ ! -S $socket ]] || timeout 5 ssh -q -O exit -o ControlPath="$socket" e2e 2>/dev/null; done
+        rm -f "$VM_SSH"/*
+}
+
+vm_pipe() { # USER COMMAND [OPTION…], with standard input
+        ssh -q "${@:3}" -p 2222 -i "$KEY" -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
                 -o ConnectTimeout=60 -o BatchMode=yes "$1@127.0.0.1" "$2"
 }
 vm_ssh() { vm_pipe "$@" </dev/null; }
 vm() { # sshd may be a moment behind the marker
         local i status
         for ((i = 0; i < 60; i++)); do
-                vm_ssh root "$1"
+                vm_ssh root "$1" "${vm_shared[@]}"
                 status=$?
                 [[ $status -ne 255 ]] && return $status
                 sleep 1
