@@ -16,7 +16,7 @@ vm_fresh
 vm_config "$(node_config)"
 # A root disk larger than the image, which cloud-init leaves alone: growing it is the agent's then.
 printf 'growpart: { mode: "off" }\nresize_rootfs: false\n' >>"$VM/user-data"
-vm_on ready --disk-size 6G
+VM_PRIORITY=-10 vm_on ready --disk-size 6G
 check "the node comes to node-ready.target" $?
 [[ $rc -eq 0 ]] || { grep -a firstboot "$VM/save/journal.log" | tail -n 60; exit 1; }
 
