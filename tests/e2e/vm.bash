@@ -4,12 +4,14 @@
 #   vm_suite "$@"       what every such script begins with: image and head node's tree are built, then all of it runs again
 #                       in the namespaces; returns there
 #   vm_config JSON      the node's configuration; the head node's CA and address come along
+#   vm_file PATH        one more of its files: standard input
 #   vm_on MARKER [ARG…] switches it on, returns once MARKER is seen (imgbuild boot --until), 1 where it is not
 #   vm_start MARKER     the same, without waiting
 #   vm_resume           the same on a new machine, from a saved state: saved.bash
 #   vm_off              pulls the plug
 #   vm COMMAND          a shell command on the node, as root
 #   vm_settles SECONDS  until the agent has a verdict; prints it
+#   vm_reaches UNIT     until systemd has it
 #   vm_is EXPRESSION VALUE   what python makes of the status document: o, o["step"]["scratch"]
 
 source "$TOP/tests/e2e/saved.bash"
@@ -45,7 +47,7 @@ vm_user_data() {
         printf 'bootcmd:\n  - [sh, -c, "grep -qw head /etc/hosts || echo 10.0.2.2 head >>/etc/hosts"]\n'
 }
 
-# vm_config JSON, and vm_file PATH for more: standard input. cloud-init writes these files; where a machine is resumed, vm_resume.
+# cloud-init writes these files; where a machine is resumed, vm_resume does.
 vm_config() {
         rm -rf "$VM/files"
         mkdir -p "$VM/files"
