@@ -4,6 +4,7 @@
 #
 # lane: compute
 # after: e2e/10
+# namespaces: none
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/small.bash"
