@@ -1,6 +1,9 @@
 #!/bin/bash
-# debian-13-cpu: built cold, built again with nothing changed and no network, built after an edit, and once more from
-# another store: the same bytes.
+# debian-13-cpu: built cold, and again with nothing changed and no network. 12-cpu-again.sh builds it from another store and
+# after an edit.
+#
+# lane: compute
+# after: e2e/05
 set -u
 source "$TOP/tests/e2e/lib.bash"
 project
@@ -50,32 +53,6 @@ done <"$E2E/digests" >"$E2E/excluded"
 find "$CACHE/layers" -path '*/usr/share/doc/*/copyright' | grep -q . && [[ ! -s $E2E/excluded ]]
 check "what slim keeps dpkg from unpacking is in no layer, copyright files are" $?
 head -n 5 "$E2E/excluded"
-
-# The same lock, another store, everything but the downloads built again: the same bytes.
-before=$(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2")
-other=$E2E/other-cache
-rm -rf "$other" && mkdir -p "$other"
-cp -al "$CACHE/blobs" "$other/"
-unshare -n "$IMGBUILD" build "$RECIPES/debian-13-cpu.json" --cache "$other" --output "$E2E/other-out" --no-proof --offline \
-        --progress plain >"$E2E/build.log" 2>&1
-check "a build from the downloads alone needs no network" $?
-[[ $(sha256sum <"$E2E/other-out/debian-13-cpu/debian-13-cpu.qcow2") == "$before" ]]
-check "the same lock gives the same bytes" $?
-rm -rf "$other" "$E2E/other-out"
-
-file=$(find "$PROJECT/overlays/slurm-node/files" -type f | sort | head -n 1)
-echo "# an edit" >>"$file"
-build debian-13-cpu --no-proof >"$E2E/build.log" 2>&1
-check "an edited file is built" $?
-ran=$(sed -n 's/^> //p' "$E2E/build.log" | tr '\n' ' ')
-[[ $ran == "files:slurm-node "* && $ran != *initramfs* && $ran != *packages* ]]
-check "only what lies above the edited file runs again" $?
-[[ $(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2") != "$before" ]]
-check "the edit is in the image" $?
-
-project
-build debian-13-cpu >"$E2E/build.log" 2>&1 && [[ $(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2") == "$before" ]]
-check "taken back, it is the first image again" $?
 
 no_leftovers
 check "nothing is left mounted or running" $?

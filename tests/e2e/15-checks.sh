@@ -1,9 +1,12 @@
 #!/bin/bash
 # A tree with faults: imgbuild check names each with its rule, and imgbuild build ends before it writes a disk. The faults
 # come as an overlay on debian-13-cpu, through everything that stage finalize cleans.
+#
+# lane: compute
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
-project
+own_project
 
 faults=$PROJECT/overlays/faults
 mkdir -p "$faults/files/etc/systemd/system"

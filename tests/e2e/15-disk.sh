@@ -1,9 +1,12 @@
 #!/bin/bash
 # What disks can be: debian-13-cpu's tree with an XFS root and both firmwares, the same bytes from two runs, converted
 # there and back, and what happens when there is no room. 20-cpu-boot.sh boots ext4 by UEFI; here XFS boots by BIOS.
+#
+# lane: compute
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
-project
+own_project
 
 # Recipes that differ in the disk alone: they take debian-13-cpu's lock, so their stages are in the store.
 variant() {
@@ -12,7 +15,7 @@ variant() {
 }
 [[ -s $RECIPES/debian-13-cpu.lock.json ]] || build debian-13-cpu --no-proof >"$E2E/out" 2>&1 || { tail -n 40 "$E2E/out"; exit 1; }
 variant disk-xfs '{ "filesystem": "xfs", "firmware": ["bios"], "formats": ["raw"] }'
-variant disk-ext4 '{ "size": "6G", "firmware": ["bios"], "formats": ["raw"] }'
+variant disk-ext4 '{ "size": "2G", "firmware": ["bios"], "formats": ["raw"] }'
 variant disk-small '{ "size": "300M" }'
 
 build disk-xfs >"$E2E/out" 2>&1
@@ -28,11 +31,11 @@ build disk-xfs --force --no-proof >"$E2E/out" 2>&1 && [[ -n $first && $(sums dis
 check "XFS: a second run writes the same bytes" $?
 
 build disk-ext4 >"$E2E/out" 2>&1
-check "an ext4 disk of 6 GiB for BIOS and UEFI is built and proved" $?
-[[ $(stat -c %s "$OUT/disk-ext4/disk-ext4.raw") == $((6 << 30)) ]]
+check "an ext4 disk of 2 GiB for BIOS and UEFI is built and proved" $?
+[[ $(stat -c %s "$OUT/disk-ext4/disk-ext4.raw") == $((2 << 30)) ]]
 check "the disk has the size the recipe asks for" $?
 first=$(sums disk-ext4)
-(cd "$E2E" && build disk-ext4 --force --no-proof --output images) >"$E2E/out" 2>&1 && [[ -n $first && $(sums disk-ext4) == "$first" ]]
+(cd "$SHARED" && build disk-ext4 --force --no-proof --output images) >"$E2E/out" 2>&1 && [[ -n $first && $(sums disk-ext4) == "$first" ]]
 check "ext4: a second run, to a relative path, writes the same bytes" $?
 
 build disk-small --no-proof >"$E2E/out" 2>&1
@@ -72,13 +75,13 @@ check "no room for the image: one message says so, exit code 5" $?
 ! grep -v '\.lock$' "$E2E/full.left"
 check "no room for the image: nothing half-written is left" $?
 
-[[ $(ls -A "$CACHE/work" | wc -l) -eq 0 ]]
+no_scratch
 check "scratch is gone" $?
 no_leftovers
 check "nothing is left mounted or running" $?
 
-"$IMGBUILD" boot "$OUT/disk-xfs/disk-xfs.qcow2" --firmware bios --disk-size 20G --cache "$CACHE" --progress plain --until multi-user \
-        --timeout 900 --save "$E2E/disk-xfs.boot" -- df -B1 --output=fstype,size / >"$E2E/xfs.df" 2>"$E2E/out"
+(cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/disk-xfs/disk-xfs.qcow2" --firmware bios --disk-size 20G --cache "$CACHE" --progress plain --until multi-user \
+        --timeout 900 --save "$E2E/disk-xfs.boot" -- df -B1 --output=fstype,size /) >"$E2E/xfs.df" 2>"$E2E/out"
 s=$?
 check "the XFS disk boots by BIOS" $s
 [[ $s -eq 0 ]] || tail -n 40 "$E2E/out" "$E2E/disk-xfs.boot/console.log"

@@ -1,6 +1,9 @@
 #!/bin/bash
 # Every kind of stage in a small tree: what each leaves and does not leave, how failures read, that nothing of a
 # shell stays, and that an ordinary user's build gives the same trees.
+#
+# lane: compute
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/small.bash"
@@ -47,10 +50,14 @@ small shell --stage nowhere -- /bin/true >"$W/out" 2>&1
 [[ $? -eq 3 ]] && grep -q 'packages:small' "$W/out"
 check "shell: an unknown stage names those there are" $?
 
-start=$EPOCHREALTIME
-unshare -n "$IMGBUILD" build "$W/images/small.json" --cache "$CACHE" --progress plain >"$W/out" 2>&1
-s=$?
-python3 -c "import sys; sys.exit(not ($EPOCHREALTIME - $start < 1.0))" && [[ $s -eq 0 ]] && ! grep -q '^> \(base\|run\|files\)' "$W/out"
+for _ in 1 2 3; do # what runs beside may take the CPU for that long
+        start=${EPOCHREALTIME/./}
+        unshare -n "$IMGBUILD" build "$W/images/small.json" --cache "$CACHE" --progress plain >"$W/out" 2>&1
+        s=$?
+        took=$((${EPOCHREALTIME/./} - start))
+        [[ $s -eq 0 && $took -ge 1000000 ]] || break
+done
+[[ $s -eq 0 && $took -lt 1000000 ]] && ! grep -q '^> \(base\|run\|files\)' "$W/out"
 check "with nothing changed no stage runs, and no network is needed" $?
 
 echo 'echo "small.c:3:1: error: unknown type name foo"; exit 1' >>"$W/overlays/small/compile.sh"
@@ -66,7 +73,7 @@ small build >"$W/out" 2>&1
 check "a failing command shows its last 40 lines and the whole log's path" $?
 small_project
 
-cp -al "$CACHE/blobs" "$W/again-blobs" && mkdir "$W/again" && mv "$W/again-blobs" "$W/again/blobs"
+mkdir "$W/again" && blobs_of "$W/images/small.lock.json" "$W/again"
 trees() { # DIR: every layer's content, names, modes, owners and times. Logs carry the time of day; finalize removes them.
         (cd "$1/layers" && for d in $(small_digests); do
                 (cd "${d:0:32}/tree" && find . -mindepth 1 ! -path './var/log/*' -printf '%P %y %m %T@ %l\n' | sort &&
@@ -107,7 +114,7 @@ elif ! setpriv --reuid 64321 --regid 64321 --clear-groups unshare -U true 2>/dev
 else
         chmod 0755 "$U"
         mkdir -p "$U/home/cache"
-        cp -r "$CACHE/blobs" "$U/home/cache/"
+        blobs_of "$W/images/small.lock.json" "$U/home/cache" copied # they are to be the user's own
         cp -r "$W/images" "$W/overlays" "$IMGBUILD" "$U/home/"
         chown -R 64321:64321 "$U/home"
         unshare -m bash -c 'as_user "$U/home/imgbuild" build "$U/home/images/small.json" --cache "$U/home/cache" --offline \

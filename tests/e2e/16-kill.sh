@@ -1,6 +1,10 @@
 #!/bin/bash
 # Bad luck in every stage: kill -9, Ctrl-C, a full disk, two builds at once. Nothing may stay mounted or running, and the
 # next build simply works.
+#
+# lane: compute
+# after: e2e/10
+# namespaces: none
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/small.bash"
@@ -14,7 +18,7 @@ check "the plan lists stages" $?
 new_store() {
         STORE=$W/$1
         rm -rf "$STORE" && mkdir -p "$STORE"
-        cp -al "$CACHE/blobs" "$STORE/blobs"
+        blobs_of "$W/images/small.lock.json" "$STORE"
 }
 
 # drop STAGE: that stage and all later ones are to be made again.
@@ -89,7 +93,7 @@ full_disk() {
         STORE=$W/full
         mkdir -p "$STORE"
         mount -t tmpfs -o size=1g imgbuild-test "$STORE" || return 77
-        mkdir "$STORE/blobs" && cp -r "$CACHE/blobs/." "$STORE/blobs/"
+        blobs_of "$W/images/small.lock.json" "$STORE"
         local stage used
         for stage in $stages; do
                 used=$(df --output=used -k "$STORE" | tail -n 1)
@@ -105,7 +109,7 @@ full_disk() {
         done
         return $rc
 }
-export -f full_disk check small
+export -f full_disk check small blobs_of
 export W CACHE IMGBUILD stages rc
 unshare -m bash -c full_disk
 s=$?

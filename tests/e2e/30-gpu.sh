@@ -1,5 +1,8 @@
 #!/bin/bash
 # debian-13-gpu: the real driver, compiled for the image's kernel; then booted, where there is no GPU to drive.
+#
+# lane: compute
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/guest.bash"

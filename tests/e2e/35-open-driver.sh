@@ -1,9 +1,12 @@
 #!/bin/bash
 # A driver that does not compile for the kernel ends the build with the compiler's first error and the pair of versions in
 # one message: NVIDIA's open modules 550.163.01 with Debian 13's kernel, whose pci_resize_resource() changed in 6.12.97.
+#
+# lane: compute
+# after: e2e/10 e2e/30
 set -u
 source "$TOP/tests/e2e/lib.bash"
-project
+own_project
 
 cat >"$RECIPES/open-driver.json" <<'E'
 {

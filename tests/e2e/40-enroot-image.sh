@@ -2,9 +2,12 @@
 # debian-13-gpu-enroot, the real recipe with the real overlays, from a local server: NVIDIA's signed repository and Enroot's
 # release page, both with doubles of the packages (tests/fixtures/vendor). Only addresses and the key are other ones.
 # Proves fetching, pinning, signature, digest, order and configuration.
+#
+# lane: compute
+# after: e2e/10 e2e/30
 set -u
 source "$TOP/tests/e2e/lib.bash"
-project
+own_project
 
 FIXTURES=$TOP/tests/fixtures
 T=$(mktemp -d)

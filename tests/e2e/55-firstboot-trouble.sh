@@ -2,6 +2,9 @@
 # What goes wrong on a booted node, one machine switched on three times: a head node that comes up two minutes late;
 # each service away, slow, or with the wrong keys; the clock; disks that are missing, foreign or wiped. For each: state,
 # reason code, explanation, and what Slurm's controller shows.
+#
+# lane: wait
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
@@ -67,7 +70,7 @@ part_late() {
         check "the head node is made, and stays off" $?
         vm_fresh
         vm_config "$(node_config)"
-        vm_on multi-user
+        vm_resume && vm_reaches multi-user.target
         check "a node without its head node boots" $?
         [[ $rc -eq 0 ]] || exit 1
         vm 'firstbootctl status --wait --timeout 5s; echo "status $?"; cat /run/firstboot/ready; systemctl start slurmd; echo "slurmd $?"' >"$VM/answers" 2>&1

@@ -1,6 +1,9 @@
 #!/bin/bash
 # A booted node whose GPUs are doubles (NVML, CUDA, NCCL, a sysfs tree), against the head node: in service only when GPUs and
 # NCCL are well, drained with the reason otherwise, from the first boot on.
+#
+# lane: vm
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
@@ -31,10 +34,6 @@ gpus() {
         chmod +x "$root/opt/gpu/bin/nv-fabricmanager"
         tar -C "$root" -czf "$VM/gpu.tar.gz" opt
 }
-# file PATH [ENCODING]: one more of the node's files; its content is standard input.
-file() {
-        printf '  - path: %s\n    encoding: b64\n    content: %s\n' "$1" "$(base64 -w 0)" >>"$VM/user-data"
-}
 drop_in() {
         cat <<'E'
 [Service]
@@ -47,18 +46,18 @@ E
 node() { # FAULTS: what the doubles are told from the start
         vm_config "$(node_config '{"gpu": {}, "nccl": {"cuda_library": "/opt/gpu/lib/libcuda.so.1",
                 "nccl_library": "/opt/gpu/lib/libnccl.so.2"}, "shape": {"name": "doubles.8"}}')"
-        file /opt/gpu.tar.gz <"$VM/gpu.tar.gz"
-        for s in gpu nccl; do drop_in | file "/etc/systemd/system/firstboot@$s.service.d/50-double.conf"; done
+        vm_file /opt/gpu.tar.gz <"$VM/gpu.tar.gz"
+        for s in gpu nccl; do drop_in | vm_file "/etc/systemd/system/firstboot@$s.service.d/50-double.conf"; done
         for s in nvidia-persistenced nvidia-fabricmanager; do
-                printf '[Service]\nExecStart=/usr/bin/sleep infinity\n' | file "/etc/systemd/system/$s.service"
+                printf '[Service]\nExecStart=/usr/bin/sleep infinity\n' | vm_file "/etc/systemd/system/$s.service"
         done
-        file /etc/firstboot/shapes.d/doubles.json <<'E'
+        vm_file /etc/firstboot/shapes.d/doubles.json <<'E'
 { "sources": { "doubles": "what the doubles are" },
   "shapes": [ { "name": "doubles.8", "gpus": { "count": 8, "models": [ "*H100 80GB HBM3*" ], "source": "doubles" },
     "nvlink": { "links": 18, "gbps": 25, "source": "doubles" },
     "busbw": [ { "nodes": 1, "size": "4K", "gbps": 0.000001, "kind": "gate", "source": "doubles" } ] } ] }
 E
-        printf '%s\n' "$@" | file /etc/nvml-double.conf
+        printf '%s\n' "$@" | vm_file /etc/nvml-double.conf
 }
 # rerun STEP: again, in whatever it ends.
 rerun() { vm "firstbootctl rerun --wait --timeout 15min $1" >"$VM/answers" 2>&1; vm_status; }
@@ -72,7 +71,7 @@ check "the doubles are built" $?
 
 # Seven of eight GPUs, from the first boot on.
 node gpus=7
-vm_on multi-user || exit 1
+vm_resume && vm_reaches multi-user.target || exit 1
 check "a node with seven of eight GPUs boots" $?
 [[ $(vm_settles 900) == failed ]]
 check "and is not ready" $?

@@ -1,6 +1,9 @@
 #!/bin/bash
 # The plug is pulled three times at random moments of a node's first boot; each next boot must end ready. make soak does it
 # twenty times.
+#
+# lane: vm
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"

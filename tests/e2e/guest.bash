@@ -6,15 +6,16 @@ boot_image() {
         booted=$1
         for unit in $2; do allowed+=("--allow-failed=$unit"); done
         rm -rf "$E2E/$1.boot" "$E2E/$1.facts"
-        [[ -f $E2E/key ]] || ssh-keygen -q -t ed25519 -N '' -C e2e -f "$E2E/key"
+        make_key
         sum=$(sha256sum <"$image")
         cat >"$E2E/user-data" <<E
 #cloud-config
 hostname: node-e2e
 ssh_authorized_keys:
-  - $(cat "$E2E/key.pub")
+  - $(cat "$KEY.pub")
 E
-        "$IMGBUILD" boot "$image" --cache "$CACHE" --progress plain --nvme 4 --disk-size 20G --strict "${allowed[@]}" \
+        # From the project, whose lock of the tools tree is the one that the image was made with.
+        (cd "$PROJECT" && exec "$IMGBUILD" boot "$image" --cache "$CACHE" --progress plain --nvme 4 --disk-size 20G --strict "${allowed[@]}" \
                 --until multi-user --timeout 900 --save "$E2E/$1.boot" --user-data "$E2E/user-data" -- sh -c '
                 echo "os=$(. /etc/os-release; echo $ID-$VERSION_ID)"
                 echo "hostname=$(hostname)"
@@ -32,7 +33,7 @@ E
                 echo "held=$(apt-mark showhold | tr "\n" " ")"
                 echo "sources=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources 2>/dev/null | grep -cE "^(deb|URIs)")"
                 echo "key=$(cat /root/.ssh/authorized_keys /home/*/.ssh/authorized_keys 2>/dev/null | grep -c e2e)"
-        ' >"$E2E/$1.facts" 2>"$E2E/$1.boot.log"
+        ') >"$E2E/$1.facts" 2>"$E2E/$1.boot.log"
         local s=$?
         check "$1 boots under OVMF to multi-user, and its units are well" $s
         if [[ $s -ne 0 ]]; then

@@ -13,17 +13,11 @@
 #   node_config [JSON]      what a node of this head node is configured with, JSON merged over it
 
 HEAD=$E2E/head
-HEAD_LOG=$E2E/head-log-$(basename "$0" .sh)
+HEAD_LOG=$E2E/head-log
 HEAD_SERVICES=(ldap nfs time munge slurm)
 NODE=node-e2e
 
-head_recipe() { # the recipe and its overlay, where imgbuild looks for them
-        cp "$TOP/tests/fixtures/head/head.json" "$RECIPES/"
-        mkdir -p "$PROJECT/overlays/head"
-        cp "$TOP"/tests/fixtures/head/{overlay.json,*.sh} "$PROJECT/overlays/head/"
-}
-
-head_build() { head_recipe && build head >"$E2E/head-build.log" 2>&1 || { tail -n 40 "$E2E/head-build.log"; return 1; }; }
+head_build() { build head >"$E2E/head-build.log" 2>&1 || { tail -n 40 "$E2E/head-build.log"; return 1; }; }
 
 head_enter() {
         if [[ -z ${HEAD_INSIDE:-} ]]; then
@@ -92,7 +86,7 @@ chown -R munge:munge /run/munge /var/lib/munge /var/log/munge' >"$HEAD_LOG/keys.
 # One user, "alice", whose ssh key comes from the directory, and one group, "crew".
 head_directory() {
         local root=$HEAD/root
-        [[ -f $E2E/key ]] || ssh-keygen -q -t ed25519 -N '' -C e2e -f "$E2E/key"
+        make_key
         mkdir -p "$root/var/lib/head-ldap"
         cat >"$root/etc/head/slapd.conf" <<'CONF'
 include /etc/ldap/schema/core.schema
@@ -138,7 +132,7 @@ uidNumber: 20001
 gidNumber: 20000
 homeDirectory: /home/alice
 loginShell: /bin/bash
-sshPublicKey: $(cat "$E2E/key.pub")
+sshPublicKey: $(cat "$KEY.pub")
 
 dn: cn=crew,ou=groups,dc=example,dc=org
 objectClass: posixGroup

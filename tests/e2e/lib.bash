@@ -1,13 +1,15 @@
 # Sourced by the e2e tests. They share one store of their own, so that what they build is cold on a clean clone and the
-# user's store stays out of it; the first script of the suite pays for the downloads and the tools tree.
+# user's store stays out of it, the images, and the project with its locks. All else is a script's own, for scripts run
+# beside each other: $E2E, its folder, and where it edits recipes or overlays its own copy of the project.
 
 if [[ $EUID -ne 0 ]]; then echo "root (these tests build and boot images; run sudo make check)"; exit 77; fi
 
-E2E=$TOP/$BUILD/e2e
-CACHE=$E2E/cache
-OUT=$E2E/images
-PROJECT=$E2E/project
+SHARED=$TOP/$BUILD/e2e
+CACHE=$SHARED/cache
+OUT=$SHARED/images
+PROJECT=$SHARED/project
 RECIPES=$PROJECT/images
+E2E=$SHARED/$(basename "$0" .sh)
 mkdir -p "$E2E" "$OUT"
 rc=0
 
@@ -16,13 +18,43 @@ check() {
         if [[ $2 -eq 0 ]]; then echo "ok - $1"; else echo "not ok - $1"; rc=1; fi
 }
 
-# project: a copy of recipes and overlays that tests may edit; lock files of earlier scripts of this run stay.
+# The head node's recipe and overlay, where imgbuild looks for them.
+head_recipe() { # RECIPES OVERLAYS
+        mkdir -p "$1" "$2/head"
+        cp "$TOP/tests/fixtures/head/head.json" "$1/"
+        cp "$TOP"/tests/fixtures/head/{overlay.json,*.sh} "$2/head/"
+}
+
+# project: a copy of recipes and overlays, with those of the head node. Made anew only where something has changed, as other
+# scripts may be reading it; lock files of earlier scripts of this run stay.
 project() {
+        local r new folder
         mkdir -p "$RECIPES"
-        rm -rf "$PROJECT/overlays" "$PROJECT/firstboot"
-        cp -r "$TOP/overlays" "$TOP/firstboot" "$PROJECT/"
-        local r
-        for r in "$TOP"/images/*.json; do [[ $r == *.lock.json ]] || cp "$r" "$RECIPES/"; done
+        exec {project_lock}<"$PROJECT"
+        flock "$project_lock"
+        new=$(mktemp -d "$E2E/new-project-XXXXXX")
+        cp -r "$TOP/overlays" "$TOP/firstboot" "$new/"
+        head_recipe "$new/images" "$new/overlays"
+        for r in "$TOP"/images/*.json "$new"/images/*.json; do
+                [[ $r == *.lock.json ]] || cmp -s "$r" "$RECIPES/${r##*/}" || cp "$r" "$RECIPES/"
+        done
+        for folder in overlays firstboot; do
+                diff -rq --no-dereference "$new/$folder" "$PROJECT/$folder" >/dev/null 2>&1 && continue
+                rm -rf "${PROJECT:?}/$folder"
+                mv "$new/$folder" "$PROJECT/$folder"
+        done
+        rm -rf "$new"
+        exec {project_lock}<&-
+}
+
+# own_project: a copy of it that this script may edit.
+own_project() {
+        PROJECT=$SHARED/project RECIPES=$SHARED/project/images
+        project
+        rm -rf "$E2E/project"
+        cp -r "$PROJECT" "$E2E/project"
+        PROJECT=$E2E/project
+        RECIPES=$PROJECT/images
 }
 
 build() { "$IMGBUILD" build "$RECIPES/$1.json" --cache "$CACHE" --output "$OUT" --progress plain "${@:2}"; }
@@ -33,8 +65,33 @@ for key in sys.argv[2].split("."):
     m = m[int(key)] if isinstance(m, list) else m[key]
 print(m if not isinstance(m, (dict, list)) else json.dumps(m))' "$OUT/$1/manifest.json" "$2"; }
 
-no_leftovers() { # nothing of a build is mounted or running
-        ! grep -q "$CACHE" /proc/mounts && ! pgrep -f "bwrap.*$CACHE" >/dev/null
+# Nothing of a build is mounted or running: of this script's builds, for tests/run gives it namespaces of its own.
+no_leftovers() { ! grep -q "$CACHE" /proc/mounts && ! pgrep -f "bwrap.*$CACHE" >/dev/null; }
+
+# no_scratch: a run that ended has left nothing in the store. Those that go on beside hold a lock on theirs.
+no_scratch() {
+        local folder
+        for folder in "$CACHE"/work/*; do
+                [[ ! -d $folder ]] || ! flock -n "$folder" true 2>/dev/null || sleep 1 # one is made, then locked
+                [[ ! -d $folder ]] || ! flock -n "$folder" true 2>/dev/null || { echo "# $folder"; return 1; }
+        done
 }
+
+# blobs_of LOCK FOLDER [copied]: FOLDER, that of a store, gets the downloads that LOCK names and no others. Links, where
+# they can be, unless it is to have copies.
+blobs_of() {
+        local sum place
+        for sum in $(grep -oE '\b[0-9a-f]{64}\b' "$1" | sort -u); do
+                place=blobs/sha256/${sum:0:2}
+                [[ -e $CACHE/$place/$sum ]] || continue
+                mkdir -p "$2/$place"
+                [[ -z ${3:-} ]] && cp -l "$CACHE/$place/$sum" "$2/$place/" 2>/dev/null && continue
+                cp "$CACHE/$place/$sum" "$2/$place/" || return 1
+        done
+}
+
+# make_key: the key that the suite's machines let in, $KEY.
+KEY=$SHARED/key
+make_key() { flock "$SHARED" sh -c '[ -f "$0" ] || ssh-keygen -q -t ed25519 -N "" -C e2e -f "$0"' "$KEY"; }
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
