@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Every message that goes into the journal with a MESSAGE_ID, and with them every reason code:
- * what it means and what to do. The journal catalog and docs/reason-codes.md are made from this table,
+/* Every message that goes into the journal with a MESSAGE_ID, and with them every reason code: what
+ * it means and what to do. The journal catalog and docs/reason-codes.md are made from this table,
  * and `firstbootctl explain` prints it. An id, once shipped, stays. */
 
 #include "shared/macro.h"

@@ -3,8 +3,8 @@
 /* "only_if": the configuration's sections and what PCI shows. */
 
 #include "contract/condition.h"
-#include "shared/file-util.h"
 #include "contract/paths.h"
+#include "shared/file-util.h"
 
 #define PCI_DEVICES "/sys/bus/pci/devices"
 

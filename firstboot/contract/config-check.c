@@ -3,9 +3,9 @@
 /* Validation of a merged configuration, driven by the table in config-schema.c. Every fault is
  * reported in one go, each with the layer that brought it. */
 
-#include "contract/config.h"
 #include "contract/config-defaults.h"
 #include "contract/config-schema.h"
+#include "contract/config.h"
 
 #include <stdarg.h>
 

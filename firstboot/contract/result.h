@@ -8,7 +8,8 @@
  *   remedy     what to do, where the code's own text does not say it all
  *   transient  whether trying again may help
  *   figures    an object, free
- * A program that leaves none is judged by its exit code: 0 done, 75 (EX_TEMPFAIL) failed for now. */
+ * A program that leaves none is judged by its exit code: 0 done, 75 (EX_TEMPFAIL) failed for
+ * now, anything else failed. */
 
 #include "shared/json-util.h"
 

@@ -3,8 +3,8 @@
 /* firstbootctl explain [CODE]: what a reason code means and what to do; without one, all that is
  * wrong now. */
 
-#include "contract/codes.h"
 #include "ctl/ctl.h"
+#include "contract/codes.h"
 #include "shared/log.h"
 
 static void print_code(FILE *f, const char *code, const char *remedy) {

@@ -3,9 +3,9 @@
 /* firstbootctl: shows how the node came up, why not, and runs steps again. The tables of verbs and
  * options here make --help, getopt's arguments and the completion scripts. */
 
+#include "ctl/ctl.h"
 #include "contract/codes.h"
 #include "contract/quantity.h"
-#include "ctl/ctl.h"
 #include "shared/log.h"
 
 #include <getopt.h>
@@ -156,7 +156,9 @@ static void fill_specs(VerbSpec *specs, const char *words_of_codes) {
 
 static int run_verb(Ctl *c, int argc, char *argv[]) {
         VerbSpec specs[ELEMENTSOF(verbs) + 1] = {};
-        const ProgramSpec program = { .name = "firstbootctl", .verbs = specs, .common = options };
+        const ProgramSpec program = {
+                .name = "firstbootctl", .verbs = specs, .options = options, .common = options
+        };
         const char *name = argc > 0 ? argv[0] : "status";
         _cleanup_free_ char *words = code_words();
         const Verb *v = find_verb(name);

@@ -4,8 +4,8 @@
  * reads the configuration afresh and runs every step. */
 
 #include "ctl/ctl.h"
-#include "shared/log.h"
 #include "contract/paths.h"
+#include "shared/log.h"
 
 static int call_rerun(Ctl *c, const char *step, sd_bus_error *error) {
         int r;

@@ -4,9 +4,9 @@
  * settled. */
 
 #include "ctl/ctl.h"
-#include "shared/log.h"
 #include "contract/paths.h"
 #include "contract/status.h"
+#include "shared/log.h"
 #include "shared/time-util.h"
 
 typedef struct Look {

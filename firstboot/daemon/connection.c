@@ -168,6 +168,16 @@ static int add_matches(Connection *c, sd_bus *bus) {
                         on_systemd_owner, NULL, c);
 }
 
+/* Our objects are there before anybody can ask for them by our name. */
+static int appear(Connection *c) {
+        int r;
+
+        r = c->ops->opened(c->bus, c->userdata);
+        if (r < 0)
+                return r;
+        return sd_bus_request_name_async(c->bus, NULL, DBUS_NAME, 0, on_named, c);
+}
+
 static int try_open(Connection *c) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         int r;
@@ -183,9 +193,7 @@ static int try_open(Connection *c) {
                 return r;
 
         c->bus = TAKE_PTR(bus);
-        r = c->ops->opened(c->bus, c->userdata);
-        if (r >= 0) /* our objects are there before anybody can ask for them by our name */
-                r = sd_bus_request_name_async(c->bus, NULL, DBUS_NAME, 0, on_named, c);
+        r = appear(c);
         if (r < 0)
                 close_bus(c);
         return r;

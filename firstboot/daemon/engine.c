@@ -15,17 +15,15 @@
 #include "daemon/bus-api.h"
 #include "daemon/configure.h"
 #include "daemon/connection.h"
+#include "daemon/instance.h"
 #include "daemon/journal.h"
 #include "daemon/node.h"
 #include "daemon/pace.h"
 #include "daemon/publish.h"
 #include "contract/condition.h"
-#include "contract/paths.h"
 #include "shared/json-strv.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
-
-#include <systemd/sd-id128.h>
 
 /* So many tries of a metadata service are made before the node is called failed. */
 #define METADATA_TRIES 5
@@ -51,7 +49,7 @@ static void publish(Engine *e) {
                 bus_api_changed(&e->api, e->host.bus);
 }
 
-/* --- The verdict ------------------------------------------------------------------------------- */
+/* --- The verdict ----------------------------------------------------------------------------- */
 
 static NodeStatus judge(const Engine *e) {
         const Node *n = &e->node;
@@ -92,7 +90,7 @@ static void settle(Engine *e) {
         publish_verdict(&e->node, e->host.bus);
 }
 
-/* --- The steps --------------------------------------------------------------------------------- */
+/* --- The steps ------------------------------------------------------------------------------- */
 
 static void block(Job *j, const Job *failed) {
         StepRun *run = job_run(j);
@@ -184,58 +182,21 @@ static void resync(Engine *e) {
         advance(e);
 }
 
-/* --- The configuration ------------------------------------------------------------------------- */
+/* --- The configuration ----------------------------------------------------------------------- */
 
-static int boot_id(char ret[SD_ID128_STRING_MAX]) {
-        const char *given = secure_getenv("FIRSTBOOT_BOOT_ID");
-        sd_id128_t id;
-        int r;
-
-        r = given ? sd_id128_from_string(given, &id) : sd_id128_get_boot(&id);
-        if (r < 0)
-                return r;
-
-        sd_id128_to_string(id, ret);
-        return 0;
-}
-
-/* What was done for another instance does not count; neither do its disks. */
-static void forget_instance(void) {
-        _cleanup_free_ char *record = fb_path(PATH_SCRATCH_RECORD);
-
-        if (record)
-                (void) unlink(record);
-        journal_event("event.fresh-start", NULL, 0, 0,
-                        "This is another instance: starting afresh.");
-}
-
+/* The state fitted to this boot, in place of the one before. */
 static int load_state(Engine *e) {
-        const char *instance = json_get_string(json_get(e->node.document, "instance"), "id");
-        char boot[SD_ID128_STRING_MAX], machine[SD_ID128_STRING_MAX] = "unknown";
-        _cleanup_free_ char *path = fb_path(PATH_STATE);
-        _cleanup_state_ State *state = NULL;
-        StateOrigin origin = STATE_NEW;
-        sd_id128_t id;
+        State *state = NULL;
         int r;
 
-        if (!path)
-                return -ENOMEM;
-        if (!instance && sd_id128_get_machine(&id) >= 0)
-                sd_id128_to_string(id, machine);
-        r = boot_id(boot);
-        if (r < 0)
-                return r;
-        r = state_load(path, instance ? instance : machine, boot, &state, &origin);
+        r = instance_load_state(e->node.document, &state, &e->told);
         if (r < 0)
                 return r;
 
-        if (origin == STATE_OTHER_INSTANCE)
-                forget_instance();
-        e->told = origin == STATE_RESUMED && state->settled_usec > 0;
         if (state->started_usec == 0)
                 state->started_usec = now_usec();
         state_free(e->node.state);
-        e->node.state = TAKE_PTR(state);
+        e->node.state = state;
         return 0;
 }
 
@@ -252,7 +213,7 @@ static void set_problem(Node *n, const char *code, char *const *errors) {
                 journal_event(code, NULL, 0, 0, "%s", strempty(n->problem_text));
 }
 
-/* Whether the document tells of errors; then they are the node's problem. */
+/* 1 where the document tells of errors; then they are the node's problem. */
 static int take_errors(Node *n) {
         json_object *errors = json_get(n->document, "errors");
         _cleanup_strv_free_ char **list = NULL;
@@ -273,7 +234,8 @@ static int take_errors(Node *n) {
         return 1;
 }
 
-/* The steps of the configuration. 1 where they are no graph: their faults are the node's problem. */
+/* The steps of the configuration. 1 where they are no graph; then their faults are the node's
+ * problem. */
 static int take_graph(Engine *e) {
         Node *n = &e->node;
         _cleanup_graph_ Graph *graph = NULL;
@@ -327,7 +289,7 @@ static int on_document(json_object *document, void *userdata) {
         return 0;
 }
 
-/* --- The bus ----------------------------------------------------------------------------------- */
+/* --- The bus --------------------------------------------------------------------------------- */
 
 static int on_bus_opened(sd_bus *bus, void *userdata) {
         Engine *e = userdata;
@@ -365,7 +327,7 @@ static const ConnectionOps connection_ops = {
         .closed = on_bus_closed,
 };
 
-/* --- Once more --------------------------------------------------------------------------------- */
+/* --- Once more ------------------------------------------------------------------------------- */
 
 static bool is_part_of_rerun(const Engine *e, const Job *j, const char *name) {
         return streq(name, "all") || streq(j->step->name, name) ||
@@ -407,7 +369,7 @@ static int rerun(const char *name, void *userdata) {
         return 0;
 }
 
-/* --- Beginning and end ------------------------------------------------------------------------- */
+/* --- Beginning and end ----------------------------------------------------------------------- */
 
 Engine *engine_free(Engine *e) {
         if (!e)

@@ -5,8 +5,8 @@
  * own verdict; the time limit, which fires whatever the bus does; the pause before the next
  * attempt. When the next one may begin is for others to say: they are told by `changed`. */
 
-#include "contract/step-file.h"
 #include "daemon/state.h"
+#include "contract/step-file.h"
 
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>

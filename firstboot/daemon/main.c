@@ -3,9 +3,9 @@
 /* firstbootd: brings a node from power-on to ready, and refuses ready to a node that is not. */
 
 #include "daemon/engine.h"
+#include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
-#include "contract/paths.h"
 
 #include <signal.h>
 #include <systemd/sd-daemon.h>

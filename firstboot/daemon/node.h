@@ -4,11 +4,11 @@
 /* What is known of the node in this boot: configuration, steps, how each stands, and what follows
  * from that. The engine writes it; what tells others (publish, bus-api) reads it. */
 
-#include "contract/graph.h"
 #include "daemon/job.h"
+#include "contract/graph.h"
 
 typedef struct Node {
-        json_object *document; /* what firstboot-helper gave: config, sources, instance, errors, warnings */
+        json_object *document; /* firstboot-helper's: config, sources, instance, errors, warnings */
         Graph *graph;          /* NULL until the configuration is there */
         State *state;          /* NULL until then too */
         Job *jobs;             /* one for each step of the graph, in its order */

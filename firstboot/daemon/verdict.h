@@ -4,9 +4,9 @@
 /* What the end of an attempt means for the step: done, degraded, skipped, failed, or tried again
  * after a pause. */
 
-#include "contract/step-file.h"
 #include "daemon/state.h"
 #include "daemon/unit.h"
+#include "contract/step-file.h"
 
 /* What ended the unit, in systemd's words (job_result may be NULL: not known), and what the step
  * left as its verdict, which is taken. Returns NULL with *ret_result the step's own words (NULL:

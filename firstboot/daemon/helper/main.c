@@ -6,7 +6,8 @@
  *   config    merges the node configuration and prints it as one JSON document
  *   notify    tells the site's command and URL how the node stands
  *   tls HOST PORT CA-FILE yes|no
- *             looks at an LDAP server's certificate, after StartTLS or not: "ok", or what is wrong */
+ *             looks at an LDAP server's certificate, after StartTLS or not: "ok", or what is
+ *             wrong with it */
 
 #include "daemon/helper/config-load.h"
 #include "daemon/helper/notify.h"
