@@ -5,7 +5,7 @@
 
 #include "daemon/job.h"
 #include "daemon/journal.h"
-#include "daemon/unit.h"
+#include "daemon/manager.h"
 #include "daemon/verdict.h"
 #include "contract/result.h"
 #include "shared/log.h"
@@ -127,7 +127,7 @@ static int on_facts(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) 
                 return 0;
 
         job_result = TAKE_PTR(j->early_result);
-        if (error || unit_read_facts(m, &f) < 0)
+        if (error || manager_read_facts(m, &f) < 0)
                 finish_without_unit(j, error ? error->message : "systemd's answer makes no sense");
         else if (job_result) /* its job is over, for sure */
                 finish_by_unit(j, job_result, &f);
@@ -147,7 +147,7 @@ static void query(Job *j) {
         if (!j->host->bus)
                 return;
 
-        r = unit_ask(j->host->bus, &j->query_slot, j->unit_path, on_facts, j);
+        r = manager_ask(j->host->bus, &j->query_slot, j->unit_path, on_facts, j);
         if (r < 0)
                 log_warning_errno(r,
                                 "Cannot ask systemd about %s; asking again when the bus is back",
@@ -240,7 +240,7 @@ static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata);
 static bool stop(Job *j) {
         if (!j->host->bus)
                 return false;
-        if (unit_call(j->host->bus, &j->stop_slot, "StopUnit", j->unit, on_stopped, j) < 0)
+        if (manager_call(j->host->bus, &j->stop_slot, "StopUnit", j->unit, on_stopped, j) < 0)
                 return false;
         return sd_event_add_time_relative(j->host->event, &j->deadline, CLOCK_MONOTONIC, STOP_USEC,
                                0, on_deadline, j) >= 0;
@@ -260,7 +260,7 @@ static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata) {
                 if (stop(j))
                         return 0;
         } else if (j->host->bus)
-                (void) unit_kill(j->host->bus, j->unit);
+                (void) manager_kill(j->host->bus, j->unit);
 
         finish(j, NULL, "step.timeout",
                         strf("it did not end within %.0f s",
@@ -310,7 +310,7 @@ void job_start(Job *j) {
         j->start_slot = sd_bus_slot_unref(j->start_slot);
         if (!j->host->bus)
                 return;
-        r = unit_call(j->host->bus, &j->start_slot, "StartUnit", j->unit, on_started, j);
+        r = manager_call(j->host->bus, &j->start_slot, "StartUnit", j->unit, on_started, j);
         if (r < 0)
                 log_warning_errno(r,
                                 "Cannot ask systemd to start %s; trying again when the bus is back",

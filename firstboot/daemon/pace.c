@@ -3,7 +3,7 @@
 /* The CPU weight of cloud-init's units, lowered and given back. */
 
 #include "daemon/pace.h"
-#include "daemon/unit.h"
+#include "daemon/manager.h"
 #include "shared/log.h"
 
 #define WEIGHT_LOW 1
@@ -14,7 +14,7 @@ static const char *const units[] = { "cloud-init-main.service", "cloud-final.ser
 
 static void set_weight(sd_bus *bus, uint64_t weight) {
         for (size_t i = 0; i < ELEMENTSOF(units); i++) {
-                int r = unit_set_cpu_weight(bus, units[i], weight);
+                int r = manager_set_cpu_weight(bus, units[i], weight);
 
                 if (r < 0)
                         log_warning_errno(r, "Cannot set the CPU weight of %s", units[i]);

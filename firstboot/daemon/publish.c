@@ -5,8 +5,8 @@
 #include "daemon/publish.h"
 #include "daemon/document.h"
 #include "daemon/journal.h"
+#include "daemon/manager.h"
 #include "daemon/metrics.h"
-#include "daemon/unit.h"
 #include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -98,7 +98,7 @@ bool publish_status(Publisher *p, const Node *n) {
 }
 
 static void call_unit(sd_bus *bus, const char *method, const char *unit) {
-        int r = unit_call(bus, NULL, method, unit, NULL, NULL);
+        int r = manager_call(bus, NULL, method, unit, NULL, NULL);
 
         if (r < 0)
                 log_error_errno(r, "Cannot ask systemd for %s of %s", method, unit);

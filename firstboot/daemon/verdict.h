@@ -4,8 +4,8 @@
 /* What the end of an attempt means for the step: done, degraded, skipped, failed, or tried again
  * after a pause. */
 
+#include "daemon/manager.h"
 #include "daemon/state.h"
-#include "daemon/unit.h"
 #include "contract/step-file.h"
 
 /* What ended the unit, in systemd's words (job_result may be NULL: not known), and what the step

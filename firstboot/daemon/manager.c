@@ -2,29 +2,29 @@
 
 /* Calls to systemd's manager, and what its answers say. */
 
-#include "daemon/unit.h"
+#include "daemon/manager.h"
 #include "contract/paths.h"
 
 #include <signal.h>
 
-int unit_call(sd_bus *bus, sd_bus_slot **ret_slot, const char *method, const char *unit,
+int manager_call(sd_bus *bus, sd_bus_slot **ret_slot, const char *method, const char *unit,
                 sd_bus_message_handler_t handler, void *userdata) {
         return sd_bus_call_method_async(bus, ret_slot, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
                         method, handler, userdata, "ss", unit, "replace");
 }
 
-int unit_kill(sd_bus *bus, const char *unit) {
+int manager_kill(sd_bus *bus, const char *unit) {
         return sd_bus_call_method_async(bus, NULL, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
                         "KillUnit", NULL, NULL, "ssi", unit, "all", SIGKILL);
 }
 
-int unit_set_cpu_weight(sd_bus *bus, const char *unit, uint64_t weight) {
+int manager_set_cpu_weight(sd_bus *bus, const char *unit, uint64_t weight) {
         return sd_bus_call_method_async(bus, NULL, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
                         "SetUnitProperties", NULL, NULL, "sba(sv)", unit, true, 1, "CPUWeight", "t",
                         weight);
 }
 
-int unit_ask(sd_bus *bus, sd_bus_slot **ret_slot, const char *object,
+int manager_ask(sd_bus *bus, sd_bus_slot **ret_slot, const char *object,
                 sd_bus_message_handler_t handler, void *userdata) {
         return sd_bus_call_method_async(bus, ret_slot, SYSTEMD, object,
                         "org.freedesktop.DBus.Properties", "GetAll", handler, userdata, "s", "");
@@ -61,7 +61,7 @@ static int read_property(sd_bus_message *m, UnitFacts *f) {
         return sd_bus_message_skip(m, "v");
 }
 
-int unit_read_facts(sd_bus_message *m, UnitFacts *ret) {
+int manager_read_facts(sd_bus_message *m, UnitFacts *ret) {
         UnitFacts f = { .result = "success", .active_state = "inactive" };
         int r;
 
