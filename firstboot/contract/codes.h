@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Every message that goes into the journal with a MESSAGE_ID, and with them every reason code:
- * what it means and what to do. The journal catalog is made from this table, `firstbootctl
- * explain` prints it, and docs/steps.md must have an entry for each. An id, once shipped, stays. */
+/* Every message that goes into the journal with a MESSAGE_ID, and with them every reason code: what
+ * it means and what to do. The journal catalog and docs/reason-codes.md are made from this table,
+ * and `firstbootctl explain` prints it. An id, once shipped, stays. */
 
 #include "shared/macro.h"
 

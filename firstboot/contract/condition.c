@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* "only_if": the configuration's sections and what PCI shows. */
+
 #include "contract/condition.h"
-#include "shared/file-util.h"
 #include "contract/paths.h"
+#include "shared/file-util.h"
 
 #define PCI_DEVICES "/sys/bus/pci/devices"
 
@@ -9,8 +12,9 @@
 static const char *pci_vendor(const char *word) {
         const char *vendor = startswith(word, "pci:");
 
-        return vendor && strlen(vendor) == 4 && strspn(vendor, "0123456789abcdef") == 4 ? vendor
-                                                                                        : NULL;
+        if (!vendor || strlen(vendor) != 4 || strspn(vendor, "0123456789abcdef") != 4)
+                return NULL;
+        return vendor;
 }
 
 bool condition_is_valid(const char *word) {
@@ -18,21 +22,38 @@ bool condition_is_valid(const char *word) {
 }
 
 /* 1, 0, or -errno where sysfs does not tell. */
+static int is_of_vendor(const char *device, const char *vendor) {
+        _cleanup_free_ char *path = fb_pathf("%s/%s/vendor", PCI_DEVICES, device), *text = NULL;
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        r = read_line_file(path, &text);
+        if (r < 0)
+                return r;
+        return streq_ptr(startswith(text, "0x"), vendor);
+}
+
+/* The same for all devices; the first that fits, or that cannot be read, decides. */
 static int pci_has(const char *vendor) {
         _cleanup_strv_free_ char **devices = NULL;
-        int r = fb_list(PCI_DEVICES, &devices);
+        int r;
 
+        r = fb_list(PCI_DEVICES, &devices);
+        if (r < 0)
+                return r;
         STRV_FOREACH (device, devices) {
-                _cleanup_free_ char *path = fb_pathf("%s/%s/vendor", PCI_DEVICES, *device),
-                                    *text = NULL;
-
-                r = path ? read_line_file(path, &text) : -ENOMEM;
-                if (r >= 0)
-                        r = streq_ptr(startswith(text, "0x"), vendor);
+                r = is_of_vendor(*device, vendor);
                 if (r != 0)
-                        break;
+                        return r;
         }
-        return r;
+        return 0;
+}
+
+static bool holds(const Step *s, json_object *config, const char *word) {
+        const char *vendor = pci_vendor(word);
+
+        return vendor ? pci_has(vendor) != 0 : json_get(config, s->name) != NULL;
 }
 
 int condition_holds(const Step *s, json_object *config, char **ret_why) {
@@ -42,7 +63,7 @@ int condition_holds(const Step *s, json_object *config, char **ret_why) {
         STRV_FOREACH (word, s->only_if) {
                 const char *vendor = pci_vendor(*word);
 
-                if (vendor ? pci_has(vendor) != 0 : json_get(config, s->name) != NULL)
+                if (holds(s, config, *word))
                         return 1;
                 r = vendor ? strv_extendf(&why, "PCI shows no device of vendor %s", vendor)
                            : strv_extendf(&why, "no %s section in the configuration", s->name);
@@ -51,6 +72,7 @@ int condition_holds(const Step *s, json_object *config, char **ret_why) {
         }
         if (!why)
                 return 1;
+
         *ret_why = strv_join(why, ", ");
         return *ret_why ? 0 : -ENOMEM;
 }

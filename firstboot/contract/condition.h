@@ -4,7 +4,7 @@
 /* "only_if" of a step file: what must be there for the step to have anything to do. Judged here,
  * in the daemon, so that a step with nothing to do costs no unit and no process. */
 
-#include "contract/graph.h"
+#include "contract/step-file.h"
 
 /* Whether word is a condition: "configured" or "pci:VENDOR" with four hexadecimal digits. */
 bool condition_is_valid(const char *word);

@@ -1,30 +1,39 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Defaults and validation of a merged configuration, both driven by the table in config-schema.c.
- * Every fault is reported in one go, each with the layer that brought it. */
+/* Validation of a merged configuration, driven by the table in config-schema.c. Every fault is
+ * reported in one go, each with the layer that brought it. */
 
-#include "contract/config.h"
+#include "contract/config-defaults.h"
 #include "contract/config-schema.h"
+#include "contract/config.h"
 
 #include <stdarg.h>
 
-/* The layer to blame for what is wrong at path: the one that gave it, or gave something around or
- * in it. */
+/* A layer that gave something inside of path; defaults are nobody's fault. */
+static const char *source_inside(const Config *c, const char *path) {
+        size_t n = strlen(path);
+
+        json_object_object_foreach (c->sources, key, value)
+                if (strncmp(key, path, n) == 0 && key[n] == '.' &&
+                                !streq(json_object_get_string(value), "default"))
+                        return json_object_get_string(value);
+        return NULL;
+}
+
+/* The layer to blame for what is wrong at path: the one that gave it, or gave something in it or
+ * around it. */
 static const char *blame(const Config *c, const char *path) {
         _cleanup_free_ char *p = strdup(path);
 
         while (p && *p) {
-                size_t n = strlen(p);
                 const char *source = json_get_string(c->sources, p);
-
-                if (source)
-                        return source;
-                json_object_object_foreach (c->sources, key, value)
-                        if (strncmp(key, p, n) == 0 && key[n] == '.' &&
-                                        !streq(json_object_get_string(value), "default"))
-                                return json_object_get_string(value);
                 char *dot = strrchr(p, '.'), *bracket = strrchr(p, '[');
                 char *cut = dot > bracket ? dot : bracket;
+
+                if (!source)
+                        source = source_inside(c, p);
+                if (source)
+                        return source;
                 if (!cut)
                         break;
                 *cut = '\0';
@@ -71,23 +80,25 @@ static unsigned distance(const char *a, const char *b) {
 static const char *suggest(const char *pattern, const char *key) {
         const char *best = NULL;
         unsigned best_distance = 4;
-        size_t n = strlen(pattern);
 
         for (size_t i = 0; i < config_keys_count; i++) {
-                const char *p = config_keys[i].path, *last;
+                const char *known = config_key_in(&config_keys[i], pattern);
+                unsigned d = known ? distance(key, known) : best_distance;
 
-                if (n > 0 && (strncmp(p, pattern, n) != 0 || p[n] != '.'))
-                        continue;
-                last = n > 0 ? p + n + 1 : p;
-                if (strpbrk(last, ".[*"))
-                        continue;
-                unsigned d = distance(key, last);
                 if (d < best_distance) {
-                        best = last;
+                        best = known;
                         best_distance = d;
                 }
         }
         return best;
+}
+
+static int complain_of_unknown(Config *c, const char *pattern, const char *key, const char *path) {
+        const char *near = suggest(pattern, key);
+
+        if (!near)
+                return complain(c, path, "unknown key");
+        return complain(c, path, "unknown key; did you mean \"%s\"?", near);
 }
 
 static const char *const type_names[] = {
@@ -112,6 +123,7 @@ static bool type_fits(const ConfigKey *k, json_object *v) {
                 [CONFIG_INT] = json_type_int,
                 [CONFIG_MAP] = json_type_object,
         };
+
         if (k->type == CONFIG_SIZE || k->type == CONFIG_DURATION)
                 return json_object_is_type(v, json_type_int) ||
                        json_object_is_type(v, json_type_string);
@@ -120,93 +132,136 @@ static bool type_fits(const ConfigKey *k, json_object *v) {
 
 static bool choice_fits(const char *choices, const char *value) {
         _cleanup_strv_free_ char **l = strv_split(choices, "|");
+
         return strv_contains(l, value);
 }
 
-static int check_object(Config *c, json_object *o, const char *pattern, const char *path,
-                char *const *free_sections);
-
-static int check_numbers(Config *c, const ConfigKey *k, json_object *v, const char *path) {
+static int check_number(Config *c, const ConfigKey *k, json_object *v, const char *path) {
+        const char *unit = k->type == CONFIG_DURATION ? " ms"
+                           : k->type == CONFIG_SIZE   ? " bytes"
+                                                      : "";
         uint64_t n = 0;
         int64_t value;
         int r = 0;
 
         if (k->type == CONFIG_SIZE)
                 r = parse_size(v, &n);
-        else if (k->type == CONFIG_DURATION) {
+        else if (k->type == CONFIG_DURATION)
                 r = parse_duration(v, &n);
-                n /= USEC_PER_MSEC;
-        }
         if (r < 0)
                 return complain(c, path, "must be %s", type_names[k->type]);
-        value = k->type == CONFIG_INT ? json_object_get_int64(v) : (int64_t) n;
-        if ((k->min || k->max) && (value < k->min || value > k->max)) {
-                const char *unit = k->type == CONFIG_DURATION ? " ms"
-                                   : k->type == CONFIG_SIZE   ? " bytes"
-                                                              : "";
+
+        value = k->type == CONFIG_INT        ? json_object_get_int64(v)
+                : k->type == CONFIG_DURATION ? (int64_t) (n / USEC_PER_MSEC)
+                                             : (int64_t) n;
+        if ((k->min || k->max) && (value < k->min || value > k->max))
                 return complain(c, path, "must be from %lld to %lld%s", (long long) k->min,
                                 (long long) k->max, unit);
+        return 0;
+}
+
+static int check_string(Config *c, const ConfigKey *k, json_object *v, const char *path) {
+        const char *text = json_object_get_string(v), *wrong;
+
+        if (k->choices && !choice_fits(k->choices, text))
+                return complain(c, path, "must be one of %s", k->choices);
+
+        wrong = k->check ? k->check(text) : NULL;
+        if (strlen(text) != (size_t) json_object_get_string_len(v))
+                wrong = "must not hold NUL characters";
+        return wrong ? complain(c, path, "%s", wrong) : 0;
+}
+
+static int check_strings(Config *c, const ConfigKey *k, json_object *list, const char *path) {
+        int r;
+
+        for (size_t i = 0; i < json_object_array_length(list); i++) {
+                json_object *item = json_object_array_get_idx(list, i);
+                _cleanup_free_ char *p = strf("%s[%zu]", path, i);
+                const char *wrong = NULL;
+
+                if (!p)
+                        return -ENOMEM;
+                if (!json_object_is_type(item, json_type_string))
+                        wrong = "must be a string";
+                else if (k->check)
+                        wrong = k->check(json_object_get_string(item));
+                if (!wrong)
+                        continue;
+
+                r = complain(c, p, "%s", wrong);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static bool is_plain_line(const char *key, json_object *value) {
+        return value && !json_object_is_type(value, json_type_object) &&
+               !json_object_is_type(value, json_type_array) && !strpbrk(key, "\n=") &&
+               !strchr(json_object_get_string(value), '\n');
+}
+
+static int check_map(Config *c, json_object *map, const char *path) {
+        int r;
+
+        json_object_object_foreach (map, key, value) {
+                if (is_plain_line(key, value))
+                        continue;
+                r = complain(c, path, "\"%s\" must have a plain value of one line", key);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int check_object(Config *c, json_object *o, const char *pattern, const char *path,
+                char *const *free_sections);
+
+static int check_list(Config *c, const ConfigKey *k, json_object *list, const char *path,
+                char *const *free_sections) {
+        _cleanup_free_ char *pattern = strf("%s[]", k->path);
+        int r;
+
+        if (!pattern)
+                return -ENOMEM;
+
+        for (size_t i = 0; i < json_object_array_length(list); i++) {
+                json_object *item = json_object_array_get_idx(list, i);
+                _cleanup_free_ char *p = strf("%s[%zu]", path, i);
+
+                if (!p)
+                        return -ENOMEM;
+                r = json_object_is_type(item, json_type_object)
+                                    ? check_object(c, item, pattern, p, free_sections)
+                                    : complain(c, p, "must be an object { … }");
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
 
 static int check_value(Config *c, const ConfigKey *k, json_object *v, const char *path,
                 char *const *free_sections) {
-        const char *wrong;
-        int r;
-
         if (!type_fits(k, v))
                 return complain(c, path, "must be %s, not %s", type_names[k->type],
                                 v ? json_type_to_name(json_object_get_type(v)) : "null");
+
         switch (k->type) {
         case CONFIG_OBJECT:
                 return check_object(c, v, k->path, path, free_sections);
+        case CONFIG_LIST:
+                return check_list(c, k, v, path, free_sections);
         case CONFIG_STRING:
-                if (k->choices && !choice_fits(k->choices, json_object_get_string(v)))
-                        return complain(c, path, "must be one of %s", k->choices);
-                wrong = k->check ? k->check(json_object_get_string(v)) : NULL;
-                if (strlen(json_object_get_string(v)) != (size_t) json_object_get_string_len(v))
-                        wrong = "must not hold NUL characters";
-                return wrong ? complain(c, path, "%s", wrong) : 0;
+                return check_string(c, k, v, path);
+        case CONFIG_STRINGS:
+                return check_strings(c, k, v, path);
         case CONFIG_INT:
         case CONFIG_SIZE:
         case CONFIG_DURATION:
-                return check_numbers(c, k, v, path);
+                return check_number(c, k, v, path);
         case CONFIG_MAP:
-                json_object_object_foreach (v, key, value)
-                        if (!value || json_object_is_type(value, json_type_object) ||
-                                        json_object_is_type(value, json_type_array) ||
-                                        strpbrk(key, "\n=") ||
-                                        strchr(json_object_get_string(value), '\n')) {
-                                r = complain(c, path, "\"%s\" must have a plain value of one line",
-                                                key);
-                                if (r < 0)
-                                        return r;
-                        }
-                return 0;
-        case CONFIG_LIST:
-        case CONFIG_STRINGS:
-                for (size_t i = 0; i < json_object_array_length(v); i++) {
-                        json_object *item = json_object_array_get_idx(v, i);
-                        _cleanup_free_ char *p = strf("%s[%zu]", path, i),
-                                            *inner = strf("%s[]", k->path);
-
-                        if (!p || !inner)
-                                return -ENOMEM;
-                        if (k->type == CONFIG_LIST)
-                                r = json_object_is_type(item, json_type_object)
-                                                    ? check_object(c, item, inner, p, free_sections)
-                                                    : complain(c, p, "must be an object { … }");
-                        else if (!json_object_is_type(item, json_type_string))
-                                r = complain(c, p, "must be a string");
-                        else
-                                r = k->check && (wrong = k->check(json_object_get_string(item)))
-                                                    ? complain(c, p, "%s", wrong)
-                                                    : 0;
-                        if (r < 0)
-                                return r;
-                }
-                return 0;
+                return check_map(c, v, path);
         case CONFIG_BOOL:
                 return 0;
         }
@@ -221,7 +276,7 @@ static const ConfigKey *row_of(const char *pattern, const char *key) {
         return k || !any ? k : config_key_find(any);
 }
 
-static int check_object(Config *c, json_object *o, const char *pattern, const char *path,
+static int check_known_keys(Config *c, json_object *o, const char *pattern, const char *path,
                 char *const *free_sections) {
         int r;
 
@@ -233,134 +288,109 @@ static int check_object(Config *c, json_object *o, const char *pattern, const ch
                         return -ENOMEM;
                 if (!k && isempty(pattern) && strv_contains(free_sections, key))
                         continue;
-                if (!k) {
-                        const char *near = suggest(pattern, key);
-                        r = complain(c, p, "unknown key%s%s%s", near ? "; did you mean \"" : "",
-                                        strempty(near), near ? "\"?" : "");
-                } else
-                        r = check_value(c, k, value, p, free_sections);
-                if (r < 0)
-                        return r;
-        }
 
-        size_t n = strlen(pattern);
-        for (size_t i = 0; i < config_keys_count; i++) {
-                const ConfigKey *k = &config_keys[i];
-
-                if (!k->required || strncmp(k->path, pattern, n) != 0 || k->path[n] != '.' ||
-                                strpbrk(k->path + n + 1, ".["))
-                        continue;
-                if (json_object_object_get_ex(o, k->path + n + 1, NULL))
-                        continue;
-                r = complain(c, path, "\"%s\" is missing: %s", k->path + n + 1, k->meaning);
+                r = k ? check_value(c, k, value, p, free_sections)
+                      : complain_of_unknown(c, pattern, key, p);
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-/* Gives the section o, whose rows start with pattern, the defaults it lacks. */
-static int fill_object(Config *c, json_object *o, const char *pattern, const char *path) {
-        size_t n = strlen(pattern);
+static int check_required_keys(Config *c, json_object *o, const char *pattern, const char *path) {
         int r;
 
         for (size_t i = 0; i < config_keys_count; i++) {
                 const ConfigKey *k = &config_keys[i];
-                const char *name = n > 0 ? k->path + n + 1 : k->path;
-                json_object *v;
+                const char *key = k->required ? config_key_in(k, pattern) : NULL;
 
-                if (n > 0 && (strncmp(k->path, pattern, n) != 0 || k->path[n] != '.'))
+                if (!key || json_object_object_get_ex(o, key, NULL))
                         continue;
-                if (strpbrk(name, ".[*"))
-                        continue;
-
-                _cleanup_free_ char *p = config_child_path(path, name);
-                if (!p)
-                        return -ENOMEM;
-                v = json_get(o, name);
-                if (!v && k->fallback && !json_object_object_get_ex(o, name, NULL)) {
-                        v = json_tokener_parse(k->fallback);
-                        r = json_set(o, name, v);
-                        if (r < 0)
-                                return r;
-                        if (k->type != CONFIG_OBJECT && !strchr(p, '[')) {
-                                r = json_set_string(c->sources, p, "default");
-                                if (r < 0)
-                                        return r;
-                        }
-                }
-                if (k->type == CONFIG_OBJECT && json_object_is_type(v, json_type_object)) {
-                        r = fill_object(c, v, k->path, p);
-                        if (r < 0)
-                                return r;
-                }
-                if (k->type == CONFIG_LIST && json_object_is_type(v, json_type_array))
-                        for (size_t j = 0; j < json_object_array_length(v); j++) {
-                                json_object *item = json_object_array_get_idx(v, j);
-                                _cleanup_free_ char *inner = strf("%s[]", k->path),
-                                                    *q = strf("%s[%zu]", p, j);
-
-                                if (!inner || !q)
-                                        return -ENOMEM;
-                                if (!json_object_is_type(item, json_type_object))
-                                        continue;
-                                r = fill_object(c, item, inner, q);
-                                if (r < 0)
-                                        return r;
-                        }
+                r = complain(c, path, "\"%s\" is missing: %s", key, k->meaning);
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
 
-/* What no single row can say. */
-static int check_together(Config *c) {
+/* The section o, whose rows start with pattern. */
+static int check_object(Config *c, json_object *o, const char *pattern, const char *path,
+                char *const *free_sections) {
+        int r;
+
+        r = check_known_keys(c, o, pattern, path, free_sections);
+        if (r < 0)
+                return r;
+        return check_required_keys(c, o, pattern, path);
+}
+
+/* Passwords travel to these servers. */
+static int check_encryption(Config *c) {
         json_object *identity = json_get(c->values, "identity"), *uris = json_get(identity, "uri");
+        int r;
+
+        if (!json_object_is_type(uris, json_type_array) ||
+                        json_get_bool(identity, "starttls", true) ||
+                        json_get_bool(identity, "allow_plain", false))
+                return 0;
+
+        for (size_t i = 0; i < json_object_array_length(uris); i++) {
+                const char *uri = json_object_get_string(json_object_array_get_idx(uris, i));
+
+                if (!uri || !startswith(uri, "ldap://"))
+                        continue;
+                r = complain(c, "identity.uri",
+                                "%s would send passwords in the clear: use ldaps://, set \"starttls\": true, or say \"allow_plain\": true",
+                                uri);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int check_counter_limits(Config *c) {
+        json_object *limits = json_get(json_get(c->values, "rdma"), "counter_limits");
+        int r;
+
+        if (!json_object_is_type(limits, json_type_object))
+                return 0;
+
+        json_object_object_foreach (limits, key, value) {
+                if (json_object_is_type(value, json_type_int))
+                        continue;
+                r = complain(c, "rdma.counter_limits", "\"%s\" must be a whole number", key);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int check_stripe_size(Config *c) {
         json_object *stripe = json_get(json_get(c->values, "scratch"), "stripe_size");
         uint64_t bytes;
-        int r;
 
-        if (json_object_is_type(uris, json_type_array) &&
-                        !json_get_bool(identity, "starttls", true) &&
-                        !json_get_bool(identity, "allow_plain", false))
-                for (size_t i = 0; i < json_object_array_length(uris); i++) {
-                        const char *uri =
-                                        json_object_get_string(json_object_array_get_idx(uris, i));
-
-                        if (uri && startswith(uri, "ldap://")) {
-                                r = complain(c, "identity.uri",
-                                                "%s would send passwords in the clear: use ldaps://, set \"starttls\": true, or say \"allow_plain\": true",
-                                                uri);
-                                if (r < 0)
-                                        return r;
-                        }
-                }
-        json_object *limits = json_get(json_get(c->values, "rdma"), "counter_limits");
-        if (json_object_is_type(limits, json_type_object)) {
-                json_object_object_foreach (limits, key, value) {
-                        if (json_object_is_type(value, json_type_int))
-                                continue;
-                        r = complain(c, "rdma.counter_limits", "\"%s\" must be a whole number",
-                                        key);
-                        if (r < 0)
-                                return r;
-                }
-        }
-        if (stripe && parse_size(stripe, &bytes) >= 0 && (bytes & (bytes - 1)) != 0) {
-                r = complain(c, "scratch.stripe_size", "must be a power of two");
-                if (r < 0)
-                        return r;
-        }
+        if (stripe && parse_size(stripe, &bytes) >= 0 && (bytes & (bytes - 1)) != 0)
+                return complain(c, "scratch.stripe_size", "must be a power of two");
         return 0;
 }
 
 int config_finish(Config *c, char *const *free_sections) {
+        /* What no single row can say. */
+        static int (*const more[])(
+                        Config *c) = { check_encryption, check_counter_limits, check_stripe_size };
         int r;
 
-        r = fill_object(c, c->values, "", "");
+        r = config_fill(c);
         if (r < 0)
                 return r;
         r = check_object(c, c->values, "", "", free_sections);
         if (r < 0)
                 return r;
-        return check_together(c);
+
+        for (size_t i = 0; i < ELEMENTSOF(more); i++) {
+                r = more[i](c);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }

@@ -5,7 +5,7 @@
  * Validation, defaults, masking of secrets, `firstbootctl config` and a test of
  * docs/node-config.md all read it. */
 
-#include "shared/json-util.h"
+#include "contract/quantity.h"
 
 typedef enum ConfigType {
         CONFIG_OBJECT, /* a section; its keys are rows of their own */
@@ -27,8 +27,7 @@ typedef struct ConfigKey {
         bool secret;
         int64_t min, max;    /* of INT, SIZE (bytes), DURATION (milliseconds); both 0: no limits */
         const char *choices; /* of STRING: "xfs|ext4" */
-        const char *(*check)(const char *value); /* of STRING, STRINGS: NULL where good, else what
-                                                    is wrong */
+        const char *(*check)(const char *value); /* of STRING, STRINGS: a rule of config-rules.h */
         const char *meaning;
 } ConfigKey;
 
@@ -38,10 +37,6 @@ extern const size_t config_keys_count;
 /* The row whose path matches "scratch.label" or "mounts[].what"; NULL where there is none. */
 const ConfigKey *config_key_find(const char *path);
 
-/* Values written by people. 0; -EINVAL; -ERANGE. */
-int parse_size(json_object *value, uint64_t *ret_bytes);
-int parse_duration(json_object *value, uint64_t *ret_usec);
-
-/* The same with a default, for values that passed validation. */
-uint64_t config_size(json_object *section, const char *key, uint64_t fallback);
-uint64_t config_duration(json_object *section, const char *key, uint64_t fallback_usec);
+/* "label" where the row is "scratch.label" and the section "scratch" (or "mounts[]"; "": the top);
+ * NULL for rows of other sections, of sections inside of it, and for "*". */
+const char *config_key_in(const ConfigKey *k, const char *section);

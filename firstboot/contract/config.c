@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Layers laid over each other, with a note of where each value came from; and secrets masked. */
+
 #include "contract/config.h"
 #include "contract/config-schema.h"
 
@@ -49,42 +52,59 @@ static void forget_sources(json_object *sources, const char *path) {
 }
 
 static int merge_object(Config *c, json_object *target, json_object *layer, const char *path,
+                const char *source);
+
+/* Anything but a section replaces what was there. */
+static int replace_value(Config *c, json_object *target, const char *key, json_object *value,
+                const char *path, const char *source) {
+        int r;
+
+        forget_sources(c->sources, path);
+        r = json_set(target, key, json_object_get(value));
+        if (r < 0)
+                return r;
+        return json_set_string(c->sources, path, source);
+}
+
+static int merge_section(Config *c, json_object *target, const char *key, json_object *value,
+                const char *path, const char *source) {
+        json_object *old = json_get(target, key);
+        int r;
+
+        if (!json_object_is_type(old, json_type_object)) {
+                forget_sources(c->sources, path);
+                old = json_object_new_object();
+                r = json_set(target, key, old);
+                if (r < 0)
+                        return r;
+        }
+        /* An empty section is there too, and somebody gave it. */
+        if (json_object_object_length(value) == 0 && json_object_object_length(old) == 0) {
+                r = json_set_string(c->sources, path, source);
+                if (r < 0)
+                        return r;
+        }
+        return merge_object(c, old, value, path, source);
+}
+
+static int merge_object(Config *c, json_object *target, json_object *layer, const char *path,
                 const char *source) {
         int r;
 
         json_object_object_foreach (layer, key, value) {
                 _cleanup_free_ char *p = config_child_path(path, key);
-                json_object *old = json_get(target, key);
 
                 if (!p)
                         return -ENOMEM;
-                if (!value) {
+                if (!value) { /* null: back to the default */
                         json_object_object_del(target, key);
                         forget_sources(c->sources, p);
                         continue;
                 }
-                if (!json_object_is_type(value, json_type_object)) {
-                        forget_sources(c->sources, p);
-                        r = json_set(target, key, json_object_get(value));
-                        if (r < 0)
-                                return r;
-                        r = json_set_string(c->sources, p, source);
-                        if (r < 0)
-                                return r;
-                        continue;
-                }
-                if (!json_object_is_type(old, json_type_object)) {
-                        forget_sources(c->sources, p);
-                        r = json_set(target, key, old = json_object_new_object());
-                        if (r < 0)
-                                return r;
-                }
-                if (json_object_object_length(value) == 0 && json_object_object_length(old) == 0) {
-                        r = json_set_string(c->sources, p, source);
-                        if (r < 0)
-                                return r;
-                }
-                r = merge_object(c, old, value, p, source);
+
+                r = json_object_is_type(value, json_type_object)
+                                    ? merge_section(c, target, key, value, p, source)
+                                    : replace_value(c, target, key, value, p, source);
                 if (r < 0)
                         return r;
         }
@@ -98,45 +118,48 @@ int config_merge(Config *c, json_object *layer, const char *source) {
         return merge_object(c, c->values, layer, "", source);
 }
 
+/* {KEY: value}; takes the value. NULL on out of memory. */
+static json_object *wrap(const char *key, json_object *value) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+
+        if (json_set_fields(o, JSON_TAKE(key, value)) < 0)
+                return NULL;
+        return TAKE_PTR(o);
+}
+
 int config_set(Config *c, const char *path, json_object *value, const char *source) {
         _cleanup_json_ json_object *layer = value;
         _cleanup_free_ char *copy = strdup(path);
 
         if (!copy || !layer)
                 return -ENOMEM;
-        /* From the last part outwards, the value is wrapped into one section after the other. */
-        for (char *dot; (dot = strrchr(copy, '.')); *dot = '\0') {
-                json_object *outer = json_object_new_object();
 
-                if (!outer || json_set(outer, dot + 1, layer) < 0) {
-                        json_object_put(outer);
-                        layer = NULL;
-                        return -ENOMEM;
-                }
-                layer = outer;
-        }
-        _cleanup_json_ json_object *top = json_object_new_object();
-        if (!top)
-                return -ENOMEM;
-        int r = json_set(top, copy, TAKE_PTR(layer));
-        return r < 0 ? r : config_merge(c, top, source);
+        /* From the last part outwards, the value is wrapped into one section after the other. */
+        for (char *dot; layer && (dot = strrchr(copy, '.')); *dot = '\0')
+                layer = wrap(dot + 1, TAKE_PTR(layer));
+        if (layer)
+                layer = wrap(copy, TAKE_PTR(layer));
+        return layer ? config_merge(c, layer, source) : -ENOMEM;
+}
+
+static json_object *strings(char *const *l) {
+        json_object *list = json_object_new_array();
+
+        STRV_FOREACH (s, l)
+                json_object_array_add(list, json_object_new_string(*s));
+        return list;
 }
 
 json_object *config_to_json(const Config *c) {
         _cleanup_json_ json_object *o = json_object_new_object();
-        json_object *errors = json_object_new_array(), *warnings = json_object_new_array();
+        int r;
 
-        STRV_FOREACH (e, c->errors)
-                json_object_array_add(errors, json_object_new_string(*e));
-        STRV_FOREACH (w, c->warnings)
-                json_object_array_add(warnings, json_object_new_string(*w));
-        if (json_set(o, "errors", errors) < 0 || json_set(o, "warnings", warnings) < 0 ||
-                        json_set(o, "retry", json_object_new_boolean(c->retry)) < 0 ||
-                        json_set(o, "config", json_object_get(c->values)) < 0 ||
-                        json_set(o, "sources", json_object_get(c->sources)) < 0 ||
-                        json_set(o, "instance", json_object_get(c->instance)) < 0)
-                return NULL;
-        return TAKE_PTR(o);
+        r = json_set_fields(o, JSON_TAKE("errors", strings(c->errors)),
+                        JSON_TAKE("warnings", strings(c->warnings)), JSON_BOOL("retry", c->retry),
+                        JSON_TAKE("config", json_object_get(c->values)),
+                        JSON_TAKE("sources", json_object_get(c->sources)),
+                        JSON_TAKE("instance", json_object_get(c->instance)));
+        return r < 0 ? NULL : TAKE_PTR(o);
 }
 
 /* Sections of site steps are not in the table: there, the name of a key tells. */
@@ -174,6 +197,7 @@ json_object *config_masked(json_object *values) {
 
         if (json_object_deep_copy(values, &copy, NULL) < 0)
                 return NULL;
+
         mask(copy, "");
         return copy;
 }

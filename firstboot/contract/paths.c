@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Paths below the test root, where there is one. */
+
 #include "contract/paths.h"
 #include "shared/strv.h"
 
@@ -23,24 +26,32 @@ char *fb_pathf(const char *format, ...) {
         return fb_path(path);
 }
 
+static void closedirp(DIR **d) {
+        if (*d)
+                closedir(*d);
+}
+
 int fb_list(const char *folder, char ***ret) {
+        _cleanup_(closedirp) DIR *d = NULL;
         _cleanup_strv_free_ char **l = NULL;
         _cleanup_free_ char *path = fb_path(folder);
         struct dirent *e;
-        int r = 0;
+        int r;
 
         if (!path)
                 return -ENOMEM;
-        DIR *d = opendir(path);
+        d = opendir(path);
         if (!d && errno != ENOENT)
                 return -errno;
-        while (d && r >= 0 && (e = readdir(d)))
-                if (e->d_name[0] != '.')
-                        r = strv_extend(&l, e->d_name);
-        if (d)
-                closedir(d);
-        if (r < 0)
-                return r;
+
+        while (d && (e = readdir(d))) {
+                if (e->d_name[0] == '.')
+                        continue;
+                r = strv_extend(&l, e->d_name);
+                if (r < 0)
+                        return r;
+        }
+
         if (l)
                 strv_sort(l);
         *ret = TAKE_PTR(l);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The result files of steps: taken by firstbootd once the unit has ended. */
+
 #include "contract/result.h"
 #include "contract/paths.h"
 #include "shared/strv.h"
@@ -35,19 +38,9 @@ int result_take(const char *step, json_object **ret) {
         if (r == -ENOMEM)
                 return r;
         (void) unlink(path);
+
         *ret = r >= 0 && json_object_is_type(o, json_type_object) && json_get_string(o, "status")
                                ? TAKE_PTR(o)
                                : NULL;
         return 0;
-}
-
-void result_set(StepRun *run, const char *code, char *message) {
-        _cleanup_json_ json_object *o = json_object_new_object();
-        _cleanup_free_ char *text = message;
-
-        json_putp(&run->result);
-        run->result = NULL;
-        if (!o || json_set_string(o, "code", code) < 0 || json_set_string(o, "message", text) < 0)
-                return;
-        run->result = TAKE_PTR(o);
 }

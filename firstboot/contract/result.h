@@ -8,9 +8,10 @@
  *   remedy     what to do, where the code's own text does not say it all
  *   transient  whether trying again may help
  *   figures    an object, free
- * A program that leaves none is judged by its exit code: 0 done, 75 (EX_TEMPFAIL) failed for now. */
+ * A program that leaves none is judged by its exit code: 0 done, 75 (EX_TEMPFAIL) failed for
+ * now, anything else failed. */
 
-#include "daemon/state.h"
+#include "shared/json-util.h"
 
 #define EXIT_TRANSIENT 75
 
@@ -19,6 +20,3 @@
 int result_take(const char *step, json_object **ret);
 bool result_exists(const char *step);
 int result_remove(const char *step);
-
-/* Sets the run's result to a code (may be NULL) and a message (taken over, may be NULL). */
-void result_set(StepRun *run, const char *code, char *message);

@@ -17,44 +17,60 @@ static int compare_rows(const void *a, const void *b) {
         return x->usec < y->usec ? 1 : x->usec > y->usec ? -1 : 0;
 }
 
+/* When its last attempt ended; 0: never, or not yet. */
 static uint64_t finished(json_object *step) {
-        json_object *attempts = json_get(step, "attempts");
+        json_object *attempts = json_get(step, "attempts"), *last;
         size_t n = attempts ? json_object_array_length(attempts) : 0;
 
-        return n > 0 ? (uint64_t) json_get_int(json_object_array_get_idx(attempts, n - 1),
-                                       "finished_usec", 0)
-                     : 0;
+        if (n == 0)
+                return 0;
+        last = json_object_array_get_idx(attempts, n - 1);
+        return (uint64_t) json_get_int(last, "finished_usec", 0);
+}
+
+static json_object *later(json_object *a, json_object *b) {
+        if (!b || finished(b) == 0)
+                return a;
+        return !a || finished(b) > finished(a) ? b : a;
 }
 
 /* Of what the step waited for, the one that ended last; NULL where it waited for nothing. */
 static json_object *last_before(json_object *steps, json_object *step) {
-        static const char *const keys[] = { "requires", "after" };
+        _cleanup_strv_free_ char **names = NULL;
         json_object *last = NULL;
 
-        for (size_t k = 0; k < ELEMENTSOF(keys); k++) {
-                json_object *names = json_get(step, keys[k]);
-
-                for (size_t i = 0; names && i < json_object_array_length(names); i++)
-                        for (size_t j = 0; j < json_object_array_length(steps); j++) {
-                                json_object *other = json_object_array_get_idx(steps, j);
-
-                                if (streq_ptr(json_get_string(other, "name"),
-                                                    json_object_get_string(
-                                                                    json_object_array_get_idx(
-                                                                                    names, i))) &&
-                                                finished(other) > 0 &&
-                                                (!last || finished(other) > finished(last)))
-                                        last = other;
-                        }
-        }
+        if (step_waits_for(step, &names) < 0)
+                return NULL;
+        STRV_FOREACH (name, names)
+                last = later(last, steps_find(steps, *name));
         return last;
+}
+
+/* The chain of steps that ended with the last one. */
+static void print_chain(json_object *steps, json_object *last) {
+        uint64_t chain = 0;
+
+        printf("\nLongest chain:");
+        for (json_object *s = last; s; s = last_before(steps, s)) {
+                printf(" %s%s", s == last ? "" : "← ", json_get_string(s, "name"));
+                chain += step_duration(s);
+        }
+        printf("\n%9.3f s  in the chain's steps\n", (double) chain / USEC_PER_SEC);
+}
+
+static void print_total(json_object *status) {
+        uint64_t started = (uint64_t) json_get_int(status, "started_usec", 0),
+                 settled = (uint64_t) json_get_int(status, "settled_usec", 0);
+
+        if (settled > started)
+                printf("%9.3f s  from firstbootd's start to its verdict\n",
+                                (double) (settled - started) / USEC_PER_SEC);
 }
 
 int verb_blame(Ctl *c, int argc, char *argv[]) {
         _cleanup_json_ json_object *status = NULL;
         _cleanup_free_ Row *rows = NULL;
         json_object *steps, *last = NULL;
-        uint64_t chain = 0;
         size_t n;
 
         (void) argv;
@@ -64,32 +80,23 @@ int verb_blame(Ctl *c, int argc, char *argv[]) {
                 log_error("firstbootd does not run and left no status");
                 return EXIT_UNKNOWN;
         }
-        steps = json_get(status, "steps");
-        n = json_object_array_length(steps);
+        steps = status_steps(status, &n);
         rows = calloc(n + 1, sizeof(Row));
         if (!rows)
                 return EXIT_FAILURE;
+
         for (size_t i = 0; i < n; i++) {
                 json_object *step = json_object_array_get_idx(steps, i);
 
                 rows[i] = (Row) { step, step_duration(step) };
-                if (finished(step) > 0 && (!last || finished(step) > finished(last)))
-                        last = step;
+                last = later(last, step);
         }
         qsort(rows, n, sizeof(Row), compare_rows);
+
         for (size_t i = 0; i < n; i++)
                 printf("%9.3f s  %s\n", (double) rows[i].usec / USEC_PER_SEC,
                                 json_get_string(rows[i].step, "name"));
-        printf("\nLongest chain:");
-        for (json_object *s = last; s; s = last_before(steps, s)) {
-                printf(" %s%s", s == last ? "" : "← ", json_get_string(s, "name"));
-                chain += step_duration(s);
-        }
-        printf("\n%9.3f s  in the chain's steps\n", (double) chain / USEC_PER_SEC);
-        uint64_t started = (uint64_t) json_get_int(status, "started_usec", 0),
-                 settled = (uint64_t) json_get_int(status, "settled_usec", 0);
-        if (settled > started)
-                printf("%9.3f s  from firstbootd's start to its verdict\n",
-                                (double) (settled - started) / USEC_PER_SEC);
+        print_chain(steps, last);
+        print_total(status);
         return EXIT_SUCCESS;
 }

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ctl/ctl.h"
-#include "shared/log.h"
-#include "contract/paths.h"
 
-#include <time.h>
+/* What all verbs need: firstbootd on the bus, the status document, and looks into it. */
+
+#include "ctl/ctl.h"
+#include "contract/paths.h"
+#include "contract/status.h"
+#include "shared/json-strv.h"
+#include "shared/log.h"
+#include "shared/time-util.h"
 
 #define STATUS_MAX (4 * 1024 * 1024)
 #define CALL_USEC (10 * USEC_PER_SEC)
 
-uint64_t ctl_now_usec(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
-}
-
 int ctl_bus(Ctl *c) {
+        int r;
+
         if (c->bus && sd_bus_is_open(c->bus) > 0)
                 return 0;
+
         c->bus = sd_bus_close_unref(c->bus);
-        int r = sd_bus_open_system(&c->bus);
-        if (r >= 0)
-                r = sd_bus_set_method_call_timeout(c->bus, CALL_USEC);
-        return r;
+        r = sd_bus_open_system(&c->bus);
+        if (r < 0)
+                return r;
+        return sd_bus_set_method_call_timeout(c->bus, CALL_USEC);
 }
 
 static int call_json(Ctl *c, const char *method, json_object **ret, sd_bus_error *error) {
@@ -32,12 +32,16 @@ static int call_json(Ctl *c, const char *method, json_object **ret, sd_bus_error
         int r;
 
         r = ctl_bus(c);
-        if (r >= 0)
-                r = sd_bus_call_method(c->bus, DBUS_NAME, DBUS_PATH, DBUS_MANAGER, method, error,
-                                &reply, NULL);
-        if (r >= 0)
-                r = sd_bus_message_read(reply, "s", &text);
-        return r < 0 ? r : json_parse(text, strlen(text), &e, ret);
+        if (r < 0)
+                return r;
+        r = sd_bus_call_method(
+                        c->bus, DBUS_NAME, DBUS_PATH, DBUS_MANAGER, method, error, &reply, NULL);
+        if (r < 0)
+                return r;
+        r = sd_bus_message_read(reply, "s", &text);
+        if (r < 0)
+                return r;
+        return json_parse(text, strlen(text), &e, ret);
 }
 
 int ctl_call_json(Ctl *c, const char *method, json_object **ret) {
@@ -65,29 +69,73 @@ int ctl_status(Ctl *c, json_object **ret) {
 }
 
 int ctl_exit_code(json_object *status) {
+        static const int codes[_NODE_STATUS_MAX] = {
+                [NODE_STARTING] = EXIT_NODE_GOING,
+                [NODE_READY] = EXIT_NODE_READY,
+                [NODE_DEGRADED] = EXIT_NODE_DEGRADED,
+                [NODE_FAILED] = EXIT_NODE_FAILED,
+        };
         const char *node = json_get_string(status, "node");
 
-        if (!node)
-                return EXIT_UNKNOWN;
-        return streq(node, "ready")      ? EXIT_NODE_READY
-               : streq(node, "degraded") ? EXIT_NODE_DEGRADED
-               : streq(node, "failed")   ? EXIT_NODE_FAILED
-                                         : EXIT_NODE_GOING;
+        return node ? codes[node_status_from_string(node)] : EXIT_UNKNOWN;
+}
+
+void ctl_print_json(json_object *o) {
+        puts(json_object_to_json_string_ext(
+                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+}
+
+/* An array's length; 0 for what is none. */
+static size_t length_of(json_object *array) {
+        return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+}
+
+json_object *status_steps(json_object *status, size_t *ret_n) {
+        json_object *steps = json_get(status, "steps");
+
+        *ret_n = length_of(steps);
+        return *ret_n > 0 ? steps : NULL;
+}
+
+json_object *steps_find(json_object *steps, const char *name) {
+        for (size_t i = 0; i < length_of(steps); i++) {
+                json_object *step = json_object_array_get_idx(steps, i);
+
+                if (streq_ptr(json_get_string(step, "name"), name))
+                        return step;
+        }
+        return NULL;
+}
+
+int step_waits_for(json_object *step, char ***ret) {
+        _cleanup_strv_free_ char **names = NULL, **after = NULL;
+        int r;
+
+        r = json_to_strv(json_get(step, "requires"), &names);
+        if (r < 0)
+                return r;
+        r = json_to_strv(json_get(step, "after"), &after);
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(&names, after);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(names);
+        return 0;
 }
 
 uint64_t step_duration(json_object *step) {
         json_object *attempts = json_get(step, "attempts");
         uint64_t sum = 0;
 
-        for (size_t i = 0; json_object_is_type(attempts, json_type_array) &&
-                           i < json_object_array_length(attempts);
-                        i++) {
+        for (size_t i = 0; i < length_of(attempts); i++) {
                 json_object *a = json_object_array_get_idx(attempts, i);
                 uint64_t from = (uint64_t) json_get_int(a, "started_usec", 0),
                          to = (uint64_t) json_get_int(a, "finished_usec", 0);
 
                 if (to == 0)
-                        to = ctl_now_usec();
+                        to = now_usec();
                 sum += to > from ? to - from : 0;
         }
         return sum;

@@ -7,6 +7,8 @@
 #include "shared/log.h"
 
 static void print_values(json_object *o, const char *path, json_object *sources) {
+        const char *source = json_get_string(sources, path);
+
         if (json_object_is_type(o, json_type_object) && json_object_object_length(o) > 0) {
                 json_object_object_foreach (o, key, value) {
                         _cleanup_free_ char *p = path[0] ? strf("%s.%s", path, key) : strdup(key);
@@ -16,16 +18,30 @@ static void print_values(json_object *o, const char *path, json_object *sources)
                 }
                 return;
         }
-        const char *source = json_get_string(sources, path);
-        printf("%-28s = %s  %s(%s)\n", path,
+        printf("%-28s = %s  (%s)\n", path,
                         json_object_to_json_string_ext(
                                         o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
-                        "", source ? source : "default");
+                        source ? source : "default");
+}
+
+static void print_instance(json_object *instance) {
+        if (!instance || json_object_object_length(instance) == 0)
+                return;
+        printf("\ninstance %s\n",
+                        json_object_to_json_string_ext(instance,
+                                        JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
+}
+
+/* "error: …" or "warning: …", a line each. */
+static void print_notes(json_object *list, const char *kind) {
+        for (size_t i = 0; list && i < json_object_array_length(list); i++)
+                printf("%s%s: %s\n", i == 0 ? "\n" : "", kind,
+                                json_object_get_string(json_object_array_get_idx(list, i)));
 }
 
 int verb_config(Ctl *c, int argc, char *argv[]) {
         _cleanup_json_ json_object *document = NULL;
-        static const char *const lists[] = { "errors", "warnings" };
+        json_object *config;
 
         (void) argv;
         if (argc > 0)
@@ -33,26 +49,15 @@ int verb_config(Ctl *c, int argc, char *argv[]) {
         if (ctl_call_json(c, "GetConfig", &document) < 0)
                 return EXIT_FAILURE;
         if (c->json) {
-                puts(json_object_to_json_string_ext(document,
-                                JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+                ctl_print_json(document);
                 return EXIT_SUCCESS;
         }
-        json_object *instance = json_get(document, "instance"),
-                    *config = json_get(document, "config");
+
+        config = json_get(document, "config");
         if (config)
                 print_values(config, "", json_get(document, "sources"));
-        if (instance && json_object_object_length(instance) > 0)
-                printf("\ninstance %s\n",
-                                json_object_to_json_string_ext(instance,
-                                                JSON_C_TO_STRING_SPACED |
-                                                                JSON_C_TO_STRING_NOSLASHESCAPE));
-        for (size_t i = 0; i < ELEMENTSOF(lists); i++) {
-                json_object *list = json_get(document, lists[i]);
-
-                for (size_t k = 0; list && k < json_object_array_length(list); k++)
-                        printf("%s%.*s: %s\n", k == 0 ? "\n" : "", (int) strlen(lists[i]) - 1,
-                                        lists[i],
-                                        json_object_get_string(json_object_array_get_idx(list, k)));
-        }
+        print_instance(json_get(document, "instance"));
+        print_notes(json_get(document, "errors"), "error");
+        print_notes(json_get(document, "warnings"), "warning");
         return EXIT_SUCCESS;
 }

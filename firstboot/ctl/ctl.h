@@ -3,6 +3,7 @@
 
 /* firstbootctl: one file a verb, each a function that gets what is left of the command line. */
 
+#include "shared/completion.h"
 #include "shared/json-util.h"
 #include "shared/strv.h"
 
@@ -10,8 +11,9 @@
 
 typedef struct Ctl {
         bool json, wait, color, utf8;
-        uint64_t timeout_usec; /* of --wait; 0: none */
-        sd_bus *bus;           /* opened on demand */
+        uint64_t timeout_usec;      /* of --wait; 0: none */
+        sd_bus *bus;                /* opened on demand */
+        const ProgramSpec *program; /* verbs and options, for completion */
 } Ctl;
 
 enum {
@@ -30,6 +32,7 @@ int verb_explain(Ctl *c, int argc, char *argv[]);
 int verb_rerun(Ctl *c, int argc, char *argv[]);
 int verb_config(Ctl *c, int argc, char *argv[]);
 int verb_log(Ctl *c, int argc, char *argv[]);
+int verb_completion(Ctl *c, int argc, char *argv[]);
 
 /* Opens the system bus once. 0 or -errno, without a message. */
 int ctl_bus(Ctl *c);
@@ -44,14 +47,23 @@ int ctl_status(Ctl *c, json_object **ret);
 /* Exit code for a status document. */
 int ctl_exit_code(json_object *status);
 
-uint64_t ctl_now_usec(void);
+/* JSON on standard output, for programs. */
+void ctl_print_json(json_object *o);
+
+/* The steps of a status document; NULL with *ret_n 0 where it has none. */
+json_object *status_steps(json_object *status, size_t *ret_n);
+
+/* The step of that name; NULL where there is none. */
+json_object *steps_find(json_object *steps, const char *name);
+
+/* Names of what a step waits for: its "requires", then its "after". 0 or -ENOMEM; caller frees. */
+int step_waits_for(json_object *step, char ***ret);
 
 /* Time of a step's attempts together, the one under way included, in µs. */
 uint64_t step_duration(json_object *step);
 
-/* One end of what drawing needs: the SVG text of a status document; NULL on out of memory. Caller
- * frees. */
-char *plot_svg(json_object *status, uint64_t now_usec);
+/* The time line of a status document as SVG text; NULL on out of memory. Caller frees. */
+char *plot_svg(json_object *status, uint64_t now);
 
 /* The status table, as printed. NULL on out of memory; caller frees. */
 char *status_table(const Ctl *c, json_object *status);

@@ -3,8 +3,8 @@
 /* firstbootctl explain [CODE]: what a reason code means and what to do; without one, all that is
  * wrong now. */
 
-#include "contract/codes.h"
 #include "ctl/ctl.h"
+#include "contract/codes.h"
 #include "shared/log.h"
 
 static void print_code(FILE *f, const char *code, const char *remedy) {
@@ -19,55 +19,75 @@ static void print_code(FILE *f, const char *code, const char *remedy) {
                 fprintf(f, "  This code is of a step of your site; firstbootctl log STEP shows more.\n");
 }
 
+/* What keeps the whole node from going on. */
+static void explain_node(FILE *f, const char *code, json_object *status) {
+        json_object *errors = json_get(status, "errors");
+
+        fprintf(f, "%s\n", code);
+        for (size_t i = 0; errors && i < json_object_array_length(errors); i++)
+                fprintf(f, "  %s\n", json_object_get_string(json_object_array_get_idx(errors, i)));
+        if (!errors)
+                fprintf(f, "  %s\n", strempty(json_get_string(status, "message")));
+        fputc('\n', f);
+        print_code(f, code, NULL);
+}
+
+static bool is_bad(const char *status) {
+        return streq(status, "failed") || streq(status, "degraded") || streq(status, "retrying");
+}
+
+static void explain_step(FILE *f, json_object *step) {
+        json_object *result = json_get(step, "result"), *figures = json_get(result, "figures");
+        const char *status = strempty(json_get_string(step, "status")),
+                   *name = json_get_string(step, "name"), *code = json_get_string(result, "code");
+
+        if (!code || !is_bad(status))
+                return;
+
+        fprintf(f, "%s%s is %s: %s\n  %s\n", ftell(f) > 0 ? "\n" : "", name, status, code,
+                        strempty(json_get_string(result, "message")));
+        if (figures)
+                fprintf(f, "  %s\n",
+                                json_object_to_json_string_ext(figures,
+                                                JSON_C_TO_STRING_SPACED |
+                                                                JSON_C_TO_STRING_NOSLASHESCAPE));
+        fputc('\n', f);
+        print_code(f, code, json_get_string(result, "remedy"));
+        fprintf(f, "  More: firstbootctl log %s\n", name);
+}
+
 char *explain_status(json_object *status) {
-        json_object *steps = json_get(status, "steps"), *errors = json_get(status, "errors");
         const char *node_code = json_get_string(status, "code");
         char *text = NULL;
-        size_t size;
+        size_t size, n;
+        json_object *steps = status_steps(status, &n);
         FILE *f = open_memstream(&text, &size);
 
         if (!f)
                 return NULL;
-        if (node_code) {
-                fprintf(f, "%s\n", node_code);
-                for (size_t i = 0; errors && i < json_object_array_length(errors); i++)
-                        fprintf(f, "  %s\n",
-                                        json_object_get_string(
-                                                        json_object_array_get_idx(errors, i)));
-                if (!errors)
-                        fprintf(f, "  %s\n", strempty(json_get_string(status, "message")));
-                fputc('\n', f);
-                print_code(f, node_code, NULL);
-        }
-        for (size_t i = 0; json_object_is_type(steps, json_type_array) &&
-                           i < json_object_array_length(steps);
-                        i++) {
-                json_object *step = json_object_array_get_idx(steps, i),
-                            *result = json_get(step, "result");
-                const char *s = strempty(json_get_string(step, "status")),
-                           *code = json_get_string(result, "code");
+        if (node_code)
+                explain_node(f, node_code, status);
+        for (size_t i = 0; i < n; i++)
+                explain_step(f, json_object_array_get_idx(steps, i));
 
-                if (!code || (!streq(s, "failed") && !streq(s, "degraded") &&
-                                             !streq(s, "retrying")))
-                        continue;
-                fprintf(f, "%s%s is %s: %s\n  %s\n", ftell(f) > 0 ? "\n" : "",
-                                json_get_string(step, "name"), s, code,
-                                strempty(json_get_string(result, "message")));
-                json_object *figures = json_get(result, "figures");
-                if (figures)
-                        fprintf(f, "  %s\n",
-                                        json_object_to_json_string_ext(figures,
-                                                        JSON_C_TO_STRING_SPACED |
-                                                                        JSON_C_TO_STRING_NOSLASHESCAPE));
-                fputc('\n', f);
-                print_code(f, code, json_get_string(result, "remedy"));
-                fprintf(f, "  More: firstbootctl log %s\n", json_get_string(step, "name"));
-        }
         if (fclose(f) != 0) {
                 free(text);
                 return NULL;
         }
         return text;
+}
+
+static int explain_code(const char *name) {
+        const Code *code = code_find(name);
+
+        if (!code) {
+                log_error("There is no reason code \"%s\"; docs/reason-codes.md lists them all",
+                                name);
+                return EXIT_FAILURE;
+        }
+        printf("%s: %s\n\n", code->code, code->title);
+        print_code(stdout, code->code, NULL);
+        return EXIT_SUCCESS;
 }
 
 int verb_explain(Ctl *c, int argc, char *argv[]) {
@@ -76,18 +96,9 @@ int verb_explain(Ctl *c, int argc, char *argv[]) {
 
         if (argc > 1)
                 return EXIT_USAGE;
-        if (argc == 1) {
-                const Code *code = code_find(argv[0]);
+        if (argc == 1)
+                return explain_code(argv[0]);
 
-                if (!code) {
-                        log_error("There is no reason code \"%s\"; docs/steps.md lists them all",
-                                        argv[0]);
-                        return EXIT_FAILURE;
-                }
-                printf("%s: %s\n\n", code->code, code->title);
-                print_code(stdout, code->code, NULL);
-                return EXIT_SUCCESS;
-        }
         if (ctl_status(c, &status) < 0) {
                 log_error("firstbootd does not run and left no status");
                 return EXIT_UNKNOWN;

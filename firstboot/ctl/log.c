@@ -3,7 +3,7 @@
 /* firstbootctl log [STEP]: what the step's unit, or firstbootd itself, wrote in this boot. */
 
 #include "ctl/ctl.h"
-#include "contract/graph.h"
+#include "contract/step-file.h"
 #include "shared/log.h"
 
 int verb_log(Ctl *c, int argc, char *argv[]) {
@@ -16,9 +16,11 @@ int verb_log(Ctl *c, int argc, char *argv[]) {
                 log_error("\"%s\" is not the name of a step", argv[0]);
                 return EXIT_FAILURE;
         }
+
         unit = argc == 1 ? strf("firstboot@%s.service", argv[0]) : strdup("firstbootd.service");
         if (!unit)
                 return EXIT_FAILURE;
+
         execlp("journalctl", "journalctl", "--boot", "--catalog", "--unit", unit, NULL);
         log_error_errno(errno, "Cannot run journalctl");
         return EXIT_FAILURE;

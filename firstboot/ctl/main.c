@@ -1,95 +1,196 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* firstbootctl: shows how the node came up, why not, and runs steps again. */
+/* firstbootctl: shows how the node came up, why not, and runs steps again. The tables of verbs and
+ * options here make --help, getopt's arguments and the completion scripts. */
 
-#include "contract/config-schema.h"
 #include "ctl/ctl.h"
+#include "contract/codes.h"
+#include "contract/quantity.h"
 #include "shared/log.h"
 
 #include <getopt.h>
 #include <langinfo.h>
 #include <locale.h>
 
+/* Names of steps are those of their files; reading the graph would need the configuration. */
+#define LIST_STEPS \
+        "ls /usr/lib/firstboot/steps.d /etc/firstboot/steps.d 2>/dev/null | sed -n 's/\\.json$//p'"
+
 typedef struct Verb {
-        const char *name;
+        const char *name, *argument, *help;
         int (*run)(Ctl *c, int argc, char *argv[]);
-        const char *arguments, *help;
+        CompletionKind value; /* of the argument */
+        const char *words;
 } Verb;
 
+/* clang-format off */
 static const Verb verbs[] = {
-        { "status", verb_status, "", "the node and its steps (the default)" },
-        { "blame", verb_blame, "", "steps by the time they took" },
-        { "plot", verb_plot, "", "time line of the boot as SVG on standard output" },
-        { "explain", verb_explain, " [CODE]", "what is wrong, why, and what to do" },
-        { "rerun", verb_rerun, " STEP|config", "run a step and what waits for it again" },
-        { "config", verb_config, "", "the configuration, and where each value came from" },
-        { "log", verb_log, " [STEP]", "the journal of a step, or of firstbootd" },
+        { "status", NULL, "the node and its steps (the default)", verb_status, COMPLETE_NONE, NULL },
+        { "blame", NULL, "steps by the time they took", verb_blame, COMPLETE_NONE, NULL },
+        { "plot", NULL, "time line of the boot as SVG on standard output", verb_plot, COMPLETE_NONE, NULL },
+        { "explain", "[CODE]", "what is wrong, why, and what to do", verb_explain,
+          COMPLETE_CHOICES, NULL /* code_words() */ },
+        { "rerun", "STEP|config", "run a step and what waits for it again", verb_rerun,
+          COMPLETE_COMMAND, "echo config; " LIST_STEPS },
+        { "config", NULL, "the configuration, and where each value came from", verb_config, COMPLETE_NONE, NULL },
+        { "log", "[STEP]", "the journal of a step, or of firstbootd", verb_log, COMPLETE_COMMAND, LIST_STEPS },
+        { "completion", "bash|zsh", "completion script for a shell", verb_completion,
+          COMPLETE_CHOICES, "bash zsh" },
 };
+/* clang-format on */
 
-static void help(FILE *f) {
-        fprintf(f, "Usage: firstbootctl [OPTION…] [VERB]\n\n");
-        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
-                _cleanup_free_ char *left = strf("%s%s", verbs[i].name, verbs[i].arguments);
-                fprintf(f, "  %-20s %s\n", strempty(left), verbs[i].help);
-        }
-        fprintf(f, "\n      --wait           wait until the node has settled (status, rerun)\n"
-                   "      --timeout=TIME   give up waiting after TIME, such as 90s or 10min\n"
-                   "      --json           machine-readable output (status, config)\n"
-                   "  -h, --help           this text\n\n"
-                   "Exit code of status: 0 ready, 1 failed, 2 degraded, 3 still going, 4 not known.\n");
+enum { OPT_WAIT = 256, OPT_JSON, OPT_TIMEOUT };
+
+/* Every verb takes them all, before it or behind it. */
+/* clang-format off */
+static const OptionSpec options[] = {
+        { .name = "wait", .id = OPT_WAIT, .help = "wait until the node has settled (status, rerun)" },
+        { .name = "timeout", .id = OPT_TIMEOUT, .argument = "TIME",
+          .help = "give up waiting after TIME, such as 90s or 10min" },
+        { .name = "json", .id = OPT_JSON, .help = "machine-readable output (status, config)" },
+        { .name = "help", .id = 'h', .help = "this text" },
+        {},
+};
+/* clang-format on */
+
+/* Verb or option, and what it is for. */
+static void help_row(FILE *f, const char *left, const char *text) {
+        fprintf(f, "  %-20s %s\n", left, text);
 }
 
-int main(int argc, char *argv[]) {
-        enum { OPT_WAIT = 256, OPT_JSON, OPT_TIMEOUT };
-        static const struct option options[] = {
-                { "wait", no_argument, NULL, OPT_WAIT },
-                { "json", no_argument, NULL, OPT_JSON },
-                { "timeout", required_argument, NULL, OPT_TIMEOUT },
-                { "help", no_argument, NULL, 'h' },
-                {},
-        };
-        Ctl c = {};
-        int o, code = -1;
+static void help(FILE *f) {
+        char left[40];
 
-        setlocale(LC_CTYPE, "");
-        log_set_program("firstbootctl");
-        while ((o = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
-                _cleanup_json_ json_object *value = NULL;
+        fprintf(f, "Usage: firstbootctl [OPTION…] [VERB]\n\n");
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
+                const Verb *v = &verbs[i];
 
+                snprintf(left, sizeof(left), "%s%s%s", v->name, v->argument ? " " : "",
+                                strempty(v->argument));
+                help_row(f, left, v->help);
+        }
+        fputc('\n', f);
+        for (const OptionSpec *o = options; o->name; o++) {
+                char letter[] = { '-', (char) o->id, ',', '\0' };
+
+                snprintf(left, sizeof(left), "%3s --%s%s%s", o->id < 256 ? letter : "", o->name,
+                                o->argument ? "=" : "", strempty(o->argument));
+                help_row(f, left, o->help);
+        }
+        fprintf(f, "\nExit code of status: 0 ready, 1 failed, 2 degraded, 3 still going, 4 not known.\n");
+}
+
+/* What getopt_long() wants to know of the options. */
+static void long_options(struct option long_options[ELEMENTSOF(options)]) {
+        for (size_t i = 0; i < ELEMENTSOF(options); i++)
+                long_options[i] = (struct option) {
+                        .name = options[i].name,
+                        .has_arg = options[i].argument ? required_argument : no_argument,
+                        .val = options[i].id,
+                };
+}
+
+#define EXIT_HELPED 256 /* no exit code: --help was given */
+
+/* Returns the index of the verb in argv; or -EXIT_USAGE, or -EXIT_HELPED. */
+static int parse_options(Ctl *c, int argc, char *argv[]) {
+        struct option list[ELEMENTSOF(options)];
+        int o;
+
+        long_options(list);
+        while ((o = getopt_long(argc, argv, "h", list, NULL)) >= 0)
                 switch (o) {
                 case OPT_WAIT:
-                        c.wait = true;
+                        c->wait = true;
                         break;
                 case OPT_JSON:
-                        c.json = true;
+                        c->json = true;
                         break;
                 case OPT_TIMEOUT:
-                        value = json_object_new_string(optarg);
-                        if (!value || parse_duration(value, &c.timeout_usec) < 0 ||
-                                        c.timeout_usec == 0) {
+                        if (parse_duration_text(optarg, &c->timeout_usec) < 0 ||
+                                        c->timeout_usec == 0) {
                                 log_error("--timeout=%s is no time such as 90s or 10min", optarg);
-                                return EXIT_USAGE;
+                                return -EXIT_USAGE;
                         }
                         break;
                 case 'h':
                         help(stdout);
-                        return EXIT_SUCCESS;
+                        return -EXIT_HELPED;
                 default:
-                        return EXIT_USAGE;
+                        return -EXIT_USAGE;
                 }
-        }
-        c.color = isatty(STDOUT_FILENO) && isempty(getenv("NO_COLOR"));
-        c.utf8 = streq(nl_langinfo(CODESET), "UTF-8");
-        const char *name = optind < argc ? argv[optind] : "status";
+        return optind;
+}
+
+/* All reason codes, for completion. */
+static char *code_words(void) {
+        _cleanup_strv_free_ char **l = NULL;
+
+        for (size_t i = 0; i < codes_count; i++)
+                if (strv_extend(&l, codes[i].code) < 0)
+                        return NULL;
+        return strv_join(l, " ");
+}
+
+static const Verb *find_verb(const char *name) {
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
                 if (streq(verbs[i].name, name))
-                        code = verbs[i].run(&c, MAX(argc - optind - 1, 0),
-                                        argv + MIN(optind + 1, argc));
-        if (code < 0) {
+                        return &verbs[i];
+        return NULL;
+}
+
+/* The table for completion, which has the words that only we know; specs: one more than verbs. */
+static void fill_specs(VerbSpec *specs, const char *words_of_codes) {
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
+                const Verb *v = &verbs[i];
+
+                specs[i] = (VerbSpec) {
+                        .name = v->name,
+                        .help = v->help,
+                        .argument = v->argument,
+                        .value = v->value,
+                        .words = v->run == verb_explain ? words_of_codes : v->words,
+                };
+        }
+}
+
+static int run_verb(Ctl *c, int argc, char *argv[]) {
+        VerbSpec specs[ELEMENTSOF(verbs) + 1] = {};
+        const ProgramSpec program = {
+                .name = "firstbootctl", .verbs = specs, .options = options, .common = options
+        };
+        const char *name = argc > 0 ? argv[0] : "status";
+        _cleanup_free_ char *words = code_words();
+        const Verb *v = find_verb(name);
+        int code;
+
+        if (!v) {
                 log_error("There is no verb \"%s\"; see firstbootctl --help", name);
-                code = EXIT_USAGE;
-        } else if (code == EXIT_USAGE)
+                return EXIT_USAGE;
+        }
+
+        fill_specs(specs, words);
+        c->program = &program;
+        code = v->run(c, MAX(argc - 1, 0), argc > 0 ? argv + 1 : argv);
+        c->program = NULL;
+        if (code == EXIT_USAGE)
                 log_error("Wrong arguments for %s; see firstbootctl --help", name);
+        return code;
+}
+
+int main(int argc, char *argv[]) {
+        Ctl c = {};
+        int first, code;
+
+        setlocale(LC_CTYPE, "");
+        log_set_program("firstbootctl");
+        first = parse_options(&c, argc, argv);
+        if (first < 0)
+                return first == -EXIT_HELPED ? EXIT_SUCCESS : -first;
+        c.color = isatty(STDOUT_FILENO) && isempty(getenv("NO_COLOR"));
+        c.utf8 = streq(nl_langinfo(CODESET), "UTF-8");
+
+        code = run_verb(&c, argc - first, argv + first);
         sd_bus_close_unref(c.bus);
         return code;
 }

@@ -5,6 +5,7 @@
 
 #include "ctl/ctl.h"
 #include "shared/log.h"
+#include "shared/time-util.h"
 
 #define ROW 26
 #define LEFT 130
@@ -12,23 +13,22 @@
 #define WIDTH 900
 
 static void put_text(FILE *f, const char *s) {
-        for (; s && *s; s++)
-                switch (*s) {
-                case '<':
-                        fputs("&lt;", f);
-                        break;
-                case '>':
-                        fputs("&gt;", f);
-                        break;
-                case '&':
-                        fputs("&amp;", f);
-                        break;
-                case '"':
-                        fputs("&quot;", f);
-                        break;
-                default:
+        static const struct {
+                char c;
+                const char *entity;
+        } entities[] = { { '<', "&lt;" }, { '>', "&gt;" }, { '&', "&amp;" }, { '"', "&quot;" } };
+
+        for (; s && *s; s++) {
+                const char *entity = NULL;
+
+                for (size_t i = 0; i < ELEMENTSOF(entities); i++)
+                        if (entities[i].c == *s)
+                                entity = entities[i].entity;
+                if (entity)
+                        fputs(entity, f);
+                else
                         fputc((unsigned char) *s < 0x20 ? ' ' : *s, f);
-                }
+        }
 }
 
 typedef struct Scale {
@@ -62,85 +62,131 @@ static double grid_step(double seconds) {
         return step;
 }
 
-static void draw_step(FILE *f, const Scale *s, json_object *step, size_t row, uint64_t now) {
-        json_object *attempts = json_get(step, "attempts"), *result = json_get(step, "result");
-        uint64_t free_usec = (uint64_t) json_get_int(step, "free_usec", 0), before = 0;
-        const char *status = json_get_string(step, "status");
-        size_t n = attempts ? json_object_array_length(attempts) : 0;
+/* One attempt; its reason, or where it went well the step's status, is the bar's title. */
+static void draw_attempt(FILE *f, const Scale *s, json_object *attempt, size_t row,
+                const char *status, uint64_t now) {
+        uint64_t from = (uint64_t) json_get_int(attempt, "started_usec", 0),
+                 to = (uint64_t) json_get_int(attempt, "finished_usec", 0);
+        const char *code = json_get_string(attempt, "code");
 
-        fprintf(f, "<text class=\"name\" x=\"%d\" y=\"%zu\">", LEFT - 8,
-                        TOP + row * ROW + ROW / 2 + 4);
-        put_text(f, json_get_string(step, "name"));
-        fprintf(f, "</text>\n");
-        bar(f, s, row, s->from,
-                        free_usec ? free_usec
-                        : n == 0  ? s->to
-                                  : 0,
-                        "wait", "waiting for what it requires");
-        for (size_t i = 0; i < n; i++) {
-                json_object *a = json_object_array_get_idx(attempts, i);
-                uint64_t from = (uint64_t) json_get_int(a, "started_usec", 0),
-                         to = (uint64_t) json_get_int(a, "finished_usec", 0);
-                const char *code = json_get_string(a, "code");
-
-                if (before > 0)
-                        bar(f, s, row, before, from, "pause", "pause before the next attempt");
-                bar(f, s, row, from, to ? to : now,
-                                to == 0         ? "running"
-                                : isempty(code) ? "good"
-                                                : "bad",
-                                to == 0         ? "running"
-                                : isempty(code) ? strempty(status)
-                                                : code);
-                before = to;
-        }
-        if (before > 0) {
-                fprintf(f, "<text class=\"note\" x=\"%.1f\" y=\"%zu\">%.2f s ", x_of(s, before) + 5,
-                                TOP + row * ROW + ROW / 2 + 4,
-                                (double) step_duration(step) / USEC_PER_SEC);
-                put_text(f, json_get_string(result, "code"));
-                fprintf(f, "</text>\n");
-        }
+        if (to == 0)
+                bar(f, s, row, from, now, "running", "running");
+        else if (isempty(code))
+                bar(f, s, row, from, to, "good", strempty(status));
+        else
+                bar(f, s, row, from, to, "bad", code);
 }
 
-char *plot_svg(json_object *status, uint64_t now) {
-        json_object *steps = json_get(status, "steps");
-        size_t n = json_object_is_type(steps, json_type_array) ? json_object_array_length(steps)
-                                                               : 0,
-               size;
-        Scale s = { (uint64_t) json_get_int(status, "started_usec", 0),
-                (uint64_t) json_get_int(status, "settled_usec", 0) };
-        char *text = NULL;
-        FILE *f = open_memstream(&text, &size);
+/* Attempts and the pauses between them. Returns when the last one ended; 0: none has. */
+static uint64_t draw_attempts(
+                FILE *f, const Scale *s, json_object *step, size_t row, uint64_t now) {
+        json_object *attempts = json_get(step, "attempts");
+        size_t n = attempts ? json_object_array_length(attempts) : 0;
+        uint64_t before = 0;
 
-        if (!f)
-                return NULL;
-        if (s.to <= s.from)
-                s.to = MAX(now, s.from + 1);
-        double seconds = (double) (s.to - s.from) / USEC_PER_SEC, step = grid_step(seconds);
-        size_t bottom = TOP + n * ROW + 10;
+        for (size_t i = 0; i < n; i++) {
+                json_object *a = json_object_array_get_idx(attempts, i);
 
+                if (before > 0)
+                        bar(f, s, row, before, (uint64_t) json_get_int(a, "started_usec", 0),
+                                        "pause", "pause before the next attempt");
+                draw_attempt(f, s, a, row, json_get_string(step, "status"), now);
+                before = (uint64_t) json_get_int(a, "finished_usec", 0);
+        }
+        return before;
+}
+
+/* Until it was free to start; a step that never was waited to the end. */
+static void draw_wait(FILE *f, const Scale *s, json_object *step, size_t row) {
+        json_object *attempts = json_get(step, "attempts");
+        uint64_t to = (uint64_t) json_get_int(step, "free_usec", 0);
+
+        if (to == 0 && (!attempts || json_object_array_length(attempts) == 0))
+                to = s->to;
+        bar(f, s, row, s->from, to, "wait", "waiting for what it requires");
+}
+
+static void draw_step(FILE *f, const Scale *s, json_object *step, size_t row, uint64_t now) {
+        size_t y = TOP + row * ROW + ROW / 2 + 4;
+        uint64_t end;
+
+        fprintf(f, "<text class=\"name\" x=\"%d\" y=\"%zu\">", LEFT - 8, y);
+        put_text(f, json_get_string(step, "name"));
+        fprintf(f, "</text>\n");
+
+        draw_wait(f, s, step, row);
+        end = draw_attempts(f, s, step, row, now);
+        if (end == 0)
+                return;
+
+        fprintf(f, "<text class=\"note\" x=\"%.1f\" y=\"%zu\">%.2f s ", x_of(s, end) + 5, y,
+                        (double) step_duration(step) / USEC_PER_SEC);
+        put_text(f, json_get_string(json_get(step, "result"), "code"));
+        fprintf(f, "</text>\n");
+}
+
+static void draw_head(FILE *f, size_t bottom) {
         fprintf(f,
                         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" font-family=\"sans-serif\" font-size=\"12\">\n"
-                        "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#fff3d6\"/><line y2=\"6\" stroke=\"#e0a020\" stroke-width=\"3\"/></pattern></defs>\n"
-                        "<style>.wait{fill:#ececec}.good{fill:#5aa469}.bad{fill:#cc4b4b}.running{fill:#4a90c2}.pause{fill:url(#hatch)}.name{text-anchor:end;fill:#222}.note{fill:#444;font-size:10px}.grid{stroke:#ddd}.tick{fill:#888;font-size:10px;text-anchor:middle}.title{font-size:15px;fill:#222}</style>\n"
+                        "<defs>"
+                        "<pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+                        "<rect width=\"6\" height=\"6\" fill=\"#fff3d6\"/>"
+                        "<line y2=\"6\" stroke=\"#e0a020\" stroke-width=\"3\"/>"
+                        "</pattern></defs>\n"
+                        "<style>"
+                        ".wait{fill:#ececec}.good{fill:#5aa469}.bad{fill:#cc4b4b}.running{fill:#4a90c2}"
+                        ".pause{fill:url(#hatch)}.name{text-anchor:end;fill:#222}"
+                        ".note{fill:#444;font-size:10px}.grid{stroke:#ddd}.tick{fill:#888;font-size:10px;text-anchor:middle}"
+                        ".title{font-size:15px;fill:#222}</style>\n"
                         "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
                         LEFT + WIDTH + 170, bottom + 20);
+}
+
+static void draw_title(FILE *f, json_object *status, double seconds) {
         fprintf(f, "<text class=\"title\" x=\"12\" y=\"24\">Node is ");
         put_text(f, json_get_string(status, "node"));
         fprintf(f, " after %.2f s, instance ", seconds);
         put_text(f, json_get_string(status, "instance_id"));
         fprintf(f, ", boot %lld</text>\n", (long long) json_get_int(status, "boots", 0));
-        for (double t = 0; t <= seconds; t += step) {
-                double x = x_of(&s, s.from + (uint64_t) (t * USEC_PER_SEC));
+}
 
-                fprintf(f, "<line class=\"grid\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%zu\"/><text class=\"tick\" x=\"%.1f\" y=\"%d\">%g s</text>\n",
+static void draw_grid(FILE *f, const Scale *s, double seconds, size_t bottom) {
+        double step = grid_step(seconds);
+
+        for (double t = 0; t <= seconds; t += step) {
+                double x = x_of(s, s->from + (uint64_t) (t * USEC_PER_SEC));
+
+                fprintf(f,
+                                "<line class=\"grid\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%zu\"/>"
+                                "<text class=\"tick\" x=\"%.1f\" y=\"%d\">%g s</text>\n",
                                 x, TOP - 6, x, bottom, x, TOP - 12, t);
         }
+}
+
+char *plot_svg(json_object *status, uint64_t now) {
+        Scale s = { (uint64_t) json_get_int(status, "started_usec", 0),
+                (uint64_t) json_get_int(status, "settled_usec", 0) };
+        char *text = NULL;
+        size_t size, n, bottom;
+        json_object *steps = status_steps(status, &n);
+        FILE *f = open_memstream(&text, &size);
+        double seconds;
+
+        if (!f)
+                return NULL;
+        if (s.to <= s.from)
+                s.to = MAX(now, s.from + 1);
+        seconds = (double) (s.to - s.from) / USEC_PER_SEC;
+        bottom = TOP + n * ROW + 10;
+
+        draw_head(f, bottom);
+        draw_title(f, status, seconds);
+        draw_grid(f, &s, seconds, bottom);
         for (size_t i = 0; i < n; i++)
                 draw_step(f, &s, json_object_array_get_idx(steps, i), i, now);
         fprintf(f, "</svg>\n");
+
         if (fclose(f) != 0) {
                 free(text);
                 return NULL;
@@ -159,7 +205,7 @@ int verb_plot(Ctl *c, int argc, char *argv[]) {
                 log_error("firstbootd does not run and left no status");
                 return EXIT_UNKNOWN;
         }
-        svg = plot_svg(status, ctl_now_usec());
+        svg = plot_svg(status, now_usec());
         if (!svg)
                 return EXIT_FAILURE;
         return fputs(svg, stdout) < 0 || fflush(stdout) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -4,8 +4,10 @@
  * settled. */
 
 #include "ctl/ctl.h"
-#include "shared/log.h"
 #include "contract/paths.h"
+#include "contract/status.h"
+#include "shared/log.h"
+#include "shared/time-util.h"
 
 typedef struct Look {
         const char *status, *mark, *ascii, *color;
@@ -36,49 +38,45 @@ static void print_duration(FILE *f, uint64_t usec) {
                 fprintf(f, "%8.1f s", (double) usec / USEC_PER_SEC);
 }
 
-/* What a waiting step waits for: requirements that are not at their end yet. */
+/* What a waiting step waits for: those that are not at their end yet. */
 static char *waits_for(json_object *steps, json_object *step) {
-        _cleanup_strv_free_ char **l = NULL;
-        _cleanup_free_ char *names = NULL;
-        static const char *const keys[] = { "requires", "after" };
+        _cleanup_strv_free_ char **names = NULL, **l = NULL;
+        _cleanup_free_ char *text = NULL;
 
-        for (size_t k = 0; k < ELEMENTSOF(keys); k++) {
-                json_object *
-                        requires
-                = json_get(step, keys[k]);
+        if (step_waits_for(step, &names) < 0)
+                return NULL;
+        STRV_FOREACH (name, names) {
+                const char *status = json_get_string(steps_find(steps, *name), "status");
 
-                for (size_t i = 0; requires && i < json_object_array_length(requires); i++) {
-                        const char *name = json_object_get_string(
-                                        json_object_array_get_idx(requires, i));
-
-                        for (size_t j = 0; j < json_object_array_length(steps); j++) {
-                                json_object *other = json_object_array_get_idx(steps, j);
-                                const char *s = json_get_string(other, "status");
-
-                                if (streq_ptr(json_get_string(other, "name"), name) && s &&
-                                                (streq(s, "waiting") || streq(s, "running") ||
-                                                                streq(s, "retrying")) &&
-                                                strv_extend(&l, name) < 0)
-                                        return NULL;
-                        }
-                }
+                if (!status || step_status_is_final(step_status_from_string(status)))
+                        continue;
+                if (strv_extend(&l, *name) < 0)
+                        return NULL;
         }
-        names = strv_join(l, ", ");
-        return names ? strf("for %s", names[0] ? names : "the bus") : NULL;
+
+        text = strv_join(l, ", ");
+        return text ? strf("for %s", text[0] ? text : "the bus") : NULL;
+}
+
+/* Switches to a color, or back with NULL. */
+static const char *color(const Ctl *c, const char *code) {
+        if (!c->color)
+                return "";
+        return code ? code : "\033[0m";
 }
 
 static void print_step(FILE *f, const Ctl *c, json_object *steps, json_object *step, int width) {
-        const char *status = json_get_string(step, "status"), *name = json_get_string(step, "name");
+        const char *status = json_get_string(step, "status");
         json_object *result = json_get(step, "result"), *attempts = json_get(step, "attempts");
         const char *code = json_get_string(result, "code"),
                    *message = json_get_string(result, "message");
         const Look *look = look_of(status);
         size_t n = attempts ? json_object_array_length(attempts) : 0;
 
-        fprintf(f, "  %s%s%s %-*s  %s%-8s%s ", c->color ? look->color : "",
-                        c->utf8 ? look->mark : look->ascii, c->color ? "\033[0m" : "", width,
-                        strempty(name), c->color ? look->color : "", strempty(status),
-                        c->color ? "\033[0m" : "");
+        fprintf(f, "  %s%s%s %-*s  %s%-8s%s ", color(c, look->color),
+                        c->utf8 ? look->mark : look->ascii, color(c, NULL), width,
+                        strempty(json_get_string(step, "name")), color(c, look->color),
+                        strempty(status), color(c, NULL));
         if (n > 0)
                 print_duration(f, step_duration(step));
         else
@@ -86,64 +84,83 @@ static void print_step(FILE *f, const Ctl *c, json_object *steps, json_object *s
         if (n > 1)
                 fprintf(f, "  %zu tries", n);
         if (code)
-                fprintf(f, "  %s%s%s", c->color ? "\033[1m" : "", code, c->color ? "\033[0m" : "");
+                fprintf(f, "  %s%s%s", color(c, "\033[1m"), code, color(c, NULL));
+
         if (streq_ptr(status, "waiting")) {
                 _cleanup_free_ char *what = waits_for(steps, step);
+
                 fprintf(f, "  %s", strempty(what));
         } else if (message)
                 fprintf(f, "  %s", message);
         fputc('\n', f);
 }
 
-char *status_table(const Ctl *c, json_object *status) {
-        json_object *steps = json_get(status, "steps"), *errors = json_get(status, "errors");
-        const char *node = json_get_string(status, "node"), *code = json_get_string(status, "code"),
+/* "Node is ready after 12.3 s, instance i-1, boot 2", and below what keeps the whole node back. */
+static void print_node(FILE *f, const Ctl *c, json_object *status) {
+        const char *node = json_get_string(status, "node"),
+                   *instance = json_get_string(status, "instance_id"),
+                   *code = json_get_string(status, "code"),
                    *message = json_get_string(status, "message");
+        json_object *errors = json_get(status, "errors");
         uint64_t started = (uint64_t) json_get_int(status, "started_usec", 0),
                  settled = (uint64_t) json_get_int(status, "settled_usec", 0);
         const Look *look = look_of(streq_ptr(node, "ready")      ? "done"
                                    : streq_ptr(node, "starting") ? "running"
                                                                  : node);
-        size_t n = json_object_is_type(steps, json_type_array) ? json_object_array_length(steps)
-                                                               : 0;
-        char *text = NULL;
-        size_t size;
-        int width = 8;
-        FILE *f = open_memstream(&text, &size);
 
-        if (!f)
-                return NULL;
-        fprintf(f, "%sNode is %s%s", c->color ? look->color : "", strempty(node),
-                        c->color ? "\033[0m" : "");
-        if (started > 0)
+        fprintf(f, "%sNode is %s%s", color(c, look->color), strempty(node), color(c, NULL));
+        if (started > 0) {
+                uint64_t to = settled > started ? settled : now_usec();
+
                 fprintf(f, " %s %.1f s", settled > started ? "after" : "since",
-                                (double) ((settled > started ? settled : ctl_now_usec()) -
-                                                started) /
-                                                USEC_PER_SEC);
-        fprintf(f, ", instance %s, boot %lld\n",
-                        json_get_string(status, "instance_id")
-                                        ? json_get_string(status, "instance_id")
-                                        : "unknown",
+                                (double) (to - started) / USEC_PER_SEC);
+        }
+        fprintf(f, ", instance %s, boot %lld\n", instance ? instance : "unknown",
                         (long long) json_get_int(status, "boots", 0));
+
         if (code)
                 fprintf(f, "  %s  %s\n", code, errors ? "" : strempty(message));
         for (size_t i = 0; errors && i < json_object_array_length(errors); i++)
                 fprintf(f, "    %s\n",
                                 json_object_get_string(json_object_array_get_idx(errors, i)));
+}
 
+static int name_width(json_object *step) {
+        return (int) strlen(strempty(json_get_string(step, "name")));
+}
+
+static void print_steps(FILE *f, const Ctl *c, json_object *status) {
+        size_t n;
+        json_object *steps = status_steps(status, &n);
+        int width = 8;
+
+        if (n == 0)
+                return;
         for (size_t i = 0; i < n; i++)
-                width = MAX(width, (int) strlen(strempty(json_get_string(
-                                                   json_object_array_get_idx(steps, i), "name"))));
-        if (n > 0)
-                fputc('\n', f);
+                width = MAX(width, name_width(json_object_array_get_idx(steps, i)));
+
+        fputc('\n', f);
         for (size_t i = 0; i < n; i++)
                 print_step(f, c, steps, json_object_array_get_idx(steps, i), width);
+}
+
+char *status_table(const Ctl *c, json_object *status) {
         json_object *warnings = json_get(status, "warnings");
+        const char *node = json_get_string(status, "node");
+        char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+
+        if (!f)
+                return NULL;
+        print_node(f, c, status);
+        print_steps(f, c, status);
         for (size_t i = 0; warnings && i < json_object_array_length(warnings); i++)
                 fprintf(f, "\nwarning: %s\n",
                                 json_object_get_string(json_object_array_get_idx(warnings, i)));
         if (streq_ptr(node, "failed") || streq_ptr(node, "degraded"))
                 fprintf(f, "\nWhat to do: firstbootctl explain\n");
+
         if (fclose(f) != 0) {
                 free(text);
                 return NULL;
@@ -155,8 +172,7 @@ static int print_status(const Ctl *c, json_object *status) {
         _cleanup_free_ char *table = NULL;
 
         if (c->json) {
-                puts(json_object_to_json_string_ext(
-                                status, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+                ctl_print_json(status);
                 return 0;
         }
         table = status_table(c, status);
@@ -171,37 +187,52 @@ static int on_change(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 0; /* that it came is enough: sd_bus_wait() returns */
 }
 
+/* The bus on which firstbootd's signals come; NULL where it is not there (yet). matched: the one on
+ * which they were asked for before. */
+static sd_bus *listen(Ctl *c, const sd_bus *matched) {
+        if (ctl_bus(c) < 0)
+                return NULL;
+        if (matched == c->bus)
+                return c->bus;
+        if (sd_bus_match_signal(c->bus, NULL, DBUS_NAME, DBUS_PATH, DBUS_MANAGER, NULL, on_change,
+                            NULL) < 0)
+                return NULL;
+        return c->bus;
+}
+
+/* Until something changes, or the time is over. */
+static void wait_change(sd_bus *bus, uint64_t usec) {
+        if (!bus || sd_bus_is_open(bus) <= 0) {
+                usleep((useconds_t) MIN(usec, 200 * USEC_PER_MSEC));
+                return;
+        }
+        (void) sd_bus_wait(bus, usec);
+        while (sd_bus_process(bus, NULL) > 0)
+                ;
+}
+
 /* Until the node has settled; where the bus is not there (yet), the status file is looked at. */
-static int wait_settled(Ctl *c, json_object **ret) {
-        uint64_t deadline = c->timeout_usec ? ctl_now_usec() + c->timeout_usec : UINT64_MAX;
-        const sd_bus *matched = NULL;
+static void wait_settled(Ctl *c, json_object **ret) {
+        uint64_t deadline = c->timeout_usec ? now_usec() + c->timeout_usec : UINT64_MAX;
+        sd_bus *bus = NULL;
 
         for (;;) {
-                _cleanup_json_ json_object *status = NULL;
-                uint64_t now = ctl_now_usec();
-                bool settled = false;
+                json_object *status = NULL;
+                uint64_t now = now_usec();
 
-                if (ctl_bus(c) >= 0 && matched != c->bus) {
-                        if (sd_bus_match_signal(c->bus, NULL, DBUS_NAME, DBUS_PATH, DBUS_MANAGER,
-                                            NULL, on_change, NULL) >= 0)
-                                matched = c->bus;
-                }
+                bus = listen(c, bus);
                 if (ctl_status(c, &status) >= 0) {
                         int code = ctl_exit_code(status);
 
-                        settled = code != EXIT_NODE_GOING && code != EXIT_UNKNOWN;
                         json_putp(ret);
-                        *ret = TAKE_PTR(status);
+                        *ret = status;
+                        if (code != EXIT_NODE_GOING && code != EXIT_UNKNOWN)
+                                return;
                 }
-                if (settled || now >= deadline)
-                        return 0;
-                uint64_t wait = MIN(deadline - now, USEC_PER_SEC);
-                if (c->bus && matched == c->bus && sd_bus_is_open(c->bus) > 0) {
-                        (void) sd_bus_wait(c->bus, wait);
-                        while (sd_bus_process(c->bus, NULL) > 0)
-                                ;
-                } else
-                        usleep((useconds_t) MIN(wait, 200 * USEC_PER_MSEC));
+                if (now >= deadline)
+                        return;
+                /* The call may have found the bus gone. */
+                wait_change(bus == c->bus ? bus : NULL, MIN(deadline - now, USEC_PER_SEC));
         }
 }
 
@@ -212,7 +243,7 @@ int verb_status(Ctl *c, int argc, char *argv[]) {
         if (argc > 0)
                 return EXIT_USAGE;
         if (c->wait)
-                (void) wait_settled(c, &status);
+                wait_settled(c, &status);
         else
                 (void) ctl_status(c, &status);
         if (!status) {

@@ -1,113 +1,111 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Properties, methods and signals of the two interfaces, and polkit's word where it is needed. */
+
 #include "daemon/bus-api.h"
+#include "daemon/document.h"
 #include "contract/config.h"
-#include "shared/log.h"
 #include "contract/paths.h"
-#include "daemon/publish.h"
 
 #include <sys/types.h>
 
 #define STEP_PREFIX DBUS_PATH "/step"
 #define ACTION "org.imgbuild.FirstBoot1.rerun"
+#define POLKIT_USEC (120 * USEC_PER_SEC) /* somebody may have to type a password */
 
 static int get_node(sd_bus *bus, const char *path, const char *interface, const char *property,
                 sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Engine *e = userdata;
+        const BusApi *a = userdata;
 
         (void) bus, (void) path, (void) interface, (void) property, (void) error;
-        return sd_bus_message_append(reply, "s",
-                        node_status_to_string(e->state ? e->state->node : NODE_STARTING));
-}
-
-/* The first reason that keeps the node from being ready, or from being without defects. */
-static const char *node_code(const Engine *e) {
-        if (e->problem)
-                return e->problem;
-        for (unsigned pass = 0; pass < 2; pass++)
-                for (size_t i = 0; i < e->n_jobs; i++) {
-                        const StepRun *run = job_run(&e->jobs[i]);
-
-                        if (run->status == (pass == 0 ? STEP_FAILED : STEP_DEGRADED))
-                                return strempty(json_get_string(run->result, "code"));
-                }
-        return "";
+        return sd_bus_message_append(reply, "s", node_status_to_string(node_status(a->node)));
 }
 
 static int get_code(sd_bus *bus, const char *path, const char *interface, const char *property,
                 sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const BusApi *a = userdata;
+
         (void) bus, (void) path, (void) interface, (void) property, (void) error;
-        return sd_bus_message_append(reply, "s", node_code(userdata));
+        return sd_bus_message_append(reply, "s", node_code(a->node));
 }
 
 static int get_instance(sd_bus *bus, const char *path, const char *interface, const char *property,
                 sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Engine *e = userdata;
+        const State *s = ((const BusApi *) userdata)->node->state;
 
         (void) bus, (void) path, (void) interface, (void) property, (void) error;
-        return sd_bus_message_append(reply, "s", e->state ? e->state->instance_id : "");
+        return sd_bus_message_append(reply, "s", s ? s->instance_id : "");
 }
 
 static int get_time(sd_bus *bus, const char *path, const char *interface, const char *property,
                 sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const State *s = ((const Engine *) userdata)->state;
+        const State *s = ((const BusApi *) userdata)->node->state;
+        uint64_t usec = 0;
 
         (void) bus, (void) path, (void) interface, (void) error;
-        return sd_bus_message_append(reply, "t",
-                        !s                                    ? UINT64_C(0)
-                        : streq(property, "StartedMonotonic") ? s->started_usec
-                                                              : s->settled_usec);
+        if (s)
+                usec = streq(property, "StartedMonotonic") ? s->started_usec : s->settled_usec;
+        return sd_bus_message_append(reply, "t", usec);
 }
 
 static int get_steps(sd_bus *bus, const char *path, const char *interface, const char *property,
                 sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Engine *e = userdata;
+        const Node *n = ((const BusApi *) userdata)->node;
         int r;
 
         (void) bus, (void) path, (void) interface, (void) property, (void) error;
         r = sd_bus_message_open_container(reply, 'a', "s");
-        for (size_t i = 0; r >= 0 && i < e->n_jobs; i++)
-                r = sd_bus_message_append(reply, "s", e->jobs[i].step->name);
-        return r < 0 ? r : sd_bus_message_close_container(reply);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < n->n_jobs; i++) {
+                r = sd_bus_message_append(reply, "s", n->jobs[i].step->name);
+                if (r < 0)
+                        return r;
+        }
+        return sd_bus_message_close_container(reply);
 }
 
 static int reply_json(sd_bus_message *m, json_object *taken) {
         _cleanup_json_ json_object *o = taken;
-        const char *text =
-                        o ? json_object_to_json_string_ext(o,
-                                            JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
-                          : NULL;
+        const char *text;
 
+        if (!o)
+                return -ENOMEM;
+        text = json_object_to_json_string_ext(
+                        o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
         return text ? sd_bus_reply_method_return(m, "s", text) : -ENOMEM;
 }
 
 static int method_get_status(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        const BusApi *a = userdata;
+
         (void) error;
-        return reply_json(m, status_document(userdata));
+        return reply_json(m, status_document(a->node));
 }
 
 static int method_get_config(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        const Engine *e = userdata;
+        json_object *document = ((const BusApi *) userdata)->node->document;
         _cleanup_json_ json_object *o = json_object_new_object();
-        static const char *const plain[] = { "sources", "instance", "errors", "warnings" };
         json_object *masked;
+        int r;
 
-        if (!e->document)
+        if (!document)
                 return sd_bus_error_set(error, DBUS_NAME ".NotYet",
                                 "The configuration is still being gathered.");
-        masked = config_masked(json_get(e->document, "config"));
-        if (!o || !masked || json_set(o, "config", masked) < 0)
+        masked = config_masked(json_get(document, "config"));
+        if (!masked)
                 return -ENOMEM;
-        for (size_t i = 0; i < ELEMENTSOF(plain); i++) {
-                json_object *v = json_get(e->document, plain[i]);
 
-                if (v && json_set(o, plain[i], json_object_get(v)) < 0)
-                        return -ENOMEM;
-        }
-        return reply_json(m, TAKE_PTR(o));
+        r = json_set_fields(o, JSON_TAKE("config", masked),
+                        JSON_TAKE("sources", json_object_get(json_get(document, "sources"))),
+                        JSON_TAKE("instance", json_object_get(json_get(document, "instance"))),
+                        JSON_TAKE("errors", json_object_get(json_get(document, "errors"))),
+                        JSON_TAKE("warnings", json_object_get(json_get(document, "warnings"))));
+        return r < 0 ? r : reply_json(m, TAKE_PTR(o));
 }
 
-static int do_rerun(Engine *e, sd_bus_message *m, const char *step) {
-        int r = engine_rerun(e, step);
+static int do_rerun(const BusApi *a, sd_bus_message *m, const char *step) {
+        int r = a->rerun(step, a->userdata);
 
         if (r == -ENOENT)
                 return sd_bus_reply_method_errorf(m, DBUS_NAME ".NoSuchStep",
@@ -120,70 +118,94 @@ static int do_rerun(Engine *e, sd_bus_message *m, const char *step) {
 
 /* A call that waits for polkit's word. */
 typedef struct Pending {
-        Engine *engine;
+        const BusApi *api;
         sd_bus_message *message;
         char *step;
 } Pending;
 
-static void pending_free(void *p) {
-        Pending *q = p;
+static void *pending_free(Pending *p) {
+        if (!p)
+                return NULL;
+        sd_bus_message_unref(p->message);
+        free(p->step);
+        free(p);
+        return NULL;
+}
+DEFINE_CLEANUP(Pending *, pending_free);
 
-        sd_bus_message_unref(q->message);
-        free(q->step);
-        free(q);
+static void pending_destroy(void *userdata) {
+        pending_free(userdata);
+}
+
+static bool is_authorized(sd_bus_message *answer) {
+        int authorized = 0, challenge = 0;
+
+        if (sd_bus_message_is_method_error(answer, NULL) ||
+                        sd_bus_message_enter_container(answer, 'r', "bba{ss}") < 0 ||
+                        sd_bus_message_read(answer, "bb", &authorized, &challenge) < 0)
+                return false;
+        return authorized;
 }
 
 static int on_polkit(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        Pending *p = userdata;
-        int authorized = 0, challenge = 0;
+        const Pending *p = userdata;
 
         (void) ret_error;
-        if (sd_bus_message_is_method_error(m, NULL) ||
-                        sd_bus_message_enter_container(m, 'r', "bba{ss}") < 0 ||
-                        sd_bus_message_read(m, "bb", &authorized, &challenge) < 0 || !authorized)
+        if (!is_authorized(m))
                 return sd_bus_reply_method_errorf(p->message, SD_BUS_ERROR_ACCESS_DENIED,
                                 "Only root, and whom polkit lets (%s), may do this.", ACTION);
-        return do_rerun(p->engine, p->message, p->step);
+        return do_rerun(p->api, p->message, p->step);
 }
 
-static int ask_polkit(Engine *e, sd_bus_message *m, const char *step) {
+/* polkit's CheckAuthorization() for who sent m, with questions to the user allowed. */
+static int new_polkit_call(sd_bus_message *m, sd_bus_message **ret) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        sd_bus *bus = sd_bus_message_get_bus(m);
-        sd_bus_slot *slot;
-        Pending *p;
         int r;
 
-        r = sd_bus_message_new_method_call(bus, &call, "org.freedesktop.PolicyKit1",
-                        "/org/freedesktop/PolicyKit1/Authority",
+        r = sd_bus_message_new_method_call(sd_bus_message_get_bus(m), &call,
+                        "org.freedesktop.PolicyKit1", "/org/freedesktop/PolicyKit1/Authority",
                         "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization");
-        if (r >= 0)
-                r = sd_bus_message_append(call, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name",
-                                "s", sd_bus_message_get_sender(m), ACTION, 0, 1u, "");
+        if (r < 0)
+                return r;
+        r = sd_bus_message_append(call, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
+                        sd_bus_message_get_sender(m), ACTION, 0, 1u, "");
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(call);
+        return 0;
+}
+
+static int ask_polkit(const BusApi *a, sd_bus_message *m, const char *step) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        _cleanup_(pending_freep) Pending *p = NULL;
+        sd_bus_slot *slot;
+        int r;
+
+        r = new_polkit_call(m, &call);
         if (r < 0)
                 return r;
         p = calloc(1, sizeof(*p));
         if (!p)
                 return -ENOMEM;
-        *p = (Pending) { e, sd_bus_message_ref(m), strdup(step) };
-        if (!p->step) {
-                pending_free(p);
+        *p = (Pending) { a, sd_bus_message_ref(m), strdup(step) };
+        if (!p->step)
                 return -ENOMEM;
-        }
-        r = sd_bus_call_async(bus, &slot, call, on_polkit, p, 120 * USEC_PER_SEC);
-        if (r < 0) {
-                pending_free(p);
+
+        r = sd_bus_call_async(sd_bus_message_get_bus(m), &slot, call, on_polkit, p, POLKIT_USEC);
+        if (r < 0)
                 return r;
-        }
         /* The slot belongs to the bus from here on, and the request to the slot. */
-        (void) sd_bus_slot_set_destroy_callback(slot, pending_free);
+        (void) sd_bus_slot_set_destroy_callback(slot, pending_destroy);
         (void) sd_bus_slot_set_floating(slot, true);
         sd_bus_slot_unref(slot);
+        TAKE_PTR(p);
         return 1;
 }
 
 static int method_rerun(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
-        Engine *e = userdata;
+        const BusApi *a = userdata;
         const char *step;
         uid_t uid;
         int r;
@@ -193,11 +215,12 @@ static int method_rerun(sd_bus_message *m, void *userdata, sd_bus_error *error) 
         if (r < 0)
                 return r;
         r = sd_bus_query_sender_creds(m, SD_BUS_CREDS_EUID, &creds);
-        if (r >= 0)
-                r = sd_bus_creds_get_euid(creds, &uid);
         if (r < 0)
                 return r;
-        return uid == 0 || uid == geteuid() ? do_rerun(e, m, step) : ask_polkit(e, m, step);
+        r = sd_bus_creds_get_euid(creds, &uid);
+        if (r < 0)
+                return r;
+        return uid == 0 || uid == geteuid() ? do_rerun(a, m, step) : ask_polkit(a, m, step);
 }
 
 static const sd_bus_vtable manager_vtable[] = {
@@ -220,24 +243,24 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
+static const char *step_text(const Job *j, const char *property) {
+        const StepRun *run = job_run(j);
+
+        if (streq(property, "Name"))
+                return j->step->name;
+        if (streq(property, "Description"))
+                return j->step->description;
+        if (streq(property, "State"))
+                return step_status_to_string(run->status);
+        if (streq(property, "Code"))
+                return step_run_code(run);
+        return json_get_string(run->result, streq(property, "Message") ? "message" : "remedy");
+}
+
 static int get_step_text(sd_bus *bus, const char *path, const char *interface, const char *property,
                 sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Job *j = userdata;
-        const StepRun *run = job_run(j);
-        const char *text;
-
         (void) bus, (void) path, (void) interface, (void) error;
-        if (streq(property, "Name"))
-                text = j->step->name;
-        else if (streq(property, "Description"))
-                text = j->step->description;
-        else if (streq(property, "State"))
-                text = step_status_to_string(run->status);
-        else
-                text = json_get_string(run->result, streq(property, "Code")      ? "code"
-                                                    : streq(property, "Message") ? "message"
-                                                                                 : "remedy");
-        return sd_bus_message_append(reply, "s", strempty(text));
+        return sd_bus_message_append(reply, "s", strempty(step_text(userdata, property)));
 }
 
 static int get_step_requires(sd_bus *bus, const char *path, const char *interface,
@@ -267,6 +290,7 @@ static const sd_bus_vtable step_vtable[] = {
 
 static int find_step(sd_bus *bus, const char *path, const char *interface, void *userdata,
                 void **ret_found, sd_bus_error *error) {
+        const BusApi *a = userdata;
         _cleanup_free_ char *name = NULL;
         Job *j;
         int r;
@@ -275,69 +299,76 @@ static int find_step(sd_bus *bus, const char *path, const char *interface, void 
         r = sd_bus_path_decode(path, STEP_PREFIX, &name);
         if (r <= 0)
                 return r;
-        j = engine_find_job(userdata, name);
+        j = node_find_job(a->node, name);
         if (!j)
                 return 0;
+
         *ret_found = j;
         return 1;
 }
 
 static int list_steps(sd_bus *bus, const char *prefix, void *userdata, char ***ret_nodes,
                 sd_bus_error *error) {
+        const Node *n = ((const BusApi *) userdata)->node;
         _cleanup_strv_free_ char **l = NULL;
-        const Engine *e = userdata;
+        int r;
 
         (void) bus, (void) prefix, (void) error;
-        for (size_t i = 0; i < e->n_jobs; i++) {
+        for (size_t i = 0; i < n->n_jobs; i++) {
                 char *path;
-                int r = sd_bus_path_encode(STEP_PREFIX, e->jobs[i].step->name, &path);
 
-                if (r >= 0)
-                        r = strv_push(&l, path);
+                r = sd_bus_path_encode(STEP_PREFIX, n->jobs[i].step->name, &path);
+                if (r < 0)
+                        return r;
+                r = strv_push(&l, path);
                 if (r < 0)
                         return r;
         }
+
         *ret_nodes = TAKE_PTR(l);
         return 0;
 }
 
-int bus_api_install(Engine *e, sd_bus *bus) {
+int bus_api_install(BusApi *a, sd_bus *bus) {
         int r;
 
-        r = sd_bus_add_object_vtable(bus, NULL, DBUS_PATH, DBUS_MANAGER, manager_vtable, e);
-        if (r >= 0)
-                r = sd_bus_add_fallback_vtable(
-                                bus, NULL, STEP_PREFIX, DBUS_STEP, step_vtable, find_step, e);
-        if (r >= 0)
-                r = sd_bus_add_node_enumerator(bus, NULL, STEP_PREFIX, list_steps, e);
-        return r;
+        r = sd_bus_add_object_vtable(bus, NULL, DBUS_PATH, DBUS_MANAGER, manager_vtable, a);
+        if (r < 0)
+                return r;
+        r = sd_bus_add_fallback_vtable(
+                        bus, NULL, STEP_PREFIX, DBUS_STEP, step_vtable, find_step, a);
+        if (r < 0)
+                return r;
+        return sd_bus_add_node_enumerator(bus, NULL, STEP_PREFIX, list_steps, a);
 }
 
-void bus_api_changed(Engine *e) {
-        if (!e->bus || !e->announced)
-                return;
-        for (size_t i = 0; i < e->n_jobs; i++) {
-                Job *j = &e->jobs[i];
-                const StepRun *run = job_run(j);
-                _cleanup_free_ char *path = NULL;
+static void announce_step(Job *j, sd_bus *bus) {
+        const StepRun *run = job_run(j);
+        _cleanup_free_ char *path = NULL;
 
-                if (j->told_status == run->status && j->told_attempts == run->n_attempts)
-                        continue;
-                j->told_status = run->status;
-                j->told_attempts = run->n_attempts;
-                (void) sd_bus_emit_signal(e->bus, DBUS_PATH, DBUS_MANAGER, "StepChanged", "sss",
-                                run->name, step_status_to_string(run->status),
-                                strempty(json_get_string(run->result, "code")));
-                if (sd_bus_path_encode(STEP_PREFIX, run->name, &path) >= 0)
-                        (void) sd_bus_emit_properties_changed(e->bus, path, DBUS_STEP, "State",
-                                        "Code", "Message", "Remedy", "Attempts", NULL);
-        }
-        NodeStatus node = e->state ? e->state->node : NODE_STARTING;
-        if (e->told_node != node) {
-                e->told_node = node;
-                (void) sd_bus_emit_signal(e->bus, DBUS_PATH, DBUS_MANAGER, "NodeChanged", "ss",
-                                node_status_to_string(node), node_code(e));
-                (void) sd_bus_emit_properties_changed(e->bus, DBUS_PATH, DBUS_MANAGER, "State",
-                                "Code", "SettledMonotonic", NULL);
-        }
+        if (j->told_status == run->status && j->told_attempts == run->n_attempts)
+                return;
+        j->told_status = run->status;
+        j->told_attempts = run->n_attempts;
+
+        (void) sd_bus_emit_signal(bus, DBUS_PATH, DBUS_MANAGER, "StepChanged", "sss", run->name,
+                        step_status_to_string(run->status), strempty(step_run_code(run)));
+        if (sd_bus_path_encode(STEP_PREFIX, run->name, &path) >= 0)
+                (void) sd_bus_emit_properties_changed(bus, path, DBUS_STEP, "State", "Code",
+                                "Message", "Remedy", "Attempts", NULL);
+}
+
+void bus_api_changed(BusApi *a, sd_bus *bus) {
+        NodeStatus status = node_status(a->node);
+
+        for (size_t i = 0; i < a->node->n_jobs; i++)
+                announce_step(&a->node->jobs[i], bus);
+
+        if (a->told_node == status)
+                return;
+        a->told_node = status;
+        (void) sd_bus_emit_signal(bus, DBUS_PATH, DBUS_MANAGER, "NodeChanged", "ss",
+                        node_status_to_string(status), node_code(a->node));
+        (void) sd_bus_emit_properties_changed(
+                        bus, DBUS_PATH, DBUS_MANAGER, "State", "Code", "SettledMonotonic", NULL);
 }

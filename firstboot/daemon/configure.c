@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Gathers the configuration through firstboot-helper, a process of its own: it may wait for a
- * metadata service, and it needs libcurl, neither of which the daemon should. */
+/* firstboot-helper, run: its output, its end, its time limit, and the next try. */
 
-#include "daemon/engine.h"
-#include "shared/file-util.h"
-#include "shared/log.h"
+#include "daemon/configure.h"
 #include "contract/paths.h"
+#include "shared/file-util.h"
+#include "shared/json-strv.h"
+#include "shared/log.h"
+#include "shared/strv.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -17,76 +18,143 @@
 #define HELPER_USEC (15 * 60 * USEC_PER_SEC) /* beyond the largest metadata.timeout */
 #define AGAIN_MAX_USEC (60 * USEC_PER_SEC)
 
-static int on_again(sd_event_source *s, uint64_t usec, void *userdata) {
-        Engine *e = userdata;
+struct Configure {
+        sd_event *event;
+        configure_done_t done;
+        void *userdata;
 
-        (void) s;
-        (void) usec;
-        e->configure_again = sd_event_source_disable_unref(e->configure_again);
-        return engine_configure(e);
+        pid_t helper; /* 0: none runs */
+        int fd;       /* its standard output */
+        char *output;
+        size_t size;
+        unsigned tries;
+        sd_event_source *io, *child, *timeout, *again;
+};
+
+static void drop_sources(Configure *c) {
+        c->io = sd_event_source_disable_unref(c->io);
+        c->child = sd_event_source_disable_unref(c->child);
+        c->timeout = sd_event_source_disable_unref(c->timeout);
 }
 
-static int again_later(Engine *e) {
-        uint64_t delay = MIN((2 * USEC_PER_SEC) << MIN(e->configure_tries, 5u), AGAIN_MAX_USEC);
+Configure *configure_free(Configure *c) {
+        if (!c)
+                return NULL;
+        drop_sources(c);
+        sd_event_source_disable_unref(c->again);
+        sd_event_unref(c->event);
+        safe_close(c->fd);
+        free(c->output);
+        free(c);
+        return NULL;
+}
 
-        e->configure_again = sd_event_source_disable_unref(e->configure_again);
+int configure_new(sd_event *event, configure_done_t done, void *userdata, Configure **ret) {
+        Configure *c = calloc(1, sizeof(*c));
+
+        if (!c)
+                return -ENOMEM;
+
+        *c = (Configure) {
+                .event = sd_event_ref(event),
+                .done = done,
+                .userdata = userdata,
+                .fd = -EBADF,
+        };
+        *ret = c;
+        return 0;
+}
+
+bool configure_is_running(const Configure *c) {
+        return c->helper > 0;
+}
+
+unsigned configure_tries(const Configure *c) {
+        return c->tries;
+}
+
+static int on_again(sd_event_source *s, uint64_t usec, void *userdata) {
+        Configure *c = userdata;
+
+        (void) s, (void) usec;
+        c->again = sd_event_source_disable_unref(c->again);
+        return configure_start(c);
+}
+
+static int again_later(Configure *c) {
+        uint64_t delay = MIN((2 * USEC_PER_SEC) << MIN(c->tries, 5u), AGAIN_MAX_USEC);
+
+        c->again = sd_event_source_disable_unref(c->again);
         return sd_event_add_time_relative(
-                        e->event, &e->configure_again, CLOCK_MONOTONIC, delay, 0, on_again, e);
+                        c->event, &c->again, CLOCK_MONOTONIC, delay, 0, on_again, c);
 }
 
 /* A document with one error, for when the helper gave none. */
 static json_object *error_document(const char *text) {
         _cleanup_json_ json_object *o = json_object_new_object();
-        json_object *errors = json_object_new_array();
-
-        if (!o || json_set(o, "errors", errors) < 0 ||
-                        json_set_string(o, "code", "config.helper") < 0 ||
-                        json_object_array_add(errors, json_object_new_string(text)) < 0)
-                return NULL;
-        return TAKE_PTR(o);
-}
-
-static int finished(Engine *e, const char *trouble) {
-        _cleanup_json_ json_object *o = NULL;
-        JsonError error = {};
         int r;
 
-        e->helper_io = sd_event_source_disable_unref(e->helper_io);
-        e->helper_child = sd_event_source_disable_unref(e->helper_child);
-        e->helper_timeout = sd_event_source_disable_unref(e->helper_timeout);
-        e->helper_fd = safe_close(e->helper_fd);
-        e->helper = 0;
-        e->configure_tries++;
+        r = json_set_fields(o, JSON_TAKE("errors", json_from_strv(ARGV(text))),
+                        JSON_STRING("code", "config.helper"));
+        return r < 0 ? NULL : TAKE_PTR(o);
+}
 
-        if (!trouble && json_parse(e->helper_output ? e->helper_output : "", e->helper_size, &error,
-                                        &o) < 0)
-                trouble = "firstboot-helper: its output makes no sense";
-        free(TAKE_PTR(e->helper_output));
-        e->helper_size = 0;
+/* What the helper printed, or where there was trouble that. NULL on out of memory. */
+static json_object *take_document(Configure *c, const char *trouble) {
+        _cleanup_free_ char *output = TAKE_PTR(c->output);
+        json_object *o = NULL;
+        JsonError error = {};
+
         if (trouble)
-                o = error_document(trouble);
-        if (!o)
-                return log_oom();
+                return error_document(trouble);
+        if (json_parse(strempty(output), c->size, &error, &o) < 0)
+                return error_document("firstboot-helper: its output makes no sense");
+        return o;
+}
 
-        /* For steps, with secrets: for root only. */
+/* For steps, with secrets: for root only. */
+static int write_document(json_object *o) {
         _cleanup_free_ char *path = fb_path(PATH_RUN_CONFIG);
         const char *text = json_object_to_json_string_ext(
                         o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+        int r;
+
         if (!path || !text)
                 return log_oom();
         r = write_file_atomic(path, text, strlen(text), 0600);
         if (r < 0)
                 return log_error_errno(r, "Cannot write %s; is /run full?", path);
-        bool retry = json_get_bool(o, "retry", false);
+        return 0;
+}
 
-        r = engine_take_document(e, TAKE_PTR(o));
+/* The helper is gone; trouble: why it is no use, or NULL. */
+static int finished(Configure *c, const char *trouble) {
+        _cleanup_json_ json_object *o = NULL;
+        bool retry;
+        int r;
+
+        drop_sources(c);
+        c->fd = safe_close(c->fd);
+        c->helper = 0;
+        c->tries++;
+
+        o = take_document(c, trouble);
+        c->size = 0;
+        if (!o)
+                return log_oom();
+        retry = json_get_bool(o, "retry", false);
+
+        r = write_document(o);
+        if (r < 0)
+                return r;
+        r = c->done(TAKE_PTR(o), c->userdata);
         if (r < 0)
                 return log_error_errno(r, "Cannot take up the configuration");
-        return retry ? again_later(e) : 0;
+        return retry ? again_later(c) : 0;
 }
 
 static int on_output(sd_event_source *s, int fd, uint32_t events, void *userdata) {
-        Engine *e = userdata;
+        Configure *c = userdata;
         char buffer[16384];
 
         (void) events;
@@ -96,50 +164,76 @@ static int on_output(sd_event_source *s, int fd, uint32_t events, void *userdata
 
                 if (n < 0)
                         return 0;
-                if (n == 0 || e->helper_size + (size_t) n > OUTPUT_MAX)
+                if (n == 0 || c->size + (size_t) n > OUTPUT_MAX)
                         break;
-                grown = realloc(e->helper_output, e->helper_size + (size_t) n + 1);
+                grown = realloc(c->output, c->size + (size_t) n + 1);
                 if (!grown)
                         return -ENOMEM;
-                memcpy(grown + e->helper_size, buffer, (size_t) n);
-                e->helper_output = grown;
-                e->helper_size += (size_t) n;
-                e->helper_output[e->helper_size] = '\0';
+                memcpy(grown + c->size, buffer, (size_t) n);
+                c->output = grown;
+                c->size += (size_t) n;
+                c->output[c->size] = '\0';
         }
         (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
         return 0;
 }
 
 static int on_child(sd_event_source *s, const siginfo_t *si, void *userdata) {
-        Engine *e = userdata;
+        Configure *c = userdata;
 
-        if (e->helper_io)
-                (void) on_output(e->helper_io, e->helper_fd, 0, e);
         (void) s;
-        return finished(e, si->si_code == CLD_EXITED && si->si_status == 0 ? NULL
-                           : si->si_code == CLD_EXITED && si->si_status == 127
-                                           ? "firstboot-helper cannot be run; is the package whole?"
-                                           : "firstboot-helper did not run to its end");
+        if (c->io)
+                (void) on_output(c->io, c->fd, 0, c);
+
+        if (si->si_code != CLD_EXITED)
+                return finished(c, "firstboot-helper did not run to its end");
+        if (si->si_status == 127)
+                return finished(c, "firstboot-helper cannot be run; is the package whole?");
+        if (si->si_status != 0)
+                return finished(c, "firstboot-helper did not run to its end");
+        return finished(c, NULL);
 }
 
 static int on_timeout(sd_event_source *s, uint64_t usec, void *userdata) {
-        Engine *e = userdata;
+        Configure *c = userdata;
 
-        (void) s;
-        (void) usec;
-        (void) kill(e->helper, SIGKILL); /* and on_child() goes on */
+        (void) s, (void) usec;
+        (void) kill(c->helper, SIGKILL); /* and on_child() goes on */
         return 0;
 }
 
-int engine_configure(Engine *e) {
+_noreturn_ static void run_helper(const char *path, int output) {
+        sigset_t none;
+
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (dup2(output, STDOUT_FILENO) >= 0)
+                execl(path, path, "config", NULL);
+        _exit(127);
+}
+
+static int follow_helper(Configure *c) {
+        int r;
+
+        r = sd_event_add_io(c->event, &c->io, c->fd, EPOLLIN, on_output, c);
+        if (r < 0)
+                return r;
+        r = sd_event_add_child(c->event, &c->child, c->helper, WEXITED, on_child, c);
+        if (r < 0)
+                return r;
+        return sd_event_add_time_relative(
+                        c->event, &c->timeout, CLOCK_MONOTONIC, HELPER_USEC, 0, on_timeout, c);
+}
+
+int configure_start(Configure *c) {
         _cleanup_(close_pairp) int fds[2] = { -EBADF, -EBADF };
         _cleanup_free_ char *path = fb_path(PATH_HELPER);
         pid_t pid;
-        int r;
 
-        if (e->helper > 0)
+        if (c->helper > 0)
                 return 0;
-        e->configure_again = sd_event_source_disable_unref(e->configure_again);
+        c->again = sd_event_source_disable_unref(c->again);
         if (!path)
                 return -ENOMEM;
         if (pipe2(fds, O_CLOEXEC) < 0)
@@ -148,24 +242,16 @@ int engine_configure(Engine *e) {
         pid = fork();
         if (pid < 0)
                 return -errno;
-        if (pid == 0) {
-                sigset_t none;
+        if (pid == 0)
+                run_helper(path, fds[1]);
 
-                sigemptyset(&none);
-                sigprocmask(SIG_SETMASK, &none, NULL);
-                prctl(PR_SET_PDEATHSIG, SIGKILL);
-                if (dup2(fds[1], STDOUT_FILENO) >= 0)
-                        execl(path, path, "config", NULL);
-                _exit(127);
-        }
-        e->helper = pid;
-        e->helper_fd = TAKE_FD(fds[0]);
-        fcntl(e->helper_fd, F_SETFL, O_NONBLOCK);
-        r = sd_event_add_io(e->event, &e->helper_io, e->helper_fd, EPOLLIN, on_output, e);
-        if (r >= 0)
-                r = sd_event_add_child(e->event, &e->helper_child, pid, WEXITED, on_child, e);
-        if (r >= 0)
-                r = sd_event_add_time_relative(e->event, &e->helper_timeout, CLOCK_MONOTONIC,
-                                HELPER_USEC, 0, on_timeout, e);
-        return r;
+        c->helper = pid;
+        c->fd = TAKE_FD(fds[0]);
+        fcntl(c->fd, F_SETFL, O_NONBLOCK);
+        return follow_helper(c);
+}
+
+int configure_start_over(Configure *c) {
+        c->tries = 0;
+        return configure_start(c);
 }

@@ -1,409 +1,418 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The whole of a boot. The configuration comes (configure.c), the graph is laid out, each step
+ * starts as soon as what it waits for is done (job.c), and the node settles on ready, degraded or
+ * failed. Files and bus tell of every change (publish.c, bus-api.c).
+ *
+ *   configure ── document ──┐           ┌── publish: state, status, metrics, verdict
+ *   connection ── ready ────┼─ engine ──┤
+ *   job ──────── changed ───┤           └── bus-api: signals
+ *   bus-api ──── rerun ─────┘
+ *
+ * What stands on the left gets callbacks from here and calls nothing of this file. */
+
 #include "daemon/engine.h"
-#include "contract/codes.h"
-#include "contract/condition.h"
-#include "shared/file-util.h"
+#include "daemon/bus-api.h"
+#include "daemon/configure.h"
+#include "daemon/connection.h"
+#include "daemon/instance.h"
 #include "daemon/journal.h"
-#include "shared/log.h"
-#include "contract/paths.h"
+#include "daemon/node.h"
+#include "daemon/pace.h"
 #include "daemon/publish.h"
-#include "contract/result.h"
+#include "contract/condition.h"
+#include "shared/json-strv.h"
+#include "shared/log.h"
+#include "shared/time-util.h"
 
-#include <systemd/sd-id128.h>
-#include <time.h>
+/* So many tries of a metadata service are made before the node is called failed. */
+#define METADATA_TRIES 5
 
-uint64_t monotonic_usec(void) {
-        struct timespec t;
+struct Engine {
+        Node node;
+        JobHost host;
+        Configure *configure;
+        Connection *connection;
+        BusApi api;
+        Publisher publisher;
 
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
+        bool paced; /* others have less of the CPU until the verdict */
+        bool told;  /* settling was announced (a restart of firstbootd does not repeat it) */
+};
+
+static void advance(Engine *e);
+
+static void publish(Engine *e) {
+        if (!publish_status(&e->publisher, &e->node))
+                return;
+        if (e->host.bus && connection_is_announced(e->connection))
+                bus_api_changed(&e->api, e->host.bus);
 }
 
-static void drop_jobs(Engine *e) {
-        for (size_t i = 0; i < e->n_jobs; i++) {
-                Job *j = &e->jobs[i];
+/* --- The verdict ----------------------------------------------------------------------------- */
 
-                job_cancel(j);
-                free(j->unit);
-                free(j->unit_path);
+static NodeStatus judge(const Engine *e) {
+        const Node *n = &e->node;
+
+        if (!n->problem && !n->graph)
+                return NODE_STARTING;
+        /* With metadata out of reach at first, the node is still on its way for some tries. */
+        if (streq_ptr(n->problem, "config.metadata") &&
+                        configure_tries(e->configure) < METADATA_TRIES)
+                return NODE_STARTING;
+        return node_verdict(n);
+}
+
+static void settle(Engine *e) {
+        State *s = e->node.state;
+        NodeStatus node = judge(e);
+
+        if (node == s->node && e->told)
+                return;
+        if (node == NODE_STARTING) {
+                s->node = node;
+                s->settled_usec = 0;
+                e->told = false;
+                return;
         }
-        free(TAKE_PTR(e->jobs));
-        e->n_jobs = 0;
+        /* Without the bus, node-ready.target cannot be started; the verdict waits for it. */
+        if (!connection_is_ready(e->connection))
+                return;
+
+        s->node = node;
+        s->settled_usec = now_usec();
+        e->told = true;
+        if (e->paced)
+                pace_end(e->host.bus);
+        e->paced = false;
+
+        publish(e); /* what reads the files must find them in step with the verdict */
+        publish_verdict(&e->node, e->host.bus);
 }
+
+/* --- The steps ------------------------------------------------------------------------------- */
+
+static void block(Job *j, const Job *failed) {
+        StepRun *run = job_run(j);
+        const char *name = failed->step->name;
+
+        run->status = STEP_BLOCKED;
+        step_run_set_result(run, "step.requirement",
+                        strf("step %s, which it requires, is %s", name,
+                                        step_status_to_string(job_run(failed)->status)));
+        journal_event("step.requirement", j->step->name, 0, 0, "%s is held back: step %s failed.",
+                        j->step->name, name);
+}
+
+/* Whether there is nothing to do for the step; then it is over. */
+static bool skip(Engine *e, Job *j) {
+        StepRun *run = job_run(j);
+        _cleanup_free_ char *why = NULL;
+
+        if (j->step->first_boot_only && run->completed) {
+                run->status = STEP_SKIPPED;
+                step_run_set_result(run, NULL, strf("done at this instance's first boot"));
+                return true;
+        }
+        if (condition_holds(j->step, node_config(&e->node), &why) != 0)
+                return false;
+
+        run->status = STEP_SKIPPED;
+        journal_event("event.step-skipped", j->step->name, 0, 0, "%s", why);
+        step_run_set_result(run, NULL, TAKE_PTR(why));
+        return true;
+}
+
+static void advance_step(Engine *e, Job *j) {
+        StepRun *run = job_run(j);
+        const Job *failed = NULL;
+
+        if (run->status != STEP_WAITING)
+                return;
+        switch (node_hurdle(&e->node, j, &failed)) {
+        case HURDLE_WAIT:
+                return;
+        case HURDLE_FAILED:
+                block(j, failed);
+                return;
+        case HURDLE_NONE:
+                break;
+        }
+
+        if (run->free_usec == 0)
+                run->free_usec = now_usec();
+        if (skip(e, j) || !connection_is_ready(e->connection))
+                return;
+        publish(e); /* a step that runs on failure reads there what failed */
+        job_start(j);
+}
+
+/* Starts what may start, blocks what cannot, and settles once every step has come to its end. */
+static void advance(Engine *e) {
+        if (!e->node.state)
+                return;
+
+        for (size_t i = 0; i < e->node.n_jobs && !e->node.problem; i++)
+                advance_step(e, &e->node.jobs[i]);
+        settle(e);
+        publish(e);
+}
+
+static void on_job_changed(void *userdata) {
+        advance(userdata);
+}
+
+/* The bus is (again) there: finds out what happened to steps that were running. */
+static void resync(Engine *e) {
+        Node *n = &e->node;
+
+        if (n->n_jobs > 0 && n->state->node == NODE_STARTING && !e->paced && e->host.bus) {
+                e->paced = true;
+                pace_begin(e->host.bus);
+        }
+
+        for (size_t i = 0; i < n->n_jobs; i++) {
+                StepStatus s = job_run(&n->jobs[i])->status;
+
+                if (s == STEP_RUNNING)
+                        job_resync(&n->jobs[i]);
+                else if (s == STEP_BACKOFF)
+                        job_arm_backoff(&n->jobs[i]);
+        }
+        advance(e);
+}
+
+/* --- The configuration ----------------------------------------------------------------------- */
+
+/* The state fitted to this boot, in place of the one before. */
+static int load_state(Engine *e) {
+        State *state = NULL;
+        int r;
+
+        r = instance_load_state(e->node.document, &state, &e->told);
+        if (r < 0)
+                return r;
+
+        if (state->started_usec == 0)
+                state->started_usec = now_usec();
+        state_free(e->node.state);
+        e->node.state = state;
+        return 0;
+}
+
+/* Nothing may run: the node has failed for a reason that no step has. NULL: there is none (any
+ * more). */
+static void set_problem(Node *n, const char *code, char *const *errors) {
+        _cleanup_free_ char *text = code ? strv_join(errors, "; ") : NULL;
+        bool news = !streq_ptr(n->problem, code) || !streq_ptr(n->problem_text, text);
+
+        n->problem = code;
+        free(n->problem_text);
+        n->problem_text = TAKE_PTR(text);
+        if (code && news)
+                journal_event(code, NULL, 0, 0, "%s", strempty(n->problem_text));
+}
+
+/* 1 where the document tells of errors; then they are the node's problem. */
+static int take_errors(Node *n) {
+        json_object *errors = json_get(n->document, "errors");
+        _cleanup_strv_free_ char **list = NULL;
+        const char *code = "config.invalid";
+        int r;
+
+        if (json_object_is_type(errors, json_type_array) && json_object_array_length(errors) == 0)
+                return 0;
+
+        r = json_to_strv(errors, &list);
+        if (r < 0)
+                return r;
+        if (json_get(n->document, "code"))
+                code = "config.helper";
+        else if (json_get_bool(n->document, "retry", false))
+                code = "config.metadata";
+        set_problem(n, code, list);
+        return 1;
+}
+
+/* The steps of the configuration. 1 where they are no graph; then their faults are the node's
+ * problem. */
+static int take_graph(Engine *e) {
+        Node *n = &e->node;
+        _cleanup_graph_ Graph *graph = NULL;
+        int r;
+
+        r = graph_load(node_config(n), &graph);
+        if (r < 0)
+                return r;
+        if (graph->errors) {
+                set_problem(n, "graph.invalid", graph->errors);
+                return 1;
+        }
+
+        set_problem(n, NULL, NULL);
+        n->graph = TAKE_PTR(graph);
+        return node_make_jobs(n, &e->host);
+}
+
+/* A new document has come: lays out graph and state, and goes. */
+static int on_document(json_object *document, void *userdata) {
+        Engine *e = userdata;
+        Node *n = &e->node;
+        int r;
+
+        json_putp(&n->document);
+        n->document = document;
+        node_drop_jobs(n);
+        n->graph = graph_free(n->graph);
+        if (!n->state || n->state->settled_usec > 0) {
+                r = load_state(e);
+                if (r < 0)
+                        return r;
+        }
+
+        r = take_errors(n);
+        if (r == 0)
+                r = take_graph(e);
+        if (r < 0)
+                return r;
+        if (r > 0) {
+                advance(e);
+                return 0;
+        }
+
+        journal_event("event.started", NULL, 0, 0, "Bringing the node up with %zu steps.",
+                        n->n_jobs);
+        if (connection_is_ready(e->connection))
+                resync(e);
+        else
+                advance(e);
+        return 0;
+}
+
+/* --- The bus --------------------------------------------------------------------------------- */
+
+static int on_bus_opened(sd_bus *bus, void *userdata) {
+        Engine *e = userdata;
+
+        e->host.bus = bus;
+        return bus_api_install(&e->api, bus);
+}
+
+static void on_bus_ready(void *userdata) {
+        resync(userdata);
+}
+
+static void on_job_removed(const char *unit, const char *job, const char *result, void *userdata) {
+        Engine *e = userdata;
+
+        for (size_t i = 0; i < e->node.n_jobs; i++)
+                if (streq(e->node.jobs[i].unit, unit)) {
+                        job_removed(&e->node.jobs[i], job, result);
+                        return;
+                }
+}
+
+static void on_bus_closed(void *userdata) {
+        Engine *e = userdata;
+
+        e->host.bus = NULL;
+        for (size_t i = 0; i < e->node.n_jobs; i++)
+                job_forget_calls(&e->node.jobs[i]);
+}
+
+static const ConnectionOps connection_ops = {
+        .opened = on_bus_opened,
+        .ready = on_bus_ready,
+        .job_removed = on_job_removed,
+        .closed = on_bus_closed,
+};
+
+/* --- Once more ------------------------------------------------------------------------------- */
+
+static bool is_part_of_rerun(const Engine *e, const Job *j, const char *name) {
+        return streq(name, "all") || streq(j->step->name, name) ||
+               graph_waits_for(e->node.graph, j->step, name);
+}
+
+/* Runs a step and all that waits for it once more; "all" gathers the configuration afresh and runs
+ * every step. -ENOENT: no such step; -EBUSY: it, or something that waits for it, is running. */
+static int rerun(const char *name, void *userdata) {
+        Engine *e = userdata;
+        Node *n = &e->node;
+        bool all = streq(name, "all");
+
+        if (!n->state || (!n->graph && !all))
+                return n->state && n->problem ? -ENOENT : -EBUSY;
+        if (!all && !node_find_job(n, name))
+                return -ENOENT;
+        if (configure_is_running(e->configure))
+                return -EBUSY;
+        for (size_t i = 0; i < n->n_jobs; i++)
+                if (is_part_of_rerun(e, &n->jobs[i], name) &&
+                                job_run(&n->jobs[i])->status == STEP_RUNNING)
+                        return -EBUSY;
+
+        for (size_t i = 0; i < n->n_jobs; i++) {
+                if (!is_part_of_rerun(e, &n->jobs[i], name))
+                        continue;
+                job_cancel(&n->jobs[i]);
+                step_run_reset(job_run(&n->jobs[i]));
+        }
+        n->state->node = NODE_STARTING;
+        n->state->started_usec = now_usec(); /* times are told of this run, not of the boot */
+        n->state->settled_usec = 0;
+        e->told = false;
+
+        if (all)
+                return configure_start_over(e->configure);
+        advance(e);
+        return 0;
+}
+
+/* --- Beginning and end ----------------------------------------------------------------------- */
 
 Engine *engine_free(Engine *e) {
         if (!e)
                 return NULL;
-        drop_jobs(e);
-        connection_close(e);
-        sd_event_source_disable_unref(e->helper_io);
-        sd_event_source_disable_unref(e->helper_child);
-        sd_event_source_disable_unref(e->helper_timeout);
-        sd_event_source_disable_unref(e->configure_again);
-        sd_event_source_disable_unref(e->reconnect);
-        safe_close(e->helper_fd);
-        free(e->helper_output);
-        free(e->published);
-        free(e->problem_text);
-        json_putp(&e->document);
-        graph_free(e->graph);
-        state_free(e->state);
-        sd_event_unref(e->event);
+        node_drop_jobs(&e->node);
+        connection_free(e->connection);
+        configure_free(e->configure);
+        node_done(&e->node);
+        publisher_done(&e->publisher);
+        sd_event_unref(e->host.event);
         free(e);
         return NULL;
 }
 
 int engine_new(sd_event *event, Engine **ret) {
-        Engine *e = calloc(1, sizeof(*e));
+        _cleanup_(engine_freep) Engine *e = calloc(1, sizeof(*e));
+        int r;
 
         if (!e)
                 return -ENOMEM;
-        e->event = sd_event_ref(event);
-        e->helper_fd = -EBADF;
-        *ret = e;
+        e->host = (JobHost) {
+                .event = sd_event_ref(event),
+                .changed = on_job_changed,
+                .userdata = e,
+        };
+        e->api = (BusApi) { .node = &e->node, .rerun = rerun, .userdata = e };
+
+        r = connection_new(event, &connection_ops, e, &e->connection);
+        if (r < 0)
+                return r;
+        r = configure_new(event, on_document, e, &e->configure);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(e);
         return 0;
 }
 
-Job *engine_find_job(const Engine *e, const char *name) {
-        for (size_t i = 0; i < e->n_jobs; i++)
-                if (streq(e->jobs[i].step->name, name))
-                        return &e->jobs[i];
-        return NULL;
-}
-
-StepRun *job_run(const Job *j) {
-        /* Made for every step when the jobs are: a lookup that cannot fail. */
-        return state_run(j->engine->state, j->step->name);
-}
-
-static int boot_id(char ret[SD_ID128_STRING_MAX]) {
-        const char *given = secure_getenv("FIRSTBOOT_BOOT_ID");
-        sd_id128_t id;
+int engine_start(Engine *e) {
         int r;
 
-        r = given ? sd_id128_from_string(given, &id) : sd_id128_get_boot(&id);
+        r = connection_open(e->connection);
         if (r < 0)
                 return r;
-        sd_id128_to_string(id, ret);
-        return 0;
-}
-
-static int load_state(Engine *e) {
-        const char *instance_id = json_get_string(json_get(e->document, "instance"), "id");
-        char boot[SD_ID128_STRING_MAX], machine[SD_ID128_STRING_MAX] = "unknown";
-        _cleanup_free_ char *path = fb_path(PATH_STATE);
-        _cleanup_state_ State *state = NULL;
-        StateOrigin origin = STATE_NEW;
-        sd_id128_t id;
-        int r;
-
-        if (!path)
-                return -ENOMEM;
-        if (!instance_id && sd_id128_get_machine(&id) >= 0)
-                sd_id128_to_string(id, machine);
-        r = boot_id(boot);
-        if (r < 0)
-                return r;
-        r = state_load(path, instance_id ? instance_id : machine, boot, &state, &origin);
-        if (r < 0)
-                return r;
-        if (origin == STATE_OTHER_INSTANCE) {
-                _cleanup_free_ char *record = fb_path(PATH_SCRATCH_RECORD);
-
-                if (record)
-                        (void) unlink(record);
-                journal_event("event.fresh-start", NULL, 0, 0,
-                                "This is another instance: starting afresh.");
-        }
-        e->told = origin == STATE_RESUMED && state->settled_usec > 0;
-        if (state->started_usec == 0)
-                state->started_usec = monotonic_usec();
-        state_free(e->state);
-        e->state = TAKE_PTR(state);
-        return 0;
-}
-
-static int make_jobs(Engine *e) {
-        drop_jobs(e);
-        e->jobs = calloc(e->graph->n + 1, sizeof(Job));
-        if (!e->jobs)
-                return -ENOMEM;
-        for (size_t i = 0; i < e->graph->n; i++) {
-                Job *j = &e->jobs[e->n_jobs++];
-                int r;
-
-                j->engine = e;
-                j->step = &e->graph->steps[i];
-                j->unit = strf("firstboot@%s.service", j->step->name);
-                if (!j->unit || !state_run(e->state, j->step->name))
-                        return -ENOMEM;
-                r = sd_bus_path_encode("/org/freedesktop/systemd1/unit", j->unit, &j->unit_path);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-/* Nothing may run: the node has failed for a reason that no step has. */
-static void set_problem(Engine *e, const char *code, const char *text) {
-        bool news = !streq_ptr(e->problem, code) || !streq_ptr(e->problem_text, text);
-
-        e->problem = code;
-        free(e->problem_text);
-        e->problem_text = text ? strdup(text) : NULL;
-        if (code && news)
-                journal_event(code, NULL, 0, 0, "%s", strempty(text));
-}
-
-static char *join_errors(json_object *list) {
-        _cleanup_strv_free_ char **l = NULL;
-
-        for (size_t i = 0; list && i < json_object_array_length(list); i++)
-                if (strv_extend(&l, json_object_get_string(json_object_array_get_idx(list, i))) < 0)
-                        return NULL;
-        return strv_join(l, "; ");
-}
-
-int engine_take_document(Engine *e, json_object *document) {
-        json_object *errors = json_get(document, "errors");
-        _cleanup_graph_ Graph *graph = NULL;
-        _cleanup_free_ char *text = NULL;
-        int r;
-
-        json_putp(&e->document);
-        e->document = document;
-        drop_jobs(e);
-        e->graph = graph_free(e->graph);
-        if (!e->state || e->state->settled_usec > 0) {
-                r = load_state(e);
-                if (r < 0)
-                        return r;
-        }
-        if (!json_object_is_type(errors, json_type_array) || json_object_array_length(errors) > 0) {
-                text = join_errors(errors);
-                set_problem(e,
-                                json_get(document, "code")                ? "config.helper"
-                                : json_get_bool(document, "retry", false) ? "config.metadata"
-                                                                          : "config.invalid",
-                                text);
-                engine_advance(e);
-                return 0;
-        }
-        r = graph_load(json_get(document, "config"), &graph);
-        if (r < 0)
-                return r;
-        if (graph->errors) {
-                text = strv_join(graph->errors, "; ");
-                set_problem(e, "graph.invalid", text);
-                engine_advance(e);
-                return 0;
-        }
-        set_problem(e, NULL, NULL);
-        e->graph = TAKE_PTR(graph);
-        r = make_jobs(e);
-        if (r < 0)
-                return r;
-        journal_event("event.started", NULL, 0, 0, "Bringing the node up with %zu steps.",
-                        e->n_jobs);
-        if (e->bus_ready)
-                engine_resync(e);
-        else
-                engine_advance(e);
-        return 0;
-}
-
-void engine_resync(Engine *e) {
-        if (e->n_jobs > 0 && e->state->node == NODE_STARTING)
-                pace_begin(e);
-        for (size_t i = 0; i < e->n_jobs; i++) {
-                StepStatus s = job_run(&e->jobs[i])->status;
-
-                if (s == STEP_RUNNING)
-                        job_resync(&e->jobs[i]);
-                else if (s == STEP_BACKOFF)
-                        job_arm_backoff(&e->jobs[i]);
-        }
-        engine_advance(e);
-}
-
-typedef enum Hurdle {
-        HURDLE_NONE,
-        HURDLE_WAIT,
-        HURDLE_FAILED, /* something required has failed */
-} Hurdle;
-
-/* What stands between a waiting step and its start; *ret_failed names the requirement that
- * failed. */
-static Hurdle hurdle(const Job *j, const char **ret_failed) {
-        Hurdle h = HURDLE_NONE;
-
-        STRV_FOREACH (name, j->step->after)
-                if (!step_status_is_final(job_run(engine_find_job(j->engine, *name))->status))
-                        h = HURDLE_WAIT;
-        STRV_FOREACH (name, j->step->requires) {
-                const Job *other = engine_find_job(j->engine, *name);
-                StepStatus s = job_run(other)->status;
-
-                if (!step_status_is_final(s))
-                        h = HURDLE_WAIT;
-                else if (!step_status_is_good(s) && other->step->required &&
-                                !j->step->run_on_failure) {
-                        *ret_failed = *name;
-                        return HURDLE_FAILED;
-                }
-        }
-        return h;
-}
-
-static NodeStatus verdict(const Engine *e) {
-        NodeStatus node = NODE_READY;
-
-        if (e->problem)
-                return NODE_FAILED;
-        for (size_t i = 0; i < e->n_jobs; i++) {
-                StepStatus s = job_run(&e->jobs[i])->status;
-
-                if (!step_status_is_final(s))
-                        return NODE_STARTING;
-                if (!step_status_is_good(s) && e->jobs[i].step->required)
-                        return NODE_FAILED;
-                if (s != STEP_DONE && s != STEP_SKIPPED)
-                        node = NODE_DEGRADED;
-        }
-        return node;
-}
-
-/* A verdict of "failed" waits until every other step has come to its end too. */
-static bool all_final(const Engine *e) {
-        for (size_t i = 0; i < e->n_jobs; i++)
-                if (!step_status_is_final(job_run(&e->jobs[i])->status))
-                        return false;
-        return true;
-}
-
-static void settle(Engine *e) {
-        NodeStatus node = all_final(e) ? verdict(e) : NODE_STARTING;
-
-        if (!e->problem && !e->graph)
-                node = NODE_STARTING;
-        /* With metadata out of reach at first, the node is still on its way for some tries. */
-        if (streq_ptr(e->problem, "config.metadata") && e->configure_tries < 5)
-                node = NODE_STARTING;
-        if (node == e->state->node && e->told)
-                return;
-        if (node == NODE_STARTING) {
-                e->state->node = node;
-                e->state->settled_usec = 0;
-                e->told = false;
-                return;
-        }
-        /* Without the bus, node-ready.target cannot be started; the verdict waits for it. */
-        if (!e->bus_ready)
-                return;
-        e->state->node = node;
-        e->state->settled_usec = monotonic_usec();
-        e->told = true;
-        pace_end(e);
-        publish_verdict(e);
-}
-
-void engine_advance(Engine *e) {
-        if (!e->state)
-                return;
-        for (size_t i = 0; i < e->n_jobs && !e->problem; i++) {
-                Job *j = &e->jobs[i];
-                StepRun *run = job_run(j);
-                _cleanup_free_ char *why = NULL;
-                const char *failed = NULL;
-
-                if (run->status != STEP_WAITING)
-                        continue;
-                switch (hurdle(j, &failed)) {
-                case HURDLE_WAIT:
-                        continue;
-                case HURDLE_FAILED:
-                        run->status = STEP_BLOCKED;
-                        result_set(run, "step.requirement",
-                                        strf("step %s, which it requires, is %s", failed,
-                                                        step_status_to_string(job_run(
-                                                                        engine_find_job(e, failed))
-                                                                                        ->status)));
-                        journal_event("step.requirement", j->step->name, 0, 0,
-                                        "%s is held back: step %s failed.", j->step->name, failed);
-                        continue;
-                case HURDLE_NONE:
-                        break;
-                }
-                if (run->free_usec == 0)
-                        run->free_usec = monotonic_usec();
-                if (j->step->first_boot_only && run->completed) {
-                        run->status = STEP_SKIPPED;
-                        result_set(run, NULL, strf("done at this instance's first boot"));
-                        continue;
-                }
-                if (condition_holds(j->step, json_get(e->document, "config"), &why) == 0) {
-                        run->status = STEP_SKIPPED;
-                        journal_event("event.step-skipped", j->step->name, 0, 0, "%s", why);
-                        result_set(run, NULL, TAKE_PTR(why));
-                        continue;
-                }
-                if (e->bus_ready) {
-                        publish_status(e); /* a step that runs on failure reads there what failed */
-                        job_start(j);
-                }
-        }
-        settle(e);
-        publish_status(e);
-}
-
-void engine_changed(Engine *e, Job *j) {
-        StepRun *run = job_run(j);
-
-        if (run->status == STEP_DONE || run->status == STEP_DEGRADED)
-                run->completed = true;
-        engine_advance(e);
-}
-
-static bool depends_on(const Engine *e, const Step *s, const char *name) {
-        for (unsigned i = 0; i < 2; i++)
-                STRV_FOREACH (other, i == 0 ? s->requires : s->after)
-                        if (streq(*other, name) ||
-                                        depends_on(e, graph_find(e->graph, *other), name))
-                                return true;
-        return false;
-}
-
-int engine_rerun(Engine *e, const char *name) {
-        bool all = streq(name, "all");
-
-        if (!e->state || (!e->graph && !all))
-                return e->state && e->problem ? -ENOENT : -EBUSY;
-        if (!all && !engine_find_job(e, name))
-                return -ENOENT;
-        if (e->helper > 0)
-                return -EBUSY;
-        for (unsigned pass = 0; pass < 2; pass++)
-                for (size_t i = 0; i < e->n_jobs; i++) {
-                        const Step *s = e->jobs[i].step;
-                        StepRun *run = job_run(&e->jobs[i]);
-
-                        if (!all && !streq(s->name, name) && !depends_on(e, s, name))
-                                continue;
-                        if (pass == 0 && run->status == STEP_RUNNING)
-                                return -EBUSY;
-                        if (pass == 1) {
-                                job_cancel(&e->jobs[i]);
-                                step_run_reset(run);
-                        }
-                }
-        e->state->node = NODE_STARTING;
-        e->state->started_usec = monotonic_usec(); /* times are told of this run, not of the boot */
-        e->state->settled_usec = 0;
-        e->told = false;
-        if (all) {
-                e->configure_tries = 0;
-                return engine_configure(e);
-        }
-        engine_advance(e);
-        return 0;
+        return configure_start(e->configure);
 }

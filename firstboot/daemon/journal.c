@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One entry of the journal: code, text, and how loud it is. */
+
 #include "daemon/journal.h"
 #include "contract/codes.h"
 #include "shared/log.h"
+#include "shared/strv.h"
 
 #include <stdarg.h>
+
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include <systemd/sd-journal.h>
 
 static int priority_of(const Code *c) {
-        static const char *const loud[] = { "event.step-retry", "event.step-degraded",
-                "event.degraded", "scratch.fewer", "slurm.drained" };
+        /* What is neither an error nor mere news. */
+        char *const *warnings = ARGV("event.step-retry", "event.step-degraded", "event.degraded",
+                        "scratch.fewer", "slurm.drained");
 
-        if (code_is_reason(c) && !streq(c->code, "scratch.fewer") &&
-                        !streq(c->code, "slurm.drained"))
+        if (strv_contains(warnings, c->code))
+                return LOG_WARNING;
+        if (code_is_reason(c) || streq(c->code, "event.failed"))
                 return LOG_ERR;
-        if (streq(c->code, "event.failed"))
-                return LOG_ERR;
-        for (size_t i = 0; i < ELEMENTSOF(loud); i++)
-                if (streq(loud[i], c->code))
-                        return LOG_WARNING;
         return streq(c->code, "event.ready") ? LOG_NOTICE : LOG_INFO;
 }
 
@@ -37,6 +39,7 @@ void journal_event(const char *code, const char *step, unsigned attempt, uint64_
                 text = NULL;
                 return;
         }
+
         /* Without the journal (in a container, say) standard error is what there is. */
         if (access("/run/systemd/journal/socket", W_OK) < 0) {
                 log_full(priority_of(c), 0, "%s%s%s [%s]", strempty(step), step ? ": " : "", text,

@@ -3,9 +3,9 @@
 /* firstbootd: brings a node from power-on to ready, and refuses ready to a node that is not. */
 
 #include "daemon/engine.h"
+#include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
-#include "contract/paths.h"
 
 #include <signal.h>
 #include <systemd/sd-daemon.h>
@@ -27,9 +27,9 @@ static int make_folders(void) {
         return 0;
 }
 
-static int run(void) {
+/* Signals come through the event loop, and systemd's watchdog is fed by it. */
+static int new_event_loop(sd_event **ret) {
         _cleanup_(sd_event_unrefp) sd_event *event = NULL;
-        _cleanup_(engine_freep) Engine *engine = NULL;
         sigset_t signals;
         int r;
 
@@ -38,25 +38,40 @@ static int run(void) {
         sigaddset(&signals, SIGINT);
         sigaddset(&signals, SIGCHLD);
         if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
-                return log_error_errno(errno, "Cannot block signals");
+                return -errno;
+
+        r = sd_event_new(&event);
+        if (r < 0)
+                return r;
+        r = sd_event_add_signal(event, NULL, SIGTERM, NULL, NULL);
+        if (r < 0)
+                return r;
+        r = sd_event_add_signal(event, NULL, SIGINT, NULL, NULL);
+        if (r < 0)
+                return r;
+        r = sd_event_set_watchdog(event, true);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(event);
+        return 0;
+}
+
+static int run(void) {
+        _cleanup_(sd_event_unrefp) sd_event *event = NULL;
+        _cleanup_(engine_freep) Engine *engine = NULL;
+        int r;
 
         r = make_folders();
         if (r < 0)
                 return r;
-        r = sd_event_new(&event);
-        if (r >= 0)
-                r = sd_event_add_signal(event, NULL, SIGTERM, NULL, NULL);
-        if (r >= 0)
-                r = sd_event_add_signal(event, NULL, SIGINT, NULL, NULL);
-        if (r >= 0)
-                r = sd_event_set_watchdog(event, true);
+        r = new_event_loop(&event);
         if (r < 0)
                 return log_error_errno(r, "Cannot set up the event loop");
         r = engine_new(event, &engine);
-        if (r >= 0)
-                r = connection_open(engine);
-        if (r >= 0)
-                r = engine_configure(engine);
+        if (r < 0)
+                return log_oom();
+        r = engine_start(engine);
         if (r < 0)
                 return log_error_errno(r, "Cannot begin");
 

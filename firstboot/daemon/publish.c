@@ -1,254 +1,169 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The files that tell how the node stands, and the units that its verdict starts. */
+
 #include "daemon/publish.h"
-#include "daemon/bus-api.h"
-#include "shared/file-util.h"
+#include "daemon/document.h"
 #include "daemon/journal.h"
-#include "shared/log.h"
+#include "daemon/manager.h"
+#include "daemon/metrics.h"
 #include "contract/paths.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
 
 #include <systemd/sd-daemon.h>
 
-static json_object *strings(char *const *l) {
-        json_object *o = json_object_new_array();
-
-        STRV_FOREACH (s, l)
-                json_object_array_add(o, json_object_new_string(*s));
-        return o;
+void publisher_done(Publisher *p) {
+        free(p->written);
 }
 
-static json_object *step_document(const Job *j) {
-        _cleanup_json_ json_object *o = step_run_to_json(job_run(j));
-
-        if (!o || json_set_string(o, "description", j->step->description) < 0 ||
-                        json_set(o, "required", json_object_new_boolean(j->step->required)) < 0 ||
-                        json_set(o, "requires", strings(j->step->requires)) < 0 ||
-                        json_set(o, "after", strings(j->step->after)) < 0 ||
-                        json_set_int(o, "retries", j->step->retries) < 0 ||
-                        json_set_int(o, "timeout_usec", (int64_t) j->step->timeout_usec) < 0)
-                return NULL;
-        return TAKE_PTR(o);
-}
-
-json_object *status_document(const Engine *e) {
-        _cleanup_json_ json_object *o = json_object_new_object();
-        json_object *steps = json_object_new_array();
-        json_object *instance = json_get(e->document, "instance"),
-                    *warnings = json_get(e->document, "warnings"),
-                    *errors = json_get(e->document, "errors");
-        const State *s = e->state;
-
-        if (!o || json_set(o, "steps", steps) < 0 ||
-                        json_set_string(o, "node",
-                                        node_status_to_string(s ? s->node : NODE_STARTING)) < 0)
-                return NULL;
-        if (e->problem) {
-                if (json_set_string(o, "code", e->problem) < 0 ||
-                                json_set_string(o, "message", e->problem_text) < 0)
-                        return NULL;
-        }
-        if (e->problem && e->graph == NULL && errors && json_object_array_length(errors) > 0 &&
-                        json_set(o, "errors", json_object_get(errors)) < 0)
-                return NULL;
-        if (warnings && json_object_array_length(warnings) > 0 &&
-                        json_set(o, "warnings", json_object_get(warnings)) < 0)
-                return NULL;
-        if (instance && json_set(o, "instance", json_object_get(instance)) < 0)
-                return NULL;
-        if (s && (json_set_string(o, "instance_id", s->instance_id) < 0 ||
-                                 json_set_string(o, "boot_id", s->boot_id) < 0 ||
-                                 json_set_int(o, "boots", s->boots) < 0 ||
-                                 json_set_int(o, "started_usec", (int64_t) s->started_usec) < 0 ||
-                                 json_set_int(o, "settled_usec", (int64_t) s->settled_usec) < 0))
-                return NULL;
-        for (size_t i = 0; i < e->n_jobs; i++) {
-                json_object *step = step_document(&e->jobs[i]);
-
-                if (!step || json_object_array_add(steps, step) < 0) {
-                        json_object_put(step);
-                        return NULL;
-                }
-        }
-        return TAKE_PTR(o);
-}
-
-char *metrics_text(const Engine *e) {
-        char *text = NULL;
-        size_t size;
-        FILE *f = open_memstream(&text, &size);
-
-        if (!f)
-                return NULL;
-        fprintf(f, "# HELP firstboot_node_state Whether the node is in this state (1) or not (0).\n"
-                   "# TYPE firstboot_node_state gauge\n");
-        for (NodeStatus n = 0; n < _NODE_STATUS_MAX; n++)
-                fprintf(f, "firstboot_node_state{state=\"%s\"} %d\n", node_status_to_string(n),
-                                e->state->node == n);
-        fprintf(f, "# HELP firstboot_seconds Time from the agent's start to its verdict.\n"
-                   "# TYPE firstboot_seconds gauge\n");
-        if (e->state->settled_usec > e->state->started_usec)
-                fprintf(f, "firstboot_seconds %.3f\n",
-                                (double) (e->state->settled_usec - e->state->started_usec) /
-                                                USEC_PER_SEC);
-        fprintf(f, "# HELP firstboot_step_state Whether the step is in this state (1) or not (0).\n"
-                   "# TYPE firstboot_step_state gauge\n");
-        for (size_t i = 0; i < e->n_jobs; i++)
-                for (StepStatus s = 0; s < _STEP_STATUS_MAX; s++)
-                        fprintf(f, "firstboot_step_state{step=\"%s\",state=\"%s\"} %d\n",
-                                        e->jobs[i].step->name, step_status_to_string(s),
-                                        job_run(&e->jobs[i])->status == s);
-        fprintf(f, "# HELP firstboot_step_attempts Attempts made in this boot.\n"
-                   "# TYPE firstboot_step_attempts gauge\n");
-        for (size_t i = 0; i < e->n_jobs; i++)
-                fprintf(f, "firstboot_step_attempts{step=\"%s\"} %zu\n", e->jobs[i].step->name,
-                                job_run(&e->jobs[i])->n_attempts);
-        fprintf(f, "# HELP firstboot_step_seconds Time of the step's attempts together.\n"
-                   "# TYPE firstboot_step_seconds gauge\n");
-        for (size_t i = 0; i < e->n_jobs; i++) {
-                const StepRun *run = job_run(&e->jobs[i]);
-                uint64_t usec = 0;
-
-                for (size_t k = 0; k < run->n_attempts; k++)
-                        if (run->attempts[k].finished_usec > run->attempts[k].started_usec)
-                                usec += run->attempts[k].finished_usec -
-                                        run->attempts[k].started_usec;
-                fprintf(f, "firstboot_step_seconds{step=\"%s\"} %.3f\n", run->name,
-                                (double) usec / USEC_PER_SEC);
-        }
-        /* Closed before it is handed out: fclose() may still move the text. */
-        if (fclose(f) != 0) {
-                free(text);
-                return NULL;
-        }
-        return text;
-}
-
-static void write_metrics(const Engine *e) {
-        const char *folder = json_get_string(
-                        json_get(json_get(e->document, "config"), "metrics"), "directory");
+static void write_metrics(const Node *n) {
+        const char *folder = json_get_string(json_get(node_config(n), "metrics"), "directory");
         _cleanup_free_ char *path = folder ? fb_path(folder) : NULL,
                             *file = path ? path_join(path, "firstboot.prom") : NULL, *text = NULL;
         int r;
 
         if (!file || access(path, F_OK) < 0)
                 return;
-        text = metrics_text(e);
+
+        text = metrics_text(n);
         r = text ? write_file_atomic(file, text, strlen(text), 0644) : -ENOMEM;
         if (r < 0)
                 log_warning_errno(r, "Cannot write %s", file);
 }
 
 /* What the steps are at, for systemctl status. */
-static void notify_progress(const Engine *e) {
+static void notify_progress(const Node *n) {
         _cleanup_strv_free_ char **running = NULL;
         _cleanup_free_ char *names = NULL;
         size_t done = 0;
 
-        for (size_t i = 0; i < e->n_jobs; i++) {
-                StepStatus s = job_run(&e->jobs[i])->status;
+        for (size_t i = 0; i < n->n_jobs; i++) {
+                StepStatus s = job_run(&n->jobs[i])->status;
 
                 done += step_status_is_final(s);
-                if ((s == STEP_RUNNING || s == STEP_BACKOFF) &&
-                                strv_extend(&running, e->jobs[i].step->name) < 0)
+                if (s != STEP_RUNNING && s != STEP_BACKOFF)
+                        continue;
+                if (strv_extend(&running, n->jobs[i].step->name) < 0)
                         return;
         }
+
         names = strv_join(running, ", ");
-        if (e->problem)
-                (void) sd_notifyf(0, "STATUS=Failed: %s", e->problem);
-        else if (e->state->settled_usec > 0)
-                (void) sd_notifyf(0, "STATUS=Node is %s", node_status_to_string(e->state->node));
+        if (n->problem)
+                (void) sd_notifyf(0, "STATUS=Failed: %s", n->problem);
+        else if (n->state->settled_usec > 0)
+                (void) sd_notifyf(0, "STATUS=Node is %s", node_status_to_string(n->state->node));
         else if (names)
                 (void) sd_notifyf(0, "STATUS=%zu of %zu steps at their end; under way: %s", done,
-                                e->n_jobs, names[0] ? names : "none");
+                                n->n_jobs, names[0] ? names : "none");
 }
 
-void publish_status(Engine *e) {
-        _cleanup_free_ char *state_path = fb_path(PATH_STATE),
-                            *status_path = fb_path(PATH_RUN_STATUS);
-        _cleanup_json_ json_object *o = status_document(e);
-        const char *text = o ? json_object_to_json_string_ext(
-                                               o, JSON_C_TO_STRING_PRETTY |
-                                                                  JSON_C_TO_STRING_NOSLASHESCAPE)
-                             : NULL;
+static void write_state(const Node *n) {
+        _cleanup_free_ char *path = fb_path(PATH_STATE);
         int r;
 
-        if (!text || !state_path || !status_path) {
-                log_oom();
-                return;
-        }
-        if (streq_ptr(e->published, text))
-                return;
-        free(e->published);
-        e->published = strdup(text);
-        if (e->state) {
-                r = state_save(e->state, state_path);
-                if (r < 0)
-                        log_error_errno(r, "Cannot save %s; after a restart, steps will run again",
-                                        state_path);
-                write_metrics(e);
-                notify_progress(e);
-        }
-        r = write_file_atomic(status_path, text, strlen(text), 0644);
+        r = path ? state_save(n->state, path) : -ENOMEM;
         if (r < 0)
-                log_error_errno(r, "Cannot write %s", status_path);
-        bus_api_changed(e);
+                log_error_errno(r, "Cannot save %s; after a restart, steps will run again",
+                                PATH_STATE);
 }
 
-static void start_unit(const Engine *e, const char *method, const char *unit) {
-        int r = sd_bus_call_method_async(e->bus, NULL, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
-                        method, NULL, NULL, "ss", unit, "replace");
+bool publish_status(Publisher *p, const Node *n) {
+        _cleanup_free_ char *path = fb_path(PATH_RUN_STATUS);
+        _cleanup_json_ json_object *o = status_document(n);
+        const char *text = NULL;
+        int r;
+
+        if (o)
+                text = json_object_to_json_string_ext(
+                                o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+        if (!text || !path) {
+                log_oom();
+                return false;
+        }
+        if (streq_ptr(p->written, text))
+                return false;
+        free(p->written);
+        p->written = strdup(text);
+
+        if (n->state) {
+                write_state(n);
+                write_metrics(n);
+                notify_progress(n);
+        }
+        r = write_file_atomic(path, text, strlen(text), 0644);
+        if (r < 0)
+                log_error_errno(r, "Cannot write %s", path);
+        return true;
+}
+
+static void call_unit(sd_bus *bus, const char *method, const char *unit) {
+        int r = manager_call(bus, NULL, method, unit, NULL, NULL);
 
         if (r < 0)
                 log_error_errno(r, "Cannot ask systemd for %s of %s", method, unit);
 }
 
 /* One line with each step that failed and why. */
-static char *failures(const Engine *e) {
+static char *failures(const Node *n) {
         _cleanup_strv_free_ char **l = NULL;
+        int r;
 
-        if (e->problem && strv_extendf(&l, "%s: %s", e->problem, strempty(e->problem_text)) < 0)
+        if (n->problem && strv_extendf(&l, "%s: %s", n->problem, strempty(n->problem_text)) < 0)
                 return NULL;
-        for (size_t i = 0; i < e->n_jobs; i++) {
-                const StepRun *run = job_run(&e->jobs[i]);
-                const char *code = json_get_string(run->result, "code");
 
-                if ((run->status == STEP_FAILED || run->status == STEP_DEGRADED) &&
-                                strv_extendf(&l, "%s [%s] %s", run->name, strempty(code),
-                                                strempty(json_get_string(run->result, "message"))) <
-                                                0)
+        for (size_t i = 0; i < n->n_jobs; i++) {
+                const StepRun *run = job_run(&n->jobs[i]);
+
+                if (run->status != STEP_FAILED && run->status != STEP_DEGRADED)
+                        continue;
+                r = strv_extendf(&l, "%s [%s] %s", run->name, strempty(step_run_code(run)),
+                                strempty(json_get_string(run->result, "message")));
+                if (r < 0)
                         return NULL;
         }
         return strv_join(l, "; ");
 }
 
-void publish_verdict(Engine *e) {
-        json_object *ready = json_get(json_get(json_get(e->document, "config"), "ready"), "on");
-        _cleanup_free_ char *path = fb_path(PATH_READY), *line = NULL, *why = failures(e);
-        const State *s = e->state;
+/* The file first: node-ready.target asserts that it is there. */
+static void announce_ready(
+                const Node *n, sd_bus *bus, const char *path, uint64_t took, const char *why) {
+        const char *status = node_status_to_string(n->state->node);
+        _cleanup_free_ char *line = strf("%s\n", status);
+        int r;
+
+        r = line ? write_file_atomic(path, line, strlen(line), 0644) : -ENOMEM;
+        if (r < 0)
+                log_error_errno(r, "Cannot write %s; node-ready.target will not be reached", path);
+
+        call_unit(bus, "StartUnit", "node-ready.target");
+        journal_event(n->state->node == NODE_READY ? "event.ready" : "event.degraded", NULL, 0,
+                        took, "Node is %s after %.1f s%s%s", status, (double) took / USEC_PER_SEC,
+                        isempty(why) ? "" : ": ", why);
+}
+
+static void announce_failed(sd_bus *bus, const char *path, uint64_t took, const char *why) {
+        (void) unlink(path);
+        call_unit(bus, "StopUnit", "node-ready.target");
+        journal_event("event.failed", NULL, 0, took, "Node is not ready: %s", why);
+}
+
+void publish_verdict(const Node *n, sd_bus *bus) {
+        json_object *on = json_get(json_get(node_config(n), "ready"), "on");
+        _cleanup_free_ char *path = fb_path(PATH_READY), *why = failures(n);
+        const State *s = n->state;
         bool good = s->node == NODE_READY || s->node == NODE_DEGRADED;
         uint64_t took = s->settled_usec - MIN(s->started_usec, s->settled_usec);
-        int r;
 
         if (!path || !why) {
                 log_oom();
                 return;
         }
-        /* What reads the files must find them in step with the verdict. */
-        publish_status(e);
-        if (good) {
-                line = strf("%s\n", node_status_to_string(s->node));
-                r = line ? write_file_atomic(path, line, strlen(line), 0644) : -ENOMEM;
-                if (r < 0)
-                        log_error_errno(r, "Cannot write %s; node-ready.target will not be reached",
-                                        path);
-                start_unit(e, "StartUnit", "node-ready.target");
-                journal_event(s->node == NODE_READY ? "event.ready" : "event.degraded", NULL, 0,
-                                took, "Node is %s after %.1f s%s%s", node_status_to_string(s->node),
-                                (double) took / USEC_PER_SEC, isempty(why) ? "" : ": ", why);
-        } else {
-                (void) unlink(path);
-                start_unit(e, "StopUnit", "node-ready.target");
-                journal_event("event.failed", NULL, 0, took, "Node is not ready: %s", why);
-        }
-        if (good || streq_ptr(ready ? json_object_get_string(ready) : NULL, "always"))
-                start_unit(e, "StartUnit", "firstboot-notify.service");
+
+        if (good)
+                announce_ready(n, bus, path, took, why);
+        else
+                announce_failed(bus, path, took, why);
+        if (good || streq_ptr(on ? json_object_get_string(on) : NULL, "always"))
+                call_unit(bus, "StartUnit", "firstboot-notify.service");
 }

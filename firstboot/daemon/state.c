@@ -1,58 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The state file and what it holds: the runs of steps in memory, to JSON, and back. */
+
 #include "daemon/state.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"
 
 #define STATE_MAX (4 * 1024 * 1024)
 #define STATE_VERSION 1
-
-static const char *const step_names[_STEP_STATUS_MAX] = {
-        [STEP_WAITING] = "waiting",
-        [STEP_RUNNING] = "running",
-        [STEP_BACKOFF] = "retrying",
-        [STEP_DONE] = "done",
-        [STEP_DEGRADED] = "degraded",
-        [STEP_SKIPPED] = "skipped",
-        [STEP_FAILED] = "failed",
-        [STEP_BLOCKED] = "blocked",
-};
-
-static const char *const node_names[_NODE_STATUS_MAX] = {
-        [NODE_STARTING] = "starting",
-        [NODE_READY] = "ready",
-        [NODE_DEGRADED] = "degraded",
-        [NODE_FAILED] = "failed",
-};
-
-const char *step_status_to_string(StepStatus s) {
-        return step_names[s];
-}
-
-StepStatus step_status_from_string(const char *s) {
-        for (size_t i = 0; s && i < ELEMENTSOF(step_names); i++)
-                if (streq(step_names[i], s))
-                        return (StepStatus) i;
-        return STEP_WAITING;
-}
-
-const char *node_status_to_string(NodeStatus s) {
-        return node_names[s];
-}
-
-NodeStatus node_status_from_string(const char *s) {
-        for (size_t i = 0; s && i < ELEMENTSOF(node_names); i++)
-                if (streq(node_names[i], s))
-                        return (NodeStatus) i;
-        return NODE_STARTING;
-}
-
-bool step_status_is_final(StepStatus s) {
-        return s != STEP_WAITING && s != STEP_RUNNING && s != STEP_BACKOFF;
-}
-
-bool step_status_is_good(StepStatus s) {
-        return s == STEP_DONE || s == STEP_DEGRADED || s == STEP_SKIPPED;
-}
 
 static void run_done(StepRun *run) {
         free(run->name);
@@ -94,47 +49,100 @@ void step_run_reset(StepRun *run) {
         *run = (StepRun) { .name = run->name, .completed = run->completed };
 }
 
-Attempt *step_run_add_attempt(StepRun *run, uint64_t now_usec) {
+Attempt *step_run_add_attempt(StepRun *run, uint64_t started_usec) {
         Attempt *grown = reallocarray(run->attempts, run->n_attempts + 1, sizeof(Attempt));
 
         if (!grown)
                 return NULL;
+
         run->attempts = grown;
-        run->attempts[run->n_attempts] = (Attempt) { .started_usec = now_usec };
+        run->attempts[run->n_attempts] = (Attempt) { .started_usec = started_usec };
         return &run->attempts[run->n_attempts++];
+}
+
+Attempt *step_run_last_attempt(const StepRun *run) {
+        return run->n_attempts > 0 ? &run->attempts[run->n_attempts - 1] : NULL;
+}
+
+void step_run_set_result(StepRun *run, const char *code, char *message) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        _cleanup_free_ char *text = message;
+
+        json_putp(&run->result);
+        run->result = NULL;
+        if (!o || json_set_fields(o, JSON_STRING("code", code), JSON_STRING("message", text)) < 0)
+                return;
+
+        run->result = TAKE_PTR(o);
+}
+
+const char *step_run_code(const StepRun *run) {
+        return json_get_string(run->result, "code");
+}
+
+static json_object *attempt_to_json(const Attempt *a) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+
+        if (!o || json_set_fields(o, JSON_INT("started_usec", a->started_usec),
+                                  JSON_INT("finished_usec", a->finished_usec),
+                                  JSON_STRING("code", a->code)) < 0)
+                return NULL;
+        return TAKE_PTR(o);
+}
+
+/* NULL on out of memory, like what it is put together from. */
+static json_object *attempts_to_json(const StepRun *run) {
+        _cleanup_json_ json_object *list = json_object_new_array();
+
+        for (size_t i = 0; list && i < run->n_attempts; i++) {
+                _cleanup_json_ json_object *a = attempt_to_json(&run->attempts[i]);
+
+                if (!a || json_object_array_add(list, a) < 0)
+                        return NULL;
+                TAKE_PTR(a);
+        }
+        return TAKE_PTR(list);
 }
 
 json_object *step_run_to_json(const StepRun *run) {
         _cleanup_json_ json_object *o = json_object_new_object();
-        json_object *attempts = json_object_new_array();
+        json_object *attempts = attempts_to_json(run);
+        int r;
 
-        if (!o || json_set(o, "attempts", attempts) < 0 ||
-                        json_set_string(o, "name", run->name) < 0 ||
-                        json_set_string(o, "status", step_status_to_string(run->status)) < 0 ||
-                        json_set(o, "completed", json_object_new_boolean(run->completed)) < 0 ||
-                        json_set_int(o, "free_usec", (int64_t) run->free_usec) < 0 ||
-                        json_set_int(o, "retry_usec", (int64_t) run->retry_usec) < 0)
+        if (!o || !attempts) {
+                json_object_put(attempts);
                 return NULL;
-        if (run->result && json_set(o, "result", json_object_get(run->result)) < 0)
-                return NULL;
-        for (size_t i = 0; i < run->n_attempts; i++) {
-                const Attempt *t = &run->attempts[i];
-                json_object *a = json_object_new_object();
-
-                if (!a || json_set_int(a, "started_usec", (int64_t) t->started_usec) < 0 ||
-                                json_set_int(a, "finished_usec", (int64_t) t->finished_usec) < 0 ||
-                                json_set_string(a, "code", t->code) < 0 ||
-                                json_object_array_add(attempts, a) < 0) {
-                        json_object_put(a);
-                        return NULL;
-                }
         }
-        return TAKE_PTR(o);
+        r = json_set_fields(o, JSON_TAKE("attempts", attempts), JSON_STRING("name", run->name),
+                        JSON_STRING("status", step_status_to_string(run->status)),
+                        JSON_BOOL("completed", run->completed),
+                        JSON_INT("free_usec", run->free_usec),
+                        JSON_INT("retry_usec", run->retry_usec),
+                        JSON_TAKE("result", json_object_get(run->result)));
+        return r < 0 ? NULL : TAKE_PTR(o);
+}
+
+/* What happened in this very boot; of an earlier one only counts that the step was completed. */
+static int attempts_from_json(StepRun *run, json_object *attempts) {
+        if (!json_object_is_type(attempts, json_type_array))
+                return 0;
+
+        for (size_t i = 0; i < json_object_array_length(attempts); i++) {
+                json_object *o = json_object_array_get_idx(attempts, i);
+                Attempt *a = step_run_add_attempt(
+                                run, (uint64_t) json_get_int(o, "started_usec", 0));
+
+                if (!a)
+                        return -ENOMEM;
+                a->finished_usec = (uint64_t) json_get_int(o, "finished_usec", 0);
+                snprintf(a->code, sizeof(a->code), "%s", strempty(json_get_string(o, "code")));
+        }
+        return 0;
 }
 
 static int run_from_json(State *s, json_object *o, bool same_boot) {
         const char *name = json_get_string(o, "name");
-        json_object *attempts = json_get(o, "attempts"), *result = json_get(o, "result");
+        json_object *result = json_get(o, "result");
         StepRun *run;
 
         if (!name)
@@ -145,24 +153,13 @@ static int run_from_json(State *s, json_object *o, bool same_boot) {
         run->completed = json_get_bool(o, "completed", false);
         if (!same_boot)
                 return 0;
+
         run->status = step_status_from_string(json_get_string(o, "status"));
         run->free_usec = (uint64_t) json_get_int(o, "free_usec", 0);
         run->retry_usec = (uint64_t) json_get_int(o, "retry_usec", 0);
         if (json_object_is_type(result, json_type_object))
                 run->result = json_object_get(result);
-        for (size_t i = 0; json_object_is_type(attempts, json_type_array) &&
-                           i < json_object_array_length(attempts);
-                        i++) {
-                json_object *a = json_object_array_get_idx(attempts, i);
-                Attempt *t = step_run_add_attempt(
-                                run, (uint64_t) json_get_int(a, "started_usec", 0));
-
-                if (!t)
-                        return -ENOMEM;
-                t->finished_usec = (uint64_t) json_get_int(a, "finished_usec", 0);
-                snprintf(t->code, sizeof(t->code), "%s", strempty(json_get_string(a, "code")));
-        }
-        return 0;
+        return attempts_from_json(run, json_get(o, "attempts"));
 }
 
 static int state_new(const char *instance_id, const char *boot_id, State **ret) {
@@ -216,50 +213,70 @@ static int from_json(json_object *o, const char *instance_id, const char *boot_i
         return 0;
 }
 
-int state_load(const char *path, const char *instance_id, const char *boot_id, State **ret,
+static int state_read(const char *path, const char *instance_id, const char *boot_id, State **ret,
                 StateOrigin *ret_origin) {
         _cleanup_json_ json_object *o = NULL;
-        _cleanup_free_ char *aside = NULL;
         JsonError e = {};
         int r;
 
         r = json_load(path, STATE_MAX, &e, &o);
-        if (r >= 0)
-                r = from_json(o, instance_id, boot_id, ret, ret_origin);
+        if (r < 0)
+                return r;
+        return from_json(o, instance_id, boot_id, ret, ret_origin);
+}
+
+int state_load(const char *path, const char *instance_id, const char *boot_id, State **ret,
+                StateOrigin *ret_origin) {
+        int r;
+
+        r = state_read(path, instance_id, boot_id, ret, ret_origin);
         if (r >= 0 || r == -ENOMEM)
                 return r;
+
         if (r != -ENOENT) {
-                aside = strf("%s.broken", path);
+                _cleanup_free_ char *aside = strf("%s.broken", path);
+
                 if (!aside)
                         return -ENOMEM;
                 (void) rename(path, aside);
         }
+
         r = state_new(instance_id, boot_id, ret);
-        if (r >= 0)
-                *ret_origin = STATE_NEW;
-        return r;
+        if (r < 0)
+                return r;
+        *ret_origin = STATE_NEW;
+        return 0;
+}
+
+static json_object *runs_to_json(const State *s) {
+        _cleanup_json_ json_object *list = json_object_new_array();
+
+        for (size_t i = 0; list && i < s->n_runs; i++) {
+                _cleanup_json_ json_object *run = step_run_to_json(&s->runs[i]);
+
+                if (!run || json_object_array_add(list, run) < 0)
+                        return NULL;
+                TAKE_PTR(run);
+        }
+        return TAKE_PTR(list);
 }
 
 int state_save(const State *s, const char *path) {
         _cleanup_json_ json_object *o = json_object_new_object();
-        json_object *steps = json_object_new_array();
+        json_object *steps = runs_to_json(s);
+        int r;
 
-        if (!o || json_set(o, "steps", steps) < 0 ||
-                        json_set_int(o, "version", STATE_VERSION) < 0 ||
-                        json_set_string(o, "instance_id", s->instance_id) < 0 ||
-                        json_set_string(o, "boot_id", s->boot_id) < 0 ||
-                        json_set_int(o, "boots", s->boots) < 0 ||
-                        json_set_string(o, "node", node_status_to_string(s->node)) < 0 ||
-                        json_set_int(o, "started_usec", (int64_t) s->started_usec) < 0 ||
-                        json_set_int(o, "settled_usec", (int64_t) s->settled_usec) < 0)
+        if (!o || !steps) {
+                json_object_put(steps);
                 return -ENOMEM;
-        for (size_t i = 0; i < s->n_runs; i++) {
-                json_object *run = step_run_to_json(&s->runs[i]);
-
-                if (!run || json_object_array_add(steps, run) < 0) {
-                        json_object_put(run);
-                        return -ENOMEM;
-                }
         }
+        r = json_set_fields(o, JSON_TAKE("steps", steps), JSON_INT("version", STATE_VERSION),
+                        JSON_STRING("instance_id", s->instance_id),
+                        JSON_STRING("boot_id", s->boot_id), JSON_INT("boots", s->boots),
+                        JSON_STRING("node", node_status_to_string(s->node)),
+                        JSON_INT("started_usec", s->started_usec),
+                        JSON_INT("settled_usec", s->settled_usec));
+        if (r < 0)
+                return r;
         return json_save(path, o, 0600);
 }

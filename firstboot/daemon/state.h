@@ -6,37 +6,8 @@
  * one boot; that a first-boot step is done counts for the instance. Another instance-id starts
  * afresh. */
 
+#include "contract/status.h"
 #include "shared/json-util.h"
-
-typedef enum StepStatus {
-        STEP_WAITING, /* for what it requires */
-        STEP_RUNNING, /* its unit is starting; oneshot units stay in that state until done */
-        STEP_BACKOFF, /* a transient failure; tried again at retry_usec */
-        STEP_DONE,
-        STEP_DEGRADED, /* done, with a defect that the configuration allows */
-        STEP_SKIPPED,  /* nothing to do */
-        STEP_FAILED,
-        STEP_BLOCKED, /* not run, for what it requires failed */
-        _STEP_STATUS_MAX,
-} StepStatus;
-
-typedef enum NodeStatus {
-        NODE_STARTING,
-        NODE_READY,
-        NODE_DEGRADED, /* ready, with defects */
-        NODE_FAILED,
-        _NODE_STATUS_MAX,
-} NodeStatus;
-
-const char *step_status_to_string(StepStatus s);
-StepStatus step_status_from_string(const char *s); /* STEP_WAITING for what is unknown */
-const char *node_status_to_string(NodeStatus s);
-NodeStatus node_status_from_string(const char *s); /* NODE_STARTING for what is unknown */
-
-/* Whether the step has come to its end in this boot. */
-bool step_status_is_final(StepStatus s);
-/* Whether what requires it may run. */
-bool step_status_is_good(StepStatus s);
 
 /* All times are CLOCK_MONOTONIC of this boot in µs, 0: not yet. */
 typedef struct Attempt {
@@ -87,6 +58,13 @@ StepRun *state_run(State *s, const char *name);
 
 /* Back to STEP_WAITING without attempts and result, for a rerun. */
 void step_run_reset(StepRun *run);
-Attempt *step_run_add_attempt(StepRun *run, uint64_t now_usec); /* NULL on out of memory */
+Attempt *step_run_add_attempt(StepRun *run, uint64_t started_usec); /* NULL on out of memory */
+Attempt *step_run_last_attempt(const StepRun *run);                 /* NULL: none */
+
+/* Sets the result to a code (may be NULL) and a message (taken over, may be NULL). */
+void step_run_set_result(StepRun *run, const char *code, char *message);
+
+/* The reason code of the result, or NULL. */
+const char *step_run_code(const StepRun *run);
 
 json_object *step_run_to_json(const StepRun *run);

@@ -21,6 +21,25 @@ for verb in $verbs; do
         check "imgbuild-$verb.1 has every option" $bad
 done
 
+# The reference of reason codes is printed by a program, and committed as it is printed.
+difference=$(diff "$TOP/docs/reason-codes.md" <("$TOP/$BUILD/firstboot/firstboot-codes" markdown))
+[[ -z $difference ]]
+check "docs/reason-codes.md is what firstboot-codes prints (make docs/reason-codes.md)" $?
+[[ -n $difference ]] && head -20 <<<"# $difference"
+
+verbs=$("$TOP/$BUILD/firstboot/firstbootctl" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p')
+options=$("$TOP/$BUILD/firstboot/firstbootctl" --help | grep -oE -e '--[a-z-]+' | sort -u)
+text=$(sed 's/\\-/-/g; s/\\f.//g' docs/man/firstbootctl.1)
+bad=0
+[[ -n $verbs && -n $options ]] || bad=1
+for verb in $verbs; do
+        grep -qE "^\.BR? \"?$verb\b" <<<"$text" || { echo "# $verb is not in firstbootctl.1"; bad=1; }
+done
+for o in $options; do
+        grep -qF -e "$o" <<<"$text" || { echo "# $o is not in firstbootctl.1"; bad=1; }
+done
+check "firstbootctl.1 has every verb and option" $bad
+
 if command -v man >/dev/null; then
         for page in docs/man/*.[1-8]; do
                 warnings=$(LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null | grep -v 'cannot adjust line')

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The layers of the configuration, each read and laid over those before it. */
+
 #include "daemon/helper/config-load.h"
-#include "contract/config-schema.h"
-#include "shared/file-util.h"
 #include "daemon/helper/metadata.h"
+#include "contract/config-schema.h"
 #include "contract/paths.h"
+#include "shared/file-util.h"
 
 #include <dirent.h>
 
@@ -19,8 +22,10 @@ static int merge_file(Config *c, const char *name, bool optional) {
         if (!path)
                 return -ENOMEM;
         r = json_load(path, FILE_MAX, &e, &layer);
-        if (r == -ENOMEM || (r == -ENOENT && optional))
-                return r == -ENOENT ? 0 : r;
+        if (r == -ENOENT && optional)
+                return 0;
+        if (r == -ENOMEM)
+                return r;
         if (r < 0 && e.line > 0)
                 return strv_extendf(&c->errors, "%s:%u:%u: %s", name, e.line, e.column, e.message);
         if (r < 0)
@@ -28,33 +33,79 @@ static int merge_file(Config *c, const char *name, bool optional) {
         return config_merge(c, layer, name);
 }
 
+/* The entries of a folder by name. */
+typedef struct Entries {
+        struct dirent **list;
+        int n;
+} Entries;
+
+static void entries_done(Entries *e) {
+        for (int i = 0; i < e->n; i++)
+                free(e->list[i]);
+        free(e->list);
+}
+
+static int entries_read(const char *folder, Entries *ret) {
+        int n = scandir(folder, &ret->list, NULL, alphasort);
+
+        if (n < 0)
+                return -errno;
+        ret->n = n;
+        return 0;
+}
+
 static int merge_dropins(Config *c) {
+        _cleanup_(entries_done) Entries entries = {};
         _cleanup_free_ char *folder = fb_path(PATH_CONFIG_DROPINS);
-        struct dirent **entries = NULL;
-        int r = 0;
+        int r;
 
         if (!folder)
                 return -ENOMEM;
-        int n = scandir(folder, &entries, NULL, alphasort);
-        if (n < 0)
-                return errno == ENOENT ? 0
-                                       : strv_extendf(&c->errors, "%s: %s", PATH_CONFIG_DROPINS,
-                                                         strerror(errno));
-        for (int i = 0; i < n; i++) {
-                const char *name = entries[i]->d_name;
+        r = entries_read(folder, &entries);
+        if (r == -ENOENT)
+                return 0;
+        if (r < 0)
+                return strv_extendf(&c->errors, "%s: %s", PATH_CONFIG_DROPINS, strerror(-r));
+
+        for (int i = 0; i < entries.n; i++) {
+                const char *name = entries.list[i]->d_name;
                 _cleanup_free_ char *path = strf("%s/%s", PATH_CONFIG_DROPINS, name);
 
-                if (r >= 0 && endswith(name, ".json") && name[0] != '.')
-                        r = path ? merge_file(c, path, false) : -ENOMEM;
-                free(entries[i]);
+                if (!path)
+                        return -ENOMEM;
+                if (!endswith(name, ".json") || name[0] == '.')
+                        continue;
+                r = merge_file(c, path, false);
+                if (r < 0)
+                        return r;
         }
-        free(entries);
-        return r;
+        return 0;
 }
 
-/* What cloud-init found out about the instance. Its files are written by itself, so what is odd
- * about them is no fault of the admin's: it only warns. */
-static int take_cloud_init(Config *c) {
+/* Notes what is known of the machine, unless somebody better informed said so before. */
+static int note_fact(Config *c, const char *key, const char *value) {
+        if (isempty(value) || json_get(c->instance, key))
+                return 0;
+        return json_set_string(c->instance, key, value);
+}
+
+/* A file that cloud-init wrote by itself: what is odd about it is no fault of the admin's, and only
+ * warns. *ret is NULL where there is none. */
+static int read_cloud_init(Config *c, const char *name, json_object **ret) {
+        _cleanup_free_ char *path = fb_path(name);
+        JsonError e = {};
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        r = json_load(path, 16 * FILE_MAX, &e, ret);
+        if (r >= 0 || r == -ENOENT)
+                return 0;
+        return strv_extendf(&c->warnings, "%s: %s", name, e.message);
+}
+
+/* What cloud-init found out about the instance. */
+static int take_instance_data(Config *c) {
         static const char *const facts[][2] = {
                 { "instance_id", "id" },
                 { "cloud_name", "cloud" },
@@ -62,75 +113,92 @@ static int take_cloud_init(Config *c) {
                 { "availability_zone", "zone" },
                 { "local_hostname", "hostname" },
         };
-        _cleanup_free_ char *data = fb_path(PATH_CLOUD_INIT_DATA),
-                            *combined = fb_path(PATH_CLOUD_INIT_COMBINED);
-        _cleanup_json_ json_object *o = NULL, *config = NULL;
+        _cleanup_json_ json_object *o = NULL;
+        json_object *metadata;
+        int r;
+
+        r = read_cloud_init(c, PATH_CLOUD_INIT_DATA, &o);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(facts); i++) {
+                const char *value = json_get_string(json_get(o, "v1"), facts[i][0]);
+
+                r = note_fact(c, facts[i][1], value);
+                if (r < 0)
+                        return r;
+        }
+
+        /* Azure's metadata service, as cloud-init's Azure data source keeps it. */
+        metadata = json_get(json_get(json_get(o, "ds"), "meta_data"), "imds");
+        return note_fact(c, "shape", json_get_string(json_get(metadata, "compute"), "vmSize"));
+}
+
+static int take_cloud_config(Config *c) {
+        _cleanup_json_ json_object *o = NULL;
+        json_object *layer;
+        int r;
+
+        r = read_cloud_init(c, PATH_CLOUD_INIT_COMBINED, &o);
+        if (r < 0)
+                return r;
+        layer = json_get(o, "firstboot");
+        return layer ? config_merge(c, layer, "cloud-config") : 0;
+}
+
+/* Credential "firstboot.KEY": text for a string, JSON for any other key of the table. */
+static int take_credential(Config *c, const char *folder, const char *name, const char *key) {
+        _cleanup_free_ char *path = path_join(folder, name), *text = NULL,
+                            *source = strf("credential %s", name);
+        const ConfigKey *k = config_key_find(key);
+        json_object *value = NULL;
         JsonError e = {};
         int r;
 
-        if (!data || !combined)
+        if (!path || !source)
                 return -ENOMEM;
-        r = json_load(data, 16 * FILE_MAX, &e, &o);
-        if (r < 0 && r != -ENOENT)
-                r = strv_extendf(&c->warnings, "%s: %s", PATH_CLOUD_INIT_DATA, e.message);
-        for (size_t i = 0; o && i < ELEMENTSOF(facts); i++) {
-                const char *v = json_get_string(json_get(o, "v1"), facts[i][0]);
+        r = read_line_file(path, &text);
+        if (r < 0)
+                return strv_extendf(&c->errors, "%s: %s", source, strerror(-r));
 
-                if (!isempty(v) && !json_get(c->instance, facts[i][1]) &&
-                                json_set_string(c->instance, facts[i][1], v) < 0)
-                        return -ENOMEM;
-        }
-        /* Azure's metadata service, as cloud-init's Azure data source keeps it. */
-        const char *size = json_get_string(
-                        json_get(json_get(json_get(json_get(o, "ds"), "meta_data"), "imds"),
-                                        "compute"),
-                        "vmSize");
-        if (!isempty(size) && !json_get(c->instance, "shape") &&
-                        json_set_string(c->instance, "shape", size) < 0)
-                return -ENOMEM;
-        r = json_load(combined, 16 * FILE_MAX, &e, &config);
-        if (r < 0 && r != -ENOENT)
-                return strv_extendf(&c->warnings, "%s: %s", PATH_CLOUD_INIT_COMBINED, e.message);
-        json_object *layer = json_get(config, "firstboot");
-        return layer ? config_merge(c, layer, "cloud-config") : 0;
+        if (!k || k->type == CONFIG_STRING)
+                return config_set(c, key, json_object_new_string(text), source);
+        if (json_parse(text, strlen(text), &e, &value) < 0)
+                return strv_extendf(&c->errors, "%s: line %u, column %u: %s", source, e.line,
+                                e.column, e.message);
+        return config_set(c, key, value ? value : json_object_new_string(text), source);
 }
 
 static int take_credentials(Config *c) {
         const char *folder = secure_getenv("CREDENTIALS_DIRECTORY");
-        struct dirent **entries = NULL;
-        int r = 0;
+        _cleanup_(entries_done) Entries entries = {};
+        int r;
 
-        int n = folder ? scandir(folder, &entries, NULL, alphasort) : 0;
-        if (n < 0)
-                return strv_extendf(&c->errors, "%s: %s", folder, strerror(errno));
-        for (int i = 0; i < n; i++) {
-                const char *key = startswith(entries[i]->d_name, "firstboot.");
-                _cleanup_free_ char *path = path_join(folder, entries[i]->d_name), *text = NULL,
-                                    *source = strf("credential %s", entries[i]->d_name);
+        if (!folder)
+                return 0;
+        r = entries_read(folder, &entries);
+        if (r < 0)
+                return strv_extendf(&c->errors, "%s: %s", folder, strerror(-r));
 
-                if (key && r >= 0) {
-                        const ConfigKey *k = config_key_find(key);
-                        json_object *value = NULL;
-                        JsonError e = {};
+        for (int i = 0; i < entries.n; i++) {
+                const char *name = entries.list[i]->d_name, *key = startswith(name, "firstboot.");
 
-                        r = path && source ? read_line_file(path, &text) : -ENOMEM;
-                        if (r < 0)
-                                r = strv_extendf(&c->errors, "%s: %s", source, strerror(-r));
-                        else if (k && k->type != CONFIG_STRING &&
-                                        json_parse(text, strlen(text), &e, &value) < 0)
-                                r = strv_extendf(&c->errors, "%s: line %u, column %u: %s", source,
-                                                e.line, e.column, e.message);
-                        else
-                                r = config_set(c, key, value ? value : json_object_new_string(text),
-                                                source);
-                }
-                free(entries[i]);
+                if (!key)
+                        continue;
+                r = take_credential(c, folder, name, key);
+                if (r < 0)
+                        return r;
         }
-        free(entries);
-        return r;
+        return 0;
 }
 
-/* The metadata section itself says whom to ask, so the files are read once before. */
+/* A service that does not answer is an error, or where it need not answer a warning. */
+static int note_silence(Config *c, const char *provider, bool required, const char *detail) {
+        c->retry = required;
+        return strv_extendf(required ? &c->errors : &c->warnings, "metadata of %s: %s", provider,
+                        strempty(detail));
+}
+
+/* The metadata section itself says whom to ask: settings are those of the files. */
 static int take_metadata(Config *c, json_object *settings) {
         const char *provider = json_get_string(settings, "provider");
         _cleanup_json_ json_object *layer = NULL;
@@ -141,51 +209,66 @@ static int take_metadata(Config *c, json_object *settings) {
                 provider = metadata_detect();
         if (!provider || streq(provider, "none"))
                 return 0;
+
         r = metadata_fetch(c, provider, config_duration(settings, "timeout", 20 * USEC_PER_SEC),
                         &layer, &detail);
         if (r == -ENOMEM)
                 return r;
-        if (r < 0) {
-                bool required = json_get_bool(settings, "required", true);
+        if (r < 0)
+                return note_silence(c, provider, json_get_bool(settings, "required", true), detail);
+        if (!layer)
+                return 0;
 
-                c->retry = required;
-                return strv_extendf(required ? &c->errors : &c->warnings, "metadata of %s: %s",
-                                provider, strempty(detail));
-        }
         source = strf("metadata of %s", provider);
-        return !source ? -ENOMEM : layer ? config_merge(c, layer, source) : 0;
+        return source ? config_merge(c, layer, source) : -ENOMEM;
+}
+
+static int merge_files(Config *c) {
+        int r;
+
+        r = merge_file(c, PATH_BAKED_CONFIG, true);
+        if (r < 0)
+                return r;
+        return merge_dropins(c);
 }
 
 int config_load_files(Config *c, char *const *free_sections) {
-        int r = merge_file(c, PATH_BAKED_CONFIG, true);
+        int r;
 
-        if (r >= 0)
-                r = merge_dropins(c);
-        return r < 0 ? r : config_finish(c, free_sections);
+        r = merge_files(c);
+        if (r < 0)
+                return r;
+        return config_finish(c, free_sections);
 }
 
 int config_load(Config *c, char *const *free_sections) {
         _cleanup_config_ Config *first = config_new();
         int r;
 
+        /* The files are read once before, for the metadata section. */
         if (!first)
                 return -ENOMEM;
-        r = merge_file(first, PATH_BAKED_CONFIG, true);
-        if (r >= 0)
-                r = merge_dropins(first);
+        r = merge_files(first);
         if (r < 0)
                 return r;
 
         r = merge_file(c, PATH_BAKED_CONFIG, true);
-        if (r >= 0)
-                r = take_metadata(c, json_get(first->values, "metadata"));
-        if (r >= 0)
-                r = take_cloud_init(c);
-        if (r >= 0)
-                r = merge_dropins(c);
-        if (r >= 0)
-                r = take_credentials(c);
-        if (r >= 0)
-                r = config_finish(c, free_sections);
-        return r;
+        if (r < 0)
+                return r;
+        r = take_metadata(c, json_get(first->values, "metadata"));
+        if (r < 0)
+                return r;
+        r = take_instance_data(c);
+        if (r < 0)
+                return r;
+        r = take_cloud_config(c);
+        if (r < 0)
+                return r;
+        r = merge_dropins(c);
+        if (r < 0)
+                return r;
+        r = take_credentials(c);
+        if (r < 0)
+                return r;
+        return config_finish(c, free_sections);
 }

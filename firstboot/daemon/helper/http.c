@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One request, its limits, and curl's errors as ours. */
+
 #include "daemon/helper/http.h"
 #include "shared/strv.h"
 
@@ -11,6 +14,10 @@ typedef struct Body {
         size_t size;
         bool too_big;
 } Body;
+
+static void body_done(Body *b) {
+        free(b->text);
+}
 
 static size_t on_data(char *data, size_t size, size_t n, void *userdata) {
         Body *b = userdata;
@@ -40,53 +47,75 @@ static void slist_freep(struct curl_slist **l) {
         curl_slist_free_all(*l);
 }
 
-int http_request(const HttpRequest *q, long *ret_status, char **ret_body, char **ret_detail) {
-        _cleanup_(curl_cleanupp) CURL *c = curl_easy_init();
-        _cleanup_(slist_freep) struct curl_slist *headers = NULL;
-        char error[CURL_ERROR_SIZE] = "";
-        Body body = {};
-        CURLcode code;
+static int take_headers(char *const *headers, struct curl_slist **list) {
+        STRV_FOREACH (h, headers) {
+                struct curl_slist *l = curl_slist_append(*list, *h);
 
-        if (!c)
-                return -ENOMEM;
-        STRV_FOREACH (h, q->headers) {
-                struct curl_slist *l = curl_slist_append(headers, *h);
                 if (!l)
                         return -ENOMEM;
-                headers = l;
+                *list = l;
         }
+        return 0;
+}
+
+static void set_request(CURL *c, const HttpRequest *q, struct curl_slist *headers) {
+        uint64_t timeout_msec = q->timeout_usec / USEC_PER_MSEC;
+
         curl_easy_setopt(c, CURLOPT_URL, q->url);
         curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
         curl_easy_setopt(c, CURLOPT_PROXY, "");
         curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
         curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-        curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
-                        (long) MIN(q->timeout_usec / USEC_PER_MSEC, 3000u));
-        curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long) MAX(q->timeout_usec / USEC_PER_MSEC, 1u));
-        curl_easy_setopt(c, CURLOPT_ERRORBUFFER, error);
-        curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_data);
-        curl_easy_setopt(c, CURLOPT_WRITEDATA, &body);
+        curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long) MIN(timeout_msec, 3000u));
+        curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long) MAX(timeout_msec, 1u));
+
         if (q->method)
                 curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, q->method);
         if (q->body) {
                 curl_easy_setopt(c, CURLOPT_POSTFIELDS, q->body);
                 curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long) strlen(q->body));
         }
+}
+
+static int errno_of(CURLcode code, const Body *body) {
+        if (body->too_big)
+                return -EFBIG;
+        if (code == CURLE_OPERATION_TIMEDOUT)
+                return -ETIMEDOUT;
+        return code == CURLE_COULDNT_CONNECT ? -ECONNREFUSED : -EIO;
+}
+
+int http_request(const HttpRequest *q, long *ret_status, char **ret_body, char **ret_detail) {
+        _cleanup_(curl_cleanupp) CURL *c = curl_easy_init();
+        _cleanup_(slist_freep) struct curl_slist *headers = NULL;
+        _cleanup_(body_done) Body body = {};
+        char error[CURL_ERROR_SIZE] = "";
+        CURLcode code;
+        int r;
+
+        if (!c)
+                return -ENOMEM;
+        r = take_headers(q->headers, &headers);
+        if (r < 0)
+                return r;
+        set_request(c, q, headers);
+        curl_easy_setopt(c, CURLOPT_ERRORBUFFER, error);
+        curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_data);
+        curl_easy_setopt(c, CURLOPT_WRITEDATA, &body);
 
         code = curl_easy_perform(c);
-        _cleanup_free_ char *text = TAKE_PTR(body.text);
         if (code != CURLE_OK) {
                 if (ret_detail)
                         *ret_detail = strdup(isempty(error) ? curl_easy_strerror(code) : error);
-                return body.too_big                       ? -EFBIG
-                       : code == CURLE_OPERATION_TIMEDOUT ? -ETIMEDOUT
-                       : code == CURLE_COULDNT_CONNECT    ? -ECONNREFUSED
-                                                          : -EIO;
+                return errno_of(code, &body);
         }
-        if (!text && !(text = strdup("")))
+
+        if (!body.text)
+                body.text = strdup("");
+        if (!body.text)
                 return -ENOMEM;
         curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, ret_status);
         if (ret_body)
-                *ret_body = TAKE_PTR(text);
+                *ret_body = TAKE_PTR(body.text);
         return 0;
 }

@@ -2,18 +2,19 @@
 
 /* firstboot-helper: what needs libcurl, in processes of its own.
  *
- *   check               prints the faults of configuration and step files, without asking any
- * network config              merges the node configuration and prints it as one JSON document
- *   notify              tells the site's command and URL how the node stands
- *   tls HOST PORT CA STARTTLS   looks at an LDAP server's certificate: "ok" or what is wrong with
- * it */
+ *   check     prints the faults of configuration and step files, without asking any network
+ *   config    merges the node configuration and prints it as one JSON document
+ *   notify    tells the site's command and URL how the node stands
+ *   tls HOST PORT CA-FILE yes|no
+ *             looks at an LDAP server's certificate, after StartTLS or not: "ok", or what is
+ *             wrong with it */
 
 #include "daemon/helper/config-load.h"
-#include "contract/graph.h"
-#include "shared/log.h"
 #include "daemon/helper/notify.h"
-#include "contract/paths.h"
 #include "daemon/helper/tls-probe.h"
+#include "contract/graph.h"
+#include "contract/paths.h"
+#include "shared/log.h"
 
 #include <fcntl.h>
 
@@ -33,22 +34,24 @@ static int print_config(void) {
         _cleanup_config_ Config *c = config_new();
         _cleanup_strv_free_ char **steps = NULL;
         _cleanup_json_ json_object *o = NULL;
+        const char *text;
         int r;
 
         if (!c)
                 return log_oom();
         keep_config();
-        r = graph_installed(&steps);
+        r = step_list(&steps);
         if (r < 0)
                 return log_error_errno(r, "Cannot list the steps that are installed");
         r = config_load(c, steps);
         if (r < 0)
                 return log_error_errno(r, "Cannot load the configuration");
         o = config_to_json(c);
-        const char *text =
-                        o ? json_object_to_json_string_ext(o,
-                                            JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
-                          : NULL;
+        if (!o)
+                return log_oom();
+
+        text = json_object_to_json_string_ext(
+                        o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
         if (!text)
                 return log_oom();
         return puts(text) < 0 || fflush(stdout) < 0
@@ -64,13 +67,16 @@ static int print_faults(void) {
 
         if (!c)
                 return log_oom();
-        r = graph_installed(&steps);
-        if (r >= 0)
-                r = config_load_files(c, steps);
-        if (r >= 0)
-                r = graph_load(c->values, &graph);
+        r = step_list(&steps);
+        if (r < 0)
+                return log_error_errno(r, "Cannot list the steps that are installed");
+        r = config_load_files(c, steps);
         if (r < 0)
                 return log_error_errno(r, "Cannot check the configuration");
+        r = graph_load(c->values, &graph);
+        if (r < 0)
+                return log_error_errno(r, "Cannot check the steps");
+
         STRV_FOREACH (e, c->errors)
                 puts(*e);
         STRV_FOREACH (e, graph->errors)

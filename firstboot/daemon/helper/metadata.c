@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A row for each cloud: how the firmware names it, and how its service is asked. */
+
 #include "daemon/helper/metadata.h"
-#include "shared/file-util.h"
 #include "daemon/helper/http.h"
 #include "contract/paths.h"
-
-#include <time.h>
+#include "shared/file-util.h"
+#include "shared/time-util.h"
 
 #define TRY_USEC (3 * USEC_PER_SEC)
 
@@ -18,13 +20,6 @@ typedef struct Session {
 static void session_done(Session *s) {
         strv_free(s->headers);
         free(s->detail);
-}
-
-static uint64_t now_usec(void) {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (uint64_t) t.tv_sec * USEC_PER_SEC + (uint64_t) t.tv_nsec / NSEC_PER_USEC;
 }
 
 /* One request, repeated with doubled pauses while the service does not answer or says 5xx or 429.
@@ -44,6 +39,7 @@ static int ask(Session *s, const char *method, const char *path, char **ret_body
                 if (now >= s->deadline)
                         return -ETIMEDOUT;
                 HttpRequest q = { method, url, s->headers, NULL, MIN(TRY_USEC, s->deadline - now) };
+
                 r = http_request(&q, &status, &body, &detail);
                 if (r >= 0 && status == 200) {
                         *ret_body = TAKE_PTR(body);
@@ -51,6 +47,7 @@ static int ask(Session *s, const char *method, const char *path, char **ret_body
                 }
                 if (r >= 0 && status == 404)
                         return 0;
+
                 free(s->detail);
                 s->detail = r < 0 ? TAKE_PTR(detail) : strf("%s answered %ld", url, status);
                 if (r >= 0 && status != 429 && status < 500)
@@ -126,7 +123,9 @@ static int fetch_oci(Config *c, Session *s, json_object **ret_layer) {
         if (r < 0)
                 return r;
         r = take_facts(c, o, facts, ELEMENTSOF(facts));
-        return r < 0 ? r : take_layer(s, json_get(json_get(o, "metadata"), "firstboot"), ret_layer);
+        if (r < 0)
+                return r;
+        return take_layer(s, json_get(json_get(o, "metadata"), "firstboot"), ret_layer);
 }
 
 static int fetch_aws(Config *c, Session *s, json_object **ret_layer) {
@@ -184,8 +183,9 @@ static int fetch_gcp(Config *c, Session *s, json_object **ret_layer) {
         if (r < 0)
                 return r;
         r = take_facts(c, o, facts, ELEMENTSOF(facts));
-        return r < 0 ? r
-                     : take_layer(s, json_get(json_get(o, "attributes"), "firstboot"), ret_layer);
+        if (r < 0)
+                return r;
+        return take_layer(s, json_get(json_get(o, "attributes"), "firstboot"), ret_layer);
 }
 
 typedef struct Provider {

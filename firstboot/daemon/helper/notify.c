@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The status JSON, to the command's standard input and to the URL. */
+
 #include "daemon/helper/notify.h"
-#include "contract/config-schema.h"
-#include "shared/file-util.h"
 #include "daemon/helper/http.h"
-#include "shared/log.h"
 #include "contract/paths.h"
+#include "contract/quantity.h"
+#include "shared/file-util.h"
+#include "shared/json-strv.h"
+#include "shared/log.h"
 #include "shared/spawn.h"
 #include "shared/strv.h"
 
@@ -12,18 +16,17 @@
 #define POST_TRIES 3
 
 static int run_command(json_object *list, const char *status_path, uint64_t timeout_usec) {
+        SpawnOptions o = { .stdin_path = status_path, .timeout_usec = timeout_usec };
         _cleanup_strv_free_ char **argv = NULL;
         _cleanup_free_ char *output = NULL;
         int r, status;
 
-        for (size_t i = 0; i < json_object_array_length(list); i++) {
-                r = strv_extend(&argv, json_object_get_string(json_object_array_get_idx(list, i)));
-                if (r < 0)
-                        return log_oom();
-        }
-        if (strv_length(argv) == 0)
+        r = json_to_strv(list, &argv);
+        if (r < 0)
+                return log_oom();
+        if (!argv)
                 return 0;
-        SpawnOptions o = { .stdin_path = status_path, .timeout_usec = timeout_usec };
+
         r = spawn_capture(&o, argv, &output, &status);
         if (r < 0)
                 return log_error_errno(r, "ready.command %s did not run to its end", argv[0]);
@@ -35,21 +38,35 @@ static int run_command(json_object *list, const char *status_path, uint64_t time
         return 0;
 }
 
-static int post(json_object *ready, const char *url, const char *text, uint64_t timeout_usec) {
+static int make_headers(const char *token, char ***ret) {
         _cleanup_strv_free_ char **headers = NULL;
-        _cleanup_free_ char *detail = NULL;
-        const char *token = json_get_string(ready, "token");
-        long status = 0;
         int r;
 
         r = strv_extend(&headers, "Content-Type: application/json");
-        if (r >= 0 && token)
-                r = strv_extendf(&headers, "Authorization: Bearer %s", token);
         if (r < 0)
-                return log_oom();
-        for (unsigned i = 0; i < POST_TRIES; i++) {
-                HttpRequest q = { "POST", url, headers, text, timeout_usec };
+                return r;
+        if (token) {
+                r = strv_extendf(&headers, "Authorization: Bearer %s", token);
+                if (r < 0)
+                        return r;
+        }
 
+        *ret = TAKE_PTR(headers);
+        return 0;
+}
+
+/* No answer, or one of the server's faults, may be better a little later. */
+static int post(json_object *ready, const char *url, const char *text, uint64_t timeout_usec) {
+        _cleanup_strv_free_ char **headers = NULL;
+        _cleanup_free_ char *detail = NULL;
+        long status = 0;
+        int r;
+
+        if (make_headers(json_get_string(ready, "token"), &headers) < 0)
+                return log_oom();
+
+        HttpRequest q = { "POST", url, headers, text, timeout_usec };
+        for (unsigned i = 0; i < POST_TRIES; i++) {
                 free(TAKE_PTR(detail));
                 r = http_request(&q, &status, NULL, &detail);
                 if (r >= 0 && status >= 200 && status < 300)
@@ -58,6 +75,7 @@ static int post(json_object *ready, const char *url, const char *text, uint64_t 
                         break;
                 sleep(1u << i);
         }
+
         if (r < 0)
                 return log_error_errno(r, "ready.url %s: %s", url, strempty(detail));
         log_error("ready.url %s answered with HTTP status %ld", url, status);

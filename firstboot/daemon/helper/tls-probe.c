@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A connection to an LDAP server up to the end of the TLS handshake, and what stands in its way. */
+
 #include "daemon/helper/tls-probe.h"
 #include "shared/file-util.h"
 
@@ -61,9 +64,36 @@ static bool say_starttls(int fd) {
         return code && code + 2 < reply + n && code[2] == 0;
 }
 
+/* The handshake, with the server's certificate checked for the host. */
+static int shake_hands(SSL_CTX *context, int fd, const char *host) {
+        _cleanup_(SSL_freep) SSL *ssl = SSL_new(context);
+        const char *reason;
+        long verdict;
+        bool silent;
+
+        if (!ssl || !SSL_set_fd(ssl, fd) || !SSL_set_tlsext_host_name(ssl, host))
+                return give("protocol", "OpenSSL cannot be used");
+        /* An address is compared with the addresses in the certificate, a name with its names. */
+        if (!X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) && !SSL_set1_host(ssl, host))
+                return give("protocol", "OpenSSL cannot be used");
+
+        ERR_clear_error();
+        errno = 0;
+        if (SSL_connect(ssl) == 1)
+                return give("ok", "the certificate is good");
+
+        silent = errno == EAGAIN;
+        verdict = SSL_get_verify_result(ssl);
+        reason = ERR_reason_error_string(ERR_peek_last_error());
+        if (verdict != X509_V_OK)
+                return give("certificate", X509_verify_cert_error_string(verdict));
+        if (silent)
+                return give("timeout", SILENT);
+        return give("protocol", reason ? reason : "the TLS handshake was cut off");
+}
+
 int tls_probe(const char *host, const char *port, const char *ca_file, bool starttls) {
         _cleanup_(SSL_CTX_freep) SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-        _cleanup_(SSL_freep) SSL *ssl = NULL;
         _cleanup_close_ int fd = -EBADF;
 
         if (!context)
@@ -82,25 +112,5 @@ int tls_probe(const char *host, const char *port, const char *ca_file, bool star
         if (starttls && !say_starttls(fd))
                 return errno == EAGAIN ? give("timeout", SILENT)
                                        : give("protocol", "the server does not agree to StartTLS");
-
-        ssl = SSL_new(context);
-        if (!ssl || !SSL_set_fd(ssl, fd) || !SSL_set_tlsext_host_name(ssl, host))
-                return give("protocol", "OpenSSL cannot be used");
-        /* An address is compared with the addresses in the certificate, a name with its names. */
-        if (!X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) && !SSL_set1_host(ssl, host))
-                return give("protocol", "OpenSSL cannot be used");
-        ERR_clear_error();
-        errno = 0;
-        if (SSL_connect(ssl) != 1) {
-                bool silent = errno == EAGAIN;
-                long verdict = SSL_get_verify_result(ssl);
-                const char *reason = ERR_reason_error_string(ERR_peek_last_error());
-
-                if (verdict != X509_V_OK)
-                        return give("certificate", X509_verify_cert_error_string(verdict));
-                if (silent)
-                        return give("timeout", SILENT);
-                return give("protocol", reason ? reason : "the TLS handshake was cut off");
-        }
-        return give("ok", "the certificate is good");
+        return shake_hands(context, fd, host);
 }

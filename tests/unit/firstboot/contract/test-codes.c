@@ -57,7 +57,7 @@ static void each_code_has_a_catalog_entry(void **state) {
 }
 
 static void each_code_is_documented(void **state) {
-        _cleanup_free_ char *text = slurp("docs/steps.md");
+        _cleanup_free_ char *text = slurp("docs/reason-codes.md");
 
         (void) state;
         for (size_t i = 0; i < codes_count; i++) {
@@ -65,8 +65,7 @@ static void each_code_is_documented(void **state) {
                                 codes[i].code, codes[i].title, codes[i].meaning, codes[i].remedy);
 
                 if (!strstr(text, entry))
-                        fail_msg("docs/steps.md lacks %s, or says something else; see "
-                                 "firstboot-codes reference",
+                        fail_msg("docs/reason-codes.md lacks %s, or says something else; run make docs/reason-codes.md",
                                         codes[i].code);
         }
 }
@@ -82,6 +81,9 @@ static void each_config_key_is_documented(void **state) {
                         fail_msg("docs/node-config.md lacks %s", config_keys[i].path);
         }
 }
+
+static const char *const more_files[] = { "daemon/instance.c", "daemon/publish.c",
+        "daemon/verdict.c" };
 
 /* Every code that the sources give must be in the table: what is not would go out as
  * step.failed. */
@@ -99,8 +101,10 @@ static void sources_use_known_codes_only(void **state) {
                 "\"config.", "\"graph.", "\"step.", "\"event." };
 
         (void) state;
-        for (size_t i = 0; i < ELEMENTSOF(files); i++) {
-                _cleanup_free_ char *name = strf("firstboot/%s", files[i]), *text = slurp(name);
+        for (size_t i = 0; i < ELEMENTSOF(files) + ELEMENTSOF(more_files); i++) {
+                const char *file = i < ELEMENTSOF(files) ? files[i]
+                                                         : more_files[i - ELEMENTSOF(files)];
+                _cleanup_free_ char *name = strf("firstboot/%s", file), *text = slurp(name);
 
                 for (size_t k = 0; k < ELEMENTSOF(prefixes); k++)
                         for (const char *p = text; (p = strstr(p, prefixes[k])); p++) {

@@ -219,37 +219,6 @@ static void secrets_are_masked(void **state) {
         assert_non_null(strstr(json_object_to_json_string(c->values), "s3cret"));
 }
 
-static void sizes_and_durations(void **state) {
-        static const struct {
-                const char *text;
-                uint64_t size, usec;
-        } table[] = {
-                { "64", 64, 64000000 },
-                { "\"64K\"", 65536, 0 },
-                { "\"2G\"", UINT64_C(2) << 30, 0 },
-                { "\"5min\"", 0, 300000000 },
-                { "\"250ms\"", 0, 250000 },
-                { "\"2h\"", 0, UINT64_C(7200000000) },
-        };
-
-        (void) state;
-        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
-                _cleanup_json_ json_object *v = parse(table[i].text);
-                uint64_t n;
-
-                if (table[i].size) {
-                        assert_return_code(parse_size(v, &n), 0);
-                        assert_true(n == table[i].size);
-                } else
-                        assert_int_equal(parse_size(v, &n), -EINVAL);
-                if (table[i].usec) {
-                        assert_return_code(parse_duration(v, &n), 0);
-                        assert_true(n == table[i].usec);
-                } else
-                        assert_int_equal(parse_duration(v, &n), -EINVAL);
-        }
-}
-
 static void defaults_pass_their_own_checks(void **state) {
         (void) state;
         for (size_t i = 0; i < config_keys_count; i++) {
@@ -282,7 +251,6 @@ int main(void) {
                 cmocka_unit_test(plain_ldap_passes_only_where_allowed),
                 cmocka_unit_test(sections_of_site_steps_are_free),
                 cmocka_unit_test(secrets_are_masked),
-                cmocka_unit_test(sizes_and_durations),
                 cmocka_unit_test(defaults_pass_their_own_checks),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,53 +92,6 @@ static void star_requires_every_step_that_does_not_wait_for_it(void **state) {
         assert_false(strv_contains(slurm->requires, "*"));
 }
 
-static void a_sites_step_wins_over_a_shipped_one(void **state) {
-        (void) state;
-        put(PATH_STEPS, "a", "{\"description\":\"shipped\"}");
-        put(PATH_SITE_STEPS, "a", "{\"description\":\"site\",\"exec\":[\"/bin/true\"]}");
-        _cleanup_graph_ Graph *g = load("{}");
-        assert_int_equal(g->n, 1);
-        assert_string_equal(g->steps[0].description, "site");
-}
-
-static void an_empty_site_file_takes_a_step_out(void **state) {
-        (void) state;
-        put(PATH_STEPS, "a", "{}");
-        put(PATH_SITE_STEPS, "a", "");
-        _cleanup_graph_ Graph *g = load("{}");
-        assert_null(g->errors);
-        assert_int_equal(g->n, 0);
-}
-
-static void faults_of_step_files_are_errors(void **state) {
-        (void) state;
-        put(PATH_SITE_STEPS, "a", "{\"exec\":[\"/bin/true\"],\"timeout\":\"soon\"}");
-        put(PATH_SITE_STEPS, "b", "{\"exec\":[\"/bin/true\"],\"requirs\":[]}");
-        put(PATH_SITE_STEPS, "c", "{\"exec\":[\"/bin/true\"],\"requires\":[1]}");
-        put(PATH_SITE_STEPS, "d", "{\"description\":\"no exec\"}");
-        put(PATH_SITE_STEPS, "e", "{\"exec\":[\"/bin/true\"],\"when\":\"sometimes\"}");
-        put(PATH_SITE_STEPS, "f", "{");
-        put(PATH_SITE_STEPS, "Bad_Name", "{\"exec\":[\"/bin/true\"]}");
-        _cleanup_graph_ Graph *g = load("{}");
-        assert_int_equal(strv_length(g->errors), 7);
-        assert_true(complains(g, "a.json: \"timeout\" must be a time"));
-        assert_true(complains(g, "b.json: unknown key \"requirs\""));
-        assert_true(complains(g, "d.json: \"exec\" is missing"));
-        assert_true(complains(g, "Bad_Name.json: a step's name"));
-}
-
-static void configuration_overrides_a_step_file(void **state) {
-        (void) state;
-        put(PATH_STEPS, "a",
-                        "{\"timeout\":\"1min\",\"retries\":1,\"run_on_failure\":\"slurm.drain_on_failure\"}");
-        _cleanup_graph_ Graph *g = load("{\"slurm\":{\"drain_on_failure\":true},\"steps\":{\"a\":{"
-                                        "\"timeout\":\"5s\",\"retries\":7,\"required\":false}}}");
-        assert_true(g->steps[0].timeout_usec == 5 * USEC_PER_SEC);
-        assert_int_equal(g->steps[0].retries, 7);
-        assert_false(g->steps[0].required);
-        assert_true(g->steps[0].run_on_failure);
-}
-
 static void a_setting_for_no_step_is_an_error(void **state) {
         (void) state;
         put(PATH_STEPS, "a", "{}");
@@ -157,10 +110,6 @@ int main(void) {
                 TEST(after_only_orders),
                 TEST(disabled_steps_are_not_in_the_graph),
                 TEST(star_requires_every_step_that_does_not_wait_for_it),
-                TEST(a_sites_step_wins_over_a_shipped_one),
-                TEST(an_empty_site_file_takes_a_step_out),
-                TEST(faults_of_step_files_are_errors),
-                TEST(configuration_overrides_a_step_file),
                 TEST(a_setting_for_no_step_is_an_error),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

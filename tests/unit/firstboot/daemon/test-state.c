@@ -122,14 +122,6 @@ static void another_version_is_not_believed(void **state) {
         assert_int_equal(origin, STATE_NEW);
 }
 
-static void names_of_states_are_their_own_inverse(void **state) {
-        (void) state;
-        for (StepStatus s = 0; s < _STEP_STATUS_MAX; s++)
-                assert_int_equal(step_status_from_string(step_status_to_string(s)), s);
-        for (NodeStatus n = 0; n < _NODE_STATUS_MAX; n++)
-                assert_int_equal(node_status_from_string(node_status_to_string(n)), n);
-}
-
 static void a_reset_forgets_all_but_completion(void **state) {
         StateOrigin origin;
         _cleanup_state_ State *s = load("i", "b1", &origin);
@@ -156,7 +148,6 @@ int main(void) {
                 TEST(another_instance_starts_afresh),
                 TEST(a_damaged_file_is_kept_aside),
                 TEST(another_version_is_not_believed),
-                TEST(names_of_states_are_their_own_inverse),
                 TEST(a_reset_forgets_all_but_completion),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Rules for strings of the configuration. They end up in files of other programs, in unit names and
+ * on command lines: what would mean something else there is refused here. */
+
+#include "contract/config-rules.h"
+#include "shared/strv.h"
+
+#include <ctype.h>
+
+const char *check_absolute(const char *s) {
+        if (s[0] != '/')
+                return "must be an absolute path";
+        if (strstr(s, "/../") || endswith(s, "/..") || strstr(s, "//"))
+                return "must be a plain path without \"..\" and \"//\"";
+        return strpbrk(s, "\n\r") ? "must not hold a line break" : NULL;
+}
+
+const char *check_mount_point(const char *s) {
+        const char *wrong = check_absolute(s);
+
+        if (wrong)
+                return wrong;
+        return streq(s, "/") ? "must not be the root folder" : NULL;
+}
+
+const char *check_line(const char *s) {
+        for (; *s; s++)
+                if ((unsigned char) *s < 0x20)
+                        return "must not hold control characters or line breaks";
+        return NULL;
+}
+
+const char *check_hostname(const char *s) {
+        size_t n = strlen(s);
+
+        if (n == 0 || n > 253)
+                return "must be a host name of 1 to 253 characters";
+        for (const char *p = s; *p; p++)
+                if (!isalnum((unsigned char) *p) && *p != '-' && *p != '.')
+                        return "may hold letters, digits, '-' and '.' only";
+        return s[0] == '-' || s[0] == '.' ? "must start with a letter or digit" : NULL;
+}
+
+const char *check_timezone(const char *s) {
+        if (s[0] == '/' || strstr(s, "..") || check_line(s) || isempty(s))
+                return "must be a zone name such as \"Etc/UTC\"";
+        return NULL;
+}
+
+const char *check_lvm_name(const char *s) {
+        if (isempty(s) || strlen(s) > 64 || s[0] == '-' || streq(s, ".") || streq(s, ".."))
+                return "must be an LVM name of 1 to 64 characters that does not start with '-'";
+        for (; *s; s++)
+                if (!isalnum((unsigned char) *s) && !strchr("+_.-", *s))
+                        return "may hold letters, digits and \"+_.-\" only";
+        return NULL;
+}
+
+const char *check_label(const char *s) {
+        if (isempty(s) || strlen(s) > 12)
+                return "must be 1 to 12 characters (XFS keeps no more)";
+        for (; *s; s++)
+                if (!isalnum((unsigned char) *s) && !strchr("_.-", *s))
+                        return "may hold letters, digits and \"_.-\" only";
+        return NULL;
+}
+
+const char *check_options(const char *s) {
+        for (; *s; s++)
+                if (isspace((unsigned char) *s) || (unsigned char) *s < 0x20)
+                        return "must be a comma-separated list without white space";
+        return NULL;
+}
+
+const char *check_what(const char *s) {
+        return !strchr(s, ':') || strpbrk(s, " \t\n")
+                               ? "must be \"SERVER:/EXPORT\" without white space"
+                               : NULL;
+}
+
+const char *check_ldap_uri(const char *s) {
+        if (!startswith(s, "ldap://") && !startswith(s, "ldaps://"))
+                return "must start with ldaps:// or ldap://";
+        return strpbrk(s, " \t\n,") ? "must be one URI without white space or commas" : NULL;
+}
+
+const char *check_url(const char *s) {
+        if (!startswith(s, "http://") && !startswith(s, "https://"))
+                return "must start with https:// or http://";
+        return check_options(s) ? "must not hold white space" : NULL;
+}
+
+const char *check_user(const char *s) {
+        if (isempty(s) || strlen(s) > 255 || s[0] == '-')
+                return "must be a user or group name";
+        return check_options(s) || strchr(s, ':') ? "must be a user or group name" : NULL;
+}
+
+const char *check_controller(const char *s) {
+        const char *colon = strchr(s, ':');
+        _cleanup_free_ char *host = strndup(s, colon ? (size_t) (colon - s) : strlen(s));
+
+        if (!host || check_hostname(host))
+                return "must be HOST or HOST:PORT";
+        if (colon) {
+                char *end;
+                long port = strtol(colon + 1, &end, 10);
+                if (end == colon + 1 || *end || port < 1 || port > 65535)
+                        return "must be HOST or HOST:PORT with a port from 1 to 65535";
+        }
+        return NULL;
+}
+
+const char *check_word(const char *s) {
+        if (isempty(s))
+                return "must not be empty";
+        return strpbrk(s, " \t\n\"'\\") || check_line(s)
+                               ? "must be one word without quotes or white space"
+                               : NULL;
+}
+
+const char *check_xid(const char *s) {
+        size_t n = strspn(s, "0123456789");
+
+        return n == 0 || n > 4 || s[n] ? "must be the number of an Xid, as a string" : NULL;
+}
+
+/* The names are gpu_fact_names' (steps/gpu/facts.c). */
+const char *check_gpu_fact(const char *s) {
+        static const char *const facts[] = { "architecture", "persistence", "ecc", "ecc_volatile",
+                "ecc_aggregate", "remap_pending", "remap_failed", "retired_single_bit",
+                "retired_double_bit", "retired_pending", "pcie_generation", "pcie_generation_max",
+                "pcie_width", "pcie_width_max", "clock_reasons", "temperature", "fabric_state",
+                "fabric_status" };
+
+        for (size_t i = 0; i < ELEMENTSOF(facts); i++)
+                if (streq(s, facts[i]))
+                        return NULL;
+        return "must be the name of a fact, such as \"ecc\" or \"clock_reasons\"; see docs/gpu.md";
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* How the node stands, as one JSON document. */
+
+#include "daemon/document.h"
+#include "shared/json-strv.h"
+
+static json_object *step_document(const Job *j) {
+        _cleanup_json_ json_object *o = step_run_to_json(job_run(j));
+        const Step *s = j->step;
+        int r;
+
+        r = json_set_fields(o, JSON_STRING("description", s->description),
+                        JSON_BOOL("required", s->required),
+                        JSON_TAKE("requires", json_from_strv(s->requires)),
+                        JSON_TAKE("after", json_from_strv(s->after)),
+                        JSON_INT("retries", s->retries), JSON_INT("timeout_usec", s->timeout_usec));
+        return r < 0 ? NULL : TAKE_PTR(o);
+}
+
+static json_object *steps_document(const Node *n) {
+        _cleanup_json_ json_object *list = json_object_new_array();
+
+        for (size_t i = 0; list && i < n->n_jobs; i++) {
+                json_object *step = step_document(&n->jobs[i]);
+
+                if (!step || json_object_array_add(list, step) < 0) {
+                        json_object_put(step);
+                        return NULL;
+                }
+        }
+        return TAKE_PTR(list);
+}
+
+/* A list of the configuration's document, where it has anything in it. */
+static json_object *list_of(const Node *n, const char *key) {
+        json_object *list = json_get(n->document, key);
+
+        return list && json_object_array_length(list) > 0 ? json_object_get(list) : NULL;
+}
+
+json_object *status_document(const Node *n) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        json_object *steps = steps_document(n);
+        const State *s = n->state;
+        int r;
+
+        if (!steps)
+                return NULL;
+        r = json_set_fields(o, JSON_TAKE("steps", steps),
+                        JSON_STRING("node", node_status_to_string(node_status(n))),
+                        JSON_STRING("code", n->problem),
+                        JSON_STRING("message", n->problem ? n->problem_text : NULL),
+                        JSON_TAKE("errors", n->problem && !n->graph ? list_of(n, "errors") : NULL),
+                        JSON_TAKE("warnings", list_of(n, "warnings")),
+                        JSON_TAKE("instance", json_object_get(json_get(n->document, "instance"))));
+        if (r < 0)
+                return NULL;
+        if (!s)
+                return TAKE_PTR(o);
+
+        r = json_set_fields(o, JSON_STRING("instance_id", s->instance_id),
+                        JSON_STRING("boot_id", s->boot_id), JSON_INT("boots", s->boots),
+                        JSON_INT("started_usec", s->started_usec),
+                        JSON_INT("settled_usec", s->settled_usec));
+        return r < 0 ? NULL : TAKE_PTR(o);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Whether this is the instance, and the boot, that the state file tells of. */
+
+#include "daemon/state.h"
+
+/* The state, fitted to the instance that the document of the configuration names (else this
+ * machine's id) and to this boot; for another instance a new one, and what was on record of its
+ * disks is forgotten. *ret_told: the node's verdict was given before in this boot. 0 or -errno. */
+int instance_load_state(json_object *document, State **ret, bool *ret_told);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The node's steps looked at together: which may start, and what they come to. */
+
+#include "daemon/node.h"
+
+void node_drop_jobs(Node *n) {
+        for (size_t i = 0; i < n->n_jobs; i++)
+                job_done(&n->jobs[i]);
+        free(TAKE_PTR(n->jobs));
+        n->n_jobs = 0;
+}
+
+void node_done(Node *n) {
+        node_drop_jobs(n);
+        json_putp(&n->document);
+        n->graph = graph_free(n->graph);
+        n->state = state_free(n->state);
+        free(n->problem_text);
+}
+
+int node_make_jobs(Node *n, const JobHost *host) {
+        int r;
+
+        node_drop_jobs(n);
+        n->jobs = calloc(n->graph->n + 1, sizeof(Job));
+        if (!n->jobs)
+                return -ENOMEM;
+
+        for (size_t i = 0; i < n->graph->n; i++) {
+                r = job_init(&n->jobs[n->n_jobs++], host, &n->graph->steps[i], n->state);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+Job *node_find_job(const Node *n, const char *name) {
+        for (size_t i = 0; i < n->n_jobs; i++)
+                if (streq(n->jobs[i].step->name, name))
+                        return &n->jobs[i];
+        return NULL;
+}
+
+json_object *node_config(const Node *n) {
+        return json_get(n->document, "config");
+}
+
+NodeStatus node_status(const Node *n) {
+        return n->state ? n->state->node : NODE_STARTING;
+}
+
+static const Job *first_with_status(const Node *n, StepStatus status) {
+        for (size_t i = 0; i < n->n_jobs; i++)
+                if (job_run(&n->jobs[i])->status == status)
+                        return &n->jobs[i];
+        return NULL;
+}
+
+const char *node_code(const Node *n) {
+        const Job *j;
+
+        if (n->problem)
+                return n->problem;
+
+        j = first_with_status(n, STEP_FAILED);
+        if (!j)
+                j = first_with_status(n, STEP_DEGRADED);
+        return j ? strempty(step_run_code(job_run(j))) : "";
+}
+
+NodeStatus node_verdict(const Node *n) {
+        NodeStatus node = NODE_READY;
+
+        for (size_t i = 0; i < n->n_jobs; i++) {
+                StepStatus s = job_run(&n->jobs[i])->status;
+
+                if (!step_status_is_final(s))
+                        return NODE_STARTING;
+                if (!step_status_is_good(s) && n->jobs[i].step->required)
+                        node = NODE_FAILED;
+                else if (s != STEP_DONE && s != STEP_SKIPPED && node == NODE_READY)
+                        node = NODE_DEGRADED;
+        }
+        return n->problem ? NODE_FAILED : node;
+}
+
+Hurdle node_hurdle(const Node *n, const Job *j, const Job **ret_failed) {
+        Hurdle h = HURDLE_NONE;
+
+        STRV_FOREACH (name, j->step->after)
+                if (!step_status_is_final(job_run(node_find_job(n, *name))->status))
+                        h = HURDLE_WAIT;
+
+        STRV_FOREACH (name, j->step->requires) {
+                const Job *other = node_find_job(n, *name);
+                StepStatus s = job_run(other)->status;
+
+                if (!step_status_is_final(s))
+                        h = HURDLE_WAIT;
+                else if (!step_status_is_good(s) && other->step->required &&
+                                !j->step->run_on_failure) {
+                        *ret_failed = other;
+                        return HURDLE_FAILED;
+                }
+        }
+        return h;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "root-fixture.h"
+#include "daemon/verdict.h"
+#include "contract/result.h"
+
+static const Step step = {
+        .name = (char *) "a", .retries = 1, .delay_usec = 8, .delay_max_usec = 20
+};
+
+static const char *code_of(const char *job_result, const char *unit_result, int32_t status,
+                json_object **ret_result) {
+        _cleanup_free_ char *message = NULL;
+        UnitFacts f = { .exit_status = status };
+
+        snprintf(f.result, sizeof(f.result), "%s", unit_result);
+        return verdict_of_unit(&step, job_result, &f, ret_result, &message);
+}
+
+static void a_unit_without_a_result_file_is_judged_by_systemd(void **state) {
+        json_object *o = NULL;
+
+        (void) state;
+        assert_null(code_of("done", "success", 0, &o));
+        assert_null(o);
+        assert_string_equal(code_of("failed", "exit-code", 1, &o), "step.exit-code");
+        assert_string_equal(code_of("failed", "core-dump", 11, &o), "step.signal");
+        assert_string_equal(code_of("failed", "oom-kill", 9, &o), "step.oom-kill");
+        assert_string_equal(code_of("canceled", "success", 0, &o), "step.no-unit");
+        assert_null(o);
+}
+
+static void exit_code_75_may_pass(void **state) {
+        _cleanup_json_ json_object *o = NULL;
+
+        (void) state;
+        assert_null(code_of("failed", "exit-code", EXIT_TRANSIENT, &o));
+        assert_true(json_get_bool(o, "transient", false));
+        assert_string_equal(json_get_string(o, "code"), "step.exit-code");
+}
+
+static void the_steps_own_words_count_unless_it_crashed_after_them(void **state) {
+        _cleanup_json_ json_object *own = NULL, *crashed = NULL;
+
+        (void) state;
+        root_put(PATH_RUN_RESULTS "/a.json", "{\"status\":\"degraded\",\"code\":\"a.b\"}");
+        assert_null(code_of("done", "success", 0, &own));
+        assert_string_equal(json_get_string(own, "code"), "a.b");
+        root_put(PATH_RUN_RESULTS "/a.json", "{\"status\":\"done\"}");
+        assert_string_equal(code_of("failed", "signal", 9, &crashed), "step.signal");
+        assert_null(crashed);
+        assert_false(result_exists("a"));
+}
+
+static void what_may_pass_is_tried_again_as_often_as_the_step_says(void **state) {
+        StepRun run = { .name = (char *) "a" };
+
+        (void) state;
+        step_run_add_attempt(&run, 1);
+        verdict_give(&step, &run, NULL, "step.timeout", strdup("late"));
+        assert_int_equal(run.status, STEP_BACKOFF);
+        assert_true(run.retry_usec > 0);
+        step_run_add_attempt(&run, 2);
+        verdict_give(&step, &run, NULL, "step.timeout", strdup("late"));
+        assert_int_equal(run.status, STEP_FAILED);
+        assert_string_equal(run.attempts[1].code, "step.timeout");
+        assert_false(run.completed);
+
+        step_run_add_attempt(&run, 3);
+        verdict_give(&step, &run, NULL, NULL, NULL);
+        assert_int_equal(run.status, STEP_DONE);
+        assert_string_equal(run.attempts[2].code, "");
+        assert_true(run.completed);
+        assert_null(run.result);
+        free(run.attempts);
+}
+
+static void a_failure_without_a_code_gets_one(void **state) {
+        StepRun run = { .name = (char *) "a" };
+
+        (void) state;
+        verdict_give(&step, &run, json_tokener_parse("{\"status\":\"failed\"}"), NULL, NULL);
+        assert_int_equal(run.status, STEP_FAILED);
+        assert_string_equal(step_run_code(&run), "step.failed");
+        json_putp(&run.result);
+}
+
+static void pauses_double_up_to_their_limit(void **state) {
+        (void) state;
+        for (unsigned i = 0; i < 50; i++) {
+                assert_in_range(verdict_pause(&step, 1), 4, 8);
+                assert_in_range(verdict_pause(&step, 2), 8, 16);
+                assert_in_range(verdict_pause(&step, 9), 10, 20);
+        }
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, root_setup, root_teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(a_unit_without_a_result_file_is_judged_by_systemd),
+                TEST(exit_code_75_may_pass),
+                TEST(the_steps_own_words_count_unless_it_crashed_after_them),
+                TEST(what_may_pass_is_tried_again_as_often_as_the_step_says),
+                TEST(a_failure_without_a_code_gets_one),
+                TEST(pauses_double_up_to_their_limit),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
