@@ -28,9 +28,7 @@ Step *graph_find(const Graph *g, const char *name) {
 #define N_KINDS 2
 
 static char **waited_for(const Step *s, unsigned kind) {
-        return kind == 0 ? s->
-                                   requires
-                         : s->after;
+        return kind == 0 ? s->requires : s->after;
 }
 
 static bool is_enabled(json_object *config, const char *name) {
