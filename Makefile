@@ -40,7 +40,8 @@ all: $(BUILD)/imgbuild firstboot-all
 
 # --- imgbuild: objects are linked directly, for an archive would swallow files of the same name --------------
 # Not under $(BUILD)/firstboot: that is firstboot/Makefile's.
-shared_objects  := $(patsubst firstboot/%.c,$(BUILD)/%.o,$(wildcard firstboot/shared/*.c))
+shared_objects  := $(patsubst firstboot/%.c,$(BUILD)/%.o,$(wildcard firstboot/shared/*.c) \
+	$(addprefix firstboot/contract/,json-schema.c config-schema.c config-rules.c quantity.c))
 builder_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard builder/*/*.c))
 builder_tested  := $(filter-out $(BUILD)/builder/cmd/main.o,$(builder_objects)) $(shared_objects)
 
@@ -54,6 +55,8 @@ define compile
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 endef
 $(BUILD)/shared/%.o: firstboot/shared/%.c
+	$(compile)
+$(BUILD)/contract/%.o: firstboot/contract/%.c
 	$(compile)
 $(BUILD)/%.o: %.c
 	$(compile)
@@ -176,6 +179,12 @@ check-sanitize: deps
 compile_commands.json: Makefile firstboot/Makefile
 	$(call say,GEN,$@)
 	$(Q)$(MAKE) -nB V=1 BUILD=$(BUILD) all unit 2>/dev/null | tests/lint/compile-commands >$@.tmp
+	@mv $@.tmp $@
+
+docs: docs/reason-codes.md
+docs/reason-codes.md: firstboot-all
+	$(call say,GEN,$@)
+	$(Q)$(BUILD)/firstboot/firstboot-codes markdown >$@.tmp
 	@mv $@.tmp $@
 
 lint: compile_commands.json

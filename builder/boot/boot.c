@@ -298,7 +298,7 @@ static int attempt(Boot *b) {
         on_phase(&b->watch, BOOT_FIRMWARE, b);
 
         r = wait_for_verdict(b, p, deadline);
-        if (r >= 0)
+        if (r == 0)
                 r = conclude(b, p, deadline);
         else if (r != -EAGAIN)
                 r = exit_code_from_errno(r);

@@ -9,12 +9,11 @@
  *
  *     r = boot_options_check(&o);
  *     code = boot_run(ctx, tools, &o);
- *     boot_options_done(&o);
- */
+ *     boot_options_done(&o); */
 
 #include "common/context.h"
 #include "common/exit-code.h"
-#include "stage/tools.h"
+#include "stage/stage.h"
 #include "boot/vm.h"
 
 typedef struct BootOptions {

@@ -4,7 +4,7 @@
 /* A running QEMU in the tools tree's sandbox, and its monitor. */
 
 #include "shared/json-util.h"
-#include "stage/tools.h"
+#include "stage/stage.h"
 
 typedef struct VmProcess VmProcess;
 

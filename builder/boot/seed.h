@@ -3,7 +3,7 @@
 
 /* The NoCloud disk that cloud-init of a booted image finds. */
 
-#include "stage/tools.h"
+#include "stage/stage.h"
 
 typedef struct SeedOptions {
         /* Files; NULL: an empty one, one of ours, none. */

@@ -9,7 +9,6 @@
 #include "plan/plan.h"
 #include "disk/disk.h"
 #include "stage/stage.h"
-#include "stage/tools.h"
 #include "cmd/verb.h"
 #include "shared/time-util.h"
 

@@ -6,7 +6,7 @@
 #include "cmd/verb.h"
 
 extern const Verb verb_build, verb_plan, verb_lock, verb_check, verb_boot, verb_inspect, verb_diff,
-                verb_export, verb_shell, verb_cache, verb_doctor, verb_completion;
+                verb_export, verb_shell, verb_cache, verb_doctor, verb_schema, verb_completion;
 
 static const Verb *const verbs[] = {
         &verb_build,
@@ -20,6 +20,7 @@ static const Verb *const verbs[] = {
         &verb_shell,
         &verb_cache,
         &verb_doctor,
+        &verb_schema,
         &verb_completion,
         NULL,
 };

@@ -18,7 +18,7 @@
 #include "disk/export.h"
 #include "disk/output.h"
 #include "plan/plan.h"
-#include "stage/tools.h"
+#include "stage/stage.h"
 
 typedef struct DiskInfo {
         uint64_t size; /* of the virtual disk; this and all that follows in bytes */

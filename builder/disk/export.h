@@ -4,7 +4,7 @@
 /* Image formats and their conversion, by the qemu-img of the tools tree. */
 
 #include "plan/plan.h"
-#include "stage/tools.h"
+#include "stage/stage.h"
 
 typedef struct ImageFormat {
         const char *name;    /* what recipes and --format say, and the file's suffix */

@@ -7,7 +7,7 @@
 
 #include "shared/file-util.h"
 #include "shared/log.h"
-#include "stage/tools.h"
+#include "stage/stage.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

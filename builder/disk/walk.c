@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* fts(3) passes its context along, as nftw(3) does not. */
+/* One walk over a tree for all who look at each of its files: fts(3), which carries its context along. */
 
 #include "disk/walk.h"
 

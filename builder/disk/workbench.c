@@ -4,7 +4,6 @@
 
 #include "disk/internal.h"
 
-#include "recipe/extends.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "store/store.h"

@@ -251,7 +251,8 @@ static int set_installed(Apt *a, const char *name, const char *stanza) {
 /* A locked version that the index has no more: the package itself says what it depends on. */
 static int install_from_deb(Apt *a, const LockedPackage *p, const Lock *lock) {
         LockedPackage one = *p;
-        LockedStage stage = { .id = (char *) "", .packages = &one, .n_packages = 1 };
+        char id[] = "";
+        LockedStage stage = { .id = id, .packages = &one, .n_packages = 1 };
         _cleanup_free_ char *deb = NULL, *output = NULL;
         int status, r;
 

@@ -24,3 +24,9 @@ bool recipe_overlay_needs(const Recipe *r, const Overlay *overlay, const Overlay
 Recipe *recipe_free(Recipe *r);
 DEFINE_CLEANUP(Recipe *, recipe_free);
 #define _cleanup_recipe_free_ _cleanup_(recipe_freep)
+
+/* What recipes and overlays may hold, as JSON Schema (draft 2020-12), made from the tables that
+ * check them. What spans several keys or files (an overlay that is not there) no schema says. 0 or
+ * -ENOMEM; the caller puts *ret. */
+int recipe_json_schema(json_object **ret);
+int overlay_json_schema(json_object **ret);

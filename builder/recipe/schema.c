@@ -10,9 +10,6 @@
 #include <sys/stat.h>
 
 #define FILE_SIZE_MAX (1024 * 1024) /* bytes a recipe or overlay file may have */
-#define LIST_MAX \
-        5000 /* items; what reads lists may take a walk through one for each of its items */
-
 typedef struct Validation {
         Problems *problems;
         const char *file;
@@ -224,11 +221,11 @@ static void validate_list(Validation *v, const char *path, const Schema *s, json
 
         size_t n = json_object_array_length(list);
 
-        if (n > LIST_MAX) {
+        if (n > SCHEMA_LIST_MAX) {
                 problems_add(v->problems, v->file, path,
                                 "has %zu items; more than %d are no list that a person keeps", n,
-                                LIST_MAX);
-                json_object_array_del_idx(list, LIST_MAX, n - LIST_MAX);
+                                SCHEMA_LIST_MAX);
+                json_object_array_del_idx(list, SCHEMA_LIST_MAX, n - SCHEMA_LIST_MAX);
         }
         for (size_t i = 0; i < json_object_array_length(list); i++) {
                 _cleanup_free_ char *here = strf("%s[%zu]", path, i);

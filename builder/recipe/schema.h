@@ -38,7 +38,11 @@ struct Schema {
         const Schema *keys;         /* of an object */
         const Schema *item;         /* of a list, of a map */
         int64_t max;                /* of an integer; it is never negative */
+        const char *meaning;        /* one sentence, for editors (json-schema.h) */
 };
+
+#define SCHEMA_LIST_MAX \
+        5000 /* items; what reads a list may walk through it for each of its items */
 
 /* Checks o against the table and adds every error to p. What is wrong is taken out of o (a list
  * keeps a null in its place, so that indexes stay what they are in the file), and so is a list

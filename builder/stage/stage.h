@@ -7,11 +7,12 @@
  *         r = stages_build(ctx, plan, plan->n_stages - 1);
  *         r = stages_layers(ctx, plan, plan->n_stages - 1, &layers);   for a Sandbox, or a disk
  *
- * The room's second door is stage/tools.h: the tree of disk tools, a plan like any other. */
+ * The tools tree, a plan like any other, comes along with tools.h. */
 
 #include "common/context.h"
 #include "plan/plan.h"
 #include "sandbox/sandbox.h"
+#include "stage/tools.h"
 
 /* Builds stages up to and with number `last` (plan->n_stages - 1: all) that the store lacks.
  * Downloads first, all at once. Errors are logged, with the last 40 lines of a failing command and

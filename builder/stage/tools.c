@@ -7,7 +7,6 @@
 
 #include "stage/tools.h"
 #include "stage/stage.h"
-#include "recipe/extends.h"
 #include "sandbox/logged-command.h"
 #include "store/store.h"
 

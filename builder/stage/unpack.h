@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+/* Archives among artifacts, by libarchive. */
+
 #include "shared/macro.h"
 
 /* Unpacks a tar archive of any compression into a folder that is there, as tar --no-same-owner

@@ -7,8 +7,7 @@
  *   r = folder_open(path, &d);
  *   …
  *   FOLDER_FOREACH (name, d)
- *           … dirfd(d), name …
- */
+ *           … dirfd(d), name … */
 
 #include "shared/macro.h"
 #include <dirent.h>
