@@ -120,9 +120,10 @@ vm_resume() {
         "$TOP/tests/e2e/qmp" "$VM/state/qmp.sock" \
                 'migrate-set-capabilities={"capabilities": [{"capability": "mapped-ram", "state": true}]}' \
                 'migrate-incoming={"uri": "file:/run/saved/memory"}' migrated "${plug[@]}" cont &&
-                tar -C "$VM/files" -cf - . | vm_pipe root "date -s @$(date +%s) >/dev/null && tar -C / --no-same-owner --no-overwrite-dir -xf - && sync
+                vm true && vm "date -s @$(date +%s) >/dev/null" && # the time as it is once the connection is there
+                tar -C "$VM/files" -cf - . | vm_pipe root "tar -C / --no-same-owner --no-overwrite-dir -xf - && sync
                         for i in \$(seq 600); do [ \$(ls /dev/nvme?n1 2>/dev/null | wc -l) = 4 ] && break; sleep 0.1; done
-                        udevadm settle && touch /run/e2e-go"
+                        udevadm settle && touch /run/e2e-go" "${vm_shared[@]}"
         i=$?
         [[ $i -eq 0 ]] || { echo "# the node does not go on:"; tail -n 20 "$VM/boot.log" "$VM/save/console.log"; }
         return $i
