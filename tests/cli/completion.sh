@@ -27,7 +27,7 @@ verbs=$("$IMGBUILD" --help | sed -n 's/^  \([a-z]*\) .*/\1/p')
 for shell in bash zsh; do
         bad=0
         for verb in $verbs; do
-                grep -qE "^ *$verb[:)]" "$work/$shell" || { echo "# no $verb for $shell"; bad=1; }
+                grep -qE "^ *${verb}[:)]" "$work/$shell" || { echo "# no $verb for $shell"; bad=1; }
                 # In the verb's own part of the script, or among the options that all have in common.
                 options=$("$IMGBUILD" "$verb" --help | grep -oE '(^|[ ,])--[a-z-]+' | tr -d ' ,' | sort -u)
                 part=$(sed -n "/^ *$verb)/,/;;/p; /specs=(/,/^ *)$/p" "$work/$shell")

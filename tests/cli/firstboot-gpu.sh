@@ -39,7 +39,7 @@ tool() { { echo '#!/bin/bash'; cat; } >"$NODE/bin/$1"; chmod +x "$NODE/bin/$1"; 
 # A healthy machine: eight GPUs, four NVSwitches, the driver loaded, shape by count, model and firmware.
 machine() {
         local i
-        rm -rf "$NODE/sys" "$NODE/dev" "$NODE"/{fail,absent,dies,nvml.conf} "$NODE/run/firstboot/results"
+        rm -rf "${NODE:?}/sys" "${NODE:?}/dev" "$NODE"/{fail,absent,dies,nvml.conf} "$NODE/run/firstboot/results"
         mkdir -p "$NODE"/{sys/module/nvidia,dev,bin,sys/class/dmi/id,run/firstboot/results}
         for i in 0 1 2 3 4 5 6 7; do gpu $i; done
         for i in 0 1 2 3; do nvswitch $i; done

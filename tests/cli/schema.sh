@@ -49,7 +49,8 @@ sys.exit(bad)
 PY
 validate() { python3 "$work/validate" "$work/$1.json" "${@:2}"; }
 
-mapfile -t recipes < <(ls images/*.json | grep -v '\.lock\.json$')
+recipes=()
+for f in images/*.json; do [[ $f == *.lock.json ]] || recipes+=("$f"); done
 validate recipe "${recipes[@]}"
 check "all ${#recipes[@]} shipped recipes are valid" $?
 mapfile -t overlays < <(ls overlays/*/overlay.json)

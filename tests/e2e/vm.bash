@@ -114,7 +114,8 @@ vm_off() {
 # An emulated CPU takes a second for each new connection: commands of vm share one, as long as the machine is on.
 # Its socket lies where paths are short.
 VM_SSH=/run/imgbuild-e2e-$(cksum <<<"$VM" | cut -d' ' -f1)
-mkdir -p -m 0700 "$VM_SSH"
+mkdir -p "$VM_SSH"
+chmod 0700 "$VM_SSH"
 vm_shared=(-o ControlMaster=auto -o ControlPath="$VM_SSH/%r" -o ControlPersist=yes -o ServerAliveInterval=20 -o ServerAliveCountMax=15)
 vm_hang_up() {
         local socket
