@@ -36,3 +36,11 @@ int json_to_strv(json_object *list, char ***ret) {
         *ret = TAKE_PTR(l);
         return 0;
 }
+
+int json_get_strings(json_object *o, const char *key, char ***l) {
+        _cleanup_strv_free_ char **more = NULL;
+        int r;
+
+        r = json_to_strv(json_get(o, key), &more);
+        return r < 0 ? r : strv_extend_strv(l, more);
+}

@@ -370,22 +370,6 @@ bool json_get_bool(json_object *o, const char *key, bool fallback) {
                                : fallback;
 }
 
-int json_get_strings(json_object *o, const char *key, char ***l) {
-        json_object *list = json_get(o, key);
-        int r;
-
-        if (!json_object_is_type(list, json_type_array))
-                return 0;
-        for (size_t i = 0; i < json_object_array_length(list); i++) {
-                json_object *item = json_object_array_get_idx(list, i);
-
-                r = strv_extend(l, strempty(json_object_get_string(item)));
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
 int json_set(json_object *o, const char *key, json_object *value) {
         if (!value)
                 return -ENOMEM;

@@ -34,10 +34,6 @@ const char *json_get_string(json_object *o, const char *key); /* NULL where abse
 int64_t json_get_int(json_object *o, const char *key, int64_t fallback);
 bool json_get_bool(json_object *o, const char *key, bool fallback);
 
-/* Appends copies of the texts in the list o[key] to *l (an item that is no string as it is written
- * in JSON, null as ""). What is absent or no list adds nothing. 0 or -ENOMEM. */
-int json_get_strings(json_object *o, const char *key, char ***l);
-
 /* Adds to object o; 0 or -ENOMEM. set() takes ownership of value. A NULL string is left out. */
 int json_set(json_object *o, const char *key, json_object *value);
 int json_set_string(json_object *o, const char *key, const char *value);

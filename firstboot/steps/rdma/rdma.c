@@ -6,6 +6,7 @@
  * looked at again until rdma.give_up. */
 
 #include "contract/codes.h"
+#include "shared/json-strv.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
 #include "steps/rdma/check.h"

@@ -5,6 +5,7 @@
 
 #include "steps/scratch/record.h"
 #include "contract/paths.h"
+#include "shared/json-strv.h"
 #include "shared/json-util.h"
 
 #define RECORD_MAX (1024 * 1024)

@@ -5,6 +5,7 @@
  * any line: until the file system is finished the volume group has the tag "incomplete", and before
  * the first byte is written the disks' serials are on record (record.c). */
 
+#include "shared/json-strv.h"
 #include "shared/log.h"
 #include "shared/parse-number.h"
 #include "steps/common/mount-table.h"

@@ -4,6 +4,7 @@
 
 #include "steps/slurm/environment.h"
 #include "contract/paths.h"
+#include "shared/json-strv.h"
 #include "shared/strv.h"
 
 static unsigned count_gpus(void) {

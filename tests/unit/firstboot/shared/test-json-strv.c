@@ -43,9 +43,26 @@ static void other_items_are_taken_as_they_are_written(void **state) {
         assert_string_equal(text, "1 null true");
 }
 
+static void lists_of_texts_become_string_lists(void **state) {
+        _cleanup_json_ json_object *o = json_tokener_parse("{\"a\":[\"x\",7,null],\"b\":\"x\"}");
+        _cleanup_strv_free_ char **l = NULL;
+
+        (void) state;
+        assert_int_equal(json_get_strings(o, "a", &l), 0);
+        assert_int_equal(strv_length(l), 3);
+        assert_string_equal(l[0], "x");
+        assert_string_equal(l[1], "7");
+        assert_string_equal(l[2], "null");
+        assert_int_equal(json_get_strings(o, "b", &l), 0);
+        assert_int_equal(json_get_strings(o, "absent", &l), 0);
+        assert_int_equal(json_get_strings(NULL, "a", &l), 0);
+        assert_int_equal(strv_length(l), 3);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(strings_come_back),
+                cmocka_unit_test(lists_of_texts_become_string_lists),
                 cmocka_unit_test(none_is_an_empty_list),
                 cmocka_unit_test(other_items_are_taken_as_they_are_written),
         };

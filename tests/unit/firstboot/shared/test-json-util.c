@@ -263,25 +263,8 @@ static void arrays_and_objects_grow_in_place(void **state _unused_) {
                         "{\"list\":[\"x\",{\"n\":1}],\"child\":{\"y\":\"z\"}}");
 }
 
-static void lists_of_texts_become_string_lists(void **state) {
-        _cleanup_json_ json_object *o = json_tokener_parse("{\"a\":[\"x\",7,null],\"b\":\"x\"}");
-        _cleanup_strv_free_ char **l = NULL;
-
-        (void) state;
-        assert_int_equal(json_get_strings(o, "a", &l), 0);
-        assert_int_equal(strv_length(l), 3);
-        assert_string_equal(l[0], "x");
-        assert_string_equal(l[1], "7");
-        assert_string_equal(l[2], "");
-        assert_int_equal(json_get_strings(o, "b", &l), 0);
-        assert_int_equal(json_get_strings(o, "absent", &l), 0);
-        assert_int_equal(json_get_strings(NULL, "a", &l), 0);
-        assert_int_equal(strv_length(l), 3);
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(lists_of_texts_become_string_lists),
                 cmocka_unit_test(comments_are_skipped),
                 cmocka_unit_test(what_looks_like_a_comment_in_a_string_is_text),
                 cmocka_unit_test(positions_hold_behind_comments),
