@@ -66,7 +66,7 @@ $(BUILD)/%.o: %.c
 firstboot-all:
 	@$(MAKE) --no-print-directory -C firstboot BUILD=$(abspath $(BUILD))/firstboot all objects
 
-# --- unit tests mirror the source paths: tests/unit/builder/lock/test-read.c tests builder/lock/read.c ---------
+# --- unit tests mirror the source paths: tests/unit/builder/disk/test-layout.c tests builder/disk/layout.c ---------
 tests_of = $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/$(1)/test-*.c tests/unit/$(1)/*/test-*.c))
 # Fuzz targets (tests/fuzz/run fuzzes them) replay their corpus as unit tests.
 fuzz_tests = $(addprefix $(BUILD)/tests/unit/fuzz/test-,$(1))

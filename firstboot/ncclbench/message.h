@@ -2,7 +2,7 @@
 #pragma once
 
 /* What travels over a rendezvous connection, as bytes: no sockets here, so that a fuzzer and the
- * unit tests reach every line (tests/fuzz/fuzz-ncclbench-message.c).
+ * unit tests reach every line (tests/fuzz/fuzz-ncclbench-rendezvous.c).
  *
  * A message is a header of 8 bytes ("NB", version, type, size of the payload, big-endian), the
  * payload, and 32 bytes of HMAC-SHA-256. Process 0 greets each connection with a nonce (HELLO);

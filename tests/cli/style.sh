@@ -42,6 +42,29 @@ opening() { # the first thing behind licence and pragma is a comment
 }
 none "every file opens with what it is for" opening
 
+gone() { # files that documents, comments and messages name are there; NAME stands for any
+        git grep -IhvE '^ *#include <' -- 'docs/*.md' README.md builder firstboot Makefile tests/run tests/lint 2>/dev/null |
+                grep -oE '([A-Za-z0-9_-]+/)*[A-Za-z0-9_-]+\.(c|h|sh|bash|py|md)\b' | grep -v NAME | sort -u |
+                while IFS= read -r path; do
+                        grep -qE "(^|/)$path\$" "$work/files" || grep -qxF "$path" <<<"$elsewhere" || echo "$path"
+                done
+}
+# Of other projects, of the system, of examples, and made while building.
+elsewhere='ROOM/ROOM.h
+ROOM/internal.h
+active_healthcheck.py
+b.c
+check_gpu_setup.py
+doc/PERFORMANCE.md
+firstbootctl.bash
+include/grub/i386/pc/boot.h
+nvidia-bug-report.sh
+sd-messages.h'
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+git ls-files >"$work/files" 2>/dev/null
+none "no document and no comment names a file that is gone" gone
+
 deep() { # statements further in than five levels; what continues a line may stand further in
         awk 'FNR == 1 { depth = 0; comment = 0 }
                 { line = $0; gsub(/"([^"\\]|\\.)*"/, "", line); gsub(/\/\*.*\*\//, "", line) }
