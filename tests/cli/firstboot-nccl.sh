@@ -53,7 +53,7 @@ fault() {
         rc=$?
         [[ $(result 'o["status"], o["code"]') == "('failed', '$code')" && $((SECONDS - start)) -le $limit ]] &&
                 [[ $(result 'len(o["message"]) > 5 and len(o["remedy"]) > 10') == True ]] &&
-                "$node_build/firstboot-codes" reference | grep -qxF "### \`$code\`"
+                "$node_build/firstboot-codes" markdown | grep -qxF "### \`$code\`"
         local r=$?
         [[ $r -eq 0 ]] || echo "# $(result 'o.get("status"), o.get("code"), o.get("message")') after $((SECONDS - start)) s"
         check "$name: $code" test $r = 0
