@@ -183,6 +183,11 @@ run_tls() { identity "$1" "$2"; [[ $2 == /* && -e $2 ]] && mkdir -p "$NODE$(dirn
 run_tls "ldaps://localhost:$ldaps_port" "$NODE/tls/cert.pem"
 check "identity: TLS is good, so it is the user" verdict "failed identity.no-user"
 check "identity: between tries sssd is told to go online" grep -q KillUnit "$NODE/calls"
+check "identity: and that is said" grep -q 'though TLS to ldaps://localhost:[0-9]* works' "$NODE/run/firstboot/results/identity.json"
+mv "$NODE/usr/lib/firstboot/firstboot-helper" "$NODE/usr/lib/firstboot/helper-away"
+run_step identity
+check "identity: no claim about TLS where it could not be tried" grep -q 'TLS to ldaps://localhost:[0-9]* could not be tried' "$NODE/run/firstboot/results/identity.json"
+mv "$NODE/usr/lib/firstboot/helper-away" "$NODE/usr/lib/firstboot/firstboot-helper"
 run_tls "ldaps://localhost:$ldaps_port" "$NODE/tls/other.pem"
 check "identity: a wrong CA is told" verdict "failed identity.certificate"
 run_tls "ldaps://127.0.0.1:$ldaps_port" "$NODE/tls/cert.pem"

@@ -239,12 +239,15 @@ static int diagnose(StepContext *c, const char *uri, bool starttls) {
 
         r = spawn_capture(&o, ARGV(helper, "tls", host, port, strempty(ca), ldaps ? "no" : "yes"),
                         &output, &status);
-        if (r >= 0) {
-                output[strcspn(output, "\n")] = '\0';
-                code = code_of(output, &text);
+        if (r < 0 || !startswith(output, "ok:")) {
+                if (r >= 0)
+                        output[strcspn(output, "\n")] = '\0';
+                code = r >= 0 ? code_of(output, &text) : NULL;
+                if (code)
+                        return step_fail_later(c, code, "%s: %s", uri, text);
+                return step_fail_later(c, "identity.no-user",
+                                "user %s is not found; TLS to %s could not be tried", user, uri);
         }
-        if (code)
-                return step_fail_later(c, code, "%s: %s", uri, text);
         return step_fail_later(c, "identity.no-user",
                         "user %s is not found, though TLS to %s works", user, uri);
 }
