@@ -53,12 +53,17 @@ static int parse_age(const char *text, uint64_t *ret) {
 }
 
 static void print_age(int64_t used) {
-        int64_t age = MAX((int64_t) time(NULL) - used, 0);
-        size_t unit = 3; /* up to days */
+        long long age = MAX((long long) time(NULL) - (long long) used, 0);
 
-        while (unit > 0 && age < (int64_t) ages[unit].seconds)
-                unit--;
-        printf("%5lld%c", (long long) age / (long long) ages[unit].seconds, ages[unit].letter);
+        for (size_t unit = 3; unit > 0; unit--) { /* up to days */
+                long long n = age / (long long) ages[unit].seconds;
+
+                if (n > 0) {
+                        printf("%5lld%c", n, ages[unit].letter);
+                        return;
+                }
+        }
+        printf("%5llds", age);
 }
 
 static int usage_json(const StoreUsage *u, json_object **ret) {

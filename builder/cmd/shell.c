@@ -18,8 +18,14 @@ typedef struct ShellOptions {
 } ShellOptions;
 
 static int find_stage(const Plan *plan, const char *id, size_t *ret) {
-        const Stage *stage = id ? plan_find(plan, id) : plan->stages + plan->n_stages - 1;
+        const Stage *stage;
 
+        if (!id) {
+                *ret = plan->n_stages - 1;
+                return 0;
+        }
+
+        stage = plan_find(plan, id);
         if (!stage) {
                 _cleanup_strv_free_ char **ids = NULL;
                 _cleanup_free_ char *list = NULL;

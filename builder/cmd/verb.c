@@ -53,7 +53,8 @@ static void print_help(const Verb *verb) {
 typedef struct GetoptTables {
         struct option options[OPTIONS_MAX];
         size_t n;
-        char letters[2 * OPTIONS_MAX + 2];
+        char letters[2 * OPTIONS_MAX + 2]; /* room for "-", and each option's letter and colon */
+        size_t n_letters;
 } GetoptTables;
 
 /* An option with two lines of help, for two ways to write its value, counts once. */
@@ -75,9 +76,9 @@ static void add_options(GetoptTables *t, const OptionSpec *options) {
                         .val = o->id,
                 };
                 if (o->id < 0x80) {
-                        const char letter[] = { (char) o->id, o->argument ? ':' : '\0', '\0' };
-
-                        strcat(t->letters, letter);
+                        t->letters[t->n_letters++] = (char) o->id;
+                        if (o->argument)
+                                t->letters[t->n_letters++] = ':';
                 }
         }
 }
@@ -101,7 +102,7 @@ static int take_option(VerbCall *call, int id, const char *value) {
 
 static int parse(VerbCall *call, int argc, char *argv[]) {
         /* "-": words that are no options come in their order, as option 1. */
-        GetoptTables tables = { .letters = "-" };
+        GetoptTables tables = { .letters = "-", .n_letters = 1 };
         int id, r;
 
         add_options(&tables, call->verb->spec.options);
