@@ -7,7 +7,6 @@
 #include "shared/file-util.h"
 #include "lock/apt.h"
 
-extern char **environ;
 
 /* What the host must not decide: it would make locks differ from host to host, or let in what
  * nobody signed. */
