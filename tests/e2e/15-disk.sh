@@ -3,7 +3,7 @@
 # there and back, and what happens when there is no room. 20-cpu-boot.sh boots ext4 by UEFI; here XFS boots by BIOS.
 #
 # lane: compute
-# after: e2e/10
+# after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
 own_project

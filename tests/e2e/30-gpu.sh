@@ -2,7 +2,7 @@
 # debian-13-gpu: the real driver, compiled for the image's kernel; then booted, where there is no GPU to drive.
 #
 # lane: compute
-# after: e2e/10
+# after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/guest.bash"

@@ -4,7 +4,7 @@
 # Proves fetching, pinning, signature, digest, order and configuration.
 #
 # lane: compute
-# after: e2e/10 e2e/30
+# after: e2e/10 e2e/30 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
 own_project

@@ -2,8 +2,8 @@
 # The agent on a booted node with four NVMe disks, against a head node with real services: directory over TLS, NFS,
 # munge and slurmctld. One boot, and all that a node in service must show.
 #
-# lane: vm
-# after: e2e/10
+# lane: compute
+# after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
@@ -16,7 +16,7 @@ vm_fresh
 vm_config "$(node_config)"
 # A root disk larger than the image, which cloud-init leaves alone: growing it is the agent's then.
 printf 'growpart: { mode: "off" }\nresize_rootfs: false\n' >>"$VM/user-data"
-VM_PRIORITY=-10 vm_on ready --disk-size 6G
+vm_on ready --disk-size 6G
 check "the node comes to node-ready.target" $?
 [[ $rc -eq 0 ]] || { grep -a firstboot "$VM/save/journal.log" | tail -n 60; exit 1; }
 

@@ -71,28 +71,11 @@ vm_start() { # MARKER [ARG…]: does not wait
         vm_pid=$!
 }
 
-# vm_priority NICE: of the machine, which is all that runs QEMU in this script's namespace. It is a session of its own, which
-# the kernel may schedule as a group.
-vm_priority() {
-        local pid found=1
-        for pid in $(pgrep -x qemu-system-x86); do
-                found=0
-                renice -n "$1" -p $(ls "/proc/$pid/task") && echo "$1" >"/proc/$pid/autogroup"
-        done >/dev/null 2>&1
-        return $found
-}
-
-# With VM_PRIORITY, for what depends on two processors that are there, the machine goes before all that runs beside it until
-# the marker is seen.
 vm_on() {
-        local marker=$1 raised=
+        local marker=$1
         vm_start "$@"
         while kill -0 "$vm_pid" 2>/dev/null; do
-                if [[ -n ${VM_PRIORITY:-} && -z $raised ]]; then vm_priority "$VM_PRIORITY" && raised=1; fi
-                if grep -q 'Running; ssh -p' "$VM/boot.log"; then
-                        [[ -z $raised ]] || vm_priority 0
-                        return 0
-                fi
+                grep -q 'Running; ssh -p' "$VM/boot.log" && return 0
                 sleep 0.2
         done
         wait "$vm_pid"
