@@ -42,50 +42,11 @@ int tree_open_file(const Tree *t, const char *path, int flags) {
 }
 
 int tree_open_regular(const Tree *t, const char *path, size_t max, size_t *ret_size) {
-        /* O_NONBLOCK: a FIFO of the image must not hold us up. */
-        _cleanup_close_ int fd = tree_open_file(t, path, O_RDONLY | O_NONBLOCK);
-        struct stat st;
-
-        if (fd < 0)
-                return fd;
-        if (fstat(fd, &st) < 0)
-                return -errno;
-        if (!S_ISREG(st.st_mode))
-                return -EINVAL;
-        if ((uint64_t) st.st_size > max)
-                return -EFBIG;
-
-        *ret_size = (size_t) st.st_size;
-        return TAKE_FD(fd);
+        return inside_open_regular(t->fd, path, max, ret_size);
 }
 
 int tree_read(const Tree *t, const char *path, size_t max, char **ret) {
-        _cleanup_close_ int fd = -EBADF;
-        _cleanup_free_ char *text = NULL;
-        size_t size, n = 0;
-
-        fd = tree_open_regular(t, path, max, &size);
-        if (fd < 0)
-                return fd;
-        text = malloc(size + 1);
-        if (!text)
-                return -ENOMEM;
-
-        while (n < size) {
-                ssize_t k = read(fd, text + n, size - n);
-
-                if (k < 0 && errno == EINTR)
-                        continue;
-                if (k < 0)
-                        return -errno;
-                if (k == 0)
-                        break;
-                n += (size_t) k;
-        }
-
-        text[n] = '\0';
-        *ret = TAKE_PTR(text);
-        return 0;
+        return inside_read_file(t->fd, path, max, ret, NULL);
 }
 
 /* The folder resolves inside the root; the last part is not followed. */

@@ -12,73 +12,59 @@
 #define NOT_PLAIN "(^|/)[.][.]?(/|$)|" CONTROL
 #define DEBIAN_PACKAGE_END "(:[a-z0-9-]+)?(=[A-Za-z0-9.+~:-]+)?$"
 
-static const SchemaPattern patterns[] = {
-        { value_recipe_name, "^[a-z0-9][a-z0-9.-]*$", "[.]lock$", 200 },
-        { value_overlay_name, "^[a-z0-9][a-z0-9.-]*$", NULL, 200 },
-        { value_extends, "^[^/]", CONTROL, 0 },
-        { value_text, ".", CONTROL, 0 },
-        { value_release, "^[a-z0-9][a-z0-9.-]*$", NULL, 200 },
-        { value_component, "^[A-Za-z0-9][A-Za-z0-9+./_-]*$", "[.][.]", 200 },
-        { value_suite, "^[A-Za-z0-9.][A-Za-z0-9+./_~-]*$", "[.][.]", 200 },
-        { value_url, "^(https?|file)://.", "^[a-z]+://[^/]*@|[ \"'<>\\\\`|^]|" CONTROL, 0 },
-        { value_image_path, "^/[^/]+(/[^/]+)*$", NOT_PLAIN, 4001 },
-        { value_image_folder, "^/([^/]+(/[^/]+)*)?$", NOT_PLAIN, 4001 },
-        { value_inside, PLAIN_PATH, NOT_PLAIN, 4000 },
-        { value_key_reference, PLAIN_PATH "|^(https?|file)://.",
-                        "^([^:]*/)?[.][.]?(/|$)|^[a-z]+://([^/]*@|.*[ \"'<>\\\\`|^])|" CONTROL, 0 },
-        { value_source, PLAIN_PATH, "^imgbuild:($|[^f])|" NOT_PLAIN, 4000 },
-        { value_debian_package, "^[a-z0-9]([a-z0-9+.-]|[$][{]kernel[}])+" DEBIAN_PACKAGE_END, NULL,
-                        200 },
-        { value_kernel_package, "^[a-z0-9][a-z0-9+.-]+" DEBIAN_PACKAGE_END, NULL, 200 },
-        { value_base_package, "^[a-z0-9][a-z0-9+.-]+" DEBIAN_PACKAGE_END, NULL, 200 },
-        { value_el_package, "^[A-Za-z0-9][A-Za-z0-9+._:~^-]+$", NULL, 200 },
-        { value_version, "^[A-Za-z0-9][A-Za-z0-9.+~_:-]*$", NULL, 200 },
-        { value_file_name, "^[A-Za-z0-9][A-Za-z0-9+._-]*$", NULL, 200 },
-        { value_sha256, "^[0-9a-f]{64}$", NULL, 0 },
-        { value_fingerprint, "^ *([0-9A-Fa-f] *){40}$|^ *([0-9A-Fa-f] *){64}$", NULL, 0 },
-        { value_mode, "^([0-7]{3}|[0-7]{4}|0[0-7]{4})$", NULL, 0 },
-        { value_size, "^[0-9]{1,9}[MGT]$", NULL, 0 },
-        { value_cmdline, NULL, "['\"\\\\$`;&|<>{}#]|" CONTROL, 1500 },
-        { value_unit, "^[A-Za-z0-9_-][A-Za-z0-9:_.\\\\@-]*[.](service|socket|target|timer|path|mount|automount|swap|slice)$",
-                        NULL, 200 },
+static const struct {
+        schema_check_t check;
+        StringPattern pattern;
+} patterns[] = {
+        { value_recipe_name, { "^[a-z0-9][a-z0-9.-]*$", "[.]lock$", 200 } },
+        { value_overlay_name, { "^[a-z0-9][a-z0-9.-]*$", NULL, 200 } },
+        { value_extends, { "^[^/]", CONTROL, 0 } },
+        { value_text, { ".", CONTROL, 0 } },
+        { value_release, { "^[a-z0-9][a-z0-9.-]*$", NULL, 200 } },
+        { value_component, { "^[A-Za-z0-9][A-Za-z0-9+./_-]*$", "[.][.]", 200 } },
+        { value_suite, { "^[A-Za-z0-9.][A-Za-z0-9+./_~-]*$", "[.][.]", 200 } },
+        { value_url, { "^(https?|file)://.", "^[a-z]+://[^/]*@|[ \"'<>\\\\`|^]|" CONTROL, 0 } },
+        { value_image_path, { "^/[^/]+(/[^/]+)*$", NOT_PLAIN, 4001 } },
+        { value_image_folder, { "^/([^/]+(/[^/]+)*)?$", NOT_PLAIN, 4001 } },
+        { value_inside, { PLAIN_PATH, NOT_PLAIN, 4000 } },
+        { value_key_reference,
+                        { PLAIN_PATH "|^(https?|file)://.",
+                                        "^([^:]*/)?[.][.]?(/|$)|^[a-z]+://([^/]*@|.*[ \"'<>\\\\`|^])|" CONTROL,
+                                        0 } },
+        { value_source, { PLAIN_PATH, "^imgbuild:($|[^f])|" NOT_PLAIN, 4000 } },
+        { value_debian_package, { "^[a-z0-9]([a-z0-9+.-]|[$][{]kernel[}])+" DEBIAN_PACKAGE_END,
+                                                NULL, 200 } },
+        { value_kernel_package, { "^[a-z0-9][a-z0-9+.-]+" DEBIAN_PACKAGE_END, NULL, 200 } },
+        { value_base_package, { "^[a-z0-9][a-z0-9+.-]+" DEBIAN_PACKAGE_END, NULL, 200 } },
+        { value_el_package, { "^[A-Za-z0-9][A-Za-z0-9+._:~^-]+$", NULL, 200 } },
+        { value_version, { "^[A-Za-z0-9][A-Za-z0-9.+~_:-]*$", NULL, 200 } },
+        { value_file_name, { "^[A-Za-z0-9][A-Za-z0-9+._-]*$", NULL, 200 } },
+        { value_sha256, { "^[0-9a-f]{64}$", NULL, 0 } },
+        { value_fingerprint, { "^ *([0-9A-Fa-f] *){40}$|^ *([0-9A-Fa-f] *){64}$", NULL, 0 } },
+        { value_mode, { "^([0-7]{3}|[0-7]{4}|0[0-7]{4})$", NULL, 0 } },
+        { value_size, { "^[0-9]{1,9}[MGT]$", NULL, 0 } },
+        { value_cmdline, { NULL, "['\"\\\\$`;&|<>{}#]|" CONTROL, 1500 } },
+        { value_unit, { "^[A-Za-z0-9_-][A-Za-z0-9:_.\\\\@-]*[.](service|socket|target|timer|path|mount|automount|swap|slice)$",
+                                      NULL, 200 } },
 };
 
-const SchemaPattern *schema_pattern_find(schema_check_t check) {
+const StringPattern *schema_pattern_find(schema_check_t check) {
         for (size_t i = 0; i < ELEMENTSOF(patterns); i++)
                 if (patterns[i].check == check)
-                        return &patterns[i];
+                        return &patterns[i].pattern;
         return NULL;
 }
 
 static int value_json(const Schema *s, json_object **ret);
 
 static int string_json(const char *const *choices, schema_check_t check, json_object *o) {
-        const SchemaPattern *p = check ? schema_pattern_find(check) : NULL;
-        json_object *list, *not;
+        json_object *list;
         int r;
 
-        r = json_set_fields(o, JSON_STRING("type", "string"),
-                        JSON_STRING("pattern", p ? p->pattern : NULL));
-        if (r < 0)
+        r = string_pattern_to_json(check ? schema_pattern_find(check) : NULL, o);
+        if (r < 0 || !choices)
                 return r;
 
-        if (p && p->max_length > 0) {
-                r = json_set_int(o, "maxLength", p->max_length);
-                if (r < 0)
-                        return r;
-        }
-
-        if (p && p->no_pattern) {
-                r = json_add_object(o, "not", &not);
-                if (r < 0)
-                        return r;
-                r = json_set_string(not, "pattern", p->no_pattern);
-                if (r < 0)
-                        return r;
-        }
-
-        if (!choices)
-                return 0;
         r = json_add_array(o, "enum", &list);
         for (; r >= 0 && *choices; choices++)
                 r = json_append(list, json_object_new_string(*choices));

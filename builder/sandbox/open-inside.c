@@ -37,11 +37,10 @@ int inside_open(int root_fd, const char *path, int flags) {
         return -EAGAIN;
 }
 
-int inside_read_file(int root_fd, const char *path, size_t max, char **ret, size_t *ret_size) {
+int inside_open_regular(int root_fd, const char *path, size_t max, size_t *ret_size) {
+        /* O_NONBLOCK: a FIFO of the tree must not hold us up. */
         _cleanup_close_ int fd = inside_open(root_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-        _cleanup_free_ char *text = NULL;
         struct stat st;
-        size_t size = 0;
 
         if (fd < 0)
                 return fd;
@@ -52,11 +51,24 @@ int inside_read_file(int root_fd, const char *path, size_t max, char **ret, size
         if ((uint64_t) st.st_size > max)
                 return -EFBIG;
 
-        text = malloc((size_t) st.st_size + 1);
+        *ret_size = (size_t) st.st_size;
+        return TAKE_FD(fd);
+}
+
+int inside_read_file(int root_fd, const char *path, size_t max, char **ret, size_t *ret_size) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *text = NULL;
+        size_t expected, size = 0;
+
+        fd = inside_open_regular(root_fd, path, max, &expected);
+        if (fd < 0)
+                return fd;
+        text = malloc(expected + 1);
         if (!text)
                 return -ENOMEM;
-        while (size < (size_t) st.st_size) {
-                ssize_t n = read(fd, text + size, (size_t) st.st_size - size);
+
+        while (size < expected) {
+                ssize_t n = read(fd, text + size, expected - size);
 
                 if (n < 0 && errno == EINTR)
                         continue;

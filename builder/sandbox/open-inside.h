@@ -12,7 +12,10 @@
  * for here. Returns an fd (close-on-exec) or negative errno. */
 int inside_open(int root_fd, const char *path, int flags);
 
-/* Reads a regular file of at most `max` bytes: -EINVAL for anything else that is there (a FIFO
- * does not block), -EFBIG beyond. The text is NUL-terminated behind its *ret_size bytes (ret_size
- * may be NULL). The caller frees it. */
+/* Opens a regular file of at most `max` bytes for reading: an fd, -EINVAL for anything else that is
+ * there (a FIFO does not block), -EFBIG beyond. */
+int inside_open_regular(int root_fd, const char *path, size_t max, size_t *ret_size);
+
+/* Reads such a file. The text is NUL-terminated behind its *ret_size bytes (ret_size may be NULL).
+ * The caller frees it. */
 int inside_read_file(int root_fd, const char *path, size_t max, char **ret, size_t *ret_size);

@@ -12,29 +12,32 @@
 #define PORT \
         "0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 
-static const ConfigPattern patterns[] = {
-        { check_absolute, "^/", NOT_PLAIN_PATH, 0 },
-        { check_mount_point, "^/.", NOT_PLAIN_PATH, 0 },
-        { check_line, NULL, CONTROL, 0 },
-        { check_hostname, "^[A-Za-z0-9][A-Za-z0-9.-]*$", NULL, 253 },
-        { check_timezone, "^[^/]", "[.][.]|" CONTROL, 0 },
-        { check_lvm_name, "^[A-Za-z0-9+_.-]+$", "^-|^[.][.]?$", 64 },
-        { check_label, "^[A-Za-z0-9_.-]+$", NULL, 12 },
-        { check_options, NULL, " |" CONTROL, 0 },
-        { check_what, ":", "[ \t\n]", 0 },
-        { check_ldap_uri, "^ldaps?://", "[ \t\n,]", 0 },
-        { check_url, "^https?://", " |" CONTROL, 0 },
-        { check_user, ".", "^-|:| |" CONTROL, 255 },
-        { check_controller, "^[A-Za-z0-9][A-Za-z0-9.-]*(:" PORT ")?$", NULL, 0 },
-        { check_word, ".", "[ \"'\\\\]|" CONTROL, 0 },
-        { check_xid, "^[0-9]{1,4}$", NULL, 0 },
-        { check_gpu_fact, "^[a-z_]+$", NULL, 0 },
+static const struct {
+        const char *(*check)(const char *value);
+        StringPattern pattern;
+} patterns[] = {
+        { check_absolute, { "^/", NOT_PLAIN_PATH, 0 } },
+        { check_mount_point, { "^/.", NOT_PLAIN_PATH, 0 } },
+        { check_line, { NULL, CONTROL, 0 } },
+        { check_hostname, { "^[A-Za-z0-9][A-Za-z0-9.-]*$", NULL, 253 } },
+        { check_timezone, { "^[^/]", "[.][.]|" CONTROL, 0 } },
+        { check_lvm_name, { "^[A-Za-z0-9+_.-]+$", "^-|^[.][.]?$", 64 } },
+        { check_label, { "^[A-Za-z0-9_.-]+$", NULL, 12 } },
+        { check_options, { NULL, " |" CONTROL, 0 } },
+        { check_what, { ":", "[ \t\n]", 0 } },
+        { check_ldap_uri, { "^ldaps?://", "[ \t\n,]", 0 } },
+        { check_url, { "^https?://", " |" CONTROL, 0 } },
+        { check_user, { ".", "^-|:| |" CONTROL, 255 } },
+        { check_controller, { "^[A-Za-z0-9][A-Za-z0-9.-]*(:" PORT ")?$", NULL, 0 } },
+        { check_word, { ".", "[ \"'\\\\]|" CONTROL, 0 } },
+        { check_xid, { "^[0-9]{1,4}$", NULL, 0 } },
+        { check_gpu_fact, { "^[a-z_]+$", NULL, 0 } },
 };
 
-const ConfigPattern *config_pattern_find(const char *(*check)(const char *value)) {
+const StringPattern *config_pattern_find(const char *(*check)(const char *value)) {
         for (size_t i = 0; i < ELEMENTSOF(patterns); i++)
                 if (patterns[i].check == check)
-                        return &patterns[i];
+                        return &patterns[i].pattern;
         return NULL;
 }
 
@@ -69,8 +72,7 @@ static int choices_json(const char *choices, json_object *o) {
         return 0;
 }
 
-static int string_json(const ConfigKey *k, json_object *o) {
-        const ConfigPattern *p = k->check ? config_pattern_find(k->check) : NULL;
+int string_pattern_to_json(const StringPattern *p, json_object *o) {
         json_object * not;
         int r;
 
@@ -83,14 +85,18 @@ static int string_json(const ConfigKey *k, json_object *o) {
                 if (r < 0)
                         return r;
         }
-        if (p && p->no_pattern) {
-                r = json_add_object(o, "not", &not);
-                if (r < 0)
-                        return r;
-                r = json_set_string(not, "pattern", p->no_pattern);
-                if (r < 0)
-                        return r;
-        }
+        if (!p || !p->no_pattern)
+                return 0;
+        r = json_add_object(o, "not", &not);
+        return r < 0 ? r : json_set_string(not, "pattern", p->no_pattern);
+}
+
+static int string_json(const ConfigKey *k, json_object *o) {
+        int r;
+
+        r = string_pattern_to_json(k->check ? config_pattern_find(k->check) : NULL, o);
+        if (r < 0)
+                return r;
         return k->choices ? choices_json(k->choices, o) : 0;
 }
 

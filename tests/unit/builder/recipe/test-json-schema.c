@@ -19,7 +19,7 @@ static bool matches(const char *pattern, const char *text) {
         return r == 0;
 }
 
-static bool pattern_takes(const SchemaPattern *p, const char *text) {
+static bool pattern_takes(const StringPattern *p, const char *text) {
         return (!p->pattern || matches(p->pattern, text)) &&
                (!p->no_pattern || !matches(p->no_pattern, text)) &&
                (p->max_length == 0 || strlen(text) <= p->max_length);
@@ -155,7 +155,7 @@ static const char *const samples[] = {
 
 static void patterns_say_what_the_checks_say(void **state _unused_) {
         for (size_t c = 0; c < ELEMENTSOF(checks); c++) {
-                const SchemaPattern *p = schema_pattern_find(checks[c].check);
+                const StringPattern *p = schema_pattern_find(checks[c].check);
 
                 if (!p)
                         fail_msg("%s has no pattern", checks[c].name);

@@ -19,7 +19,7 @@ static bool matches(const char *pattern, const char *text) {
         return r == 0;
 }
 
-static bool pattern_takes(const ConfigPattern *p, const char *text) {
+static bool pattern_takes(const StringPattern *p, const char *text) {
         return (!p->pattern || matches(p->pattern, text)) &&
                (!p->no_pattern || !matches(p->no_pattern, text)) &&
                (p->max_length == 0 || strlen(text) <= p->max_length);
@@ -36,7 +36,7 @@ static const char *const samples[] = { "", "a", "/", "/a", "/a/b", "/a/../b", "/
 
 static void patterns_say_what_the_rules_say(void **state _unused_) {
         for (size_t k = 0; k < config_keys_count; k++) {
-                const ConfigPattern *p;
+                const StringPattern *p;
 
                 if (!config_keys[k].check || config_keys[k].check == check_gpu_fact)
                         continue;
