@@ -7,7 +7,6 @@
 #include "shared/file-util.h"
 #include "lock/apt.h"
 
-
 /* What the host must not decide: it would make locks differ from host to host, or let in what
  * nobody signed. */
 static const char *const ignored_settings[] = {

@@ -217,25 +217,15 @@ static int judge_artifacts(const char *output, int status, char *const *brought_
 }
 
 int apt_check_artifacts(Apt *a, const Lock *l) {
-        _cleanup_strv_free_ char **argv = NULL, **paths = NULL, **brought_by = NULL;
+        _cleanup_strv_free_ char **paths = NULL, **brought_by = NULL;
         _cleanup_free_ char *output = NULL;
-        SpawnOptions options = { .env = a->env };
         int status, r;
 
         r = link_artifacts(a, l, &paths, &brought_by);
         if (r < 0 || !paths)
                 return r;
-        if (strv_extend_strv(&argv, APT_ASK) < 0 || strv_extend_strv(&argv, paths) < 0)
-                return log_oom();
-
-        r = apt_write_state(a, NULL);
+        r = apt_ask(a, paths, NULL, &output, &status);
         if (r < 0)
-                return log_error_errno(
-                                r, "Cannot write in the store %s", store_path(a->ctx->store));
-        r = spawn_capture(&options, argv, &output, &status);
-        if (r == -ECANCELED)
                 return r;
-        if (r < 0)
-                return log_error_errno(r, "Cannot run apt-get");
         return judge_artifacts(output, status, brought_by);
 }

@@ -120,7 +120,8 @@ static AptRecord *find_installed(const Apt *a, const char *name) {
         return NULL;
 }
 
-int apt_write_state(const Apt *a, char *const *without) {
+/* Status and preferences, before apt is asked. */
+static int write_state(const Apt *a, char *const *without) {
         _cleanup_free_ char *pins = strv_join(a->pins, "\n"),
                             *preferences = path_join(a->root, "preferences"),
                             *status = path_join(a->root, "state/status"), *text = NULL;
@@ -146,25 +147,40 @@ int apt_write_state(const Apt *a, char *const *without) {
         return write_file_atomic(status, text, size, 0644);
 }
 
-int apt_solve(Apt *a, const char *id, char *const *packages, char *const *without, LockedStage *s) {
-        _cleanup_strv_free_ char **argv = NULL, **lines = NULL;
-        _cleanup_free_ char *output = NULL;
+int apt_ask(const Apt *a, char *const *packages, char *const *without, char **ret_output,
+                int *ret_status) {
+        _cleanup_strv_free_ char **argv = NULL;
         SpawnOptions options = { .env = a->env };
+        int r;
+
+        r = strv_extend_strv(&argv, ARGV("apt-get", "install", "--print-uris", "-y", "-q",
+                                                    "--no-remove", "--"));
+        if (r < 0)
+                return log_oom();
+        r = strv_extend_strv(&argv, packages);
+        if (r < 0)
+                return log_oom();
+
+        r = write_state(a, without);
+        if (r < 0)
+                return log_error_errno(
+                                r, "Cannot write in the store %s", store_path(a->ctx->store));
+        r = spawn_capture(&options, argv, ret_output, ret_status);
+        if (r < 0 && r != -ECANCELED)
+                return log_error_errno(r, "Cannot run apt-get");
+        return r;
+}
+
+int apt_solve(Apt *a, const char *id, char *const *packages, char *const *without, LockedStage *s) {
+        _cleanup_strv_free_ char **lines = NULL;
+        _cleanup_free_ char *output = NULL;
         int status, r;
 
         if (strv_length(packages) == 0)
                 return 0;
-        if (strv_extend_strv(&argv, APT_ASK) < 0 || strv_extend_strv(&argv, packages) < 0)
-                return log_oom();
-        r = apt_write_state(a, without);
+        r = apt_ask(a, packages, without, &output, &status);
         if (r < 0)
-                return log_error_errno(
-                                r, "Cannot write in the store %s", store_path(a->ctx->store));
-        r = spawn_capture(&options, argv, &output, &status);
-        if (r == -ECANCELED)
                 return r;
-        if (r < 0)
-                return log_error_errno(r, "Cannot run apt-get");
         if (status != 0 && strstr(output, strerror(ENOSPC)))
                 return apt_log_no_space(a);
         if (status != 0) {

@@ -10,10 +10,6 @@
 #include "lock/internal.h"
 #include "lock/mirror.h"
 
-/* The command line of a question to apt's solver; packages follow. What a stage adds is all that a
- * layer can hold: a solution that removes something is none. */
-#define APT_ASK ARGV("apt-get", "install", "--print-uris", "-y", "-q", "--no-remove", "--")
-
 typedef struct AptSource {
         const char *origin; /* borrowed from the table of archives or the repository */
         char *uri, *suite;
@@ -89,8 +85,11 @@ int apt_write_below(const Apt *a, const char *name, const char *text);
 int apt_read_stanzas(const Apt *a, const LockedPackage *const *packages, size_t n, char **ret);
 /* Takes the next stanza off a text of them: its end becomes NUL, *p moves on. NULL at the end. */
 char *apt_next_stanza(char **p);
-/* Status and preferences, before apt is asked. */
-int apt_write_state(const Apt *a, char *const *without);
+/* Asks apt's solver to install `packages`, with those of `without` taken for installed. What a stage
+ * adds is all that a layer can hold: a solution that removes something is none. *ret_output: what
+ * apt says, an URI a line where *ret_status is 0. */
+int apt_ask(const Apt *a, char *const *packages, char *const *without, char **ret_output,
+                int *ret_status);
 
 /* The command's output with what apt only says to pass the time left out, for messages. NULL on
  * out of memory. */
