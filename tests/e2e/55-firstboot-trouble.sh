@@ -70,7 +70,7 @@ part_late() {
         check "the head node is made, and stays off" $?
         vm_fresh
         vm_config "$(node_config)"
-        vm_resume && vm_reaches multi-user.target
+        vm_on multi-user
         check "a node without its head node boots" $?
         [[ $rc -eq 0 ]] || exit 1
         vm 'firstbootctl status --wait --timeout 5s; echo "status $?"; cat /run/firstboot/ready; systemctl start slurmd; echo "slurmd $?"' >"$VM/answers" 2>&1

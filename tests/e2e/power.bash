@@ -9,11 +9,11 @@ power_cut() {
         local at moment=$((RANDOM % 1000))
         vm_fresh
         vm_config "$(node_config)"
-        vm_resume
+        vm_start ready
         while kill -0 "$vm_pid" 2>/dev/null; do
                 at=$(agent_lines)
                 [[ ${at:-0} -ge $1 ]] && break
-                grep -aq '^MESSAGE=Node is ready' "$VM/save/journal.export" && break
+                grep -q 'Running; ssh -p' "$VM/boot.log" && break
                 sleep 0.5
         done
         sleep "0.$(printf %03d $moment)"

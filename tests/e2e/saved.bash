@@ -5,6 +5,9 @@
 #   vm_resume           as vm_start on a new machine: it goes on where the state was saved, with the disks plugged in, the
 #                       clock set and the configuration written, and then the agent starts
 #
+# It is for scripts that need one boot: a machine that boots again has its disks from the start, they take the slots before the
+# network card, and the card's new name is in no configuration that cloud-init wrote.
+#
 # QEMU's NVMe controller cannot be saved: the machine is made with empty slots, and the disks are plugged in afterwards. A
 # drop-in holds the agent meanwhile; it comes as a credential of this boot alone, so that the next one knows nothing of it.
 
