@@ -112,44 +112,26 @@ node_end
 # --- identity -------------------------------------------------------------------------------------------------------
 node_with_bus
 mkdir -p "$NODE"/{usr/sbin,etc/pam.d,etc/ssh} "$NODE/tls"
-cd "$NODE/tls" && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>/dev/null
+cd "$NODE/tls" && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=directory -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem 2>/dev/null
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other -keyout other-key.pem -out other.pem 2>/dev/null
 cd "$TOP" || exit 1
-# An LDAP server as far as TLS goes: TLS at once on one port, after StartTLS on the next, silence on the last.
-python3 - "$NODE/tls" <<'PY' &
-import socket, ssl, sys, threading
-folder = sys.argv[1]
-context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-context.load_cert_chain(folder + "/cert.pem", folder + "/key.pem")
-def serve(listener, starttls):
-    while True:
-        connection, _ = listener.accept()
-        try:
-            if starttls:
-                connection.recv(1000)
-                connection.sendall(bytes.fromhex("300c02010178070a010004000400"))
-            context.wrap_socket(connection, server_side=True).close()
-        except OSError:
-            pass
-listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
-for l, starttls in zip(listeners, (False, True)):
-    threading.Thread(target=serve, args=(l, starttls), daemon=True).start()
-silent = socket.create_server(("127.0.0.1", 0))
-print(*(l.getsockname()[1] for l in listeners + [silent]), file=open(folder + "/ports", "w"), flush=True)
-threading.Event().wait(120)
-PY
+printf 'alice 20001\nusers 20000\n' >"$NODE/tls/names"
+tests/fixtures/ldap-double "$NODE/tls" &
 ldap_pid=$!
 for _ in $(seq 100); do [[ -s $NODE/tls/ports ]] && break; sleep 0.05; done
 read -r ldaps_port ldap_port silent_port <"$NODE/tls/ports"
+# identity URI[","URI…] CA-FILE
 identity() { config "{\"identity\":{\"uri\":[\"$1\"],\"base\":\"dc=x\",\"ca_file\":\"$2\",\"starttls\":true,\"probe_user\":\"alice\",\"probe_group\":\"users\",\"ssh_keys\":true,\"mkhomedir\":true,\"give_up\":\"1s\"}}"; }
 cp "$NODE/tls/cert.pem" "$NODE/etc/ca.pem"; cp "$NODE/tls/other.pem" "$NODE/etc/other.pem"; echo nonsense >"$NODE/etc/bad.pem"
 printf 'passwd: files\ngroup: files\nshadow: files\n' >"$NODE/etc/nsswitch.conf"
 echo 'session optional pam_mkhomedir.so' >"$NODE/etc/pam.d/common-session"
-identity "ldaps://localhost:$ldaps_port" /etc/ca.pem
+identity "ldaps://127.0.0.1:$ldaps_port" /etc/ca.pem
 run_step identity
 check "identity: without sssd it fails" verdict "failed identity.not-installed"
 touch "$NODE/usr/sbin/sssd"; chmod +x "$NODE/usr/sbin/sssd"
-tool getent <<<'exit 0'
+tool getent <<'TOOL'
+[[ $3 != passwd ]] || echo 'alice:*:20001:20000:Alice:/home/alice:/bin/bash'
+TOOL
 run_step identity
 check "identity: done when the probe user is found" verdict "done "
 check "identity: sssd.conf is for root only" test "$(stat -c %a "$NODE/etc/sssd/sssd.conf")" = 600
@@ -177,36 +159,52 @@ tool getent <<<'exit 2'
 : >"$NODE/calls"
 run_step identity
 check "identity: an sssd that finds nobody is started afresh, once" test "$(grep -c '^RestartUnit sssd.service' "$NODE/calls")" = 1
-# The helper looks at files below the root it is told of by path, so the CA is named as the host has it.
-ln -s "$NODE/etc" "$NODE/real-etc"
-run_tls() { identity "$1" "$2"; [[ $2 == /* && -e $2 ]] && mkdir -p "$NODE$(dirname "$2")" && cp "$2" "$NODE$2"; run_step identity; }
-run_tls "ldaps://localhost:$ldaps_port" "$NODE/tls/cert.pem"
-check "identity: TLS is good, so it is the user" verdict "failed identity.no-user"
-check "identity: between tries sssd is told to go online" grep -q KillUnit "$NODE/calls"
-check "identity: and that is said" grep -q 'though TLS to ldaps://localhost:[0-9]* works' "$NODE/run/firstboot/results/identity.json"
+check "identity: that is said, for the directory has him" bash -c '[[ $1 == failed\ identity.no-user\ *"has user alice, but sssd does not find him" ]]' - "$(result status) $(result code) $(result message)"
+
+# A cache that has everybody, and what the directory itself says.
+tool getent <<'TOOL'
+[[ $3 != passwd ]] || echo 'alice:*:20001:20000:Alice:/home/alice:/bin/bash'
+TOOL
+says() { # NAME URI CA-FILE STATUS CODE WORDS
+        identity "$2" "$3"
+        run_step identity
+        [[ "$(result status) $(result code)" == "$4 $5" && "$(result message)" == *"$6"* ]]
+        s=$?
+        [[ $s -eq 0 ]] || echo "# $(result status) $(result code): $(result message)"
+        check "identity: $1" test $s = 0
+}
+good=ldaps://127.0.0.1:$ldaps_port
+says "StartTLS is spoken" "ldap://127.0.0.1:$ldap_port" /etc/ca.pem done '' 'alice found in ldap://'
+says "the cache alone only degrades: nobody is there" ldaps://127.0.0.1:1 /etc/ca.pem degraded identity.cache-only 'Connection refused'
+says "a server that says nothing" "ldaps://127.0.0.1:$silent_port" /etc/ca.pem degraded identity.cache-only 'then says nothing'
+says "a wrong CA" "$good" /etc/other.pem degraded identity.cache-only 'self-signed certificate'
+says "a wrong name" "ldaps://localhost:$ldaps_port" /etc/ca.pem degraded identity.cache-only 'hostname mismatch'
+says "one of two servers down" "ldaps://127.0.0.1:1\",\"$good" /etc/ca.pem done '' "alice found in $good"
 mv "$NODE/usr/lib/firstboot/firstboot-helper" "$NODE/usr/lib/firstboot/helper-away"
-run_step identity
-check "identity: no claim about TLS where it could not be tried" grep -q 'TLS to ldaps://localhost:[0-9]* could not be tried' "$NODE/run/firstboot/results/identity.json"
+says "no claim about a directory that could not be asked" "$good" /etc/ca.pem degraded identity.cache-only 'could not be asked'
 mv "$NODE/usr/lib/firstboot/helper-away" "$NODE/usr/lib/firstboot/firstboot-helper"
-run_tls "ldaps://localhost:$ldaps_port" "$NODE/tls/other.pem"
-check "identity: a wrong CA is told" verdict "failed identity.certificate"
-run_tls "ldaps://127.0.0.1:$ldaps_port" "$NODE/tls/cert.pem"
-check "identity: a wrong name is told" verdict "failed identity.certificate"
-run_tls "ldap://localhost:$ldap_port" "$NODE/tls/cert.pem"
-check "identity: StartTLS is spoken" verdict "failed identity.no-user"
-run_tls "ldap://localhost:$ldap_port" "$NODE/tls/other.pem"
-check "identity: and its certificate examined" verdict "failed identity.certificate"
-run_tls "ldaps://localhost:1" "$NODE/tls/cert.pem"
-check "identity: a server that is away is told" verdict "failed identity.unreachable"
-run_tls "ldaps://localhost:$silent_port" "$NODE/tls/cert.pem"
-check "identity: so is one that says nothing" verdict "failed identity.unreachable"
-run_tls "ldap://localhost:$silent_port" "$NODE/tls/cert.pem"
-check "identity: to StartTLS neither" verdict "failed identity.unreachable"
-identity "ldaps://localhost:$ldaps_port" /etc/bad.pem
+echo 'users 20000' >"$NODE/tls/names"
+says "a user who is gone from the directory and in the cache" "$good" /etc/ca.pem failed identity.no-user "what sssd knows of users is its cache's"
+says "that counts more than a server that is away" "ldaps://127.0.0.1:1\",\"$good" /etc/ca.pem failed identity.no-user 'user alice is not in'
+echo 'alice 20001' >"$NODE/tls/names"
+says "a group that the directory does not have" "$good" /etc/ca.pem failed identity.no-group 'group users is not in'
+printf 'alice 777\nusers 20000\n' >"$NODE/tls/names"
+: >"$NODE/tools"
+tool sss_cache <<<'exit 0'
+says "another number in the cache" "$good" /etc/ca.pem failed identity.stale 'number 20001, ldaps'
+check "identity: it is taken for out of date" grep -q '^sss_cache -u alice' "$NODE/tools"
+printf 'alice 20001\nusers 20000\n' >"$NODE/tls/names"
+# Without a cache, the same reasons are failures.
+tool getent <<<'exit 2'
+says "a wrong CA is told" "$good" /etc/other.pem failed identity.certificate 'self-signed certificate'
+check "identity: between tries sssd is told to go online" grep -q KillUnit "$NODE/calls"
+says "a server that is away is told" ldaps://127.0.0.1:1 /etc/ca.pem failed identity.unreachable 'Connection refused'
+says "a server that does not do StartTLS" "ldap://127.0.0.1:$ldaps_port" /etc/ca.pem failed identity.protocol 'StartTLS'
+identity "ldaps://127.0.0.1:$ldaps_port" /etc/bad.pem
 run_step identity
 check "identity: a CA file without certificate is told" verdict "failed identity.ca-file"
-identity "ldaps://localhost:$ldaps_port" /etc/ca.pem
-tool getent <<<'[[ $3 == passwd ]]'
+identity "ldaps://127.0.0.1:$ldaps_port" /etc/ca.pem
+tool getent <<<'[[ $3 == passwd ]] && echo alice:x:20001:'
 run_step identity
 check "identity: a group that is not found is told" verdict "failed identity.no-group"
 echo sssd.service >"$NODE/fail"
