@@ -94,6 +94,32 @@ check "mounts: failures of the network may pass" test "$rc" = 75
 config "{\"mounts\":[$(entry "127.0.0.1:/a" "$NODE/m/a" read false 1s)]}"
 run_step mounts
 check "mounts: an optional one only degrades" verdict "degraded mounts.unreachable"
+# The parent named last, and slow to come: its own server is away.
+nested=$(entry "127.0.0.1:/a/in" "$NODE/m/a/in" read true 1s),$(entry "127.0.0.1:/a/" "$NODE/m/a/" read true 1s)
+config "{\"mounts\":[$nested]}"
+: >"$NODE/calls"
+run_step mounts
+check "mounts: what lies in a mount that failed is not mounted elsewhere" bash -c '! grep -q "What=127.0.0.1:/a/in" "$1/calls" && ! grep -q /in "$1/proc/self/mounts"' - "$NODE"
+check "mounts: and said to wait for it" grep -q "mounts.parent.*a/in: not mounted, for $NODE/m/a above it has failed" <<<"$(tr '\n' ' ' <"$NODE/agent.log"; cat "$NODE/run/firstboot/results/mounts.json")"
+mv "$NODE/fail" "$NODE/no-fail"
+: >"$NODE/calls"; mkdir -p "$NODE/m/a/in"
+run_step mounts
+check "mounts: nested ones are mounted in their order" test "$(grep -o 'What=.*' "$NODE/calls" | tr '\n' ' ')" = 'What=127.0.0.1:/a What=127.0.0.1:/a/in '
+check "mounts: a slash at the end makes no other mount" verdict "done "
+: >"$NODE/calls"; run_step mounts
+check "mounts: nor does it on the next boot" bash -c '[[ $1 == done ]] && ! grep -q StartTransientUnit "$2"' - "$(result status)" "$NODE/calls"
+printf '1 0 8:1 / / rw - ext4 /dev/vda rw\n2 1 0:9 / %s rw - nfs 127.0.0.1:/a/in rw\n3 1 0:8 / %s rw - nfs 127.0.0.1:/a rw\n' "$NODE/m/a/in" "$NODE/m/a" >"$NODE/proc/self/mountinfo"
+run_step mounts
+check "mounts: one that another hides is no mount" verdict "failed mounts.hidden"
+rm "$NODE/proc/self/mountinfo"; : >"$NODE/proc/self/mounts"
+echo '{"steps":[{"name":"scratch","status":"running"}]}' >"$NODE/run/firstboot/status.json"
+config "{\"scratch\":{\"mount_point\":\"$NODE/m/s\"},\"mounts\":[$(entry "127.0.0.1:/a" "$NODE/m/s/a" read true 1s)]}"
+run_step mounts
+check "mounts: what lies on scratch waits for it" verdict "failed mounts.parent"
+echo "/dev/x $NODE/m/s xfs rw 0 0" >"$NODE/proc/self/mounts"
+run_step mounts
+check "mounts: and comes after it" verdict "done "
+rm "$NODE/run/firstboot/status.json"; : >"$NODE/proc/self/mounts"; mv "$NODE/no-fail" "$NODE/fail"
 python3 -c 'import socket, sys, time
 s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], file=open(sys.argv[1], "w"), flush=True); time.sleep(120)' "$NODE/port" &
 nfs_pid=$!
