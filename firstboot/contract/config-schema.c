@@ -21,6 +21,8 @@ const ConfigKey config_keys[] = {
                         .meaning = "Enables or disables the distribution's firewall service (firewalld, ufw, nftables)."),
         KEY("host.grow_root", CONFIG_BOOL, .fallback = "true",
                         .meaning = "Grows root partition, physical volume, logical volume and file system to the disk's end."),
+        KEY("host.grow", CONFIG_STRINGS, .check = check_mount_point,
+                        .meaning = "Mount points of further file systems that are grown in the same way, such as \"/var\" on a volume of its own."),
         KEY("host.sysctl", CONFIG_MAP,
                         .meaning = "Kernel settings, written to /etc/sysctl.d/90-firstboot.conf and applied."),
         KEY("host.limits", CONFIG_LIST,

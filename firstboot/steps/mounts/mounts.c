@@ -24,7 +24,7 @@
 typedef struct Worker {
         MountEntry entry;
         ssize_t parent; /* the worker of the mount point above; -1: none */
-        bool begun;
+        bool begun, skipped;
         uint64_t deadline;
         pid_t pid; /* 0: not begun, or ended */
         int fd;    /* its report: "CODE\nTEXT", or nothing where all is well */
@@ -94,7 +94,7 @@ static void worker_abandon(Worker *w) {
 
 /* What is below a mount that is not there stays away: it would be mounted on another disk. */
 static void worker_skip(Worker *w, const Worker *parent) {
-        w->begun = true;
+        w->begun = w->skipped = true;
         w->n_report = (size_t) snprintf(w->report, REPORT_MAX,
                         "mounts.parent\n%s at %s: not mounted, for %s above it has failed",
                         w->entry.what, w->entry.where, parent->entry.where);
@@ -240,8 +240,14 @@ int mounts_run(StepContext *c) {
         r = read_all(c, workers, n);
         if (r >= 0)
                 r = run_all(workers, n);
+        /* The first failure is the step's: a reason before what came of it. */
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                if (!workers[i].skipped)
+                        good += take_report(c, &workers[i]);
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                if (workers[i].skipped)
+                        (void) take_report(c, &workers[i]);
         for (size_t i = 0; i < n; i++) {
-                good += r >= 0 && take_report(c, &workers[i]);
                 free(workers[i].entry.options);
                 free(workers[i].entry.what);
                 free(workers[i].entry.where);
