@@ -21,7 +21,6 @@
  * the bind is done, and then for the searches, referrals among them. */
 #define BIND_LIMIT_SEC 8
 #define SEARCH_LIMIT_SEC 24
-#define NO_TEXT ""
 
 /* The domain of sssd's that firstboot configures: a name may be written with it. */
 #define DOMAIN_SUFFIX "@firstboot"
@@ -180,7 +179,8 @@ static char *first_value(LDAP *ld, LDAPMessage *entry, const char *attribute) {
 static int search_one(LDAP *ld, const char *base, int scope, const char *filter, Entry *e) {
         _cleanup_(message_freep) LDAPMessage *result = NULL;
         struct timeval limit = { .tv_sec = ANSWER_SEC };
-        char *attributes[] = { (char *) "uidNumber", (char *) "gidNumber", NULL };
+        static char uid[] = "uidNumber", gid[] = "gidNumber";
+        char *attributes[] = { uid, gid, NULL };
         int code;
 
         code = ldap_search_ext_s(
@@ -201,13 +201,13 @@ static int scope_of(const char *word) {
 }
 
 /* The next part of "BASE?SCOPE?FILTER?BASE…", cut off in place; *rest is NULL after the last. */
-static char *next_part(char **rest) {
+static const char *next_part(char **rest) {
         char *part = *rest, *mark = part ? strchr(part, '?') : NULL;
 
         *rest = mark ? mark + 1 : NULL;
         if (mark)
                 *mark = '\0';
-        return part ? part : (char *) NO_TEXT;
+        return strempty(part);
 }
 
 /* Looks for the name below each base: one, or as sssd has several, "BASE?SCOPE?FILTER?BASE…".

@@ -24,13 +24,28 @@
 typedef struct Worker {
         MountEntry entry;
         ssize_t parent; /* the worker of the mount point above; -1: none */
-        bool begun, skipped;
+        bool begun;
+        bool skipped; /* for the one above it has failed */
         uint64_t deadline;
         pid_t pid; /* 0: not begun, or ended */
         int fd;    /* its report: "CODE\nTEXT", or nothing where all is well */
         char report[REPORT_MAX];
         size_t n_report;
 } Worker;
+
+typedef struct Workers {
+        Worker *items;
+        size_t n;
+} Workers;
+
+static void workers_done(Workers *w) {
+        for (size_t i = 0; w->items && i < w->n; i++) {
+                free(w->items[i].entry.options);
+                free(w->items[i].entry.what);
+                free(w->items[i].entry.where);
+        }
+        free(w->items);
+}
 
 static char *full_options(const char *given, const char *type) {
         const char *o = strempty(given);
@@ -225,34 +240,36 @@ static bool take_report(StepContext *c, Worker *w) {
         return false;
 }
 
+/* The first failure is the step's: a reason before what came of it. Returns how many are mounted. */
+static size_t take_reports(StepContext *c, const Workers *w) {
+        size_t good = 0;
+
+        for (size_t i = 0; i < w->n; i++)
+                if (!w->items[i].skipped)
+                        good += take_report(c, &w->items[i]);
+        for (size_t i = 0; i < w->n; i++)
+                if (w->items[i].skipped)
+                        (void) take_report(c, &w->items[i]);
+        return good;
+}
+
 int mounts_run(StepContext *c) {
+        _cleanup_(workers_done) Workers w = {};
         json_object *list = c->section;
-        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0,
-               good = 0;
-        _cleanup_free_ Worker *workers = calloc(n + 1, sizeof(Worker));
         int r;
 
-        if (!workers)
-                return -ENOMEM;
-        if (n == 0)
+        w.n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+        if (w.n == 0)
                 return step_skip(c, "no mounts are configured");
+        w.items = calloc(w.n, sizeof(Worker));
+        if (!w.items)
+                return -ENOMEM;
 
-        r = read_all(c, workers, n);
-        if (r >= 0)
-                r = run_all(workers, n);
-        /* The first failure is the step's: a reason before what came of it. */
-        for (size_t i = 0; r >= 0 && i < n; i++)
-                if (!workers[i].skipped)
-                        good += take_report(c, &workers[i]);
-        for (size_t i = 0; r >= 0 && i < n; i++)
-                if (workers[i].skipped)
-                        (void) take_report(c, &workers[i]);
-        for (size_t i = 0; i < n; i++) {
-                free(workers[i].entry.options);
-                free(workers[i].entry.what);
-                free(workers[i].entry.where);
-        }
+        r = read_all(c, w.items, w.n);
         if (r < 0)
                 return r;
-        return step_done(c, "%zu of %zu mounted", good, n);
+        r = run_all(w.items, w.n);
+        if (r < 0)
+                return r;
+        return step_done(c, "%zu of %zu mounted", take_reports(c, &w), w.n);
 }
