@@ -108,6 +108,11 @@ n=$(grep -c StartTransientUnit "$NODE/calls")
 run_step mounts
 check "mounts: what is mounted is only checked" test "$(grep -c StartTransientUnit "$NODE/calls")" = "$n"
 check "mounts: the test file is gone" test -z "$(ls -A "$NODE/m/a")"
+# A server that forgot what it had exported: opening the folder fails as it does then.
+gcc -shared -fPIC -x c -o "$NODE/stale.so" - <<<'#include <errno.h>
+void *opendir(const char *name) { errno = ESTALE; return name ? 0 : 0; }'
+LD_PRELOAD=$NODE/stale.so ASAN_OPTIONS=verify_asan_link_order=0 run_step mounts
+check "mounts: a stale handle is told from a read error" verdict "failed mounts.stale"
 rmdir "$NODE/m/b"
 run_step mounts
 check "mounts: a mount that cannot be read fails" verdict "failed mounts.not-readable"
