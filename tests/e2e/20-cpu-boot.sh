@@ -1,7 +1,7 @@
 #!/bin/bash
 # debian-13-cpu under OVMF with four NVMe disks and a root disk larger than the image.
 #
-# lane: compute
+# lane: machine
 # after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"

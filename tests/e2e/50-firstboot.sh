@@ -2,7 +2,7 @@
 # The agent on a booted node with four NVMe disks, against a head node with real services: directory over TLS, NFS,
 # munge and slurmctld. One boot, and all that a node in service must show.
 #
-# lane: compute
+# lane: machine
 # after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"

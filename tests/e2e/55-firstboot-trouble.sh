@@ -3,7 +3,7 @@
 # each service away, slow, or with the wrong keys; the clock; disks that are missing, foreign or wiped. For each: state,
 # reason code, explanation, and what Slurm's controller shows.
 #
-# lane: compute
+# lane: machine
 # after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"

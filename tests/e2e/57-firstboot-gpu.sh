@@ -2,7 +2,7 @@
 # A booted node whose GPUs are doubles (NVML, CUDA, NCCL, a sysfs tree), against the head node: in service only when GPUs and
 # NCCL are well, drained with the reason otherwise, from the first boot on.
 #
-# lane: compute
+# lane: machine
 # after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"

@@ -2,7 +2,7 @@
 # The plug is pulled three times at random moments of a node's first boot; each next boot must end ready. make soak does it
 # twenty times.
 #
-# lane: compute
+# lane: machine
 # after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
