@@ -1,8 +1,8 @@
 #!/bin/bash
-# debian-13-gpu, built by 18-gpu-build.sh, booted where there is no GPU to drive.
+# debian-13-gpu, built by 11-gpu-build.sh, booted where there is no GPU to drive.
 #
 # lane: machine
-# after: e2e/18 cli unit
+# after: e2e/11
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/guest.bash"
