@@ -13,9 +13,12 @@ E2E=$SHARED/$(basename "$0" .sh)
 mkdir -p "$E2E" "$OUT"
 rc=0
 
-# check NAME STATUS: one result line.
+# check NAME STATUS: one result line, and one that says how long it took where that was long.
+checked=$SECONDS
 check() {
         if [[ $2 -eq 0 ]]; then echo "ok - $1"; else echo "not ok - $1"; rc=1; fi
+        [[ $((SECONDS - checked)) -lt 5 ]] || echo "#   took $((SECONDS - checked)) s"
+        checked=$SECONDS
 }
 
 # The head node's recipe and overlay, where imgbuild looks for them.
