@@ -2,15 +2,18 @@
 # The identity step against real directories, without a machine: slapd in its sandbox, the step's own program here, and
 # doubles of systemd and of sssd's cache, which knows everybody. What the directory itself says has to count.
 #
-# lane: compute
-# after: e2e/05 cli unit
+# after: e2e/50
 set -u
 source "$TOP/tests/fixtures/node.bash"
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
 if [[ -z ${HEAD_INSIDE:-} ]]; then
+        # Scripts beside this one need the tree too: one of them makes it.
+        exec {suite_lock}<"$SHARED"
+        flock "$suite_lock"
         project
         head_build || { echo "not ok - the head node's tree builds"; exit 1; }
+        exec {suite_lock}<&-
 fi
 head_enter "$@"
 more=()

@@ -2,15 +2,18 @@
 # host.firewall proved by connections: the kernel's packet filter in a network namespace, Debian's nft and its configuration
 # from the head node's tree, the step's own program; only systemd is a double, which runs what nftables.service would.
 #
-# lane: compute
-# after: e2e/45
+# after: e2e/50
 set -u
 source "$TOP/tests/fixtures/node.bash"
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
 if [[ -z ${HEAD_INSIDE:-} ]]; then
+        # Scripts beside this one need the tree too: one of them makes it.
+        exec {suite_lock}<"$SHARED"
+        flock "$suite_lock"
         project
         head_build || { echo "not ok - the head node's tree builds"; exit 1; }
+        exec {suite_lock}<&-
 fi
 head_enter "$@"
 ends() { kill "$server" 2>/dev/null; node_end; }
