@@ -31,21 +31,20 @@ static int load_libraries(Worker *w) {
         return 0;
 }
 
-/* Which CUDA devices are this process's: --devices; else -g of them (alone: all) from local rank ×
- * g on, or from 0 where the job shows this process no more than its own. */
+/* Which CUDA devices are this process's: --devices; else -g of them (alone on its host: all) from
+ * local rank × g on, or from 0 where the job shows this process no more than its own. */
 static int choose_devices(Worker *w) {
         const Options *o = w->options;
         unsigned there, n, first;
+        bool all;
         int r;
 
         r = gpu_count(&w->cuda, &there, &w->failure);
         if (r < 0)
                 return r;
 
-        n = o->n_devices > 0        ? o->n_devices
-            : o->gpus > 0           ? o->gpus
-            : w->launch->world == 1 ? there
-                                    : 1;
+        all = w->launch->world == 1 || w->launch->whole_node;
+        n = o->n_devices > 0 ? o->n_devices : o->gpus > 0 ? o->gpus : all ? there : 1;
         n = MIN(n, (unsigned) OPTION_GPUS_MAX);
         first = there == n ? 0 : (unsigned) w->launch->local_rank * n;
         for (unsigned i = 0; i < n; i++) {

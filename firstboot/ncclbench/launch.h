@@ -11,7 +11,8 @@ typedef struct Launch {
         int rank, world, local_rank;
         char host[256], port[8]; /* of process 0; empty where world is 1 */
         char name[64];           /* of this host: SLURMD_NODENAME, else the host name */
-        const char *by;          /* "flags", "torchrun", "srun" or "alone" */
+        bool whole_node;         /* the process has the host for itself: all its GPUs are its own */
+        const char *by;          /* "flags", "torchrun", "srun" … or "alone" */
         MessageKey secret;       /* size 0 where world is 1 */
 } Launch;
 

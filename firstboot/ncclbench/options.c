@@ -126,6 +126,7 @@ static int read_operation(int argc, char *argv[], Options *o, char **ret_error) 
 static void fill_in(Options *o) {
         size_t usual = o->pairs ? DEFAULT_PAIRS_BYTES : DEFAULT_BYTES;
 
+        o->sized = o->min_bytes != SIZE_MAX || o->max_bytes != SIZE_MAX;
         if (o->min_bytes == SIZE_MAX && o->max_bytes == SIZE_MAX)
                 o->min_bytes = usual;
         else if (o->min_bytes == SIZE_MAX)

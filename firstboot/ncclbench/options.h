@@ -19,6 +19,7 @@ typedef struct Options {
 
         const Collective *collective; /* NULL: all of them */
         size_t min_bytes, max_bytes, step_bytes;
+        bool sized;           /* -b or -e was given */
         unsigned step_factor; /* 0: fixed steps */
         unsigned iterations, warmup, checks;
         int type, op; /* -1: all */
@@ -43,6 +44,7 @@ typedef struct Options {
 
         unsigned rounds;     /* pairs */
         double below_median; /* pairs: per cent */
+        const char *limits;  /* pairs: the file with the shape's limit; NULL: not given */
 } Options;
 
 /* Returns 0 or -EINVAL with *ret_error a text for people (the caller frees it). Strings are

@@ -20,6 +20,8 @@ fresh() {
 { "sources": { "t": "this test" }, "shapes": [
         { "name": "gated", "gpus": { "count": 4 }, "nccl": { "env": { "NCCL_FROM_SHAPE": "1" }, "source": "t" },
           "busbw": [ { "nodes": 1, "size": "4K", "gbps": 0.000001, "kind": "gate", "source": "t" } ] },
+        { "name": "two", "gpus": { "count": 4 }, "busbw": [ { "nodes": 1, "size": "4K", "gbps": 0.000001, "kind": "gate", "source": "t" },
+                { "nodes": 2, "size": "8K", "gbps": 100, "kind": "measured", "source": "t" } ] },
         { "name": "measured", "gpus": { "count": 4 }, "busbw": [ { "nodes": 1, "size": "4K", "gbps": 100, "kind": "measured", "source": "t" } ] },
         { "name": "nvls", "gpus": { "count": 4 }, "busbw": [ { "nodes": 1, "size": "4K", "gbps": 0.000001, "kind": "gate", "nvls": true, "source": "t" } ] },
         { "name": "bare", "gpus": { "count": 4 } }, { "name": "one", "gpus": { "count": 1 } }, { "name": "eight", "gpus": { "count": 8 } } ] }
@@ -73,7 +75,12 @@ check "with a limit" ran '--timeout=30'
 check "ncclbench's table is in the log" ran '^  *# Verdict: pass'
 check "the figures have bandwidth, limit and its source" test "$(result 'f["busbw"] > 0.000001 and (f["min_busbw"], f["min_busbw_source"], f["bytes"], f["n_ranks"], f["wrong"])')" = "(1e-06, 't', 4096, 4, 0)"
 check "and NCCL's version, the GPUs, the shape" test "$(result 'f["nccl_version"], len(f["ranks"]), f["shape"]["name"], f["seconds"] > 0')" = "('2.28.9', 4, 'gated', True)"
+check "no number for two nodes: no file for ncclbench pairs" test ! -e "$NODE/run/firstboot/pairs.json"
+nccl two
+check "the number for two nodes is left for ncclbench pairs" test "$(python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(d["shape"], d["bytes"], d["min_busbw"], d["source"])' "$NODE/run/firstboot/pairs.json")" = "two 8192 95.0 t"
+check "where users can read it" test "$(stat -c %a "$NODE/run/firstboot/pairs.json")" = 644
 nccl measured
+check "and taken away where it holds no more" test ! -e "$NODE/run/firstboot/pairs.json"
 check "a measured number must be reached to 95 %" ran '--expect=4096:95$\|--expect=4096:95 '
 check "or the node is too slow" verdict "failed nccl.slow"
 check "and that does not pass by itself" test "$rc" = 1

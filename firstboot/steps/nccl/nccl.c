@@ -11,6 +11,7 @@
 #include "shared/spawn.h"
 #include "shared/time-util.h"
 #include "steps/nccl/conf.h"
+#include "steps/nccl/pair-limit.h"
 #include "steps/shape/detect.h"
 #include "steps/steps.h"
 
@@ -416,6 +417,10 @@ int nccl_run(StepContext *c) {
         if (r < 0)
                 return step_fail(c, "rdma.nccl-conf", "%s not read: %s", NCCL_CONF, strerror(-r));
         choose(&s);
+        r = pair_limit_write(s.detected.shape, nvls_allowed(&s),
+                        json_get_int(c->section, "measured_percent", 95));
+        if (r < 0)
+                return r;
         r = measure(&s);
         if (r < 0)
                 return r;
