@@ -2,7 +2,7 @@
 #pragma once
 
 /* Which process of how many this is, and where process 0 is: from flags, from torchrun's
- * variables, or from srun's. */
+ * variables, an MPI launcher's, or srun's. */
 
 #include "ncclbench/message.h"
 #include "ncclbench/options.h"

@@ -149,7 +149,7 @@ static int make_argv(Nccl *s, const char *program, const char *report) {
 /* Whether a variable would make ncclbench look for other processes, or is what we say ourselves. */
 static bool is_kept_away(const char *variable) {
         static const char *const others[] = { "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "MASTER_ADDR=",
-                "MASTER_PORT=", "SLURM_", "NCCL_NVLS_ENABLE=" };
+                "MASTER_PORT=", "SLURM_", "OMPI_", "PMI_", "PMIX_", "MV2_", "NCCL_NVLS_ENABLE=" };
 
         for (size_t i = 0; i < ELEMENTSOF(others); i++)
                 if (startswith(variable, others[i]))
