@@ -12,22 +12,31 @@
 /* Seconds for cuInit, contexts and kernels: eight GPUs without persistence mode take 30. */
 #define DRIVER_PATIENCE 60
 
-static int load_libraries(Worker *w) {
+int worker_load_cuda(Worker *w) {
         _cleanup_free_ char *error = NULL;
-        Reason reason;
         int r;
 
         r = cuda_api_load(w->options->cuda_library, &w->cuda, &error);
-        if (r < 0) {
-                reason = r == -ENOSYS ? REASON_DRIVER_LIBRARY_MISMATCH : REASON_CUDA_NO_DRIVER;
-                return failure_set(&w->failure, reason, "%s", strempty(error));
-        }
+        if (r < 0)
+                return failure_set(&w->failure,
+                                r == -ENOSYS ? REASON_DRIVER_LIBRARY_MISMATCH
+                                             : REASON_CUDA_NO_DRIVER,
+                                "%s", strempty(error));
+        return 0;
+}
 
+static int load_libraries(Worker *w) {
+        _cleanup_free_ char *error = NULL;
+        int r;
+
+        r = worker_load_cuda(w);
+        if (r < 0)
+                return r;
         r = nccl_api_load(w->options->nccl_library, &w->nccl, &error);
-        if (r < 0) {
-                reason = r == -ENOSYS ? REASON_NCCL_TOO_OLD : REASON_NCCL_NO_LIBRARY;
-                return failure_set(&w->failure, reason, "%s", strempty(error));
-        }
+        if (r < 0)
+                return failure_set(&w->failure,
+                                r == -ENOSYS ? REASON_NCCL_TOO_OLD : REASON_NCCL_NO_LIBRARY, "%s",
+                                strempty(error));
         return 0;
 }
 
@@ -61,7 +70,7 @@ static int choose_devices(Worker *w) {
         return 0;
 }
 
-static int open_gpus(Worker *w) {
+int worker_open_gpus(Worker *w) {
         int r;
 
         r = choose_devices(w);
@@ -127,7 +136,7 @@ static int open_node(Worker *w) {
         r = load_libraries(w);
         if (r < 0)
                 return r;
-        return open_gpus(w);
+        return worker_open_gpus(w);
 }
 
 /* The others must hear that we cannot measure, or they wait for us until their time is over. Our
@@ -236,7 +245,7 @@ static int bench_run(int event_fd, void *userdata) {
         w->events.fd = event_fd;
         w->deadline = deadline_in(run->options->timeout);
 
-        r = run_all(w);
+        r = w->options->load ? load_all(w) : w->options->runtime ? runtime_all(w) : run_all(w);
         if (r < 0) {
                 event_failure(&w->events, &w->failure);
                 rendezvous_fail(w->rendezvous, &w->failure);

@@ -10,6 +10,8 @@
 
 #define DEFAULT_BYTES ((size_t) 32 << 20)
 #define DEFAULT_PAIRS_BYTES ((size_t) 256 << 20) /* large enough for a network to reach its speed */
+#define DEFAULT_LOAD_BYTES ((size_t) 1 << 30)    /* many times what the GPU's caches hold */
+#define DEFAULT_MATRIX 8192
 #define DEFAULT_TIMEOUT 600
 #define DEFAULT_PAIRS_TIMEOUT 60
 
@@ -45,6 +47,8 @@ static char *find_contradiction(const Options *o) {
                 return strf("pairs measures one size: -b and -e must be equal");
         if (o->pairs && (!o->collective || o->type < 0 || o->op < 0))
                 return strf("pairs measures one type and reduction, not all");
+        if (o->matrix % 128 != 0)
+                return strf("--matrix must be a multiple of 128");
         if (o->corrupt_rank >= 0 && o->checks == 0)
                 return strf("--corrupt needs a check (-c 1)");
 
@@ -112,7 +116,9 @@ static int read_operation(int argc, char *argv[], Options *o, char **ret_error) 
                 return 0;
 
         o->pairs = streq(argv[0], "pairs");
-        if (o->pairs)
+        o->load = streq(argv[0], "load");
+        o->runtime = streq(argv[0], "runtime");
+        if (o->pairs || o->load || o->runtime)
                 return 0;
         o->collective = collective_find(argv[0]);
         if (!o->collective && !streq(argv[0], "all")) {
@@ -124,7 +130,9 @@ static int read_operation(int argc, char *argv[], Options *o, char **ret_error) 
 
 /* The defaults that depend on what else was given. */
 static void fill_in(Options *o) {
-        size_t usual = o->pairs ? DEFAULT_PAIRS_BYTES : DEFAULT_BYTES;
+        size_t usual = o->pairs  ? DEFAULT_PAIRS_BYTES
+                       : o->load ? DEFAULT_LOAD_BYTES
+                                 : DEFAULT_BYTES;
 
         o->sized = o->min_bytes != SIZE_MAX || o->max_bytes != SIZE_MAX;
         if (o->min_bytes == SIZE_MAX && o->max_bytes == SIZE_MAX)
@@ -157,6 +165,8 @@ int options_parse(int argc, char *argv[], Options *ret, char **ret_error) {
                 .corrupt_rank = -1,
                 .rounds = 1,
                 .below_median = 15,
+                .seconds = 1,
+                .matrix = DEFAULT_MATRIX,
         };
         int r;
 

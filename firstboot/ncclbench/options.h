@@ -14,7 +14,8 @@ typedef struct Expectation {
 } Expectation;
 
 typedef struct Options {
-        bool pairs, help, version;
+        bool pairs, load, runtime; /* instead of measuring an operation */
+        bool help, version;
         const char *completion; /* the shell whose script is asked for; NULL: none */
 
         const Collective *collective; /* NULL: all of them */
@@ -41,6 +42,12 @@ typedef struct Options {
 
         int corrupt_rank; /* --corrupt, the check's self-test; -1: none */
         uint64_t corrupt_element;
+
+        double seconds;  /* load: of each part */
+        unsigned matrix; /* load: rows of the matrices */
+
+        bool required;    /* runtime: there must be one */
+        const char *tree; /* runtime: the one that is looked through; NULL: this system */
 
         unsigned rounds;     /* pairs */
         double below_median; /* pairs: per cent */

@@ -85,13 +85,38 @@ void table_row(FILE *out, json_object *row) {
 }
 
 void table_verdict(FILE *out, int64_t wrong, double average, const Failure *f) {
-        const ReasonInfo *info = &reason_table[f->reason];
-
         fprintf(out, "# %-20s : %" PRId64 " %s\n", "Out of bounds values", wrong,
                         wrong > 0 ? "FAILED" : "OK");
         if (!isnan(average))
                 fprintf(out, "# %-20s : %g\n", "Avg bus bandwidth", average);
         fprintf(out, "#\n");
+
+        table_end(out, f);
+}
+
+void table_item(FILE *out, const char *event, json_object *e) {
+        if (streq(event, "device"))
+                fprintf(out,
+                                "GPU %2" PRId64
+                                " [%s] %s: memory %.1f GB/s, tensor cores %.1f TFLOP/s, wrong %" PRId64
+                                "\n",
+                                json_get_int(e, "index", -1), text_of(e, "pci"),
+                                text_of(e, "model"), real_of(e, "hbm_gbs"),
+                                real_of(e, "gemm_tflops"), json_get_int(e, "wrong", 0));
+        else if (streq(event, "p2p"))
+                fprintf(out, "GPU %2" PRId64 " to %2" PRId64 ": %.1f GB/s%s, wrong %" PRId64 "\n",
+                                json_get_int(e, "from", -1), json_get_int(e, "to", -1),
+                                real_of(e, "gbs"),
+                                json_get_bool(e, "peer", false) ? "" : " through the host",
+                                json_get_int(e, "wrong", 0));
+        else
+                fprintf(out, "%s: %s (%s), CUDA %s\n", text_of(e, "soname"), text_of(e, "path"),
+                                text_of(e, "source"), text_of(e, "version"));
+        fflush(out);
+}
+
+void table_end(FILE *out, const Failure *f) {
+        const ReasonInfo *info = &reason_table[f->reason];
 
         if (f->reason == REASON_NONE)
                 fprintf(out, "# Verdict: pass\n");

@@ -24,6 +24,14 @@ typedef struct Worker {
         Failure failure; /* what ends the run at once */
 } Worker;
 
+/* bench.c: loads the CUDA driver, and opens this process's GPUs. */
+int worker_load_cuda(Worker *w);
+int worker_open_gpus(Worker *w);
+
+/* load.c and runtime.c: what `ncclbench load` and `ncclbench runtime` do. */
+int load_all(Worker *w);
+int runtime_all(Worker *w);
+
 /* about.c: sends the versions. */
 void about_versions(const Worker *w);
 
