@@ -181,6 +181,43 @@ static int join_others(Worker *w) {
         return check_ranks(w);
 }
 
+/* NCCL_WIN_COLL_SYMMETRIC of nccl.h. */
+#define WINDOW_SYMMETRIC 1
+
+static ncclResult_t register_one(Worker *w, const Gpu *gpu, void *buffer) {
+        void *handle;
+
+        if (w->options->registration == 2)
+                return w->nccl.CommWindowRegister(
+                                gpu->comm, buffer, gpu->bytes, &handle, WINDOW_SYMMETRIC);
+        return w->nccl.CommRegister(gpu->comm, buffer, gpu->bytes, &handle);
+}
+
+/* -R: NCCL may then use the buffers without copies of its own. */
+static int register_buffers(Worker *w) {
+        unsigned how = w->options->registration;
+        ncclResult_t r, end;
+
+        if (how == 0)
+                return 0;
+        if (how == 2 ? !w->nccl.CommWindowRegister : !w->nccl.CommRegister)
+                return failure_set(&w->failure, REASON_NCCL_TOO_OLD, "-R %u needs NCCL %s", how,
+                                how == 2 ? "2.27" : "2.19");
+
+        r = w->nccl.GroupStart();
+        for (unsigned i = 0; i < w->n_gpus && !nccl_failed(r); i++) {
+                r = register_one(w, &w->gpus[i], w->gpus[i].send);
+                if (!nccl_failed(r))
+                        r = register_one(w, &w->gpus[i], w->gpus[i].receive);
+        }
+        end = w->nccl.GroupEnd();
+        if (!nccl_failed(r))
+                r = end;
+        return nccl_failed(r) ? group_failed(&w->group, NULL, r, REASON_NCCL_ERROR,
+                                                "registering the buffers", &w->failure)
+                              : 0;
+}
+
 static int measure_all(Worker *w) {
         int r;
 
@@ -192,6 +229,9 @@ static int measure_all(Worker *w) {
                         return r;
         }
 
+        r = register_buffers(w);
+        if (r < 0)
+                return r;
         r = sweep_all(w);
         if (r < 0)
                 return r;

@@ -98,6 +98,7 @@ typedef struct ncclConfig_t {
         F(MemFree, "cuMemFree_v2", (CUdeviceptr))                                                 \
         F(MemsetD8Async, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))       \
         F(MemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t) )                          \
+        F(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (CUdeviceptr, CUdeviceptr, size_t, CUstream))  \
         F(MemAllocHost, "cuMemAllocHost_v2", (void **, size_t) )                                  \
         F(MemFreeHost, "cuMemFreeHost", (void *) )                                                \
         F(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void *, size_t, CUstream)) \

@@ -32,7 +32,7 @@ typedef uint4 Vector;
 #define THREAD __nvvm_read_ptx_sreg_tid_x()
 typedef uint32_t Vector __attribute__((ext_vector_type(4)));
 #define __shared__ __attribute__((shared))
-#define __device__ __attribute__((device))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __global__ __attribute__((global))
 #define THREAD_FIRST                                                                              \
         ((uint64_t) __nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() +              \
@@ -114,12 +114,20 @@ extern "C" __global__ void ncclbench_rows(const float *c, const int32_t *sums, u
 #define RESULT(f) "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3]), "+f"(f[4]), "+f"(f[5]), "+f"(f[6]), "+f"(f[7])
 #define VALUE(f) "f"(f[0]), "f"(f[1]), "f"(f[2]), "f"(f[3]), "f"(f[4]), "f"(f[5]), "f"(f[6]), "f"(f[7])
 
-extern "C" __global__ void ncclbench_multiply(float *c, const uint16_t *a, const uint16_t *b, uint32_t n) {
+/* Where something in shared memory lies, as 32 bits. */
+#define SHARED_ADDRESS(result, pointer)                                                                      \
+        asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(result) : "l"(pointer))
+
+extern "C" __global__ void __launch_bounds__(256, 2) ncclbench_multiply(float *c, const uint16_t *a, const uint16_t *b, uint32_t n) {
         static __shared__ uint16_t a_tile[2][TILE * A_ROW] __attribute__((aligned(32)));
         static __shared__ uint16_t b_tile[2][SLICE * B_ROW] __attribute__((aligned(32)));
         uint32_t thread = THREAD, warp = thread / 32, row = warp / 4 * 64, column = warp % 4 * 32;
+        uint32_t a_base, b_base;
         float sum[4][2][8];
         Vector next_a[2], next_b[2];
+
+        SHARED_ADDRESS(a_base, a_tile);
+        SHARED_ADDRESS(b_base, b_tile);
 
         for (int i = 0; i < 4; i++)
                 for (int j = 0; j < 2; j++)
@@ -142,21 +150,22 @@ extern "C" __global__ void ncclbench_multiply(float *c, const uint16_t *a, const
 #pragma unroll
                         for (uint32_t s = 0; s < SLICE; s += 16) {
                                 uint32_t fa[4][8], fb[2][8];
-                                const uint16_t *pa = a_tile[now ^ 1] + s, *pb = b_tile[now ^ 1] + s * B_ROW + column;
+                                uint32_t pa = a_base + 2 * ((now ^ 1) * TILE * A_ROW + row * A_ROW + s);
+                                uint32_t pb = b_base + 2 * ((now ^ 1) * SLICE * B_ROW + s * B_ROW + column);
 
 #pragma unroll
                                 for (int i = 0; i < 4; i++)
                                         asm volatile("wmma.load.a.sync" ALIGNED
-                                                     ".row.m16n16k16.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8], %9;"
+                                                     ".row.m16n16k16.shared.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8], %9;"
                                                      : FRAGMENT(fa[i])
-                                                     : "l"(pa + (row + i * 16) * A_ROW), "r"(A_ROW)
+                                                     : "r"(pa + 2 * i * 16 * A_ROW), "r"(A_ROW)
                                                      : "memory");
 #pragma unroll
                                 for (int j = 0; j < 2; j++)
                                         asm volatile("wmma.load.b.sync" ALIGNED
-                                                     ".row.m16n16k16.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8], %9;"
+                                                     ".row.m16n16k16.shared.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8], %9;"
                                                      : FRAGMENT(fb[j])
-                                                     : "l"(pb + j * 16), "r"(B_ROW)
+                                                     : "r"(pb + 2 * j * 16), "r"(B_ROW)
                                                      : "memory");
 #pragma unroll
                                 for (int i = 0; i < 4; i++)

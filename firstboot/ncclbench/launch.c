@@ -236,7 +236,13 @@ static int read_secret(const Options *o, char *const *env, Launch *l, char **ret
                 secret = file;
         } else if (secret)
                 size = strlen(secret);
-        else {
+        else if (o->perf) {
+                /* What runs as nccl-tests is no better guarded than nccl-tests: published job scripts set no
+                 * secret. */
+                secret = "processes that nobody told a secret";
+                size = strlen(secret);
+                l->open = true;
+        } else {
                 *ret_error = strf(
                                 "%d processes need a shared secret: export NCCLBENCH_SECRET=$(openssl rand -hex 32) before starting them, or give --secret-file",
                                 l->world);

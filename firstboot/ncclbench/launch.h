@@ -14,6 +14,7 @@ typedef struct Launch {
         bool whole_node;         /* the process has the host for itself: all its GPUs are its own */
         const char *by;          /* "flags", "torchrun", "srun" … or "alone" */
         MessageKey secret;       /* size 0 where world is 1 */
+        bool open;               /* anybody can know the secret */
 } Launch;
 
 /* `environment` is a NULL-terminated array of NAME=VALUE (environ). Returns 0 or -EINVAL with

@@ -56,6 +56,9 @@ int main(int argc, char *argv[]) {
                 log_error("%s", error ? error : "out of memory");
                 return 2;
         }
+        if (launch.open && launch.rank == 0)
+                log_warning("Without NCCLBENCH_SECRET anybody who reaches port %s may take part, as with nccl-tests",
+                                launch.port);
         r = run(&options, &launch);
         if (r < 0) {
                 log_error_errno(r, "Cannot start the measuring process");

@@ -125,7 +125,7 @@ static void on_about(Report *r, json_object *e) {
 
 static void on_rank(Report *r, json_object *e) {
         if (r->out)
-                table_rank(r->out, e);
+                table_rank(r->out, r->options, e);
         json_object_object_del(e, "event");
         json_object_array_add(r->ranks, json_object_get(e));
 }
@@ -171,7 +171,7 @@ static void judge(Report *r, json_object *row) {
 
 static void on_row(Report *r, json_object *e) {
         if (r->out)
-                table_row(r->out, e);
+                table_row(r->out, r->options, e);
         count_cell(r, e, "out_of_place");
         count_cell(r, e, "in_place");
         judge(r, e);
@@ -223,7 +223,7 @@ void report_line(Report *r, const char *line, uint64_t *deadline) {
         else if (streq(event, "rank"))
                 on_rank(r, e);
         else if (streq(event, "table") && r->out)
-                table_columns(r->out, strempty(json_get_string(e, "label")));
+                table_columns(r->out, r->options, strempty(json_get_string(e, "label")));
         else if (streq(event, "row"))
                 on_row(r, e);
         else if (streq(event, "facts"))
@@ -284,6 +284,16 @@ static void judge_rows(Report *r) {
                                         r->options->expect[i].bytes);
 }
 
+/* $NCCL_TESTS_MIN_BW, with nccl-tests' tolerance. */
+static void judge_average(Report *r) {
+        double average = r->busbw_count > 0 ? r->busbw_sum / r->busbw_count : 0;
+
+        if (r->launch->rank == 0 && average < r->options->min_average * 0.9)
+                failure_set(&r->failure, REASON_NCCL_SLOW,
+                                "the average bus bandwidth is %.2f GB/s, must be %.2f", average,
+                                r->options->min_average * 0.9);
+}
+
 static void add_verdict(Report *r) {
         const ReasonInfo *info = &reason_table[r->failure.reason];
         bool pass = r->failure.reason == REASON_NONE;
@@ -307,7 +317,7 @@ static void print_verdict(const Report *r) {
         if (r->out && (r->options->load || r->options->runtime))
                 table_end(r->out, &r->failure);
         else if (r->out)
-                table_verdict(r->out, r->wrong, average, &r->failure);
+                table_verdict(r->out, r->options, r->wrong, average, &r->failure);
         else if (r->failure.reason != REASON_NONE)
                 log_error("process %d on %s: %s: %s", r->launch->rank, r->launch->name,
                                 reason_table[r->failure.reason].code, strempty(r->failure.text));
@@ -335,6 +345,7 @@ int report_finish(Report *r, ChildEnd end, int status) {
         /* The first failure stays; what the child said itself came before all of these. */
         judge_end(r, end, status);
         judge_rows(r);
+        judge_average(r);
         add_verdict(r);
         print_verdict(r);
 
