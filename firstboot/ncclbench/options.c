@@ -215,8 +215,10 @@ static void fill_in(Options *o) {
         }
         if (o->threads > 0 || o->gpus_each > 0)
                 o->gpus = MAX(o->threads, 1u) * MAX(o->gpus_each, 1u);
-        if (o->timeout == 0 && o->perf)
+        if (o->perf) {
+                o->row_timeout = o->timeout;
                 o->timeout = NO_TIMEOUT;
+        }
         if (o->timeout == 0)
                 o->timeout = o->pairs ? DEFAULT_PAIRS_TIMEOUT : DEFAULT_TIMEOUT;
 }

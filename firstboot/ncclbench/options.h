@@ -48,6 +48,7 @@ typedef struct Options {
         bool json;             /* instead of the table */
         const char *json_path; /* beside it; NULL: none */
 
+        double row_timeout;           /* seconds, of each size (as nccl-tests' -T); 0: none */
         double timeout, init_timeout; /* seconds; the first 0 as long as it is not given */
         int rank, world, local_rank;  /* -1: not given */
         const char *master;           /* HOST:PORT */

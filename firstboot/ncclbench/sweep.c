@@ -3,6 +3,7 @@
 /* What is measured in which order: operations, their types and reductions, sizes; and the row that
  * process 0 sends of each. */
 
+#include "ncclbench/deadline.h"
 #include "ncclbench/pattern-host.h"
 #include "ncclbench/worker.h"
 
@@ -52,6 +53,10 @@ static int run_row(Worker *w, const Row *row) {
         Measured out_of_place, in_place;
         int r;
 
+        if (w->options->row_timeout > 0) {
+                w->deadline = deadline_in(w->options->row_timeout);
+                event_phase(&w->events, "measuring", REASON_NCCL_TIMEOUT, w->options->row_timeout);
+        }
         r = measure_row(w, row, false, &out_of_place);
         if (r < 0)
                 return r;

@@ -258,6 +258,12 @@ static int capture(Worker *w, const Row *row, bool in_place, Graphs *g) {
                 if (r < 0)
                         return r;
                 TRY(w, &w->gpus[i], StreamEndCapture, w->gpus[i].stream, &g->graph[i]);
+        }
+        /* Not before the last capture has ended: it may load what a capture must not. */
+        for (unsigned i = 0; i < w->n_gpus; i++) {
+                r = gpu_use(&w->cuda, &w->gpus[i], &w->failure);
+                if (r < 0)
+                        return r;
                 TRY(w, &w->gpus[i], GraphInstantiate, &g->exec[i], g->graph[i], 0);
         }
         return 0;
