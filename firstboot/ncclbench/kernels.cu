@@ -13,6 +13,8 @@
 #error "a CUDA source: clang -x cuda or nvcc"
 #endif
 
+#include "pattern.h"
+
 #include "matrix.h"
 
 #ifdef __NVCC__

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What launch.c and launch-mpi.c share: reading the environment. */
+/* What launch.c and launch-mpi.c share: reading the environment (launch-environment.c). */
 
 #include "ncclbench/launch.h"
 

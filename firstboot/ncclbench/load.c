@@ -17,13 +17,6 @@
 #define TILE 128u /* kernels.cu: a block's part of the product */
 #define BLOCK 256u
 
-int load_cuda_said(Load *l, const LoadGpu *g, CUresult e, const char *call) {
-        _cleanup_free_ char *text = cuda_error_text(&l->w->cuda, e);
-
-        return failure_set(&l->w->failure, reason_from_cuda(e), "%s on GPU %d (%s): %s", call,
-                        g->gpu->device, g->gpu->pci, strempty(text));
-}
-
 static int prepare(Load *l, LoadGpu *g) {
         size_t square = (size_t) l->n * l->n;
         Gpu *gpu = g->gpu;
@@ -150,57 +143,9 @@ static int keep_busy(Load *l, start_t start, double work) {
         return 0;
 }
 
-int load_await(Load *l, LoadGpu *g, const char *what) {
-        for (;;) {
-                CUresult e = l->w->cuda.StreamQuery(g->gpu->stream);
-
-                if (e == CUDA_SUCCESS)
-                        return 0;
-                if (e != CUDA_ERROR_NOT_READY)
-                        return load_cuda_said(l, g, e, what);
-                if (now_usec() >= l->w->deadline)
-                        return failure_set(&l->w->failure, REASON_CUDA_TIMEOUT,
-                                        "%s on GPU %d (%s) did not end in time", what,
-                                        g->gpu->device, g->gpu->pci);
-                usleep(100);
-        }
-}
-
-static PatternJob pattern_of(const LoadGpu *g, size_t bytes) {
-        return (PatternJob) {
-                .count = bytes / 8,
-                .type = TYPE_UINT64,
-                .op = OP_NONE,
-                .ranks = 1,
-                .rank = (uint32_t) g->gpu->device,
-                .stride = 1,
-                .seed = 4711,
-        };
-}
-
-int load_check_data(Load *l, LoadGpu *at, const LoadGpu *from, size_t bytes, const char *what,
-                uint64_t *ret_wrong) {
-        PatternJob job = pattern_of(from, bytes);
-        Worker *w = l->w;
-        GpuCheck check;
-        int r;
-
-        r = gpu_check_start(&w->cuda, at->gpu, &job, at->gpu->receive, &w->failure);
-        if (r < 0)
-                return r;
-        r = load_await(l, at, what);
-        if (r < 0)
-                return r;
-        r = gpu_check_result(&w->cuda, at->gpu, &job, at->gpu->receive, &check, &w->failure);
-        if (r < 0)
-                return r;
-        *ret_wrong = check.wrong;
-        return 0;
-}
-
 /* Fills what is read, and poisons what is written. */
 static int fill(Load *l, LoadGpu *g) {
-        PatternJob job = pattern_of(g, l->bytes);
+        PatternJob job = load_pattern(g, l->bytes);
         Worker *w = l->w;
         int r;
 
@@ -314,13 +259,6 @@ static void send_device(Load *l, const LoadGpu *g) {
                         JSON_STRING("model", g->gpu->name), JSON_DOUBLE("hbm_gbs", g->hbm_gbs),
                         JSON_DOUBLE("gemm_tflops", g->gemm_tflops), JSON_INT("wrong", g->wrong));
         event_send(&l->w->events, "device", o);
-}
-
-void load_note_wrong(Load *l, const LoadGpu *g, uint64_t wrong, const char *what) {
-        if (wrong > 0)
-                failure_set(&l->w->failure, REASON_CUDA_WRONG_RESULT,
-                                "GPU %d (%s): %" PRIu64 " wrong elements or rows after %s",
-                                g->gpu->device, g->gpu->pci, wrong, what);
 }
 
 static int open_all(Load *l) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What load.c (each GPU by itself) and load-peers.c (between GPUs) share. */
+/* What load.c (each GPU by itself) and load-peers.c (between GPUs) share: load-common.c. */
 
 #include "ncclbench/worker.h"
 
@@ -39,6 +39,9 @@ int load_cuda_said(Load *l, const LoadGpu *g, CUresult e, const char *call);
 
 /* Waits for a GPU's stream until the run's deadline. */
 int load_await(Load *l, LoadGpu *g, const char *what);
+
+/* What a GPU's first `bytes` are filled with. */
+PatternJob load_pattern(const LoadGpu *g, size_t bytes);
 
 /* Counts what on GPU `at` differs from the data of GPU `from`. */
 int load_check_data(Load *l, LoadGpu *at, const LoadGpu *from, size_t bytes, const char *what,

@@ -6,9 +6,7 @@
  * known without multiplying anything: the sum of row i of A × B is the sum over k of A[i][k] times the
  * sum of row k of B.
  *
- * Compiled into the GPU kernels and into the double of CUDA, as pattern.h. */
-
-#include "pattern.h"
+ * Compiled into the GPU kernels and into the double of CUDA, as pattern.h, which comes before it. */
 
 /* A is 1, B is 2. */
 PATTERN_FUNCTION int32_t matrix_value(

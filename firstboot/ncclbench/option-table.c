@@ -272,7 +272,7 @@ const OptionInfo option_table[] = {
           WITHIN(read_number, matrix, 128, 32768) },
         { { "required", 0, NULL, "runtime: fail where no CUDA runtime is installed" },
           INTO(read_flag, required) },
-        { { "root", 0, "FOLDER", "runtime: look through this tree", COMPLETE_FILE },
+        { { "tree", 0, "FOLDER", "runtime: look through this tree", COMPLETE_FILE },
           INTO(read_text, tree) },
         { { "rounds", 0, "N", "pairs: how many partners each node gets (1)" },
           WITHIN(read_number, rounds, 1, 1000) },

@@ -134,6 +134,7 @@ static int register_kernel(const RuntimeApi *api, Failure *f) {
         /* The runtime keeps both until the process ends. */
         FatWrapper *wrapper = calloc(1, sizeof(*wrapper));
         FatBinary *binary = make_fat_binary();
+        static char name[] = "ncclbench_fill";
         void **handle;
 
         if (!wrapper || !binary) {
@@ -143,8 +144,8 @@ static int register_kernel(const RuntimeApi *api, Failure *f) {
         }
         *wrapper = (FatWrapper) { .magic = 0x466243b1, .version = 1, .data = binary };
         handle = api->RegisterFatBinary(wrapper);
-        api->RegisterFunction(handle, (const char *) fill_on_host, (char *) "ncclbench_fill",
-                        "ncclbench_fill", -1, NULL, NULL, NULL, NULL, NULL);
+        api->RegisterFunction(handle, (const char *) fill_on_host, name, "ncclbench_fill", -1, NULL,
+                        NULL, NULL, NULL, NULL);
         api->RegisterFatBinaryEnd(handle);
         return 0;
 }

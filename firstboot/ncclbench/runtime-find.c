@@ -176,11 +176,12 @@ static int ask_modules(RuntimeFound *f, const char *root) {
         int status, r;
 
         r = find_files(root, "/etc/profile.d/*modules*.sh", &files);
-        if (r >= 0)
-                r = find_files(root, "/etc/profile.d/*lmod*.sh", &files);
-        if (r >= 0)
-                r = strv_extend_many(
-                                &argv, "bash", "--noprofile", "--norc", "-c", script, "bash", NULL);
+        if (r < 0)
+                return r;
+        r = find_files(root, "/etc/profile.d/*lmod*.sh", &files);
+        if (r < 0)
+                return r;
+        r = strv_extend_many(&argv, "bash", "--noprofile", "--norc", "-c", script, "bash", NULL);
         if (r < 0)
                 return r;
         if (!files)

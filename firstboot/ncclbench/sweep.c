@@ -49,14 +49,21 @@ static void send_row(
         event_send(&w->events, "row", o);
 }
 
+/* Where each size has a limit of its own, it begins now. */
+static void begin_row_time(Worker *w) {
+        double limit = w->options->row_timeout;
+
+        if (limit == 0)
+                return;
+        w->deadline = deadline_in(limit);
+        event_phase(&w->events, "measuring", REASON_NCCL_TIMEOUT, limit);
+}
+
 static int run_row(Worker *w, const Row *row) {
         Measured out_of_place, in_place;
         int r;
 
-        if (w->options->row_timeout > 0) {
-                w->deadline = deadline_in(w->options->row_timeout);
-                event_phase(&w->events, "measuring", REASON_NCCL_TIMEOUT, w->options->row_timeout);
-        }
+        begin_row_time(w);
         r = measure_row(w, row, false, &out_of_place);
         if (r < 0)
                 return r;
@@ -105,6 +112,7 @@ static int sweep_sizes(Worker *w, const Collective *c, int type, int op, int roo
         Row row;
         int r;
 
+        begin_row_time(w);
         for (bytes = MAX(o->min_bytes, (size_t) 1); bytes <= o->max_bytes; bytes *= 2) {
                 row = make_row(w, c, type, op, root, bytes);
                 r = measure_warm_up(w, &row, o->warmup);

@@ -145,23 +145,33 @@ static int laps_share(Worker *w, const Laps *laps, Timing *t) {
         return 0;
 }
 
+/* -z 1 and 2: after each operation. */
+static int wait_inside(Worker *w, const Row *row, bool in_place) {
+        unsigned how = w->options->blocking;
+        int r;
+
+        if (how != 1 && how != 2)
+                return 0;
+        r = row_finish(w, row, in_place);
+        return r < 0 || how == 2 ? r : worker_barrier(w);
+}
+
 /* The operations of one iteration: one, or -m of them as a group. */
 static int start_iteration(Worker *w, const Row *row, bool in_place, unsigned iteration) {
         unsigned m = w->options->aggregate;
         ncclResult_t e = m > 1 ? w->nccl.GroupStart() : ncclSuccess;
-        int r = 0;
+        int r;
 
-        for (unsigned i = 0; i < m && r >= 0 && e == ncclSuccess; i++) {
+        for (unsigned i = 0; i < m && e == ncclSuccess; i++) {
                 r = row_start(w, row, in_place, iteration * m + i);
                 if (r < 0)
                         return r;
-                if (w->options->blocking > 0 && w->options->blocking < 3 && !w->capturing)
-                        r = row_finish(w, row, in_place);
-                if (r >= 0 && w->options->blocking == 1 && !w->capturing)
-                        r = worker_barrier(w);
+                if (w->capturing)
+                        continue;
+                r = wait_inside(w, row, in_place);
+                if (r < 0)
+                        return r;
         }
-        if (r < 0)
-                return r;
         if (m > 1 && e == ncclSuccess)
                 e = w->nccl.GroupEnd();
         if (nccl_failed(e))
@@ -220,14 +230,19 @@ static int repeat(Worker *w, const Row *row, bool in_place, unsigned iterations,
 int measure_warm_up(Worker *w, const Row *row, unsigned iterations) {
         const Laps none = {};
         uint64_t ignored = 0;
-        int r = 0;
+        int r;
 
-        for (unsigned i = 0; i < iterations && r >= 0; i++) {
+        for (unsigned i = 0; i < iterations; i++) {
                 r = row_start(w, row, false, i);
-                if (r >= 0 && (i + 1) % IN_FLIGHT_MAX == 0)
-                        r = row_finish(w, row, false);
+                if (r < 0)
+                        return r;
+                if ((i + 1) % IN_FLIGHT_MAX > 0)
+                        continue;
+                r = row_finish(w, row, false);
+                if (r < 0)
+                        return r;
         }
-        return r < 0 ? r : repeat(w, row, false, 0, &none, &ignored);
+        return repeat(w, row, false, 0, &none, &ignored);
 }
 
 typedef struct Graphs {

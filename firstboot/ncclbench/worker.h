@@ -25,7 +25,7 @@ typedef struct Worker {
         Failure failure; /* what ends the run at once */
 } Worker;
 
-/* bench.c: loads the CUDA driver, and opens this process's GPUs. */
+/* open.c: loads the CUDA driver, and opens this process's GPUs. */
 int worker_load_cuda(Worker *w);
 int worker_open_gpus(Worker *w);
 

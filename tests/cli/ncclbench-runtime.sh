@@ -18,7 +18,7 @@ runtime() {
         shift 2
         while [[ $# -gt 0 && $1 != -- ]]; do variables+=("$1"); shift; done
         [[ $# -gt 0 ]] && shift
-        env "${variables[@]}" timeout -s KILL 60 "$bench" runtime --root="$tree" --json "$@" >"$work/json" 2>"$work/err"
+        env "${variables[@]}" timeout -s KILL 60 "$bench" runtime --tree="$tree" --json "$@" >"$work/json" 2>"$work/err"
         status=$?
         got=$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["verdict"]["reason"])' "$work/json" 2>&1)
         [[ $got == "$reason" && $status -eq $([[ $reason == ok ]]; echo $?) ]]

@@ -27,7 +27,7 @@ static int run(StepContext *c, const char *program, const char *path, bool requi
         const char *tree = json_get_string(c->section, "cuda_runtime_root");
         _cleanup_free_ char *output = strf("--output-file=%s", path),
                             *limit = strf("--timeout=%d", LIMIT_SECONDS),
-                            *root = tree ? strf("--root=%s", tree) : NULL;
+                            *root = tree ? strf("--tree=%s", tree) : NULL;
         const char *argv[7] = { program, "runtime", output, limit };
         int status = 0, n = 4, r;
         JsonError e = {};
