@@ -109,6 +109,12 @@ $(unit_shared): libraries = $(LIBS) -lcmocka
 firstboot_fixtures := $(BUILD)/tests/fixtures/fake-systemd
 $(firstboot_fixtures): libraries = $(firstboot_libs)
 
+# A fleet that boots, on the agent's own retry code.
+fleet := $(BUILD)/tests/bench/fleet/fleet
+$(fleet): $(wildcard tests/bench/fleet/*.c) tests/bench/fleet/fleet.h $(firstboot_tested)
+	$(link_test)
+$(fleet): libraries = $(firstboot_libs) -lm
+
 # A double of NVML, and one that lacks a function that has to be there for anything, one for a single question.
 nvml_double := $(BUILD)/tests/nvml-double
 nvml_doubles := $(addprefix $(nvml_double)/,libnvidia-ml.so.1 no-count/libnvidia-ml.so.1 no-ecc/libnvidia-ml.so.1)
@@ -159,7 +165,7 @@ $(fixtures): $(BUILD)/tests/fixtures/%: tests/fixtures/%.c
 	$(link_test)
 
 .PHONY: unit
-unit: $(unit_tests) $(unit_fuzz) $(fixtures) $(nvml_doubles) $(ncclbench_doubles)
+unit: $(unit_tests) $(unit_fuzz) $(fixtures) $(fleet) $(nvml_doubles) $(ncclbench_doubles)
 
 IMAGE ?= debian-13-gpu
 image: deps

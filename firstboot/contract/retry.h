@@ -41,6 +41,16 @@ typedef enum RetryKind {
         RETRY_SLOW,
 } RetryKind;
 
+/* The configuration is gathered again where the metadata service does not answer. So many tries are
+ * made before the node is called failed; then it is asked slowly. */
+#define RETRY_METADATA_TRIES 5
+#define RETRY_PLAN_METADATA(spread, slow)            \
+        { .spread_usec = (spread),                   \
+                .delay_usec = 4 * USEC_PER_SEC,      \
+                .delay_max_usec = 60 * USEC_PER_SEC, \
+                .retries = RETRY_METADATA_TRIES - 1, \
+                .slow_usec = (slow) }
+
 /* How long the first attempt waits. */
 uint64_t retry_first(const RetryPlan *p, uint64_t seed);
 

@@ -21,10 +21,6 @@
 #define OUTPUT_MAX (16 * 1024 * 1024)
 #define HELPER_USEC (15 * 60 * USEC_PER_SEC) /* beyond the largest metadata.timeout */
 
-/* With a metadata service that does not answer; then slowly. */
-#define AGAIN_USEC (4 * USEC_PER_SEC)
-#define AGAIN_MAX_USEC (60 * USEC_PER_SEC)
-
 struct Configure {
         sd_event *event;
         configure_done_t done;
@@ -98,12 +94,7 @@ static int on_again(sd_event_source *s, uint64_t usec, void *userdata) {
 /* When to try again, as the configuration's files say (those are there). 0: not. */
 static uint64_t plan_again(const Configure *c, json_object *document) {
         json_object *retry = json_get(json_get(document, "config"), "retry");
-        RetryPlan plan = {
-                .delay_usec = AGAIN_USEC,
-                .delay_max_usec = AGAIN_MAX_USEC,
-                .retries = CONFIGURE_TRIES - 1,
-                .slow_usec = config_duration(retry, "slow", RETRY_SLOW_USEC),
-        };
+        RetryPlan plan = RETRY_PLAN_METADATA(0, config_duration(retry, "slow", RETRY_SLOW_USEC));
         uint64_t pause;
 
         if (!json_get_bool(document, "retry", false) ||

@@ -25,10 +25,6 @@ int configure_start(Configure *c);
 /* The same, and tries are counted afresh. */
 int configure_start_over(Configure *c);
 
-/* So many tries of a metadata service are made before the node is called failed; then it is asked
- * slowly. */
-#define CONFIGURE_TRIES 5
-
 /* When a document that asks for it is gathered again, CLOCK_MONOTONIC in µs; 0: it is not. */
 uint64_t configure_retry_usec(const Configure *c);
 

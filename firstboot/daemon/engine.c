@@ -56,7 +56,7 @@ static NodeStatus judge(const Engine *e) {
                 return NODE_STARTING;
         /* With metadata out of reach at first, the node is still on its way for some tries. */
         if (streq_ptr(n->problem, "config.metadata") &&
-                        configure_tries(e->configure) < CONFIGURE_TRIES)
+                        configure_tries(e->configure) < RETRY_METADATA_TRIES)
                 return NODE_STARTING;
         return node_verdict(n);
 }

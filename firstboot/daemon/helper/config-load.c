@@ -206,8 +206,8 @@ static uint64_t await_turn(json_object *files) {
         const char *text = secure_getenv("FIRSTBOOT_TRIES");
         uint64_t tries = text ? strtoull(text, NULL, 10) : 0,
                  seed = retry_seed(node_seed() + tries, "metadata");
-        RetryPlan plan = { .spread_usec = config_duration(
-                                           json_get(files, "retry"), "spread", RETRY_SPREAD_USEC) };
+        RetryPlan plan = RETRY_PLAN_METADATA(
+                        config_duration(json_get(files, "retry"), "spread", RETRY_SPREAD_USEC), 0);
 
         if (tries == 0)
                 usleep((useconds_t) retry_first(&plan, seed));
