@@ -199,7 +199,7 @@ lint: compile_commands.json
 soak: all
 	tests/run --soak
 
-bench: all
+bench: all $(fleet)
 	tests/bench/run
 
 completions_bash := $(PREFIX)/share/bash-completion/completions

@@ -46,6 +46,9 @@ typedef struct Fleet {
 /* Runs it. The caller frees ready and each server's seconds. 0 or -ENOMEM. */
 int fleet_run(Fleet *f);
 
+/* What node_seed() is on that node. */
+uint64_t fleet_seed(const Fleet *f, unsigned node);
+
 /* Requests in the seconds from until before to. */
 unsigned long server_requests(const Server *s, uint64_t from, uint64_t to);
 

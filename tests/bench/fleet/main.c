@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* fleet [--nodes N] [--outage MINUTES] [--outage-from SECONDS] [--same-seed] [--svg FILE]
+ * fleet --turns STEP [--nodes N]
  *
  * All nodes are powered on in the same moment, and servers that answer so many requests a second are
  * away for a while. Exit code 1 where a node does not become ready, or where a server that has come
@@ -112,13 +113,33 @@ static bool report(Fleet *f) {
         return good;
 }
 
-static int parse(Fleet *f, int argc, char *argv[], const char **ret_svg) {
+/* When each node has its turn for a step, in seconds: for agents that are real. */
+static int print_turns(const Fleet *f, const char *name) {
+        _cleanup_strv_free_ char **errors = NULL;
+        Step s = {};
+        int r;
+
+        r = step_load(name, NULL, &s, &errors);
+        if (r > 0) {
+                RetryPlan plan = step_retry_plan(&s);
+
+                for (unsigned i = 0; i < f->nodes; i++)
+                        printf("%.3f\n", (double) retry_first(&plan,
+                                                         retry_seed(fleet_seed(f, i), name)) /
+                                                         USEC_PER_SEC);
+        }
+        step_clear(&s);
+        return r > 0 ? 0 : -ENOENT;
+}
+
+static int parse(Fleet *f, int argc, char *argv[], const char **ret_svg, const char **ret_turns) {
         static const struct option options[] = {
                 { "nodes", required_argument, NULL, 'n' },
                 { "outage", required_argument, NULL, 'o' },
                 { "outage-from", required_argument, NULL, 'f' },
                 { "same-seed", no_argument, NULL, 's' },
                 { "svg", required_argument, NULL, 'g' },
+                { "turns", required_argument, NULL, 't' },
                 {},
         };
         uint64_t minutes = 30;
@@ -140,6 +161,9 @@ static int parse(Fleet *f, int argc, char *argv[], const char **ret_svg) {
                         break;
                 case 'g':
                         *ret_svg = optarg;
+                        break;
+                case 't':
+                        *ret_turns = optarg;
                         break;
                 default:
                         return -EINVAL;
@@ -163,13 +187,15 @@ int main(int argc, char *argv[]) {
                         [SERVER_LDAP + 2] = { "LDAP 3", 150, 512, 6 * USEC_PER_SEC },
                 },
         };
-        const char *svg = NULL;
+        const char *svg = NULL, *turns = NULL;
         bool good;
 
-        if (parse(&f, argc, argv, &svg) < 0) {
-                fprintf(stderr, "Usage: fleet [--nodes N] [--outage MINUTES] [--outage-from SECONDS] [--same-seed] [--svg FILE]\n");
+        if (parse(&f, argc, argv, &svg, &turns) < 0) {
+                fprintf(stderr, "Usage: fleet [--nodes N] [--outage MINUTES] [--outage-from SECONDS] [--same-seed] [--svg FILE] | --turns STEP [--nodes N]\n");
                 return 2;
         }
+        if (turns)
+                return print_turns(&f, turns) < 0 ? 2 : EXIT_SUCCESS;
         for (size_t i = 0; i < N_SERVERS; i++) {
                 f.servers[i].rate *= f.nodes / 10000.0;
                 f.servers[i].backlog = f.servers[i].backlog * f.nodes / 10000;

@@ -226,14 +226,18 @@ static int first_server(uint64_t seed, unsigned *ret) {
         return 0;
 }
 
+uint64_t fleet_seed(const Fleet *f, unsigned node) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "node-%u", f->same_seed ? 0 : node);
+        return retry_seed(0, name);
+}
+
 static int power_on(Sim *s) {
         int r;
 
         for (unsigned i = 0; i < s->fleet->nodes; i++) {
-                char name[32];
-
-                snprintf(name, sizeof(name), "node-%u", s->fleet->same_seed ? 0 : i);
-                s->nodes[i].seed = retry_seed(0, name);
+                s->nodes[i].seed = fleet_seed(s->fleet, i);
                 r = first_server(s->nodes[i].seed, &s->nodes[i].ldap);
                 if (r < 0)
                         return r;
