@@ -10,7 +10,7 @@
 #include "shared/macro.h"
 
 /* Defaults of the configuration's "retry" section. */
-#define RETRY_SPREAD_USEC (1 * USEC_PER_SEC)
+#define RETRY_SPREAD_USEC (250 * USEC_PER_MSEC)
 #define RETRY_SLOW_USEC (5 * 60 * USEC_PER_SEC)
 
 /* A slow attempt of a step asks its servers for so long only. What fails within it waits for the

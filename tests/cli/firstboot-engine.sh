@@ -117,6 +117,16 @@ case_spread() {
         check "the same node has the same turn" is "abs($first(o['step']['a']) // 200000 - $first_a) <= 1" True
 }
 
+case_metadata() {
+        config '{"metadata":{"provider":"oci","timeout":"100ms"}}'
+        step a '{}' <<<true
+        FIRSTBOOT_METADATA_URL=http://127.0.0.1:9 node_boot
+        for _ in $(seq 100); do [[ $(node_json 'o.get("code")') == config.metadata ]] && break; sleep 0.05; done
+        check "a metadata service that does not answer leaves the node on its way" is 'o["node"], o["code"]' "('starting', 'config.metadata')"
+        check "status says when it is asked again" sh -c "'$ctl' | grep -Eq 'next try (now|in [0-9.]+ s)'"
+        check "and so does explain" sh -c "'$ctl' explain | grep -q 'firstbootctl rerun config tries at once'"
+}
+
 case_only_if() {
         mkdir -p "$NODE/sys/bus/pci/devices/0000:01:00.0"
         echo 0x10de >"$NODE/sys/bus/pci/devices/0000:01:00.0/vendor"
@@ -368,7 +378,7 @@ case_bus_api() {
         check "and nothing ran" test "$(starts a)" = 1
 }
 
-for case in ${ONLY:-order retry slow_retry slow_off spread only_if failure optional timeout timeout_without_bus agent_restart ended_while_away bus_restart next_boot \
+for case in ${ONLY:-order retry slow_retry slow_off spread metadata only_if failure optional timeout timeout_without_bus agent_restart ended_while_away bus_restart next_boot \
         config_errors site_step drain metrics crashes secrets bus_api}; do
         node_new
         chmod 755 "$NODE"

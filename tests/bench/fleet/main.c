@@ -62,7 +62,7 @@ static int load_plans(Fleet *f) {
 }
 
 /* Half a minute at a time: the most, and the mean until the last node was ready. */
-static bool judge(const Fleet *f, const Server *s, const char *note) {
+static bool judge(const Fleet *f, const Server *s) {
         uint64_t end = f->last + USEC_PER_SEC;
         unsigned long total = server_requests(s, f->to, end), most = 0;
         double mean = (double) total / ((double) (end - f->to) / USEC_PER_SEC);
@@ -73,9 +73,9 @@ static bool judge(const Fleet *f, const Server *s, const char *note) {
         double peak = (double) most / ((double) WINDOW_USEC / USEC_PER_SEC);
         bool good = total < f->nodes / 100 || peak <= PEAK_MAX * mean;
 
-        printf("  %-11s %8lu requests, %7.1f/s on average, %7.1f/s in the busiest half minute: %4.2f times%s%s\n",
+        printf("  %-11s %8lu requests, %7.1f/s on average, %7.1f/s in the busiest half minute: %4.2f times%s\n",
                         s->name, total, mean, peak, mean > 0 ? peak / mean : 0,
-                        good ? "" : ", TOO MUCH", note);
+                        good ? "" : ", TOO MUCH");
         return good;
 }
 
@@ -109,7 +109,7 @@ static bool report(Fleet *f) {
                                         60,
                         (double) (f->last - f->to) / USEC_PER_SEC / 60);
         for (size_t i = 0; i < N_SERVERS; i++)
-                good = judge(f, &f->servers[i], "") && good;
+                good = judge(f, &f->servers[i]) && good;
         return good;
 }
 
