@@ -111,7 +111,8 @@ $(firstboot_fixtures): libraries = $(firstboot_libs)
 
 # A fleet that boots, on the agent's own retry code.
 fleet := $(BUILD)/tests/bench/fleet/fleet
-$(fleet): $(wildcard tests/bench/fleet/*.c) tests/bench/fleet/fleet.h $(firstboot_tested)
+fleet_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/fleet/*.c))
+$(fleet): $(fleet_objects) $(firstboot_tested)
 	$(link_test)
 $(fleet): libraries = $(firstboot_libs) -lm
 
@@ -237,4 +238,4 @@ clean:
 	rm -rf build
 
 # By their names: what is built under $(BUILD)/e2e and $(BUILD)/bench holds whole trees, with an rc0.d each.
--include $(patsubst %.o,%.d,$(builder_objects) $(shared_objects)) $(addsuffix .d,$(unit_tests) $(fixtures))
+-include $(patsubst %.o,%.d,$(builder_objects) $(shared_objects) $(fleet_objects)) $(addsuffix .d,$(unit_tests) $(fixtures))

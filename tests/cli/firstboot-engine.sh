@@ -90,6 +90,27 @@ case_slow_retry() {
         check "nothing is tried any more" is 'sum(s["retry_usec"] for s in o["steps"])' 0
 }
 
+# The same with a step of ours, its own loop and its short slow attempts: a file server that comes back.
+case_heal() {
+        local port server
+        port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+        config "{\"retry\":{\"slow\":\"1s\"},\"mounts\":[{\"what\":\"127.0.0.1:/a\",\"where\":\"$NODE/m\",\"type\":\"nfs\",
+                \"options\":\"port=$port\",\"verify\":\"read\",\"give_up\":\"300ms\"}]}"
+        mkdir -p "$NODE/m" "$NODE/proc/self"
+        : >"$NODE/proc/self/mounts"
+        step mounts '{}' <<<"exec $node_build/firstboot-step mounts"
+        systemd-escape -p --suffix=mount "$NODE/m" >"$NODE/fail"
+        node_boot
+        check "a file server that is away fails the node" node_wait failed
+        check "with its code" is 'o["step"]["mounts"]["result"]["code"]' mounts.unreachable
+        : >"$NODE/fail"
+        python3 -c 'import socket, sys, time; s = socket.create_server(("127.0.0.1", int(sys.argv[1]))); time.sleep(60)' "$port" &
+        server=$!
+        check "once it is back, the node becomes ready by itself" node_wait ready
+        check "and its ready file comes" test "$(cat "$NODE/run/firstboot/ready")" = ready
+        kill "$server"; wait "$server" 2>/dev/null
+}
+
 case_slow_off() {
         config '{"retry":{"slow":0}}'
         step a '{}' <<<'exit 75'
@@ -378,7 +399,7 @@ case_bus_api() {
         check "and nothing ran" test "$(starts a)" = 1
 }
 
-for case in ${ONLY:-order retry slow_retry slow_off spread metadata only_if failure optional timeout timeout_without_bus agent_restart ended_while_away bus_restart next_boot \
+for case in ${ONLY:-order retry slow_retry heal slow_off spread metadata only_if failure optional timeout timeout_without_bus agent_restart ended_while_away bus_restart next_boot \
         config_errors site_step drain metrics crashes secrets bus_api}; do
         node_new
         chmod 755 "$NODE"
