@@ -104,9 +104,10 @@ static bool report(Fleet *f) {
         qsort(f->ready, f->nodes, sizeof(uint64_t), compare);
         if (f->last <= f->to)
                 return true;
+
+        unsigned median = early + (f->nodes - early) / 2;
         printf("  after the outage: half of the rest ready in %.1f min, the last in %.1f min\n",
-                        (double) (f->ready[early + (f->nodes - early) / 2] - f->to) / USEC_PER_SEC /
-                                        60,
+                        (double) (f->ready[median] - f->to) / USEC_PER_SEC / 60,
                         (double) (f->last - f->to) / USEC_PER_SEC / 60);
         for (size_t i = 0; i < N_SERVERS; i++)
                 good = judge(f, &f->servers[i]) && good;

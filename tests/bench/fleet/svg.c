@@ -70,8 +70,8 @@ static void draw_axes(FILE *out, uint64_t end, double most) {
         for (uint64_t at = 0; at < end; at += 300 * USEC_PER_SEC)
                 fprintf(out, "<text x=\"%.0f\" y=\"%d\">%.0f min</text>\n", x_of(at, end),
                                 TOP + HEIGHT + 16, (double) at / USEC_PER_SEC / 60);
-        for (double rate = 10; rate < most; rate *= 10)
-                fprintf(out, "<text x=\"4\" y=\"%.0f\">%.0f/s</text>\n<path stroke=\"#ddd\" d=\"M%d %.0fh%d\"/>\n",
+        for (unsigned rate = 10; rate < most; rate *= 10)
+                fprintf(out, "<text x=\"4\" y=\"%.0f\">%u/s</text>\n<path stroke=\"#ddd\" d=\"M%d %.0fh%d\"/>\n",
                                 y_of(rate / most), rate, LEFT, y_of(rate / most), WIDTH);
 }
 
