@@ -95,3 +95,11 @@ KEY=$SHARED/key
 make_key() { flock "$SHARED" sh -c '[ -f "$0" ] || ssh-keygen -q -t ed25519 -N "" -C e2e -f "$0"' "$KEY"; }
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# disk_variant NAME DISK: a recipe that differs from debian-13-cpu in the disk alone. It takes that one's lock, so its stages are
+# in the store.
+disk_variant() {
+        printf '{ "name": "%s", "extends": "debian-13-cpu", "disk": %s }\n' "$1" "$2" >"$RECIPES/$1.json"
+        sed "s/\"recipe\": \"debian-13-cpu\"/\"recipe\": \"$1\"/" "$RECIPES/debian-13-cpu.lock.json" >"$RECIPES/$1.lock.json"
+}
+disk_xfs() { disk_variant disk-xfs '{ "filesystem": "xfs", "firmware": ["bios"], "formats": ["raw"] }'; }
