@@ -41,7 +41,7 @@ D
         cat >"$N/sandbox" <<S
 #!/bin/bash
 exec bwrap --setenv PATH /usr/sbin:/usr/bin --bind "$HEAD/native/root" / --dev /dev --proc /proc --perms 1777 --tmpfs /tmp --bind "$N/run" /run \
-        --bind "$N/etc/munge" /etc/munge --bind "$N" "$N" --unshare-uts --hostname "$NODE" --cap-add ALL --new-session -- "\$@"
+        --bind "$N/etc/munge" /etc/munge --bind "$HEAD/export" /export --bind "$N" "$N" --unshare-uts --hostname "$NODE" --cap-add ALL --new-session -- "\$@"
 S
         local program
         for program in scontrol munge; do printf '#!/bin/bash\nexec "%s/sandbox" %s "$@"\n' "$N" $program >"$N/bin/$program"; done
@@ -127,7 +127,11 @@ native_check() { # CODE [TEXT]: what firstbootctl check says from now on
         echo "${2:-}" >"$N/run/check.says"
 }
 native_run() { "$N/sandbox" "$@"; }
-native_unit() { [[ -x $N/exec/$2 ]] && "$N/exec/$2" "$1"; }
+# By the double, which keeps the units' states.
+native_unit() {
+        busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager \
+                "${1^}Unit" ss "$2" replace >/dev/null
+}
 
 native_plug() {
         native_unit stop slurmd.service
@@ -137,7 +141,7 @@ native_plug() {
 
 native_end() {
         local pid
-        [[ ! -e $N/exec ]] || { native_unit stop slurmd.service; native_unit stop munge.service; }
+        for pid in slurmd.service munge.service; do [[ ! -e $N/exec/$pid ]] || "$N/exec/$pid" stop; done
         for pid in "${native_pids[@]:-}"; do [[ -z $pid ]] || { kill "$pid" && wait "$pid"; } 2>/dev/null; done
         native_pids=()
         mountpoint -q "$HEAD/native/root" && umount -l "$HEAD/native/root"

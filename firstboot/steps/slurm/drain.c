@@ -37,8 +37,8 @@ char *drain_reason(const char *code, const char *text) {
 }
 
 char *drain_reason_over(const char *reason, const char *before) {
-        _cleanup_free_ char *text = strf("%.*s" BEFORE "%s", (int) (strlen(reason) - SUM_LENGTH),
-                        reason, before);
+        _cleanup_free_ char *text = strf(
+                        "%.*s" BEFORE "%s", (int) (strlen(reason) - SUM_LENGTH), reason, before);
 
         return text ? with_sum(text) : NULL;
 }
@@ -64,7 +64,8 @@ static size_t without_slurms(const char *reason, size_t n) {
 static bool is_slurms(const char *reason) {
         _cleanup_free_ char *text = strf(" : %s", reason);
 
-        return !*reason || streq(reason, DRAIN_LIFTED) || (text && without_slurms(text, strlen(text)) == 0);
+        return !*reason || streq(reason, DRAIN_LIFTED) ||
+               (text && without_slurms(text, strlen(text)) == 0);
 }
 
 bool drain_is_ours(const char *reason, char **ret_before) {

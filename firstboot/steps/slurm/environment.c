@@ -62,7 +62,8 @@ char *slurmd_environment(json_object *slurm, const char *node, bool drained) {
                 return NULL;
         servers = strv_join(controllers, ",");
         more = strv_join(options, " ");
-        dynamic = json_get_bool(slurm, "dynamic", false) ? dynamic_options(slurm, drained) : strdup("");
+        dynamic = json_get_bool(slurm, "dynamic", false) ? dynamic_options(slurm, drained)
+                                                         : strdup("");
         if (!servers || !more || !dynamic)
                 return NULL;
         return strf("SLURMD_OPTIONS='--conf-server %s -N %s%s%s%s'\n", servers, node, dynamic,

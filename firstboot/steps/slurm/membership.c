@@ -199,8 +199,8 @@ static int not_in_service(Slurm *s, int shown, const NodeInfo *info, const char 
         StepContext *c = s->context;
 
         if (shown == -ENOENT)
-                return step_fail_later(c, "slurm.not-registered",
-                                "the controller knows no node %s", s->node);
+                return step_fail_later(c, "slurm.not-registered", "the controller knows no node %s",
+                                s->node);
         if (words)
                 return step_fail_later(c, "slurm.not-registered",
                                 "the drain of %s could not be lifted: %s", s->node, words);

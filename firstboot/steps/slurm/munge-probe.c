@@ -32,7 +32,7 @@ int munge_probe(Slurm *s) {
                                         (int) (ANSWER_USEC / USEC_PER_SEC));
                 if (output)
                         output[strcspn(output, "\n")] = '\0';
-                return step_fail_later(c, "slurm.munge", "%s",
-                                r < 0 ? strerror(-r) : strempty(output));
+                return step_fail_later(
+                                c, "slurm.munge", "%s", r < 0 ? strerror(-r) : strempty(output));
         }
 }

@@ -9,7 +9,8 @@
  * reason. */
 static bool field(const char *output, const char *key, const char *end, char *to, size_t size) {
         for (const char *p = output; (p = strstr(p, key)); p++) {
-                if (p != output && p[-1] != ' ' && p[-1] != '\n')
+                /* A key that begins with blanks is the first of its line. */
+                if (p != output && p[-1] != '\n' && (*key == ' ' || p[-1] != ' '))
                         continue;
                 p += strlen(key);
                 snprintf(to, size, "%.*s", (int) MIN(strcspn(p, end), size - 1), p);
@@ -36,7 +37,7 @@ int node_parse(const char *output, NodeInfo *ret) {
                 return -ENOENT;
         (void) field(output, "NextState=", " \n", info.next_state, sizeof(info.next_state));
         /* A line of its own, so that no comment before it is taken for it. */
-        if (field(output, "\n   Reason=", "\n", info.reason, sizeof(info.reason)) ||
+        if (field(output, "   Reason=", "\n", info.reason, sizeof(info.reason)) ||
                         field(output, "Reason=", "\n", info.reason, sizeof(info.reason)))
                 cut_stamp(info.reason);
         *ret = info;

@@ -56,7 +56,7 @@ typedef enum DrainMove {
         DRAIN_WRITE,         /* State=DRAIN with *ret_reason */
         DRAIN_END_REBOOT,    /* first State=RESUME: Slurm would lift any drain as slurmd registers
                               * after the reboot that it ordered. Only while slurmd is not up */
-        DRAIN_REFUSED,       /* somebody else set it DOWN with a reason that a drain would replace */
+        DRAIN_REFUSED, /* somebody else set it DOWN with a reason that a drain would replace */
 } DrainMove;
 
 /* What is to be done so that a node with a fault gets no job. With DRAIN_WRITE, *ret_reason is what
