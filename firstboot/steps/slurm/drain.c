@@ -43,8 +43,8 @@ char *drain_reason_over(const char *reason, const char *before) {
         return text ? with_sum(text) : NULL;
 }
 
-/* slurmctld's set_node_reason() adds " : " and one of these (node_mgr.c, ping_nodes.c,
- * power_save.c of Slurm 24.11). Where the reason has one at its end: its start, else the end. */
+/* Slurm 24.11 adds " : " and one of these to a reason that is there (set_node_reason() of
+ * slurmctld). Where the reason has one at its end: where it begins. Else the end. */
 static size_t without_slurms(const char *reason, size_t n) {
         static const char *const words[] = { "Not responding", "reboot issued", "reboot complete",
                 "reboot timed out", "reboot requested", "Reboot ASAP", "ResumeTimeout reached",

@@ -74,8 +74,7 @@ static void a_note_comes_back(void **state) {
                             *over = drain_reason_over(ours, "bad fan"), *before = NULL;
 
         (void) state;
-        assert_non_null(
-                        startswith(over, "[firstboot] gpu.missing: 7 of 8; before: bad fan #"));
+        assert_non_null(startswith(over, "[firstboot] gpu.missing: 7 of 8; before: bad fan #"));
         assert_true(drain_is_ours(over, &before));
         assert_string_equal(before, "bad fan");
 }

@@ -60,12 +60,13 @@ static void a_comment_is_no_reason(void **state) {
         NodeInfo info;
 
         (void) state;
-        assert_return_code(node_parse("NodeName=n1 Arch=x86_64 CoresPerSocket=1 \n"
-                                      "   State=DOWN+DRAIN+REBOOT_ISSUED ThreadsPerCore=1 MCS_label=N/A NextState=RESUME\n"
-                                      "   Comment=see Reason=none [a@b]\n"
-                                      "   Reason=RMA [box 7] 4711 [root@2026-01-02T03:04:05]\n"
-                                      "   Extra=State=IDLE [x@y]\n\n",
-                                           &info),
+        assert_return_code(
+                        node_parse("NodeName=n1 Arch=x86_64 CoresPerSocket=1 \n"
+                                   "   State=DOWN+DRAIN+REBOOT_ISSUED ThreadsPerCore=1 MCS_label=N/A NextState=RESUME\n"
+                                   "   Comment=see Reason=none [a@b]\n"
+                                   "   Reason=RMA [box 7] 4711 [root@2026-01-02T03:04:05]\n"
+                                   "   Extra=State=IDLE [x@y]\n\n",
+                                        &info),
                         0);
         assert_string_equal(info.state, "DOWN+DRAIN+REBOOT_ISSUED");
         assert_string_equal(info.next_state, "RESUME");
