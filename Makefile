@@ -109,6 +109,13 @@ $(unit_shared): libraries = $(LIBS) -lcmocka
 firstboot_fixtures := $(BUILD)/tests/fixtures/fake-systemd
 $(firstboot_fixtures): libraries = $(firstboot_libs)
 
+# A fleet that boots, on the agent's own retry code.
+fleet := $(BUILD)/tests/bench/fleet/fleet
+fleet_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/fleet/*.c))
+$(fleet): $(fleet_objects) $(firstboot_tested)
+	$(link_test)
+$(fleet): libraries = $(firstboot_libs) -lm
+
 # A double of NVML, and one that lacks a function that has to be there for anything, one for a single question.
 nvml_double := $(BUILD)/tests/nvml-double
 nvml_doubles := $(addprefix $(nvml_double)/,libnvidia-ml.so.1 no-count/libnvidia-ml.so.1 no-ecc/libnvidia-ml.so.1)
@@ -159,7 +166,7 @@ $(fixtures): $(BUILD)/tests/fixtures/%: tests/fixtures/%.c
 	$(link_test)
 
 .PHONY: unit
-unit: $(unit_tests) $(unit_fuzz) $(fixtures) $(nvml_doubles) $(ncclbench_doubles)
+unit: $(unit_tests) $(unit_fuzz) $(fixtures) $(fleet) $(nvml_doubles) $(ncclbench_doubles)
 
 IMAGE ?= debian-13-gpu
 image: deps
@@ -193,7 +200,7 @@ lint: compile_commands.json
 soak: all
 	tests/run --soak
 
-bench: all
+bench: all $(fleet)
 	tests/bench/run
 
 completions_bash := $(PREFIX)/share/bash-completion/completions
@@ -231,4 +238,4 @@ clean:
 	rm -rf build
 
 # By their names: what is built under $(BUILD)/e2e and $(BUILD)/bench holds whole trees, with an rc0.d each.
--include $(patsubst %.o,%.d,$(builder_objects) $(shared_objects)) $(addsuffix .d,$(unit_tests) $(fixtures))
+-include $(patsubst %.o,%.d,$(builder_objects) $(shared_objects) $(fleet_objects)) $(addsuffix .d,$(unit_tests) $(fixtures))

@@ -23,6 +23,11 @@ const Code codes[] = {
         { "event.step-retry", "e3b6056871ee47d3bdc93787df265c20", "A step is tried again",
           "The attempt failed in a way that may pass; it is repeated after a pause that grows from try to try.",
           "Wait; or see the reason with firstbootctl explain, remove it, and firstbootctl rerun STEP." },
+        { "event.step-slow-retry", "365f82549c5b403f835848b37155f3b9", "A failed step is tried again every few minutes",
+          "The step's fast retries are used up and the node is not ready; since the failure may pass, the step is tried again for ever, about retry.slow apart. "
+          "Once it goes well, what it held back follows, and the node becomes ready by itself.",
+          "Remove the reason, which firstbootctl explain shows; firstbootctl rerun STEP tries it at once. "
+          "steps.STEP.slow_retry = false, or retry.slow = 0 for all, ends it." },
         { "event.step-degraded", "c007e9f0a2864b6fa035bbe1941f65e2", "A step is done with a defect",
           "The step did its work but for a part that the configuration allows to be missing.",
           "See the reason code and its figures with firstbootctl explain." },

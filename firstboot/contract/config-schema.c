@@ -111,6 +111,9 @@ const ConfigKey config_keys[] = {
                         .meaning = "sshd asks sssd for authorized keys."),
         KEY("identity.mkhomedir", CONFIG_BOOL, .fallback = "true",
                         .meaning = "Home folders made at first login."),
+        KEY("identity.server_order", CONFIG_STRING, .fallback = "\"by-node\"",
+                        .choices = "by-node|as-given",
+                        .meaning = "Which server is asked first: each node has an order of its own, so that all servers share the load, or that of the list."),
         KEY("identity.give_up", CONFIG_DURATION, .fallback = "\"3min\"", .min = MS,
                         .max = 24 * 60 * (int64_t) MIN_,
                         .meaning = "How long the lookup is repeated."),
@@ -274,6 +277,13 @@ const ConfigKey config_keys[] = {
         KEY("metadata.required", CONFIG_BOOL, .fallback = "true",
                         .meaning = "Where false, a service that does not answer is passed over with a warning."),
 
+        KEY("retry", CONFIG_OBJECT, .fallback = "{}",
+                        .meaning = "How a fleet of nodes that boots together spares its servers; see docs/steps.md."),
+        KEY("retry.spread", CONFIG_DURATION, .fallback = "\"250ms\"", .max = 60 * MIN_,
+                        .meaning = "The first attempt of what asks a server comes anywhere within it, by node: a second for each thousand nodes that are powered on together is a good choice."),
+        KEY("retry.slow", CONFIG_DURATION, .fallback = "\"5min\"", .max = 24 * 60 * (int64_t) MIN_,
+                        .meaning = "A required step that failed in a way that may pass is tried again about so far apart for ever, after its last fast retry; the metadata service is too. 0: not."),
+
         KEY("steps", CONFIG_OBJECT, .meaning = "Per step, by name."),
         KEY("steps.*", CONFIG_OBJECT, .meaning = "One step."),
         KEY("steps.*.enabled", CONFIG_BOOL, .meaning = "Where false, the step is left out."),
@@ -283,6 +293,8 @@ const ConfigKey config_keys[] = {
                         .meaning = "Limit of one attempt."),
         KEY("steps.*.retries", CONFIG_INT, .min = 0, .max = 1000,
                         .meaning = "Further attempts after a transient failure."),
+        KEY("steps.*.slow_retry", CONFIG_BOOL,
+                        .meaning = "Where false, the step is not tried for ever (retry.slow)."),
 };
 const size_t config_keys_count = ELEMENTSOF(config_keys);
 

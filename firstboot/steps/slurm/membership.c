@@ -187,7 +187,8 @@ static int in_service(Slurm *s, const NodeInfo *info) {
 
 /* DOWN, and not because of us. */
 static int left_down(Slurm *s, const NodeInfo *info) {
-        if (strstr(info->reason, "Node unexpectedly rebooted"))
+        /* Slurm keeps a reason that is there. */
+        if (strstr(info->reason, "Node unexpectedly rebooted") || streq(info->reason, DRAIN_LIFTED))
                 return step_degrade(s->context, "slurm.rebooted",
                                 "node %s is %s: %s; Slurm's ReturnToService leaves it so", s->node,
                                 info->state, info->reason);

@@ -7,6 +7,7 @@
 
 #include "contract/paths.h"
 #include "shared/time-util.h"
+#include "steps/common/attempt.h"
 #include "steps/common/own-file.h"
 #include "steps/common/unit.h"
 #include "steps/slurm/control.h"
@@ -19,6 +20,7 @@
 #include "steps/steps.h"
 
 #define UNIT_USEC (120 * USEC_PER_SEC)
+#define SLURM_GIVE_UP_USEC (300 * USEC_PER_SEC)
 #define STATUS_MAX (4 * 1024 * 1024)
 
 static void slurm_done(Slurm *s) {
@@ -118,10 +120,11 @@ static int start_slurmd(Slurm *s, sd_bus *bus, bool changed) {
 }
 
 int slurm_run(StepContext *c) {
-        uint64_t give_up = config_duration(c->section, "give_up", 300 * USEC_PER_SEC);
-        _cleanup_(slurm_done) Slurm s = { .context = c,
-                .deadline = now_usec() + give_up,
-                .dynamic = json_get_bool(c->section, "dynamic", false) };
+        _cleanup_(slurm_done) Slurm s = {
+                .context = c,
+                .deadline = now_usec() + attempt_give_up(c, c->section, SLURM_GIVE_UP_USEC),
+                .dynamic = json_get_bool(c->section, "dynamic", false),
+        };
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_free_ char *slurmd = fb_path("/usr/sbin/slurmd");
         bool changed = false;
@@ -152,6 +155,9 @@ int slurm_run(StepContext *c) {
         r = slurm_reach_controller(&s);
         if (r < 0)
                 return r;
+        if (c->slow) /* it answers: what follows has its time */
+                s.deadline = now_usec() +
+                             config_duration(c->section, "give_up", SLURM_GIVE_UP_USEC);
 
         r = unit_bus(&bus);
         if (r < 0)

@@ -10,6 +10,7 @@ typedef struct Slurm {
         char *node;
         char *drain; /* the reason to register drained with; NULL: all is well */
         uint64_t deadline;
+        unsigned pauses; /* made so far */
         bool running; /* slurmd was up before this run of the step */
         bool started; /* and is, since this run */
         bool dynamic; /* slurmd tells the controller of the node */
@@ -17,4 +18,4 @@ typedef struct Slurm {
 } Slurm;
 
 /* Sleeps, and doubles the pause up to 10 s; false once the step's time is up. */
-bool slurm_again(const Slurm *s, uint64_t *pause);
+bool slurm_again(Slurm *s, uint64_t *pause);
