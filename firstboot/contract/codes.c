@@ -442,6 +442,9 @@ const Code codes[] = {
         { "slurm.munge", "b064db7ec53a46209471164c42351102", "munged does not run",
           "systemd could not start munge, or it does not answer.",
           "systemctl status munge shows why; /etc/munge must belong to munge." },
+        { "slurm.munge-slow", "6d66535d2e784c5583ba74cdcbef8ec2", "munged does not answer in time",
+          "munged runs, but gave no credential within five seconds: it is stopped, starved of CPU or memory, or waits for a lookup of groups.",
+          "Look at munged's state and its log (journalctl -u munge); slow lookups of groups (NSS) hold it up; systemctl restart munge helps one that hangs." },
         { "slurm.munge-mismatch", "7f50742dd4b942edbf6f45c9a4e3da8c", "The munge key differs from the controller's",
           "The controller answers, but refuses the node's credential. "
           "It does so where the keys differ, or the clocks by more than five minutes; "
@@ -452,7 +455,7 @@ const Code codes[] = {
           "Set up time synchronisation (chrony, systemd-timesyncd) on both machines; chronyc tracking shows the offset." },
         { "slurm.controller-unreachable", "734988be0ea3455187a7a09737a37bc1", "The Slurm controller does not answer",
           "No controller of slurm.controllers answered until slurm.give_up.",
-          "Check that slurmctld runs, and the way to its port (6817 unless configured)." },
+          "Check that slurmctld runs, that munged runs beside it (slurmctld is silent without), and the way to its port (6817 unless configured)." },
         { "slurm.slurmd", "972aa45445b043c58cce274e3eb4ebbb", "slurmd does not run",
           "systemd could not start slurmd, or it ended again.",
           "systemctl status slurmd and journalctl -u slurmd show why; the controller must have SlurmctldParameters=enable_configless." },
@@ -463,6 +466,22 @@ const Code codes[] = {
         { "slurm.drained", "70d9765d28a24b1dbbc8c212e227cd68", "The node is drained by someone else",
           "Slurm shows the node as drained with a reason that is not firstboot's; it was left so.",
           "scontrol show node has the reason; scontrol update nodename=NODE state=resume puts it back." },
+        { "slurm.down", "30aab973308246838ee26c907f6e858d", "The node is DOWN for somebody else's reason",
+          "slurmd runs and answers, but Slurm shows the node as DOWN with a reason that is not firstboot's; it was left so. "
+          "With ReturnToService=0 a node that did not respond for a while stays DOWN as well.",
+          "scontrol show node has the reason; scontrol update nodename=NODE state=resume puts it back." },
+        { "slurm.rebooted", "95f25b2a33ec47d6b37f2c0fb3e4b5d4", "Slurm holds the node DOWN, for it rebooted unexpectedly",
+          "The node booted without Slurm having ordered it (a crash, a power cut, a reboot by hand), "
+          "and with ReturnToService=0 or 1 Slurm leaves such a node DOWN with the reason \"Node unexpectedly rebooted\". All checks of this boot passed.",
+          "Find out why it rebooted (journalctl -b -1 -e, the BMC's event log), then scontrol update nodename=NODE state=resume; "
+          "reboots by scontrol reboot do not end so." },
+        { "slurm.check-failed", "a1cfb4d1058b45099c94ba10e87f7a8f", "firstbootctl check found a fault before the drain was lifted",
+          "All steps were done, but the checks that run just before a node gets jobs again found a fault. The drain stays.",
+          "firstbootctl check shows it; after the repair firstbootctl rerun slurm lifts the drain." },
+        { "slurm.check-unavailable", "3011254346e94aff84e486e52a3a287e", "firstbootctl check could not look",
+          "Slurm's Prolog, Epilog or health check, or the step before it lifts a drain, asked firstbootctl check --quick, and got no answer: "
+          "the agent has no configuration, is away, or took longer than 30 seconds. No answer is no pass.",
+          "Run firstbootctl check --quick by hand; systemctl status firstbootd." },
         { "slurm.drained-by-firstboot", "84ed289771c14ba0b2b88855eac6e548", "The node is registered as DRAIN",
           "A required step failed, and slurm.drain_on_failure lets slurmd register, drained, so that sinfo -R shows the reason.",
           "Repair the step that failed; firstbootctl rerun STEP resumes the node." },

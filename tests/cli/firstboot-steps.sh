@@ -225,7 +225,7 @@ status() { echo "{\"steps\":[$1]}" >"$NODE/run/firstboot/status.json"; }
 skew() { echo "$1" >"$NODE/skew"; }
 # A controller in a file: node.state holds "STATE REASON".
 tool scontrol <<'TOOL'
-[[ $SLURM_CONF == *slurm-client.conf ]] || exit 9
+[[ $SLURM_CONF == *slurm-client.conf && $TZ == UTC ]] || exit 9
 [[ -e $FIRSTBOOT_ROOT/scontrol.says ]] && { cat "$FIRSTBOOT_ROOT/scontrol.says"; exit 1; }
 node=$FIRSTBOOT_ROOT/node.state
 case "$*" in
@@ -233,10 +233,13 @@ case "$*" in
 *"show node"*) [[ -e $node ]] || { echo "Node n7 not found"; exit 1; }; read -r s r <"$node"; echo "NodeName=n7 State=$s ${r:+Reason=$r [root@2026-01-01T00:00:00]}"
         [[ $s != 'IDLE*' ]] || echo IDLE >"$node" ;;
 "update NodeName=n7 State=DRAIN "*) [[ -e $node ]] || { echo "Invalid node name"; exit 1; }; r=${*: -1}; echo "IDLE+DRAIN ${r#Reason=}" >"$node" ;;
-"update NodeName=n7 State=RESUME") echo 'IDLE*' >"$node" ;; # as slurmctld does, until it has heard of the node
+"update NodeName=n7 State=RESUME "* | "update NodeName=n7 State=UNDRAIN "*) echo 'IDLE*' >"$node" ;; # as slurmctld does, until it has heard of the node
 *) exit 8 ;;
 esac
 TOOL
+# munged answers; so do the node's checks.
+tool munge <<<'exit 0'
+mkdir -p "$NODE/usr/bin"; printf '#!/bin/sh\n[ "$*" = "check --quick" ]\n' >"$NODE/usr/bin/firstbootctl"; chmod +x "$NODE/usr/bin/firstbootctl"
 skew 0
 config '{}'
 run_step slurm
@@ -304,8 +307,8 @@ status '{"name":"scratch","status":"done","required":true}'
 give_up=20s slurm "\"munge_key\":\"$key\""
 : >"$NODE/tools"
 run_step slurm
-check "slurm: a node is resumed once, and heard of, before it is in service" test "$(grep -c State=RESUME "$NODE/tools") $(grep -c 'show node' "$NODE/tools")" = "1 3"
-check "slurm: on recovery a drain of ours is lifted" bash -c '[[ $1 == done && $2 == IDLE ]]' - "$(result status)" "$(cat "$NODE/node.state")"
+check "slurm: a node is resumed once, and heard of, before it is in service" test "$(grep -c State=UNDRAIN "$NODE/tools") $(grep -c 'show node' "$NODE/tools")" = "1 4"
+check "slurm: on recovery a drain of ours is lifted" bash -c '[[ $1 == done && $2 == IDLE* ]]' - "$(result status)" "$(cat "$NODE/node.state")"
 status '{"name":"scratch","status":"failed","required":true,"result":{"code":"a.b","message":"x"}}'
 rm "$NODE/node.state"
 slurm "\"munge_key\":\"$key\""
