@@ -101,7 +101,7 @@ static bool is_namespace(const char *name) {
 }
 
 /* One namespace: 1 where it is one of those that are looked for; then *ret is filled. */
-static int look_at(const char *name, char *const *patterns, Disks *d, Disk *ret) {
+static int look_at(const char *name, char *const *patterns, bool system, Disks *d, Disk *ret) {
         _cleanup_free_ char *folder = strf("/sys/block/%s", name);
         _cleanup_(nvme_done) Nvme nvme = {};
         uint64_t sectors = 0;
@@ -116,8 +116,8 @@ static int look_at(const char *name, char *const *patterns, Disks *d, Disk *ret)
         if (!nvme.local || model_is_network(nvme.model) ||
                         sysfs_number(folder, "size", 10, &sectors) < 0 || sectors == 0)
                 return 0;
-        if (!matches(patterns, nvme.model)) {
-                d->n_other_models++;
+        if (system || !matches(patterns, nvme.model)) {
+                d->n_others++;
                 return 0;
         }
         if (!patterns && nvme_is_emulated(&nvme))
@@ -184,9 +184,9 @@ int disks_local(char *const *patterns, Disks *ret) {
         STRV_FOREACH (name, names) {
                 Disk *disk = &d.items[d.n];
 
-                if (!is_namespace(*name) || strv_contains(system, *name))
+                if (!is_namespace(*name))
                         continue;
-                r = look_at(*name, patterns, &d, disk);
+                r = look_at(*name, patterns, strv_contains(system, *name), &d, disk);
                 if (r < 0)
                         return r;
                 if (r == 0)

@@ -19,8 +19,8 @@ typedef struct Disk {
 typedef struct Disks {
         Disk *items; /* sorted by serial, then by namespace: names may change from boot to boot */
         size_t n;
-        size_t n_other_models; /* local ones that match none of the patterns */
-        char **emulated;       /* "/dev/nvme0n1 (model M)": only a pattern makes them count */
+        size_t n_others; /* local ones that match no pattern, or carry the running system */
+        char **emulated; /* "/dev/nvme0n1 (model M)": only a pattern makes them count */
 } Disks;
 
 void disks_done(Disks *d);

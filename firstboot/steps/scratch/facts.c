@@ -61,15 +61,12 @@ static bool carries_label(const DiskFacts *f, const char *label) {
                streq(f->signatures[0].label, label);
 }
 
-/* An open device that is ours alone, or *ret_busy: mounted, or part of something. What is no block
- * device cannot be had alone. */
-static int open_disk(const char *device, bool *ret_busy) {
-        int fd = open(device, O_RDONLY | O_EXCL | O_CLOEXEC | O_NONBLOCK);
+/* Whether somebody has it for himself: it is mounted, or part of something. We have it for the blink
+ * of an eye only, for a mount would fail in the meantime. */
+static bool is_busy(const char *device) {
+        _cleanup_close_ int fd = open(device, O_RDONLY | O_EXCL | O_CLOEXEC | O_NONBLOCK);
 
-        *ret_busy = fd < 0 && errno == EBUSY;
-        if (*ret_busy)
-                fd = open(device, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        return fd < 0 ? -errno : fd;
+        return fd < 0 && errno == EBUSY;
 }
 
 int disk_probe(int fd, DiskFacts *f) {
@@ -94,8 +91,9 @@ static int look(const Disk *disk, const char *label, DiskFacts *f) {
         if (!device)
                 return -ENOMEM;
         f->disk = disk;
-        fd = open_disk(device, &f->busy);
-        f->probe_error = fd < 0 ? fd : disk_probe(fd, f);
+        f->busy = is_busy(device);
+        fd = open(device, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        f->probe_error = fd < 0 ? -errno : disk_probe(fd, f);
         if (f->probe_error < 0)
                 return f->probe_error == -ENOMEM ? -ENOMEM : 0;
 

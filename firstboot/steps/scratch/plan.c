@@ -73,6 +73,8 @@ static int lacking(ScratchPlan *p, const ScratchWish *wish, const char *code, ch
         if (!wish->allow_fewer)
                 return fail(p, code, message) < 0 ? -ENOMEM : 1;
         free(p->message);
+        if (!p->passed)
+                p->passed = code;
         p->code = "scratch.fewer";
         p->message = message;
         return 0;
@@ -262,7 +264,7 @@ static int plan_nothing(size_t n, const ScratchWish *wish, ScratchPlan *p) {
                                                 wish->left_out ? "; left alone, as scratch.models does not name the model: "
                                                                : "",
                                                 strempty(wish->left_out)));
-        return fail(p, n > 0 ? "scratch.foreign-signature" : "scratch.no-disks",
+        return fail(p, n > 0 ? p->passed : "scratch.no-disks",
                         strf("no usable local disk is left; %s", p->message));
 }
 

@@ -63,9 +63,10 @@ typedef enum ScratchAction {
 typedef struct ScratchPlan {
         ScratchAction action;
         const char *code; /* of SCRATCH_FAIL; else of the defect that allow_fewer passes, or NULL */
-        char *message;    /* with it */
-        char *device;     /* of SCRATCH_ADOPT_DEVICE */
-        size_t *use;      /* indices of the disks that the volume is, or will be, made of */
+        const char *passed; /* the first lack that allow_fewer passes; NULL: none */
+        char *message;      /* with it */
+        char *device;       /* of SCRATCH_ADOPT_DEVICE */
+        size_t *use;        /* indices of the disks that the volume is, or will be, made of */
         size_t n_use;
         char *vg;        /* name of the group of SCRATCH_ADOPT_VG and SCRATCH_REBUILD */
         bool vg_missing; /* of SCRATCH_REBUILD: the group lacks physical volumes */

@@ -97,8 +97,8 @@ static int gather(Scratch *s) {
         return scratch_record_load(instance_id(s), &s->record);
 }
 
-/* How many disks there must be: as configured; else as many as the machine's shape has, less what
- * scratch.models leaves out, and not fewer than last time; else as last time (-1). */
+/* How many disks there must be: as configured; else as many as the machine's shape has, less those
+ * that scratch.models leaves out or the running system is on, and not fewer than last time; else as last time (-1). */
 static int count_expected(Scratch *s, ScratchWish *wish) {
         int r;
 
@@ -112,7 +112,7 @@ static int count_expected(Scratch *s, ScratchWish *wish) {
         if (!shape || shape->nvme_disks == SHAPE_NOT_SAID)
                 return 0;
 
-        int others = (int) s->disks.n_other_models, last = (int) strv_length(s->record.serials);
+        int others = (int) s->disks.n_others, last = (int) strv_length(s->record.serials);
         wish->expected = MAX(MAX(shape->nvme_disks - others, last), 0);
         s->expected_by = strf("shape %s has %d local NVMe disks", shape->name, shape->nvme_disks);
         wish->expected_by = s->expected_by;

@@ -79,6 +79,7 @@ static void the_disk_of_the_root_partition_is_left_out(void **state) {
         link_to("/sys/dev/block/259:1", "../../block/nvme0n1/nvme0n1p1");
         _cleanup_disks_ Disks d = local(NULL);
         assert_int_equal(d.n, 1);
+        assert_int_equal(d.n_others, 1);
         assert_string_equal(d.items[0].serial, "B");
 }
 
@@ -240,7 +241,7 @@ static void controllers_made_of_software_need_to_be_named(void **state) {
         _cleanup_disks_ Disks named = local(patterns);
         assert_int_equal(named.n, 1);
         assert_string_equal(named.items[0].serial, "A");
-        assert_int_equal(named.n_other_models, 3);
+        assert_int_equal(named.n_others, 3);
 }
 
 static void a_new_model_of_a_clouds_own_controller_is_not_local(void **state) {

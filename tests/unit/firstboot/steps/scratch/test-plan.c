@@ -169,6 +169,14 @@ static void allow_fewer_leaves_foreign_disks_out(void **state) {
         assert_non_null(strstr(plan.message, "serial S2"));
 }
 
+static void where_no_disk_is_left_the_reason_is_that_of_the_disks(void **state) {
+        (void) state;
+        wish.allow_fewer = true;
+        facts[0].has_data = true;
+        make_plan(1);
+        assert_fails("scratch.unknown-data", "no usable local disk is left");
+}
+
 static void fewer_than_configured_fails(void **state) {
         (void) state;
         wish.expected = 5;
@@ -559,6 +567,7 @@ int main(void) {
                 TEST(a_disk_that_cannot_be_read_fails),
                 TEST(a_blank_disk_in_use_fails),
                 TEST(allow_fewer_leaves_foreign_disks_out),
+                TEST(where_no_disk_is_left_the_reason_is_that_of_the_disks),
                 TEST(fewer_than_configured_fails),
                 TEST(fewer_than_recorded_fails_with_the_serial),
                 TEST(our_volume_group_is_adopted),
