@@ -24,18 +24,22 @@ make_key
 on_node() {
         cat <<'E'
 lvm=/usr/lib/firstboot/firstboot-lvm
-disk() { echo "/dev/$(lsblk -dno NAME,SERIAL | sed -n "s/ *imgbuild$1 *$//p")"; }
+disk() { # by its serial, which the kernel pads with blanks
+        for d in /sys/block/nvme?n1; do
+                read -r serial <"$d/device/serial"
+                [ "$serial" != "imgbuild$1" ] || echo "/dev/${d##*/}"
+        done
+}
 step() { # [MORE KEYS]
         rm -f /run/firstboot/results/scratch.json
         printf '{"config":{"scratch":{"vg":"localscratch","lv":"scratch","label":"localscratch","filesystem":"xfs","mount_point":"/mnt/localdisk","stripe_size":"64K","options":"noatime","models":["QEMU*"]%s}},"instance":{"id":"i"}}' \
                 "${1:-}" >/run/firstboot/config.json
         /usr/lib/firstboot/firstboot-step scratch >/run/step.log 2>&1
-        cat /run/firstboot/results/scratch.json 2>/dev/null
+        cat /run/firstboot/results/scratch.json 2>/dev/null && echo
         sync
 }
 down() { # as a reboot leaves it
-        umount -q /mnt/localdisk
-        umount -q /mnt/other
+        for m in /mnt/localdisk /mnt/other; do ! mountpoint -q $m || umount $m; done
         vgchange -qan localscratch >/dev/null 2>&1
         sync
         for i in 0 1 2 3; do blockdev --flushbufs "$(disk $i)"; done
@@ -49,15 +53,15 @@ new() { # as a new machine's disks are
 uuid() { vgs --noheadings -o vg_uuid localscratch | tr -d ' '; }
 # The step dies as by a power cut right after a command of lvm's (its first word), or after mkfs.
 cut() {
-        mkdir -p /run/cut
-        printf '#!/bin/sh\n/run/cut/lvm "$@"; s=$?\n[ "$1" = %s ] && kill -9 $PPID\nexit $s\n' "$1" >/run/cut/wrapper
-        printf '#!/bin/sh\n/usr/sbin/mkfs.xfs "$@"\nkill -9 $PPID\n' >/run/cut/mkfs.xfs
-        chmod +x /run/cut/*
-        [ -x /run/cut/lvm ] || cp $lvm /run/cut/lvm
+        mkdir -p /root/cut
+        printf '#!/bin/sh\n/root/cut/lvm "$@"; s=$?\n[ "$1" = %s ] && kill -9 $PPID\nexit $s\n' "$1" >/root/cut/wrapper
+        printf '#!/bin/sh\n/usr/sbin/mkfs.xfs "$@"\nkill -9 $PPID\n' >/root/cut/mkfs.xfs
+        chmod +x /root/cut/*
+        [ -x /root/cut/lvm ] || cp $lvm /root/cut/lvm
         if [ "$1" = mkfs.xfs ]; then
-                PATH=/run/cut:$PATH step
+                PATH=/root/cut:$PATH step
         else
-                mount --bind /run/cut/wrapper $lvm
+                mount --bind /root/cut/wrapper $lvm
                 step
                 umount $lvm
         fi
@@ -110,12 +114,12 @@ put_back() { # as keep found them; the node has nothing of them open
         for i in 0 1 2 3; do dd if="$VM/kept/nvme$i.raw" of="$VM/state/nvme$i.raw" bs=64K conv=notrunc,sparse status=none; done
         node 'down'
 }
-# refuses CODE NAME [MORE KEYS]: the step fails with this code, and no byte of any disk is changed by it.
+# refuses CODES NAME [MORE KEYS]: the step fails with one of these codes, and no byte of any disk is changed by it.
 refuses() {
         local before
         before=$(bytes)
         node "step '${3:-}'; down"
-        says "$2: $1" "\"code\":\"($1)\""
+        says "$2: refused" "\"code\":\"scratch\.($1)\""
         [[ $(bytes) == "$before" ]]
         check "$2: every byte is what it was" $?
 }
@@ -132,10 +136,10 @@ uuid=$(grep -oE '^[A-Za-z0-9]{6}(-[A-Za-z0-9]{4}){5}-[A-Za-z0-9]{6}$' "$VM/answe
 keep
 
 node 'blkdiscard -qf "$(disk 2)"'
-refuses scratch.partial-volume "one disk of four replaced"
-refuses scratch.partial-volume "and fewer allowed" ',"allow_fewer":true'
+refuses partial-volume "one disk of four replaced"
+refuses partial-volume "and fewer allowed" ',"allow_fewer":true'
 node 'rm /var/lib/firstboot/scratch.json'
-refuses scratch.partial-volume "and on a node that was installed anew" ',"allow_fewer":true'
+refuses partial-volume "and on a node that was installed anew" ',"allow_fewer":true'
 
 put_back
 node 'step; sha1sum </mnt/localdisk/precious | cmp - /root/sum && echo same; down'
@@ -143,12 +147,12 @@ says "the disk put back, the volume is adopted" '"message":"localscratch on 4 di
 says "with its data" '^same$'
 
 node 'dd if=/dev/zero of="$(disk 1)" bs=1M count=1 conv=fsync 2>/dev/null'
-refuses 'scratch\.(partial-volume|foreign-signature|unknown-data)' "the first MiB of one disk wiped" ',"allow_fewer":false'
-refuses 'scratch\.partial-volume' "and fewer allowed" ',"allow_fewer":true'
+refuses 'partial-volume|foreign-signature|unknown-data' "the first MiB of one disk wiped"
+refuses partial-volume "and fewer allowed" ',"allow_fewer":true'
 
 put_back
 node 'for i in 0 1 2 3; do wipefs -qa "$(disk $i)"; done'
-refuses scratch.foreign-signature "the labels of all four gone"
+refuses foreign-signature "the labels of all four gone"
 
 put_back
 node 'blkdiscard -qf "$(disk 2)"'
@@ -167,12 +171,12 @@ node 'new
         printf "label: gpt\n,,L\n" | sfdisk -q --no-reread --no-tell-kernel "$(disk 1)"; dd if=/dev/zero of="$(disk 1)" bs=512 count=1 2>/dev/null
         mkfs.xfs -q "$(disk 2)"; dd if=/dev/zero of="$(disk 2)" bs=64K count=1 2>/dev/null
         dd if=/dev/urandom of="$(disk 3)" bs=1M seek=500 count=8 2>/dev/null; down'
-refuses scratch.foreign-signature "ext4 and XFS without first superblock, a GPT without MBR, raw data"
+refuses foreign-signature "ext4 and XFS without first superblock, a GPT without MBR, raw data"
 says "ext4 is named" 'imgbuild0, [^;]*ext4'
 says "GPT is named" 'imgbuild1, [^;]*gpt'
 says "XFS is named" 'imgbuild2, [^;]*xfs'
 node 'for i in 0 1 2; do blkdiscard -qf "$(disk $i)"; done; rm -f /var/lib/firstboot/scratch.json'
-refuses scratch.unknown-data "raw data alone"
+refuses unknown-data "raw data alone"
 node "step ',\"claim\":[\"imgbuild3\"]'"
 says "claimed by its serial, the disk is used" '"message":"localscratch on 4 disks made'
 
