@@ -5,6 +5,9 @@
 #include "root-fixture.h"
 #include "steps/common/blockdev.h"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 static void link_to(const char *name, const char *target) {
         _cleanup_free_ char *path = fb_path(name);
 
@@ -288,6 +291,26 @@ static void the_disk_of_an_encrypted_root_is_left_out(void **state) {
         assert_string_equal(d.items[0].serial, "B");
 }
 
+/* A live system: a file on the disk is the root file system's device. */
+static void the_disk_of_a_root_image_is_left_out(void **state) {
+        _cleanup_free_ char *image = fb_path("/images/root.img"), *number = NULL;
+        struct stat st;
+
+        (void) state;
+        root_put("/proc/self/mountinfo", "22 1 7:0 / / rw - squashfs /dev/loop0 ro\n");
+        root_put("/images/root.img", "");
+        assert_return_code(stat(image, &st), errno);
+        disk("nvme0n1", "M\n", "A\n", "pcie\n", "1000\n", "259:0");
+        disk("nvme1n1", "M\n", "B\n", "pcie\n", "1000\n", "259:10");
+        number = strf("/sys/dev/block/%u:%u", major(st.st_dev), minor(st.st_dev));
+        link_to(number, "../../block/nvme0n1");
+        root_put("/sys/block/loop0/loop/backing_file", "/images/root.img\n");
+        link_to("/sys/dev/block/7:0", "../../block/loop0");
+        _cleanup_disks_ Disks d = local(NULL);
+        assert_int_equal(d.n, 1);
+        assert_string_equal(d.items[0].serial, "B");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, root_teardown)
 
 int main(void) {
@@ -310,6 +333,7 @@ int main(void) {
                 TEST(a_new_model_of_a_clouds_own_controller_is_not_local),
                 TEST(all_disks_of_a_btrfs_root_are_left_out),
                 TEST(the_disk_of_an_encrypted_root_is_left_out),
+                TEST(the_disk_of_a_root_image_is_left_out),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
