@@ -110,7 +110,7 @@ const Code codes[] = {
           "instance had last time.",
           "Check the serials named against the provider's console; stop and start moves the instance to other hardware. "
           "Where fewer disks are right set scratch.disks to their number." },
-        { "scratch.partial-volume", "670a945206284cadb4d3eafd08086969", "A scratch volume lacks some of its disks",
+        { "scratch.partial-volume", "670a945206284cadb4d3eafd08086969", "A scratch volume is not whole, and may hold data",
           "Part of a volume group with our tag is here, the rest is away, was replaced or is in another machine; or "
           "another machine began to make it. The data may come back with the disks, so nothing was written.",
           "Put the disks back that belong together. If the data may go, name the group's UUID (it is in the message) in "
@@ -122,7 +122,7 @@ const Code codes[] = {
           "Right before the first write the disk held something else than a moment before. Nothing was done.",
           "Find out who writes to it: cloud-init's runcmd and bootcmd, fstab, an admin. The step is tried again." },
         { "scratch.in-use", "bfd845fcf302426ebce42dc8a0f6aea7", "A local disk is in use",
-          "The disk is mounted, or another device is built on it, and it is not the scratch volume.",
+          "The disk is mounted, another device is built on it, or a program has it for itself, and it is not the scratch volume.",
           "lsblk shows by whom. Release it, or leave it out through scratch.models." },
         { "scratch.probe-failed", "8815022889d640138efe9dcfad973ca8", "A local disk could not be read",
           "Reading it for signatures failed, so nothing is known about what is on it and nothing was done.",

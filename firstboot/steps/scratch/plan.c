@@ -209,18 +209,24 @@ static int plan_whole(
  * the data is back: only the configuration may give it up. */
 static int plan_partial(const DiskFacts *ours, const char *absent, bool foreign,
                 const ScratchWish *wish, ScratchPlan *p) {
+        _cleanup_free_ char *lack = NULL;
+
         if (ours->vg_uuid && strv_contains(wish->discard_partial, ours->vg_uuid)) {
                 p->action = SCRATCH_REBUILD;
                 p->vg_missing = ours->vg_missing > 0;
                 p->discard = true;
                 return 0;
         }
+        lack = ours->vg_missing > 0 ? strf("lacks %u of its disks", ours->vg_missing)
+               : foreign            ? strdup("is not finished")
+                                    : strf("is not finished, but has %u volumes", ours->vg_volumes);
+        if (!lack)
+                return -ENOMEM;
         return fail(p, "scratch.partial-volume",
-                        strf("volume group %s (UUID %s)%s lacks %u of its disks%s%s; it may hold data and was not touched",
+                        strf("volume group %s (UUID %s)%s %s%s%s; it may hold data and was not touched",
                                         p->vg, strempty(ours->vg_uuid),
-                                        foreign ? ", made on another machine," : "",
-                                        ours->vg_missing, absent[0] ? "; missing serial " : "",
-                                        absent));
+                                        foreign ? ", made on another machine," : "", lack,
+                                        absent[0] ? "; missing serial " : "", absent));
 }
 
 /* Some disks are in a group of ours: rebuilt where it holds no data, else adopted. */
