@@ -3,7 +3,7 @@
 # byte, before and after, and what power cuts leave half made is made. One boot; the cases run one after the other, and
 # "reboots" between them are the volume taken down. Bytes are compared from outside, in the files that are the disks.
 #
-# lane: compute
+# lane: machine
 # after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
