@@ -56,6 +56,18 @@ tool resize2fs <<<'echo "resize2fs: no room"; exit 1'
 run_step host
 check "host: a tool that fails is quoted" bash -c '[[ $1 == "resize2fs: resize2fs: no room" ]]' - "$(result message)"
 check "host: with code host.grow, to be tried again" test "$(result code) $rc" = "host.grow 75"
+# An encrypted root without LVM. Its key is not at hand.
+echo '22 1 253:0 / / rw - ext4 /dev/mapper/root rw' >"$NODE/proc/self/mountinfo"
+mkdir -p "$NODE"/sys/block/dm-0/{dm,slaves}
+echo CRYPT-LUKS2-0123-root >"$NODE/sys/block/dm-0/dm/uuid"; echo root >"$NODE/sys/block/dm-0/dm/name"
+ln -s ../../block/dm-0 "$NODE/sys/dev/block/253:0"; ln -s ../../vda/vda1 "$NODE/sys/block/dm-0/slaves/vda1"
+echo 2097152 >"$NODE/sys/block/vda/vda1/size"; : >"$NODE/tools"
+tool resize2fs <<<'exit 0'
+tool cryptsetup <<<'echo "No key available with this passphrase."; exit 2'
+config '{"host":{"grow_root":true}}'
+run_step host
+check "host: an encrypted root is no failure" verdict "done "
+check "host: partition, mapping and file system are grown" bash -c '[[ $(cut -d" " -f1,2 "$1" | tr "\n" " ") == "growpart /dev/vda cryptsetup resize resize2fs /dev/mapper/root " ]]' - "$NODE/tools"
 config '{"host":{"grow_root":false,"firewall":"keep","sysctl":{"net.core.nonsense":1}}}'
 run_step host
 check "host: an unknown kernel setting fails" test "$(result code) $rc" = "host.sysctl 1"

@@ -264,7 +264,7 @@ import json, sys
 config = {
     "host": {"timezone": "Europe/Berlin", "sysctl": {"net.core.somaxconn": 8192},
              "limits": [{"item": "memlock", "value": "unlimited"}]},
-    "scratch": {"disks": 4},
+    "scratch": {"disks": 4, "models": ["QEMU NVMe Ctrl"]},
     "mounts": [{"what": "head:/home", "where": "/home", "verify": "write"}, {"what": "head:/data", "where": "/data"}],
     "identity": {"uri": ["ldaps://head"], "base": "dc=example,dc=org", "ca_file": "/etc/firstboot/ca.pem",
                  "probe_user": "alice", "probe_group": "crew"},
