@@ -4,13 +4,17 @@
  * all of it proved by looking up a real user, in the directory itself and through sssd. Only both
  * together are a proof: sssd answers from its cache for as long as no server does. */
 
+#include "contract/node-seed.h"
 #include "contract/paths.h"
+#include "contract/retry.h"
 #include "shared/file-util.h"
 #include "shared/spawn.h"
 #include "shared/time-util.h"
+#include "steps/common/attempt.h"
 #include "steps/common/own-file.h"
 #include "steps/common/unit.h"
 #include "steps/identity/directory.h"
+#include "steps/identity/server-order.h"
 #include "steps/identity/sssd-conf.h"
 #include "steps/steps.h"
 
@@ -284,8 +288,9 @@ static int judge(StepContext *c, const Proof *p) {
  * now is started afresh if it does not find them at once. */
 static int prove(StepContext *c, sd_bus *bus, bool fresh) {
         _cleanup_(proof_done) Proof p = {};
-        uint64_t deadline = now_usec() + config_duration(c->section, "give_up", 180 * USEC_PER_SEC),
-                 pause = 500 * USEC_PER_MSEC;
+        RetryLoop loop = RETRY_LOOP_LDAP(
+                        c->seed, now_usec() + attempt_give_up(c, c->section, 180 * USEC_PER_SEC));
+        uint64_t pause;
         int r;
 
         for (;;) {
@@ -295,11 +300,10 @@ static int prove(StepContext *c, sd_bus *bus, bool fresh) {
                 if (!p.directory.code && sssd_is_right(&p))
                         return step_done(c, "user %s found in %s and through sssd",
                                         json_get_string(c->section, "probe_user"), p.directory.uri);
-                if (now_usec() + pause >= deadline)
+                if (!retry_again(&loop, now_usec(), &pause))
                         return judge(c, &p);
 
                 usleep((useconds_t) pause);
-                pause = MIN(pause * 2, 10 * USEC_PER_SEC);
                 if (!sssd_is_right(&p))
                         wake_sssd(c, bus, &p, &fresh);
         }
@@ -321,6 +325,7 @@ int identity_run(StepContext *c) {
                 return step_fail(
                                 c, "identity.not-installed", "/usr/sbin/sssd: %s", strerror(errno));
 
+        servers_order(c->section, retry_seed(node_seed(), "ldap servers"));
         sockets = access(enabled, F_OK) >= 0;
         r = check_ca(c);
         if (r < 0)

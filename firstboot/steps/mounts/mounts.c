@@ -6,6 +6,8 @@
 
 #include "shared/file-util.h"
 #include "shared/time-util.h"
+#include "contract/retry.h"
+#include "steps/common/attempt.h"
 #include "steps/mounts/entry.h"
 #include "steps/mounts/order.h"
 #include "steps/steps.h"
@@ -202,7 +204,8 @@ static int read_entry(StepContext *c, json_object *o, MountEntry *e) {
                 .config = c->config,
                 .required = json_get_bool(o, "required", true),
                 .timeout_usec = config_duration(o, "timeout", 30 * USEC_PER_SEC),
-                .give_up_usec = config_duration(o, "give_up", 300 * USEC_PER_SEC),
+                .give_up_usec = attempt_give_up(c, o, 300 * USEC_PER_SEC),
+                .seed = retry_seed(c->seed, strempty(json_get_string(o, "where"))),
         };
         e->options = full_options(json_get_string(o, "options"), e->type);
         return e->what && e->where && e->options ? 0 : -ENOMEM;
