@@ -292,8 +292,8 @@ const ConfigKey config_keys[] = {
                         .meaning = "How a fleet of nodes that boots together spares its servers; see docs/steps.md."),
         KEY("retry.spread", CONFIG_DURATION, .fallback = "\"250ms\"", .max = 60 * MIN_,
                         .meaning = "The first attempt of what asks a server comes anywhere within it, by node: a second for each thousand nodes that are powered on together is a good choice."),
-        KEY("retry.slow", CONFIG_DURATION, .fallback = "\"5min\"", .max = 24 * 60 * (int64_t) MIN_,
-                        .meaning = "A required step that failed in a way that may pass is tried again about so far apart for ever, after its last fast retry; the metadata service is too. 0: not."),
+        KEY(
+                        "retry.slow", CONFIG_DURATION, .fallback = "\"5min\"", .max = 24 * 60 * (int64_t) MIN_, .meaning = "A required step that failed in a way that may pass is tried again about so far apart for ever, after its last fast retry; the metadata service is too. 0: not."),
 
         KEY("steps", CONFIG_OBJECT, .meaning = "Per step, by name."),
         KEY("steps.*", CONFIG_OBJECT, .meaning = "One step."),
