@@ -99,17 +99,35 @@ const Code codes[] = {
           "Check that the root file system is writable and has space." },
         { "scratch.no-disks", "c603435bebed447ca96dc246078b47b7", "No local disks were found",
           "The configuration requires local NVMe disks and sysfs shows none that is local, unused and of a model allowed.",
-          "Choose a shape with local disks, check scratch.models, or set scratch.required to false." },
+          "Choose a shape with local disks, name the disks' model in scratch.models (those of a hypervisor's or a DPU's "
+          "controller count only so), or set scratch.required to false." },
         { "scratch.foreign-signature", "9eb93346da8a42d79d72a7c86ab03f14", "A local disk holds something that is not ours",
-          "libblkid finds a signature on the disk. It was left exactly as it is.",
-          "Save what is needed; then clear the disk by hand with wipefs -a DEVICE and run firstbootctl rerun scratch. "
-          "To go on without the disk set scratch.allow_fewer." },
+          "There is a signature on the disk, or what remains of a damaged one. It was left exactly as it is.",
+          "Find out whose it is and save what is needed. Only then clear the disk by hand, with wipefs -a DEVICE and "
+          "blkdiscard DEVICE, and run firstbootctl rerun scratch. To go on without the disk set scratch.allow_fewer." },
+        { "scratch.unknown-data", "444e6ed0a4e54c99bafcf583a5f21043", "A local disk without any signature holds data",
+          "Blocks that are not empty were found on a disk that carries no signature: an encrypted volume without header, "
+          "a database on the raw disk, or the remains of an earlier use. It was left exactly as it is.",
+          "Find out whose data it is and save what is needed. If it may go, either empty the disk with blkdiscard DEVICE, "
+          "or name its serial in scratch.claim, and run firstbootctl rerun scratch." },
         { "scratch.disk-missing", "098e42fc2ccc4f93b49d3da962c53ba7", "A local disk is missing",
-          "There are fewer disks than configured, than the volume group is made of, or than this instance had last time.",
+          "There are fewer disks than configured, than the machine's shape has, than the volume lies on, or than this "
+          "instance had last time.",
           "Check the serials named against the provider's console; stop and start moves the instance to other hardware. "
-          "To go on with the rest set scratch.allow_fewer." },
+          "Where fewer disks are right set scratch.disks to their number." },
+        { "scratch.partial-volume", "670a945206284cadb4d3eafd08086969", "A scratch volume is not whole, and may hold data",
+          "Part of a volume group with our tag is here, the rest is away, was replaced or is in another machine; or "
+          "another machine began to make it. The data may come back with the disks, so nothing was written.",
+          "Put the disks back that belong together. If the data may go, name the group's UUID (it is in the message) in "
+          "scratch.discard_partial and run firstbootctl rerun scratch." },
+        { "scratch.same-disk", "7b55fa50ab0a4d9097ea5bef33df93fa", "Two local disks have the same identity",
+          "Two NVMe namespaces report the same WWID: one disk that is reached in two ways, or a copy.",
+          "nvme list -v and /sys/block/*/wwid show them. Switch the second way off, or leave both out through scratch.models." },
+        { "scratch.changed", "1288d189bab847a99d59731ab190b466", "A local disk was written to while the volume was planned",
+          "Right before the first write the disk held something else than a moment before. Nothing was done.",
+          "Find out who writes to it: cloud-init's runcmd and bootcmd, fstab, an admin. The step is tried again." },
         { "scratch.in-use", "bfd845fcf302426ebce42dc8a0f6aea7", "A local disk is in use",
-          "The disk is mounted, or another device is built on it, and it is not the scratch volume.",
+          "The disk is mounted, another device is built on it, or a program has it for itself, and it is not the scratch volume.",
           "lsblk shows by whom. Release it, or leave it out through scratch.models." },
         { "scratch.probe-failed", "8815022889d640138efe9dcfad973ca8", "A local disk could not be read",
           "Reading it for signatures failed, so nothing is known about what is on it and nothing was done.",
@@ -127,7 +145,7 @@ const Code codes[] = {
           "It is mounted, but a test file could not be written, read back and removed.",
           "See the kernel log for errors of the disks; dmesg names the one." },
         { "scratch.fewer", "aeb814d343f840938219155af49f8a63", "The scratch volume has fewer disks than expected",
-          "scratch.allow_fewer let the step go on without a disk that is missing or foreign.",
+          "scratch.allow_fewer let the step go on without a disk that is missing or holds something else.",
           "The figures name the disks. Space and bandwidth are smaller by as much." },
         { "mounts.unreachable", "5c5ffed07b2a4b27bc542f34c63b0269", "A file server cannot be reached",
           "The server's port did not accept a connection until the limit.",
@@ -442,6 +460,9 @@ const Code codes[] = {
         { "slurm.munge", "b064db7ec53a46209471164c42351102", "munged does not run",
           "systemd could not start munge, or it does not answer.",
           "systemctl status munge shows why; /etc/munge must belong to munge." },
+        { "slurm.munge-slow", "6d66535d2e784c5583ba74cdcbef8ec2", "munged does not answer in time",
+          "munged runs, but gave no credential within five seconds: it is stopped, starved of CPU or memory, or waits for a lookup of groups.",
+          "Look at munged's state and its log (journalctl -u munge); slow lookups of groups (NSS) hold it up; systemctl restart munge helps one that hangs." },
         { "slurm.munge-mismatch", "7f50742dd4b942edbf6f45c9a4e3da8c", "The munge key differs from the controller's",
           "The controller answers, but refuses the node's credential. "
           "It does so where the keys differ, or the clocks by more than five minutes; "
@@ -452,7 +473,7 @@ const Code codes[] = {
           "Set up time synchronisation (chrony, systemd-timesyncd) on both machines; chronyc tracking shows the offset." },
         { "slurm.controller-unreachable", "734988be0ea3455187a7a09737a37bc1", "The Slurm controller does not answer",
           "No controller of slurm.controllers answered until slurm.give_up.",
-          "Check that slurmctld runs, and the way to its port (6817 unless configured)." },
+          "Check that slurmctld runs, that munged runs beside it (slurmctld is silent without), and the way to its port (6817 unless configured)." },
         { "slurm.slurmd", "972aa45445b043c58cce274e3eb4ebbb", "slurmd does not run",
           "systemd could not start slurmd, or it ended again.",
           "systemctl status slurmd and journalctl -u slurmd show why; the controller must have SlurmctldParameters=enable_configless." },
@@ -463,6 +484,22 @@ const Code codes[] = {
         { "slurm.drained", "70d9765d28a24b1dbbc8c212e227cd68", "The node is drained by someone else",
           "Slurm shows the node as drained with a reason that is not firstboot's; it was left so.",
           "scontrol show node has the reason; scontrol update nodename=NODE state=resume puts it back." },
+        { "slurm.down", "30aab973308246838ee26c907f6e858d", "The node is DOWN for somebody else's reason",
+          "slurmd runs and answers, but Slurm shows the node as DOWN with a reason that is not firstboot's; it was left so. "
+          "With ReturnToService=0 a node that did not respond for a while stays DOWN as well.",
+          "scontrol show node has the reason; scontrol update nodename=NODE state=resume puts it back." },
+        { "slurm.rebooted", "95f25b2a33ec47d6b37f2c0fb3e4b5d4", "Slurm holds the node DOWN, for it rebooted unexpectedly",
+          "The node booted without Slurm having ordered it (a crash, a power cut, a reboot by hand), "
+          "and with ReturnToService=0 or 1 Slurm leaves such a node DOWN with the reason \"Node unexpectedly rebooted\". All checks of this boot passed.",
+          "Find out why it rebooted (journalctl -b -1 -e, the BMC's event log), then scontrol update nodename=NODE state=resume; "
+          "reboots by scontrol reboot do not end so." },
+        { "slurm.check-failed", "a1cfb4d1058b45099c94ba10e87f7a8f", "firstbootctl check found a fault before the drain was lifted",
+          "All steps were done, but the checks that run just before a node gets jobs again found a fault. The drain stays.",
+          "firstbootctl check shows it; after the repair firstbootctl rerun slurm lifts the drain." },
+        { "slurm.check-unavailable", "3011254346e94aff84e486e52a3a287e", "firstbootctl check could not look",
+          "Slurm's Prolog, Epilog or health check, or the step before it lifts a drain, asked firstbootctl check --quick, and got no answer: "
+          "the agent has no configuration, is away, or took longer than 30 seconds. No answer is no pass.",
+          "Run firstbootctl check --quick by hand; systemctl status firstbootd." },
         { "slurm.drained-by-firstboot", "84ed289771c14ba0b2b88855eac6e548", "The node is registered as DRAIN",
           "A required step failed, and slurm.drain_on_failure lets slurmd register, drained, so that sinfo -R shows the reason.",
           "Repair the step that failed; firstbootctl rerun STEP resumes the node." },
