@@ -17,6 +17,7 @@
 #include "daemon/connection.h"
 #include "daemon/instance.h"
 #include "daemon/journal.h"
+#include "daemon/late.h"
 #include "daemon/node.h"
 #include "daemon/pace.h"
 #include "daemon/publish.h"
@@ -35,6 +36,8 @@ struct Engine {
         Connection *connection;
         BusApi api;
         Publisher publisher;
+
+        sd_event_source *late; /* the watch of the results' folder */
 
         bool paced; /* others have less of the CPU until the verdict */
         bool told;  /* settling was announced (a restart of firstbootd does not repeat it) */
@@ -179,6 +182,7 @@ static void resync(Engine *e) {
                 else if (s == STEP_BACKOFF)
                         job_arm_backoff(&n->jobs[i]);
         }
+        late_look(n);
         advance(e);
 }
 
@@ -374,6 +378,7 @@ static int rerun(const char *name, void *userdata) {
 Engine *engine_free(Engine *e) {
         if (!e)
                 return NULL;
+        sd_event_source_disable_unref(e->late);
         node_drop_jobs(&e->node);
         connection_free(e->connection);
         configure_free(e->configure);
@@ -411,6 +416,9 @@ int engine_new(sd_event *event, Engine **ret) {
 int engine_start(Engine *e) {
         int r;
 
+        r = late_watch(e->host.event, &e->node, &e->late);
+        if (r < 0)
+                return r;
         r = connection_open(e->connection);
         if (r < 0)
                 return r;

@@ -61,3 +61,7 @@ void job_forget_calls(Job *j);
 
 /* systemd's JobRemoved signal for the step's unit. */
 void job_removed(Job *j, const char *job_path, const char *result);
+
+/* A verdict may have come for the step while no attempt was under way: it is told, and a step that
+ * was good is so no longer. */
+void job_look_for_late_verdict(Job *j);

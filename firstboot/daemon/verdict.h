@@ -20,6 +20,10 @@ const char *verdict_of_unit(const Step *step, const char *job_result, const Unit
 void verdict_give(const Step *step, StepRun *run, json_object *result, const char *code,
                 char *message);
 
+/* A verdict has come that nobody waited for: what was good is no longer, for which of the two words
+ * is true nobody knows. A step that is not good, or never ran, stays as it is. */
+void verdict_late(const Step *step, StepRun *run);
+
 /* The pause after so many attempts: doubled for each, capped, and then anywhere in its upper half,
  * so that a rack that was powered on together does not ask a server together. */
 uint64_t verdict_pause(const Step *step, size_t attempts);
