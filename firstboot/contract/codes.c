@@ -36,7 +36,7 @@ const Code codes[] = {
           "A required step failed. node-ready.target is not reached.",
           "firstbootctl explain says what failed and what to do; then firstbootctl rerun STEP, or reboot." },
         { "event.fresh-start", "957db5252c094064b1613b67851a411d", "A new instance: former results are dropped",
-          "The instance id differs from the one in /var/lib/firstboot/state.json, as it does after an image was captured from a running node.",
+          "The cloud's instance id, the DMI UUID, the board's serial number or the machine id differs from the one in /var/lib/firstboot/state.json, as it does after an image was captured from a running node.",
           "Nothing to do." },
         { "config.invalid", "152a9c9f2b924391840a7057e22d19d3", "The node configuration has errors",
           "No step runs on a configuration that is not understood in full: half of it might join a cluster that the other half was to keep it from. "

@@ -22,6 +22,7 @@
 #include "daemon/pace.h"
 #include "daemon/publish.h"
 #include "contract/condition.h"
+#include "contract/secrets.h"
 #include "shared/json-strv.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
@@ -204,6 +205,30 @@ static int load_state(Engine *e) {
         return 0;
 }
 
+/* The state that is in use may be of another instance, now that the cloud has answered. */
+static int fit_state(Engine *e) {
+        State *s = e->node.state;
+        int r;
+
+        if (!s || s->settled_usec > 0)
+                return load_state(e);
+        r = instance_fits(e->node.document, s);
+        return r == 0 ? load_state(e) : r;
+}
+
+static int take_secrets(Engine *e) {
+        json_object *document = e->node.document;
+        char **secrets = NULL;
+        int r;
+
+        r = config_secrets(json_get(document, "config"), json_get(document, "sources"), &secrets);
+        if (r < 0)
+                return r;
+        strv_free(e->host.secrets);
+        e->host.secrets = secrets;
+        return 0;
+}
+
 /* Nothing may run: the node has failed for a reason that no step has. NULL: there is none (any
  * more). */
 static void set_problem(Node *n, const char *code, char *const *errors) {
@@ -268,11 +293,18 @@ static int on_document(json_object *document, void *userdata) {
         n->document = document;
         node_drop_jobs(n);
         n->graph = graph_free(n->graph);
-        if (!n->state || n->state->settled_usec > 0) {
-                r = load_state(e);
-                if (r < 0)
-                        return r;
-        }
+        r = take_secrets(e);
+        if (r < 0)
+                return r;
+        r = fit_state(e);
+        if (r < 0)
+                return r;
+        r = instance_name(document, n->state);
+        if (r < 0)
+                return r;
+        r = publish_config(document);
+        if (r < 0)
+                return r;
 
         r = take_errors(n);
         if (r == 0)
@@ -385,6 +417,7 @@ Engine *engine_free(Engine *e) {
         node_done(&e->node);
         publisher_done(&e->publisher);
         sd_event_unref(e->host.event);
+        strv_free(e->host.secrets);
         free(e);
         return NULL;
 }

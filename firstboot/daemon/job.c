@@ -9,6 +9,7 @@
 #include "daemon/verdict.h"
 #include "contract/paths.h"
 #include "contract/result.h"
+#include "contract/secrets.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
 
@@ -78,10 +79,15 @@ int job_arm_backoff(Job *j) {
 /* The attempt is over. Takes result and message, as verdict_give() does. */
 static void finish(Job *j, json_object *result, const char *code, char *message) {
         StepRun *run = job_run(j);
+        _cleanup_free_ char *clean = message;
 
         job_cancel(j);
         result_discard(j->step->name);
-        verdict_give(j->step, run, result, code, message);
+        /* Everybody reads it: in the status, on the bus, in the journal. */
+        if (redact_json(result, j->host->secrets) < 0)
+                json_object_object_del(result, "message");
+        verdict_give(j->step, run, result, code,
+                        message ? redact_text(message, j->host->secrets) : NULL);
         if (run->status == STEP_BACKOFF && job_arm_backoff(j) < 0)
                 run->status = STEP_FAILED;
         j->host->changed(j->host->userdata);
@@ -360,6 +366,6 @@ void job_look_for_late_verdict(Job *j) {
         /* Before an attempt it is only cleared away, and during one it is for the end to judge. */
         if (!step_status_is_final(run->status) || !result_is_left_over(j->step->name))
                 return;
-        verdict_late(j->step, run);
+        verdict_late(j->step, run, j->host->secrets);
         j->host->changed(j->host->userdata);
 }

@@ -16,6 +16,8 @@ typedef struct JobHost {
         sd_event *event;
         sd_bus *bus; /* NULL while the bus is away */
 
+        char **secrets; /* of the configuration; no step's words show them. NULL: none */
+
         /* A step has come to its end, or the pause before its next attempt has. */
         void (*changed)(void *userdata);
         void *userdata;

@@ -6,6 +6,7 @@
 #include "daemon/verdict.h"
 #include "daemon/journal.h"
 #include "contract/result.h"
+#include "contract/secrets.h"
 #include "shared/time-util.h"
 
 #include <signal.h>
@@ -243,14 +244,15 @@ void verdict_give(const Step *step, StepRun *run, json_object *result, const cha
                 end_badly(step, run, took);
 }
 
-void verdict_late(const Step *step, StepRun *run) {
+void verdict_late(const Step *step, StepRun *run, char *const *secrets) {
         _cleanup_json_ json_object *own = NULL;
-        _cleanup_free_ char *wrong = NULL, *words = NULL, *message = NULL;
+        _cleanup_free_ char *wrong = NULL, *words = NULL, *clean = NULL, *message = NULL;
         unsigned n = (unsigned) run->n_attempts;
 
         (void) result_take(step->name, &own, &wrong);
         words = wrong ? TAKE_PTR(wrong) : own ? result_words(own) : NULL;
-        message = strf("a verdict came while no attempt was under way: %s", strempty(words));
+        clean = words ? redact_text(words, secrets) : NULL;
+        message = strf("a verdict came while no attempt was under way: %s", strempty(clean));
         journal_event("step.verdict-late", step->name, n, 0, "%s", strempty(message));
         if (n == 0 || !step_status_is_good(run->status))
                 return;

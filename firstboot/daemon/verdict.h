@@ -21,8 +21,9 @@ void verdict_give(const Step *step, StepRun *run, json_object *result, const cha
                 char *message);
 
 /* A verdict has come that nobody waited for: what was good is no longer, for which of the two words
- * is true nobody knows. A step that is not good, or never ran, stays as it is. */
-void verdict_late(const Step *step, StepRun *run);
+ * is true nobody knows. A step that is not good, or never ran, stays as it is. Its words are told without the
+ * secrets (may be NULL). */
+void verdict_late(const Step *step, StepRun *run, char *const *secrets);
 
 /* The pause after so many attempts: doubled for each, capped, and then anywhere in its upper half,
  * so that a rack that was powered on together does not ask a server together. */

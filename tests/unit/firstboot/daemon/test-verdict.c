@@ -117,12 +117,12 @@ static void a_late_verdict_ends_what_was_good_and_nothing_else(void **state) {
 
         (void) state;
         root_put(PATH_RUN_RESULTS "/a.json", "{\"status\":\"failed\",\"message\":\"m\"}");
-        verdict_late(&step, &run); /* it never ran: somebody else's */
+        verdict_late(&step, &run, NULL); /* it never ran: somebody else's */
         assert_int_equal(run.status, STEP_DONE);
 
         step_run_add_attempt(&run, 1);
         root_put(PATH_RUN_RESULTS "/a.json", "{\"status\":\"failed\",\"message\":\"m\"}");
-        verdict_late(&step, &run);
+        verdict_late(&step, &run, NULL);
         assert_int_equal(run.status, STEP_FAILED);
         assert_false(run.completed);
         assert_string_equal(step_run_code(&run), "step.verdict-late");
