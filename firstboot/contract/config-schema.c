@@ -273,6 +273,10 @@ const ConfigKey config_keys[] = {
                         .meaning = "Limit for all requests of one try together."),
         KEY("metadata.required", CONFIG_BOOL, .fallback = "true",
                         .meaning = "Where false, a service that does not answer is passed over with a warning."),
+        KEY("metadata.root_only", CONFIG_BOOL, .fallback = "false",
+                        .meaning = "Closes the service to all users but root, and to containers, by nftables."),
+        KEY("metadata.users", CONFIG_STRINGS, .check = check_user,
+                        .meaning = "Users that may ask it all the same, such as a cloud's agent."),
 
         KEY("steps", CONFIG_OBJECT, .meaning = "Per step, by name."),
         KEY("steps.*", CONFIG_OBJECT, .meaning = "One step."),

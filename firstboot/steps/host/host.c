@@ -9,6 +9,7 @@
 #include "steps/common/own-file.h"
 #include "steps/common/unit.h"
 #include "steps/host/grow.h"
+#include "steps/host/metadata-guard.h"
 #include "steps/steps.h"
 
 #include <fcntl.h>
@@ -215,10 +216,11 @@ int host_run(StepContext *c) {
                    *firewall = json_get_string(c->section, "firewall");
         json_object *sysctl = json_get(c->section, "sysctl"),
                     *limits = json_get(c->section, "limits");
-        bool switched = firewall && !streq(firewall, "keep");
+        bool switched = firewall && !streq(firewall, "keep"),
+             guarded = metadata_guard_is_wanted(c->config);
         int r = 0;
 
-        if (hostname || timezone || switched) {
+        if (hostname || timezone || switched || guarded) {
                 r = unit_bus(&bus);
                 if (r < 0)
                         return step_fail_later(c, "host.hostname",
@@ -232,6 +234,8 @@ int host_run(StepContext *c) {
                 note(&r, set_timezone(c, bus, timezone));
         if (switched)
                 note(&r, switch_firewall(c, bus, streq(firewall, "on")));
+        if (guarded) /* after the firewall, which flushes */
+                note(&r, metadata_guard_apply(c, bus));
         if (sysctl)
                 note(&r, set_sysctl(c, sysctl));
         if (limits)
