@@ -176,7 +176,7 @@ int state_learn(State *s, const Identity *now) {
         /* A name, once given, stays until the cloud gives one. */
         name = i->cloud_id ? i->cloud_id : s->instance_id;
         if (!name)
-                name = i->machine_id ? i->machine_id : i->dmi_uuid ? i->dmi_uuid : "unknown";
+                name = i->machine_id ? i->machine_id : "unknown"; /* DMI's UUID is root's alone */
         copy = strdup(name);
         if (!copy)
                 return -ENOMEM;

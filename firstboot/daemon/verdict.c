@@ -158,6 +158,27 @@ const char *verdict_of_unit(const Step *step, const char *job_result, const Unit
         return judge_unit(step, job_result, facts, ending, ret_result, ret_message);
 }
 
+/* One line without control characters, which a server's words may have: terminals obey them. */
+static void flatten(json_object *result, const char *key) {
+        const char *text = json_get_string(result, key);
+        _cleanup_free_ char *line = text ? strdup(text) : NULL;
+        bool changed = false;
+
+        for (char *p = line; p && *p; p++) {
+                /* The C1 set is 0xc2 0x80 to 0xc2 0x9f in UTF-8. */
+                bool c1 = (unsigned char) *p == 0xc2 && (unsigned char) p[1] < 0xa0;
+
+                if ((unsigned char) *p >= ' ' && *p != 0x7f && !c1)
+                        continue;
+                *p = ' ';
+                if (c1)
+                        p[1] = ' ';
+                changed = true;
+        }
+        if (changed)
+                (void) json_set_string(result, key, line);
+}
+
 /* The run's result, from either side; a failure without a code gets one. */
 static void take_result(
                 StepRun *run, json_object *result, const char *code, char *message, bool good) {
@@ -168,6 +189,8 @@ static void take_result(
         free(message);
         json_putp(&run->result);
         run->result = result;
+        flatten(result, "message");
+        flatten(result, "remedy");
         if (result && !good && !json_get_string(result, "code"))
                 (void) json_set_string(result, "code", "step.failed");
 }

@@ -164,6 +164,18 @@ static void what_may_pass_is_tried_again_as_often_as_the_step_says(void **state)
         free(run.attempts);
 }
 
+static void what_a_terminal_would_obey_is_taken_out_of_a_message(void **state) {
+        StepRun run = { .name = (char *) "a" };
+
+        (void) state;
+        verdict_give(&step, &run,
+                        json_tokener_parse(
+                                        "{\"status\":\"failed\",\"message\":\"a\\u001b[2Jb\\nc\\u009bd\\u007f \u00e9\"}"),
+                        NULL, NULL);
+        assert_string_equal(json_get_string(run.result, "message"), "a [2Jb c  d  \xc3\xa9");
+        json_putp(&run.result);
+}
+
 static void a_failure_without_a_code_gets_one(void **state) {
         StepRun run = { .name = (char *) "a" };
 
@@ -196,6 +208,7 @@ int main(void) {
                 TEST(a_late_verdict_ends_what_was_good_and_nothing_else),
                 TEST(a_word_that_is_none_is_a_failure_wherever_it_comes_from),
                 TEST(what_may_pass_is_tried_again_as_often_as_the_step_says),
+                TEST(what_a_terminal_would_obey_is_taken_out_of_a_message),
                 TEST(a_failure_without_a_code_gets_one),
                 TEST(pauses_double_up_to_their_limit),
         };
