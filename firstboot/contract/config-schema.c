@@ -5,6 +5,7 @@
 
 #include "contract/config-schema.h"
 #include "contract/config-rules.h"
+#include "shared/strv.h"
 
 /* Limits of times are in milliseconds. */
 #define MS 1000
@@ -306,4 +307,8 @@ const char *config_key_in(const ConfigKey *k, const char *section) {
                 key++;
         }
         return strpbrk(key, ".[*") ? NULL : key;
+}
+
+char *config_child_path(const char *path, const char *key) {
+        return isempty(path) ? strdup(key) : strf("%s.%s", path, key);
 }

@@ -3,6 +3,7 @@
 /* Layers laid over each other, with a note of where each value came from. */
 
 #include "contract/config.h"
+#include "contract/config-schema.h"
 #include "contract/secrets.h"
 
 Config *config_new(void) {
@@ -28,10 +29,6 @@ Config *config_free(Config *c) {
         strv_free(c->warnings);
         free(c);
         return NULL;
-}
-
-char *config_child_path(const char *path, const char *key) {
-        return isempty(path) ? strdup(key) : strf("%s.%s", path, key);
 }
 
 /* Forgets who gave `path` and everything below it. */

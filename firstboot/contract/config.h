@@ -39,6 +39,3 @@ int config_finish(Config *c, char *const *free_sections);
 /* One document with all of it: config, sources, instance, errors and warnings (without secrets),
  * retry. NULL on out of memory. */
 json_object *config_to_json(const Config *c);
-
-/* "section.key", or just "key" at the top; NULL on out of memory. The caller frees it. */
-char *config_child_path(const char *path, const char *key);

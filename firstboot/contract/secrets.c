@@ -5,7 +5,6 @@
 
 #include "contract/secrets.h"
 #include "contract/config-schema.h"
-#include "contract/config.h"
 
 #define SECRET_MIN 4
 #define URL_REST_MIN 16 /* a shorter path is a path */
