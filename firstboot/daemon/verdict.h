@@ -15,16 +15,12 @@ const char *verdict_of_unit(const Step *step, const char *job_result, const Unit
                 json_object **ret_result, char **ret_message);
 
 /* Notes the end of the run's last attempt: result, the step's own words, or NULL with a code of
- * ours and a message (each may be NULL). Takes result and message. In STEP_BACKOFF the next attempt
- * is to begin at retry_usec. */
+ * ours and a message (each may be NULL). Takes result and message. Where another
+ * attempt follows, in STEP_BACKOFF or slowly in STEP_FAILED, it is to begin at retry_usec. */
 void verdict_give(const Step *step, StepRun *run, json_object *result, const char *code,
                 char *message);
 
 /* A verdict has come that nobody waited for: what was good is no longer, for which of the two words
- * is true nobody knows. A step that is not good, or never ran, stays as it is. Its words are told without the
- * secrets (may be NULL). */
+ * is true nobody knows. A step that is not good, or never ran, stays as it is. Its words are told
+ * without the secrets (may be NULL). */
 void verdict_late(const Step *step, StepRun *run, char *const *secrets);
-
-/* The pause after so many attempts: doubled for each, capped, and then anywhere in its upper half,
- * so that a rack that was powered on together does not ask a server together. */
-uint64_t verdict_pause(const Step *step, size_t attempts);
