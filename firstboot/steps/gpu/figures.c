@@ -120,7 +120,8 @@ json_object *gpu_findings_to_json(const GpuFindings *f) {
 
 json_object *gpu_summary_to_json(const GpuFacts *f) {
         static const GpuFactId measured[] = { GPU_TEMPERATURE, GPU_PCIE_GENERATION_LOAD,
-                GPU_PCIE_WIDTH, GPU_PCIE_REPLAYS, GPU_H2D, GPU_D2H };
+                GPU_PCIE_WIDTH, GPU_PCIE_REPLAYS, GPU_H2D, GPU_D2H, GPU_ARCHITECTURE, GPU_CLIQUE,
+                GPU_CLOCK_LOAD, GPU_POWER_LIMIT };
         json_object *list = json_object_new_array();
 
         for (unsigned i = 0; i < f->n; i++) {
@@ -141,6 +142,13 @@ json_object *gpu_summary_to_json(const GpuFacts *f) {
                         active += g->links[k].active.state == GPU_READ &&
                                   g->links[k].active.value == 1;
                 (void) json_set_int(o, "nvlinks_active", active);
+                set_filled(o, "cluster", g->cluster);
+                if (f->load.state == GPU_PHASE_DONE) {
+                        json_object_object_add(
+                                        o, "hbm_gbps", json_object_new_double(f->load.hbm_gbps[i]));
+                        json_object_object_add(o, "gemm_tflops",
+                                        json_object_new_double(f->load.gemm_tflops[i]));
+                }
                 json_object_array_add(list, o);
         }
         return list;

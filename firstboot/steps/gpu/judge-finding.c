@@ -49,8 +49,8 @@ bool fact_is_unsupported(const GpuFact *f) {
         return f->state == GPU_ERROR && f->error == NVML_ERROR_NOT_SUPPORTED;
 }
 
-static bool judge_allows(const Judge *j, GpuFactId id) {
-        return j->wish->allow_unsupported & (UINT64_C(1) << id);
+static bool judge_allows(const Judge *j, int i, GpuFactId id) {
+        return gpu_is_lenient(j, i) || j->wish->allow_unsupported & (UINT64_C(1) << id);
 }
 
 void judge_not_read(Judge *j, int i, const GpuFact *f, const char *name, const char *symbol) {
@@ -80,7 +80,7 @@ bool judge_need(Judge *j, int i, GpuFactId id) {
 
         if (f->state == GPU_READ)
                 return true;
-        if (!fact_is_unsupported(f) || !judge_allows(j, id))
+        if (!fact_is_unsupported(f) || !judge_allows(j, i, id))
                 judge_not_read(j, i, f, gpu_fact_names[id].name, gpu_fact_names[id].symbol);
         return false;
 }
