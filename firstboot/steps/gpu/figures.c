@@ -153,3 +153,44 @@ json_object *gpu_summary_to_json(const GpuFacts *f) {
         }
         return list;
 }
+
+/* Whether a link of the one leads to the other, or to a switch. */
+static bool reaches(const Gpu *g, const Gpu *other) {
+        for (size_t k = 0; k < GPU_LINKS_MAX; k++) {
+                const GpuLink *l = &g->links[k];
+
+                if (l->active.state == GPU_READ && l->active.value == 1 &&
+                                (streq(l->remote, other->pci) ||
+                                                (l->remote_type.state == GPU_READ &&
+                                                                l->remote_type.value ==
+                                                                                NVML_NVLINK_DEVICE_TYPE_SWITCH)))
+                        return true;
+        }
+        return false;
+}
+
+static int64_t links_of(const Gpu *g) {
+        int64_t n = 0;
+
+        for (size_t k = 0; k < GPU_LINKS_MAX; k++)
+                n += g->links[k].active.state == GPU_READ && g->links[k].active.value == 1;
+        return n;
+}
+
+json_object *gpu_nvlink_to_json(const GpuFacts *f) {
+        json_object *o = json_object_new_object();
+        bool complete = f->n > 1;
+        int64_t least = f->n > 0 ? links_of(&f->gpus[0]) : 0;
+        int generation = f->n > 0 ? (int) f->gpus[0].facts[GPU_ARCHITECTURE].value : 0;
+
+        for (unsigned i = 0; i < f->n; i++) {
+                least = MIN(least, links_of(&f->gpus[i]));
+                for (unsigned k = 0; k < f->n; k++)
+                        complete = complete && (i == k || reaches(&f->gpus[i], &f->gpus[k]));
+        }
+        (void) json_set_fields(o, JSON_INT("links", least), JSON_BOOL("complete", complete));
+        /* As the table of shapes has it: 25 GB/s from Volta to Hopper, 50 for Blackwell. */
+        json_object_object_add(o, "gbps",
+                        json_object_new_double(generation >= NVML_DEVICE_ARCH_BLACKWELL ? 50 : 25));
+        return o;
+}

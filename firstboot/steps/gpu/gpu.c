@@ -384,6 +384,7 @@ static void add_figures(StepContext *c, const GpuFacts *f, const GpuFindings *fi
         step_figure(c, "n_findings", json_object_new_int64((int64_t) findings->n));
         step_figure(c, "findings", gpu_findings_to_json(findings));
         step_figure(c, "gpus", gpu_summary_to_json(f));
+        step_figure(c, "nvlink", gpu_nvlink_to_json(f));
         if (f->driver_version[0])
                 step_figure(c, "driver", json_object_new_string(f->driver_version));
 }

@@ -153,6 +153,22 @@ int shape_read_pci(unsigned *ret_gpus, unsigned *ret_nvswitches, unsigned *ret_e
         return 0;
 }
 
+int shape_gpu_addresses(char ***ret) {
+        _cleanup_strv_free_ char **names = NULL, **gpus = NULL;
+        int r;
+
+        r = fb_list(PCI_DEVICES, &names);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (name, names) {
+                r = is_gpu(*name) ? strv_extend(&gpus, *name) : 0;
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(gpus);
+        return 0;
+}
+
 int gpus_on_pci(void) {
         unsigned gpus, nvswitches, empty;
         int r;
