@@ -224,6 +224,12 @@ static void print_phase(FILE *to, const char *name, const GpuPhase *p) {
                 fprintf(to, "%s.text=%s\n%s.call=%s\n", name, p->text, name, p->call);
 }
 
+/* Read of divided GPUs, or under load, alone. */
+static bool is_occasional(GpuFactId id) {
+        return id == GPU_MIG_DEVICES || id == GPU_CLOCK_REASONS_LOAD || id == GPU_CLOCK_LOAD ||
+               id == GPU_CLOCK_LOAD_FREE;
+}
+
 static void print_gpu(FILE *to, unsigned i, const Gpu *g) {
         char prefix[32];
         unsigned supported = 0, active = 0;
@@ -233,7 +239,8 @@ static void print_gpu(FILE *to, unsigned i, const Gpu *g) {
         fprintf(to, "%sname=%s\n%suuid=%s\n%sserial=%s\n%svbios=%s\n%spci=%s\n", prefix, g->name,
                         prefix, g->uuid, prefix, g->serial, prefix, g->vbios, prefix, g->pci);
         for (size_t k = 0; k < GPU_FACTS_N; k++)
-                print_fact(to, prefix, gpu_fact_names[k].name, &g->facts[k]);
+                if (g->facts[k].state != GPU_NOT_READ || !is_occasional(k))
+                        print_fact(to, prefix, gpu_fact_names[k].name, &g->facts[k]);
         for (size_t k = 0; k < GPU_LINKS_MAX; k++) {
                 const GpuLink *l = &g->links[k];
                 char link[64];
