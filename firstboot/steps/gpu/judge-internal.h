@@ -20,6 +20,10 @@ GpuFinding *judge_add(Judge *j, GpuCode code, GpuAction action, int gpu, const c
 void finding_value(GpuFinding *f, int64_t value);
 void finding_limit(GpuFinding *f, int64_t value, int64_t limit);
 
+/* Kinds of GPUs that cannot tell everything. */
+bool gpu_is_vgpu(const Gpu *g);
+bool gpu_is_consumer(const Gpu *g);
+
 bool fact_is_unsupported(const GpuFact *f);
 
 /* Adds a finding that tells why a fact that was needed is not there. */
@@ -36,8 +40,6 @@ int64_t judge_value(const Judge *j, int gpu, GpuFactId id);
 
 /* judge-kind.c: what kind of GPU it is. False where nothing else is to be said of it. */
 bool judge_kind(Judge *j, int gpu);
-/* Whether it is of a kind that need not tell everything. */
-bool gpu_is_lenient(const Judge *j, int gpu);
 void judge_cluster(Judge *j);
 
 /* judge-load.c: what the load has shown. */

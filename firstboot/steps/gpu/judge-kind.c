@@ -7,23 +7,6 @@
 #include "steps/gpu/judge-internal.h"
 #include "steps/gpu/nvml.h"
 
-static bool is_vgpu(const Gpu *g) {
-        return gpu_fact_known(g, GPU_VIRTUALIZATION) &&
-               g->facts[GPU_VIRTUALIZATION].value >= NVML_GPU_VIRTUALIZATION_MODE_VGPU;
-}
-
-static bool is_consumer(const Gpu *g) {
-        return gpu_fact_known(g, GPU_BRAND) &&
-               (g->facts[GPU_BRAND].value == NVML_BRAND_GEFORCE ||
-                               g->facts[GPU_BRAND].value == NVML_BRAND_TITAN);
-}
-
-bool gpu_is_lenient(const Judge *j, int i) {
-        const Gpu *g = &j->facts->gpus[i];
-
-        return (is_vgpu(g) && j->wish->vgpu) || (is_consumer(g) && j->wish->consumer);
-}
-
 static void judge_mig(Judge *j, int i) {
         const Gpu *g = &j->facts->gpus[i];
         GpuMigWish wish = j->wish->mig;
@@ -55,7 +38,7 @@ bool judge_kind(Judge *j, int i) {
 
         (void) judge_may(j, i, GPU_VIRTUALIZATION);
         (void) judge_may(j, i, GPU_BRAND);
-        if (is_vgpu(g) && !j->wish->vgpu) {
+        if (gpu_is_vgpu(g) && !j->wish->vgpu) {
                 bool host = judge_value(j, i, GPU_VIRTUALIZATION) >
                             NVML_GPU_VIRTUALIZATION_MODE_VGPU;
 
@@ -65,7 +48,7 @@ bool judge_kind(Judge *j, int i) {
                                 judge_value(j, i, GPU_VIRTUALIZATION));
                 return false;
         }
-        if (is_consumer(g) && !j->wish->consumer) {
+        if (gpu_is_consumer(g) && !j->wish->consumer) {
                 finding_value(judge_add(j, GPU_CODE_CONSUMER, GPU_ACTION_CONFIG, i,
                                               "%s is a consumer's GPU, which does not tell of its health",
                                               g->name),

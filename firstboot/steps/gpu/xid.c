@@ -37,7 +37,7 @@ static const char *skip_head(const char *message, bool *ret_switch) {
 }
 
 /* The action behind this word in "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset
- * Required)" (open-gpu-kernel-modules, src/nvidia/src/kernel/gpu/gpu.c); -1 where there is none. */
+ * Required)" (gpuRefreshRecoveryAction() of NVIDIA's open kernel modules); -1 where there is none. */
 static int recovery_after(const char *text, const char *word) {
         const char *p = strstr(text, word);
         uint64_t action;
@@ -83,7 +83,7 @@ bool gpu_xid_parse(const char *message, GpuXid *ret) {
 }
 
 /* "nvidia 0000:3b:00.0: reset done", as the kernel's PCI core writes it when a device was reset
- * that a driver has (drivers/pci/pci.c since Linux 6.11). */
+ * that a driver has (since Linux 6.11). */
 bool gpu_reset_parse(const char *message, char *ret, size_t size) {
         static const char *const drivers[] = { "nvidia ", "nvidia-nvswitch " };
         const char *p = NULL;

@@ -49,8 +49,8 @@ static int add_optional_arguments(Nccl *s, const NcclRun *run, char ***argv) {
         return library ? strv_extendf(argv, "--nccl-library=%s", library) : 0;
 }
 
-static int make_argv(
-                Nccl *s, const NcclRun *run, const char *program, const char *report, char ***argv) {
+static int make_argv(Nccl *s, const NcclRun *run, const char *program, const char *report,
+                char ***argv) {
         json_object *o = s->context->section;
         uint64_t limit = config_duration(o, "limit", LIMIT_USEC) / USEC_PER_SEC;
         unsigned long long bytes = run->bytes, seconds = MAX(limit, UINT64_C(1));
@@ -65,8 +65,8 @@ static int make_argv(
 
         if (!from || !to || !iterations || !timeout || !init || !output)
                 return -ENOMEM;
-        r = strv_extend_strv(
-                        argv, ARGV(program, "all_reduce", from, to, iterations, timeout, init, output));
+        r = strv_extend_strv(argv,
+                        ARGV(program, "all_reduce", from, to, iterations, timeout, init, output));
         return r < 0 ? r : add_optional_arguments(s, run, argv);
 }
 
@@ -188,7 +188,7 @@ static int execute(Nccl *s, NcclRun *run, char *const *argv, char *const *env, c
                 return no_report(run, "nccl.no-end",
                                 strf("ncclbench did not end within %llu s and was killed",
                                                 (unsigned long long) (o.timeout_usec /
-                                                                USEC_PER_SEC)));
+                                                                      USEC_PER_SEC)));
         if (r < 0)
                 return no_report(run, "nccl.no-verdict", strf("ncclbench: %s", strerror(-r)));
         return take(run, path, status, last);

@@ -227,8 +227,9 @@ static int try_ports(Nccl *s, char *const *names, const RdmaFacts *facts, json_o
                 _cleanup_(port_done) Port p = {};
 
                 r = make_port(*name, facts, &p);
-                if (r >= 0)
-                        r = try_port(s, &p, figure);
+                if (r < 0)
+                        return r;
+                r = try_port(s, &p, figure);
                 if (r == -ENOMEM)
                         return r;
                 if (r < 0 && result == 0)

@@ -71,7 +71,7 @@ static int judge_failure(Nccl *s, json_object *verdict) {
         if (!isempty(advice))
                 step_remedy(s->context, "%s", advice);
         return nccl_may_pass(code) ? step_fail_later(s->context, code, "%s", strempty(text))
-                              : step_fail(s->context, code, "%s", strempty(text));
+                                   : step_fail(s->context, code, "%s", strempty(text));
 }
 
 /* Where the configuration says how many GPUs there must be, none can be missing unseen. */
@@ -149,7 +149,8 @@ int nccl_run(StepContext *c) {
         if (s.detected.gpus == 0 && !json_get_bool(json_get(c->config, "gpu"), "required", true))
                 return step_skip(c, "no GPU, and none is required");
         if (streq_ptr(json_get_string(json_get(c->config, "gpu"), "mig"), "on"))
-                return step_skip(c, "the GPUs are divided by MIG, and NCCL does not join instances");
+                return step_skip(
+                                c, "the GPUs are divided by MIG, and NCCL does not join instances");
         r = read_file(path, 1024 * 1024, &s.conf, NULL);
         if (r == -ENOENT)
                 r = (s.conf = strdup("")) ? 0 : -ENOMEM;
