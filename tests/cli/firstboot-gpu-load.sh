@@ -63,6 +63,9 @@ machine; bench; report 'o["devices"].pop()'; run_step
 check "a GPU that was left out: gpu.load" only gpu.load
 machine; bench; report 'o["devices"][2]["index"] = 77'; run_step
 check "a report of other GPUs: gpu.load" only gpu.load
+machine; bench; report 'o["p2p"][9]["wrong"] = 3'; run_step
+check "a wrong result: gpu.load" only gpu.load
+check "names the GPU" message "GPU 1: 3 results are wrong"
 machine; bench; echo '{"devices":[' >"$NODE/report"; run_step
 check "half a report: gpu.load" only gpu.load
 loaded "a load that fails" gpu.load 'echo "GPU 3: CUDA error 719"' 'exit 1'

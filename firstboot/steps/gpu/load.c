@@ -49,6 +49,17 @@ static int index_of(json_object *o, const char *key, unsigned n_gpus) {
         return i >= 0 && i < (int64_t) n_gpus ? (int) i : -1;
 }
 
+/* A result that is wrong is worse than a slow one. */
+static void note_wrong(GpuLoad *l, json_object *o, int gpu) {
+        int64_t wrong = json_get_int(o, "wrong", 0);
+
+        if (wrong == 0 || l->state == GPU_PHASE_FAILED)
+                return;
+        l->state = GPU_PHASE_FAILED;
+        snprintf(l->text, sizeof(l->text), "GPU %d: %lld results are wrong", gpu,
+                        (long long) wrong);
+}
+
 static int take_report(GpuLoad *l, unsigned n_gpus, json_object *report) {
         json_object *devices = json_get(report, "devices"), *pairs = json_get(report, "p2p");
 
@@ -62,6 +73,7 @@ static int take_report(GpuLoad *l, unsigned n_gpus, json_object *report) {
                         return -EINVAL;
                 l->hbm_gbps[gpu] = positive(o, "hbm_gbs");
                 l->gemm_tflops[gpu] = positive(o, "gemm_tflops");
+                note_wrong(l, o, gpu);
         }
         if (pairs && !json_object_is_type(pairs, json_type_array))
                 return -EINVAL;
@@ -73,6 +85,7 @@ static int take_report(GpuLoad *l, unsigned n_gpus, json_object *report) {
                         return -EINVAL;
                 l->pairs[l->n_pairs++] =
                                 (GpuPair) { (uint8_t) from, (uint8_t) to, positive(o, "gbs") };
+                note_wrong(l, o, from);
         }
         return 0;
 }
@@ -150,7 +163,7 @@ static int run(GpuFacts *f, uint64_t timeout_usec) {
                 failed(l, GPU_PHASE_FAILED, last_line(output));
         else if (gpu_load_parse(l, f->n, output) < 0)
                 failed(l, GPU_PHASE_FAILED, "ncclbench load printed no report");
-        else
+        else if (l->state == GPU_PHASE_NONE)
                 l->state = GPU_PHASE_DONE;
         return 0;
 }
