@@ -137,9 +137,9 @@ check "an nccl.conf that cannot be read: failed" verdict "failed rdma.nccl-conf"
 
 # --- limits that are derived ------------------------------------------------------------------------------------------
 # A program that says it measured what is asked for: the doubles are too slow for sizes that limits hold for.
-bench() { rm -f "$NODE/usr/bin/ncclbench"; { echo '#!/bin/bash'; echo 'for a; do case $a in --output-file=*) out=${a#*=} ;; --maxbytes=*) bytes=${a#*=} ;; --devices=*) ranks=2 ;; esac; done'
+program() { rm -f "$NODE/usr/bin/ncclbench"; { echo '#!/bin/bash'; echo 'for a; do case $a in --output-file=*) out=${a#*=} ;; --maxbytes=*) bytes=${a#*=} ;; --devices=*) ranks=2 ;; esac; done'
         echo "echo \"\$* \$(env | grep ^NCCL_ | sort | tr '\\n' ' ')\" >>$NODE/runs"; cat; } >"$NODE/usr/bin/ncclbench"; chmod +x "$NODE/usr/bin/ncclbench"; }
-says() { bench <<<'echo "{\"verdict\":{\"pass\":true},\"rows\":[{\"nominal\":$bytes,\"out_of_place\":{\"busbw\":'"$1"',\"wrong\":0}}],\"n_ranks\":${ranks:-4},\"wrong\":0}" >$out'; }
+says() { program <<<'echo "{\"verdict\":{\"pass\":true},\"rows\":[{\"nominal\":$bytes,\"out_of_place\":{\"busbw\":'"$1"',\"wrong\":0}}],\"n_ranks\":${ranks:-4},\"wrong\":0}" >$out'; }
 fresh
 cat >"$NODE/etc/firstboot/shapes.d/more.json" <<'JSON'
 { "sources": { "t": "this test" }, "shapes": [ { "name": "linked", "gpus": { "count": 4 }, "nvlink": { "links": 18, "gbps": 50, "source": "t" } } ] }
@@ -179,7 +179,7 @@ says 5
 nccl gated '"size":268435456,"min_busbw":1'
 check "a report below the limit is not believed" verdict "failed nccl.no-verdict"
 # failing TEXT REASON PORT: only the run over this port fails.
-failing() { bench <<<'if [[ ${NCCL_IB_HCA:-} == ='"$3"' ]]; then echo "{\"verdict\":{\"pass\":false,\"reason\":\"'"$2"'\",\"text\":\"'"$1"'\"}}" >$out; exit 1; fi
+failing() { program <<<'if [[ ${NCCL_IB_HCA:-} == ='"$3"' ]]; then echo "{\"verdict\":{\"pass\":false,\"reason\":\"'"$2"'\",\"text\":\"'"$1"'\"}}" >$out; exit 1; fi
 echo "{\"verdict\":{\"pass\":true},\"rows\":[{\"nominal\":$bytes,\"out_of_place\":{\"busbw\":20,\"wrong\":0}}],\"n_ranks\":${ranks:-4},\"wrong\":0}" >$out'; }
 failing "ibv_reg_mr failed" nccl.init-failed mlx5_1:1
 nccl gated
@@ -191,7 +191,7 @@ check "one that is slow: rdma.slow" verdict "failed rdma.slow"
 failing "element 7" nccl.wrong-result mlx5_0
 nccl gated
 check "one that spoils data: nccl.wrong-result" verdict "failed nccl.wrong-result"
-bench <<<"[[ \${NCCL_IB_HCA:-} ]] && echo 5 >$NODE/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error; "'echo "{\"verdict\":{\"pass\":true},\"rows\":[{\"nominal\":$bytes,\"out_of_place\":{\"busbw\":20,\"wrong\":0}}],\"n_ranks\":${ranks:-4},\"wrong\":0}" >$out'
+program <<<"[[ \${NCCL_IB_HCA:-} ]] && echo 5 >$NODE/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error; "'echo "{\"verdict\":{\"pass\":true},\"rows\":[{\"nominal\":$bytes,\"out_of_place\":{\"busbw\":20,\"wrong\":0}}],\"n_ranks\":${ranks:-4},\"wrong\":0}" >$out'
 nccl gated
 check "errors that come with the traffic: rdma.errors-grow" verdict "failed rdma.errors-grow"
 says 20; echo 0 >"$NODE/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error"; : >"$NODE/runs"
