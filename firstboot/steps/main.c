@@ -11,6 +11,7 @@
 #include "shared/log.h"
 #include "contract/paths.h"
 #include "contract/result.h"
+#include "steps/common/attempt.h"
 
 #define CONFIG_MAX (16 * 1024 * 1024)
 
@@ -60,11 +61,12 @@ static int run_builtin(const StepFunction *f, json_object *document) {
         _cleanup_free_ char *path = fb_pathf("%s/%s.json", PATH_RUN_RESULTS, f->name);
         json_object *config = json_get(document, "config");
         StepContext c = { f->name, config, json_get(config, f->name),
-                json_get(document, "instance"), result };
+                json_get(document, "instance"), result, 0, false };
         int r;
 
         if (!result || !path)
                 return log_oom();
+        attempt_look_up(&c);
         r = f->run(&c);
         if (r < 0 && !step_has_failed(&c))
                 (void) step_fail_later(&c, "step.failed", "%s: %s", f->name, strerror(-r));

@@ -70,6 +70,8 @@ machine; bench; echo '{"devices":[' >"$NODE/report"; run_step
 check "half a report: gpu.load" only gpu.load
 loaded "a load that fails" gpu.load 'echo "GPU 3: CUDA error 719"' 'exit 1'
 check "with its last words" message "GPU 3: CUDA error 719"
+loaded "a load that reports why it failed" gpu.load "echo '{\"devices\":[],\"verdict\":{\"pass\":false,\"text\":\"GPU 5: out of memory\"}}'" 'exit 1'
+check "with that reason" message "GPU 5: out of memory"
 machine; bench 'trap "" TERM; sleep 60'; config '"bandwidth":false,"timeout":"2s"'; run_step
 check "a load that does not end: gpu.load" verdict "failed gpu.load"
 machine; bench "$(nvml hang=nvmlDeviceGetEccMode)"; config '"bandwidth":false,"timeout":"3s"'; run_step

@@ -90,8 +90,8 @@ static int take_report(GpuLoad *l, unsigned n_gpus, json_object *report) {
         return 0;
 }
 
-int gpu_load_parse(GpuLoad *l, unsigned n_gpus, const char *output) {
-        _cleanup_json_ json_object *report = NULL;
+/* The document among what was printed. */
+static int find_report(const char *output, json_object **ret) {
         const char *start = output[0] == '{' ? output : strstr(output, "\n{"),
                    *end = strrchr(output, '}');
         JsonError e = {};
@@ -99,7 +99,13 @@ int gpu_load_parse(GpuLoad *l, unsigned n_gpus, const char *output) {
         if (!start || !end || end < start)
                 return -EINVAL;
         start += *start == '\n';
-        if (json_parse(start, (size_t) (end - start) + 1, &e, &report) < 0)
+        return json_parse(start, (size_t) (end - start) + 1, &e, ret);
+}
+
+int gpu_load_parse(GpuLoad *l, unsigned n_gpus, const char *output) {
+        _cleanup_json_ json_object *report = NULL;
+
+        if (find_report(output, &report) < 0)
                 return -EINVAL;
         return take_report(l, n_gpus, report);
 }
@@ -117,6 +123,19 @@ static const char *last_line(char *text) {
                 text[--n] = '\0';
         const char *newline = strrchr(text, '\n');
         return newline ? newline + 1 : text;
+}
+
+/* The report's reason, or the last words of a program that made none. */
+static void take_failure(GpuLoad *l, char *output) {
+        _cleanup_json_ json_object *report = NULL;
+        const char *text;
+
+        if (find_report(output, &report) >= 0) {
+                text = json_get_string(json_get(report, "verdict"), "text");
+                failed(l, GPU_PHASE_FAILED, isempty(text) ? "it gave no reason" : text);
+                return;
+        }
+        failed(l, GPU_PHASE_FAILED, last_line(output));
 }
 
 /* Our environment, with the GPUs in the order that NVML has them in. */
@@ -160,7 +179,7 @@ static int run(GpuFacts *f, uint64_t timeout_usec) {
         else if (status == EXIT_USAGE)
                 log_warning("This ncclbench has no load; the GPUs are judged idle");
         else if (status != 0)
-                failed(l, GPU_PHASE_FAILED, last_line(output));
+                take_failure(l, output);
         else if (gpu_load_parse(l, f->n, output) < 0)
                 failed(l, GPU_PHASE_FAILED, "ncclbench load printed no report");
         else if (l->state == GPU_PHASE_NONE)

@@ -12,7 +12,6 @@
 #include "steps/nccl/conf.h"
 #include "steps/nccl/internal.h"
 
-#define PROGRAM "/usr/bin/ncclbench"
 #define REPORT_MAX (16 * 1024 * 1024)
 #define LIMIT_USEC (30 * USEC_PER_SEC)
 /* ncclbench kills its own child 5 s after its limit, and may need as long to see it gone. */
@@ -73,7 +72,7 @@ static int make_argv(Nccl *s, const NcclRun *run, const char *program, const cha
 /* Whether a variable would make ncclbench look for other processes, or is what we say ourselves. */
 static bool is_kept_away(const char *variable) {
         static const char *const others[] = { "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "MASTER_ADDR=",
-                "MASTER_PORT=", "SLURM_", "NCCL_NVLS_ENABLE=" };
+                "MASTER_PORT=", "SLURM_", "OMPI_", "PMI_", "PMIX_", "MV2_", "NCCL_NVLS_ENABLE=" };
 
         for (size_t i = 0; i < ELEMENTSOF(others); i++)
                 if (startswith(variable, others[i]))
@@ -195,14 +194,15 @@ static int execute(Nccl *s, NcclRun *run, char *const *argv, char *const *env, c
 }
 
 int nccl_bench(Nccl *s, NcclRun *run) {
-        _cleanup_free_ char *program = fb_path(PROGRAM), *path = fb_path(NCCL_REPORT);
+        _cleanup_free_ char *program = fb_path(NCCL_PROGRAM), *path = fb_path(NCCL_REPORT);
         _cleanup_strv_free_ char **argv = NULL, **env = NULL;
         int r;
 
         if (!program || !path)
                 return -ENOMEM;
         if (access(program, X_OK) < 0)
-                return no_report(run, "nccl.no-program", strf("%s: %s", PROGRAM, strerror(errno)));
+                return no_report(run, "nccl.no-program",
+                                strf("%s: %s", NCCL_PROGRAM, strerror(errno)));
         /* The report is what counts, and one from before must not be taken for it. */
         if (unlink(path) < 0 && errno != ENOENT)
                 return -errno;

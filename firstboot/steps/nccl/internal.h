@@ -6,6 +6,7 @@
 #include "steps/common/step.h"
 #include "steps/shape/detect.h"
 
+#define NCCL_PROGRAM "/usr/bin/ncclbench"
 #define NCCL_REPORT PATH_RUN "/ncclbench.json"
 /* Size where no number is known: two such buffers fit into any GPU that has NCCL. */
 #define NCCL_PLAIN_BYTES (UINT64_C(1) << 30)
@@ -21,6 +22,9 @@ typedef struct Nccl {
         char *conf;       /* /etc/nccl.conf */
         json_object *report;
 } Nccl;
+
+/* Whether NVLink multicast may be used. */
+bool nccl_nvls_allowed(Nccl *s);
 
 /* limit.c: chooses what is measured and what it must reach. 0 or -ENOMEM. */
 int nccl_choose(Nccl *s);

@@ -26,7 +26,7 @@
 #define PCIE_PERCENT 25
 
 /* Whether NVLink multicast may be used: by the configuration, else by what NCCL will read. */
-static bool nvls_allowed(Nccl *s) {
+bool nccl_nvls_allowed(Nccl *s) {
         const char *how = json_get_string(s->context->section, "nvls");
         _cleanup_free_ char *conf = NULL;
 
@@ -129,7 +129,7 @@ int nccl_choose(Nccl *s) {
         json_object *o = s->context->section;
         const ShapeBusbw *busbw = NULL;
         int64_t percent = json_get_int(o, "measured_percent", 95);
-        bool nvls = nvls_allowed(s);
+        bool nvls = nccl_nvls_allowed(s);
         int r = 0;
 
         s->gpus = choose_gpus(s);

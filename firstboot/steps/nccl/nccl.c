@@ -6,6 +6,8 @@
 #include "contract/paths.h"
 #include "shared/file-util.h"
 #include "steps/nccl/internal.h"
+#include "steps/nccl/pair-limit.h"
+#include "steps/nccl/runtime.h"
 #include "steps/steps.h"
 
 #define NCCL_CONF "/etc/nccl.conf"
@@ -134,6 +136,23 @@ static int judge(Nccl *s) {
                         (long long) ranks, busbw, s->min_gbps);
 }
 
+/* The runtime that programs get, after the driver and NCCL were seen to work: what is wrong then is the
+ * runtime's own. */
+static int prove_runtime(Nccl *s) {
+        _cleanup_free_ char *program = fb_path(NCCL_PROGRAM);
+        _cleanup_json_ json_object *report = NULL;
+        json_object *verdict;
+        int r;
+
+        if (!program)
+                return -ENOMEM;
+        r = runtime_prove(s->context, program, &report);
+        if (r < 0 || !report)
+                return r;
+        verdict = json_get(report, "verdict");
+        return json_get_bool(verdict, "pass", false) ? 0 : judge_failure(s, verdict);
+}
+
 int nccl_run(StepContext *c) {
         _cleanup_(nccl_done) Nccl s = { .context = c };
         _cleanup_free_ char *path = fb_path(NCCL_CONF);
@@ -159,10 +178,19 @@ int nccl_run(StepContext *c) {
         r = nccl_choose(&s);
         if (r < 0)
                 return r;
+        r = pair_limit_write(s.detected.shape, nccl_nvls_allowed(&s),
+                        json_get_int(c->section, "measured_percent", 95));
+        if (r < 0)
+                return r;
         r = measure(&s);
         if (r < 0)
                 return r;
         add_figures(&s);
+        if (json_get_bool(json_get(s.report, "verdict"), "pass", false)) {
+                r = prove_runtime(&s);
+                if (r < 0)
+                        return r;
+        }
         r = judge(&s);
         return r < 0 ? r : nccl_loopback(&s);
 }
