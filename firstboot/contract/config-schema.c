@@ -5,6 +5,7 @@
 
 #include "contract/config-schema.h"
 #include "contract/config-rules.h"
+#include "shared/strv.h"
 
 /* Limits of times are in milliseconds. */
 #define MS 1000
@@ -319,6 +320,10 @@ const ConfigKey config_keys[] = {
                         .meaning = "Limit for all requests of one try together."),
         KEY("metadata.required", CONFIG_BOOL, .fallback = "true",
                         .meaning = "Where false, a service that does not answer is passed over with a warning."),
+        KEY("metadata.root_only", CONFIG_BOOL, .fallback = "false",
+                        .meaning = "Closes the service to all users but root, and to containers, by nftables."),
+        KEY("metadata.users", CONFIG_STRINGS, .check = check_user,
+                        .meaning = "Users that may ask it all the same, such as a cloud's agent."),
 
         KEY("retry", CONFIG_OBJECT, .fallback = "{}",
                         .meaning = "How a fleet of nodes that boots together spares its servers; see docs/steps.md."),
@@ -357,4 +362,8 @@ const char *config_key_in(const ConfigKey *k, const char *section) {
                 key++;
         }
         return strpbrk(key, ".[*") ? NULL : key;
+}
+
+char *config_child_path(const char *path, const char *key) {
+        return isempty(path) ? strdup(key) : strf("%s.%s", path, key);
 }

@@ -17,11 +17,13 @@
 #include "daemon/connection.h"
 #include "daemon/instance.h"
 #include "daemon/journal.h"
+#include "daemon/late.h"
 #include "daemon/node.h"
 #include "daemon/pace.h"
 #include "daemon/publish.h"
 #include "contract/condition.h"
 #include "contract/node-seed.h"
+#include "contract/secrets.h"
 #include "shared/json-strv.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
@@ -33,6 +35,8 @@ struct Engine {
         Connection *connection;
         BusApi api;
         Publisher publisher;
+
+        sd_event_source *late; /* the watch of the results' folder */
 
         bool paced; /* others have less of the CPU until the verdict */
         bool told;  /* settling was announced (a restart of firstbootd does not repeat it) */
@@ -193,6 +197,7 @@ static void resync(Engine *e) {
                 else if (run->retry_usec > 0)
                         job_arm_backoff(&n->jobs[i]);
         }
+        late_look(n);
         advance(e);
 }
 
@@ -211,6 +216,30 @@ static int load_state(Engine *e) {
                 state->started_usec = now_usec();
         state_free(e->node.state);
         e->node.state = state;
+        return 0;
+}
+
+/* The state that is in use may be of another instance, now that the cloud has answered. */
+static int fit_state(Engine *e) {
+        State *s = e->node.state;
+        int r;
+
+        if (!s || s->settled_usec > 0)
+                return load_state(e);
+        r = instance_fits(e->node.document, s);
+        return r == 0 ? load_state(e) : r;
+}
+
+static int take_secrets(Engine *e) {
+        json_object *document = e->node.document;
+        char **secrets = NULL;
+        int r;
+
+        r = config_secrets(json_get(document, "config"), json_get(document, "sources"), &secrets);
+        if (r < 0)
+                return r;
+        strv_free(e->host.secrets);
+        e->host.secrets = secrets;
         return 0;
 }
 
@@ -279,11 +308,18 @@ static int on_document(json_object *document, void *userdata) {
         n->retry_usec = configure_retry_usec(e->configure);
         node_drop_jobs(n);
         n->graph = graph_free(n->graph);
-        if (!n->state || n->state->settled_usec > 0) {
-                r = load_state(e);
-                if (r < 0)
-                        return r;
-        }
+        r = take_secrets(e);
+        if (r < 0)
+                return r;
+        r = fit_state(e);
+        if (r < 0)
+                return r;
+        r = instance_name(document, n->state);
+        if (r < 0)
+                return r;
+        r = publish_config(document);
+        if (r < 0)
+                return r;
 
         r = take_errors(n);
         if (r == 0)
@@ -389,12 +425,14 @@ static int rerun(const char *name, void *userdata) {
 Engine *engine_free(Engine *e) {
         if (!e)
                 return NULL;
+        sd_event_source_disable_unref(e->late);
         node_drop_jobs(&e->node);
         connection_free(e->connection);
         configure_free(e->configure);
         node_done(&e->node);
         publisher_done(&e->publisher);
         sd_event_unref(e->host.event);
+        strv_free(e->host.secrets);
         free(e);
         return NULL;
 }
@@ -427,6 +465,9 @@ int engine_new(sd_event *event, Engine **ret) {
 int engine_start(Engine *e) {
         int r;
 
+        r = late_watch(e->host.event, &e->node, &e->late);
+        if (r < 0)
+                return r;
         r = connection_open(e->connection);
         if (r < 0)
                 return r;

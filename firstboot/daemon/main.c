@@ -8,6 +8,7 @@
 #include "shared/log.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 static int make_folders(void) {
@@ -21,6 +22,8 @@ static int make_folders(void) {
                 _cleanup_free_ char *path = fb_path(folders[i].path);
                 int r = path ? mkdir_p(path, folders[i].mode) : -ENOMEM;
 
+                if (r >= 0 && chmod(path, folders[i].mode) < 0)
+                        r = -errno;
                 if (r < 0)
                         return log_error_errno(r, "Cannot make %s", folders[i].path);
         }

@@ -54,6 +54,8 @@ static int read_property(sd_bus_message *m, UnitFacts *f) {
                 return read_text(m, f->active_state, sizeof(f->active_state));
         if (streq(key, "Result"))
                 return read_text(m, f->result, sizeof(f->result));
+        if (streq(key, "ExecMainCode"))
+                return sd_bus_message_read(m, "v", "i", &f->exit_code);
         if (streq(key, "ExecMainStatus"))
                 return sd_bus_message_read(m, "v", "i", &f->exit_status);
         if (streq(key, "ExecMainExitTimestampMonotonic"))

@@ -18,8 +18,9 @@ int manager_set_cpu_weight(sd_bus *bus, const char *unit, uint64_t weight);
 /* How a unit stands. */
 typedef struct UnitFacts {
         char active_state[32], result[32]; /* as systemd has them: "activating", "exit-code" */
-        int32_t exit_status;
-        uint64_t exit_usec; /* CLOCK_MONOTONIC; 0: it has not ended */
+        int32_t exit_code;   /* as waitid() has it: CLD_EXITED, CLD_KILLED …; 0: not known */
+        int32_t exit_status; /* exit code or signal */
+        uint64_t exit_usec;  /* CLOCK_MONOTONIC; 0: it has not ended */
 } UnitFacts;
 
 /* Asks for all properties of the unit object; manager_read_facts() reads the answer. */

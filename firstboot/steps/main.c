@@ -45,9 +45,34 @@ static int load_config(json_object **ret) {
         return 0;
 }
 
+/* As text that firstbootd can read back: a device's or a server's words may be no UTF-8, a figure no
+ * number. NULL on out of memory. */
+static char *result_text(json_object *result) {
+        const int format = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
+        _cleanup_json_ json_object *back = NULL;
+        _cleanup_free_ char *whole = NULL;
+        const char *text = json_object_to_json_string_ext(result, format);
+        JsonError e = {};
+
+        whole = text ? strdup(text) : NULL;
+        if (!whole)
+                return NULL;
+        json_clean_utf8(whole);
+        if (json_parse(whole, strlen(whole), &e, &back) >= 0)
+                return TAKE_PTR(whole);
+
+        log_warning("The figures cannot be kept: column %u: %s", e.column, e.message);
+        json_object_object_del(result, "figures");
+        free(whole);
+        text = json_object_to_json_string_ext(result, format);
+        whole = text ? strdup(text) : NULL;
+        if (whole)
+                json_clean_utf8(whole);
+        return TAKE_PTR(whole);
+}
+
 static int write_result(const char *path, json_object *result) {
-        const char *text = json_object_to_json_string_ext(
-                        result, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+        _cleanup_free_ char *text = result_text(result);
         int r;
 
         if (!text)
@@ -58,7 +83,7 @@ static int write_result(const char *path, json_object *result) {
 
 static int run_builtin(const StepFunction *f, json_object *document) {
         _cleanup_json_ json_object *result = json_object_new_object();
-        _cleanup_free_ char *path = fb_pathf("%s/%s.json", PATH_RUN_RESULTS, f->name);
+        _cleanup_free_ char *path = result_path(f->name);
         json_object *config = json_get(document, "config");
         StepContext c = { f->name, config, json_get(config, f->name),
                 json_get(document, "instance"), result, 0, false };
@@ -83,8 +108,7 @@ static int run_builtin(const StepFunction *f, json_object *document) {
 
 static int run_site(const char *name, json_object *document) {
         _cleanup_graph_ Graph *graph = NULL;
-        _cleanup_free_ char *result = fb_pathf("%s/%s.json", PATH_RUN_RESULTS, name),
-                            *config = fb_path(PATH_RUN_CONFIG);
+        _cleanup_free_ char *result = result_path(name), *config = fb_path(PATH_RUN_CONFIG);
         int r;
 
         r = graph_load(json_get(document, "config"), &graph);

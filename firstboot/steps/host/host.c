@@ -10,6 +10,7 @@
 #include "steps/common/unit.h"
 #include "steps/host/firewall.h"
 #include "steps/host/grow.h"
+#include "steps/host/metadata-guard.h"
 #include "steps/steps.h"
 
 #include <fcntl.h>
@@ -161,10 +162,11 @@ int host_run(StepContext *c) {
                    *firewall = json_get_string(c->section, "firewall");
         json_object *sysctl = json_get(c->section, "sysctl"),
                     *limits = json_get(c->section, "limits"), *grow = json_get(c->section, "grow");
-        bool switched = firewall && !streq(firewall, "keep");
+        bool switched = firewall && !streq(firewall, "keep"),
+             guarded = metadata_guard_is_wanted(c->config);
         int r = 0;
 
-        if (hostname || timezone || switched) {
+        if (hostname || timezone || switched || guarded) {
                 r = unit_bus(&bus);
                 if (r < 0)
                         return step_fail_later(c, "host.hostname",
@@ -178,6 +180,8 @@ int host_run(StepContext *c) {
                 note(&r, set_timezone(c, bus, timezone));
         if (switched)
                 note(&r, switch_firewall(c, bus, streq(firewall, "on")));
+        if (guarded) /* after the firewall, which flushes */
+                note(&r, metadata_guard_apply(c, bus));
         if (sysctl)
                 note(&r, set_sysctl(c, sysctl));
         if (limits)
