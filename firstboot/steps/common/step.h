@@ -9,12 +9,20 @@
 #include "shared/json-util.h"
 #include "shared/strv.h"
 
+/* Whether the step's work is asked for, or a look that changes nothing: FIRSTBOOT_CHECK. */
+typedef enum StepCheck {
+        STEP_CHECK_NO,
+        STEP_CHECK_QUICK, /* a second, beside running jobs */
+        STEP_CHECK_FULL,  /* with load and other machines asked; wants an idle node */
+} StepCheck;
+
 typedef struct StepContext {
         const char *name;
         json_object *config;   /* the whole merged configuration */
         json_object *section;  /* config's section with the step's name; NULL where there is none */
         json_object *instance; /* id, cloud, shape, … */
         json_object *result;   /* the verdict so far */
+        StepCheck check;
 } StepContext;
 
 /* Each records the verdict and its one sentence. The first failure stays; a failure outweighs a

@@ -9,6 +9,7 @@
 #include "steps/common/own-file.h"
 #include "steps/common/unit.h"
 #include "steps/host/grow.h"
+#include "steps/host/sysctl.h"
 #include "steps/steps.h"
 
 #include <fcntl.h>
@@ -113,28 +114,13 @@ static int switch_firewall(StepContext *c, sd_bus *bus, bool on) {
                         "host.firewall is \"on\", but none of firewalld, ufw and nftables is installed");
 }
 
-/* The setting's file below /proc/sys; NULL on out of memory. As sysctl has it: dots separate,
- * unless a slash came first; then slashes do. */
-static char *sysctl_file(const char *name) {
-        char *file = strdup(name);
-
-        if (!file)
-                return NULL;
-        const char *slash = strchr(file, '/'), *dot = strchr(file, '.');
-        if (!slash || (dot && dot < slash))
-                for (char *p = file; *p; p++)
-                        *p = *p == '.' ? '/' : *p == '/' ? '.' : *p;
-        return file;
-}
-
 static int apply_sysctl(StepContext *c, const char *name, const char *value) {
-        _cleanup_free_ char *file = sysctl_file(name),
-                            *path = file ? fb_pathf("/proc/sys/%s", file) : NULL;
+        _cleanup_free_ char *path = host_sysctl_path(name);
         _cleanup_close_ int fd = -EBADF;
 
         if (!path)
                 return -ENOMEM;
-        if (strstr(file, ".."))
+        if (strstr(path, "/.."))
                 return step_fail(c, "host.sysctl", "%s is no kernel setting", name);
 
         /* Without O_CREAT: a key that this kernel does not have is an error, not a new file. */

@@ -17,6 +17,7 @@
 #define PROGRAM "/usr/bin/ncclbench"
 #define NCCL_CONF "/etc/nccl.conf"
 #define REPORT PATH_RUN "/ncclbench.json"
+#define CHECK_REPORT PATH_RUN_CHECK "/ncclbench.json"
 #define REPORT_MAX (16 * 1024 * 1024)
 /* Size where no number is known: two such buffers fit into any GPU that has NCCL. */
 #define PLAIN_BYTES (UINT64_C(1) << 30)
@@ -242,7 +243,8 @@ static int run(Nccl *s, const char *path) {
 
 /* The report is what counts, and one from before must not be taken for it. */
 static int measure(Nccl *s) {
-        _cleanup_free_ char *program = fb_path(PROGRAM), *path = fb_path(REPORT);
+        _cleanup_free_ char *program = fb_path(PROGRAM),
+                            *path = fb_path(s->context->check ? CHECK_REPORT : REPORT);
         int r;
 
         if (!program || !path)
@@ -403,6 +405,8 @@ int nccl_run(StepContext *c) {
 
         if (!c->section)
                 return step_skip(c, "no nccl section in the configuration");
+        if (c->check == STEP_CHECK_QUICK)
+                return step_skip(c, "GPUs in use are not measured; --full does");
         if (!path)
                 return -ENOMEM;
         r = shape_detect(c, NULL, &s.detected);
