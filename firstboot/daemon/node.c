@@ -62,6 +62,8 @@ const char *node_code(const Node *n) {
 
         if (n->problem)
                 return n->problem;
+        if (n->state && n->state->watch_code)
+                return n->state->watch_code;
 
         j = first_with_status(n, STEP_FAILED);
         if (!j)

@@ -52,12 +52,15 @@ static int check_slurmd(StepContext *c) {
         int r;
 
         r = unit_bus(&bus);
-        if (r >= 0)
-                r = unit_active_state(bus, "slurmd.service", &state);
-        if (r >= 0 ? streq(state, "active") || streq(state, "reloading") : has_process("slurmd"))
+        if (r < 0 && has_process("slurmd"))
+                return 0;
+        if (r < 0)
+                return step_fail_later(c, "slurm.slurmd", "slurmd does not run");
+        r = unit_active_state(bus, "slurmd.service", &state);
+        if (r >= 0 && (streq(state, "active") || streq(state, "reloading")))
                 return 0;
         return step_fail_later(
-                        c, "slurm.slurmd", "slurmd.service is %s", r >= 0 ? state : "not there");
+                        c, "slurm.slurmd", "slurmd.service is %s", r < 0 ? "not there" : state);
 }
 
 static int check_node(StepContext *c) {

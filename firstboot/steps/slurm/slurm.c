@@ -50,7 +50,15 @@ static int find_failure(Slurm *s) {
                 s->drain = drain_reason(code ? code : "step.failed", strempty(text));
                 return s->drain ? 0 : -ENOMEM;
         }
-        return 0;
+
+        /* What the watch has found since the steps were good: jobs are to be kept away, whatever
+         * slurm.drain_on_failure says, for slurmd runs already. */
+        json_object *watch = json_get(o, "watch");
+        if (!json_get_string(watch, "code"))
+                return 0;
+        s->drain = drain_reason(json_get_string(watch, "code"),
+                        strempty(json_get_string(watch, "message")));
+        return s->drain ? 0 : -ENOMEM;
 }
 
 static int node_name(Slurm *s) {
