@@ -270,6 +270,10 @@ const ConfigKey config_keys[] = {
         KEY("watch.healthy", CONFIG_DURATION, .fallback = "\"10min\"",
                         .max = 24 * 60 * (int64_t) MIN_,
                         .meaning = "How long a node must have been well before a full check may bring it back."),
+        KEY("watch.slow_percent", CONFIG_INT, .fallback = "15", .min = 0, .max = 100,
+                        .meaning = "A bandwidth that is lower than this machine's usual one by more is a finding; 0: none is."),
+        KEY("watch.slow", CONFIG_STRING, .fallback = "\"warn\"", .choices = "warn|fail",
+                        .meaning = "Whether firstbootctl check --full lets such a finding pass."),
 
         KEY("metrics", CONFIG_OBJECT, .fallback = "{}",
                         .meaning = "For Prometheus' node_exporter."),

@@ -6,6 +6,7 @@
 
 #include "contract/condition.h"
 #include "contract/graph.h"
+#include "contract/history.h"
 #include "contract/paths.h"
 #include "ctl/ctl.h"
 #include "ctl/probe.h"
@@ -15,6 +16,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <time.h>
 
 #define CONFIG_MAX (16 * 1024 * 1024)
 #define QUICK_USEC (60 * USEC_PER_SEC)     /* of one probe; those that can hang have 20 s */
@@ -256,6 +258,69 @@ static int print_json(const Check *k, bool pass) {
         return 0;
 }
 
+/* Whether the newest entry says the same: a fault that stays is told once, lest it push out the past. */
+static bool is_repeated(const HistoryEntry *e) {
+        _cleanup_free_ HistoryEntry *past = NULL;
+        size_t n;
+
+        if (history_load(&past, &n) < 0 || n == 0)
+                return false;
+        return streq(past[n - 1].verdict, e->verdict) && streq(past[n - 1].code, e->code);
+}
+
+/* A full check's figures against this machine's past. */
+static int judge_speed(Check *k, HistoryEntry *e) {
+        json_object *watch = json_get(json_get(k->document, "config"), "watch");
+        int64_t percent = json_get_int(watch, "slow_percent", 15);
+        _cleanup_free_ HistoryEntry *past = NULL;
+        const HistoryFigureInfo *info;
+        _cleanup_free_ char *text = NULL;
+        HistoryFigure figure;
+        double median;
+        size_t n;
+
+        if (percent == 0 || history_load(&past, &n) < 0 ||
+                        !history_is_slow(past, n, e, (double) percent, &figure, &median))
+                return 0;
+        e->slow = true;
+        info = &history_figure_info[figure];
+        text = strf("%s is %.5g %s, usually it is %.5g", info->name, e->figures[figure], info->unit,
+                        median);
+        if (!text)
+                return -ENOMEM;
+        if (streq_ptr(json_get_string(watch, "slow"), "fail"))
+                return add_finding(k, NULL, "watch.slow", text);
+        fprintf(stderr, "watch.slow: %s (let pass)\n", text);
+        return 0;
+}
+
+/* Full checks are kept, and of quick ones what was found: those that find nothing come every minute. */
+static void remember(Check *k) {
+        HistoryEntry e = { .kind = "check", .time = time(NULL) };
+        json_object *first;
+        int r;
+
+        if (k->ctl->step)
+                return;
+        for (size_t i = 0; i < k->n; i++)
+                history_take(&e, k->probes[i].step, json_get(k->probes[i].result, "figures"));
+        if (streq(k->mode, "full") && judge_speed(k, &e) < 0)
+                return;
+        first = json_object_array_length(k->findings) > 0
+                                ? json_object_array_get_idx(k->findings, 0)
+                                : NULL;
+        if (!first && streq(k->mode, "quick"))
+                return;
+        snprintf(e.verdict, sizeof(e.verdict), "%s", first ? "failed" : "ready");
+        snprintf(e.code, sizeof(e.code), "%s", strempty(json_get_string(first, "code")));
+        snprintf(e.text, sizeof(e.text), "%s", strempty(json_get_string(first, "message")));
+        if (first && is_repeated(&e))
+                return;
+        r = history_append(&e);
+        if (r < 0)
+                log_warning_errno(r, "This check is missing in the history");
+}
+
 /* What is wrong on standard output, what is let pass on standard error. */
 static void print(const Check *k) {
         for (size_t i = 0; i < json_object_array_length(k->findings); i++) {
@@ -325,6 +390,7 @@ int verb_check(Ctl *c, int argc, char *argv[]) {
                 return EXIT_CHECK_BLIND;
         }
 
+        remember(&k);
         pass = json_object_array_length(k.findings) == 0;
         if (!c->json)
                 print(&k);

@@ -3,6 +3,7 @@
 
 /* firstbootctl: one file a verb, each a function that gets what is left of the command line. */
 
+#include "contract/history.h"
 #include "shared/completion.h"
 #include "shared/json-util.h"
 #include "shared/strv.h"
@@ -33,6 +34,7 @@ enum { EXIT_CHECK_GOOD = 0, EXIT_CHECK_BAD = 1, EXIT_CHECK_USAGE = 2, EXIT_CHECK
 int verb_status(Ctl *c, int argc, char *argv[]);
 int verb_blame(Ctl *c, int argc, char *argv[]);
 int verb_plot(Ctl *c, int argc, char *argv[]);
+int verb_history(Ctl *c, int argc, char *argv[]);
 int verb_explain(Ctl *c, int argc, char *argv[]);
 int verb_rerun(Ctl *c, int argc, char *argv[]);
 int verb_config(Ctl *c, int argc, char *argv[]);
@@ -73,6 +75,16 @@ uint64_t step_duration(json_object *step);
 
 /* The time line of a status document as SVG text; NULL on out of memory. Caller frees. */
 char *plot_svg(json_object *status, uint64_t now);
+
+/* Text of an XML document, escaped. */
+void plot_text(FILE *f, const char *s);
+
+/* The key figures over time: as SVG, or as lines of a terminal. NULL on out of memory; caller frees. */
+char *history_svg(const HistoryEntry *entries, size_t n);
+char *history_lines(const Ctl *c, const HistoryEntry *entries, size_t n);
+
+/* plot --history. */
+int plot_history(Ctl *c);
 
 /* The status table, as printed. NULL on out of memory; caller frees. */
 char *status_table(const Ctl *c, json_object *status);

@@ -28,6 +28,7 @@ static const Verb verbs[] = {
         { "status", NULL, "the node and its steps (the default)", verb_status, COMPLETE_NONE, NULL },
         { "blame", NULL, "steps by the time they took", verb_blame, COMPLETE_NONE, NULL },
         { "plot", NULL, "time line of the boot as SVG on standard output", verb_plot, COMPLETE_NONE, NULL },
+        { "history", NULL, "the last verdicts and key figures", verb_history, COMPLETE_NONE, NULL },
         { "explain", "[CODE]", "what is wrong, why, and what to do", verb_explain,
           COMPLETE_CHOICES, NULL /* code_words() */ },
         { "rerun", "STEP|config", "run a step and what waits for it again", verb_rerun,
@@ -40,7 +41,16 @@ static const Verb verbs[] = {
 };
 /* clang-format on */
 
-enum { OPT_WAIT = 256, OPT_JSON, OPT_TIMEOUT, OPT_QUICK, OPT_FULL, OPT_STEP, OPT_PROBES };
+enum {
+        OPT_WAIT = 256,
+        OPT_JSON,
+        OPT_TIMEOUT,
+        OPT_QUICK,
+        OPT_FULL,
+        OPT_STEP,
+        OPT_PROBES,
+        OPT_HISTORY
+};
 
 /* Every verb takes them all, before it or behind it. */
 /* clang-format off */
@@ -48,12 +58,13 @@ static const OptionSpec options[] = {
         { .name = "wait", .id = OPT_WAIT, .help = "wait until the node has settled (status, rerun)" },
         { .name = "timeout", .id = OPT_TIMEOUT, .argument = "TIME",
           .help = "give up waiting after TIME, such as 90s or 10min" },
-        { .name = "json", .id = OPT_JSON, .help = "machine-readable output (status, config, check)" },
+        { .name = "json", .id = OPT_JSON, .help = "machine-readable output (status, config, check, history)" },
         { .name = "quick", .id = OPT_QUICK, .help = "a second, beside running jobs (check; the default)" },
         { .name = "full", .id = OPT_FULL, .help = "with load on GPUs and network; wants an idle node (check)" },
         { .name = "step", .id = OPT_STEP, .argument = "NAME", .help = "one step's probe alone (check)",
           .value = COMPLETE_COMMAND, .words = LIST_STEPS },
         { .name = "probes", .id = OPT_PROBES, .help = "the probes alone, not firstbootd's verdict (check)" },
+        { .name = "history", .id = OPT_HISTORY, .help = "the key figures over time, not the boot (plot)" },
         { .name = "help", .id = 'h', .help = "this text" },
         {},
 };
@@ -128,6 +139,9 @@ static int parse_options(Ctl *c, int argc, char *argv[]) {
                         break;
                 case OPT_STEP:
                         c->step = optarg;
+                        break;
+                case OPT_HISTORY:
+                        c->history = true;
                         break;
                 case OPT_PROBES:
                         c->probes = true;

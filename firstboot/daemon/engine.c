@@ -20,6 +20,7 @@
 #include "daemon/journal.h"
 #include "daemon/node.h"
 #include "daemon/pace.h"
+#include "daemon/past.h"
 #include "daemon/publish.h"
 #include "daemon/watch.h"
 #include "contract/condition.h"
@@ -112,6 +113,7 @@ static void settle(Engine *e) {
 
         publish(e); /* what reads the files must find them in step with the verdict */
         publish_verdict(&e->node, e->host.bus);
+        past_add_verdict(&e->node);
         begin_watch(e);
 }
 
@@ -220,11 +222,7 @@ static void on_watch_changed(void *userdata) {
         advance(e);
 }
 
-static void on_checked(const char *mode, json_object *report, void *userdata) {
-        (void) mode, (void) report, (void) userdata;
-}
-
-static const WatchOps watch_ops = { .changed = on_watch_changed, .checked = on_checked };
+static const WatchOps watch_ops = { .changed = on_watch_changed };
 
 /* The bus is (again) there: finds out what happened to steps that were running. */
 static void resync(Engine *e) {

@@ -4,6 +4,7 @@
 
 #include "daemon/instance.h"
 #include "daemon/journal.h"
+#include "contract/history.h"
 #include "contract/paths.h"
 
 #include <systemd/sd-id128.h>
@@ -33,10 +34,13 @@ static void machine_id(char ret[SD_ID128_STRING_MAX]) {
 
 /* What was done for another instance does not count; neither do its disks. */
 static void forget_other(void) {
-        _cleanup_free_ char *record = fb_path(PATH_SCRATCH_RECORD);
+        _cleanup_free_ char *record = fb_path(PATH_SCRATCH_RECORD),
+                            *history = fb_path(PATH_HISTORY);
 
         if (record)
                 (void) unlink(record);
+        if (history)
+                (void) unlink(history);
         journal_event("event.fresh-start", NULL, 0, 0,
                         "This is another instance: starting afresh.");
 }

@@ -131,8 +131,6 @@ static void on_checked(const char *mode, json_object *report, void *userdata) {
                 conditions_clear_older(&w->conditions, "check:", now);
         if (conditions_unsure(&w->conditions, "check:"))
                 w->check_usec = now + w->conditions.calm_usec;
-        if (report)
-                w->ops->checked(mode, report, w->userdata);
 
         judge(w, now);
         if (w->code && streq(mode, "full") && pass && !conditions_any(&w->conditions))

@@ -22,9 +22,6 @@ typedef struct Watch Watch;
 typedef struct WatchOps {
         /* What watch_code() says has changed. */
         void (*changed)(void *userdata);
-
-        /* A check has ended; report as firstbootctl check --json prints it. */
-        void (*checked)(const char *mode, json_object *report, void *userdata);
 } WatchOps;
 
 /* ops must outlive the watch. 0 or -ENOMEM. */

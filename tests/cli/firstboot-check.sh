@@ -17,7 +17,7 @@ look() {
 says() { [[ $rc == "$1" && $out == "$2"* && ( -n $2 || -z $out ) ]] || { echo "# $rc: $out | $err"; return 1; }; }
 # step_of NAME KEY: from check --json
 step_of() { python3 -c 'import json,sys; o=json.loads(sys.argv[1]); print({s["name"]: s for s in o["steps"]}[sys.argv[2]].get(sys.argv[3]))' "$out" "$1" "$2" 2>&1; }
-tree() { (cd "$NODE" && find etc usr/lib run/firstboot var -type f ! -path 'run/firstboot/check*' -printf '%p %T@ %s\n' | sort); }
+tree() { (cd "$NODE" && find etc usr/lib run/firstboot var -type f ! -path 'run/firstboot/check*' ! -name history -printf '%p %T@ %s\n' | sort); }
 
 # --- a site's own step ----------------------------------------------------------------------------------------------
 node_new
@@ -198,5 +198,59 @@ check "a user that is found" says 0 ''
 tool getent <<<'exit 2'
 probe identity
 check "one that is not" says 1 'identity.no-user'
+
+# --- the past -------------------------------------------------------------------------------------------------------
+# A machine of eight GPUs that ncclbench measures.
+mkdir -p "$NODE/usr/bin"
+echo 480 >"$NODE/busbw"
+cat >"$NODE/usr/bin/ncclbench" <<'P'
+#!/bin/bash
+for a; do [[ $a == --output-file=* ]] && out=${a#*=}; done
+echo '{"verdict":{"pass":true},"n_ranks":8,"wrong":0,"rows":[{"nominal":1073741824,"out_of_place":{"busbw":'"$(cat "$NODE/busbw")"',"wrong":0}}]}' >"$out"
+P
+chmod +x "$NODE/usr/bin/ncclbench"
+nccl='"nccl":{"min_busbw":100,"size":"1G"},"gpu":{"count":8}'
+document "$nccl"
+history() { "$ctl" history --json | python3 -c 'import json,sys; o=json.load(sys.stdin); print(eval(sys.argv[1], {"o": o, "len": len}))' "$1" 2>&1; }
+full() { look --full --probes; }
+for p in "$NODE"/usr/lib/firstboot/steps.d/*.json; do [[ $p == */nccl.json ]] || rm "$p"; done
+sed -i 's/"requires": *\[[^]]*\]/"requires": []/' "$NODE/usr/lib/firstboot/steps.d/nccl.json"
+rm -f "$NODE/var/lib/firstboot/history"
+check "a node without history says so" bash -c '"$1" history | grep -q "no history yet"' - "$ctl"
+for i in 478 481 479 482 480; do echo $i >"$NODE/busbw"; full; done
+check "a full check is kept with its figures" test "$(history '[e["busbw"] for e in o]')" = "[478, 481, 479, 482, 480]"
+look --probes
+check "a quick one that found nothing is not" test "$(history 'len(o)')" = 5
+echo 400 >"$NODE/busbw"; full
+check "slower than this machine's own past is told of" test "$rc ${err%%:*}" = "0 watch.slow"
+check "with what is usual" grep -q 'busbw is 400 GB/s, usually it is 480' <<<"$err"
+document "$nccl,\"watch\":{\"slow\":\"fail\"}"
+full
+check "and fails the check where watch.slow says so" says 1 'watch.slow'
+document "$nccl,\"watch\":{\"slow\":\"fail\",\"slow_percent\":30}"
+full
+check "watch.slow_percent says how much" says 0 ''
+check "history shows verdicts and how the figures went" bash -c '"$1" history | grep -q "^busbw .* 400 … 482 GB/s, last 400"' - "$ctl"
+check "plot --history draws SVG" bash -c '"$1" plot --history | xmllint --noout - && "$1" plot --history | grep -q polyline' - "$ctl"
+n=$(history 'len(o)')
+mkdir "$NODE/small"
+if mount -t tmpfs -o size=640k none "$NODE/small" 2>/dev/null; then
+        cp -a "$NODE/var/lib/firstboot/history" "$NODE/small/"; mv "$NODE/var/lib/firstboot" "$NODE/var/lib/before"
+        ln -s "$NODE/small" "$NODE/var/lib/firstboot"
+        head -c 1M /dev/zero >"$NODE/small/fill" 2>/dev/null
+        full
+        check "a disk that is full loses no entry" test "$rc $(history 'len(o)')" = "0 $((n + 1))"
+        rm "$NODE/small/history"; head -c 1M /dev/zero >>"$NODE/small/fill" 2>/dev/null
+        full
+        check "where there is no room for a history, the check works" test "$rc $(grep -c 'missing in the history' <<<"$err")" = "0 1"
+        rm "$NODE/small/fill"
+        full
+        check "and the next one with room is kept" test "$(history 'len(o)')" = 1
+        umount "$NODE/small"; rm "$NODE/var/lib/firstboot"; mv "$NODE/var/lib/before" "$NODE/var/lib/firstboot"
+else
+        echo "skip - a disk that is full loses no entry: tmpfs cannot be mounted"
+fi
+printf 'torn' | dd of="$NODE/var/lib/firstboot/history" bs=1 seek=$((3 * 512 + 100)) conv=notrunc 2>/dev/null
+check "a torn entry costs itself alone" test "$(history 'len(o)')" = $((n - 1))
 node_end
 [[ -z $failed ]]

@@ -120,6 +120,7 @@ fresh
 busctl --address="$DBUS_SYSTEM_BUS_ADDRESS" call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager StopUnit ss munge.service replace >/dev/null
 source_ "a service that ends" watch.unit
 fresh
+sleep 1 # what it was before has to be seen first
 echo 9 >"$NODE/sys/class/net/eth0/carrier_down_count"
 source_ "a link that flaps" watch.link-flaps
 fresh

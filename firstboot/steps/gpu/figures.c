@@ -120,7 +120,7 @@ json_object *gpu_findings_to_json(const GpuFindings *f) {
 
 json_object *gpu_summary_to_json(const GpuFacts *f) {
         static const GpuFactId measured[] = { GPU_TEMPERATURE, GPU_PCIE_GENERATION_LOAD,
-                GPU_PCIE_WIDTH, GPU_PCIE_REPLAYS, GPU_H2D, GPU_D2H };
+                GPU_PCIE_WIDTH, GPU_PCIE_REPLAYS, GPU_ECC_VOLATILE, GPU_H2D, GPU_D2H };
         json_object *list = json_object_new_array();
 
         for (unsigned i = 0; i < f->n; i++) {
