@@ -3,6 +3,7 @@
 /* Entries and their slots, and what is told of them. Reading and writing is history-file.c's. */
 
 #include "contract/history.h"
+#include "shared/crc32.h"
 #include "shared/parse-number.h"
 
 #include <math.h>
@@ -48,22 +49,6 @@ static void take_least(HistoryEntry *e, HistoryFigure f, json_object *o, const c
                 set_figure(e, f, e->known[f] ? MIN(e->figures[f], v) : v);
 }
 
-/* IEEE 802.3's, as zlib has it; may be begun with the sum of what came before. */
-static uint32_t crc32(uint32_t sum, const void *data, size_t n) {
-        static const uint32_t table[16] = { 0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
-                0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8,
-                0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c };
-        const unsigned char *p = data;
-
-        sum = ~sum;
-        for (size_t i = 0; i < n; i++) {
-                sum ^= p[i];
-                sum = sum >> 4 ^ table[sum & 15];
-                sum = sum >> 4 ^ table[sum & 15];
-        }
-        return ~sum;
-}
-
 static void take_gpus(HistoryEntry *e, json_object *list) {
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
@@ -78,7 +63,7 @@ static void take_gpus(HistoryEntry *e, json_object *list) {
                 if (number(gpu, "ecc_volatile", &ecc))
                         set_figure(e, HISTORY_ECC, e->figures[HISTORY_ECC] + ecc);
                 if (uuid)
-                        e->machine = crc32(e->machine, uuid, strlen(uuid));
+                        e->machine = crc32_sum(e->machine, uuid, strlen(uuid));
         }
 }
 
@@ -161,7 +146,7 @@ int history_slot_write(const HistoryEntry *e, char slot[HISTORY_SLOT]) {
                         return -E2BIG;
                 shorter.text[cut / 2] = '\0';
         }
-        snprintf(head, sizeof(head), "%08x ", crc32(0, slot + HEAD, HISTORY_SLOT - HEAD));
+        snprintf(head, sizeof(head), "%08x ", crc32_sum(0, slot + HEAD, HISTORY_SLOT - HEAD));
         memcpy(slot, head, HEAD);
         return 0;
 }
@@ -173,7 +158,7 @@ static void copy(char *to, size_t size, json_object *o, const char *key) {
 static bool is_whole(const char slot[HISTORY_SLOT]) {
         char head[HEAD + 1];
 
-        snprintf(head, sizeof(head), "%08x ", crc32(0, slot + HEAD, HISTORY_SLOT - HEAD));
+        snprintf(head, sizeof(head), "%08x ", crc32_sum(0, slot + HEAD, HISTORY_SLOT - HEAD));
         return memcmp(slot, head, HEAD) == 0 && slot[HISTORY_SLOT - 1] == '\n';
 }
 

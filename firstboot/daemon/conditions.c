@@ -59,7 +59,7 @@ int conditions_set(Conditions *l, const char *key, const char *code, uint64_t no
         if (now - c->since_usec >= l->calm_usec)
                 c->firm = true;
         c->there = true;
-        c->seen_usec = l->last_usec = now;
+        c->seen_usec = now;
         snprintf(c->code, sizeof(c->code), "%s", code);
         free(c->text);
         c->text = text;

@@ -19,7 +19,6 @@ typedef struct Conditions {
         Condition *items;
         size_t n;
         uint64_t calm_usec;
-        uint64_t last_usec; /* when any of them was last there; 0: never */
 } Conditions;
 
 void conditions_done(Conditions *l); /* forgets all */

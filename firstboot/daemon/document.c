@@ -67,6 +67,7 @@ json_object *status_document(const Node *n) {
                                                : n->problem ? n->problem_text
                                                             : NULL),
                         JSON_TAKE("watch", watch_document(s)),
+                        JSON_TAKE("fingerprint", json_object_get(n->fingerprint)),
                         JSON_TAKE("errors", n->problem && !n->graph ? list_of(n, "errors") : NULL),
                         JSON_TAKE("warnings", list_of(n, "warnings")),
                         JSON_TAKE("instance", json_object_get(json_get(n->document, "instance"))));

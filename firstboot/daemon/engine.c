@@ -16,6 +16,7 @@
 #include "daemon/bus-api.h"
 #include "daemon/configure.h"
 #include "daemon/connection.h"
+#include "daemon/fingerprint.h"
 #include "daemon/instance.h"
 #include "daemon/journal.h"
 #include "daemon/node.h"
@@ -111,6 +112,8 @@ static void settle(Engine *e) {
                 pace_end(e->host.bus);
         e->paced = false;
 
+        json_putp(&e->node.fingerprint);
+        e->node.fingerprint = fingerprint_read(&e->node);
         publish(e); /* what reads the files must find them in step with the verdict */
         publish_verdict(&e->node, e->host.bus);
         past_add_verdict(&e->node);

@@ -14,6 +14,7 @@ void node_drop_jobs(Node *n) {
 void node_done(Node *n) {
         node_drop_jobs(n);
         json_putp(&n->document);
+        json_putp(&n->fingerprint);
         n->graph = graph_free(n->graph);
         n->state = state_free(n->state);
         free(n->problem_text);

@@ -7,7 +7,7 @@
 #include "shared/log.h"
 #include "shared/strv.h"
 
-/* section: of the configuration, NULL: whenever it is there. */
+/* section: of the configuration, NULL: where the NVIDIA driver is loaded. */
 static const struct {
         const char *unit, *section;
 } table[] = {
@@ -52,6 +52,8 @@ WatchUnits *watch_units_free(WatchUnits *w) {
 }
 
 int watch_units_new(json_object *config, WatchUnits **ret) {
+        _cleanup_free_ char *module = fb_path("/sys/module/nvidia");
+        bool nvidia = module && access(module, F_OK) >= 0;
         WatchUnits *w = calloc(1, sizeof(*w));
         int r;
 
@@ -60,7 +62,7 @@ int watch_units_new(json_object *config, WatchUnits **ret) {
         for (size_t i = 0; i < ELEMENTSOF(table); i++) {
                 WatchUnit *u = &w->items[w->n];
 
-                if (table[i].section && !json_get(config, table[i].section))
+                if (table[i].section ? !json_get(config, table[i].section) : !nvidia)
                         continue;
                 *u = (WatchUnit) { .all = w, .name = table[i].unit };
                 r = sd_bus_path_encode("/org/freedesktop/systemd1/unit", u->name, &u->path);
@@ -78,22 +80,22 @@ static bool is_active(const char *state) {
         return streq(state, "active") || streq(state, "reloading");
 }
 
-static int on_facts(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
+static int on_state(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
         WatchUnit *u = userdata;
-        UnitFacts f;
+        const char *state;
 
         (void) ret_error;
         u->query = sd_bus_slot_unref(u->query);
-        if (sd_bus_message_get_error(m) || manager_read_facts(m, &f) < 0)
+        if (sd_bus_message_get_error(m) || sd_bus_message_read(m, "v", "s", &state) < 0)
                 return 0;
-        snprintf(u->state, sizeof(u->state), "%s", f.active_state);
+        snprintf(u->state, sizeof(u->state), "%s", state);
         u->was_active = u->was_active || is_active(u->state);
         return 0;
 }
 
 static void ask(WatchUnit *u) {
         u->query = sd_bus_slot_unref(u->query);
-        if (u->all->bus && manager_ask(u->all->bus, &u->query, u->path, on_facts, u) < 0)
+        if (u->all->bus && manager_ask_state(u->all->bus, &u->query, u->path, on_state, u) < 0)
                 log_warning("Cannot ask systemd about %s.", u->name);
 }
 

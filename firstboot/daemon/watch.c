@@ -30,10 +30,9 @@ struct Watch {
         bool running;
         bool blind_told;
         uint64_t interval_usec, healthy_usec, tick_usec;
-        uint64_t check_usec;    /* when the next quick check is due */
-        uint64_t checked_usec;  /* when the last one began */
-        uint64_t counters_usec; /* when they were last read */
-        uint64_t well_usec;     /* nothing has been wrong since, while code is set */
+        uint64_t check_usec;   /* when the next quick check is due */
+        uint64_t checked_usec; /* when the last one began */
+        uint64_t well_usec;    /* nothing has been wrong since, while code is set */
         sd_event_source *timer;
 
         Conditions conditions;
@@ -100,6 +99,21 @@ static void take_finding(Watch *w, json_object *o, uint64_t now) {
                         strempty(json_get_string(o, "message")));
 }
 
+/* Errors that the GPUs count, as differences; what they are all together is the gpu step's to judge. */
+static void take_gpus(Watch *w, json_object *report, uint64_t now) {
+        json_object *steps = json_get(report, "steps");
+        size_t n = json_object_is_type(steps, json_type_array) ? json_object_array_length(steps)
+                                                               : 0;
+
+        for (size_t i = 0; i < n; i++) {
+                json_object *step = json_object_array_get_idx(steps, i);
+
+                if (streq_ptr(json_get_string(step, "name"), "gpu"))
+                        watch_counters_gpus(&w->counters,
+                                        json_get(json_get(step, "figures"), "gpus"), now);
+        }
+}
+
 /* A check that could not look proves nothing, in either direction; said once, lest a node without its
  * programs fill the journal. */
 static void take_blindness(Watch *w, uint64_t now) {
@@ -125,6 +139,7 @@ static void on_checked(const char *mode, json_object *report, void *userdata) {
                 take_blindness(w, now);
         else
                 w->blind_told = false;
+        take_gpus(w, report, now);
         for (size_t i = 0; i < n; i++)
                 take_finding(w, json_object_array_get_idx(findings, i), now);
         if (report)
@@ -178,10 +193,8 @@ static void look(Watch *w) {
 
         if (watch_kernel_look(&w->kernel, &w->conditions, now))
                 check_soon(w, now);
-        if (now >= w->counters_usec + MIN(COUNTERS_USEC, 3 * w->tick_usec)) {
-                w->counters_usec = now;
-                watch_counters_look(&w->counters, &w->conditions, now);
-        }
+        watch_counters_look(
+                        &w->counters, &w->conditions, MIN(COUNTERS_USEC, 3 * w->tick_usec), now);
         watch_units_look(w->units, &w->conditions, now);
         judge(w, now);
         if (w->running)
@@ -221,7 +234,7 @@ int watch_begin(Watch *w, json_object *config, uint64_t from_usec, const char *c
         w->healthy_usec = duration(section, "healthy", 600 * USEC_PER_SEC);
         w->tick_usec = MIN(TICK_MAX_USEC, MAX(w->conditions.calm_usec / 3, 50 * USEC_PER_MSEC));
         w->check_usec = now + jitter(w->interval_usec);
-        w->checked_usec = w->counters_usec = 0;
+        w->checked_usec = 0;
         w->well_usec = now;
         watch_kernel_init(&w->kernel, from_usec);
         set_code(w, code, text);

@@ -119,6 +119,13 @@ source_ "an adapter whose health is compromised" watch.nic
 fresh
 busctl --address="$DBUS_SYSTEM_BUS_ADDRESS" call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager StopUnit ss munge.service replace >/dev/null
 source_ "a service that ends" watch.unit
+check "the drain comes all the same" until_ slurm_state '^IDLE+DRAIN \[firstboot\] watch.unit: munge.service is inactive'
+fresh
+busctl --address="$DBUS_SYSTEM_BUS_ADDRESS" call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager StopUnit ss slurmd.service replace >/dev/null
+echo '# from here on' >>"$NODE/calls"
+source_ "slurmd that was stopped" watch.unit
+until_ slurm_state DRAIN
+check "and it is not started again behind its admin's back" bash -c '! sed "1,/^# from here on/d" "$1" | grep -qE "(Start|Restart)Unit slurmd"' - "$NODE/calls"
 fresh
 sleep 1 # what it was before has to be seen first
 echo 9 >"$NODE/sys/class/net/eth0/carrier_down_count"

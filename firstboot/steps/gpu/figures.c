@@ -133,6 +133,7 @@ json_object *gpu_summary_to_json(const GpuFacts *f) {
                 set_filled(o, "uuid", g->uuid);
                 set_filled(o, "serial", g->serial);
                 set_filled(o, "pci", g->pci);
+                set_filled(o, "vbios", g->vbios);
                 for (size_t k = 0; k < ELEMENTSOF(measured); k++)
                         if (gpu_fact_known(g, measured[k]))
                                 (void) json_set_int(o, gpu_fact_names[measured[k]].name,

@@ -56,6 +56,7 @@ static int find_failure(Slurm *s) {
         json_object *watch = json_get(o, "watch");
         if (!json_get_string(watch, "code"))
                 return 0;
+        s->watch = true;
         s->drain = drain_reason(json_get_string(watch, "code"),
                         strempty(json_get_string(watch, "message")));
         return s->drain ? 0 : -ENOMEM;
@@ -163,7 +164,8 @@ int slurm_run(StepContext *c) {
         if (s.drain)
                 (void) slurm_update_node(&s, "DRAIN", s.drain, NULL);
         s.running = !changed && unit_is_active(bus, "slurmd.service");
-        r = start_slurmd(&s, bus, changed);
+        /* One that was stopped since is what the watch has found: whoever did it is left alone. */
+        r = s.watch && !unit_is_active(bus, "slurmd.service") ? 0 : start_slurmd(&s, bus, changed);
         if (r < 0)
                 return r;
 
