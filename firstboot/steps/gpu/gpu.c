@@ -9,6 +9,7 @@
 #include "shared/log.h"
 #include "shared/parse-number.h"
 #include "shared/spawn.h"
+#include "steps/common/process.h"
 #include "steps/common/unit.h"
 #include "steps/gpu/figures.h"
 #include "steps/gpu/gather.h"
@@ -126,16 +127,19 @@ static int start_unit(GpuStep *s, const char *unit, char **ret_result) {
         return unit_job(s->bus, "StartUnit", unit, UNIT_USEC, ret_result);
 }
 
-/* For a check: the service as it is. Without a bus nobody can tell, and NVML tells the rest. */
+/* For a check: the service as it is. systemd has a state for units that are not installed as well; of
+ * nvidia-persistenced NVML tells whether it is missed. Without a bus the process has to do. */
 static void find_service(GpuStep *s, const char *unit, GpuService *service) {
+        bool optional = streq(unit, PERSISTENCED);
         _cleanup_free_ char *state = NULL;
 
-        if (open_bus(s) < 0)
+        if (open_bus(s) < 0 || unit_active_state(s->bus, unit, &state) < 0)
+                state = strdup(optional || process_exists("nv-fabricmanage") ? "active" : "gone");
+        if (!state)
                 return;
-        service->state = GPU_SERVICE_ABSENT;
-        if (unit_active_state(s->bus, unit, &state) < 0)
-                return;
-        service->state = streq(state, "active") ? GPU_SERVICE_RUNNING : GPU_SERVICE_FAILED;
+        service->state = streq(state, "active")                 ? GPU_SERVICE_RUNNING
+                         : optional && streq(state, "inactive") ? GPU_SERVICE_ABSENT
+                                                                : GPU_SERVICE_FAILED;
         snprintf(service->text, sizeof(service->text), "it is %.140s", state);
 }
 
@@ -164,7 +168,7 @@ static void follow_service(GpuStep *s, const char *unit, GpuService *service) {
         _cleanup_free_ char *state = NULL;
         int r;
 
-        if (service->state != GPU_SERVICE_RUNNING)
+        if (service->state != GPU_SERVICE_RUNNING || s->context->check)
                 return;
         r = unit_active_state(s->bus, unit, &state);
         if (r < 0 || !streq(state, "active")) {

@@ -3,9 +3,8 @@
 /* The node as a member of its cluster. The quick look asks nobody but this machine: a Prolog of a
  * thousand nodes at once must not ask the controller anything (slurm.conf(5), Prolog). */
 
-#include "contract/paths.h"
-#include "shared/file-util.h"
 #include "shared/spawn.h"
+#include "steps/common/process.h"
 #include "steps/common/unit.h"
 #include "steps/slurm/control.h"
 #include "steps/steps.h"
@@ -30,29 +29,13 @@ static int check_munge(StepContext *c) {
         return step_fail_later(c, "slurm.munge", "%s", output[0] ? output : "munge failed");
 }
 
-/* Without systemd's word: whether there is a process of that name. */
-static bool has_process(const char *name) {
-        _cleanup_strv_free_ char **pids = NULL;
-
-        if (fb_list("/proc", &pids) < 0)
-                return false;
-        STRV_FOREACH (pid, pids) {
-                _cleanup_free_ char *path = fb_pathf("/proc/%s/comm", *pid), *comm = NULL;
-
-                if (path && (*pid)[0] >= '0' && (*pid)[0] <= '9' &&
-                                read_line_file(path, &comm) >= 0 && streq(comm, name))
-                        return true;
-        }
-        return false;
-}
-
 static int check_slurmd(StepContext *c) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_free_ char *state = NULL;
         int r;
 
         r = unit_bus(&bus);
-        if (r < 0 && has_process("slurmd"))
+        if (r < 0 && process_exists("slurmd"))
                 return 0;
         if (r < 0)
                 return step_fail_later(c, "slurm.slurmd", "slurmd does not run");
