@@ -114,6 +114,8 @@ static int add_disks(const VmConfig *c, char ***argv) {
         return 0;
 }
 
+/* A slot of its own: a guest names its card by it (enp0s29), and writes the name into its configuration. Given the next free
+ * one, a machine that is switched on with a disk more or less would have another card than the one it knows. */
 static int add_network(const VmConfig *c, char ***argv) {
         _cleanup_strv_free_ char **parts = NULL;
         _cleanup_free_ char *netdev = NULL;
@@ -129,7 +131,7 @@ static int add_network(const VmConfig *c, char ***argv) {
         if (!netdev)
                 return -ENOMEM;
         return strv_extend_many(argv, "-netdev", netdev, "-device",
-                        "virtio-net-pci,netdev=net,romfile=", NULL);
+                        "virtio-net-pci,netdev=net,romfile=,addr=0x1d", NULL);
 }
 
 static int add_console(const VmConfig *c, char ***argv) {

@@ -27,6 +27,9 @@ typedef struct Findings {
 } Findings;
 void findings_done(Findings *f);
 
+/* {"findings": [{rule, found, remedy}], "versions": {…}} */
+int findings_to_json(const Findings *f, json_object **ret);
+
 /* Runs every rule over the tree of `layers`. Returns 0 with any number of findings (they are not
  * logged), -errno where a rule could not run: never a pass. */
 int check_tree(Context *ctx, const Plan *plan, char *const *layers, Findings *ret);

@@ -18,9 +18,6 @@ int finding_add(Findings *f, const char *rule, char *found, char *remedy);
 /* A line of the manifest's versions. */
 int findings_fact(Findings *f, const char *key, const char *value);
 
-/* {"findings": [{rule, found, remedy}], "versions": {…}} */
-int findings_to_json(const Findings *f, json_object **ret);
-
 /* rules.c. Runs the rules that look at the tree alone, and collects the facts. *ret_units: the
  * enabled units, for services.verify; may be NULL. */
 int rules_run(const char *root, const Recipe *recipe, Findings *f, char ***ret_units);

@@ -87,7 +87,7 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *
                 lap(c, "proof");
         }
 
-        r = manifest_write(ctx, plan, findings, &disk, files, tools_digest(tools), !o->no_proof,
+        r = manifest_write(plan, findings, &disk, files, tools_digest(tools), !o->no_proof,
                         c->timings, c->n, manifest);
         if (r < 0)
                 return log_error_errno(r, "%s: cannot write the manifest", manifest);

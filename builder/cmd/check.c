@@ -16,23 +16,12 @@ typedef struct CheckOptions {
 } CheckOptions;
 
 static int show_json(const Findings *f) {
-        _cleanup_json_ json_object *o = json_object_new_object();
-        json_object *list = json_object_new_array();
+        _cleanup_json_ json_object *o = NULL;
+        int r;
 
-        if (!o || json_set(o, "findings", list) < 0)
-                return -ENOMEM;
-        for (size_t i = 0; i < f->n; i++) {
-                json_object *x = json_object_new_object();
-
-                if (!x || json_object_array_add(list, x) < 0)
-                        return -ENOMEM;
-                if (json_set_fields(x, JSON_STRING("rule", f->findings[i].rule),
-                                    JSON_STRING("found", f->findings[i].found),
-                                    JSON_STRING("remedy", f->findings[i].remedy)) < 0)
-                        return -ENOMEM;
-        }
-        if (f->versions && json_set(o, "versions", json_object_get(f->versions)) < 0)
-                return -ENOMEM;
+        r = findings_to_json(f, &o);
+        if (r < 0)
+                return r;
         printf("%s\n", json_object_to_json_string_ext(
                                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
                                                           JSON_C_TO_STRING_NOSLASHESCAPE));

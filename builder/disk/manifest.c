@@ -292,8 +292,8 @@ static int add_sources(json_object *m, const Plan *plan, const DiskInfo *disk) {
         return add_disk(m, plan->recipe, disk);
 }
 
-int manifest_write(Context *ctx _unused_, const Plan *plan, const Findings *findings,
-                const DiskInfo *disk, char *const *files, const char *tools_digest, bool proved,
+int manifest_write(const Plan *plan, const Findings *findings, const DiskInfo *disk,
+                char *const *files, const char *tools_digest, bool proved,
                 const ManifestTiming *timings, size_t n_timings, const char *path) {
         _cleanup_json_ json_object *m = json_object_new_object();
         _cleanup_free_ char *folder = path_folder(path), *sums_path = NULL, *text = NULL;

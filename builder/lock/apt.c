@@ -8,7 +8,7 @@
 #include "lock/internal.h"
 #include "shared/spawn.h"
 
-#include <dirent.h>
+#include "shared/folder.h"
 #include <time.h>
 
 #define RELEASE_SIZE_MAX (16 * 1024 * 1024)
@@ -232,20 +232,23 @@ static int64_t release_date(const Apt *a, const char *text, bool *ret_own) {
  * them where none says that it is the distribution's. */
 static int newest_release(const Apt *a, int64_t *ret) {
         _cleanup_free_ char *folder = path_join(a->root, "state/lists");
+        _cleanup_closedir_ DIR *d = NULL;
         int64_t own = -1, any = -1;
-        DIR *d;
+        int r;
 
-        d = folder ? opendir(folder) : NULL;
-        if (!d)
-                return folder ? -errno : -ENOMEM;
-        for (struct dirent *e; (e = readdir(d));) {
+        if (!folder)
+                return -ENOMEM;
+        r = folder_open(folder, &d);
+        if (r < 0)
+                return r;
+        FOLDER_FOREACH (name, d) {
                 _cleanup_free_ char *path = NULL, *text = NULL;
                 int64_t date;
                 bool is_own;
 
-                if (!endswith(e->d_name, "InRelease") && !endswith(e->d_name, "_Release"))
+                if (!endswith(name, "InRelease") && !endswith(name, "_Release"))
                         continue;
-                path = path_join(folder, e->d_name);
+                path = path_join(folder, name);
                 if (!path || read_file(path, RELEASE_SIZE_MAX, &text, NULL) < 0)
                         continue;
                 date = release_date(a, text, &is_own);
@@ -253,7 +256,6 @@ static int newest_release(const Apt *a, int64_t *ret) {
                 if (is_own)
                         own = MAX(own, date);
         }
-        closedir(d);
         if (any < 0)
                 return -ENODATA;
         *ret = own >= 0 ? own : any;

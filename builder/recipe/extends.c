@@ -5,9 +5,9 @@
 #include "recipe/extends.h"
 #include "shared/file-util.h"
 #include "recipe/formats.h"
-#include "recipe/suggest.h"
+#include "shared/suggest.h"
 
-#include <dirent.h>
+#include "shared/folder.h"
 #include <limits.h>
 
 char *recipe_stem(const char *path) {
@@ -32,18 +32,17 @@ static char *extended_path(const char *file, const char *extends) {
 static char **recipe_names(const char *path) {
         _cleanup_strv_free_ char **names = NULL;
         _cleanup_free_ char *folder = path_folder(path);
-        DIR *d = folder ? opendir(folder) : NULL;
+        _cleanup_closedir_ DIR *d = NULL;
 
-        if (!d)
+        if (!folder || folder_open(folder, &d) < 0)
                 return NULL;
-        for (struct dirent *e; (e = readdir(d));) {
-                _cleanup_free_ char *stem = recipe_stem(e->d_name);
+        FOLDER_FOREACH (name, d) {
+                _cleanup_free_ char *stem = recipe_stem(name);
 
                 if (stem && *stem != '.' && !endswith(stem, ".lock") &&
                                 strv_extend(&names, stem) < 0)
                         break;
         }
-        closedir(d);
         strv_sort(names);
         return TAKE_PTR(names);
 }

@@ -5,7 +5,7 @@
 #include "recipe/merge.h"
 #include "recipe/schema.h"
 #include "shared/strv.h"
-#include "recipe/suggest.h"
+#include "shared/suggest.h"
 
 static int set_copy(json_object *into, const char *key, json_object *value) {
         json_object *copy = NULL;

@@ -3,7 +3,7 @@
 /* A walk through requirements, depth first: each overlay gets its place after those it requires. */
 
 #include "recipe/order.h"
-#include "recipe/suggest.h"
+#include "shared/suggest.h"
 
 typedef enum Mark { MARK_OPEN, MARK_DONE } Mark;
 

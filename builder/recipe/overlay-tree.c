@@ -5,9 +5,9 @@
 #include "recipe/overlay-tree.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"
-#include "recipe/suggest.h"
+#include "shared/folder.h"
+#include "shared/suggest.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -33,14 +33,12 @@ static void report(const TreePlace *at, const char *format, ...) {
 static char *suggest_file(const char *path) {
         _cleanup_strv_free_ char **names = NULL;
         _cleanup_free_ char *parent = strndup(path, (size_t) (path_basename(path) - path));
-        DIR *d = parent ? opendir(parent) : NULL;
+        _cleanup_closedir_ DIR *d = NULL;
 
-        if (d) {
-                for (struct dirent *e; (e = readdir(d));)
-                        if (*e->d_name != '.' && strv_extend(&names, e->d_name) < 0)
+        if (parent && folder_open(parent, &d) >= 0)
+                FOLDER_FOREACH (name, d)
+                        if (*name != '.' && strv_extend(&names, name) < 0)
                                 break;
-                closedir(d);
-        }
         strv_sort(names);
         return suggest_text(path_basename(path), names);
 }

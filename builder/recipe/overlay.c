@@ -7,9 +7,9 @@
 #include "recipe/formats.h"
 #include "recipe/overlay-items.h"
 #include "recipe/overlay-tree.h"
-#include "recipe/suggest.h"
+#include "shared/suggest.h"
 
-#include <dirent.h>
+#include "shared/folder.h"
 #include <sys/stat.h>
 
 static int load_checks(const OverlayLoading *l, json_object *o) {
@@ -166,20 +166,20 @@ int overlay_names(char *const *dirs, char ***ret) {
         _cleanup_strv_free_ char **names = NULL;
 
         STRV_FOREACH (dir, dirs) {
-                DIR *d = opendir(*dir);
-                bool full = false;
+                _cleanup_closedir_ DIR *d = NULL;
 
-                if (!d)
+                if (folder_open(*dir, &d) < 0)
                         continue;
-                for (struct dirent *e; !full && (e = readdir(d));) {
-                        _cleanup_free_ char *file = strf("%s/%s/overlay.json", *dir, e->d_name);
+                FOLDER_FOREACH (name, d) {
+                        _cleanup_free_ char *file = strf("%s/%s/overlay.json", *dir, name);
 
-                        if (file && *e->d_name != '.' && access(file, F_OK) >= 0)
-                                full = strv_extend(&names, e->d_name) < 0;
+                        if (!file)
+                                return -ENOMEM;
+                        if (*name == '.' || access(file, F_OK) < 0)
+                                continue;
+                        if (strv_extend(&names, name) < 0)
+                                return -ENOMEM;
                 }
-                closedir(d);
-                if (full)
-                        return -ENOMEM;
         }
         strv_sort(names);
         *ret = TAKE_PTR(names);

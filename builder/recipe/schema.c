@@ -4,7 +4,7 @@
 
 #include "recipe/schema.h"
 #include "recipe/recipe.h"
-#include "recipe/suggest.h"
+#include "shared/suggest.h"
 
 #include <ctype.h>
 #include <sys/stat.h>

@@ -8,7 +8,6 @@
 #include "lock/lock.h"
 
 #include "store/fetch.h"
-#include "store/store.h"
 
 #include "shared/log.h"
 #include "shared/strv.h"

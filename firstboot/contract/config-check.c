@@ -6,6 +6,7 @@
 #include "contract/config-defaults.h"
 #include "contract/config-schema.h"
 #include "contract/config.h"
+#include "shared/suggest.h"
 
 #include <stdarg.h>
 
@@ -53,52 +54,18 @@ static int complain(Config *c, const char *path, const char *format, ...) {
         return strv_extendf(&c->errors, "%s: %s: %s", blame(c, path), path, text);
 }
 
-/* Edits (insert, delete, replace) from a to b; rows of the usual table, one at a time. */
-static unsigned distance(const char *a, const char *b) {
-        unsigned row[64];
-        size_t n = strlen(b);
-
-        if (n >= ELEMENTSOF(row))
-                return UINT32_MAX;
-        for (size_t j = 0; j <= n; j++)
-                row[j] = (unsigned) j;
-        for (size_t i = 1; a[i - 1]; i++) {
-                unsigned diagonal = row[0];
-
-                row[0] = (unsigned) i;
-                for (size_t j = 1; j <= n; j++) {
-                        unsigned replaced = diagonal + (a[i - 1] != b[j - 1]);
-
-                        diagonal = row[j];
-                        row[j] = MIN(replaced, MIN(row[j], row[j - 1]) + 1);
-                }
-        }
-        return row[n];
-}
-
-/* The known key of the section `pattern` that is nearest to a mistyped one, or NULL. */
-static const char *suggest(const char *pattern, const char *key) {
-        const char *best = NULL;
-        unsigned best_distance = 4;
+static int complain_of_unknown(Config *c, const char *pattern, const char *key, const char *path) {
+        _cleanup_strv_free_ char **known = NULL;
+        _cleanup_free_ char *suggestion = NULL;
 
         for (size_t i = 0; i < config_keys_count; i++) {
-                const char *known = config_key_in(&config_keys[i], pattern);
-                unsigned d = known ? distance(key, known) : best_distance;
+                const char *name = config_key_in(&config_keys[i], pattern);
 
-                if (d < best_distance) {
-                        best = known;
-                        best_distance = d;
-                }
+                if (name && strv_extend(&known, name) < 0)
+                        return -ENOMEM;
         }
-        return best;
-}
-
-static int complain_of_unknown(Config *c, const char *pattern, const char *key, const char *path) {
-        const char *near = suggest(pattern, key);
-
-        if (!near)
-                return complain(c, path, "unknown key");
-        return complain(c, path, "unknown key; did you mean \"%s\"?", near);
+        suggestion = suggest_text(key, known);
+        return suggestion ? complain(c, path, "unknown key%s", suggestion) : -ENOMEM;
 }
 
 static const char *const type_names[] = {

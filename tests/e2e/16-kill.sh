@@ -32,9 +32,10 @@ drop() {
         done
 }
 
-# gone: no process of a sandbox of the store is left after at most 3 s, and nothing is mounted.
+# gone: no process of a sandbox of the store is left after some seconds (more, where a machine has the processors), and nothing is
+# mounted.
 gone() {
-        for _ in $(seq 30); do
+        for _ in $(seq 100); do
                 grep -qs "$STORE" /proc/[0-9]*/cmdline || break
                 sleep 0.1
         done

@@ -1,8 +1,8 @@
 #!/bin/bash
 # debian-13-cpu under OVMF with four NVMe disks and a root disk larger than the image.
 #
-# lane: compute
-# after: e2e/10 cli unit
+# lane: machine
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 project

@@ -2,8 +2,8 @@
 # imgbuild boot when things go wrong: nothing to boot, no time, Ctrl-C, kill -9, a busy port, a state folder in use.
 # Needs the tools tree but no image: firmware that finds nothing to boot is enough of a machine.
 #
-# lane: compute
-# after: e2e/10 cli unit
+# lane: machine
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 work=$(mktemp -d)

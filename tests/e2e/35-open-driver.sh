@@ -3,7 +3,7 @@
 # one message: NVIDIA's open modules 550.163.01 with Debian 13's kernel, whose pci_resize_resource() changed in 6.12.97.
 #
 # lane: compute
-# after: e2e/10 e2e/30
+# after: e2e/11
 set -u
 source "$TOP/tests/e2e/lib.bash"
 own_project

@@ -4,7 +4,7 @@
 # Proves fetching, pinning, signature, digest, order and configuration.
 #
 # lane: compute
-# after: e2e/10 e2e/30 cli unit
+# after: e2e/11
 set -u
 source "$TOP/tests/e2e/lib.bash"
 own_project
@@ -91,7 +91,7 @@ for name in ("enroot", "enroot+caps"):
 EOF
 report "the lock pins the vendor's packages and Enroot's release files by digest" $?
 
-# debian-13-gpu (30-gpu.sh) has the same kernel and driver, on the same packages below them.
+# debian-13-gpu (11-gpu-build.sh) has the same kernel and driver, on the same packages below them.
 digest_of() { # RECIPE: of its driver's modules
         "$IMGBUILD" plan "$RECIPES/$1.json" --cache "$CACHE" --offline --json 2>>"$T/out" | python3 -c '
 import json, sys

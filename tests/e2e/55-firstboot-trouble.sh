@@ -3,8 +3,8 @@
 # each service away, slow, or with the wrong keys; the clock; disks that are missing, foreign or wiped. For each: state,
 # reason code, explanation, and what Slurm's controller shows.
 #
-# lane: compute
-# after: e2e/10 cli unit
+# lane: machine
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
@@ -70,7 +70,7 @@ part_late() {
         check "the head node is made, and stays off" $?
         vm_fresh
         vm_config "$(node_config)"
-        vm_on multi-user
+        vm_resume && vm_reaches multi-user.target
         check "a node without its head node boots" $?
         [[ $rc -eq 0 ]] || exit 1
         vm 'firstbootctl status --wait --timeout 5s; echo "status $?"; cat /run/firstboot/ready; systemctl start slurmd; echo "slurmd $?"' >"$VM/answers" 2>&1
@@ -269,7 +269,7 @@ for part in ${ONLY:-late services configuration foreign wiped}; do
                 head_make && head_start "${HEAD_SERVICES[@]}"
                 vm_fresh
                 vm_config "$(node_config)"
-                vm_on ready || exit 1
+                vm_resume && [[ $(vm_settles 900) == ready ]] || exit 1
         fi
         "part_$part"
 done

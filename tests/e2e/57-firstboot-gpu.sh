@@ -2,8 +2,8 @@
 # A booted node whose GPUs are doubles (NVML, CUDA, NCCL, a sysfs tree), against the head node: in service only when GPUs and
 # NCCL are well, drained with the reason otherwise, from the first boot on.
 #
-# lane: compute
-# after: e2e/10 cli unit
+# lane: machine
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"

@@ -2,8 +2,8 @@
 # The plug is pulled three times at random moments of a node's first boot; each next boot must end ready. make soak does it
 # twenty times.
 #
-# lane: compute
-# after: e2e/10 cli unit
+# lane: machine
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"

@@ -13,9 +13,12 @@ E2E=$SHARED/$(basename "$0" .sh)
 mkdir -p "$E2E" "$OUT"
 rc=0
 
-# check NAME STATUS: one result line.
+# check NAME STATUS: one result line, and one that says how long it took where that was long.
+checked=$SECONDS
 check() {
         if [[ $2 -eq 0 ]]; then echo "ok - $1"; else echo "not ok - $1"; rc=1; fi
+        [[ $((SECONDS - checked)) -lt 5 ]] || echo "#   took $((SECONDS - checked)) s"
+        checked=$SECONDS
 }
 
 # The head node's recipe and overlay, where imgbuild looks for them.
@@ -95,3 +98,11 @@ KEY=$SHARED/key
 make_key() { flock "$SHARED" sh -c '[ -f "$0" ] || ssh-keygen -q -t ed25519 -N "" -C e2e -f "$0"' "$KEY"; }
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# disk_variant NAME DISK: a recipe that differs from debian-13-cpu in the disk alone. It takes that one's lock, so its stages are
+# in the store.
+disk_variant() {
+        printf '{ "name": "%s", "extends": "debian-13-cpu", "disk": %s }\n' "$1" "$2" >"$RECIPES/$1.json"
+        sed "s/\"recipe\": \"debian-13-cpu\"/\"recipe\": \"$1\"/" "$RECIPES/debian-13-cpu.lock.json" >"$RECIPES/$1.lock.json"
+}
+disk_xfs() { disk_variant disk-xfs '{ "filesystem": "xfs", "firmware": ["bios"], "formats": ["raw"] }'; }

@@ -9,12 +9,13 @@ power_cut() {
         local at moment=$((RANDOM % 1000))
         vm_fresh
         vm_config "$(node_config)"
-        vm_start ready
+        vm_resume
+        check "a node goes through its first boot" $?
         while kill -0 "$vm_pid" 2>/dev/null; do
                 at=$(agent_lines)
                 [[ ${at:-0} -ge $1 ]] && break
-                grep -q 'Running; ssh -p' "$VM/boot.log" && break
-                sleep 0.5
+                grep -aq '^MESSAGE=Node is ready after' "$VM/save/journal.export" && break
+                sleep 0.2
         done
         sleep "0.$(printf %03d $moment)"
         at=$(agent_lines)

@@ -5,8 +5,8 @@
 #   vm_resume           as vm_start on a new machine: it goes on where the state was saved, with the disks plugged in, the
 #                       clock set and the configuration written, and then the agent starts
 #
-# It is for scripts that need one boot: a machine that boots again has its disks from the start, they take the slots before the
-# network card, and the card's new name is in no configuration that cloud-init wrote.
+# The machine may be switched off and on again (vm_on). Its root disk is larger than the image, and cloud-init leaves it alone:
+# growing it is the agent's then.
 #
 # QEMU's NVMe controller cannot be saved: the machine is made with empty slots, and the disks are plugged in afterwards. A
 # drop-in holds the agent meanwhile; it comes as a credential of this boot alone, so that the next one knows nothing of it.
@@ -36,7 +36,7 @@ saved_qemu() {
         local folder=$1 logs=$2 lock i argv slots=()
         shift 2
         mapfile -t argv <"$SAVED/argv"
-        # Far up, so that everything else is where imgbuild boot has it, and the network card keeps its name.
+        # Far up, so that everything else is where imgbuild boot has it.
         for i in 0 1 2 3; do slots+=(-device "pcie-root-port,id=slot$i,chassis=$((i + 1)),slot=$((i + 1)),addr=0x1$i"); done
         exec {lock}<"$folder"
         flock -n "$lock" || exit 1
@@ -75,12 +75,12 @@ saved_make() {
 TimeoutStartSec=infinity
 ExecStartPre=/bin/sh -c 'until [ -e /run/e2e-go ]; do sleep 0.1; done'
 E
-        vm_user_data >"$SAVED/user-data"
+        { vm_user_data; printf 'growpart: { mode: "off" }\nresize_rootfs: false\n'; } >"$SAVED/user-data"
         saved_argv || { tail -n 20 "$SAVED/boot.log"; return 1; }
         # Its first seconds are not to be seen in what is booted now.
         rm -f "$SAVED"/state/{root.qcow2,vars.fd,qmp.sock}
         bwrap --ro-bind "$E2E/tools" / --dev /dev --tmpfs /run --bind "$SAVED/state" /run/vm --ro-bind "$OUT/debian-13-cpu" /run/image -- \
-                sh -c 'qemu-img create -q -f qcow2 -F qcow2 -b /run/image/debian-13-cpu.qcow2 /run/vm/root.qcow2 &&
+                sh -c 'qemu-img create -q -f qcow2 -F qcow2 -b /run/image/debian-13-cpu.qcow2 /run/vm/root.qcow2 6G &&
                         cp /usr/share/OVMF/OVMF_VARS_4M.fd /run/vm/vars.fd' || return 1
         (saved_qemu "$SAVED/state" "$SAVED/log") >"$SAVED/qemu.log" 2>&1 &
         qemu=$!

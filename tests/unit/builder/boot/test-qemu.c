@@ -57,6 +57,20 @@ static void command_line_follows_the_configuration(void **state _unused_) {
         }
 }
 
+static void network_card_keeps_its_slot_with_any_disks(void **state _unused_) {
+        static const VmConfig configs[] = {
+                { .cpus = 1, .memory = 1 << 30, .console = "c" },
+                { .cpus = 1, .memory = 1 << 30, .console = "c", .seed = true, .n_nvme = 4 },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(configs); i++) {
+                _cleanup_strv_free_ char **argv = NULL;
+
+                assert_int_equal(vm_argv(&configs[i], &argv), 0);
+                assert_true(has(argv, "-device", "virtio-net-pci,netdev=net,romfile=,addr=0x1d"));
+        }
+}
+
 static void bios_has_no_pflash(void **state _unused_) {
         _cleanup_strv_free_ char **argv = NULL;
         VmConfig c = plain;
@@ -100,6 +114,7 @@ static void paused_only_on_demand(void **state _unused_) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(command_line_follows_the_configuration),
+                cmocka_unit_test(network_card_keeps_its_slot_with_any_disks),
                 cmocka_unit_test(bios_has_no_pflash),
                 cmocka_unit_test(without_a_journal_the_guest_gets_no_credentials),
                 cmocka_unit_test(journal_comes_as_a_unit_of_the_guest),

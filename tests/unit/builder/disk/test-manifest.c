@@ -91,7 +91,7 @@ static int setup(void **state) {
         ManifestTiming timings[] = { { "plan", 1500 }, { "stages", 61 * USEC_PER_SEC } };
 
         json_set_string(findings.versions, "driver", "550.163.01");
-        int r = manifest_write(NULL, &plan, &findings, &info, files, tools, true, timings, 2, path);
+        int r = manifest_write(&plan, &findings, &info, files, tools, true, timings, 2, path);
         json_object_put(findings.versions);
         if (r < 0 || json_load(path, 1024 * 1024, &error, &w->manifest) < 0 ||
                         read_file(sums, 4096, &w->sums, NULL) < 0)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "recipe/suggest.h"
+#include "shared/suggest.h"
 
 #define WORDS(...) ((char *const[]) { __VA_ARGS__, NULL })
 

@@ -2,7 +2,7 @@
 
 /* "did you mean …?": edit distances. */
 
-#include "recipe/suggest.h"
+#include "shared/suggest.h"
 #include "shared/strv.h"
 
 #include <ctype.h>

@@ -1,0 +1,29 @@
+#!/bin/bash
+# debian-13-gpu: built, with the real driver, compiled for the image's kernel. 30-gpu.sh boots it.
+#
+# lane: compute
+# after: e2e/10
+set -u
+source "$TOP/tests/e2e/lib.bash"
+project
+
+build debian-13-gpu >"$E2E/gpu-build.log" 2>&1
+s=$?
+check "debian-13-gpu builds, driver and all" $s
+[[ $s -eq 0 ]] || { tail -n 60 "$E2E/gpu-build.log"; exit 1; }
+
+driver=$(manifest debian-13-gpu versions.driver)
+[[ $driver == 550.* ]]
+check "the manifest names the driver ($driver)" $?
+
+"$IMGBUILD" inspect "$OUT/debian-13-gpu/debian-13-gpu.qcow2" --json >"$E2E/inspect.json" 2>"$E2E/build.log" &&
+        python3 - "$E2E/inspect.json" "$OUT/debian-13-gpu/manifest.json" <<'E'
+import json, sys
+text = open(sys.argv[1]).read()
+m = json.load(open(sys.argv[2]))
+json.loads(text)
+for version in (m["kernel"], m["versions"]["driver"]):
+    assert version in text, version
+E
+check "inspect finds kernel and driver in the finished image" $?
+exit $rc
