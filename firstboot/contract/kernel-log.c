@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The words are the drivers' own: drivers/pci/pcie/aer.c, drivers/nvme/host/pci.c and core.c,
- * drivers/net/ethernet/mellanox/mlx5/core/health.c, drivers/infiniband/hw/efa, block/blk-core.c,
- * fs/xfs/xfs_fsops.c, fs/ext4/super.c in Linux; for NVRM, NVIDIA's catalog of Xid errors. */
+/* The words are the drivers' own, as Linux has them: AER, NVMe, mlx5 and EFA, the block layer, XFS and
+ * ext4; for NVRM, NVIDIA's catalog of Xid errors. */
 
 #include "contract/kernel-log.h"
 #include "shared/parse-number.h"

@@ -121,8 +121,11 @@ int watch_check_start(WatchCheck *c, sd_bus *bus, const char *mode) {
                 return -ENOMEM;
         r = sd_event_add_time_relative(c->event, &c->deadline, CLOCK_MONOTONIC,
                         streq(mode, "full") ? FULL_USEC : QUICK_USEC, USEC_PER_SEC, on_deadline, c);
-        if (r >= 0)
-                r = manager_call(bus, &c->start, "StartUnit", c->unit, on_started, c);
+        if (r < 0) {
+                watch_check_forget(c);
+                return r;
+        }
+        r = manager_call(bus, &c->start, "StartUnit", c->unit, on_started, c);
         if (r < 0) {
                 watch_check_forget(c);
                 return r;

@@ -9,8 +9,7 @@
  *   units ────────┤                   firm
  *   counters ─────┼── conditions ─────────────── bad, changed()
  *   quick check ──┘                                 │
- *                        well for long: full check ─┘
- */
+ *                        well for long: full check ─┘ */
 
 #include "shared/json-util.h"
 
