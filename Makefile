@@ -90,7 +90,7 @@ $(unit_builder_fuzz) $(builder_fixtures): libraries = $(LIBS)
 # --- firstboot: tests link the objects that firstboot/Makefile makes ---------------------------------------------
 firstboot_build := $(BUILD)/firstboot
 firstboot_mains := contract/codes-main daemon/main daemon/helper/main steps/main steps/scratch/lvm-main \
-	steps/rdma/exporter-main steps/gpu/facts-main ctl/main
+	steps/rdma/exporter-main steps/gpu/facts-main steps/slurm/hook-main ctl/main
 firstboot_tested := $(addprefix $(firstboot_build)/,$(addsuffix .o,$(filter-out $(firstboot_mains),$(patsubst firstboot/%.c,%,\
 	$(foreach folder,shared contract daemon daemon/helper steps steps/* ctl,$(wildcard firstboot/$(folder)/*.c)))) steps/gpu-api))
 firstboot_libs := $(shell pkg-config --libs json-c libsystemd libcurl blkid openssl) -lresolv
@@ -109,6 +109,13 @@ $(unit_shared): libraries = $(LIBS) -lcmocka
 firstboot_fixtures := $(BUILD)/tests/fixtures/fake-systemd
 $(firstboot_fixtures): libraries = $(firstboot_libs)
 
+# A fleet that boots, on the agent's own retry code.
+fleet := $(BUILD)/tests/bench/fleet/fleet
+fleet_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/fleet/*.c))
+$(fleet): $(fleet_objects) $(firstboot_tested)
+	$(link_test)
+$(fleet): libraries = $(firstboot_libs) -lm
+
 # A double of NVML, and one that lacks a function that has to be there for anything, one for a single question.
 nvml_double := $(BUILD)/tests/nvml-double
 nvml_doubles := $(addprefix $(nvml_double)/,libnvidia-ml.so.1 no-count/libnvidia-ml.so.1 no-ecc/libnvidia-ml.so.1)
@@ -123,7 +130,7 @@ $(nvml_doubles): tests/fixtures/nvml-double/nvml.c firstboot/steps/gpu/nvml.h fi
 # --- ncclbench: firstboot/ncclbench/Makefile builds it; its tests run on doubles of CUDA and NCCL ----------------
 ncclbench_archive := $(BUILD)/firstboot/ncclbench/libncclbench.a
 ncclbench_libs := $(shell pkg-config --libs json-c libcrypto) -ldl -lm
-ncclbench_doubles := $(addprefix $(BUILD)/tests/nccl-double/,libcuda.so.1 libnccl.so.2 libnccl-2.17.so.2)
+ncclbench_doubles := $(addprefix $(BUILD)/tests/nccl-double/,libcuda.so.1 libnccl.so.2 libnccl-2.17.so.2 libcudart.so.12)
 unit_ncclbench := $(call tests_of,firstboot/ncclbench)
 unit_ncclbench_fuzz := $(call fuzz_tests,ncclbench-rendezvous)
 
@@ -135,11 +142,13 @@ $(unit_ncclbench_fuzz): libraries = $(ncclbench_libs)
 # Not sanitized: a library that is loaded at run time brings no sanitizer of its own along. The second NCCL is one
 # from before ncclCommSplit (2.18) and ncclAlltoAll (2.28).
 double_cc = $(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -Ifirstboot -Itests/fixtures/nccl-double
-double_headers := tests/fixtures/nccl-double/double.h firstboot/ncclbench/pattern.h
+double_headers := tests/fixtures/nccl-double/double.h firstboot/ncclbench/pattern.h firstboot/ncclbench/matrix.h
 $(BUILD)/tests/nccl-double/libcuda.so.1: tests/fixtures/nccl-double/cuda.c $(double_headers)
 $(BUILD)/tests/nccl-double/libnccl.so.2: tests/fixtures/nccl-double/nccl.c $(double_headers)
 $(BUILD)/tests/nccl-double/libnccl-2.17.so.2: tests/fixtures/nccl-double/nccl.c $(double_headers)
 $(BUILD)/tests/nccl-double/libnccl-2.17.so.2: double_cc += -DBEFORE_2_18
+$(BUILD)/tests/nccl-double/libcudart.so.12: tests/fixtures/nccl-double/cudart.c $(double_headers)
+$(BUILD)/tests/nccl-double/libcudart.so.12: double_cc += -Wl,-soname,libcudart.so.12 -Wno-missing-prototypes
 $(ncclbench_doubles):
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -159,7 +168,7 @@ $(fixtures): $(BUILD)/tests/fixtures/%: tests/fixtures/%.c
 	$(link_test)
 
 .PHONY: unit
-unit: $(unit_tests) $(unit_fuzz) $(fixtures) $(nvml_doubles) $(ncclbench_doubles)
+unit: $(unit_tests) $(unit_fuzz) $(fixtures) $(fleet) $(nvml_doubles) $(ncclbench_doubles)
 
 IMAGE ?= debian-13-gpu
 image: deps
@@ -193,7 +202,7 @@ lint: compile_commands.json
 soak: all
 	tests/run --soak
 
-bench: all
+bench: all $(fleet)
 	tests/bench/run
 
 completions_bash := $(PREFIX)/share/bash-completion/completions
@@ -231,4 +240,4 @@ clean:
 	rm -rf build
 
 # By their names: what is built under $(BUILD)/e2e and $(BUILD)/bench holds whole trees, with an rc0.d each.
--include $(patsubst %.o,%.d,$(builder_objects) $(shared_objects)) $(addsuffix .d,$(unit_tests) $(fixtures))
+-include $(patsubst %.o,%.d,$(builder_objects) $(shared_objects) $(fleet_objects)) $(addsuffix .d,$(unit_tests) $(fixtures))

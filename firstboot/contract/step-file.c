@@ -22,6 +22,11 @@ void step_clear(Step *s) {
         strv_free(s->only_if);
 }
 
+RetryPlan step_retry_plan(const Step *s) {
+        return (RetryPlan) { s->spread_usec, s->delay_usec, s->delay_max_usec, s->retries,
+                s->slow_usec };
+}
+
 bool step_name_is_valid(const char *name) {
         size_t n = strlen(name);
 
@@ -124,7 +129,7 @@ static bool decide(json_object *config, json_object *v) {
 static int check_keys(const Step *s, json_object *o, char ***errors) {
         char *const *known = ARGV("description", "requires", "after", "when", "timeout", "retries",
                         "retry_delay", "retry_delay_max", "required", "run_on_failure", "exec",
-                        "only_if", "check");
+                        "only_if", "check", "spread", "slow_retry");
         int r;
 
         json_object_object_foreach (o, key, value) {
@@ -218,6 +223,18 @@ static int take_limits(Step *s, json_object *o, json_object *overrides, char ***
         return 0;
 }
 
+/* What keeps a fleet from asking at the same time. A step that is not required is not tried for
+ * ever: the node is ready without it, and a job that runs there is not to be disturbed. */
+static int take_fleet(Step *s, json_object *o, json_object *config, char ***errors) {
+        json_object *overrides = json_get(json_get(config, "steps"), s->name),
+                    *retry = json_get(config, "retry");
+        bool slow = json_get_bool(overrides, "slow_retry", json_get_bool(o, "slow_retry", true));
+
+        s->slow_usec = slow && s->required ? config_duration(retry, "slow", RETRY_SLOW_USEC) : 0;
+        s->spread_usec = config_duration(retry, "spread", RETRY_SPREAD_USEC);
+        return take_duration(s, o, "spread", &s->spread_usec, errors);
+}
+
 static int fill_step(Step *s, json_object *o, json_object *config, char ***errors) {
         const char *description = json_get_string(o, "description");
         json_object *overrides = json_get(json_get(config, "steps"), s->name);
@@ -239,7 +256,10 @@ static int fill_step(Step *s, json_object *o, json_object *config, char ***error
         r = take_when(s, o, errors);
         if (r < 0)
                 return r;
-        return take_limits(s, o, overrides, errors);
+        r = take_limits(s, o, overrides, errors);
+        if (r < 0)
+                return r;
+        return take_fleet(s, o, config, errors);
 }
 
 /* The file of the site, else the shipped one, as it is called without the test root. 1; 0: there

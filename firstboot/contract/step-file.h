@@ -4,6 +4,7 @@
 /* A step is one JSON file: the shipped ones in /usr/lib/firstboot/steps.d, a site's own in
  * /etc/firstboot/steps.d (same name: the site's wins; an empty file takes the step out). */
 
+#include "contract/retry.h"
 #include "shared/json-util.h"
 #include "shared/strv.h"
 
@@ -23,9 +24,14 @@ typedef struct Step {
         uint64_t timeout_usec;               /* of one attempt */
         unsigned retries;                    /* further attempts after a transient failure */
         uint64_t delay_usec, delay_max_usec; /* first pause, doubled each time up to the maximum */
+        uint64_t spread_usec;                /* the first attempt comes anywhere within it */
+        uint64_t slow_usec; /* then tried about so far apart for ever; 0: no more */
 } Step;
 
 void step_clear(Step *s); /* frees what it has */
+
+/* When it is attempted, and again. */
+RetryPlan step_retry_plan(const Step *s);
 
 /* Letters, digits and '-', starting with a letter, at most 32. */
 bool step_name_is_valid(const char *name);

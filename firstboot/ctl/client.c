@@ -146,3 +146,15 @@ uint64_t step_duration(json_object *step) {
         }
         return sum;
 }
+
+char *next_try(json_object *o) {
+        uint64_t at = (uint64_t) json_get_int(o, "retry_usec", 0), now = now_usec();
+
+        if (json_get_bool(o, "trying", false) || (at > 0 && at <= now))
+                return strdup("now");
+        if (at == 0)
+                return NULL;
+        if (at - now < 100 * USEC_PER_SEC)
+                return strf("in %.1f s", (double) (at - now) / USEC_PER_SEC);
+        return strf("in %.1f min", (double) (at - now) / USEC_PER_SEC / 60);
+}

@@ -73,6 +73,10 @@ int step_waits_for(json_object *step, char ***ret);
 /* Time of a step's attempts together, the one under way included, in µs. */
 uint64_t step_duration(json_object *step);
 
+/* When the step (or, with the status itself, the gathering of the configuration) is tried again:
+ * "in 4.2 min", "now". NULL where it is not, or on out of memory; caller frees. */
+char *next_try(json_object *o);
+
 /* The time line of a status document as SVG text; NULL on out of memory. Caller frees. */
 char *plot_svg(json_object *status, uint64_t now);
 

@@ -19,6 +19,15 @@ static void print_code(FILE *f, const char *code, const char *remedy) {
                 fprintf(f, "  This code is of a step of your site; firstbootctl log STEP shows more.\n");
 }
 
+/* What happens without anybody's doing. */
+static void print_next_try(FILE *f, json_object *o, const char *what) {
+        _cleanup_free_ char *next = next_try(o);
+
+        if (next)
+                fprintf(f, "  Next try: %s, by itself; firstbootctl rerun %s tries at once\n", next,
+                                what);
+}
+
 /* What keeps the whole node from going on. */
 static void explain_node(FILE *f, const char *code, json_object *status) {
         json_object *errors = json_get(status, "errors");
@@ -30,6 +39,7 @@ static void explain_node(FILE *f, const char *code, json_object *status) {
                 fprintf(f, "  %s\n", strempty(json_get_string(status, "message")));
         fputc('\n', f);
         print_code(f, code, NULL);
+        print_next_try(f, status, "config");
 }
 
 static bool is_bad(const char *status) {
@@ -53,6 +63,7 @@ static void explain_step(FILE *f, json_object *step) {
                                                                 JSON_C_TO_STRING_NOSLASHESCAPE));
         fputc('\n', f);
         print_code(f, code, json_get_string(result, "remedy"));
+        print_next_try(f, step, name);
         fprintf(f, "  More: firstbootctl log %s\n", name);
 }
 

@@ -65,33 +65,41 @@ static const char *color(const Ctl *c, const char *code) {
         return code ? code : "\033[0m";
 }
 
+/* What the step waits for, or says, and when it is tried again. */
+static void print_remark(FILE *f, json_object *steps, json_object *step) {
+        const char *message = json_get_string(json_get(step, "result"), "message");
+        _cleanup_free_ char *next = next_try(step), *what = NULL;
+
+        if (streq_ptr(json_get_string(step, "status"), "waiting")) {
+                what = next ? strdup("for its turn") : waits_for(steps, step);
+                fprintf(f, "  %s", strempty(what));
+        } else if (message)
+                fprintf(f, "  %s", message);
+        if (next)
+                fprintf(f, " (next try %s)", next);
+}
+
 static void print_step(FILE *f, const Ctl *c, json_object *steps, json_object *step, int width) {
         const char *status = json_get_string(step, "status");
         json_object *result = json_get(step, "result"), *attempts = json_get(step, "attempts");
-        const char *code = json_get_string(result, "code"),
-                   *message = json_get_string(result, "message");
+        const char *code = json_get_string(result, "code"), *name = json_get_string(step, "name");
+        int64_t slow = json_get_int(step, "slow_tries", 0);
         const Look *look = look_of(status);
         size_t n = attempts ? json_object_array_length(attempts) : 0;
 
         fprintf(f, "  %s%s%s %-*s  %s%-8s%s ", color(c, look->color),
-                        c->utf8 ? look->mark : look->ascii, color(c, NULL), width,
-                        strempty(json_get_string(step, "name")), color(c, look->color),
-                        strempty(status), color(c, NULL));
+                        c->utf8 ? look->mark : look->ascii, color(c, NULL), width, strempty(name),
+                        color(c, look->color), strempty(status), color(c, NULL));
         if (n > 0)
                 print_duration(f, step_duration(step));
         else
                 fprintf(f, "%10s", "");
         if (n > 1)
-                fprintf(f, "  %zu tries", n);
+                fprintf(f, "  %zu tries", n + (size_t) (slow > 1 ? slow - 1 : 0));
         if (code)
                 fprintf(f, "  %s%s%s", color(c, "\033[1m"), code, color(c, NULL));
 
-        if (streq_ptr(status, "waiting")) {
-                _cleanup_free_ char *what = waits_for(steps, step);
-
-                fprintf(f, "  %s", strempty(what));
-        } else if (message)
-                fprintf(f, "  %s", message);
+        print_remark(f, steps, step);
         fputc('\n', f);
 }
 
@@ -102,6 +110,7 @@ static void print_node(FILE *f, const Ctl *c, json_object *status) {
                    *code = json_get_string(status, "code"),
                    *message = json_get_string(status, "message");
         json_object *errors = json_get(status, "errors");
+        _cleanup_free_ char *next = next_try(status);
         uint64_t started = (uint64_t) json_get_int(status, "started_usec", 0),
                  settled = (uint64_t) json_get_int(status, "settled_usec", 0);
         const Look *look = look_of(streq_ptr(node, "ready")      ? "done"
@@ -119,7 +128,8 @@ static void print_node(FILE *f, const Ctl *c, json_object *status) {
                         (long long) json_get_int(status, "boots", 0));
 
         if (code)
-                fprintf(f, "  %s  %s\n", code, errors ? "" : strempty(message));
+                fprintf(f, "  %s  %s%s%s\n", code, errors ? "" : strempty(message),
+                                next ? "next try " : "", strempty(next));
         for (size_t i = 0; errors && i < json_object_array_length(errors); i++)
                 fprintf(f, "    %s\n",
                                 json_object_get_string(json_object_array_get_idx(errors, i)));

@@ -251,7 +251,7 @@ static const char *step_text(const Job *j, const char *property) {
         if (streq(property, "Description"))
                 return j->step->description;
         if (streq(property, "State"))
-                return step_status_to_string(run->status);
+                return step_status_to_string(step_run_standing(run));
         if (streq(property, "Code"))
                 return step_run_code(run);
         return json_get_string(run->result, streq(property, "Message") ? "message" : "remedy");
@@ -272,7 +272,7 @@ static int get_step_requires(sd_bus *bus, const char *path, const char *interfac
 static int get_step_attempts(sd_bus *bus, const char *path, const char *interface,
                 const char *property, sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         (void) bus, (void) path, (void) interface, (void) property, (void) error;
-        return sd_bus_message_append(reply, "u", (uint32_t) job_run(userdata)->n_attempts);
+        return sd_bus_message_append(reply, "u", step_run_tries(job_run(userdata)));
 }
 
 static const sd_bus_vtable step_vtable[] = {
@@ -344,15 +344,16 @@ int bus_api_install(BusApi *a, sd_bus *bus) {
 
 static void announce_step(Job *j, sd_bus *bus) {
         const StepRun *run = job_run(j);
+        StepStatus status = step_run_standing(run);
         _cleanup_free_ char *path = NULL;
 
-        if (j->told_status == run->status && j->told_attempts == run->n_attempts)
+        if (j->told_status == status && j->told_attempts == step_run_tries(run))
                 return;
-        j->told_status = run->status;
-        j->told_attempts = run->n_attempts;
+        j->told_status = status;
+        j->told_attempts = step_run_tries(run);
 
         (void) sd_bus_emit_signal(bus, DBUS_PATH, DBUS_MANAGER, "StepChanged", "sss", run->name,
-                        step_status_to_string(run->status), strempty(step_run_code(run)));
+                        step_status_to_string(status), strempty(step_run_code(run)));
         if (sd_bus_path_encode(STEP_PREFIX, run->name, &path) >= 0)
                 (void) sd_bus_emit_properties_changed(bus, path, DBUS_STEP, "State", "Code",
                                 "Message", "Remedy", "Attempts", NULL);

@@ -3,11 +3,15 @@
 /* firstboot-helper, run: its output, its end, its time limit, and the next try. */
 
 #include "daemon/configure.h"
+#include "contract/node-seed.h"
 #include "contract/paths.h"
+#include "contract/quantity.h"
+#include "contract/retry.h"
 #include "shared/file-util.h"
 #include "shared/json-strv.h"
 #include "shared/log.h"
 #include "shared/strv.h"
+#include "shared/time-util.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +20,6 @@
 
 #define OUTPUT_MAX (16 * 1024 * 1024)
 #define HELPER_USEC (15 * 60 * USEC_PER_SEC) /* beyond the largest metadata.timeout */
-#define AGAIN_MAX_USEC (60 * USEC_PER_SEC)
 
 struct Configure {
         sd_event *event;
@@ -28,6 +31,8 @@ struct Configure {
         char *output;
         size_t size;
         unsigned tries;
+        uint64_t seed;
+        uint64_t again_usec; /* when the next try begins; 0: none follows */
         sd_event_source *io, *child, *timeout, *again;
 };
 
@@ -60,6 +65,7 @@ int configure_new(sd_event *event, configure_done_t done, void *userdata, Config
                 .done = done,
                 .userdata = userdata,
                 .fd = -EBADF,
+                .seed = retry_seed(node_seed(), "configuration"),
         };
         *ret = c;
         return 0;
@@ -67,6 +73,10 @@ int configure_new(sd_event *event, configure_done_t done, void *userdata, Config
 
 bool configure_is_running(const Configure *c) {
         return c->helper > 0;
+}
+
+uint64_t configure_retry_usec(const Configure *c) {
+        return c->again_usec;
 }
 
 unsigned configure_tries(const Configure *c) {
@@ -81,12 +91,22 @@ static int on_again(sd_event_source *s, uint64_t usec, void *userdata) {
         return configure_start(c);
 }
 
-static int again_later(Configure *c) {
-        uint64_t delay = MIN((2 * USEC_PER_SEC) << MIN(c->tries, 5u), AGAIN_MAX_USEC);
+/* When to try again, as the configuration's files say (those are there). 0: not. */
+static uint64_t plan_again(const Configure *c, json_object *document) {
+        json_object *retry = json_get(json_get(document, "config"), "retry");
+        RetryPlan plan = RETRY_PLAN_METADATA(0, config_duration(retry, "slow", RETRY_SLOW_USEC));
+        uint64_t pause;
 
+        if (!json_get_bool(document, "retry", false) ||
+                        retry_next(&plan, c->seed, c->tries, &pause) == RETRY_NEVER)
+                return 0;
+        return now_usec() + pause;
+}
+
+static int again_later(Configure *c) {
         c->again = sd_event_source_disable_unref(c->again);
-        return sd_event_add_time_relative(
-                        c->event, &c->again, CLOCK_MONOTONIC, delay, 0, on_again, c);
+        return sd_event_add_time(
+                        c->event, &c->again, CLOCK_MONOTONIC, c->again_usec, 0, on_again, c);
 }
 
 /* A document with one error, for when the helper gave none. */
@@ -130,7 +150,6 @@ static int write_document(json_object *o) {
 /* The helper is gone; trouble: why it is no use, or NULL. */
 static int finished(Configure *c, const char *trouble) {
         _cleanup_json_ json_object *o = NULL;
-        bool retry;
         int r;
 
         drop_sources(c);
@@ -142,7 +161,7 @@ static int finished(Configure *c, const char *trouble) {
         c->size = 0;
         if (!o)
                 return log_oom();
-        retry = json_get_bool(o, "retry", false);
+        c->again_usec = plan_again(c, o);
 
         r = write_document(o);
         if (r < 0)
@@ -150,7 +169,7 @@ static int finished(Configure *c, const char *trouble) {
         r = c->done(TAKE_PTR(o), c->userdata);
         if (r < 0)
                 return log_error_errno(r, "Cannot take up the configuration");
-        return retry ? again_later(c) : 0;
+        return c->again_usec > 0 ? again_later(c) : 0;
 }
 
 static int on_output(sd_event_source *s, int fd, uint32_t events, void *userdata) {
@@ -202,13 +221,14 @@ static int on_timeout(sd_event_source *s, uint64_t usec, void *userdata) {
         return 0;
 }
 
-_noreturn_ static void run_helper(const char *path, int output) {
+_noreturn_ static void run_helper(const Configure *c, const char *path, int output) {
+        _cleanup_free_ char *tries = strf("%u", c->tries);
         sigset_t none;
 
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (dup2(output, STDOUT_FILENO) >= 0)
+        if (tries && setenv("FIRSTBOOT_TRIES", tries, 1) >= 0 && dup2(output, STDOUT_FILENO) >= 0)
                 execl(path, path, "config", NULL);
         _exit(127);
 }
@@ -234,6 +254,7 @@ int configure_start(Configure *c) {
         if (c->helper > 0)
                 return 0;
         c->again = sd_event_source_disable_unref(c->again);
+        c->again_usec = 0;
         if (!path)
                 return -ENOMEM;
         if (pipe2(fds, O_CLOEXEC) < 0)
@@ -243,7 +264,7 @@ int configure_start(Configure *c) {
         if (pid < 0)
                 return -errno;
         if (pid == 0)
-                run_helper(path, fds[1]);
+                run_helper(c, path, fds[1]);
 
         c->helper = pid;
         c->fd = TAKE_FD(fds[0]);

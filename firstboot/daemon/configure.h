@@ -25,5 +25,8 @@ int configure_start(Configure *c);
 /* The same, and tries are counted afresh. */
 int configure_start_over(Configure *c);
 
+/* When a document that asks for it is gathered again, CLOCK_MONOTONIC in µs; 0: it is not. */
+uint64_t configure_retry_usec(const Configure *c);
+
 bool configure_is_running(const Configure *c);
 unsigned configure_tries(const Configure *c); /* that have ended */

@@ -6,7 +6,8 @@
 #include "shared/json-strv.h"
 
 static json_object *step_document(const Job *j) {
-        _cleanup_json_ json_object *o = step_run_to_json(job_run(j));
+        const StepRun *run = job_run(j);
+        _cleanup_json_ json_object *o = step_run_to_json(run);
         const Step *s = j->step;
         int r;
 
@@ -14,7 +15,9 @@ static json_object *step_document(const Job *j) {
                         JSON_BOOL("required", s->required),
                         JSON_TAKE("requires", json_from_strv(s->requires)),
                         JSON_TAKE("after", json_from_strv(s->after)),
-                        JSON_INT("retries", s->retries), JSON_INT("timeout_usec", s->timeout_usec));
+                        JSON_INT("retries", s->retries), JSON_INT("timeout_usec", s->timeout_usec),
+                        JSON_STRING("status", step_status_to_string(step_run_standing(run))),
+                        JSON_BOOL("trying", run->slow && run->status == STEP_RUNNING));
         return r < 0 ? NULL : TAKE_PTR(o);
 }
 
@@ -68,6 +71,7 @@ json_object *status_document(const Node *n) {
                                                             : NULL),
                         JSON_TAKE("watch", watch_document(s)),
                         JSON_TAKE("fingerprint", json_object_get(n->fingerprint)),
+                        JSON_INT("retry_usec", n->problem ? n->retry_usec : 0),
                         JSON_TAKE("errors", n->problem && !n->graph ? list_of(n, "errors") : NULL),
                         JSON_TAKE("warnings", list_of(n, "warnings")),
                         JSON_TAKE("instance", json_object_get(json_get(n->document, "instance"))));

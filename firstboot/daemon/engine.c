@@ -25,12 +25,10 @@
 #include "daemon/publish.h"
 #include "daemon/watch.h"
 #include "contract/condition.h"
+#include "contract/node-seed.h"
 #include "shared/json-strv.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
-
-/* So many tries of a metadata service are made before the node is called failed. */
-#define METADATA_TRIES 5
 
 struct Engine {
         Node node;
@@ -64,7 +62,7 @@ static NodeStatus judge(const Engine *e) {
                 return NODE_STARTING;
         /* With metadata out of reach at first, the node is still on its way for some tries. */
         if (streq_ptr(n->problem, "config.metadata") &&
-                        configure_tries(e->configure) < METADATA_TRIES)
+                        configure_tries(e->configure) < RETRY_METADATA_TRIES)
                 return NODE_STARTING;
         /* Whatever the steps say, and while slurm drains. */
         if (n->graph && n->state->watch_code)
@@ -127,6 +125,8 @@ static void block(Job *j, const Job *failed) {
         const char *name = failed->step->name;
 
         run->status = STEP_BLOCKED;
+        run->slow = false;
+        run->retry_usec = 0;
         step_run_set_result(run, "step.requirement",
                         strf("step %s, which it requires, is %s", name,
                                         step_status_to_string(job_run(failed)->status)));
@@ -153,10 +153,23 @@ static bool skip(Engine *e, Job *j) {
         return true;
 }
 
+/* What was held back by a failure, or ran all the same, begins again once the failure is healed. */
+static void revive(const Node *n, Job *j) {
+        StepRun *run = job_run(j);
+
+        if (run->status != STEP_BLOCKED && !(run->despite && step_status_is_final(run->status)))
+                return;
+        if (node_failed_requirement(n, j))
+                return;
+        job_cancel(j);
+        step_run_reset(run);
+}
+
 static void advance_step(Engine *e, Job *j) {
         StepRun *run = job_run(j);
         const Job *failed = NULL;
 
+        revive(&e->node, j);
         if (run->status != STEP_WAITING)
                 return;
         switch (node_hurdle(&e->node, j, &failed)) {
@@ -171,8 +184,9 @@ static void advance_step(Engine *e, Job *j) {
 
         if (run->free_usec == 0)
                 run->free_usec = now_usec();
-        if (skip(e, j) || !connection_is_ready(e->connection))
+        if (skip(e, j) || !connection_is_ready(e->connection) || job_awaits_turn(j))
                 return;
+        run->despite = node_failed_requirement(&e->node, j) != NULL;
         publish(e); /* a step that runs on failure reads there what failed */
         job_start(j);
 }
@@ -237,11 +251,11 @@ static void resync(Engine *e) {
         }
 
         for (size_t i = 0; i < n->n_jobs; i++) {
-                StepStatus s = job_run(&n->jobs[i])->status;
+                const StepRun *run = job_run(&n->jobs[i]);
 
-                if (s == STEP_RUNNING)
+                if (run->status == STEP_RUNNING)
                         job_resync(&n->jobs[i]);
-                else if (s == STEP_BACKOFF)
+                else if (run->retry_usec > 0)
                         job_arm_backoff(&n->jobs[i]);
         }
         advance(e);
@@ -327,6 +341,7 @@ static int on_document(json_object *document, void *userdata) {
 
         json_putp(&n->document);
         n->document = document;
+        n->retry_usec = configure_retry_usec(e->configure);
         node_drop_jobs(n);
         n->graph = graph_free(n->graph);
         if (!n->state || n->state->settled_usec > 0) {
@@ -471,6 +486,7 @@ int engine_new(sd_event *event, Engine **ret) {
                 .event = sd_event_ref(event),
                 .changed = on_job_changed,
                 .userdata = e,
+                .seed = node_seed(),
         };
         e->api = (BusApi) { .node = &e->node, .rerun = rerun, .userdata = e };
 

@@ -22,6 +22,7 @@ int job_init(Job *j, const JobHost *host, const Step *step, State *state) {
         j->unit = strf("firstboot@%s.service", step->name);
         if (!j->unit || !state_run(state, step->name))
                 return -ENOMEM;
+        state_run(state, step->name)->seed = retry_seed(host->seed, step->name);
 
         r = sd_bus_path_encode("/org/freedesktop/systemd1/unit", j->unit, &j->unit_path);
         return r < 0 ? r : 0;
@@ -60,7 +61,7 @@ static int on_backoff(sd_event_source *s, uint64_t usec, void *userdata) {
 
         (void) s, (void) usec;
         j->backoff = sd_event_source_disable_unref(j->backoff);
-        if (job_run(j)->status != STEP_BACKOFF)
+        if (job_run(j)->status == STEP_RUNNING || job_run(j)->retry_usec == 0)
                 return 0;
 
         job_run(j)->status = STEP_WAITING;
@@ -74,14 +75,28 @@ int job_arm_backoff(Job *j) {
                         job_run(j)->retry_usec, 50 * USEC_PER_MSEC, on_backoff, j);
 }
 
+bool job_awaits_turn(Job *j) {
+        RetryPlan plan = step_retry_plan(j->step);
+        StepRun *run = job_run(j);
+        uint64_t wait = run->n_attempts > 0 ? 0 : retry_first(&plan, run->seed);
+
+        if (run->free_usec + wait <= now_usec())
+                return false;
+        run->retry_usec = run->free_usec + wait;
+        return job_arm_backoff(j) >= 0;
+}
+
 /* The attempt is over. Takes result and message, as verdict_give() does. */
 static void finish(Job *j, json_object *result, const char *code, char *message) {
         StepRun *run = job_run(j);
 
         job_cancel(j);
         verdict_give(j->step, run, result, code, message);
-        if (run->status == STEP_BACKOFF && job_arm_backoff(j) < 0)
+        if (run->retry_usec > 0 && job_arm_backoff(j) < 0) {
                 run->status = STEP_FAILED;
+                run->slow = false;
+                run->retry_usec = 0;
+        }
         j->host->changed(j->host->userdata);
 }
 
@@ -286,8 +301,8 @@ static int begin_attempt(Job *j) {
 
         run->status = STEP_RUNNING;
         run->retry_usec = 0;
-        journal_event("event.step-started", j->step->name, (unsigned) run->n_attempts, 0,
-                        "Starting: %s", j->step->description);
+        journal_event("event.step-started", j->step->name, step_run_tries(run), 0, "Starting: %s",
+                        j->step->description);
         return 0;
 }
 

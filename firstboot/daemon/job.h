@@ -19,6 +19,8 @@ typedef struct JobHost {
         /* A step has come to its end, or the pause before its next attempt has. */
         void (*changed)(void *userdata);
         void *userdata;
+
+        uint64_t seed; /* node_seed()'s */
 } JobHost;
 
 typedef struct Job {
@@ -52,6 +54,10 @@ void job_resync(Job *j);
 
 /* The pause before the next attempt. */
 int job_arm_backoff(Job *j);
+
+/* Whether the step, free to start, has to wait for its turn: the first attempts of a fleet that
+ * boots together are spread. `changed` tells when it has come. */
+bool job_awaits_turn(Job *j);
 
 /* Forgets calls and timers; the unit goes on. */
 void job_cancel(Job *j);

@@ -23,7 +23,7 @@ static void put_node(FILE *f, const State *s) {
 static void put_states(FILE *f, const StepRun *run) {
         for (StepStatus s = 0; s < _STEP_STATUS_MAX; s++)
                 fprintf(f, "firstboot_step_state{step=\"%s\",state=\"%s\"} %d\n", run->name,
-                                step_status_to_string(s), run->status == s);
+                                step_status_to_string(s), step_run_standing(run) == s);
 }
 
 static double seconds_of(const StepRun *run) {
@@ -45,8 +45,14 @@ static void put_steps(FILE *f, const Node *n) {
 
         head(f, "firstboot_step_attempts", "Attempts made in this boot.");
         for (size_t i = 0; i < n->n_jobs; i++)
-                fprintf(f, "firstboot_step_attempts{step=\"%s\"} %zu\n", n->jobs[i].step->name,
-                                job_run(&n->jobs[i])->n_attempts);
+                fprintf(f, "firstboot_step_attempts{step=\"%s\"} %u\n", n->jobs[i].step->name,
+                                step_run_tries(job_run(&n->jobs[i])));
+
+        head(f, "firstboot_step_retrying_slowly",
+                        "Whether the step has failed and is tried again every few minutes (1).");
+        for (size_t i = 0; i < n->n_jobs; i++)
+                fprintf(f, "firstboot_step_retrying_slowly{step=\"%s\"} %d\n",
+                                n->jobs[i].step->name, job_run(&n->jobs[i])->slow);
 
         head(f, "firstboot_step_seconds", "Time of the step's attempts together.");
         for (size_t i = 0; i < n->n_jobs; i++)

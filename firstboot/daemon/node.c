@@ -53,7 +53,7 @@ NodeStatus node_status(const Node *n) {
 
 static const Job *first_with_status(const Node *n, StepStatus status) {
         for (size_t i = 0; i < n->n_jobs; i++)
-                if (job_run(&n->jobs[i])->status == status)
+                if (step_run_standing(job_run(&n->jobs[i])) == status)
                         return &n->jobs[i];
         return NULL;
 }
@@ -76,7 +76,7 @@ NodeStatus node_verdict(const Node *n) {
         NodeStatus node = NODE_READY;
 
         for (size_t i = 0; i < n->n_jobs; i++) {
-                StepStatus s = job_run(&n->jobs[i])->status;
+                StepStatus s = step_run_standing(job_run(&n->jobs[i]));
 
                 if (!step_status_is_final(s))
                         return NODE_STARTING;
@@ -88,24 +88,31 @@ NodeStatus node_verdict(const Node *n) {
         return n->problem ? NODE_FAILED : node;
 }
 
-Hurdle node_hurdle(const Node *n, const Job *j, const Job **ret_failed) {
-        Hurdle h = HURDLE_NONE;
-
-        STRV_FOREACH (name, j->step->after)
-                if (!step_status_is_final(job_run(node_find_job(n, *name))->status))
-                        h = HURDLE_WAIT;
-
+const Job *node_failed_requirement(const Node *n, const Job *j) {
         STRV_FOREACH (name, j->step->requires) {
                 const Job *other = node_find_job(n, *name);
-                StepStatus s = job_run(other)->status;
+                StepStatus s = step_run_standing(job_run(other));
 
-                if (!step_status_is_final(s))
-                        h = HURDLE_WAIT;
-                else if (!step_status_is_good(s) && other->step->required &&
-                                !j->step->run_on_failure) {
-                        *ret_failed = other;
-                        return HURDLE_FAILED;
-                }
+                if (step_status_is_final(s) && !step_status_is_good(s) && other->step->required)
+                        return other;
         }
-        return h;
+        return NULL;
+}
+
+Hurdle node_hurdle(const Node *n, const Job *j, const Job **ret_failed) {
+        Hurdle h = HURDLE_NONE;
+        const Job *failed;
+
+        STRV_FOREACH (name, j->step->after)
+                if (!step_status_is_final(step_run_standing(job_run(node_find_job(n, *name)))))
+                        h = HURDLE_WAIT;
+        STRV_FOREACH (name, j->step->requires)
+                if (!step_status_is_final(step_run_standing(job_run(node_find_job(n, *name)))))
+                        h = HURDLE_WAIT;
+
+        failed = j->step->run_on_failure ? NULL : node_failed_requirement(n, j);
+        if (!failed)
+                return h;
+        *ret_failed = failed;
+        return HURDLE_FAILED;
 }

@@ -19,6 +19,7 @@ typedef struct Node {
         /* What keeps the whole node from going on, a reason code, or NULL. */
         const char *problem;
         char *problem_text;
+        uint64_t retry_usec; /* when the configuration is gathered again; 0: it is not */
 } Node;
 
 void node_done(Node *n); /* frees what it has */
@@ -48,6 +49,9 @@ typedef enum Hurdle {
         HURDLE_WAIT,
         HURDLE_FAILED, /* something required has failed */
 } Hurdle;
+
+/* The step that j requires and that has failed; NULL where there is none. */
+const Job *node_failed_requirement(const Node *n, const Job *j);
 
 /* What stands between a waiting step and its start; *ret_failed is the requirement that failed. */
 Hurdle node_hurdle(const Node *n, const Job *j, const Job **ret_failed);

@@ -39,7 +39,7 @@ static void notify_progress(const Node *n) {
         size_t done = 0;
 
         for (size_t i = 0; i < n->n_jobs; i++) {
-                StepStatus s = job_run(&n->jobs[i])->status;
+                StepStatus s = step_run_standing(job_run(&n->jobs[i]));
 
                 done += step_status_is_final(s);
                 if (s != STEP_RUNNING && s != STEP_BACKOFF)
@@ -118,7 +118,9 @@ static char *failures(const Node *n) {
         for (size_t i = 0; i < n->n_jobs; i++) {
                 const StepRun *run = job_run(&n->jobs[i]);
 
-                if (run->status != STEP_FAILED && run->status != STEP_DEGRADED)
+                StepStatus s = step_run_standing(run);
+
+                if (s != STEP_FAILED && s != STEP_DEGRADED)
                         continue;
                 r = strv_extendf(&l, "%s [%s] %s", run->name, strempty(step_run_code(run)),
                                 strempty(json_get_string(run->result, "message")));

@@ -60,12 +60,25 @@ int state_set_watch(State *s, const char *code, const char *text) {
 void step_run_reset(StepRun *run) {
         free(run->attempts);
         json_putp(&run->result);
-        *run = (StepRun) { .name = run->name, .completed = run->completed };
+        *run = (StepRun) { .name = run->name, .completed = run->completed, .seed = run->seed };
+}
+
+unsigned step_run_tries(const StepRun *run) {
+        return (unsigned) run->n_attempts + (run->slow_tries > 1 ? run->slow_tries - 1 : 0);
+}
+
+StepStatus step_run_standing(const StepRun *run) {
+        return run->slow && !step_status_is_final(run->status) ? STEP_FAILED : run->status;
 }
 
 Attempt *step_run_add_attempt(StepRun *run, uint64_t started_usec) {
-        Attempt *grown = reallocarray(run->attempts, run->n_attempts + 1, sizeof(Attempt));
+        Attempt *grown;
 
+        if (run->slow && ++run->slow_tries > 1) {
+                run->attempts[run->n_attempts - 1] = (Attempt) { .started_usec = started_usec };
+                return &run->attempts[run->n_attempts - 1];
+        }
+        grown = reallocarray(run->attempts, run->n_attempts + 1, sizeof(Attempt));
         if (!grown)
                 return NULL;
 
@@ -131,7 +144,8 @@ json_object *step_run_to_json(const StepRun *run) {
                         JSON_STRING("status", step_status_to_string(run->status)),
                         JSON_BOOL("completed", run->completed),
                         JSON_INT("free_usec", run->free_usec),
-                        JSON_INT("retry_usec", run->retry_usec),
+                        JSON_INT("retry_usec", run->retry_usec), JSON_BOOL("slow", run->slow),
+                        JSON_INT("slow_tries", run->slow_tries), JSON_BOOL("despite", run->despite),
                         JSON_TAKE("result", json_object_get(run->result)));
         return r < 0 ? NULL : TAKE_PTR(o);
 }
@@ -158,6 +172,7 @@ static int run_from_json(State *s, json_object *o, bool same_boot) {
         const char *name = json_get_string(o, "name");
         json_object *result = json_get(o, "result");
         StepRun *run;
+        int r;
 
         if (!name)
                 return -EBADMSG;
@@ -171,9 +186,17 @@ static int run_from_json(State *s, json_object *o, bool same_boot) {
         run->status = step_status_from_string(json_get_string(o, "status"));
         run->free_usec = (uint64_t) json_get_int(o, "free_usec", 0);
         run->retry_usec = (uint64_t) json_get_int(o, "retry_usec", 0);
+        run->despite = json_get_bool(o, "despite", false);
         if (json_object_is_type(result, json_type_object))
                 run->result = json_object_get(result);
-        return attempts_from_json(run, json_get(o, "attempts"));
+        r = attempts_from_json(run, json_get(o, "attempts"));
+        if (r < 0)
+                return r;
+
+        /* Last, for adding an attempt looks at it. */
+        run->slow = run->n_attempts > 0 && json_get_bool(o, "slow", false);
+        run->slow_tries = (unsigned) json_get_int(o, "slow_tries", 0);
+        return 0;
 }
 
 static int state_new(const char *instance_id, const char *boot_id, State **ret) {

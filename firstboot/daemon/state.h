@@ -20,7 +20,11 @@ typedef struct StepRun {
         StepStatus status;
         bool completed;      /* was done once on this instance */
         uint64_t free_usec;  /* what it waits for was done */
-        uint64_t retry_usec; /* in STEP_BACKOFF: when the next attempt begins */
+        uint64_t retry_usec; /* when the next attempt begins; 0: there is none to wait for */
+        uint64_t seed;       /* of its pauses (contract/retry.h); not kept */
+        bool slow;           /* its fast retries are used up: it has failed until one goes well */
+        unsigned slow_tries; /* begun since */
+        bool despite;        /* its last attempt began though a requirement had failed */
         Attempt *attempts;
         size_t n_attempts;
         json_object *result; /* code, message, remedy, figures of the last attempt; NULL: none */
@@ -62,8 +66,17 @@ int state_set_watch(State *s, const char *code, const char *text);
 
 /* Back to STEP_WAITING without attempts and result, for a rerun. */
 void step_run_reset(StepRun *run);
-Attempt *step_run_add_attempt(StepRun *run, uint64_t started_usec); /* NULL on out of memory */
-Attempt *step_run_last_attempt(const StepRun *run);                 /* NULL: none */
+
+/* A new attempt; of slow ones only the last is kept, for there is no end to them. NULL on out of
+ * memory. */
+Attempt *step_run_add_attempt(StepRun *run, uint64_t started_usec);
+Attempt *step_run_last_attempt(const StepRun *run); /* NULL: none */
+
+/* All attempts, slow ones too. */
+unsigned step_run_tries(const StepRun *run);
+
+/* How the step counts: one that is being tried again slowly has failed meanwhile. */
+StepStatus step_run_standing(const StepRun *run);
 
 /* Sets the result to a code (may be NULL) and a message (taken over, may be NULL). */
 void step_run_set_result(StepRun *run, const char *code, char *message);

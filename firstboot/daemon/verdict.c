@@ -8,19 +8,6 @@
 #include "contract/result.h"
 #include "shared/time-util.h"
 
-#include <sys/random.h>
-
-uint64_t verdict_pause(const Step *step, size_t attempts) {
-        uint64_t delay = step->delay_usec, random = 0;
-
-        for (size_t i = 1; i < attempts && delay < step->delay_max_usec; i++)
-                delay *= 2;
-        delay = MIN(delay, step->delay_max_usec);
-        if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
-                random = (uint64_t) getpid() * 2654435761u;
-        return delay / 2 + (delay > 1 ? random % (delay / 2 + 1) : 0);
-}
-
 /* A result as the step's program would have left it. */
 static json_object *make_result(
                 const char *status, const char *code, const char *message, bool transient) {
@@ -117,7 +104,7 @@ static uint64_t close_attempt(StepRun *run, const char *code) {
 static void end_well(const Step *step, StepRun *run, const char *status, uint64_t took) {
         const char *code = step_run_code(run), *text = json_get_string(run->result, "message");
         const char *event = "event.step-done";
-        unsigned n = (unsigned) run->n_attempts;
+        unsigned n = step_run_tries(run);
 
         run->status = STEP_DONE;
         if (streq_ptr(status, "degraded")) {
@@ -136,9 +123,8 @@ static void end_well(const Step *step, StepRun *run, const char *status, uint64_
                 journal_event(code, step->name, n, took, "%s", strempty(text));
 }
 
-static void end_for_now(const Step *step, StepRun *run, uint64_t took) {
+static void end_for_now(const Step *step, StepRun *run, uint64_t took, uint64_t pause) {
         unsigned n = (unsigned) run->n_attempts;
-        uint64_t pause = verdict_pause(step, n);
 
         run->status = STEP_BACKOFF;
         run->retry_usec = now_usec() + pause;
@@ -151,8 +137,38 @@ static void end_for_now(const Step *step, StepRun *run, uint64_t took) {
 
 static void end_badly(const Step *step, StepRun *run, uint64_t took) {
         run->status = STEP_FAILED;
-        journal_event(strempty(step_run_code(run)), step->name, (unsigned) run->n_attempts, took,
-                        "%s", strempty(json_get_string(run->result, "message")));
+        journal_event(strempty(step_run_code(run)), step->name, step_run_tries(run), took, "%s",
+                        strempty(json_get_string(run->result, "message")));
+}
+
+/* Failed, and told so once; but it goes on. */
+static void end_slowly(const Step *step, StepRun *run, uint64_t took, uint64_t pause) {
+        if (!run->slow)
+                end_badly(step, run, took);
+        run->status = STEP_FAILED;
+        run->slow = true;
+        run->retry_usec = now_usec() + pause;
+        journal_event("event.step-slow-retry", step->name, step_run_tries(run), took,
+                        "%s [%s]; tried again in %.1f min",
+                        strempty(json_get_string(run->result, "message")),
+                        strempty(step_run_code(run)), (double) pause / USEC_PER_SEC / 60);
+}
+
+/* What follows a failure that may pass. */
+static void end_transient(const Step *step, StepRun *run, uint64_t took) {
+        RetryPlan plan = step_retry_plan(step);
+        uint64_t pause;
+
+        switch (retry_next(&plan, run->seed, step_run_tries(run), &pause)) {
+        case RETRY_FAST:
+                end_for_now(step, run, took, pause);
+                return;
+        case RETRY_SLOW:
+                end_slowly(step, run, took, pause);
+                return;
+        case RETRY_NEVER:
+                end_badly(step, run, took);
+        }
 }
 
 void verdict_give(const Step *step, StepRun *run, json_object *result, const char *code,
@@ -166,10 +182,14 @@ void verdict_give(const Step *step, StepRun *run, json_object *result, const cha
         take_result(run, result, code, message, good);
         took = close_attempt(run, good ? NULL : step_run_code(run));
 
+        run->retry_usec = 0;
+        if (!good && transient) {
+                end_transient(step, run, took);
+                return;
+        }
         if (good)
                 end_well(step, run, status, took);
-        else if (transient && run->n_attempts <= step->retries)
-                end_for_now(step, run, took);
         else
                 end_badly(step, run, took);
+        run->slow = false;
 }

@@ -15,6 +15,7 @@
 #include "shared/log.h"
 #include "contract/paths.h"
 #include "contract/result.h"
+#include "steps/common/attempt.h"
 
 #define CONFIG_MAX (16 * 1024 * 1024)
 
@@ -87,7 +88,7 @@ static int check_builtin(const StepFunction *f, json_object *document, StepCheck
         _cleanup_json_ json_object *result = json_object_new_object();
         json_object *config = json_get(document, "config");
         StepContext c = { f->name, config, json_get(config, f->name),
-                json_get(document, "instance"), result, check };
+                json_get(document, "instance"), result, 0, false, check };
 
         if (!result)
                 return log_oom();
@@ -100,11 +101,12 @@ static int run_builtin(const StepFunction *f, json_object *document) {
         _cleanup_free_ char *path = fb_pathf("%s/%s.json", PATH_RUN_RESULTS, f->name);
         json_object *config = json_get(document, "config");
         StepContext c = { f->name, config, json_get(config, f->name),
-                json_get(document, "instance"), result, STEP_CHECK_NO };
+                json_get(document, "instance"), result, 0, false, STEP_CHECK_NO };
         int r;
 
         if (!result || !path)
                 return log_oom();
+        attempt_look_up(&c);
         judge(&c, f->run(&c));
         r = write_result(path, result);
         if (r < 0)

@@ -57,6 +57,97 @@ case_retry() {
                 '[x["attempts"][2]["started_usec"] - x["attempts"][1]["finished_usec"] >= 100000 for x in [o["step"]["a"]]]' '[True]'
 }
 
+# An outage that outlasts the fast retries: a heals by itself, and with it what it held back and what ran all the same.
+case_slow_retry() {
+        config '{"retry":{"slow":"400ms"},"steps":{"e":{"required":false},"f":{"slow_retry":false}},
+                "slurm":{"controllers":["h"],"drain_on_failure":true}}'
+        for s in a e f; do step $s '{"retries":1,"retry_delay":"10ms"}' <<<'sleep 0.1; [ -e $FIRSTBOOT_ROOT/ok ] || exit 75'; done
+        step b '{"requires":["a"]}' <<<true
+        step c '{"retries":1}' <<<'[ -e $FIRSTBOOT_ROOT/ok ] || { result "{\"status\":\"failed\",\"code\":\"scratch.foreign-signature\"}"; exit 1; }'
+        step slurm '{"requires":["*"],"run_on_failure":"slurm.drain_on_failure"}' <<<true
+        node_boot
+        check "a site-wide outage fails the node" node_wait failed
+        check "status says when it is tried again" sh -c "'$ctl' | grep -Eq 'a .*failed.*tries.*step.exit-code.*\(next try (now|in [0-9.]+ s)\)'"
+        check "and so does explain" sh -c "'$ctl' explain | grep -Eq 'Next try: .*firstbootctl rerun a'"
+        for _ in $(seq 100); do [[ $(starts a) -ge 5 ]] && break; sleep 0.05; done
+        check "it goes on slowly after the last fast retry" test "$(starts a)" -ge 5
+        check "firstbootd can be killed meanwhile" restart_agent
+        n=$(starts a)
+        for _ in $(seq 100); do [[ $(starts a) -ge $((n + 2)) ]] && break; sleep 0.05; done
+        check "and goes on" test "$(starts a)" -ge $((n + 2))
+        check "the node stays failed" is 'o["node"], o["step"]["a"]["status"], o["step"]["b"]["status"]' "('failed', 'failed', 'blocked')"
+        check "and there is no list without end" is 'len(o["step"]["a"]["attempts"]), o["step"]["a"]["slow_tries"] > 3' "(3, True)"
+        check "a failure that cannot pass is left alone" test "$(starts c)" = 1
+        check "and what the node is ready without" test "$(starts e)" = 2
+        check "and a step that is not to be tried for ever" test "$(starts f)" = 2
+        check "the verdict was told once" test "$(grep -c '^StopUnit node-ready.target' "$NODE/calls")" = 1
+        touch "$NODE/ok"
+        for s in c f; do "$ctl" rerun --wait $s >/dev/null; done
+        check "when it is over, the node heals by itself" node_wait degraded
+        check "what was held back follows" is 'o["step"]["b"]["status"]' done
+        check "what ran in spite of the failure runs again" is \
+                'o["step"]["slurm"]["attempts"][-1]["started_usec"] > o["step"]["b"]["attempts"][-1]["finished_usec"]' True
+        check "nothing is tried any more" is 'sum(s["retry_usec"] for s in o["steps"])' 0
+}
+
+# The same with a step of ours, its own loop and its short slow attempts: a file server that comes back.
+case_heal() {
+        local port server
+        port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+        config "{\"retry\":{\"slow\":\"1s\"},\"mounts\":[{\"what\":\"127.0.0.1:/a\",\"where\":\"$NODE/m\",\"type\":\"nfs\",
+                \"options\":\"port=$port\",\"verify\":\"read\",\"give_up\":\"300ms\"}]}"
+        mkdir -p "$NODE/m" "$NODE/proc/self"
+        : >"$NODE/proc/self/mounts"
+        step mounts '{}' <<<"exec $node_build/firstboot-step mounts"
+        systemd-escape -p --suffix=mount "$NODE/m" >"$NODE/fail"
+        node_boot
+        check "a file server that is away fails the node" node_wait failed
+        check "with its code" is 'o["step"]["mounts"]["result"]["code"]' mounts.unreachable
+        : >"$NODE/fail"
+        python3 -c 'import socket, sys, time; s = socket.create_server(("127.0.0.1", int(sys.argv[1]))); time.sleep(60)' "$port" &
+        server=$!
+        check "once it is back, the node becomes ready by itself" node_wait ready
+        check "and its ready file comes" test "$(cat "$NODE/run/firstboot/ready")" = ready
+        kill "$server"; wait "$server" 2>/dev/null
+}
+
+case_slow_off() {
+        config '{"retry":{"slow":0}}'
+        step a '{}' <<<'exit 75'
+        node_boot
+        check "the node fails" node_wait failed
+        check "an admin can have it stay so" is 'o["step"]["a"]["slow"], o["step"]["a"]["retry_usec"]' "(False, 0)"
+}
+
+case_spread() {
+        rm "$NODE/etc/firstboot/conf.d/00-fixture.json"
+        config '{"retry":{"spread":"2s"}}'
+        for s in a b; do step $s '{}' <<<true; done
+        step c '{"spread":0}' <<<true
+        FIRSTBOOT_NODE_SEED=8 node_boot
+        check "the node is ready" node_wait ready
+        first='(lambda s: s["attempts"][0]["started_usec"] - s["free_usec"])'
+        check "first attempts are apart" is "abs($first(o['step']['a']) - $first(o['step']['b'])) > 100000" True
+        check "within the spread" is "max($first(o['step'][s]) for s in 'ab') < 2500000" True
+        check "one that asks no server does not wait" is "$first(o['step']['c']) < 100000" True
+        first_a=$(node_json "$first(o['step']['a']) // 200000")
+        node_down
+        rm -rf "$NODE/run/firstboot"
+        FIRSTBOOT_NODE_SEED=8 node_boot 2
+        check "the node is ready again" node_wait ready
+        check "the same node has the same turn" is "abs($first(o['step']['a']) // 200000 - $first_a) <= 1" True
+}
+
+case_metadata() {
+        config '{"metadata":{"provider":"oci","timeout":"100ms"}}'
+        step a '{}' <<<true
+        FIRSTBOOT_METADATA_URL=http://127.0.0.1:9 node_boot
+        for _ in $(seq 100); do [[ $(node_json 'o.get("code")') == config.metadata ]] && break; sleep 0.05; done
+        check "a metadata service that does not answer leaves the node on its way" is 'o["node"], o["code"]' "('starting', 'config.metadata')"
+        check "status says when it is asked again" sh -c "'$ctl' | grep -Eq 'next try (now|in [0-9.]+ s)'"
+        check "and so does explain" sh -c "'$ctl' explain | grep -q 'firstbootctl rerun config tries at once'"
+}
+
 case_only_if() {
         mkdir -p "$NODE/sys/bus/pci/devices/0000:01:00.0"
         echo 0x10de >"$NODE/sys/bus/pci/devices/0000:01:00.0/vendor"
@@ -308,7 +399,7 @@ case_bus_api() {
         check "and nothing ran" test "$(starts a)" = 1
 }
 
-for case in ${ONLY:-order retry only_if failure optional timeout timeout_without_bus agent_restart ended_while_away bus_restart next_boot \
+for case in ${ONLY:-order retry slow_retry heal slow_off spread metadata only_if failure optional timeout timeout_without_bus agent_restart ended_while_away bus_restart next_boot \
         config_errors site_step drain metrics crashes secrets bus_api}; do
         node_new
         chmod 755 "$NODE"

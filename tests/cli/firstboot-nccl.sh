@@ -20,6 +20,8 @@ fresh() {
 { "sources": { "t": "this test" }, "shapes": [
         { "name": "gated", "gpus": { "count": 4 }, "nccl": { "env": { "NCCL_FROM_SHAPE": "1" }, "source": "t" },
           "busbw": [ { "nodes": 1, "size": "4K", "gbps": 0.000001, "kind": "gate", "source": "t" } ] },
+        { "name": "two", "gpus": { "count": 4 }, "busbw": [ { "nodes": 1, "size": "4K", "gbps": 0.000001, "kind": "gate", "source": "t" },
+                { "nodes": 2, "size": "8K", "gbps": 100, "kind": "measured", "source": "t" } ] },
         { "name": "measured", "gpus": { "count": 4 }, "busbw": [ { "nodes": 1, "size": "4K", "gbps": 100, "kind": "measured", "source": "t" } ] },
         { "name": "nvls", "gpus": { "count": 4 }, "busbw": [ { "nodes": 1, "size": "4K", "gbps": 0.000001, "kind": "gate", "nvls": true, "source": "t" } ] },
         { "name": "bare", "gpus": { "count": 4 } }, { "name": "one", "gpus": { "count": 1 } }, { "name": "eight", "gpus": { "count": 8 } } ] }
@@ -27,7 +29,7 @@ JSON
 }
 # nccl SHAPE [KEYS]: runs the step on a machine of that shape ("" for an unknown one).
 nccl() {
-        config "{\"nccl\":{\"cuda_library\":\"${cuda:-$doubles/libcuda.so.1}\",\"nccl_library\":\"${library:-$doubles/libnccl.so.2}\"${2:+,$2}},\"shape\":{${1:+\"name\":\"$1\",}\"unknown\":\"${unknown:-fail}\"}}"
+        config "{\"nccl\":{\"cuda_runtime_root\":\"${tree:-$NODE}\",\"cuda_library\":\"${cuda:-$doubles/libcuda.so.1}\",\"nccl_library\":\"${library:-$doubles/libnccl.so.2}\"${2:+,$2}},\"shape\":{${1:+\"name\":\"$1\",}\"unknown\":\"${unknown:-fail}\"}}"
         run_step
 }
 config() { echo "{\"config\":$1,\"instance\":{}}" >"$NODE/run/firstboot/config.json"; }
@@ -47,7 +49,7 @@ fault() {
         [[ $# -gt 0 ]] && shift
         code=$reason; [[ $code == *.* ]] || code=nccl.$code
         driven+=("$reason")
-        config "{\"nccl\":{\"cuda_library\":\"${cuda:-$doubles/libcuda.so.1}\",\"nccl_library\":\"${library:-$doubles/libnccl.so.2}\"${1:+,$1}},\"shape\":{\"name\":\"gated\"}}"
+        config "{\"nccl\":{\"cuda_runtime_root\":\"${tree:-$NODE}\",\"cuda_library\":\"${cuda:-$doubles/libcuda.so.1}\",\"nccl_library\":\"${library:-$doubles/libnccl.so.2}\"${1:+,$1}},\"shape\":{\"name\":\"gated\"}}"
         rm -f "$NODE/run/firstboot/results/nccl.json"
         env "${variables[@]}" timeout -s KILL 120 "$node_build/firstboot-step" nccl >"$NODE/agent.log" 2>&1
         rc=$?
@@ -73,7 +75,12 @@ check "with a limit" ran '--timeout=30'
 check "ncclbench's table is in the log" ran '^  *# Verdict: pass'
 check "the figures have bandwidth, limit and its source" test "$(result 'f["busbw"] > 0.000001 and (f["min_busbw"], f["min_busbw_source"], f["bytes"], f["n_ranks"], f["wrong"])')" = "(1e-06, 't', 4096, 4, 0)"
 check "and NCCL's version, the GPUs, the shape" test "$(result 'f["nccl_version"], len(f["ranks"]), f["shape"]["name"], f["seconds"] > 0')" = "('2.28.9', 4, 'gated', True)"
+check "no number for two nodes: no file for ncclbench pairs" test ! -e "$NODE/run/firstboot/pairs.json"
+nccl two
+check "the number for two nodes is left for ncclbench pairs" test "$(python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(d["shape"], d["bytes"], d["min_busbw"], d["source"])' "$NODE/run/firstboot/pairs.json")" = "two 8192 95.0 t"
+check "where users can read it" test "$(stat -c %a "$NODE/run/firstboot/pairs.json")" = 644
 nccl measured
+check "and taken away where it holds no more" test ! -e "$NODE/run/firstboot/pairs.json"
 check "a measured number must be reached to 95 %" ran '--expect=4096:95$\|--expect=4096:95 '
 check "or the node is too slow" verdict "failed nccl.slow"
 check "and that does not pass by itself" test "$rc" = 1
@@ -98,7 +105,7 @@ check "an unknown shape fails" verdict "failed shape.unknown"
 check "after it was measured" test "$(result 'f["busbw"] > 0')" = True
 unknown=warn nccl "" '"size":4096'
 check "or degrades, as configured" verdict "degraded shape.unknown"
-config "{\"gpu\":{\"count\":4},\"nccl\":{\"size\":4096,\"cuda_library\":\"$doubles/libcuda.so.1\",\"nccl_library\":\"$doubles/libnccl.so.2\"},\"shape\":{\"unknown\":\"fail\"}}"; run_step
+config "{\"gpu\":{\"count\":4},\"nccl\":{\"cuda_runtime\":\"off\",\"size\":4096,\"cuda_library\":\"$doubles/libcuda.so.1\",\"nccl_library\":\"$doubles/libnccl.so.2\"},\"shape\":{\"unknown\":\"fail\"}}"; run_step
 check "where gpu.count says how many GPUs there are, only the limit is missing" verdict "degraded nccl.no-limit"
 check "and these GPUs are asked for" ran '--ngpus=4'
 CUDA_DOUBLE_DEVICES=3 run_step
@@ -111,7 +118,7 @@ check "seven of eight GPUs" verdict "failed cuda.no-device"
 # --- environment ------------------------------------------------------------------------------------------------------
 fresh
 rm "$NODE/usr/bin/ncclbench"
-{ echo '#!/bin/bash'; echo "env | grep -E '^(NCCL|SLURM|RANK)' | sort >$NODE/env"; echo "exec $node_build/ncclbench/ncclbench \"\$@\""; } >"$NODE/usr/bin/ncclbench"
+{ echo '#!/bin/bash'; echo "[[ \$1 == runtime ]] || env | grep -E '^(NCCL|SLURM|RANK)' | sort >$NODE/env"; echo "exec $node_build/ncclbench/ncclbench \"\$@\""; } >"$NODE/usr/bin/ncclbench"
 chmod +x "$NODE/usr/bin/ncclbench"
 SLURM_PROCID=3 RANK=1 nccl gated
 check "the shape's environment is set" grep -qx NCCL_FROM_SHAPE=1 "$NODE/env"
@@ -160,10 +167,31 @@ check "what was wrong is not tried again" test "$rc" = 1
 fault "a rank's data is missing" nccl.wrong-result 30 NCCL_DOUBLE_MISSING=3
 fault "a slow link" nccl.slow 30 NCCL_DOUBLE_USEC=20000 -- '"size":4096,"min_busbw":1'
 
+# --- the CUDA runtime that programs get ------------------------------------------------------------------------------
+mkdir -p "$NODE/etc" "$NODE/usr/lib/cudart"
+nccl gated
+check "no runtime in the image: done" verdict "done"
+nccl gated '"cuda_runtime":"required"'
+check "unless it must have one" verdict "failed cuda.runtime-missing"
+driven+=(cuda.runtime-missing)
+cp "$doubles/libcudart.so.12" "$NODE/usr/lib/cudart/"; echo /usr/lib/cudart >"$NODE/etc/ld.so.conf"
+/sbin/ldconfig -r "$NODE" -f /etc/ld.so.conf 2>/dev/null
+nccl gated '"cuda_runtime":"required"'
+check "a runtime that works: done" verdict "done"
+check "runtime, driver and NCCL versions are figures" test "$(result '[x["version"] for x in f["cuda_runtimes"]], f["cuda_version"], f["nccl_version"]')" = "(['12.4'], '13.0', '2.28.9')"
+fault "a runtime newer than the driver" cuda.runtime-too-new 30 CUDART_DOUBLE_VERSION=14000
+fault "a runtime that does not work" cuda.runtime-error 30 CUDART_DOUBLE_WRONG=1
+CUDART_DOUBLE_WRONG=1 nccl gated '"cuda_runtime":"off"'
+check "that may be left out" verdict "done"
+mkdir "$NODE/usr/lib/second"; cp "$doubles/libcudart.so.12" "$NODE/usr/lib/second/"; echo /usr/lib/second >>"$NODE/etc/ld.so.conf"
+/sbin/ldconfig -r "$NODE" -f /etc/ld.so.conf 2>/dev/null
+fault "a runtime that is there twice" cuda.runtime-doubled 30
+rm -r "$NODE/usr/lib/cudart" "$NODE/usr/lib/second" "$NODE/etc/ld.so.cache"
+
 # --- what a program says that is not ncclbench as it should be --------------------------------------------------------
-bench() { rm -f "$NODE/usr/bin/ncclbench"; { echo '#!/bin/bash'; echo 'for a; do [[ $a == --output-file=* ]] && out=${a#*=}; done'; cat; } >"$NODE/usr/bin/ncclbench"; chmod +x "$NODE/usr/bin/ncclbench"; }
+bench() { rm -f "$NODE/usr/bin/ncclbench"; { echo '#!/bin/bash'; echo "[[ \$1 == runtime ]] && exec $node_build/ncclbench/ncclbench \"\$@\""; echo 'for a; do [[ $a == --output-file=* ]] && out=${a#*=}; done'; cat; } >"$NODE/usr/bin/ncclbench"; chmod +x "$NODE/usr/bin/ncclbench"; }
 row='"rows":[{"nominal":4096,"out_of_place":{"busbw":1.0,"wrong":0}}],"n_ranks":4,"wrong":0'
-for reason in rendezvous.timeout rendezvous.refused rendezvous.error peer.failed pairs.no-reference worker.stuck interrupted internal.error; do
+for reason in rendezvous.timeout rendezvous.refused rendezvous.error peer.failed pairs.no-reference cuda.wrong-result worker.stuck interrupted internal.error; do
         bench <<<"echo '{\"verdict\":{\"pass\":false,\"reason\":\"$reason\",\"text\":\"as it was\",\"advice\":\"do what helps\"}}' >\$out; exit 1"
         fault "a report" $reason 30
 done

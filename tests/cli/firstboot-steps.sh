@@ -56,6 +56,18 @@ tool resize2fs <<<'echo "resize2fs: no room"; exit 1'
 run_step host
 check "host: a tool that fails is quoted" bash -c '[[ $1 == "resize2fs: resize2fs: no room" ]]' - "$(result message)"
 check "host: with code host.grow, to be tried again" test "$(result code) $rc" = "host.grow 75"
+# An encrypted root without LVM. Its key is not at hand.
+echo '22 1 253:0 / / rw - ext4 /dev/mapper/root rw' >"$NODE/proc/self/mountinfo"
+mkdir -p "$NODE"/sys/block/dm-0/{dm,slaves}
+echo CRYPT-LUKS2-0123-root >"$NODE/sys/block/dm-0/dm/uuid"; echo root >"$NODE/sys/block/dm-0/dm/name"
+ln -s ../../block/dm-0 "$NODE/sys/dev/block/253:0"; ln -s ../../vda/vda1 "$NODE/sys/block/dm-0/slaves/vda1"
+echo 2097152 >"$NODE/sys/block/vda/vda1/size"; : >"$NODE/tools"
+tool resize2fs <<<'exit 0'
+tool cryptsetup <<<'echo "No key available with this passphrase."; exit 2'
+config '{"host":{"grow_root":true}}'
+run_step host
+check "host: an encrypted root is no failure" verdict "done "
+check "host: partition, mapping and file system are grown" bash -c '[[ $(cut -d" " -f1,2 "$1" | tr "\n" " ") == "growpart /dev/vda cryptsetup resize resize2fs /dev/mapper/root " ]]' - "$NODE/tools"
 config '{"host":{"grow_root":false,"firewall":"keep","sysctl":{"net.core.nonsense":1}}}'
 run_step host
 check "host: an unknown kernel setting fails" test "$(result code) $rc" = "host.sysctl 1"
@@ -225,7 +237,7 @@ status() { echo "{\"steps\":[$1]}" >"$NODE/run/firstboot/status.json"; }
 skew() { echo "$1" >"$NODE/skew"; }
 # A controller in a file: node.state holds "STATE REASON".
 tool scontrol <<'TOOL'
-[[ $SLURM_CONF == *slurm-client.conf ]] || exit 9
+[[ $SLURM_CONF == *slurm-client.conf && $TZ == UTC ]] || exit 9
 [[ -e $FIRSTBOOT_ROOT/scontrol.says ]] && { cat "$FIRSTBOOT_ROOT/scontrol.says"; exit 1; }
 node=$FIRSTBOOT_ROOT/node.state
 case "$*" in
@@ -233,10 +245,13 @@ case "$*" in
 *"show node"*) [[ -e $node ]] || { echo "Node n7 not found"; exit 1; }; read -r s r <"$node"; echo "NodeName=n7 State=$s ${r:+Reason=$r [root@2026-01-01T00:00:00]}"
         [[ $s != 'IDLE*' ]] || echo IDLE >"$node" ;;
 "update NodeName=n7 State=DRAIN "*) [[ -e $node ]] || { echo "Invalid node name"; exit 1; }; r=${*: -1}; echo "IDLE+DRAIN ${r#Reason=}" >"$node" ;;
-"update NodeName=n7 State=RESUME") echo 'IDLE*' >"$node" ;; # as slurmctld does, until it has heard of the node
+"update NodeName=n7 State=RESUME "* | "update NodeName=n7 State=UNDRAIN "*) echo 'IDLE*' >"$node" ;; # as slurmctld does, until it has heard of the node
 *) exit 8 ;;
 esac
 TOOL
+# munged answers; so do the node's checks.
+tool munge <<<'exit 0'
+mkdir -p "$NODE/usr/bin"; printf '#!/bin/sh\n[ "$*" = "check --quick" ]\n' >"$NODE/usr/bin/firstbootctl"; chmod +x "$NODE/usr/bin/firstbootctl"
 skew 0
 config '{}'
 run_step slurm
@@ -304,8 +319,8 @@ status '{"name":"scratch","status":"done","required":true}'
 give_up=20s slurm "\"munge_key\":\"$key\""
 : >"$NODE/tools"
 run_step slurm
-check "slurm: a node is resumed once, and heard of, before it is in service" test "$(grep -c State=RESUME "$NODE/tools") $(grep -c 'show node' "$NODE/tools")" = "1 3"
-check "slurm: on recovery a drain of ours is lifted" bash -c '[[ $1 == done && $2 == IDLE ]]' - "$(result status)" "$(cat "$NODE/node.state")"
+check "slurm: a node is resumed once, and heard of, before it is in service" test "$(grep -c State=UNDRAIN "$NODE/tools") $(grep -c 'show node' "$NODE/tools")" = "1 4"
+check "slurm: on recovery a drain of ours is lifted" bash -c '[[ $1 == done && $2 == IDLE* ]]' - "$(result status)" "$(cat "$NODE/node.state")"
 status '{"name":"scratch","status":"failed","required":true,"result":{"code":"a.b","message":"x"}}'
 rm "$NODE/node.state"
 slurm "\"munge_key\":\"$key\""

@@ -37,7 +37,7 @@ case $* in
 "show config") echo "Configuration data as of $(date +%Y-%m-%dT%H:%M:%S)" ;;
 *"show node n1") read -r s reason <"$node"; echo "NodeName=n1 State=$s Reason=$reason [root@2026-01-01T00:00:00]" ;;
 "update NodeName=n1 State=DRAIN "*) echo "IDLE+DRAIN ${4#Reason=}" >"$node" ;;
-"update NodeName=n1 State=RESUME") echo 'IDLE ' >"$node" ;;
+"update NodeName=n1 State=RESUME "* | "update NodeName=n1 State=UNDRAIN "*) echo 'IDLE ' >"$node" ;;
 esac
 P
         echo 'IDLE ' >"$NODE/node.state"
@@ -55,6 +55,7 @@ P
         printf '#!/bin/bash\nPATH=$FIRSTBOOT_ROOT/bin:$PATH exec %s/firstboot-step slurm\n' "$node_build" >"$NODE/exec/slurm"
         printf '#!/bin/bash\nPATH=$FIRSTBOOT_ROOT/bin:$PATH %s check --$1 --probes --json >$FIRSTBOOT_ROOT/run/firstboot/check/$1.json; [ $? -le 1 ]\n' "$ctl" >"$NODE/exec/firstboot-check"
         chmod +x "$NODE"/exec/*
+        mkdir -p "$NODE/usr/bin"; ln -s "$ctl" "$NODE/usr/bin/firstbootctl" # the slurm step asks it before it lifts a drain
         node_boot
         node_wait ready
 }
@@ -62,7 +63,7 @@ P
 # --- a probe that fails, for a moment and for good ------------------------------------------------------------------
 fresh
 check "a node that is well stays ready" stays ready 3
-check "and is looked at again and again" test "$(wc -l <"$NODE/looked")" -ge 2
+check "and is looked at again and again" until_ bash -c '[[ $(wc -l <"$1") -ge 3 ]]' - "$NODE/looked"
 check "by quick looks alone" bash -c '! grep -q full "$1"' - "$NODE/looked"
 echo '# from here on' >>"$NODE/calls"
 touch "$NODE/bad"

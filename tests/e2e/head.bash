@@ -37,9 +37,19 @@ address(b"lo:1", 0x891c, "255.255.255.255")                              # SIOCS
         trap 'head_stop "${HEAD_SERVICES[@]}"' EXIT
 }
 
+# head_layers: the tree, as overlayfs wants it.
+head_layers() {
+        local digest lower=''
+        while read -r digest; do
+                lower=$CACHE/layers/$digest/tree${lower:+:$lower}
+        done < <("$IMGBUILD" plan "$RECIPES/head.json" --cache "$CACHE" --offline --json |
+                python3 -c 'import json, sys; [print(s["digest"][:32]) for s in json.load(sys.stdin)["stages"]]')
+        echo "$lower"
+}
+
 # head_make: the overlay's upper side lies in memory and is gone with the namespace.
 head_make() {
-        local digest lower='' root=$HEAD/root
+        local lower root=$HEAD/root
         head_stop "${HEAD_SERVICES[@]}"
         mountpoint -q "$root" && umount "$root"
         mountpoint -q "$HEAD/export" && umount "$HEAD/export"
@@ -48,10 +58,7 @@ head_make() {
         # In memory, so that it can be exported wherever the tests run; mtab hides from ganesha that it is a tmpfs,
         # which it would pass over.
         mount -t tmpfs export "$HEAD/export" && mkdir "$HEAD"/export/{home,data}
-        while read -r digest; do
-                lower=$CACHE/layers/$digest/tree${lower:+:$lower}
-        done < <("$IMGBUILD" plan "$RECIPES/head.json" --cache "$CACHE" --offline --json |
-                python3 -c 'import json, sys; [print(s["digest"][:32]) for s in json.load(sys.stdin)["stages"]]')
+        lower=$(head_layers)
         mount -t overlay -o "lowerdir=$lower,upperdir=$HEAD/upper,workdir=$HEAD/work" head "$root" || return 1
         rm -f "$root/etc/mtab" && echo 'export /export ext4 rw 0 0' >"$root/etc/mtab"
         printf '127.0.0.1 localhost\n10.0.2.2 head\n127.0.0.1 %s\n' "$NODE" >"$root/etc/hosts"
@@ -257,7 +264,7 @@ import json, sys
 config = {
     "host": {"timezone": "Europe/Berlin", "sysctl": {"net.core.somaxconn": 8192},
              "limits": [{"item": "memlock", "value": "unlimited"}]},
-    "scratch": {"disks": 4},
+    "scratch": {"disks": 4, "models": ["QEMU NVMe Ctrl"]},
     "mounts": [{"what": "head:/home", "where": "/home", "verify": "write"}, {"what": "head:/data", "where": "/data"}],
     "identity": {"uri": ["ldaps://head"], "base": "dc=example,dc=org", "ca_file": "/etc/firstboot/ca.pem",
                  "probe_user": "alice", "probe_group": "crew"},

@@ -5,7 +5,9 @@
 #include "daemon/helper/config-load.h"
 #include "daemon/helper/metadata.h"
 #include "contract/config-schema.h"
+#include "contract/node-seed.h"
 #include "contract/paths.h"
+#include "contract/retry.h"
 #include "shared/file-util.h"
 
 #include <dirent.h>
@@ -198,8 +200,23 @@ static int note_silence(Config *c, const char *provider, bool required, const ch
                         strempty(detail));
 }
 
+/* The nodes of a fleet that boot together do not ask together: the first try has its turn somewhere
+ * within retry.spread. The others follow after firstbootd's pauses. Returns the try's seed. */
+static uint64_t await_turn(json_object *files) {
+        const char *text = secure_getenv("FIRSTBOOT_TRIES");
+        uint64_t tries = text ? strtoull(text, NULL, 10) : 0,
+                 seed = retry_seed(node_seed() + tries, "metadata");
+        RetryPlan plan = RETRY_PLAN_METADATA(
+                        config_duration(json_get(files, "retry"), "spread", RETRY_SPREAD_USEC), 0);
+
+        if (tries == 0)
+                usleep((useconds_t) retry_first(&plan, seed));
+        return seed;
+}
+
 /* The metadata section itself says whom to ask: settings are those of the files. */
-static int take_metadata(Config *c, json_object *settings) {
+static int take_metadata(Config *c, json_object *files) {
+        json_object *settings = json_get(files, "metadata");
         const char *provider = json_get_string(settings, "provider");
         _cleanup_json_ json_object *layer = NULL;
         _cleanup_free_ char *detail = NULL, *source = NULL;
@@ -211,7 +228,7 @@ static int take_metadata(Config *c, json_object *settings) {
                 return 0;
 
         r = metadata_fetch(c, provider, config_duration(settings, "timeout", 20 * USEC_PER_SEC),
-                        &layer, &detail);
+                        await_turn(files), &layer, &detail);
         if (r == -ENOMEM)
                 return r;
         if (r < 0)
@@ -255,7 +272,7 @@ int config_load(Config *c, char *const *free_sections) {
         r = merge_file(c, PATH_BAKED_CONFIG, true);
         if (r < 0)
                 return r;
-        r = take_metadata(c, json_get(first->values, "metadata"));
+        r = take_metadata(c, first->values);
         if (r < 0)
                 return r;
         r = take_instance_data(c);

@@ -5,6 +5,7 @@
 #include "daemon/helper/metadata.h"
 #include "daemon/helper/http.h"
 #include "contract/paths.h"
+#include "contract/retry.h"
 #include "shared/file-util.h"
 #include "shared/time-util.h"
 
@@ -13,7 +14,7 @@
 typedef struct Session {
         const char *base;
         char **headers;
-        uint64_t deadline;
+        uint64_t deadline, seed;
         char *detail;
 } Session;
 
@@ -26,7 +27,8 @@ static void session_done(Session *s) {
  * Returns 1 with the body for 200; 0 for 404 (*ret_body untouched); negative errno. */
 static int ask(Session *s, const char *method, const char *path, char **ret_body) {
         _cleanup_free_ char *url = strf("%s%s", s->base, path);
-        uint64_t pause = 200 * USEC_PER_MSEC;
+        RetryLoop loop = RETRY_LOOP_METADATA(s->seed, s->deadline);
+        uint64_t pause;
         int r;
 
         if (!url)
@@ -53,11 +55,9 @@ static int ask(Session *s, const char *method, const char *path, char **ret_body
                 if (r >= 0 && status != 429 && status < 500)
                         return -EACCES;
 
-                now = now_usec();
-                if (now + pause >= s->deadline)
+                if (!retry_again(&loop, now_usec(), &pause))
                         return r < 0 ? r : -EIO;
                 usleep((useconds_t) pause);
-                pause = MIN(pause * 2, 5 * USEC_PER_SEC);
         }
 }
 
@@ -211,12 +211,13 @@ const char *metadata_detect(void) {
         return NULL;
 }
 
-int metadata_fetch(Config *c, const char *provider, uint64_t timeout_usec, json_object **ret_layer,
-                char **ret_detail) {
+int metadata_fetch(Config *c, const char *provider, uint64_t timeout_usec, uint64_t seed,
+                json_object **ret_layer, char **ret_detail) {
         const char *base = secure_getenv("FIRSTBOOT_METADATA_URL");
         _cleanup_(session_done) Session s = {
                 .base = base ? base : "http://169.254.169.254",
                 .deadline = now_usec() + timeout_usec,
+                .seed = seed,
         };
         _cleanup_json_ json_object *layer = NULL;
         int r = -ENOENT;

@@ -22,6 +22,8 @@ typedef struct StepContext {
         json_object *section;  /* config's section with the step's name; NULL where there is none */
         json_object *instance; /* id, cloud, shape, … */
         json_object *result;   /* the verdict so far */
+        uint64_t seed;         /* of this attempt's pauses (contract/retry.h) */
+        bool slow;             /* fast retries are used up: a look, not a siege */
         StepCheck check;
 } StepContext;
 

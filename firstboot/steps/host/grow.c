@@ -8,10 +8,10 @@
 #include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
-#include "steps/common/blockdev.h"
 #include "steps/common/mount-table.h"
 #include "steps/common/signature.h"
 #include "steps/common/sysfs.h"
+#include "steps/common/system-disks.h"
 
 #include <limits.h>
 
@@ -36,14 +36,6 @@ static const Mount *find_root(const MountTable *mounts) {
                 if (streq(mounts->items[i].where, "/") && mounts->items[i].device[0])
                         root = &mounts->items[i];
         return root;
-}
-
-/* The device's folder in sysfs; NULL on out of memory. The caller frees it. */
-static char *sysfs_folder(const Mount *root) {
-        /* btrfs has a device number of its own that sysfs does not know; its device does. */
-        if (root->major == 0 && startswith(root->device, "/dev/"))
-                return strf("/sys/class/block/%s", path_basename(root->device));
-        return strf("/sys/dev/block/%u:%u", root->major, root->minor);
 }
 
 /* 0 for one that cannot be read. */
@@ -139,10 +131,34 @@ static int grow_filesystem(StepContext *c, const Mount *root) {
         return 0;
 }
 
-/* The devices under the file system: a partition, or a logical volume on one. sys is the folder of
- * the device in sysfs, real where that link leads. */
+/* Who made the mapped device: "LVM", "CRYPT", "mpath" …, as its uuid begins; NULL: not known. The
+ * caller frees it. */
+static char *mapped_by(const char *sys) {
+        char *uuid = sysfs_string(sys, "dm/uuid");
+
+        if (uuid)
+                uuid[strcspn(uuid, "-")] = '\0';
+        return uuid;
+}
+
+/* An encrypted device takes its size when it is opened. To resize it now may want its key, which we
+ * have not: then the next boot does it, and that is no failure. */
+static int grow_encrypted(const char *sys) {
+        _cleanup_free_ char *name = sysfs_string(sys, "dm/name");
+        int r = name ? step_command(ARGV("cryptsetup", "resize", "--batch-mode", name), TOOL_USEC,
+                                       NULL)
+                     : -ENOENT;
+
+        if (r != 0)
+                log_info("%s is not grown now; it takes the whole partition when it is opened next.",
+                                strempty(name));
+        return 0;
+}
+
+/* The devices under the file system: a partition, or a logical volume or an encrypted device on
+ * one. sys is the folder of the device in sysfs, real where that link leads. */
 static int grow_devices(StepContext *c, const Mount *root, const char *sys, const char *real) {
-        _cleanup_free_ char *mark = strf("%s/partition", real);
+        _cleanup_free_ char *mark = strf("%s/partition", real), *maker = mapped_by(sys);
         _cleanup_strv_free_ char **slaves = NULL;
         int r;
 
@@ -157,7 +173,11 @@ static int grow_devices(StepContext *c, const Mount *root, const char *sys, cons
         if (strv_length(slaves) != 1)
                 return 0; /* a whole disk, or more than can be grown in one go */
         r = grow_partition(c, slaves[0]);
-        return r < 0 ? r : grow_volume(c, root, slaves[0]);
+        if (r < 0)
+                return r;
+        if (streq_ptr(maker, "CRYPT"))
+                return grow_encrypted(sys);
+        return !maker || streq(maker, "LVM") ? grow_volume(c, root, slaves[0]) : 0;
 }
 
 int grow_root(StepContext *c) {
@@ -169,7 +189,7 @@ int grow_root(StepContext *c) {
 
         if (mount_table_read(&mounts) >= 0)
                 root = find_root(&mounts);
-        sys = root ? sysfs_folder(root) : NULL;
+        sys = root ? mount_device_folder(root) : NULL;
         full = sys ? fb_path(sys) : NULL;
         if (!full || !realpath(full, real)) {
                 log_info("The root file system is on no block device; nothing to grow.");

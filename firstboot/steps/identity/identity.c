@@ -4,12 +4,16 @@
  * all of it proved by looking up a real user. Where that fails, the TLS connection is examined for
  * the reason. */
 
+#include "contract/node-seed.h"
 #include "contract/paths.h"
+#include "contract/retry.h"
 #include "shared/file-util.h"
 #include "shared/spawn.h"
 #include "shared/time-util.h"
+#include "steps/common/attempt.h"
 #include "steps/common/own-file.h"
 #include "steps/common/unit.h"
+#include "steps/identity/server-order.h"
 #include "steps/identity/sssd-conf.h"
 #include "steps/steps.h"
 
@@ -259,8 +263,9 @@ static int prove(StepContext *c, sd_bus *bus, bool fresh) {
         const char *user = json_get_string(c->section, "probe_user"),
                    *group = json_get_string(c->section, "probe_group");
         json_object *uris = json_get(c->section, "uri");
-        uint64_t deadline = now_usec() + config_duration(c->section, "give_up", 180 * USEC_PER_SEC),
-                 pause = 500 * USEC_PER_MSEC;
+        RetryLoop loop = RETRY_LOOP_LDAP(
+                        c->seed, now_usec() + attempt_give_up(c, c->section, 180 * USEC_PER_SEC));
+        uint64_t pause;
         bool found_user = false;
 
         for (;;) {
@@ -268,11 +273,10 @@ static int prove(StepContext *c, sd_bus *bus, bool fresh) {
                         found_user = lookup("passwd", user) == 0;
                 if (found_user && (!group || lookup("group", group) == 0))
                         return 0;
-                if (now_usec() + pause >= deadline)
+                if (!retry_again(&loop, now_usec(), &pause))
                         break;
 
                 usleep((useconds_t) pause);
-                pause = MIN(pause * 2, 10 * USEC_PER_SEC);
 
                 /* sssd(8): to go online at once. By itself it would leave the server alone for
                  * longer and longer. */
@@ -306,6 +310,7 @@ int identity_run(StepContext *c) {
                 return step_fail(
                                 c, "identity.not-installed", "/usr/sbin/sssd: %s", strerror(errno));
 
+        servers_order(c->section, retry_seed(node_seed(), "ldap servers"));
         sockets = access(enabled, F_OK) >= 0;
         r = check_ca(c);
         if (r < 0)

@@ -4,6 +4,7 @@
  * proved by using it. */
 
 #include "steps/mounts/entry.h"
+#include "contract/retry.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/strv.h"
@@ -19,12 +20,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define CONNECT_MS 3000
-#define PAUSE_MAX_USEC (30 * USEC_PER_SEC)
 #define VERIFY_MAX_MS 3600000u
 
 /* Why a try failed; no code: it did not. */
@@ -188,17 +187,10 @@ static Trouble try_once(sd_bus *bus, const MountEntry *e) {
         return (Trouble) {};
 }
 
-/* The pauses of a cluster's nodes fall apart by chance. */
-static void pause_about(uint64_t usec) {
-        uint64_t random = 0;
-
-        (void) getrandom(&random, sizeof(random), GRND_NONBLOCK);
-        usleep((useconds_t) (usec / 2 + random % (usec / 2)));
-}
-
 char *mount_entry(const MountEntry *e) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
-        uint64_t deadline = now_usec() + e->give_up_usec, pause = USEC_PER_SEC;
+        RetryLoop loop = RETRY_LOOP_MOUNT(e->seed, now_usec() + e->give_up_usec);
+        uint64_t pause;
 
         for (unsigned n = 1;; n++) {
                 _cleanup_(trouble_done) Trouble t = {};
@@ -215,13 +207,12 @@ char *mount_entry(const MountEntry *e) {
                 }
 
                 log_warning("%s at %s, try %u: %s", e->what, e->where, n, strempty(t.text));
-                if (t.lasting || now_usec() + pause >= deadline)
+                if (t.lasting || !retry_again(&loop, now_usec(), &pause))
                         return strf("%s\n%s at %s: %s (%u tries)", t.code, e->what, e->where,
                                         strempty(t.text), n);
 
                 if (bus && !sd_bus_is_open(bus))
                         bus = sd_bus_close_unref(bus);
-                pause_about(pause);
-                pause = MIN(pause * 2, PAUSE_MAX_USEC);
+                usleep((useconds_t) pause);
         }
 }

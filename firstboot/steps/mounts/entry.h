@@ -11,6 +11,7 @@ typedef struct MountEntry {
         bool required;
         uint64_t timeout_usec; /* of one try */
         uint64_t give_up_usec; /* of all tries together */
+        uint64_t seed;         /* of the pauses between them */
 } MountEntry;
 
 /* Mounts it and proves the mount, again and again until that is done or the time is up. NULL:

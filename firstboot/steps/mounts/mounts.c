@@ -6,6 +6,8 @@
 
 #include "shared/file-util.h"
 #include "shared/time-util.h"
+#include "contract/retry.h"
+#include "steps/common/attempt.h"
 #include "steps/mounts/entry.h"
 #include "steps/steps.h"
 
@@ -124,7 +126,7 @@ static void collect(Worker *workers, size_t n) {
 }
 
 /* Starts them all; a failure leaves the others to be collected. */
-static int start_all(Worker *workers, json_object *list, size_t n) {
+static int start_all(const StepContext *c, Worker *workers, json_object *list, size_t n) {
         int r;
 
         for (size_t i = 0; i < n; i++)
@@ -140,7 +142,8 @@ static int start_all(Worker *workers, json_object *list, size_t n) {
                         .verify = json_get_string(o, "verify"),
                         .required = json_get_bool(o, "required", true),
                         .timeout_usec = config_duration(o, "timeout", 30 * USEC_PER_SEC),
-                        .give_up_usec = config_duration(o, "give_up", 300 * USEC_PER_SEC),
+                        .give_up_usec = attempt_give_up(c, o, 300 * USEC_PER_SEC),
+                        .seed = retry_seed(c->seed, strempty(json_get_string(o, "where"))),
                 };
                 e->options = full_options(json_get_string(o, "options"), e->type);
                 r = e->options ? worker_start(&workers[i]) : -ENOMEM;
@@ -176,7 +179,7 @@ int mounts_run(StepContext *c) {
         if (n == 0)
                 return step_skip(c, "no mounts are configured");
 
-        r = start_all(workers, list, n);
+        r = start_all(c, workers, list, n);
         collect(workers, n);
         for (size_t i = 0; i < n; i++) {
                 good += take_report(c, &workers[i]);

@@ -11,6 +11,8 @@
 #include "shared/spawn.h"
 #include "shared/time-util.h"
 #include "steps/nccl/conf.h"
+#include "steps/nccl/pair-limit.h"
+#include "steps/nccl/runtime.h"
 #include "steps/shape/detect.h"
 #include "steps/steps.h"
 
@@ -149,7 +151,7 @@ static int make_argv(Nccl *s, const char *program, const char *report) {
 /* Whether a variable would make ncclbench look for other processes, or is what we say ourselves. */
 static bool is_kept_away(const char *variable) {
         static const char *const others[] = { "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "MASTER_ADDR=",
-                "MASTER_PORT=", "SLURM_", "NCCL_NVLS_ENABLE=" };
+                "MASTER_PORT=", "SLURM_", "OMPI_", "PMI_", "PMIX_", "MV2_", "NCCL_NVLS_ENABLE=" };
 
         for (size_t i = 0; i < ELEMENTSOF(others); i++)
                 if (startswith(variable, others[i]))
@@ -398,6 +400,23 @@ static int judge(Nccl *s) {
                         (long long) ranks, busbw, s->min_gbps);
 }
 
+/* The runtime that programs get, after the driver and NCCL were seen to work: what is wrong then is the
+ * runtime's own. */
+static int prove_runtime(Nccl *s) {
+        _cleanup_free_ char *program = fb_path(PROGRAM);
+        _cleanup_json_ json_object *report = NULL;
+        json_object *verdict;
+        int r;
+
+        if (!program)
+                return -ENOMEM;
+        r = runtime_prove(s->context, program, &report);
+        if (r < 0 || !report)
+                return r;
+        verdict = json_get(report, "verdict");
+        return json_get_bool(verdict, "pass", false) ? 0 : judge_failure(s, verdict);
+}
+
 int nccl_run(StepContext *c) {
         _cleanup_(nccl_done) Nccl s = { .context = c };
         _cleanup_free_ char *path = fb_path(NCCL_CONF);
@@ -420,9 +439,18 @@ int nccl_run(StepContext *c) {
         if (r < 0)
                 return step_fail(c, "rdma.nccl-conf", "%s not read: %s", NCCL_CONF, strerror(-r));
         choose(&s);
+        r = pair_limit_write(s.detected.shape, nvls_allowed(&s),
+                        json_get_int(c->section, "measured_percent", 95));
+        if (r < 0)
+                return r;
         r = measure(&s);
         if (r < 0)
                 return r;
         add_figures(&s);
+        if (json_get_bool(json_get(s.report, "verdict"), "pass", false)) {
+                r = prove_runtime(&s);
+                if (r < 0)
+                        return r;
+        }
         return judge(&s);
 }

@@ -4,11 +4,11 @@
  * written to. */
 
 #include "shared/time-util.h"
-#include "steps/common/blockdev.h"
 #include "steps/common/mount-table.h"
 #include "steps/common/own-file.h"
 #include "steps/common/patience.h"
 #include "steps/common/sysfs.h"
+#include "steps/common/system-disks.h"
 #include "steps/scratch/record.h"
 #include "steps/steps.h"
 

@@ -7,6 +7,7 @@
 #include "steps/common/process.h"
 #include "steps/common/unit.h"
 #include "steps/slurm/control.h"
+#include "steps/slurm/node.h"
 #include "steps/steps.h"
 
 #define MUNGE_USEC (10 * USEC_PER_SEC)
@@ -60,7 +61,7 @@ static int check_node(StepContext *c) {
         if (r != 0 || node_parse(output, &info) < 0)
                 return step_fail_later(c, "slurm.controller-unreachable",
                                 "scontrol does not show node %s", given ? given : host);
-        if (!node_state_is_registered(info.state))
+        if (!node_state_answers(info.state) || node_state_has(info.state, "DOWN"))
                 return step_fail_later(c, "slurm.not-registered", "node %s is %s%s%s",
                                 given ? given : host, info.state, info.reason[0] ? ": " : "",
                                 info.reason);

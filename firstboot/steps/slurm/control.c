@@ -9,7 +9,6 @@
 #include <time.h>
 
 #define SCONTROL_USEC (30 * USEC_PER_SEC)
-#define REASON_MAX 200
 
 ProbeKind probe_judge(int exit_code, const char *output) {
         static const struct {
@@ -41,65 +40,15 @@ ProbeKind probe_judge(int exit_code, const char *output) {
 int probe_clock(const char *output, int64_t *ret_seconds) {
         static const char start[] = "Configuration data as of ";
         const char *p = strstr(output, start);
-        struct tm tm = { .tm_isdst = -1 };
+        struct tm tm = {};
 
         if (!p || !strptime(p + strlen(start), "%Y-%m-%dT%H:%M:%S", &tm))
                 return -EBADMSG;
-        time_t t = mktime(&tm);
+        time_t t = timegm(&tm);
         if (t == (time_t) -1)
                 return -EBADMSG;
         *ret_seconds = t;
         return 0;
-}
-
-/* Copies the value of KEY= up to the next blank, or for Reason up to its date in brackets. */
-static bool field(const char *output, const char *key, char *to, size_t size) {
-        for (const char *p = output; (p = strstr(p, key)); p++) {
-                if (p != output && p[-1] != ' ' && p[-1] != '\n')
-                        continue;
-                p += strlen(key);
-                size_t n = streq(key, "Reason=") ? strcspn(p, "\n") : strcspn(p, " \n");
-                snprintf(to, size, "%.*s", (int) MIN(n, size - 1), p);
-                return true;
-        }
-        return false;
-}
-
-int node_parse(const char *output, NodeInfo *ret) {
-        NodeInfo info = {};
-
-        if (!field(output, "State=", info.state, sizeof(info.state)))
-                return -ENOENT;
-        if (field(output, "Reason=", info.reason, sizeof(info.reason))) {
-                /* "Reason=text [root@2026-01-01T00:00:00]" may be followed by further fields. */
-                char *stamp = info.reason;
-
-                for (char *p = info.reason; (p = strstr(p, " [")); p++)
-                        stamp = p;
-                if (stamp != info.reason && strchr(stamp, '@'))
-                        *stamp = '\0';
-        }
-        *ret = info;
-        return 0;
-}
-
-bool node_state_has(const char *state, const char *flag) {
-        _cleanup_strv_free_ char **words = strv_split(state, "+*~#!%$@^-");
-
-        return strv_contains(words, flag);
-}
-
-bool node_state_is_registered(const char *state) {
-        static const char *const absent[] = { "UNKNOWN", "FUTURE", "DOWN", "NOT_RESPONDING",
-                "POWERED_DOWN", "POWERING_UP", "INVALID_REG" };
-
-        /* A '*' behind the state: the node does not respond. */
-        if (strchr(state, '*'))
-                return false;
-        for (size_t i = 0; i < ELEMENTSOF(absent); i++)
-                if (node_state_has(state, absent[i]))
-                        return false;
-        return true;
 }
 
 char *client_conf(json_object *slurm) {
@@ -144,7 +93,8 @@ int scontrol(char *const args[], char **ret_output) {
         r = strv_extend_strv(&argv, args);
         if (r < 0)
                 return r;
-        if (setenv("SLURM_CONF", conf, 1) < 0)
+        if (setenv("SLURM_CONF", conf, 1) < 0 || setenv("TZ", "UTC", 1) < 0 ||
+                        setenv("LC_ALL", "C", 1) < 0 || unsetenv("SLURM_TIME_FORMAT") < 0)
                 return -ENOMEM;
 
         SpawnOptions o = { .timeout_usec = SCONTROL_USEC };
@@ -153,16 +103,4 @@ int scontrol(char *const args[], char **ret_output) {
                 return r;
         *ret_output = TAKE_PTR(output);
         return status;
-}
-
-char *drain_reason(const char *code, const char *text) {
-        char *reason = strf("%s %s: %s", DRAIN_MARK, code, text);
-
-        for (char *p = reason; p && *p; p++)
-                if (*p == '"' || *p == '\'' || *p == '\n' || *p == '\\' ||
-                                (unsigned char) *p < 0x20)
-                        *p = ' ';
-        if (reason && strlen(reason) > REASON_MAX)
-                reason[REASON_MAX] = '\0';
-        return reason;
 }

@@ -6,6 +6,7 @@
 #include "contract/paths.h"
 #include "shared/json-strv.h"
 #include "shared/strv.h"
+#include "steps/slurm/node.h"
 
 static unsigned count_gpus(void) {
         _cleanup_strv_free_ char **names = NULL;
@@ -33,20 +34,26 @@ static char *generic_resources(const char *gres) {
 
 /* A node that the controller does not know of brings its description along: " -Z --conf …". NULL
  * on out of memory. */
-static char *dynamic_options(json_object *slurm) {
+static char *dynamic_options(json_object *slurm, bool drained) {
         _cleanup_free_ char *gres = generic_resources(json_get_string(slurm, "gres")),
-                            *features = NULL;
-        _cleanup_strv_free_ char **l = NULL;
+                            *features = NULL, *text = NULL;
+        _cleanup_strv_free_ char **l = NULL, **words = NULL;
 
         if (!gres || json_get_strings(slurm, "features", &l) < 0 || !(features = strv_join(l, ",")))
                 return NULL;
-        if (!*gres && !*features)
+        if (*features && strv_extendf(&words, "Feature=%s", features) < 0)
+                return NULL;
+        if (*gres && strv_extendf(&words, "Gres=%s", gres) < 0)
+                return NULL;
+        if (drained && strv_extendf(&words, "State=DRAIN Reason=%s", DRAIN_JOINING) < 0)
+                return NULL;
+        if (!words)
                 return strdup(" -Z");
-        return strf(" -Z --conf \"%s%s%s%s%s\"", *features ? "Feature=" : "", features,
-                        *features && *gres ? " " : "", *gres ? "Gres=" : "", gres);
+        text = strv_join(words, " ");
+        return text ? strf(" -Z --conf \"%s\"", text) : NULL;
 }
 
-char *slurmd_environment(json_object *slurm, const char *node) {
+char *slurmd_environment(json_object *slurm, const char *node, bool drained) {
         _cleanup_strv_free_ char **controllers = NULL, **options = NULL;
         _cleanup_free_ char *servers = NULL, *dynamic = NULL, *more = NULL;
 
@@ -55,7 +62,8 @@ char *slurmd_environment(json_object *slurm, const char *node) {
                 return NULL;
         servers = strv_join(controllers, ",");
         more = strv_join(options, " ");
-        dynamic = json_get_bool(slurm, "dynamic", false) ? dynamic_options(slurm) : strdup("");
+        dynamic = json_get_bool(slurm, "dynamic", false) ? dynamic_options(slurm, drained)
+                                                         : strdup("");
         if (!servers || !more || !dynamic)
                 return NULL;
         return strf("SLURMD_OPTIONS='--conf-server %s -N %s%s%s%s'\n", servers, node, dynamic,

@@ -7,16 +7,20 @@
 
 #include "contract/paths.h"
 #include "shared/time-util.h"
+#include "steps/common/attempt.h"
 #include "steps/common/own-file.h"
 #include "steps/common/unit.h"
 #include "steps/slurm/control.h"
 #include "steps/slurm/environment.h"
 #include "steps/slurm/membership.h"
+#include "steps/slurm/munge-probe.h"
 #include "steps/slurm/munge.h"
+#include "steps/slurm/node.h"
 #include "steps/slurm/reach.h"
 #include "steps/steps.h"
 
 #define UNIT_USEC (120 * USEC_PER_SEC)
+#define SLURM_GIVE_UP_USEC (300 * USEC_PER_SEC)
 #define STATUS_MAX (4 * 1024 * 1024)
 
 static void slurm_done(Slurm *s) {
@@ -87,7 +91,7 @@ static int put_file(StepContext *c, const char *name, const char *text) {
 static int write_files(Slurm *s, bool *ret_changed) {
         StepContext *c = s->context;
         _cleanup_free_ char *conf = client_conf(c->section),
-                            *environment = slurmd_environment(c->section, s->node);
+                            *environment = slurmd_environment(c->section, s->node, s->drain);
         int r;
 
         if (!conf || !environment)
@@ -125,8 +129,11 @@ static int start_slurmd(Slurm *s, sd_bus *bus, bool changed) {
 }
 
 int slurm_run(StepContext *c) {
-        uint64_t give_up = config_duration(c->section, "give_up", 300 * USEC_PER_SEC);
-        _cleanup_(slurm_done) Slurm s = { .context = c, .deadline = now_usec() + give_up };
+        _cleanup_(slurm_done) Slurm s = {
+                .context = c,
+                .deadline = now_usec() + attempt_give_up(c, c->section, SLURM_GIVE_UP_USEC),
+                .dynamic = json_get_bool(c->section, "dynamic", false),
+        };
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_free_ char *slurmd = fb_path("/usr/sbin/slurmd");
         bool changed = false;
@@ -151,29 +158,33 @@ int slurm_run(StepContext *c) {
         r = write_files(&s, &changed);
         if (r < 0)
                 return r;
+        r = munge_probe(&s);
+        if (r < 0)
+                return r;
         r = slurm_reach_controller(&s);
         if (r < 0)
                 return r;
+        if (c->slow) /* it answers: what follows has its time */
+                s.deadline = now_usec() +
+                             config_duration(c->section, "give_up", SLURM_GIVE_UP_USEC);
 
         r = unit_bus(&bus);
         if (r < 0)
                 return step_fail_later(c, "slurm.slurmd", "the system bus does not answer: %s",
                                 strerror(-r));
-        /* A node that the controller knows is drained before slurmd registers: no job gets in
-         * between. */
-        if (s.drain)
-                (void) slurm_update_node(&s, "DRAIN", s.drain, NULL);
-        s.running = !changed && unit_is_active(bus, "slurmd.service");
+        s.running = unit_is_active(bus, "slurmd.service");
         /* One that was stopped since is what the watch has found: whoever did it is left alone. */
-        r = s.watch && !unit_is_active(bus, "slurmd.service") ? 0 : start_slurmd(&s, bus, changed);
+        bool left_alone = s.watch && !s.running;
+        /* Drained before slurmd registers: no job gets in between. */
+        if (s.drain) {
+                r = slurm_ensure_drained(&s, bus);
+                if (r < 0)
+                        return r;
+        }
+        s.running = s.running && !changed;
+        r = left_alone ? 0 : start_slurmd(&s, bus, changed);
         if (r < 0)
                 return r;
-
-        if (!s.drain)
-                return slurm_ensure_in_service(&s, bus);
-        r = slurm_ensure_drained(&s, bus);
-        if (r < 0)
-                return r;
-        return step_degrade(c, "slurm.drained-by-firstboot", "node %s is registered as DRAIN: %s",
-                        s.node, s.drain);
+        s.started = true;
+        return s.drain ? slurm_ensure_drained(&s, bus) : slurm_ensure_in_service(&s, bus);
 }

@@ -4,14 +4,20 @@
  * slurm.give_up. */
 
 #include "steps/slurm/state.h"
+#include "contract/retry.h"
 #include "shared/time-util.h"
 
-#define PAUSE_MAX_USEC (10 * USEC_PER_SEC)
+bool slurm_again(Slurm *s, uint64_t *pause) {
+        RetryLoop loop = RETRY_LOOP_SLURM(s->context->seed, s->deadline);
+        uint64_t usec;
 
-bool slurm_again(const Slurm *s, uint64_t *pause) {
-        if (now_usec() + *pause >= s->deadline)
+        loop.n = s->pauses;
+        loop.pause_usec = *pause;
+        if (!retry_again(&loop, now_usec(), &usec))
                 return false;
-        usleep((useconds_t) *pause);
-        *pause = MIN(*pause * 2, PAUSE_MAX_USEC);
+
+        usleep((useconds_t) usec);
+        s->pauses = loop.n;
+        *pause = loop.pause_usec;
         return true;
 }

@@ -100,6 +100,19 @@ static void defects_make_it_degraded(void **state) {
         assert_string_equal(node_code(n), "c.fewer");
 }
 
+static void one_that_is_tried_again_slowly_has_failed_meanwhile(void **state) {
+        Node *n = &((Fixture *) *state)->node;
+
+        set(n, "a", STEP_RUNNING, "a.broken");
+        job_run(node_find_job(n, "a"))->slow = true;
+        set(n, "b", STEP_BLOCKED, "step.requirement");
+        set(n, "c", STEP_DONE, NULL);
+        assert_int_equal(node_verdict(n), NODE_FAILED);
+        assert_string_equal(node_code(n), "a.broken");
+        assert_int_equal(hurdle_of(n, "b"), HURDLE_FAILED);
+        assert_ptr_equal(node_failed_requirement(n, node_find_job(n, "b")), node_find_job(n, "a"));
+}
+
 static void a_problem_of_the_whole_node_fails_it(void **state) {
         Node *n = &((Fixture *) *state)->node;
 
@@ -117,6 +130,7 @@ int main(void) {
                 TEST(a_failure_stops_what_requires_it_and_not_what_comes_after),
                 TEST(no_verdict_before_the_last_step_has_ended),
                 TEST(defects_make_it_degraded),
+                TEST(one_that_is_tried_again_slowly_has_failed_meanwhile),
                 TEST(a_problem_of_the_whole_node_fails_it),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,10 +138,38 @@ static void a_reset_forgets_all_but_completion(void **state) {
         assert_string_equal(run->name, "a");
 }
 
+static void what_is_tried_slowly_goes_on_after_a_restart(void **state) {
+        StateOrigin origin;
+        _cleanup_state_ State *s = load("i", "b1", &origin), *again = NULL;
+        StepRun *run = state_run(s, "a");
+
+        (void) state;
+        step_run_add_attempt(run, 10);
+        run->status = STEP_FAILED;
+        run->slow = run->despite = true;
+        run->retry_usec = 4711;
+        for (unsigned i = 0; i < 20; i++)
+                step_run_add_attempt(run, 20 + i);
+        assert_return_code(state_save(s, path), 0);
+
+        again = load("i", "b1", &origin);
+        run = state_run(again, "a");
+        assert_true(run->slow && run->despite);
+        assert_int_equal(run->retry_usec, 4711);
+        assert_int_equal(run->n_attempts, 2);
+        assert_int_equal(step_run_tries(run), 21);
+        assert_int_equal(step_run_last_attempt(run)->started_usec, 39);
+
+        step_run_reset(run);
+        assert_false(run->slow || run->despite);
+        assert_int_equal(step_run_tries(run), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                TEST(what_is_tried_slowly_goes_on_after_a_restart),
                 TEST(there_is_none_at_first),
                 TEST(it_is_resumed_within_a_boot),
                 TEST(another_boot_keeps_only_what_was_completed),

@@ -84,13 +84,44 @@ static void a_failure_without_a_code_gets_one(void **state) {
         json_putp(&run.result);
 }
 
-static void pauses_double_up_to_their_limit(void **state) {
+static void then_it_goes_on_slowly_and_counts_as_failed_meanwhile(void **state) {
+        Step s = step;
+        StepRun run = { .name = (char *) "a" };
+
         (void) state;
-        for (unsigned i = 0; i < 50; i++) {
-                assert_in_range(verdict_pause(&step, 1), 4, 8);
-                assert_in_range(verdict_pause(&step, 2), 8, 16);
-                assert_in_range(verdict_pause(&step, 9), 10, 20);
+        s.retries = 0;
+        s.slow_usec = 1000;
+        for (unsigned i = 1; i < 100; i++) {
+                assert_non_null(step_run_add_attempt(&run, i));
+                verdict_give(&s, &run, NULL, "step.timeout", strdup("late"));
+                assert_int_equal(run.status, STEP_FAILED);
+                assert_true(run.slow && run.retry_usec > 0);
+                assert_int_equal(step_run_tries(&run), i);
+                assert_in_range(run.n_attempts, 1, 2); /* no list without end */
+                run.status = STEP_RUNNING;
+                assert_int_equal(step_run_standing(&run), STEP_FAILED);
         }
+
+        assert_non_null(step_run_add_attempt(&run, 100));
+        verdict_give(&s, &run, NULL, NULL, NULL);
+        assert_int_equal(step_run_standing(&run), STEP_DONE);
+        assert_false(run.slow);
+        assert_int_equal(run.retry_usec, 0);
+        free(run.attempts);
+}
+
+static void what_does_not_pass_is_not_tried_slowly_either(void **state) {
+        StepRun run = { .name = (char *) "a" };
+        Step s = step;
+
+        (void) state;
+        s.slow_usec = 1000;
+        verdict_give(&s, &run, json_tokener_parse("{\"status\":\"failed\",\"code\":\"a.b\"}"), NULL,
+                        NULL);
+        assert_int_equal(run.status, STEP_FAILED);
+        assert_false(run.slow);
+        assert_int_equal(run.retry_usec, 0);
+        json_putp(&run.result);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, root_setup, root_teardown)
@@ -102,7 +133,8 @@ int main(void) {
                 TEST(the_steps_own_words_count_unless_it_crashed_after_them),
                 TEST(what_may_pass_is_tried_again_as_often_as_the_step_says),
                 TEST(a_failure_without_a_code_gets_one),
-                TEST(pauses_double_up_to_their_limit),
+                TEST(then_it_goes_on_slowly_and_counts_as_failed_meanwhile),
+                TEST(what_does_not_pass_is_not_tried_slowly_either),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

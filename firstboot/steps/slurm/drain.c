@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Whose a drain is, and what is to be done about it. What is not ours stays: its text is never
+ * replaced while it stands for a drain or a DOWN, and a mere note is carried along. */
+
+#include "shared/strv.h"
+#include "steps/slurm/node.h"
+
+#define TEXT_MAX 200
+#define BEFORE "; before: "
+#define SUM_LENGTH 6 /* " #" and four digits */
+
+/* FNV-1a, folded to 16 bits: it tells an edited text, and is no secret. */
+static unsigned text_sum(const char *text, size_t n) {
+        uint32_t h = 2166136261u;
+
+        for (size_t i = 0; i < n; i++)
+                h = (h ^ (unsigned char) text[i]) * 16777619u;
+        return (h >> 16 ^ h) & 0xffff;
+}
+
+static char *with_sum(const char *text) {
+        return strf("%s #%04x", text, text_sum(text, strlen(text)));
+}
+
+char *drain_reason(const char *code, const char *text) {
+        _cleanup_free_ char *reason = strf("%s %s: %s", DRAIN_MARK, code, text);
+
+        if (!reason)
+                return NULL;
+        for (char *p = reason; *p; p++)
+                if (*p == '"' || *p == '\'' || *p == '\\' || (unsigned char) *p < 0x20)
+                        *p = ' ';
+        if (strlen(reason) > TEXT_MAX - SUM_LENGTH)
+                reason[TEXT_MAX - SUM_LENGTH] = '\0';
+        return with_sum(reason);
+}
+
+char *drain_reason_over(const char *reason, const char *before) {
+        _cleanup_free_ char *text = strf(
+                        "%.*s" BEFORE "%s", (int) (strlen(reason) - SUM_LENGTH), reason, before);
+
+        return text ? with_sum(text) : NULL;
+}
+
+/* Slurm 24.11 adds " : " and one of these to a reason that is there (set_node_reason() of
+ * slurmctld). Where the reason has one at its end: where it begins. Else the end. */
+static size_t without_slurms(const char *reason, size_t n) {
+        static const char *const words[] = { "Not responding", "reboot issued", "reboot complete",
+                "reboot timed out", "reboot requested", "Reboot ASAP", "ResumeTimeout reached",
+                "Node unexpectedly rebooted" };
+
+        for (size_t i = 0; i < ELEMENTSOF(words); i++) {
+                size_t length = strlen(words[i]) + 3;
+
+                if (n >= length && strncmp(reason + n - length, " : ", 3) == 0 &&
+                                strncmp(reason + n - length + 3, words[i], length - 3) == 0)
+                        return without_slurms(reason, n - length);
+        }
+        return n;
+}
+
+/* Slurm's own words alone, or what we left behind: nobody misses them. */
+static bool is_slurms(const char *reason) {
+        _cleanup_free_ char *text = strf(" : %s", reason);
+
+        return !*reason || streq(reason, DRAIN_LIFTED) ||
+               (text && without_slurms(text, strlen(text)) == 0);
+}
+
+bool drain_is_ours(const char *reason, char **ret_before) {
+        size_t n = without_slurms(reason, strlen(reason));
+        const char *before;
+        char sum[SUM_LENGTH + 1];
+
+        if (n == strlen(DRAIN_JOINING) && strncmp(reason, DRAIN_JOINING, n) == 0) {
+                if (ret_before)
+                        *ret_before = strdup("");
+                return true;
+        }
+        if (!startswith(reason, DRAIN_MARK " ") || n <= SUM_LENGTH)
+                return false;
+        n -= SUM_LENGTH;
+        snprintf(sum, sizeof(sum), " #%04x", text_sum(reason, n));
+        if (strncmp(reason + n, sum, SUM_LENGTH) != 0)
+                return false;
+        if (!ret_before)
+                return true;
+
+        before = memmem(reason, n, BEFORE, strlen(BEFORE));
+        before = before ? before + strlen(BEFORE) : reason + n;
+        *ret_before = strndup(before, (size_t) (reason + n - before));
+        return true;
+}
+
+/* Whether Slurm will take the drain away by itself, as slurmd registers after a reboot. */
+static bool ends_with_reboot(const NodeInfo *node) {
+        return node_state_has(node->state, "REBOOT_ISSUED") && node->next_state[0];
+}
+
+int drain_choose(const NodeInfo *node, const char *reason, char **ret_reason) {
+        _cleanup_free_ char *before = NULL, *text = NULL;
+        bool ours = drain_is_ours(node->reason, &before);
+        size_t n = without_slurms(node->reason, strlen(node->reason));
+
+        if (ours && !before)
+                return -ENOMEM;
+        if (ends_with_reboot(node))
+                return DRAIN_END_REBOOT;
+        if (node_state_has(node->state, "DRAIN") && !ours)
+                return DRAIN_HOLDS_FOREIGN;
+        if (node_state_has(node->state, "DOWN") && !ours && !is_slurms(node->reason))
+                return DRAIN_REFUSED;
+
+        if (!ours && !is_slurms(node->reason))
+                before = strndup(node->reason, n);
+        text = isempty(before) ? strdup(reason) : drain_reason_over(reason, before);
+        if (!text)
+                return -ENOMEM;
+        if (strlen(text) >= REASON_SIZE)
+                return DRAIN_REFUSED;
+        if (node_state_has(node->state, "DRAIN") && startswith(node->reason, text))
+                return DRAIN_HOLDS;
+        *ret_reason = TAKE_PTR(text);
+        return DRAIN_WRITE;
+}
+
+LiftMove lift_choose(const NodeInfo *node) {
+        bool ours = drain_is_ours(node->reason, NULL),
+             drained = node_state_has(node->state, "DRAIN"),
+             down = node_state_has(node->state, "DOWN");
+
+        if (!node_state_answers(node->state))
+                return LIFT_WAIT;
+        if (!drained && !down)
+                return LIFT_NOTHING;
+        if (!ours)
+                return drained ? LIFT_FOREIGN : LIFT_DOWN;
+        /* An admin's reboot is still to come: he has the node. */
+        if (node_state_has(node->state, "REBOOT_REQUESTED"))
+                return LIFT_FOREIGN;
+        return down ? LIFT_RESUME : LIFT_UNDRAIN;
+}

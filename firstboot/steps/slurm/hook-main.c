@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What Slurm itself calls on the node, under the names slurm-prolog, slurm-epilog and
+ * slurm-health-check (slurm.conf names a program, and gives it no arguments). Each asks `firstbootctl
+ * check --quick`, and drains the node with the code of what it finds, unless somebody else has
+ * drained it.
+ *
+ * Exit codes: 0; 1 keeps a job from starting (Prolog: Slurm drains the node in any case, and
+ * requeues the job), and says that the node could not be drained (Epilog: Slurm drains it then). A
+ * check that could not look is no pass. */
+
+#include "contract/paths.h"
+#include "shared/json-util.h"
+#include "shared/log.h"
+#include "steps/slurm/health.h"
+#include "steps/slurm/membership.h"
+#include "steps/slurm/node.h"
+
+#include <libgen.h>
+
+#define CONFIG_MAX (16 * 1024 * 1024)
+
+/* The name by which Slurm knows the node: slurmd tells it, else as the slurm step has it. */
+static char *node_name(void) {
+        const char *given = getenv("SLURMD_NODENAME");
+        _cleanup_free_ char *path = fb_path(PATH_RUN_CONFIG);
+        _cleanup_json_ json_object *o = NULL;
+        char host[256] = "";
+        JsonError e = {};
+
+        if (!isempty(given))
+                return strdup(given);
+        if (path && json_load(path, CONFIG_MAX, &e, &o) >= 0)
+                given = json_get_string(json_get(json_get(o, "config"), "slurm"), "node_name");
+        if (!isempty(given))
+                return strdup(given);
+        if (gethostname(host, sizeof(host) - 1) < 0)
+                return NULL;
+        host[strcspn(host, ".")] = '\0';
+        return strdup(host);
+}
+
+/* 0 where the node will get no job. */
+static int drain(const char *code, const char *text) {
+        _cleanup_free_ char *node = node_name(), *reason = drain_reason(code, text);
+        int r;
+
+        if (!node || !reason)
+                return log_oom();
+        r = slurm_drain_now(node, reason);
+        if (r == 1)
+                log_warning("%s is drained by someone else, and left so: %s", node, reason);
+        if (r == -EBUSY)
+                log_warning("%s is DOWN for someone else's reason, and left so: %s", node, reason);
+        if (r < 0 && r != -EBUSY)
+                return log_error_errno(r, "%s could not be drained: %s", node, reason);
+        return 0;
+}
+
+int main(int argc, char *argv[]) {
+        _cleanup_free_ char *code = NULL, *text = NULL;
+        const char *name = argc > 0 ? basename(argv[0]) : "";
+        bool prolog = streq(name, "slurm-prolog"), epilog = streq(name, "slurm-epilog");
+        int health, r;
+
+        log_set_program(name);
+        if (!prolog && !epilog && !streq(name, "slurm-health-check")) {
+                fprintf(stderr, "Called by Slurm as slurm-prolog, slurm-epilog or slurm-health-check.\n");
+                return 2;
+        }
+
+        /* slurmd gives its Prolog none. */
+        (void) setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 0);
+        health = health_check(&code, &text);
+        if (health == HEALTH_GOOD)
+                return EXIT_SUCCESS;
+        if (health < 0) {
+                (void) log_oom();
+                return EXIT_FAILURE;
+        }
+
+        log_warning("%s: %s", code, text);
+        r = drain(code, text);
+        return prolog || r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
