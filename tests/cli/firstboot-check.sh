@@ -165,6 +165,10 @@ check "a mount that is gone fails" says 1 'mounts.lost'
 echo "server:/home $NODE/mnt nfs rw 0 0" >"$NODE/proc/self/mounts"
 probe mounts --full
 check "one that answers passes" says 0 ''
+document "${mounts//\/home/\/home\/}"
+probe mounts
+check "a slash at the end of an entry is no fault" says 0 ''
+document "$mounts"
 echo "other:/home $NODE/mnt nfs rw 0 0" >"$NODE/proc/self/mounts"
 probe mounts
 check "another server's fails" says 1 'mounts.blocked'

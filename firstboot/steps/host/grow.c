@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the root file system stands on is grown from the bottom up: the partition, LVM's volumes
+/* What the root file system, or another, stands on is grown from the bottom up: the partition, LVM's volumes
  * where there are any, the file system. The work is that of the usual tools; here is decided which
  * of them has anything to do. */
 
@@ -28,12 +28,16 @@
 /* lvm: there was nothing to gain. */
 #define LVEXTEND_NOTHING 5
 
-/* What is mounted at "/": of several the last. NULL: nothing with a device. */
-static const Mount *find_root(const MountTable *mounts) {
+/* What is mounted there: of several the last. NULL: nothing with a device. */
+static const Mount *find_root(const MountTable *mounts, const char *where) {
         const Mount *root = NULL;
+        size_t n = strlen(where);
 
+        n -= n > 1 && where[n - 1] == '/';
         for (size_t i = 0; i < mounts->n; i++)
-                if (streq(mounts->items[i].where, "/") && mounts->items[i].device[0])
+                if (strlen(mounts->items[i].where) == n &&
+                                strncmp(mounts->items[i].where, where, n) == 0 &&
+                                mounts->items[i].device[0])
                         root = &mounts->items[i];
         return root;
 }
@@ -125,9 +129,9 @@ static int grow_filesystem(StepContext *c, const Mount *root) {
         if (startswith(root->type, "ext"))
                 return run_tool(c, ARGV("resize2fs", root->device), 0);
         if (streq(root->type, "xfs"))
-                return run_tool(c, ARGV("xfs_growfs", "/"), 0);
+                return run_tool(c, ARGV("xfs_growfs", root->where), 0);
         if (streq(root->type, "btrfs"))
-                return run_tool(c, ARGV("btrfs", "filesystem", "resize", "max", "/"), 0);
+                return run_tool(c, ARGV("btrfs", "filesystem", "resize", "max", root->where), 0);
         return 0;
 }
 
@@ -180,7 +184,7 @@ static int grow_devices(StepContext *c, const Mount *root, const char *sys, cons
         return !maker || streq(maker, "LVM") ? grow_volume(c, root, slaves[0]) : 0;
 }
 
-int grow_root(StepContext *c) {
+int grow_filesystem_at(StepContext *c, const char *where) {
         _cleanup_mount_table_ MountTable mounts = {};
         _cleanup_free_ char *sys = NULL, *full = NULL;
         const Mount *root = NULL;
@@ -188,10 +192,13 @@ int grow_root(StepContext *c) {
         int r;
 
         if (mount_table_read(&mounts) >= 0)
-                root = find_root(&mounts);
+                root = find_root(&mounts, where);
         sys = root ? mount_device_folder(root) : NULL;
         full = sys ? fb_path(sys) : NULL;
         if (!full || !realpath(full, real)) {
+                if (!streq(where, "/"))
+                        return step_fail_later(c, "host.grow",
+                                        "%s is not mounted from a block device", where);
                 log_info("The root file system is on no block device; nothing to grow.");
                 return 0;
         }

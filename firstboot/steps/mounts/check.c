@@ -7,6 +7,7 @@
 #include "steps/common/mount-table.h"
 #include "steps/common/own-file.h"
 #include "steps/common/patience.h"
+#include "steps/mounts/entry.h"
 #include "steps/steps.h"
 
 #include <sys/vfs.h>
@@ -72,13 +73,16 @@ int mounts_check(StepContext *c) {
         for (size_t i = 0; i < n; i++) {
                 json_object *o = json_object_array_get_idx(c->section, i);
                 const char *verify = json_get_string(o, "verify"), *code;
-                _cleanup_free_ char *text = NULL;
+                _cleanup_free_ char *text = NULL, *what = mount_path(json_get_string(o, "what")),
+                                    *where = mount_path(json_get_string(o, "where"));
                 Look l = {
-                        .what = json_get_string(o, "what"),
-                        .where = json_get_string(o, "where"),
+                        .what = what,
+                        .where = where,
                         .write = c->check == STEP_CHECK_FULL && streq_ptr(verify, "write"),
                 };
 
+                if (!what || !where)
+                        return -ENOMEM;
                 code = look(&l, i, &slowest_ms, &text);
                 if (code && json_get_bool(o, "required", true))
                         (void) step_fail_later(
