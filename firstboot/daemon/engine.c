@@ -7,7 +7,8 @@
  *   configure ── document ──┐           ┌── publish: state, status, metrics, verdict
  *   connection ── ready ────┼─ engine ──┤
  *   job ──────── changed ───┤           └── bus-api: signals
- *   bus-api ──── rerun ─────┘
+ *   bus-api ──── rerun ─────┤
+ *   watch ────── changed ───┘
  *
  * What stands on the left gets callbacks from here and calls nothing of this file. */
 
@@ -15,12 +16,15 @@
 #include "daemon/bus-api.h"
 #include "daemon/configure.h"
 #include "daemon/connection.h"
+#include "daemon/fingerprint.h"
 #include "daemon/instance.h"
 #include "daemon/journal.h"
 #include "daemon/late.h"
 #include "daemon/node.h"
 #include "daemon/pace.h"
+#include "daemon/past.h"
 #include "daemon/publish.h"
+#include "daemon/watch.h"
 #include "contract/condition.h"
 #include "contract/node-seed.h"
 #include "contract/secrets.h"
@@ -35,11 +39,13 @@ struct Engine {
         Connection *connection;
         BusApi api;
         Publisher publisher;
+        Watch *watch;
 
         sd_event_source *late; /* the watch of the results' folder */
 
-        bool paced; /* others have less of the CPU until the verdict */
-        bool told;  /* settling was announced (a restart of firstbootd does not repeat it) */
+        bool paced;     /* others have less of the CPU until the verdict */
+        bool drain_due; /* slurm is to run again: what it tells the controller has changed */
+        bool told;      /* settling was announced (a restart of firstbootd does not repeat it) */
 };
 
 static void advance(Engine *e);
@@ -62,19 +68,39 @@ static NodeStatus judge(const Engine *e) {
         if (streq_ptr(n->problem, "config.metadata") &&
                         configure_tries(e->configure) < RETRY_METADATA_TRIES)
                 return NODE_STARTING;
+        /* Whatever the steps say, and while slurm drains. */
+        if (n->graph && n->state->watch_code)
+                return NODE_FAILED;
         return node_verdict(n);
+}
+
+/* From a good verdict on; and where the watch itself had taken it away, before firstbootd was
+ * restarted. */
+static void begin_watch(Engine *e) {
+        const Node *n = &e->node;
+        const State *s = n->state;
+        int r;
+
+        if (!n->graph || (s->node != NODE_READY && s->node != NODE_DEGRADED && !s->watch_code))
+                return;
+        r = watch_begin(e->watch, node_config(n), s->settled_usec, s->watch_code, s->watch_text);
+        if (r < 0)
+                log_error_errno(r, "The node is not watched");
 }
 
 static void settle(Engine *e) {
         State *s = e->node.state;
         NodeStatus node = judge(e);
 
-        if (node == s->node && e->told)
+        if (node == s->node && e->told) {
+                begin_watch(e);
                 return;
+        }
         if (node == NODE_STARTING) {
                 s->node = node;
                 s->settled_usec = 0;
                 e->told = false;
+                watch_end(e->watch);
                 return;
         }
         /* Without the bus, node-ready.target cannot be started; the verdict waits for it. */
@@ -88,8 +114,12 @@ static void settle(Engine *e) {
                 pace_end(e->host.bus);
         e->paced = false;
 
+        json_putp(&e->node.fingerprint);
+        e->node.fingerprint = fingerprint_read(&e->node);
         publish(e); /* what reads the files must find them in step with the verdict */
         publish_verdict(&e->node, e->host.bus);
+        past_add_verdict(&e->node);
+        begin_watch(e);
 }
 
 /* --- The steps ------------------------------------------------------------------------------- */
@@ -165,11 +195,28 @@ static void advance_step(Engine *e, Job *j) {
         job_start(j);
 }
 
+/* The slurm step drains the node for what the watch has found, and lifts that drain: it alone talks to
+ * the controller. */
+static void renew_membership(Engine *e) {
+        Job *j = node_find_job(&e->node, "slurm");
+
+        if (!e->drain_due)
+                return;
+        if (j && job_run(j)->status == STEP_RUNNING)
+                return; /* its end comes back here */
+        e->drain_due = false;
+        if (!j || job_run(j)->status == STEP_SKIPPED)
+                return;
+        job_cancel(j);
+        step_run_reset(job_run(j));
+}
+
 /* Starts what may start, blocks what cannot, and settles once every step has come to its end. */
 static void advance(Engine *e) {
         if (!e->node.state)
                 return;
 
+        renew_membership(e);
         for (size_t i = 0; i < e->node.n_jobs && !e->node.problem; i++)
                 advance_step(e, &e->node.jobs[i]);
         settle(e);
@@ -179,6 +226,24 @@ static void advance(Engine *e) {
 static void on_job_changed(void *userdata) {
         advance(userdata);
 }
+
+static void on_watch_changed(void *userdata) {
+        Engine *e = userdata;
+        const char *code = watch_code(e->watch);
+
+        if (state_set_watch(e->node.state, code, watch_text(e->watch)) < 0) {
+                log_oom();
+                return;
+        }
+        if (code)
+                journal_event(code, NULL, 0, 0, "%s", strempty(watch_text(e->watch)));
+        else
+                journal_event("event.recovered", NULL, 0, 0, "The node is well again.");
+        e->drain_due = true;
+        advance(e);
+}
+
+static const WatchOps watch_ops = { .changed = on_watch_changed };
 
 /* The bus is (again) there: finds out what happened to steps that were running. */
 static void resync(Engine *e) {
@@ -331,6 +396,8 @@ static int on_document(json_object *document, void *userdata) {
                 return 0;
         }
 
+        if (n->state->watch_code)
+                e->drain_due = true; /* it may not have come about before we were restarted */
         journal_event("event.started", NULL, 0, 0, "Bringing the node up with %zu steps.",
                         n->n_jobs);
         if (connection_is_ready(e->connection))
@@ -350,12 +417,16 @@ static int on_bus_opened(sd_bus *bus, void *userdata) {
 }
 
 static void on_bus_ready(void *userdata) {
-        resync(userdata);
+        Engine *e = userdata;
+
+        watch_set_bus(e->watch, e->host.bus);
+        resync(e);
 }
 
 static void on_job_removed(const char *unit, const char *job, const char *result, void *userdata) {
         Engine *e = userdata;
 
+        watch_job_removed(e->watch, unit);
         for (size_t i = 0; i < e->node.n_jobs; i++)
                 if (streq(e->node.jobs[i].unit, unit)) {
                         job_removed(&e->node.jobs[i], job, result);
@@ -366,6 +437,7 @@ static void on_job_removed(const char *unit, const char *job, const char *result
 static void on_bus_closed(void *userdata) {
         Engine *e = userdata;
 
+        watch_set_bus(e->watch, NULL);
         e->host.bus = NULL;
         for (size_t i = 0; i < e->node.n_jobs; i++)
                 job_forget_calls(&e->node.jobs[i]);
@@ -414,8 +486,12 @@ static int rerun(const char *name, void *userdata) {
         n->state->settled_usec = 0;
         e->told = false;
 
-        if (all)
+        if (all) {
+                /* Every step shows anew what it is worth: more than a full check. */
+                watch_end(e->watch);
+                (void) state_set_watch(n->state, NULL, NULL);
                 return configure_start_over(e->configure);
+        }
         advance(e);
         return 0;
 }
@@ -428,6 +504,7 @@ Engine *engine_free(Engine *e) {
         sd_event_source_disable_unref(e->late);
         node_drop_jobs(&e->node);
         connection_free(e->connection);
+        watch_free(e->watch);
         configure_free(e->configure);
         node_done(&e->node);
         publisher_done(&e->publisher);
@@ -452,6 +529,9 @@ int engine_new(sd_event *event, Engine **ret) {
         e->api = (BusApi) { .node = &e->node, .rerun = rerun, .userdata = e };
 
         r = connection_new(event, &connection_ops, e, &e->connection);
+        if (r < 0)
+                return r;
+        r = watch_new(event, &watch_ops, e, &e->watch);
         if (r < 0)
                 return r;
         r = configure_new(event, on_document, e, &e->configure);

@@ -4,6 +4,7 @@
 
 #include "daemon/instance.h"
 #include "daemon/journal.h"
+#include "contract/history.h"
 #include "contract/paths.h"
 #include "shared/log.h"
 
@@ -31,10 +32,15 @@ static int read_identity(json_object *document, Identity *ret) {
 
 /* What was done for another instance does not count; neither do its disks. */
 static void forget_other(const char *difference) {
-        _cleanup_free_ char *record = fb_path(PATH_SCRATCH_RECORD);
+        static const char *const files[] = { PATH_SCRATCH_RECORD, PATH_HISTORY };
 
-        if (record && unlink(record) < 0 && errno != ENOENT)
-                log_error_errno(errno, "Cannot remove %s, which is of another instance", record);
+        for (size_t i = 0; i < ELEMENTSOF(files); i++) {
+                _cleanup_free_ char *path = fb_path(files[i]);
+
+                if (path && unlink(path) < 0 && errno != ENOENT)
+                        log_error_errno(errno, "Cannot remove %s, which is of another instance",
+                                        path);
+        }
         journal_event("event.fresh-start", NULL, 0, 0,
                         "This is another instance, by %s: starting afresh.", difference);
 }

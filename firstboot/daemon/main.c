@@ -15,7 +15,7 @@ static int make_folders(void) {
         static const struct {
                 const char *path;
                 mode_t mode;
-        } folders[] = { { PATH_RUN, 0755 }, { PATH_RUN_RESULTS, 0700 },
+        } folders[] = { { PATH_RUN, 0755 }, { PATH_RUN_RESULTS, 0700 }, { PATH_RUN_CHECK, 0700 },
                 { "/var/lib/firstboot", 0755 } };
 
         for (size_t i = 0; i < ELEMENTSOF(folders); i++) {

@@ -30,6 +30,13 @@ int manager_ask(sd_bus *bus, sd_bus_slot **ret_slot, const char *object,
                         "org.freedesktop.DBus.Properties", "GetAll", handler, userdata, "s", "");
 }
 
+int manager_ask_state(sd_bus *bus, sd_bus_slot **ret_slot, const char *object,
+                sd_bus_message_handler_t handler, void *userdata) {
+        return sd_bus_call_method_async(bus, ret_slot, SYSTEMD, object,
+                        "org.freedesktop.DBus.Properties", "Get", handler, userdata, "ss",
+                        "org.freedesktop.systemd1.Unit", "ActiveState");
+}
+
 static int read_text(sd_bus_message *m, char *ret, size_t size) {
         const char *text;
         int r;

@@ -28,5 +28,9 @@ int manager_ask(sd_bus *bus, sd_bus_slot **ret_slot, const char *object,
                 sd_bus_message_handler_t handler, void *userdata);
 int manager_read_facts(sd_bus_message *m, UnitFacts *ret);
 
+/* Asks for the ActiveState of the unit object alone: a variant of a string. */
+int manager_ask_state(sd_bus *bus, sd_bus_slot **ret_slot, const char *object,
+                sd_bus_message_handler_t handler, void *userdata);
+
 /* Whether the error tells of the bus, or of systemd's being away, and nothing of the unit. */
 bool bus_is_in_trouble(const sd_bus_error *error);

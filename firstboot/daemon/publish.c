@@ -125,6 +125,9 @@ static char *failures(const Node *n) {
 
         if (n->problem && strv_extendf(&l, "%s: %s", n->problem, strempty(n->problem_text)) < 0)
                 return NULL;
+        if (n->state && n->state->watch_code &&
+                        strv_extendf(&l, "%s: %s", n->state->watch_code, n->state->watch_text) < 0)
+                return NULL;
 
         for (size_t i = 0; i < n->n_jobs; i++) {
                 const StepRun *run = job_run(&n->jobs[i]);

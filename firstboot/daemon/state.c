@@ -24,6 +24,8 @@ State *state_free(State *s) {
         free(s->instance_id);
         free(s->boot_id);
         identity_done(&s->identity);
+        free(s->watch_code);
+        free(s->watch_text);
         free(s);
         return NULL;
 }
@@ -42,6 +44,18 @@ StepRun *state_run(State *s, const char *name) {
         if (!s->runs[s->n_runs].name)
                 return NULL;
         return &s->runs[s->n_runs++];
+}
+
+int state_set_watch(State *s, const char *code, const char *text) {
+        _cleanup_free_ char *c = code ? strdup(code) : NULL, *t = strdup(strempty(text));
+
+        if ((code && !c) || !t)
+                return -ENOMEM;
+        free(s->watch_code);
+        free(s->watch_text);
+        s->watch_code = TAKE_PTR(c);
+        s->watch_text = TAKE_PTR(t);
+        return 0;
 }
 
 void step_run_reset(StepRun *run) {
@@ -251,6 +265,10 @@ static int take_record(State *s, json_object *o, bool same_boot) {
                 s->node = node_status_from_string(json_get_string(o, "node"));
                 s->started_usec = (uint64_t) json_get_int(o, "started_usec", 0);
                 s->settled_usec = (uint64_t) json_get_int(o, "settled_usec", 0);
+                r = state_set_watch(s, json_get_string(o, "watch_code"),
+                                json_get_string(o, "watch_text"));
+                if (r < 0)
+                        return r;
         }
         for (size_t i = 0; i < json_object_array_length(steps); i++) {
                 r = run_from_json(s, json_object_array_get_idx(steps, i), same_boot);
@@ -366,7 +384,9 @@ int state_save(const State *s, const char *path) {
                         JSON_STRING("boot_id", s->boot_id), JSON_INT("boots", s->boots),
                         JSON_STRING("node", node_status_to_string(s->node)),
                         JSON_INT("started_usec", s->started_usec),
-                        JSON_INT("settled_usec", s->settled_usec));
+                        JSON_INT("settled_usec", s->settled_usec),
+                        JSON_STRING("watch_code", s->watch_code),
+                        JSON_STRING("watch_text", s->watch_code ? s->watch_text : NULL));
         if (r < 0)
                 return r;
         return json_save(path, o, 0600);

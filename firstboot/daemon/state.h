@@ -37,6 +37,7 @@ typedef struct State {
         unsigned boots;    /* of this instance, this one included */
         NodeStatus node;
         uint64_t started_usec, settled_usec;
+        char *watch_code, *watch_text; /* what the watch has found since; NULL: nothing */
         StepRun *runs;
         size_t n_runs;
 } State;
@@ -65,6 +66,9 @@ int state_save(const State *s, const char *path);
 /* The run of a step, made where there is none; NULL on out of memory. Pointers last until the next
  * call. */
 StepRun *state_run(State *s, const char *name);
+
+/* Sets what the watch has found; code NULL: nothing (any more). 0 or -ENOMEM. */
+int state_set_watch(State *s, const char *code, const char *text);
 
 /* Back to STEP_WAITING without attempts and result, for a rerun. */
 void step_run_reset(StepRun *run);

@@ -159,10 +159,10 @@ check "at a size where the links count" ran '--expect=4294967296:630'
 nccl linked '"derived_percent":50'
 check "or the part configured" ran '--expect=4294967296:450'
 says 400
-echo '{"figures":{"nvlink":{"links":18,"gbps":25.0,"complete":true}}}' >"$NODE/run/firstboot/results/gpu.json"
+echo '{"steps":[{"name":"gpu","result":{"figures":{"nvlink":{"links":18,"gbps":25.0,"complete":true}}}}]}' >"$NODE/run/firstboot/status.json"
 nccl bare
 check "of a shape that does not tell, the links that the gpu step found" ran '--expect=4294967296:315'
-echo '{"figures":{"nvlink":{"links":12,"gbps":25.0,"complete":false}}}' >"$NODE/run/firstboot/results/gpu.json"
+echo '{"steps":[{"name":"gpu","result":{"figures":{"nvlink":{"links":12,"gbps":25.0,"complete":false}}}}]}' >"$NODE/run/firstboot/status.json"
 for i in 1 2 3 4; do d=$NODE/sys/bus/pci/devices/0000:0$i:00.0; mkdir -p "$d"; echo 0x10de >"$d/vendor"; echo 0x030200 >"$d/class"; echo '32.0 GT/s PCIe' >"$d/max_link_speed"; echo 16 >"$d/max_link_width"; done
 nccl bare
 check "GPUs that are not all tied by NVLink have PCIe as their limit" test "$(result 'f["min_busbw_source"]')" = "derived: 25 % of PCIe's 63.0 GB/s"

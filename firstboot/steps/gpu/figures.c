@@ -120,8 +120,8 @@ json_object *gpu_findings_to_json(const GpuFindings *f) {
 
 json_object *gpu_summary_to_json(const GpuFacts *f) {
         static const GpuFactId measured[] = { GPU_TEMPERATURE, GPU_PCIE_GENERATION_LOAD,
-                GPU_PCIE_WIDTH, GPU_PCIE_REPLAYS, GPU_H2D, GPU_D2H, GPU_ARCHITECTURE, GPU_CLIQUE,
-                GPU_CLOCK_LOAD, GPU_POWER_LIMIT };
+                GPU_PCIE_WIDTH, GPU_PCIE_REPLAYS, GPU_ECC_VOLATILE, GPU_H2D, GPU_D2H,
+                GPU_ARCHITECTURE, GPU_CLIQUE, GPU_CLOCK_LOAD, GPU_POWER_LIMIT };
         json_object *list = json_object_new_array();
 
         for (unsigned i = 0; i < f->n; i++) {
@@ -134,6 +134,7 @@ json_object *gpu_summary_to_json(const GpuFacts *f) {
                 set_filled(o, "uuid", g->uuid);
                 set_filled(o, "serial", g->serial);
                 set_filled(o, "pci", g->pci);
+                set_filled(o, "vbios", g->vbios);
                 for (size_t k = 0; k < ELEMENTSOF(measured); k++)
                         if (gpu_fact_known(g, measured[k]))
                                 (void) json_set_int(o, gpu_fact_names[measured[k]].name,

@@ -11,6 +11,7 @@
 #include "steps/host/firewall.h"
 #include "steps/host/grow.h"
 #include "steps/host/metadata-guard.h"
+#include "steps/host/sysctl.h"
 #include "steps/steps.h"
 
 #include <fcntl.h>
@@ -60,28 +61,13 @@ static int set_timezone(StepContext *c, sd_bus *bus, const char *zone) {
         return 0;
 }
 
-/* The setting's file below /proc/sys; NULL on out of memory. As sysctl has it: dots separate,
- * unless a slash came first; then slashes do. */
-static char *sysctl_file(const char *name) {
-        char *file = strdup(name);
-
-        if (!file)
-                return NULL;
-        const char *slash = strchr(file, '/'), *dot = strchr(file, '.');
-        if (!slash || (dot && dot < slash))
-                for (char *p = file; *p; p++)
-                        *p = *p == '.' ? '/' : *p == '/' ? '.' : *p;
-        return file;
-}
-
 static int apply_sysctl(StepContext *c, const char *name, const char *value) {
-        _cleanup_free_ char *file = sysctl_file(name),
-                            *path = file ? fb_pathf("/proc/sys/%s", file) : NULL;
+        _cleanup_free_ char *path = host_sysctl_path(name);
         _cleanup_close_ int fd = -EBADF;
 
         if (!path)
                 return -ENOMEM;
-        if (strstr(file, ".."))
+        if (strstr(path, "/.."))
                 return step_fail(c, "host.sysctl", "%s is no kernel setting", name);
 
         /* Without O_CREAT: a key that this kernel does not have is an error, not a new file. */

@@ -13,6 +13,7 @@
 #include "steps/common/mount-table.h"
 #include "steps/common/mount-unit.h"
 #include "steps/common/own-file.h"
+#include "steps/common/status-document.h"
 #include "steps/common/unit.h"
 #include "steps/mounts/order.h"
 
@@ -27,7 +28,6 @@
 
 #define CONNECT_MS 3000
 #define VERIFY_MAX_MS 3600000u
-#define STATUS_MAX (4 * 1024 * 1024)
 
 /* Why a try failed; no code: it did not. */
 typedef struct Trouble {
@@ -189,11 +189,10 @@ static Trouble mount_it(sd_bus *bus, const MountEntry *e) {
 /* The volume of the step scratch would hide what is mounted below its place before it came. */
 static bool scratch_is_missing(const MountEntry *e) {
         const char *point = json_get_string(json_get(e->config, "scratch"), "mount_point");
-        _cleanup_free_ char *path = fb_path(PATH_RUN_STATUS);
         _cleanup_json_ json_object *status = NULL;
         JsonError error;
 
-        if (!point || !path || json_load(path, STATUS_MAX, &error, &status) < 0)
+        if (!point || status_document_read(&error, &status) < 0)
                 return false;
         return waits_for_scratch(e->where, e->config, status) && !mounted_at(point, NULL);
 }
@@ -262,4 +261,12 @@ char *mount_entry(const MountEntry *e) {
                         bus = sd_bus_close_unref(bus);
                 usleep((useconds_t) pause);
         }
+}
+
+char *mount_path(const char *path) {
+        size_t n = strlen(path);
+
+        while (n > 1 && path[n - 1] == '/' && path[n - 2] != ':')
+                n--;
+        return strndup(path, n);
 }

@@ -19,3 +19,7 @@ typedef struct MountEntry {
 /* Mounts it and proves the mount, again and again until that is done or the time is up. NULL:
  * mounted and good; else "CODE\nTEXT", which the caller frees. */
 char *mount_entry(const MountEntry *e);
+
+/* A server's path or a mount point as the kernel shows it: without a slash at the end. NULL on out of memory; the
+ * caller frees it. */
+char *mount_path(const char *path);

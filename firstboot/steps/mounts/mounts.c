@@ -186,19 +186,10 @@ static int run_all(Worker *workers, size_t n) {
         return first;
 }
 
-/* As the kernel shows it in its table; NULL on out of memory. */
-static char *without_slash(const char *path) {
-        size_t n = strlen(path);
-
-        while (n > 1 && path[n - 1] == '/' && path[n - 2] != ':')
-                n--;
-        return strndup(path, n);
-}
-
 static int read_entry(StepContext *c, json_object *o, MountEntry *e) {
         *e = (MountEntry) {
-                .what = without_slash(json_get_string(o, "what")),
-                .where = without_slash(json_get_string(o, "where")),
+                .what = mount_path(json_get_string(o, "what")),
+                .where = mount_path(json_get_string(o, "where")),
                 .type = json_get_string(o, "type"),
                 .verify = json_get_string(o, "verify"),
                 .config = c->config,

@@ -3,6 +3,7 @@
 /* Mount points inside of mount points. */
 
 #include "steps/mounts/order.h"
+#include "steps/common/status-document.h"
 
 bool path_is_below(const char *path, const char *folder) {
         const char *rest = startswith(path, folder);
@@ -24,23 +25,9 @@ ssize_t mount_parent(const char *const *where, size_t n, size_t i) {
         return best;
 }
 
-/* What firstbootd says of a step; NULL: it does not know it. */
-static const char *step_status(json_object *status, const char *name) {
-        json_object *steps = json_get(status, "steps");
-
-        for (size_t i = 0; steps && i < json_object_array_length(steps); i++) {
-                json_object *o = json_object_array_get_idx(steps, i);
-                const char *is = json_get_string(o, "name");
-
-                if (is && streq(is, name))
-                        return json_get_string(o, "status");
-        }
-        return NULL;
-}
-
 bool waits_for_scratch(const char *where, json_object *config, json_object *status) {
         const char *point = json_get_string(json_get(config, "scratch"), "mount_point"),
-                   *is = step_status(status, "scratch");
+                   *is = json_get_string(status_document_step(status, "scratch"), "status");
 
         if (!point || !is || !path_is_below(where, point))
                 return false;

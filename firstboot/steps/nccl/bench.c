@@ -193,8 +193,13 @@ static int execute(Nccl *s, NcclRun *run, char *const *argv, char *const *env, c
         return take(run, path, status, last);
 }
 
+char *nccl_report_path(const StepContext *c, const char *name) {
+        return fb_pathf("%s/%s", c->check ? PATH_RUN_CHECK : PATH_RUN, name);
+}
+
 int nccl_bench(Nccl *s, NcclRun *run) {
-        _cleanup_free_ char *program = fb_path(NCCL_PROGRAM), *path = fb_path(NCCL_REPORT);
+        _cleanup_free_ char *program = fb_path(NCCL_PROGRAM),
+                            *path = nccl_report_path(s->context, NCCL_REPORT);
         _cleanup_strv_free_ char **argv = NULL, **env = NULL;
         int r;
 

@@ -7,7 +7,6 @@
 #include "steps/shape/detect.h"
 
 #define NCCL_PROGRAM "/usr/bin/ncclbench"
-#define NCCL_REPORT PATH_RUN "/ncclbench.json"
 /* Size where no number is known: two such buffers fit into any GPU that has NCCL. */
 #define NCCL_PLAIN_BYTES (UINT64_C(1) << 30)
 
@@ -42,6 +41,10 @@ typedef struct NcclRun {
         const char *code; /* why there is no report that can be used; NULL: there is */
         char *text;
 } NcclRun;
+
+/* Where a program leaves its report `name`: a check's does not replace the step's own. */
+char *nccl_report_path(const StepContext *c, const char *name);
+#define NCCL_REPORT "ncclbench.json"
 
 /* bench.c: runs it and takes its report. 0 or negative errno; what it ends in is in *run. */
 int nccl_bench(Nccl *s, NcclRun *run);

@@ -3,15 +3,12 @@
 /* What is measured, and what it must reach: by the configuration, the shape's published number, or
  * what the links between the GPUs carry. */
 
-#include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/parse-number.h"
+#include "steps/common/status-document.h"
 #include "steps/common/sysfs.h"
 #include "steps/nccl/conf.h"
 #include "steps/nccl/internal.h"
-
-#define GPU_RESULT PATH_RUN_RESULTS "/gpu.json"
-#define RESULT_MAX (16 * 1024 * 1024)
 
 /* Sizes from which the bandwidth is that of the links, not of getting started. */
 #define DERIVED_BYTES (UINT64_C(4) << 30)
@@ -85,13 +82,13 @@ static double slowest_pcie(void) {
 /* What the gpu step of this boot has found between the GPUs: links of each, and their rate. Only
  * where each GPU reaches each other one by NVLink do all links count. */
 static bool links_found(int64_t *ret_links, double *ret_gbps) {
-        _cleanup_free_ char *path = fb_path(GPU_RESULT);
-        _cleanup_json_ json_object *result = NULL;
+        _cleanup_json_ json_object *status = NULL;
         JsonError e = {};
 
-        if (!path || json_load(path, RESULT_MAX, &e, &result) < 0)
+        if (status_document_read(&e, &status) < 0)
                 return false;
-        json_object *o = json_get(json_get(result, "figures"), "nvlink");
+        json_object *result = json_get(status_document_step(status, "gpu"), "result"),
+                    *o = json_get(json_get(result, "figures"), "nvlink");
         if (!json_get_bool(o, "complete", false))
                 return false;
         *ret_links = json_get_int(o, "links", 0);

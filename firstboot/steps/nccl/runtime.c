@@ -3,14 +3,14 @@
 /* Has the CUDA runtime proved, and keeps what was found as figures. */
 
 #include "steps/nccl/runtime.h"
-#include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
+#include "steps/nccl/internal.h"
 
-#define REPORT PATH_RUN "/cuda-runtime.json"
+#define REPORT "cuda-runtime.json"
 #define REPORT_MAX (1024 * 1024)
 #define LIMIT_SECONDS 120 /* contexts on eight GPUs, for each runtime */
 
@@ -54,7 +54,7 @@ static int run(StepContext *c, const char *program, const char *path, bool requi
 
 int runtime_prove(StepContext *c, const char *program, json_object **ret_report) {
         const char *how = json_get_string(c->section, "cuda_runtime");
-        _cleanup_free_ char *path = fb_path(REPORT);
+        _cleanup_free_ char *path = nccl_report_path(c, REPORT);
         _cleanup_json_ json_object *report = NULL;
         json_object *runtimes;
         int r;

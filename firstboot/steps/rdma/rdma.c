@@ -208,6 +208,9 @@ static int look_until(Rdma *s) {
         uint64_t watch = config_duration(o, "watch", USEC_PER_SEC),
                  deadline = now_usec() + config_duration(o, "give_up", 120 * USEC_PER_SEC);
 
+        if (s->context->check)
+                return look(s, s->context->check == STEP_CHECK_FULL ? watch : 0);
+
         for (;;) {
                 int r = look(s, watch);
 
@@ -322,7 +325,7 @@ int rdma_run(StepContext *c) {
         if (r < 0)
                 return r;
 
-        if (json_get_bool(c->section, "nccl_conf", true)) {
+        if (!c->check && json_get_bool(c->section, "nccl_conf", true)) {
                 r = rdma_write_nccl_conf(c, s.detected.shape, &s.verdict);
                 if (r < 0)
                         return r;

@@ -9,6 +9,7 @@ typedef struct Slurm {
         StepContext *context;
         char *node;
         char *drain; /* the reason to register drained with; NULL: all is well */
+        bool watch;  /* that is what the watch has found, and no step */
         uint64_t deadline;
         unsigned pauses; /* made so far */
         bool running;    /* slurmd was up before this run of the step */
