@@ -421,8 +421,11 @@ int gpu_run(StepContext *c) {
         if (!s.facts)
                 return -ENOMEM;
         read_wish(&s);
+        /* A job may be at work on the GPUs, and the next one waits for a check. */
         if (c->check == STEP_CHECK_QUICK)
                 s.wish.bandwidth = false;
+        if (c->check)
+                s.wish.load = false;
         gpu_read_pci(s.facts);
         if (s.facts->n_pci == 0 && !s.facts->pci_error &&
                         (!c->section || !json_get_bool(c->section, "required", true)))
