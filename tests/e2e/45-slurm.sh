@@ -36,8 +36,9 @@ job_ends() { local i; for ((i = 0; i < 100; i++)); do [[ $(job_state "$1") == CO
 cluster() { # LINE…: the controller with these lines of slurm.conf besides
         # In order, with its state saved: a controller that is killed forgets what ended last.
         if [[ -s $HEAD/pid/slurm ]]; then
-                head_descendants "$(cat "$HEAD/pid/slurm")" | tail -n 1 | xargs kill -TERM
-                wait "$(cat "$HEAD/pid/slurm")" 2>/dev/null
+                # The sandbox's first process, the controller, its scripts.
+                head_descendants "$(cat "$HEAD/pid/slurm")" | sed -n 2p | xargs kill -TERM
+                for ((i = 0; i < 100; i++)); do kill -0 "$(cat "$HEAD/pid/slurm")" 2>/dev/null || break; sleep 0.1; done
                 head_stop slurm
         fi
         head_cluster
