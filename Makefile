@@ -93,10 +93,10 @@ firstboot_mains := contract/codes-main daemon/main daemon/helper/main steps/main
 	steps/rdma/exporter-main steps/gpu/facts-main steps/slurm/hook-main ctl/main
 firstboot_tested := $(addprefix $(firstboot_build)/,$(addsuffix .o,$(filter-out $(firstboot_mains),$(patsubst firstboot/%.c,%,\
 	$(foreach folder,shared contract daemon daemon/helper steps steps/* ctl,$(wildcard firstboot/$(folder)/*.c)))) steps/gpu-api))
-firstboot_libs := $(shell pkg-config --libs json-c libsystemd libcurl blkid openssl) -lresolv
+firstboot_libs := $(shell pkg-config --libs json-c libsystemd libcurl blkid openssl) -lldap -llber -lresolv
 unit_shared := $(call tests_of,firstboot/shared)
 unit_firstboot := $(foreach room,contract daemon steps ctl,$(call tests_of,firstboot/$(room)))
-unit_firstboot_fuzz := $(call fuzz_tests,shapes nccl-conf)
+unit_firstboot_fuzz := $(call fuzz_tests,shapes nccl-conf result mask kernel-log)
 
 $(firstboot_tested): firstboot-all ;
 $(unit_firstboot) $(unit_firstboot_fuzz): $(firstboot_tested)
@@ -130,7 +130,7 @@ $(nvml_doubles): tests/fixtures/nvml-double/nvml.c firstboot/steps/gpu/nvml.h fi
 # --- ncclbench: firstboot/ncclbench/Makefile builds it; its tests run on doubles of CUDA and NCCL ----------------
 ncclbench_archive := $(BUILD)/firstboot/ncclbench/libncclbench.a
 ncclbench_libs := $(shell pkg-config --libs json-c libcrypto) -ldl -lm
-ncclbench_doubles := $(addprefix $(BUILD)/tests/nccl-double/,libcuda.so.1 libnccl.so.2 libnccl-2.17.so.2)
+ncclbench_doubles := $(addprefix $(BUILD)/tests/nccl-double/,libcuda.so.1 libnccl.so.2 libnccl-2.17.so.2 libcudart.so.12)
 unit_ncclbench := $(call tests_of,firstboot/ncclbench)
 unit_ncclbench_fuzz := $(call fuzz_tests,ncclbench-rendezvous)
 
@@ -142,11 +142,13 @@ $(unit_ncclbench_fuzz): libraries = $(ncclbench_libs)
 # Not sanitized: a library that is loaded at run time brings no sanitizer of its own along. The second NCCL is one
 # from before ncclCommSplit (2.18) and ncclAlltoAll (2.28).
 double_cc = $(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -Ifirstboot -Itests/fixtures/nccl-double
-double_headers := tests/fixtures/nccl-double/double.h firstboot/ncclbench/pattern.h
+double_headers := tests/fixtures/nccl-double/double.h firstboot/ncclbench/pattern.h firstboot/ncclbench/matrix.h
 $(BUILD)/tests/nccl-double/libcuda.so.1: tests/fixtures/nccl-double/cuda.c $(double_headers)
 $(BUILD)/tests/nccl-double/libnccl.so.2: tests/fixtures/nccl-double/nccl.c $(double_headers)
 $(BUILD)/tests/nccl-double/libnccl-2.17.so.2: tests/fixtures/nccl-double/nccl.c $(double_headers)
 $(BUILD)/tests/nccl-double/libnccl-2.17.so.2: double_cc += -DBEFORE_2_18
+$(BUILD)/tests/nccl-double/libcudart.so.12: tests/fixtures/nccl-double/cudart.c $(double_headers)
+$(BUILD)/tests/nccl-double/libcudart.so.12: double_cc += -Wl,-soname,libcudart.so.12 -Wno-missing-prototypes
 $(ncclbench_doubles):
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

@@ -57,6 +57,16 @@ const char *check_lvm_name(const char *s) {
         return NULL;
 }
 
+/* As LVM writes them: 32 letters and digits in groups of 6, 4, 4, 4, 4, 4 and 6. */
+const char *check_vg_uuid(const char *s) {
+        static const char shape[] = "xxxxxx-xxxx-xxxx-xxxx-xxxx-xxxx-xxxxxx";
+
+        for (size_t i = 0; i < sizeof(shape); i++)
+                if (shape[i] == 'x' ? !isalnum((unsigned char) s[i]) : s[i] != shape[i])
+                        return "must be the UUID of a volume group, as vgs -o vg_uuid shows it";
+        return NULL;
+}
+
 const char *check_label(const char *s) {
         if (isempty(s) || strlen(s) > 12)
                 return "must be 1 to 12 characters (XFS keeps no more)";

@@ -10,9 +10,10 @@ const char *check_line(const char *s);        /* one line without control charac
 const char *check_hostname(const char *s);
 const char *check_timezone(const char *s); /* "Etc/UTC" */
 const char *check_lvm_name(const char *s); /* of a volume group or a logical volume */
-const char *check_label(const char *s);    /* of a file system */
-const char *check_options(const char *s);  /* "noatime,vers=3" */
-const char *check_what(const char *s);     /* "SERVER:/EXPORT" */
+const char *check_vg_uuid(const char *s);
+const char *check_label(const char *s);   /* of a file system */
+const char *check_options(const char *s); /* "noatime,vers=3" */
+const char *check_what(const char *s);    /* "SERVER:/EXPORT" */
 const char *check_ldap_uri(const char *s);
 const char *check_url(const char *s);        /* of HTTP or HTTPS */
 const char *check_user(const char *s);       /* of a user or a group */

@@ -40,3 +40,6 @@ const ConfigKey *config_key_find(const char *path);
 /* "label" where the row is "scratch.label" and the section "scratch" (or "mounts[]"; "": the top);
  * NULL for rows of other sections, of sections inside of it, and for "*". */
 const char *config_key_in(const ConfigKey *k, const char *section);
+
+/* "section.key", or just "key" at the top; NULL on out of memory. The caller frees it. */
+char *config_child_path(const char *path, const char *key);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Layers laid over each other, with a note of where each value came from; and secrets masked. */
+/* Layers laid over each other, with a note of where each value came from. */
 
 #include "contract/config.h"
 #include "contract/config-schema.h"
+#include "contract/secrets.h"
 
 Config *config_new(void) {
         Config *c = calloc(1, sizeof(*c));
@@ -28,10 +29,6 @@ Config *config_free(Config *c) {
         strv_free(c->warnings);
         free(c);
         return NULL;
-}
-
-char *config_child_path(const char *path, const char *key) {
-        return isempty(path) ? strdup(key) : strf("%s.%s", path, key);
 }
 
 /* Forgets who gave `path` and everything below it. */
@@ -142,62 +139,34 @@ int config_set(Config *c, const char *path, json_object *value, const char *sour
         return layer ? config_merge(c, layer, source) : -ENOMEM;
 }
 
-static json_object *strings(char *const *l) {
-        json_object *list = json_object_new_array();
+/* Faults are shown to everybody, and may quote what is wrong. NULL on out of memory. */
+static json_object *faults(char *const *l, char *const *secrets) {
+        _cleanup_json_ json_object *list = json_object_new_array();
 
+        if (!list)
+                return NULL;
         STRV_FOREACH (s, l)
-                json_object_array_add(list, json_object_new_string(*s));
-        return list;
+                if (json_append(list, json_object_new_string(*s)) < 0)
+                        return NULL;
+        return redact_json(list, secrets) < 0 ? NULL : TAKE_PTR(list);
 }
 
 json_object *config_to_json(const Config *c) {
-        _cleanup_json_ json_object *o = json_object_new_object();
+        _cleanup_json_ json_object *o = json_object_new_object(), *errors = NULL, *warnings = NULL;
+        _cleanup_strv_free_ char **secrets = NULL;
         int r;
 
-        r = json_set_fields(o, JSON_TAKE("errors", strings(c->errors)),
-                        JSON_TAKE("warnings", strings(c->warnings)), JSON_BOOL("retry", c->retry),
+        r = config_secrets(c->values, c->sources, &secrets);
+        if (r < 0)
+                return NULL;
+        errors = faults(c->errors, secrets);
+        warnings = faults(c->warnings, secrets);
+        if (!errors || !warnings)
+                return NULL;
+        r = json_set_fields(o, JSON_TAKE("errors", TAKE_PTR(errors)),
+                        JSON_TAKE("warnings", TAKE_PTR(warnings)), JSON_BOOL("retry", c->retry),
                         JSON_TAKE("config", json_object_get(c->values)),
                         JSON_TAKE("sources", json_object_get(c->sources)),
                         JSON_TAKE("instance", json_object_get(c->instance)));
         return r < 0 ? NULL : TAKE_PTR(o);
-}
-
-/* Sections of site steps are not in the table: there, the name of a key tells. */
-static bool name_sounds_secret(const char *name) {
-        static const char *const words[] = { "password", "passphrase", "secret", "token",
-                "private_key" };
-
-        for (size_t i = 0; i < ELEMENTSOF(words); i++)
-                if (strcasestr(name, words[i]))
-                        return true;
-        return false;
-}
-
-static void mask(json_object *o, const char *path) {
-        if (json_object_is_type(o, json_type_array)) {
-                for (size_t i = 0; i < json_object_array_length(o); i++)
-                        mask(json_object_array_get_idx(o, i), path);
-                return;
-        }
-        if (!json_object_is_type(o, json_type_object))
-                return;
-        json_object_object_foreach (o, key, value) {
-                _cleanup_free_ char *p = config_child_path(path, key);
-                const ConfigKey *k = p ? config_key_find(p) : NULL;
-
-                if (!p || (k && k->secret) || (!k && value && name_sounds_secret(key)))
-                        json_object_object_add(o, key, json_object_new_string("***"));
-                else
-                        mask(value, p);
-        }
-}
-
-json_object *config_masked(json_object *values) {
-        json_object *copy = NULL;
-
-        if (json_object_deep_copy(values, &copy, NULL) < 0)
-                return NULL;
-
-        mask(copy, "");
-        return copy;
 }

@@ -36,11 +36,6 @@ int config_set(Config *c, const char *path, json_object *value, const char *sour
  * them. All faults are added to errors. Returns -ENOMEM or 0. */
 int config_finish(Config *c, char *const *free_sections);
 
-/* One document with all of it: config, sources, instance, errors, warnings, retry. */
+/* One document with all of it: config, sources, instance, errors and warnings (without secrets),
+ * retry. NULL on out of memory. */
 json_object *config_to_json(const Config *c);
-
-/* A deep copy of a configuration with every secret replaced by "***". */
-json_object *config_masked(json_object *values);
-
-/* "section.key", or just "key" at the top; NULL on out of memory. The caller frees it. */
-char *config_child_path(const char *path, const char *key);

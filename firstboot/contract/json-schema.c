@@ -21,6 +21,7 @@ static const struct {
         { check_line, { NULL, CONTROL, 0 } },
         { check_hostname, { "^[A-Za-z0-9][A-Za-z0-9.-]*$", NULL, 253 } },
         { check_timezone, { "^[^/]", "[.][.]|" CONTROL, 0 } },
+        { check_vg_uuid, { "^[A-Za-z0-9]{6}(-[A-Za-z0-9]{4}){5}-[A-Za-z0-9]{6}$", NULL, 0 } },
         { check_lvm_name, { "^[A-Za-z0-9+_.-]+$", "^-|^[.][.]?$", 64 } },
         { check_label, { "^[A-Za-z0-9_.-]+$", NULL, 12 } },
         { check_options, { NULL, " |" CONTROL, 0 } },

@@ -129,7 +129,7 @@ static bool decide(json_object *config, json_object *v) {
 static int check_keys(const Step *s, json_object *o, char ***errors) {
         char *const *known = ARGV("description", "requires", "after", "when", "timeout", "retries",
                         "retry_delay", "retry_delay_max", "required", "run_on_failure", "exec",
-                        "only_if", "spread", "slow_retry");
+                        "only_if", "check", "spread", "slow_retry");
         int r;
 
         json_object_object_foreach (o, key, value) {
@@ -244,6 +244,7 @@ static int fill_step(Step *s, json_object *o, json_object *config, char ***error
         if (!s->description)
                 return -ENOMEM;
         s->run_on_failure = decide(config, json_get(o, "run_on_failure"));
+        s->check = json_get_bool(o, "check", false);
         s->required = json_get_bool(overrides, "required", json_get_bool(o, "required", true));
 
         r = check_keys(s, o, errors);

@@ -19,6 +19,7 @@ typedef struct Step {
         bool requires_all; /* "*": requires every step that does not wait for it */
         bool first_boot_only;
         bool required;                       /* its failure fails the node, else degrades it */
+        bool check;                          /* its program knows FIRSTBOOT_CHECK */
         bool run_on_failure;                 /* runs even where a step it requires has failed */
         uint64_t timeout_usec;               /* of one attempt */
         unsigned retries;                    /* further attempts after a transient failure */

@@ -54,6 +54,12 @@ int ctl_call_json(Ctl *c, const char *method, json_object **ret) {
         return r;
 }
 
+int ctl_agent_status(Ctl *c, json_object **ret) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+
+        return call_json(c, "GetStatus", ret, &error);
+}
+
 int ctl_status(Ctl *c, json_object **ret) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         _cleanup_free_ char *path = NULL;

@@ -3,6 +3,7 @@
 
 /* firstbootctl: one file a verb, each a function that gets what is left of the command line. */
 
+#include "contract/history.h"
 #include "shared/completion.h"
 #include "shared/json-util.h"
 #include "shared/strv.h"
@@ -11,6 +12,8 @@
 
 typedef struct Ctl {
         bool json, wait, color, utf8;
+        bool quick, full, probes, history; /* of check and plot */
+        const char *step;
         uint64_t timeout_usec;      /* of --wait; 0: none */
         sd_bus *bus;                /* opened on demand */
         const ProgramSpec *program; /* verbs and options, for completion */
@@ -25,12 +28,17 @@ enum {
         EXIT_USAGE = 64,
 };
 
+/* Those of check, which Slurm calls. */
+enum { EXIT_CHECK_GOOD = 0, EXIT_CHECK_BAD = 1, EXIT_CHECK_USAGE = 2, EXIT_CHECK_BLIND = 3 };
+
 int verb_status(Ctl *c, int argc, char *argv[]);
 int verb_blame(Ctl *c, int argc, char *argv[]);
 int verb_plot(Ctl *c, int argc, char *argv[]);
+int verb_history(Ctl *c, int argc, char *argv[]);
 int verb_explain(Ctl *c, int argc, char *argv[]);
 int verb_rerun(Ctl *c, int argc, char *argv[]);
 int verb_config(Ctl *c, int argc, char *argv[]);
+int verb_check(Ctl *c, int argc, char *argv[]);
 int verb_log(Ctl *c, int argc, char *argv[]);
 int verb_completion(Ctl *c, int argc, char *argv[]);
 
@@ -43,6 +51,9 @@ int ctl_call_json(Ctl *c, const char *method, json_object **ret);
 /* The status document from the bus, or where nobody answers there, as it was last written to /run.
  * -ENOENT: neither. Does not log. */
 int ctl_status(Ctl *c, json_object **ret);
+
+/* The status document from firstbootd itself, or negative errno. Does not log. */
+int ctl_agent_status(Ctl *c, json_object **ret);
 
 /* Exit code for a status document. */
 int ctl_exit_code(json_object *status);
@@ -68,6 +79,16 @@ char *next_try(json_object *o);
 
 /* The time line of a status document as SVG text; NULL on out of memory. Caller frees. */
 char *plot_svg(json_object *status, uint64_t now);
+
+/* Text of an XML document, escaped. */
+void plot_text(FILE *f, const char *s);
+
+/* The key figures over time: as SVG, or as lines of a terminal. NULL on out of memory; caller frees. */
+char *history_svg(const HistoryEntry *entries, size_t n);
+char *history_lines(const Ctl *c, const HistoryEntry *entries, size_t n);
+
+/* plot --history. */
+int plot_history(Ctl *c);
 
 /* The status table, as printed. NULL on out of memory; caller frees. */
 char *status_table(const Ctl *c, json_object *status);

@@ -28,18 +28,29 @@ static const Verb verbs[] = {
         { "status", NULL, "the node and its steps (the default)", verb_status, COMPLETE_NONE, NULL },
         { "blame", NULL, "steps by the time they took", verb_blame, COMPLETE_NONE, NULL },
         { "plot", NULL, "time line of the boot as SVG on standard output", verb_plot, COMPLETE_NONE, NULL },
+        { "history", NULL, "the last verdicts and key figures", verb_history, COMPLETE_NONE, NULL },
         { "explain", "[CODE]", "what is wrong, why, and what to do", verb_explain,
           COMPLETE_CHOICES, NULL /* code_words() */ },
         { "rerun", "STEP|config", "run a step and what waits for it again", verb_rerun,
           COMPLETE_COMMAND, "echo config; " LIST_STEPS },
         { "config", NULL, "the configuration, and where each value came from", verb_config, COMPLETE_NONE, NULL },
+        { "check", NULL, "look whether the node is still well; changes nothing", verb_check, COMPLETE_NONE, NULL },
         { "log", "[STEP]", "the journal of a step, or of firstbootd", verb_log, COMPLETE_COMMAND, LIST_STEPS },
         { "completion", "bash|zsh", "completion script for a shell", verb_completion,
           COMPLETE_CHOICES, "bash zsh" },
 };
 /* clang-format on */
 
-enum { OPT_WAIT = 256, OPT_JSON, OPT_TIMEOUT };
+enum {
+        OPT_WAIT = 256,
+        OPT_JSON,
+        OPT_TIMEOUT,
+        OPT_QUICK,
+        OPT_FULL,
+        OPT_STEP,
+        OPT_PROBES,
+        OPT_HISTORY
+};
 
 /* Every verb takes them all, before it or behind it. */
 /* clang-format off */
@@ -47,7 +58,13 @@ static const OptionSpec options[] = {
         { .name = "wait", .id = OPT_WAIT, .help = "wait until the node has settled (status, rerun)" },
         { .name = "timeout", .id = OPT_TIMEOUT, .argument = "TIME",
           .help = "give up waiting after TIME, such as 90s or 10min" },
-        { .name = "json", .id = OPT_JSON, .help = "machine-readable output (status, config)" },
+        { .name = "json", .id = OPT_JSON, .help = "machine-readable output (status, config, check, history)" },
+        { .name = "quick", .id = OPT_QUICK, .help = "a second, beside running jobs (check; the default)" },
+        { .name = "full", .id = OPT_FULL, .help = "with load on GPUs and network; wants an idle node (check)" },
+        { .name = "step", .id = OPT_STEP, .argument = "NAME", .help = "one step's probe alone (check)",
+          .value = COMPLETE_COMMAND, .words = LIST_STEPS },
+        { .name = "probes", .id = OPT_PROBES, .help = "the probes alone, not firstbootd's verdict (check)" },
+        { .name = "history", .id = OPT_HISTORY, .help = "the key figures over time, not the boot (plot)" },
         { .name = "help", .id = 'h', .help = "this text" },
         {},
 };
@@ -77,7 +94,8 @@ static void help(FILE *f) {
                                 o->argument ? "=" : "", strempty(o->argument));
                 help_row(f, left, o->help);
         }
-        fprintf(f, "\nExit code of status: 0 ready, 1 failed, 2 degraded, 3 still going, 4 not known.\n");
+        fprintf(f, "\nExit code of status: 0 ready, 1 failed, 2 degraded, 3 still going, 4 not known.\n"
+                   "Of check: 0 well, 1 something is wrong, 2 wrong usage, 3 could not look.\n");
 }
 
 /* What getopt_long() wants to know of the options. */
@@ -112,6 +130,21 @@ static int parse_options(Ctl *c, int argc, char *argv[]) {
                                 log_error("--timeout=%s is no time such as 90s or 10min", optarg);
                                 return -EXIT_USAGE;
                         }
+                        break;
+                case OPT_QUICK:
+                        c->quick = true;
+                        break;
+                case OPT_FULL:
+                        c->full = true;
+                        break;
+                case OPT_STEP:
+                        c->step = optarg;
+                        break;
+                case OPT_HISTORY:
+                        c->history = true;
+                        break;
+                case OPT_PROBES:
+                        c->probes = true;
                         break;
                 case 'h':
                         help(stdout);
@@ -186,7 +219,9 @@ int main(int argc, char *argv[]) {
         log_set_program("firstbootctl");
         first = parse_options(&c, argc, argv);
         if (first < 0)
-                return first == -EXIT_HELPED ? EXIT_SUCCESS : -first;
+                return first == -EXIT_HELPED          ? EXIT_SUCCESS
+                       : strv_contains(argv, "check") ? EXIT_CHECK_USAGE
+                                                      : -first;
         c.color = isatty(STDOUT_FILENO) && isempty(getenv("NO_COLOR"));
         c.utf8 = streq(nl_langinfo(CODESET), "UTF-8");
 

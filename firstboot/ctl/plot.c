@@ -12,25 +12,6 @@
 #define TOP 60
 #define WIDTH 900
 
-static void put_text(FILE *f, const char *s) {
-        static const struct {
-                char c;
-                const char *entity;
-        } entities[] = { { '<', "&lt;" }, { '>', "&gt;" }, { '&', "&amp;" }, { '"', "&quot;" } };
-
-        for (; s && *s; s++) {
-                const char *entity = NULL;
-
-                for (size_t i = 0; i < ELEMENTSOF(entities); i++)
-                        if (entities[i].c == *s)
-                                entity = entities[i].entity;
-                if (entity)
-                        fputs(entity, f);
-                else
-                        fputc((unsigned char) *s < 0x20 ? ' ' : *s, f);
-        }
-}
-
 typedef struct Scale {
         uint64_t from, to;
 } Scale;
@@ -49,7 +30,7 @@ static void bar(FILE *f, const Scale *s, size_t row, uint64_t from, uint64_t to,
                 return;
         fprintf(f, "<rect class=\"%s\" x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"%d\"><title>",
                         class, x, TOP + row * ROW + 4, width, ROW - 8);
-        put_text(f, title);
+        plot_text(f, title);
         fprintf(f, " (%.3f s)</title></rect>\n", (double) (to - from) / USEC_PER_SEC);
 }
 
@@ -111,7 +92,7 @@ static void draw_step(FILE *f, const Scale *s, json_object *step, size_t row, ui
         uint64_t end;
 
         fprintf(f, "<text class=\"name\" x=\"%d\" y=\"%zu\">", LEFT - 8, y);
-        put_text(f, json_get_string(step, "name"));
+        plot_text(f, json_get_string(step, "name"));
         fprintf(f, "</text>\n");
 
         draw_wait(f, s, step, row);
@@ -121,7 +102,7 @@ static void draw_step(FILE *f, const Scale *s, json_object *step, size_t row, ui
 
         fprintf(f, "<text class=\"note\" x=\"%.1f\" y=\"%zu\">%.2f s ", x_of(s, end) + 5, y,
                         (double) step_duration(step) / USEC_PER_SEC);
-        put_text(f, json_get_string(json_get(step, "result"), "code"));
+        plot_text(f, json_get_string(json_get(step, "result"), "code"));
         fprintf(f, "</text>\n");
 }
 
@@ -145,9 +126,9 @@ static void draw_head(FILE *f, size_t bottom) {
 
 static void draw_title(FILE *f, json_object *status, double seconds) {
         fprintf(f, "<text class=\"title\" x=\"12\" y=\"24\">Node is ");
-        put_text(f, json_get_string(status, "node"));
+        plot_text(f, json_get_string(status, "node"));
         fprintf(f, " after %.2f s, instance ", seconds);
-        put_text(f, json_get_string(status, "instance_id"));
+        plot_text(f, json_get_string(status, "instance_id"));
         fprintf(f, ", boot %lld</text>\n", (long long) json_get_int(status, "boots", 0));
 }
 
@@ -201,6 +182,8 @@ int verb_plot(Ctl *c, int argc, char *argv[]) {
         (void) argv;
         if (argc > 0)
                 return EXIT_USAGE;
+        if (c->history)
+                return plot_history(c);
         if (ctl_status(c, &status) < 0) {
                 log_error("firstbootd does not run and left no status");
                 return EXIT_UNKNOWN;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Properties, methods and signals of the two interfaces, and polkit's word where it is needed. */
+/* Properties, methods and signals of the two interfaces. */
 
 #include "daemon/bus-api.h"
 #include "daemon/document.h"
-#include "contract/config.h"
 #include "contract/paths.h"
-
-#include <sys/types.h>
+#include "contract/secrets.h"
 
 #define STEP_PREFIX DBUS_PATH "/step"
-#define ACTION "org.imgbuild.FirstBoot1.rerun"
-#define POLKIT_USEC (120 * USEC_PER_SEC) /* somebody may have to type a password */
+#define ACTION_RERUN "org.imgbuild.FirstBoot1.rerun"
+#define ACTION_READ_CONFIG "org.imgbuild.FirstBoot1.read-config"
 
 static int get_node(sd_bus *bus, const char *path, const char *interface, const char *property,
                 sd_bus_message *reply, void *userdata, sd_bus_error *error) {
@@ -83,16 +81,17 @@ static int method_get_status(sd_bus_message *m, void *userdata, sd_bus_error *er
         return reply_json(m, status_document(a->node));
 }
 
-static int method_get_config(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+/* Masked for root too: what is printed ends up in tickets. The values are in a file of root's. */
+static int reply_config(sd_bus_message *m, void *userdata) {
         json_object *document = ((const BusApi *) userdata)->node->document;
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *masked;
         int r;
 
         if (!document)
-                return sd_bus_error_set(error, DBUS_NAME ".NotYet",
+                return sd_bus_reply_method_errorf(m, DBUS_NAME ".NotYet",
                                 "The configuration is still being gathered.");
-        masked = config_masked(json_get(document, "config"));
+        masked = config_masked(json_get(document, "config"), json_get(document, "sources"));
         if (!masked)
                 return -ENOMEM;
 
@@ -102,6 +101,13 @@ static int method_get_config(sd_bus_message *m, void *userdata, sd_bus_error *er
                         JSON_TAKE("errors", json_object_get(json_get(document, "errors"))),
                         JSON_TAKE("warnings", json_object_get(json_get(document, "warnings"))));
         return r < 0 ? r : reply_json(m, TAKE_PTR(o));
+}
+
+static int method_get_config(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        BusApi *a = userdata;
+
+        (void) error;
+        return authorize(&a->authorizer, m, ACTION_READ_CONFIG, reply_config, a);
 }
 
 static int do_rerun(const BusApi *a, sd_bus_message *m, const char *step) {
@@ -116,111 +122,22 @@ static int do_rerun(const BusApi *a, sd_bus_message *m, const char *step) {
         return r < 0 ? sd_bus_reply_method_errno(m, r, NULL) : sd_bus_reply_method_return(m, NULL);
 }
 
-/* A call that waits for polkit's word. */
-typedef struct Pending {
-        const BusApi *api;
-        sd_bus_message *message;
-        char *step;
-} Pending;
-
-static void *pending_free(Pending *p) {
-        if (!p)
-                return NULL;
-        sd_bus_message_unref(p->message);
-        free(p->step);
-        free(p);
-        return NULL;
-}
-DEFINE_CLEANUP(Pending *, pending_free);
-
-static void pending_destroy(void *userdata) {
-        pending_free(userdata);
-}
-
-static bool is_authorized(sd_bus_message *answer) {
-        int authorized = 0, challenge = 0;
-
-        if (sd_bus_message_is_method_error(answer, NULL) ||
-                        sd_bus_message_enter_container(answer, 'r', "bba{ss}") < 0 ||
-                        sd_bus_message_read(answer, "bb", &authorized, &challenge) < 0)
-                return false;
-        return authorized;
-}
-
-static int on_polkit(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
-        const Pending *p = userdata;
-
-        (void) ret_error;
-        if (!is_authorized(m))
-                return sd_bus_reply_method_errorf(p->message, SD_BUS_ERROR_ACCESS_DENIED,
-                                "Only root, and whom polkit lets (%s), may do this.", ACTION);
-        return do_rerun(p->api, p->message, p->step);
-}
-
-/* polkit's CheckAuthorization() for who sent m, with questions to the user allowed. */
-static int new_polkit_call(sd_bus_message *m, sd_bus_message **ret) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+static int rerun_authorized(sd_bus_message *m, void *userdata) {
+        const char *step;
         int r;
 
-        r = sd_bus_message_new_method_call(sd_bus_message_get_bus(m), &call,
-                        "org.freedesktop.PolicyKit1", "/org/freedesktop/PolicyKit1/Authority",
-                        "org.freedesktop.PolicyKit1.Authority", "CheckAuthorization");
+        r = sd_bus_message_rewind(m, true);
         if (r < 0)
                 return r;
-        r = sd_bus_message_append(call, "(sa{sv})sa{ss}us", "system-bus-name", 1, "name", "s",
-                        sd_bus_message_get_sender(m), ACTION, 0, 1u, "");
-        if (r < 0)
-                return r;
-
-        *ret = TAKE_PTR(call);
-        return 0;
-}
-
-static int ask_polkit(const BusApi *a, sd_bus_message *m, const char *step) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        _cleanup_(pending_freep) Pending *p = NULL;
-        sd_bus_slot *slot;
-        int r;
-
-        r = new_polkit_call(m, &call);
-        if (r < 0)
-                return r;
-        p = calloc(1, sizeof(*p));
-        if (!p)
-                return -ENOMEM;
-        *p = (Pending) { a, sd_bus_message_ref(m), strdup(step) };
-        if (!p->step)
-                return -ENOMEM;
-
-        r = sd_bus_call_async(sd_bus_message_get_bus(m), &slot, call, on_polkit, p, POLKIT_USEC);
-        if (r < 0)
-                return r;
-        /* The slot belongs to the bus from here on, and the request to the slot. */
-        (void) sd_bus_slot_set_destroy_callback(slot, pending_destroy);
-        (void) sd_bus_slot_set_floating(slot, true);
-        sd_bus_slot_unref(slot);
-        TAKE_PTR(p);
-        return 1;
+        r = sd_bus_message_read(m, "s", &step);
+        return r < 0 ? r : do_rerun(userdata, m, step);
 }
 
 static int method_rerun(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
-        const BusApi *a = userdata;
-        const char *step;
-        uid_t uid;
-        int r;
+        BusApi *a = userdata;
 
         (void) error;
-        r = sd_bus_message_read(m, "s", &step);
-        if (r < 0)
-                return r;
-        r = sd_bus_query_sender_creds(m, SD_BUS_CREDS_EUID, &creds);
-        if (r < 0)
-                return r;
-        r = sd_bus_creds_get_euid(creds, &uid);
-        if (r < 0)
-                return r;
-        return uid == 0 || uid == geteuid() ? do_rerun(a, m, step) : ask_polkit(a, m, step);
+        return authorize(&a->authorizer, m, ACTION_RERUN, rerun_authorized, a);
 }
 
 static const sd_bus_vtable manager_vtable[] = {

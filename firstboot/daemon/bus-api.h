@@ -2,8 +2,10 @@
 #pragma once
 
 /* org.imgbuild.FirstBoot1 on the system bus: the node and its steps as objects, for firstbootctl
- * and others. Reading is for everybody, changes are for root and whom polkit lets. */
+ * and others. How the node stands is for everybody; the configuration, and changes, are for root
+ * and whom polkit lets. */
 
+#include "daemon/authorize.h"
 #include "daemon/node.h"
 
 typedef struct BusApi {
@@ -13,6 +15,7 @@ typedef struct BusApi {
         int (*rerun)(const char *step, void *userdata);
         void *userdata;
 
+        Authorizer authorizer;
         NodeStatus told_node; /* as last signalled on the bus */
 } BusApi;
 

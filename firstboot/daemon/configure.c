@@ -132,21 +132,6 @@ static json_object *take_document(Configure *c, const char *trouble) {
         return o;
 }
 
-/* For steps, with secrets: for root only. */
-static int write_document(json_object *o) {
-        _cleanup_free_ char *path = fb_path(PATH_RUN_CONFIG);
-        const char *text = json_object_to_json_string_ext(
-                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
-        int r;
-
-        if (!path || !text)
-                return log_oom();
-        r = write_file_atomic(path, text, strlen(text), 0600);
-        if (r < 0)
-                return log_error_errno(r, "Cannot write %s; is /run full?", path);
-        return 0;
-}
-
 /* The helper is gone; trouble: why it is no use, or NULL. */
 static int finished(Configure *c, const char *trouble) {
         _cleanup_json_ json_object *o = NULL;
@@ -163,9 +148,6 @@ static int finished(Configure *c, const char *trouble) {
                 return log_oom();
         c->again_usec = plan_again(c, o);
 
-        r = write_document(o);
-        if (r < 0)
-                return r;
         r = c->done(TAKE_PTR(o), c->userdata);
         if (r < 0)
                 return log_error_errno(r, "Cannot take up the configuration");

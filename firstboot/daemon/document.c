@@ -42,18 +42,35 @@ static json_object *list_of(const Node *n, const char *key) {
         return list && json_object_array_length(list) > 0 ? json_object_get(list) : NULL;
 }
 
+/* What the watch has found, where it has. */
+static json_object *watch_document(const State *s) {
+        json_object *o;
+
+        if (!s || !s->watch_code)
+                return NULL;
+        o = json_object_new_object();
+        (void) json_set_fields(o, JSON_STRING("code", s->watch_code),
+                        JSON_STRING("message", s->watch_text));
+        return o;
+}
+
 json_object *status_document(const Node *n) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *steps = steps_document(n);
         const State *s = n->state;
+        bool watch = !n->problem && s && s->watch_code;
         int r;
 
         if (!steps)
                 return NULL;
         r = json_set_fields(o, JSON_TAKE("steps", steps),
                         JSON_STRING("node", node_status_to_string(node_status(n))),
-                        JSON_STRING("code", n->problem),
-                        JSON_STRING("message", n->problem ? n->problem_text : NULL),
+                        JSON_STRING("code", watch ? s->watch_code : n->problem),
+                        JSON_STRING("message", watch        ? s->watch_text
+                                               : n->problem ? n->problem_text
+                                                            : NULL),
+                        JSON_TAKE("watch", watch_document(s)),
+                        JSON_TAKE("fingerprint", json_object_get(n->fingerprint)),
                         JSON_INT("retry_usec", n->problem ? n->retry_usec : 0),
                         JSON_TAKE("errors", n->problem && !n->graph ? list_of(n, "errors") : NULL),
                         JSON_TAKE("warnings", list_of(n, "warnings")),

@@ -7,7 +7,8 @@
  *   configure ── document ──┐           ┌── publish: state, status, metrics, verdict
  *   connection ── ready ────┼─ engine ──┤
  *   job ──────── changed ───┤           └── bus-api: signals
- *   bus-api ──── rerun ─────┘
+ *   bus-api ──── rerun ─────┤
+ *   watch ────── changed ───┘
  *
  * What stands on the left gets callbacks from here and calls nothing of this file. */
 
@@ -15,13 +16,18 @@
 #include "daemon/bus-api.h"
 #include "daemon/configure.h"
 #include "daemon/connection.h"
+#include "daemon/fingerprint.h"
 #include "daemon/instance.h"
 #include "daemon/journal.h"
+#include "daemon/late.h"
 #include "daemon/node.h"
 #include "daemon/pace.h"
+#include "daemon/past.h"
 #include "daemon/publish.h"
+#include "daemon/watch.h"
 #include "contract/condition.h"
 #include "contract/node-seed.h"
+#include "contract/secrets.h"
 #include "shared/json-strv.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
@@ -33,9 +39,13 @@ struct Engine {
         Connection *connection;
         BusApi api;
         Publisher publisher;
+        Watch *watch;
 
-        bool paced; /* others have less of the CPU until the verdict */
-        bool told;  /* settling was announced (a restart of firstbootd does not repeat it) */
+        sd_event_source *late; /* the watch of the results' folder */
+
+        bool paced;     /* others have less of the CPU until the verdict */
+        bool drain_due; /* slurm is to run again: what it tells the controller has changed */
+        bool told;      /* settling was announced (a restart of firstbootd does not repeat it) */
 };
 
 static void advance(Engine *e);
@@ -58,19 +68,39 @@ static NodeStatus judge(const Engine *e) {
         if (streq_ptr(n->problem, "config.metadata") &&
                         configure_tries(e->configure) < RETRY_METADATA_TRIES)
                 return NODE_STARTING;
+        /* Whatever the steps say, and while slurm drains. */
+        if (n->graph && n->state->watch_code)
+                return NODE_FAILED;
         return node_verdict(n);
+}
+
+/* From a good verdict on; and where the watch itself had taken it away, before firstbootd was
+ * restarted. */
+static void begin_watch(Engine *e) {
+        const Node *n = &e->node;
+        const State *s = n->state;
+        int r;
+
+        if (!n->graph || (s->node != NODE_READY && s->node != NODE_DEGRADED && !s->watch_code))
+                return;
+        r = watch_begin(e->watch, node_config(n), s->settled_usec, s->watch_code, s->watch_text);
+        if (r < 0)
+                log_error_errno(r, "The node is not watched");
 }
 
 static void settle(Engine *e) {
         State *s = e->node.state;
         NodeStatus node = judge(e);
 
-        if (node == s->node && e->told)
+        if (node == s->node && e->told) {
+                begin_watch(e);
                 return;
+        }
         if (node == NODE_STARTING) {
                 s->node = node;
                 s->settled_usec = 0;
                 e->told = false;
+                watch_end(e->watch);
                 return;
         }
         /* Without the bus, node-ready.target cannot be started; the verdict waits for it. */
@@ -84,8 +114,12 @@ static void settle(Engine *e) {
                 pace_end(e->host.bus);
         e->paced = false;
 
+        json_putp(&e->node.fingerprint);
+        e->node.fingerprint = fingerprint_read(&e->node);
         publish(e); /* what reads the files must find them in step with the verdict */
         publish_verdict(&e->node, e->host.bus);
+        past_add_verdict(&e->node);
+        begin_watch(e);
 }
 
 /* --- The steps ------------------------------------------------------------------------------- */
@@ -161,11 +195,28 @@ static void advance_step(Engine *e, Job *j) {
         job_start(j);
 }
 
+/* The slurm step drains the node for what the watch has found, and lifts that drain: it alone talks to
+ * the controller. */
+static void renew_membership(Engine *e) {
+        Job *j = node_find_job(&e->node, "slurm");
+
+        if (!e->drain_due)
+                return;
+        if (j && job_run(j)->status == STEP_RUNNING)
+                return; /* its end comes back here */
+        e->drain_due = false;
+        if (!j || job_run(j)->status == STEP_SKIPPED)
+                return;
+        job_cancel(j);
+        step_run_reset(job_run(j));
+}
+
 /* Starts what may start, blocks what cannot, and settles once every step has come to its end. */
 static void advance(Engine *e) {
         if (!e->node.state)
                 return;
 
+        renew_membership(e);
         for (size_t i = 0; i < e->node.n_jobs && !e->node.problem; i++)
                 advance_step(e, &e->node.jobs[i]);
         settle(e);
@@ -175,6 +226,24 @@ static void advance(Engine *e) {
 static void on_job_changed(void *userdata) {
         advance(userdata);
 }
+
+static void on_watch_changed(void *userdata) {
+        Engine *e = userdata;
+        const char *code = watch_code(e->watch);
+
+        if (state_set_watch(e->node.state, code, watch_text(e->watch)) < 0) {
+                log_oom();
+                return;
+        }
+        if (code)
+                journal_event(code, NULL, 0, 0, "%s", strempty(watch_text(e->watch)));
+        else
+                journal_event("event.recovered", NULL, 0, 0, "The node is well again.");
+        e->drain_due = true;
+        advance(e);
+}
+
+static const WatchOps watch_ops = { .changed = on_watch_changed };
 
 /* The bus is (again) there: finds out what happened to steps that were running. */
 static void resync(Engine *e) {
@@ -193,6 +262,7 @@ static void resync(Engine *e) {
                 else if (run->retry_usec > 0)
                         job_arm_backoff(&n->jobs[i]);
         }
+        late_look(n);
         advance(e);
 }
 
@@ -211,6 +281,30 @@ static int load_state(Engine *e) {
                 state->started_usec = now_usec();
         state_free(e->node.state);
         e->node.state = state;
+        return 0;
+}
+
+/* The state that is in use may be of another instance, now that the cloud has answered. */
+static int fit_state(Engine *e) {
+        State *s = e->node.state;
+        int r;
+
+        if (!s || s->settled_usec > 0)
+                return load_state(e);
+        r = instance_fits(e->node.document, s);
+        return r == 0 ? load_state(e) : r;
+}
+
+static int take_secrets(Engine *e) {
+        json_object *document = e->node.document;
+        char **secrets = NULL;
+        int r;
+
+        r = config_secrets(json_get(document, "config"), json_get(document, "sources"), &secrets);
+        if (r < 0)
+                return r;
+        strv_free(e->host.secrets);
+        e->host.secrets = secrets;
         return 0;
 }
 
@@ -279,11 +373,18 @@ static int on_document(json_object *document, void *userdata) {
         n->retry_usec = configure_retry_usec(e->configure);
         node_drop_jobs(n);
         n->graph = graph_free(n->graph);
-        if (!n->state || n->state->settled_usec > 0) {
-                r = load_state(e);
-                if (r < 0)
-                        return r;
-        }
+        r = take_secrets(e);
+        if (r < 0)
+                return r;
+        r = fit_state(e);
+        if (r < 0)
+                return r;
+        r = instance_name(document, n->state);
+        if (r < 0)
+                return r;
+        r = publish_config(document);
+        if (r < 0)
+                return r;
 
         r = take_errors(n);
         if (r == 0)
@@ -295,6 +396,8 @@ static int on_document(json_object *document, void *userdata) {
                 return 0;
         }
 
+        if (n->state->watch_code)
+                e->drain_due = true; /* it may not have come about before we were restarted */
         journal_event("event.started", NULL, 0, 0, "Bringing the node up with %zu steps.",
                         n->n_jobs);
         if (connection_is_ready(e->connection))
@@ -314,12 +417,16 @@ static int on_bus_opened(sd_bus *bus, void *userdata) {
 }
 
 static void on_bus_ready(void *userdata) {
-        resync(userdata);
+        Engine *e = userdata;
+
+        watch_set_bus(e->watch, e->host.bus);
+        resync(e);
 }
 
 static void on_job_removed(const char *unit, const char *job, const char *result, void *userdata) {
         Engine *e = userdata;
 
+        watch_job_removed(e->watch, unit);
         for (size_t i = 0; i < e->node.n_jobs; i++)
                 if (streq(e->node.jobs[i].unit, unit)) {
                         job_removed(&e->node.jobs[i], job, result);
@@ -330,6 +437,7 @@ static void on_job_removed(const char *unit, const char *job, const char *result
 static void on_bus_closed(void *userdata) {
         Engine *e = userdata;
 
+        watch_set_bus(e->watch, NULL);
         e->host.bus = NULL;
         for (size_t i = 0; i < e->node.n_jobs; i++)
                 job_forget_calls(&e->node.jobs[i]);
@@ -378,8 +486,12 @@ static int rerun(const char *name, void *userdata) {
         n->state->settled_usec = 0;
         e->told = false;
 
-        if (all)
+        if (all) {
+                /* Every step shows anew what it is worth: more than a full check. */
+                watch_end(e->watch);
+                (void) state_set_watch(n->state, NULL, NULL);
                 return configure_start_over(e->configure);
+        }
         advance(e);
         return 0;
 }
@@ -389,12 +501,15 @@ static int rerun(const char *name, void *userdata) {
 Engine *engine_free(Engine *e) {
         if (!e)
                 return NULL;
+        sd_event_source_disable_unref(e->late);
         node_drop_jobs(&e->node);
         connection_free(e->connection);
+        watch_free(e->watch);
         configure_free(e->configure);
         node_done(&e->node);
         publisher_done(&e->publisher);
         sd_event_unref(e->host.event);
+        strv_free(e->host.secrets);
         free(e);
         return NULL;
 }
@@ -416,6 +531,9 @@ int engine_new(sd_event *event, Engine **ret) {
         r = connection_new(event, &connection_ops, e, &e->connection);
         if (r < 0)
                 return r;
+        r = watch_new(event, &watch_ops, e, &e->watch);
+        if (r < 0)
+                return r;
         r = configure_new(event, on_document, e, &e->configure);
         if (r < 0)
                 return r;
@@ -427,6 +545,9 @@ int engine_new(sd_event *event, Engine **ret) {
 int engine_start(Engine *e) {
         int r;
 
+        r = late_watch(e->host.event, &e->node, &e->late);
+        if (r < 0)
+                return r;
         r = connection_open(e->connection);
         if (r < 0)
                 return r;

@@ -4,9 +4,13 @@
 
 #include "daemon/instance.h"
 #include "daemon/journal.h"
+#include "contract/history.h"
 #include "contract/paths.h"
+#include "shared/log.h"
 
 #include <systemd/sd-id128.h>
+
+#define RECORD_MAX (1024 * 1024)
 
 static int boot_id(char ret[SD_ID128_STRING_MAX]) {
         const char *given = secure_getenv("FIRSTBOOT_BOOT_ID");
@@ -21,47 +25,99 @@ static int boot_id(char ret[SD_ID128_STRING_MAX]) {
         return 0;
 }
 
-/* The machine's own id, where no cloud says better. */
-static void machine_id(char ret[SD_ID128_STRING_MAX]) {
-        sd_id128_t id;
-
-        if (sd_id128_get_machine(&id) >= 0)
-                sd_id128_to_string(id, ret);
-        else
-                snprintf(ret, SD_ID128_STRING_MAX, "unknown");
+/* The helper leaves only an id that the cloud itself gave. */
+static int read_identity(json_object *document, Identity *ret) {
+        return identity_read(json_get_string(json_get(document, "instance"), "id"), ret);
 }
 
 /* What was done for another instance does not count; neither do its disks. */
-static void forget_other(void) {
-        _cleanup_free_ char *record = fb_path(PATH_SCRATCH_RECORD);
+static void forget_other(const char *difference) {
+        static const char *const files[] = { PATH_SCRATCH_RECORD, PATH_HISTORY };
 
-        if (record)
-                (void) unlink(record);
+        for (size_t i = 0; i < ELEMENTSOF(files); i++) {
+                _cleanup_free_ char *path = fb_path(files[i]);
+
+                if (path && unlink(path) < 0 && errno != ENOENT)
+                        log_error_errno(errno, "Cannot remove %s, which is of another instance",
+                                        path);
+        }
         journal_event("event.fresh-start", NULL, 0, 0,
-                        "This is another instance: starting afresh.");
+                        "This is another instance, by %s: starting afresh.", difference);
+}
+
+/* The record of the disks counts only under the instance's name, which may have become another
+ * one: the cloud did not answer before. */
+static void rename_record(const char *name) {
+        _cleanup_free_ char *path = fb_path(PATH_SCRATCH_RECORD);
+        _cleanup_json_ json_object *o = NULL;
+        JsonError e = {};
+        int r;
+
+        if (!path || json_load(path, RECORD_MAX, &e, &o) < 0 ||
+                        !json_object_is_type(o, json_type_object) ||
+                        streq_ptr(json_get_string(o, "instance_id"), name))
+                return;
+        r = json_set_string(o, "instance_id", name);
+        r = r < 0 ? r : json_save(path, o, 0600);
+        if (r < 0)
+                log_warning_errno(r, "Cannot write %s", path);
 }
 
 int instance_load_state(json_object *document, State **ret, bool *ret_told) {
-        const char *instance = json_get_string(json_get(document, "instance"), "id");
-        char boot[SD_ID128_STRING_MAX], machine[SD_ID128_STRING_MAX];
+        _cleanup_(identity_done) Identity now = {};
         _cleanup_free_ char *path = fb_path(PATH_STATE);
+        char boot[SD_ID128_STRING_MAX];
         StateOrigin origin = STATE_NEW;
+        const char *difference;
         State *state = NULL;
         int r;
 
         if (!path)
                 return -ENOMEM;
-        machine_id(machine);
         r = boot_id(boot);
         if (r < 0)
                 return r;
-        r = state_load(path, instance ? instance : machine, boot, &state, &origin);
+        r = read_identity(document, &now);
+        if (r < 0)
+                return r;
+        r = state_load(path, &now, boot, &state, &origin, &difference);
         if (r < 0)
                 return r;
 
         if (origin == STATE_OTHER_INSTANCE)
-                forget_other();
+                forget_other(difference);
+        else if (origin != STATE_NEW)
+                rename_record(state->instance_id);
         *ret_told = origin == STATE_RESUMED && state->settled_usec > 0;
         *ret = state;
         return 0;
+}
+
+int instance_fits(json_object *document, State *s) {
+        _cleanup_(identity_done) Identity now = {};
+        int r;
+
+        r = read_identity(document, &now);
+        if (r < 0)
+                return r;
+        if (identity_difference(&s->identity, &now))
+                return 0;
+
+        r = state_learn(s, &now);
+        if (r < 0)
+                return r;
+        rename_record(s->instance_id);
+        return 1;
+}
+
+int instance_name(json_object *document, const State *s) {
+        json_object *instance = json_get(document, "instance");
+        int r;
+
+        if (!json_object_is_type(instance, json_type_object)) {
+                r = json_add_object(document, "instance", &instance);
+                if (r < 0)
+                        return r;
+        }
+        return json_set_string(instance, "id", s->instance_id);
 }

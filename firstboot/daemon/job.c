@@ -7,7 +7,9 @@
 #include "daemon/journal.h"
 #include "daemon/manager.h"
 #include "daemon/verdict.h"
+#include "contract/paths.h"
 #include "contract/result.h"
+#include "contract/secrets.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
 
@@ -89,9 +91,15 @@ bool job_awaits_turn(Job *j) {
 /* The attempt is over. Takes result and message, as verdict_give() does. */
 static void finish(Job *j, json_object *result, const char *code, char *message) {
         StepRun *run = job_run(j);
+        _cleanup_free_ char *clean = message;
 
         job_cancel(j);
-        verdict_give(j->step, run, result, code, message);
+        result_discard(j->step->name);
+        /* Everybody reads it: in the status, on the bus, in the journal. */
+        if (redact_json(result, j->host->secrets) < 0)
+                json_object_object_del(result, "message");
+        verdict_give(j->step, run, result, code,
+                        message ? redact_text(message, j->host->secrets) : NULL);
         if (run->retry_usec > 0 && job_arm_backoff(j) < 0) {
                 run->status = STEP_FAILED;
                 run->slow = false;
@@ -290,29 +298,53 @@ static int arm_deadline(Job *j) {
                         started_usec + j->step->timeout_usec, 100 * USEC_PER_MSEC, on_deadline, j);
 }
 
-/* A new attempt, on record before systemd hears of it. */
-static int begin_attempt(Job *j) {
+/* No verdict of before is there to be taken for the attempt's. */
+static int clear_results(const Job *j) {
+        _cleanup_strv_free_ char **names = NULL;
+        _cleanup_free_ char *list = NULL;
+        int r;
+
+        r = result_begin(j->step->name, &names);
+        if (r < 0)
+                return r;
+        list = strv_join(names, ", ");
+        if (names)
+                journal_event("step.verdict-stale", j->step->name,
+                                (unsigned) job_run(j)->n_attempts, 0,
+                                "A verdict left over from before was removed: %s", strempty(list));
+        return 0;
+}
+
+/* A new attempt, on record before systemd hears of it. False where it is over already. */
+static bool begin_attempt(Job *j) {
         StepRun *run = job_run(j);
+        int r;
 
         job_cancel(j);
-        (void) result_remove(j->step->name);
-        if (!step_run_add_attempt(run, now_usec()))
-                return -ENOMEM;
-
+        if (!step_run_add_attempt(run, now_usec())) {
+                log_oom();
+                return false;
+        }
         run->status = STEP_RUNNING;
         run->retry_usec = 0;
+
+        r = clear_results(j);
+        if (r < 0) {
+                finish(j, NULL, "step.verdict-unreadable",
+                                strf("there is no place for its verdict: %s: %s; is /run full?",
+                                                PATH_RUN_RESULTS, strerror(-r)));
+                return false;
+        }
         journal_event("event.step-started", j->step->name, step_run_tries(run), 0, "Starting: %s",
                         j->step->description);
-        return 0;
+        return true;
 }
 
 void job_start(Job *j) {
         int r;
 
-        if (job_run(j)->status != STEP_RUNNING && begin_attempt(j) < 0) {
-                log_oom();
+        if (job_run(j)->status != STEP_RUNNING && !begin_attempt(j))
                 return;
-        }
         if (!j->deadline) {
                 r = arm_deadline(j);
                 if (r < 0) {
@@ -341,4 +373,14 @@ void job_resync(Job *j) {
         if (arm_deadline(j) < 0)
                 log_warning("No timer for %s; its unit's own limit stands.", j->unit);
         query(j);
+}
+
+void job_look_for_late_verdict(Job *j) {
+        StepRun *run = job_run(j);
+
+        /* Before an attempt it is only cleared away, and during one it is for the end to judge. */
+        if (!step_status_is_final(run->status) || !result_is_left_over(j->step->name))
+                return;
+        verdict_late(j->step, run, j->host->secrets);
+        j->host->changed(j->host->userdata);
 }

@@ -16,6 +16,8 @@ typedef struct JobHost {
         sd_event *event;
         sd_bus *bus; /* NULL while the bus is away */
 
+        char **secrets; /* of the configuration; no step's words show them. NULL: none */
+
         /* A step has come to its end, or the pause before its next attempt has. */
         void (*changed)(void *userdata);
         void *userdata;
@@ -67,3 +69,7 @@ void job_forget_calls(Job *j);
 
 /* systemd's JobRemoved signal for the step's unit. */
 void job_removed(Job *j, const char *job_path, const char *result);
+
+/* A verdict may have come for the step while no attempt was under way: it is told, and a step that
+ * was good is so no longer. */
+void job_look_for_late_verdict(Job *j);

@@ -8,19 +8,22 @@
 #include "shared/log.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 static int make_folders(void) {
         static const struct {
                 const char *path;
                 mode_t mode;
-        } folders[] = { { PATH_RUN, 0755 }, { PATH_RUN_RESULTS, 0700 },
+        } folders[] = { { PATH_RUN, 0755 }, { PATH_RUN_RESULTS, 0700 }, { PATH_RUN_CHECK, 0700 },
                 { "/var/lib/firstboot", 0755 } };
 
         for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
                 _cleanup_free_ char *path = fb_path(folders[i].path);
                 int r = path ? mkdir_p(path, folders[i].mode) : -ENOMEM;
 
+                if (r >= 0 && chmod(path, folders[i].mode) < 0)
+                        r = -errno;
                 if (r < 0)
                         return log_error_errno(r, "Cannot make %s", folders[i].path);
         }

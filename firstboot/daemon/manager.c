@@ -30,6 +30,13 @@ int manager_ask(sd_bus *bus, sd_bus_slot **ret_slot, const char *object,
                         "org.freedesktop.DBus.Properties", "GetAll", handler, userdata, "s", "");
 }
 
+int manager_ask_state(sd_bus *bus, sd_bus_slot **ret_slot, const char *object,
+                sd_bus_message_handler_t handler, void *userdata) {
+        return sd_bus_call_method_async(bus, ret_slot, SYSTEMD, object,
+                        "org.freedesktop.DBus.Properties", "Get", handler, userdata, "ss",
+                        "org.freedesktop.systemd1.Unit", "ActiveState");
+}
+
 static int read_text(sd_bus_message *m, char *ret, size_t size) {
         const char *text;
         int r;
@@ -54,6 +61,8 @@ static int read_property(sd_bus_message *m, UnitFacts *f) {
                 return read_text(m, f->active_state, sizeof(f->active_state));
         if (streq(key, "Result"))
                 return read_text(m, f->result, sizeof(f->result));
+        if (streq(key, "ExecMainCode"))
+                return sd_bus_message_read(m, "v", "i", &f->exit_code);
         if (streq(key, "ExecMainStatus"))
                 return sd_bus_message_read(m, "v", "i", &f->exit_status);
         if (streq(key, "ExecMainExitTimestampMonotonic"))

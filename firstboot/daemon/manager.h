@@ -18,14 +18,19 @@ int manager_set_cpu_weight(sd_bus *bus, const char *unit, uint64_t weight);
 /* How a unit stands. */
 typedef struct UnitFacts {
         char active_state[32], result[32]; /* as systemd has them: "activating", "exit-code" */
-        int32_t exit_status;
-        uint64_t exit_usec; /* CLOCK_MONOTONIC; 0: it has not ended */
+        int32_t exit_code;   /* as waitid() has it: CLD_EXITED, CLD_KILLED …; 0: not known */
+        int32_t exit_status; /* exit code or signal */
+        uint64_t exit_usec;  /* CLOCK_MONOTONIC; 0: it has not ended */
 } UnitFacts;
 
 /* Asks for all properties of the unit object; manager_read_facts() reads the answer. */
 int manager_ask(sd_bus *bus, sd_bus_slot **ret_slot, const char *object,
                 sd_bus_message_handler_t handler, void *userdata);
 int manager_read_facts(sd_bus_message *m, UnitFacts *ret);
+
+/* Asks for the ActiveState of the unit object alone: a variant of a string. */
+int manager_ask_state(sd_bus *bus, sd_bus_slot **ret_slot, const char *object,
+                sd_bus_message_handler_t handler, void *userdata);
 
 /* Whether the error tells of the bus, or of systemd's being away, and nothing of the unit. */
 bool bus_is_in_trouble(const sd_bus_error *error);

@@ -60,6 +60,32 @@ static void put_steps(FILE *f, const Node *n) {
                                 seconds_of(job_run(&n->jobs[i])));
 }
 
+/* A label's value, escaped as Prometheus' exposition format asks for. */
+static void put_label(FILE *f, const char *key, const char *value) {
+        fprintf(f, "%s=\"", key);
+        for (; *value; value++)
+                if (*value == '\\' || *value == '"')
+                        fprintf(f, "\\%c", *value);
+                else
+                        fputc((unsigned char) *value < 0x20 ? ' ' : *value, f);
+        fputc('"', f);
+}
+
+static void put_fingerprint(FILE *f, json_object *o) {
+        const char *comma = "";
+
+        if (!o)
+                return;
+        head(f, "firstboot_node_info", "Versions of what the node is made of; id sums them up.");
+        fputs("firstboot_node_info{", f);
+        json_object_object_foreach (o, key, value) {
+                fputs(comma, f);
+                put_label(f, key, strempty(json_object_get_string(value)));
+                comma = ",";
+        }
+        fputs("} 1\n", f);
+}
+
 char *metrics_text(const Node *n) {
         char *text = NULL;
         size_t size;
@@ -69,6 +95,7 @@ char *metrics_text(const Node *n) {
                 return NULL;
         put_node(f, n->state);
         put_steps(f, n);
+        put_fingerprint(f, n->fingerprint);
 
         /* Closed before it is handed out: fclose() may still move the text. */
         if (fclose(f) != 0) {

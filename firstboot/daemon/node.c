@@ -14,6 +14,7 @@ void node_drop_jobs(Node *n) {
 void node_done(Node *n) {
         node_drop_jobs(n);
         json_putp(&n->document);
+        json_putp(&n->fingerprint);
         n->graph = graph_free(n->graph);
         n->state = state_free(n->state);
         free(n->problem_text);
@@ -62,6 +63,8 @@ const char *node_code(const Node *n) {
 
         if (n->problem)
                 return n->problem;
+        if (n->state && n->state->watch_code)
+                return n->state->watch_code;
 
         j = first_with_status(n, STEP_FAILED);
         if (!j)

@@ -14,6 +14,8 @@ typedef struct Node {
         Job *jobs;             /* one for each step of the graph, in its order */
         size_t n_jobs;
 
+        json_object *fingerprint; /* NULL until the verdict */
+
         /* What keeps the whole node from going on, a reason code, or NULL. */
         const char *problem;
         char *problem_text;

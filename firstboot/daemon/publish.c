@@ -17,6 +17,20 @@ void publisher_done(Publisher *p) {
         free(p->written);
 }
 
+int publish_config(json_object *document) {
+        _cleanup_free_ char *path = fb_path(PATH_RUN_CONFIG);
+        const char *text = json_object_to_json_string_ext(
+                        document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+        int r;
+
+        if (!path || !text)
+                return log_oom();
+        r = write_file_atomic(path, text, strlen(text), 0600);
+        if (r < 0)
+                return log_error_errno(r, "Cannot write %s; is /run full?", path);
+        return 0;
+}
+
 static void write_metrics(const Node *n) {
         const char *folder = json_get_string(json_get(node_config(n), "metrics"), "directory");
         _cleanup_free_ char *path = folder ? fb_path(folder) : NULL,
@@ -110,6 +124,9 @@ static char *failures(const Node *n) {
         int r;
 
         if (n->problem && strv_extendf(&l, "%s: %s", n->problem, strempty(n->problem_text)) < 0)
+                return NULL;
+        if (n->state && n->state->watch_code &&
+                        strv_extendf(&l, "%s: %s", n->state->watch_code, n->state->watch_text) < 0)
                 return NULL;
 
         for (size_t i = 0; i < n->n_jobs; i++) {

@@ -7,7 +7,7 @@
 #include "shared/strv.h"
 
 #define STATE_MAX (4 * 1024 * 1024)
-#define STATE_VERSION 1
+#define STATE_VERSION 2
 
 static void run_done(StepRun *run) {
         free(run->name);
@@ -23,6 +23,9 @@ State *state_free(State *s) {
         free(s->runs);
         free(s->instance_id);
         free(s->boot_id);
+        identity_done(&s->identity);
+        free(s->watch_code);
+        free(s->watch_text);
         free(s);
         return NULL;
 }
@@ -41,6 +44,18 @@ StepRun *state_run(State *s, const char *name) {
         if (!s->runs[s->n_runs].name)
                 return NULL;
         return &s->runs[s->n_runs++];
+}
+
+int state_set_watch(State *s, const char *code, const char *text) {
+        _cleanup_free_ char *c = code ? strdup(code) : NULL, *t = strdup(strempty(text));
+
+        if ((code && !c) || !t)
+                return -ENOMEM;
+        free(s->watch_code);
+        free(s->watch_text);
+        s->watch_code = TAKE_PTR(c);
+        s->watch_text = TAKE_PTR(t);
+        return 0;
 }
 
 void step_run_reset(StepRun *run) {
@@ -185,59 +200,128 @@ static int run_from_json(State *s, json_object *o, bool same_boot) {
         return 0;
 }
 
-static int state_new(const char *instance_id, const char *boot_id, State **ret) {
+int state_learn(State *s, const Identity *now) {
+        const Identity *i = &s->identity;
+        const char *name;
+        char *copy;
+        int r;
+
+        r = identity_learn(&s->identity, now);
+        if (r < 0)
+                return r;
+
+        /* A name, once given, stays until the cloud gives one. */
+        name = i->cloud_id ? i->cloud_id : s->instance_id;
+        if (!name)
+                name = i->machine_id ? i->machine_id : "unknown"; /* DMI's UUID is root's alone */
+        copy = strdup(name);
+        if (!copy)
+                return -ENOMEM;
+        free(s->instance_id);
+        s->instance_id = copy;
+        return 0;
+}
+
+static int state_new(const Identity *now, const char *boot_id, State **ret) {
         _cleanup_state_ State *s = calloc(1, sizeof(*s));
+        int r;
 
         if (!s)
                 return -ENOMEM;
-        s->instance_id = strdup(instance_id);
         s->boot_id = strdup(boot_id);
-        if (!s->instance_id || !s->boot_id)
+        if (!s->boot_id)
                 return -ENOMEM;
+        r = state_learn(s, now);
+        if (r < 0)
+                return r;
+
         s->boots = 1;
         *ret = TAKE_PTR(s);
         return 0;
 }
 
-static int from_json(json_object *o, const char *instance_id, const char *boot_id, State **ret,
-                StateOrigin *ret_origin) {
-        const char *instance = json_get_string(o, "instance_id"),
-                   *boot = json_get_string(o, "boot_id");
+/* Whom the state is of. Version 1 had a name alone: the cloud's, where it is not the machine's own
+ * or one that cloud-init gives where it knows none. */
+static int read_identity(json_object *o, Identity *ret) {
+        const char *name = json_get_string(o, "instance_id");
+        Identity found = {};
+
+        if (json_get_int(o, "version", 0) == STATE_VERSION)
+                return identity_from_json(json_get(o, "identity"), ret);
+        if (strlen(name) == 32 && strspn(name, "0123456789abcdef") == 32)
+                found.machine_id = (char *) name;
+        else if (!startswith(name, "iid-") && !streq(name, "nocloud") && !streq(name, "unknown"))
+                found.cloud_id = (char *) name;
+        return identity_learn(ret, &found);
+}
+
+/* What is on record of this instance: what was completed, and of this very boot all. */
+static int take_record(State *s, json_object *o, bool same_boot) {
         json_object *steps = json_get(o, "steps");
-        _cleanup_state_ State *s = NULL;
-        bool same_boot;
         int r;
 
-        if (json_get_int(o, "version", 0) != STATE_VERSION || !instance || !boot ||
-                        !json_object_is_type(steps, json_type_array))
-                return -EBADMSG;
-        r = state_new(instance_id, boot_id, &s);
-        if (r < 0)
-                return r;
-        if (!streq(instance, instance_id)) {
-                *ret_origin = STATE_OTHER_INSTANCE;
-                *ret = TAKE_PTR(s);
-                return 0;
-        }
-        same_boot = streq(boot, boot_id);
         s->boots = (unsigned) json_get_int(o, "boots", 0) + (same_boot ? 0 : 1);
         if (same_boot) {
                 s->node = node_status_from_string(json_get_string(o, "node"));
                 s->started_usec = (uint64_t) json_get_int(o, "started_usec", 0);
                 s->settled_usec = (uint64_t) json_get_int(o, "settled_usec", 0);
+                r = state_set_watch(s, json_get_string(o, "watch_code"),
+                                json_get_string(o, "watch_text"));
+                if (r < 0)
+                        return r;
         }
         for (size_t i = 0; i < json_object_array_length(steps); i++) {
                 r = run_from_json(s, json_object_array_get_idx(steps, i), same_boot);
                 if (r < 0)
                         return r;
         }
+        return 0;
+}
+
+static int from_json(json_object *o, const Identity *now, const char *boot_id, State **ret,
+                StateOrigin *ret_origin, const char **ret_difference) {
+        const char *instance = json_get_string(o, "instance_id"),
+                   *boot = json_get_string(o, "boot_id");
+        int64_t version = json_get_int(o, "version", 0);
+        _cleanup_(identity_done) Identity before = {};
+        _cleanup_state_ State *s = NULL;
+        bool same_boot;
+        int r;
+
+        if (version < 1 || version > STATE_VERSION || !instance || !boot ||
+                        !json_object_is_type(json_get(o, "steps"), json_type_array))
+                return -EBADMSG;
+        r = read_identity(o, &before);
+        if (r < 0)
+                return r;
+        *ret_difference = identity_difference(&before, now);
+        if (*ret_difference) {
+                *ret_origin = STATE_OTHER_INSTANCE;
+                return state_new(now, boot_id, ret);
+        }
+
+        r = state_new(&before, boot_id, &s);
+        if (r < 0)
+                return r;
+        free(s->instance_id);
+        s->instance_id = strdup(instance);
+        if (!s->instance_id)
+                return -ENOMEM;
+        r = state_learn(s, now);
+        if (r < 0)
+                return r;
+        same_boot = streq(boot, boot_id);
+        r = take_record(s, o, same_boot);
+        if (r < 0)
+                return r;
+
         *ret_origin = same_boot ? STATE_RESUMED : STATE_NEXT_BOOT;
         *ret = TAKE_PTR(s);
         return 0;
 }
 
-static int state_read(const char *path, const char *instance_id, const char *boot_id, State **ret,
-                StateOrigin *ret_origin) {
+static int state_read(const char *path, const Identity *now, const char *boot_id, State **ret,
+                StateOrigin *ret_origin, const char **ret_difference) {
         _cleanup_json_ json_object *o = NULL;
         JsonError e = {};
         int r;
@@ -245,14 +329,15 @@ static int state_read(const char *path, const char *instance_id, const char *boo
         r = json_load(path, STATE_MAX, &e, &o);
         if (r < 0)
                 return r;
-        return from_json(o, instance_id, boot_id, ret, ret_origin);
+        return from_json(o, now, boot_id, ret, ret_origin, ret_difference);
 }
 
-int state_load(const char *path, const char *instance_id, const char *boot_id, State **ret,
-                StateOrigin *ret_origin) {
+int state_load(const char *path, const Identity *now, const char *boot_id, State **ret,
+                StateOrigin *ret_origin, const char **ret_difference) {
         int r;
 
-        r = state_read(path, instance_id, boot_id, ret, ret_origin);
+        *ret_difference = NULL;
+        r = state_read(path, now, boot_id, ret, ret_origin, ret_difference);
         if (r >= 0 || r == -ENOMEM)
                 return r;
 
@@ -264,7 +349,7 @@ int state_load(const char *path, const char *instance_id, const char *boot_id, S
                 (void) rename(path, aside);
         }
 
-        r = state_new(instance_id, boot_id, ret);
+        r = state_new(now, boot_id, ret);
         if (r < 0)
                 return r;
         *ret_origin = STATE_NEW;
@@ -295,10 +380,13 @@ int state_save(const State *s, const char *path) {
         }
         r = json_set_fields(o, JSON_TAKE("steps", steps), JSON_INT("version", STATE_VERSION),
                         JSON_STRING("instance_id", s->instance_id),
+                        JSON_TAKE("identity", identity_to_json(&s->identity)),
                         JSON_STRING("boot_id", s->boot_id), JSON_INT("boots", s->boots),
                         JSON_STRING("node", node_status_to_string(s->node)),
                         JSON_INT("started_usec", s->started_usec),
-                        JSON_INT("settled_usec", s->settled_usec));
+                        JSON_INT("settled_usec", s->settled_usec),
+                        JSON_STRING("watch_code", s->watch_code),
+                        JSON_STRING("watch_text", s->watch_code ? s->watch_text : NULL));
         if (r < 0)
                 return r;
         return json_save(path, o, 0600);

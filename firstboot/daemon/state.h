@@ -3,9 +3,10 @@
 
 /* What has happened to the steps: kept in /var/lib/firstboot/state.json, written durably at each
  * change, so that firstbootd can be restarted at any moment and power may go. Results count for
- * one boot; that a first-boot step is done counts for the instance. Another instance-id starts
+ * one boot; that a first-boot step is done counts for the instance. Another instance starts
  * afresh. */
 
+#include "daemon/identity.h"
 #include "contract/status.h"
 #include "shared/json-util.h"
 
@@ -32,9 +33,11 @@ typedef struct StepRun {
 
 typedef struct State {
         char *instance_id, *boot_id;
-        unsigned boots; /* of this instance, this one included */
+        Identity identity; /* by which the instance is known again */
+        unsigned boots;    /* of this instance, this one included */
         NodeStatus node;
         uint64_t started_usec, settled_usec;
+        char *watch_code, *watch_text; /* what the watch has found since; NULL: nothing */
         StepRun *runs;
         size_t n_runs;
 } State;
@@ -50,15 +53,22 @@ typedef enum StateOrigin {
         STATE_OTHER_INSTANCE,
 } StateOrigin;
 
-/* Reads the state and fits it to this boot. A damaged file is kept aside as PATH.broken. 0 or
- * -ENOMEM. */
-int state_load(const char *path, const char *instance_id, const char *boot_id, State **ret,
-                StateOrigin *ret_origin);
+/* Reads the state and fits it to this boot. *ret_difference: what tells another instance apart,
+ * NULL otherwise. A damaged file is kept aside as PATH.broken. 0 or -ENOMEM. */
+int state_load(const char *path, const Identity *now, const char *boot_id, State **ret,
+                StateOrigin *ret_origin, const char **ret_difference);
+
+/* Takes over what is known of the machine now, and names the instance by it. 0 or -ENOMEM. */
+int state_learn(State *s, const Identity *now);
+
 int state_save(const State *s, const char *path);
 
 /* The run of a step, made where there is none; NULL on out of memory. Pointers last until the next
  * call. */
 StepRun *state_run(State *s, const char *name);
+
+/* Sets what the watch has found; code NULL: nothing (any more). 0 or -ENOMEM. */
+int state_set_watch(State *s, const char *code, const char *text);
 
 /* Back to STEP_WAITING without attempts and result, for a rerun. */
 void step_run_reset(StepRun *run);

@@ -6,7 +6,10 @@
 #include "daemon/verdict.h"
 #include "daemon/journal.h"
 #include "contract/result.h"
+#include "contract/secrets.h"
 #include "shared/time-util.h"
+
+#include <signal.h>
 
 /* A result as the step's program would have left it. */
 static json_object *make_result(
@@ -44,36 +47,124 @@ static const char *reason_of(const char *unit_result, int32_t exit_status, char 
         return NULL;
 }
 
-const char *verdict_of_unit(const Step *step, const char *job_result, const UnitFacts *facts,
-                json_object **ret_result, char **ret_message) {
-        bool success = streq(facts->result, "success");
-        _cleanup_json_ json_object *own = NULL;
+/* How the program came to its end, by systemd's words. */
+typedef enum Ending {
+        ENDED_WELL,  /* exit code 0 */
+        ENDED_BADLY, /* another exit code */
+        CUT_SHORT,   /* it did not end by itself, or nobody knows */
+} Ending;
+
+static Ending ending_of(const char *job_result, const UnitFacts *f) {
+        if (streq(f->result, "exit-code"))
+                return ENDED_BADLY;
+        if (!streq(f->result, "success") || (job_result && !streq(job_result, "done")))
+                return CUT_SHORT;
+        /* Stopped by somebody while nobody saw the job go: systemd calls that a success too. */
+        return f->exit_code == CLD_KILLED || f->exit_code == CLD_DUMPED ? CUT_SHORT : ENDED_WELL;
+}
+
+/* What stands in the way of believing a verdict; the step's figures are kept. */
+static json_object *disbelieve(json_object *own, const char *code, const char *message) {
+        json_object *o = make_result("failed", code, message, streq(code, "step.verdict-stale"));
+        json_object *figures = json_get(own, "figures");
+
+        if (o && json_object_is_type(figures, json_type_object))
+                (void) json_set(o, "figures", json_object_get(figures));
+        return o;
+}
+
+static json_object *contradiction(json_object *own, const UnitFacts *f, Ending ending) {
+        _cleanup_free_ char *words = result_words(own), *message = NULL;
+        json_object *o;
+
+        message = strf("its program ended with exit code %d, but its verdict is %s",
+                        ending == ENDED_WELL ? 0 : f->exit_status, strempty(words));
+        o = disbelieve(own, "step.verdict-contradicts", strempty(message));
+        if (o && json_get_bool(own, "transient", false))
+                (void) json_set(o, "transient", json_object_new_boolean(true));
+        return o;
+}
+
+/* The step's own words, where its program came to its end by itself. */
+static json_object *judge_words(json_object *own, const UnitFacts *f, Ending ending) {
+        bool failed = streq_ptr(json_get_string(own, "status"), "failed");
+
+        if (failed != (ending == ENDED_BADLY))
+                return contradiction(own, f, ending);
+        if (failed && f->exit_status == EXIT_TRANSIENT && !json_get(own, "transient"))
+                (void) json_set(own, "transient", json_object_new_boolean(true));
+        return json_object_get(own);
+}
+
+/* Without words that count. */
+static const char *judge_unit(const Step *step, const char *job_result, const UnitFacts *f,
+                Ending ending, json_object **ret_result, char **ret_message) {
         const char *code;
 
-        (void) result_take(step->name, &own);
-        if (own && (success || streq_ptr(json_get_string(own, "status"), "failed"))) {
-                *ret_result = TAKE_PTR(own);
-                return NULL;
-        }
         if (streq_ptr(job_result, "skipped")) {
                 *ret_result = make_result(
                                 "skipped", NULL, "a condition of its unit does not hold", false);
                 return NULL;
         }
-        if (success && (!job_result || streq(job_result, "done")))
+        if (ending == ENDED_WELL)
                 return NULL;
-        if (streq(facts->result, "exit-code") && facts->exit_status == EXIT_TRANSIENT) {
+        if (ending == ENDED_BADLY && f->exit_status == EXIT_TRANSIENT) {
                 *ret_result = make_result("failed", "step.exit-code",
                                 "its program reports a failure that may pass (exit code 75)", true);
                 return NULL;
         }
 
-        code = reason_of(facts->result, facts->exit_status, ret_message);
+        code = reason_of(f->result, f->exit_status, ret_message);
         if (code)
                 return code;
         *ret_message = strf("firstboot@%s.service: job %s, unit %s", step->name,
-                        strempty(job_result), facts->result);
+                        job_result ? job_result : "stopped by somebody", f->result);
         return "step.no-unit";
+}
+
+const char *verdict_of_unit(const Step *step, const char *job_result, const UnitFacts *facts,
+                json_object **ret_result, char **ret_message) {
+        Ending ending = ending_of(job_result, facts);
+        _cleanup_json_ json_object *own = NULL;
+        _cleanup_free_ char *fault = NULL;
+        const char *code;
+
+        code = result_take(step->name, &own, &fault);
+        if (code && ending != CUT_SHORT) {
+                *ret_result = disbelieve(own, code, strempty(fault));
+                return NULL;
+        }
+        if (!code && own && ending != CUT_SHORT) {
+                *ret_result = judge_words(own, facts, ending);
+                return NULL;
+        }
+        /* What the step said before it was killed may tell why; that all is well, it may not. */
+        if (!code && streq_ptr(json_get_string(own, "status"), "failed")) {
+                *ret_result = TAKE_PTR(own);
+                return NULL;
+        }
+        return judge_unit(step, job_result, facts, ending, ret_result, ret_message);
+}
+
+/* One line without control characters, which a server's words may have: terminals obey them. */
+static void flatten(json_object *result, const char *key) {
+        const char *text = json_get_string(result, key);
+        _cleanup_free_ char *line = text ? strdup(text) : NULL;
+        bool changed = false;
+
+        for (char *p = line; p && *p; p++) {
+                /* The C1 set is 0xc2 0x80 to 0xc2 0x9f in UTF-8. */
+                bool c1 = (unsigned char) *p == 0xc2 && (unsigned char) p[1] < 0xa0;
+
+                if ((unsigned char) *p >= ' ' && *p != 0x7f && !c1)
+                        continue;
+                *p = ' ';
+                if (c1)
+                        p[1] = ' ';
+                changed = true;
+        }
+        if (changed)
+                (void) json_set_string(result, key, line);
 }
 
 /* The run's result, from either side; a failure without a code gets one. */
@@ -86,6 +177,8 @@ static void take_result(
         free(message);
         json_putp(&run->result);
         run->result = result;
+        flatten(result, "message");
+        flatten(result, "remedy");
         if (result && !good && !json_get_string(result, "code"))
                 (void) json_set_string(result, "code", "step.failed");
 }
@@ -174,7 +267,8 @@ static void end_transient(const Step *step, StepRun *run, uint64_t took) {
 void verdict_give(const Step *step, StepRun *run, json_object *result, const char *code,
                 char *message) {
         const char *status = json_get_string(result, "status");
-        bool good = !code && !streq_ptr(status, "failed");
+        bool good = !code &&
+                    (!result || (result_status_is_known(status) && !streq(status, "failed")));
         bool transient = json_get_bool(result, "transient", false) ||
                          streq_ptr(code, "step.timeout") || streq_ptr(code, "step.signal");
         uint64_t took;
@@ -192,4 +286,22 @@ void verdict_give(const Step *step, StepRun *run, json_object *result, const cha
         else
                 end_badly(step, run, took);
         run->slow = false;
+}
+
+void verdict_late(const Step *step, StepRun *run, char *const *secrets) {
+        _cleanup_json_ json_object *own = NULL;
+        _cleanup_free_ char *wrong = NULL, *words = NULL, *clean = NULL, *message = NULL;
+        unsigned n = (unsigned) run->n_attempts;
+
+        (void) result_take(step->name, &own, &wrong);
+        words = wrong ? TAKE_PTR(wrong) : own ? result_words(own) : NULL;
+        clean = words ? redact_text(words, secrets) : NULL;
+        message = strf("a verdict came while no attempt was under way: %s", strempty(clean));
+        journal_event("step.verdict-late", step->name, n, 0, "%s", strempty(message));
+        if (n == 0 || !step_status_is_good(run->status))
+                return;
+
+        run->status = STEP_FAILED;
+        run->completed = false;
+        step_run_set_result(run, "step.verdict-late", TAKE_PTR(message));
 }

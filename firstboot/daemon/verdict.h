@@ -19,3 +19,8 @@ const char *verdict_of_unit(const Step *step, const char *job_result, const Unit
  * attempt follows, in STEP_BACKOFF or slowly in STEP_FAILED, it is to begin at retry_usec. */
 void verdict_give(const Step *step, StepRun *run, json_object *result, const char *code,
                 char *message);
+
+/* A verdict has come that nobody waited for: what was good is no longer, for which of the two words
+ * is true nobody knows. A step that is not good, or never ran, stays as it is. Its words are told
+ * without the secrets (may be NULL). */
+void verdict_late(const Step *step, StepRun *run, char *const *secrets);

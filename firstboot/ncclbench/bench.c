@@ -14,66 +14,16 @@
 
 static int load_libraries(Worker *w) {
         _cleanup_free_ char *error = NULL;
-        Reason reason;
         int r;
 
-        r = cuda_api_load(w->options->cuda_library, &w->cuda, &error);
-        if (r < 0) {
-                reason = r == -ENOSYS ? REASON_DRIVER_LIBRARY_MISMATCH : REASON_CUDA_NO_DRIVER;
-                return failure_set(&w->failure, reason, "%s", strempty(error));
-        }
-
+        r = worker_load_cuda(w);
+        if (r < 0)
+                return r;
         r = nccl_api_load(w->options->nccl_library, &w->nccl, &error);
-        if (r < 0) {
-                reason = r == -ENOSYS ? REASON_NCCL_TOO_OLD : REASON_NCCL_NO_LIBRARY;
-                return failure_set(&w->failure, reason, "%s", strempty(error));
-        }
-        return 0;
-}
-
-/* Which CUDA devices are this process's: --devices; else -g of them (alone: all) from local rank ×
- * g on, or from 0 where the job shows this process no more than its own. */
-static int choose_devices(Worker *w) {
-        const Options *o = w->options;
-        unsigned there, n, first;
-        int r;
-
-        r = gpu_count(&w->cuda, &there, &w->failure);
         if (r < 0)
-                return r;
-
-        n = o->n_devices > 0        ? o->n_devices
-            : o->gpus > 0           ? o->gpus
-            : w->launch->world == 1 ? there
-                                    : 1;
-        n = MIN(n, (unsigned) OPTION_GPUS_MAX);
-        first = there == n ? 0 : (unsigned) w->launch->local_rank * n;
-        for (unsigned i = 0; i < n; i++) {
-                int device = o->n_devices > 0 ? o->devices[i] : (int) (first + i);
-
-                if ((unsigned) device >= there)
-                        return failure_set(&w->failure, REASON_CUDA_NO_DEVICE,
-                                        "GPU %d was asked for, but CUDA sees %u", device, there);
-                w->gpus[i] = (Gpu) { .device = device,
-                        .rank = w->launch->rank * (int) n + (int) i };
-        }
-        w->n_gpus = n;
-        w->ranks = w->launch->world * (int) n;
-        return 0;
-}
-
-static int open_gpus(Worker *w) {
-        int r;
-
-        r = choose_devices(w);
-        if (r < 0)
-                return r;
-
-        for (unsigned i = 0; i < w->n_gpus; i++) {
-                r = gpu_open(&w->cuda, &w->gpus[i], &w->failure);
-                if (r < 0)
-                        return r;
-        }
+                return failure_set(&w->failure,
+                                r == -ENOSYS ? REASON_NCCL_TOO_OLD : REASON_NCCL_NO_LIBRARY, "%s",
+                                strempty(error));
         return 0;
 }
 
@@ -128,7 +78,7 @@ static int open_node(Worker *w) {
         r = load_libraries(w);
         if (r < 0)
                 return r;
-        return open_gpus(w);
+        return worker_open_gpus(w);
 }
 
 /* The others must hear that we cannot measure, or they wait for us until their time is over. Our
@@ -173,6 +123,43 @@ static int join_others(Worker *w) {
         return check_ranks(w);
 }
 
+/* NCCL_WIN_COLL_SYMMETRIC. */
+#define WINDOW_SYMMETRIC 1
+
+static ncclResult_t register_one(Worker *w, const Gpu *gpu, void *buffer) {
+        void *handle;
+
+        if (w->options->registration == 2)
+                return w->nccl.CommWindowRegister(
+                                gpu->comm, buffer, gpu->bytes, &handle, WINDOW_SYMMETRIC);
+        return w->nccl.CommRegister(gpu->comm, buffer, gpu->bytes, &handle);
+}
+
+/* -R: NCCL may then use the buffers without copies of its own. */
+static int register_buffers(Worker *w) {
+        unsigned how = w->options->registration;
+        ncclResult_t r, end;
+
+        if (how == 0)
+                return 0;
+        if (how == 2 ? !w->nccl.CommWindowRegister : !w->nccl.CommRegister)
+                return failure_set(&w->failure, REASON_NCCL_TOO_OLD, "-R %u needs NCCL %s", how,
+                                how == 2 ? "2.27" : "2.19");
+
+        r = w->nccl.GroupStart();
+        for (unsigned i = 0; i < w->n_gpus && !nccl_failed(r); i++) {
+                r = register_one(w, &w->gpus[i], w->gpus[i].send);
+                if (!nccl_failed(r))
+                        r = register_one(w, &w->gpus[i], w->gpus[i].receive);
+        }
+        end = w->nccl.GroupEnd();
+        if (!nccl_failed(r))
+                r = end;
+        return nccl_failed(r) ? group_failed(&w->group, NULL, r, REASON_NCCL_ERROR,
+                                                "registering the buffers", &w->failure)
+                              : 0;
+}
+
 static int measure_all(Worker *w) {
         int r;
 
@@ -184,6 +171,9 @@ static int measure_all(Worker *w) {
                         return r;
         }
 
+        r = register_buffers(w);
+        if (r < 0)
+                return r;
         r = sweep_all(w);
         if (r < 0)
                 return r;
@@ -237,7 +227,7 @@ static int bench_run(int event_fd, void *userdata) {
         w->events.fd = event_fd;
         w->deadline = deadline_in(run->options->timeout);
 
-        r = run_all(w);
+        r = w->options->load ? load_all(w) : w->options->runtime ? runtime_all(w) : run_all(w);
         if (r < 0) {
                 event_failure(&w->events, &w->failure);
                 rendezvous_fail(w->rendezvous, &w->failure);

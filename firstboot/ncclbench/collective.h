@@ -17,6 +17,7 @@ typedef struct Layout {
 } Layout;
 
 typedef struct Call {
+        const CudaApi *cuda;
         const NcclApi *nccl;
         const void *send;
         void *receive;
@@ -24,6 +25,7 @@ typedef struct Call {
         int type, op, root, rank, ranks;
         ncclComm_t comm;
         CUstream stream;
+        int step; /* 0 … steps - 1 */
 } Call;
 
 typedef struct Collective {
@@ -33,8 +35,12 @@ typedef struct Collective {
         bool rooted;       /* takes -r */
         bool in_place;     /* has a defined result in place; else only the time is measured there */
         void (*layout)(size_t elements, size_t type_size, size_t ranks, Layout *ret);
-        double (*factor)(int ranks);
+        double (*factor)(int ranks); /* bus bandwidth to algorithm bandwidth */
         ncclResult_t (*start)(const Call *call);
+
+        /* NULL where it is one step for any number of ranks. Each is a group of its own over all GPUs of
+         * the process; 0: it cannot be done with so many ranks. */
+        int (*steps)(int ranks);
 } Collective;
 
 extern const Collective collective_table[];
@@ -45,10 +51,22 @@ const Collective *collective_find(const char *name); /* NULL: unknown */
 /* Bytes that a row of the table stands for: the larger of what a rank sends and receives. */
 size_t layout_bytes(const Layout *layout, size_t type_size);
 
+/* Bytes that its algorithm bandwidth counts: the same, but that hypercube leaves out what stays. */
+double collective_bytes(const Collective *c, const Layout *layout, size_t type_size, int ranks);
+
+int collective_steps(const Collective *c, int ranks);
+
+/* What a rank receives may be in several parts, each of which is a job of its own. */
+int collective_parts(const Collective *c, int ranks);
+
 /* What `rank` must have in its receive buffer; *ret is complete but for the seed. An empty job
  * (count 0): nothing is promised to this rank. As pattern_prepare() in its errors. */
 int collective_expect(const Collective *c, const Layout *layout, int type, int op, int root,
                 int rank, int ranks, PatternJob *ret);
+
+/* The same for one part; *ret_offset is where it begins, in elements. */
+int collective_expect_part(const Collective *c, const Layout *layout, int type, int op, int root,
+                int rank, int ranks, int part, PatternJob *ret, size_t *ret_offset);
 
 /* What `rank` sends. */
 int collective_send(const Collective *c, const Layout *layout, int type, int op, int rank,

@@ -164,7 +164,7 @@ static int listen_at(const struct addrinfo *a) {
         if (a->ai_family == AF_INET6)
                 setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 
-        if (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, 512) < 0)
+        if (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0)
                 return -errno;
         return TAKE_FD(fd);
 }

@@ -18,6 +18,9 @@ static const Symbol cuda_symbols[] = {
 #define CUDA_SYMBOL(name, symbol, arguments) { symbol, offsetof(CudaApi, name), false },
         CUDA_FUNCTIONS(CUDA_SYMBOL)
 #undef CUDA_SYMBOL
+#define CUDA_SYMBOL(name, symbol, arguments) { symbol, offsetof(CudaApi, name), true },
+                        CUDA_LATER_FUNCTIONS(CUDA_SYMBOL)
+#undef CUDA_SYMBOL
 };
 
 static const Symbol nccl_symbols[] = {

@@ -22,6 +22,8 @@ typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphExec_st *CUgraphExec;
 typedef unsigned long long CUdeviceptr;
 
 enum {
@@ -36,7 +38,9 @@ enum {
         CUDA_ERROR_SYSTEM_NOT_READY = 802,
         CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803,
         CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,
+        CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704,
         CUDA_STREAM_NON_BLOCKING = 1,
+        CUDA_CAPTURE_THREAD_LOCAL = 1,
         CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
         CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
 };
@@ -94,6 +98,7 @@ typedef struct ncclConfig_t {
         F(MemFree, "cuMemFree_v2", (CUdeviceptr))                                                 \
         F(MemsetD8Async, "cuMemsetD8Async", (CUdeviceptr, unsigned char, size_t, CUstream))       \
         F(MemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t) )                          \
+        F(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (CUdeviceptr, CUdeviceptr, size_t, CUstream))  \
         F(MemAllocHost, "cuMemAllocHost_v2", (void **, size_t) )                                  \
         F(MemFreeHost, "cuMemFreeHost", (void *) )                                                \
         F(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void *, size_t, CUstream)) \
@@ -110,7 +115,21 @@ typedef struct ncclConfig_t {
         F(EventDestroy, "cuEventDestroy_v2", (CUevent))                                           \
         F(StreamCreate, "cuStreamCreate", (CUstream *, unsigned) )                                \
         F(StreamQuery, "cuStreamQuery", (CUstream))                                               \
-        F(StreamDestroy, "cuStreamDestroy_v2", (CUstream))
+        F(StreamDestroy, "cuStreamDestroy_v2", (CUstream))                                        \
+        F(DeviceCanAccessPeer, "cuDeviceCanAccessPeer", (int *, CUdevice, CUdevice))              \
+        F(CtxEnablePeerAccess, "cuCtxEnablePeerAccess", (CUcontext, unsigned) )                   \
+        F(MemcpyPeerAsync, "cuMemcpyPeerAsync",                                                   \
+                        (CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream))
+
+/* What older drivers lack; NULL there. Graphs came with CUDA 10, in this form with 11.4. */
+#define CUDA_LATER_FUNCTIONS(F)                                            \
+        F(StreamBeginCapture, "cuStreamBeginCapture_v2", (CUstream, int) ) \
+        F(StreamEndCapture, "cuStreamEndCapture", (CUstream, CUgraph *) )  \
+        F(GraphInstantiate, "cuGraphInstantiateWithFlags",                 \
+                        (CUgraphExec *, CUgraph, unsigned long long) )     \
+        F(GraphLaunch, "cuGraphLaunch", (CUgraphExec, CUstream))           \
+        F(GraphExecDestroy, "cuGraphExecDestroy", (CUgraphExec))           \
+        F(GraphDestroy, "cuGraphDestroy", (CUgraph))
 
 /* As above and the NCCL version that brought the function: 0 where it must be there. */
 #define NCCL_FUNCTIONS(F)                                                                      \
@@ -141,6 +160,14 @@ typedef struct ncclConfig_t {
                         (const void *, void *, size_t, int, int, int, ncclComm_t, CUstream))   \
         F(AlltoAll, "ncclAlltoAll", 22800, ncclResult_t,                                       \
                         (const void *, void *, size_t, int, ncclComm_t, CUstream))             \
+        F(Gather, "ncclGather", 22800, ncclResult_t,                                           \
+                        (const void *, void *, size_t, int, int, ncclComm_t, CUstream))        \
+        F(Scatter, "ncclScatter", 22800, ncclResult_t,                                         \
+                        (const void *, void *, size_t, int, int, ncclComm_t, CUstream))        \
+        F(CommRegister, "ncclCommRegister", 21900, ncclResult_t,                               \
+                        (ncclComm_t, void *, size_t, void **) )                                \
+        F(CommWindowRegister, "ncclCommWindowRegister", 22700, ncclResult_t,                   \
+                        (ncclComm_t, void *, size_t, void **, int) )                           \
         F(Send, "ncclSend", 0, ncclResult_t,                                                   \
                         (const void *, size_t, int, int, ncclComm_t, CUstream))                \
         F(Recv, "ncclRecv", 0, ncclResult_t, (void *, size_t, int, int, ncclComm_t, CUstream)) \
@@ -150,6 +177,7 @@ typedef struct ncclConfig_t {
 typedef struct CudaApi {
 #define CUDA_MEMBER(name, symbol, arguments) CUresult(*name) arguments;
         CUDA_FUNCTIONS(CUDA_MEMBER)
+        CUDA_LATER_FUNCTIONS(CUDA_MEMBER)
 #undef CUDA_MEMBER
         void *handle;
         int version; /* of CUDA that the driver speaks: 13000 is 13.0 */

@@ -6,9 +6,10 @@
 #include "ncclbench/types.h"
 
 /* The kernels in kernels.cu, as PTX that the driver compiles for the GPU it finds. */
-static const char kernels_ptx[] =
+const char gpu_kernels_ptx[] =
 #include "ncclbench/kernels.ptx.inc"
                 ;
+const size_t gpu_kernels_ptx_size = sizeof(gpu_kernels_ptx);
 
 #define BLOCK_THREADS 256
 #define BLOCKS_PER_MULTIPROCESSOR 8
@@ -54,7 +55,7 @@ int gpu_open(const CudaApi *cuda, Gpu *gpu, Failure *f) {
         TRY(cuda, gpu, f, PrimaryCtxRetain, &gpu->context, gpu->handle);
         TRY(cuda, gpu, f, CtxSetCurrent, gpu->context);
         TRY(cuda, gpu, f, StreamCreate, &gpu->stream, CUDA_STREAM_NON_BLOCKING);
-        TRY(cuda, gpu, f, ModuleLoadData, &gpu->module, kernels_ptx);
+        TRY(cuda, gpu, f, ModuleLoadData, &gpu->module, gpu_kernels_ptx);
         TRY(cuda, gpu, f, ModuleGetFunction, &gpu->fill, gpu->module, "ncclbench_fill");
         TRY(cuda, gpu, f, ModuleGetFunction, &gpu->check, gpu->module, "ncclbench_check");
         TRY(cuda, gpu, f, MemAlloc, &gpu->found, 2 * sizeof(uint64_t));

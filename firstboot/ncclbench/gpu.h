@@ -42,6 +42,10 @@ int gpu_open(const CudaApi *cuda, Gpu *gpu, Failure *f);
 /* Buffers of `bytes` each, from NCCL's allocator where it has one (as nccl-tests), else CUDA's. */
 int gpu_allocate(const CudaApi *cuda, const NcclApi *nccl, Gpu *gpu, size_t bytes, Failure *f);
 
+/* The kernels as the text that the driver compiles. */
+extern const char gpu_kernels_ptx[];
+extern const size_t gpu_kernels_ptx_size; /* with its NUL */
+
 /* Makes its context the current one. */
 int gpu_use(const CudaApi *cuda, const Gpu *gpu, Failure *f);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /* Which process of how many this is, and where process 0 is: from flags, from torchrun's
- * variables, or from srun's. */
+ * variables, an MPI launcher's, or srun's. */
 
 #include "ncclbench/message.h"
 #include "ncclbench/options.h"
@@ -11,8 +11,10 @@ typedef struct Launch {
         int rank, world, local_rank;
         char host[256], port[8]; /* of process 0; empty where world is 1 */
         char name[64];           /* of this host: SLURMD_NODENAME, else the host name */
-        const char *by;          /* "flags", "torchrun", "srun" or "alone" */
+        bool whole_node;         /* the process has the host for itself: all its GPUs are its own */
+        const char *by;          /* "flags", "torchrun", "srun" … or "alone" */
         MessageKey secret;       /* size 0 where world is 1 */
+        bool open;               /* anybody can know the secret */
 } Launch;
 
 /* `environment` is a NULL-terminated array of NAME=VALUE (environ). Returns 0 or -EINVAL with

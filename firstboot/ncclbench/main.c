@@ -4,7 +4,7 @@
  *
  * The command line is read here; bench.c measures in a supervised child; report.c prints what the
  * child reports and gives the verdict, whatever becomes of the child; pairs.c finds the bad node
- * among many. */
+ * among many; load.c keeps the GPUs busy, runtime.c proves the CUDA runtime. */
 
 #include "ncclbench/bench.h"
 #include "ncclbench/pairs.h"
@@ -49,10 +49,16 @@ int main(int argc, char *argv[]) {
                 return r < 0 ? log_error_errno(r, "Cannot write the completion script"), 1 : 0;
         }
 
-        if (launch_detect(&options, environ, &launch, &error) < 0) {
+        /* What concerns one host alone does not ask who else was started. */
+        if (options.load || options.runtime)
+                launch = (Launch) { .world = 1, .by = "alone", .name = "localhost" };
+        else if (launch_detect(&options, environ, &launch, &error) < 0) {
                 log_error("%s", error ? error : "out of memory");
                 return 2;
         }
+        if (launch.open && launch.rank == 0)
+                log_warning("Without NCCLBENCH_SECRET anybody who reaches port %s may take part, as with nccl-tests",
+                                launch.port);
         r = run(&options, &launch);
         if (r < 0) {
                 log_error_errno(r, "Cannot start the measuring process");

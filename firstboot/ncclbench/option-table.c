@@ -39,6 +39,26 @@ static int read_number(Options *o, const OptionInfo *info, const char *text) {
         return 0;
 }
 
+/* -r all is each rank in turn. */
+static int read_root(Options *o, const OptionInfo *info, const char *text) {
+        if (!streq(text, "all"))
+                return read_number(o, info, text);
+        o->root = -1;
+        return 0;
+}
+
+/* nccl-tests takes a factor of 0 or 1 for none. */
+static int read_factor(Options *o, const OptionInfo *info, const char *text) {
+        int r;
+
+        r = read_number(o, info, text);
+        if (r < 0)
+                return r;
+        if (o->step_factor == 1)
+                o->step_factor = 0;
+        return 0;
+}
+
 static int read_real(Options *o, const OptionInfo *info, const char *text) {
         return parse_real(text, info->min, info->max, field(o, info));
 }
@@ -172,13 +192,41 @@ const OptionInfo option_table[] = {
         { { "stepbytes", 'i', "SIZE", "fixed step between sizes (1M)" },
           INTO(read_size, step_bytes) },
         { { "stepfactor", 'f', "N", "factor between sizes, instead of -i" },
-          WITHIN(read_number, step_factor, 2, 1 << 30) },
+          WITHIN(read_factor, step_factor, 0, 1 << 30) },
         { { "iters", 'n', "N", "timed operations a size (20)" },
           WITHIN(read_number, iterations, 1, 1000000) },
         { { "warmup-iters", 'w', "N", "operations before the timing (1)" },
           WITHIN(read_number, warmup, 0, 1000000) },
         { { "ngpus", 'g', "N", "GPUs of this process (all; 1 where there are several processes)" },
-          WITHIN(read_number, gpus, 1, OPTION_GPUS_MAX) },
+          WITHIN(read_number, gpus_each, 1, OPTION_GPUS_MAX) },
+        { { "nthreads", 't', "N", "times so many: nccl-tests' threads" },
+          WITHIN(read_number, threads, 1, OPTION_GPUS_MAX) },
+        { { "agg-iters", 'm', "N", "operations that start as one group (1)" },
+          WITHIN(read_number, aggregate, 1, 4096) },
+        { { "run-cycles", 'N', "N", "measure all sizes so many times (1); 0: for ever" },
+          WITHIN(read_number, cycles, 0, 1000000) },
+        { { "average", 'a', "0-3", "time shown: 0 of process 0, 1 mean, 2 least, 3 most (1)",
+                          COMPLETE_CHOICES, "0 1 2 3" },
+          WITHIN(read_number, average, 0, 3) },
+        { { "per-iter-timing", 'I', "0-1", "least, most, 99th percentile and deviation (0)",
+                          COMPLETE_CHOICES, "0 1" },
+          WITHIN(read_number, per_iteration, 0, 1) },
+        { { "per-iter-skip", 'K', "N", "leave the first N iterations out of -I (0)" },
+          WITHIN(read_number, skip_iterations, 0, 1000000) },
+        { { "parallel-init", 'p', "0-1", "taken: all GPUs are set up at once anyway",
+                          COMPLETE_CHOICES, "0 1" },
+          WITHIN(read_number, parallel_init, 0, 1) },
+        { { "blocking", 'z', "0-3", "wait: 1 and meet, 2 after each; 3 and meet after each -m (0)",
+                          COMPLETE_CHOICES, "0 1 2 3" },
+          WITHIN(read_number, blocking, 0, 3) },
+        { { "cudagraph", 'G', "N", "replay the iterations N times as a CUDA graph (0)" },
+          WITHIN(read_number, graphs, 0, 1000000) },
+        { { "local-register", 'R', "0-2", "register buffers: 1 locally, 2 symmetrically (0)",
+                          COMPLETE_CHOICES, "0 1 2" },
+          WITHIN(read_number, registration, 0, 2) },
+        { { "device-implementation", 'D', "0", "0 alone: kernels of the device API are not here",
+                          COMPLETE_CHOICES, "0" },
+          WITHIN(read_number, unused, 0, 0) },
         { { "check", 'c', "N", "checks of all elements a size (1); 0: none" },
           WITHIN(read_number, checks, 0, 1000000) },
         { { "op", 'o', "OP", "sum, prod, min, max, avg or all (sum)",
@@ -187,8 +235,8 @@ const OptionInfo option_table[] = {
         { { "datatype", 'd', "TYPE", "int8 … uint64, half, float, double, bfloat16, f8e4m3, f8e5m2 or all (float)",
             COMPLETE_CHOICES, "int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 f8e4m3 f8e5m2 all" },
           .read = read_type },
-        { { "root", 'r', "RANK", "of broadcast and reduce (0)" },
-          WITHIN(read_number, root, 0, 1000000) },
+        { { "root", 'r', "RANK", "of broadcast, reduce, gather and scatter, or all (0)" },
+          WITHIN(read_root, root, 0, 1000000) },
         { { "timeout", 'T', "SECONDS", "limit of the whole run (600; pairs: of one pair, 60)" },
           WITHIN(read_real, timeout, 0.1, 1e6) },
         { { "init-timeout", 0, "SECONDS", "limit of getting all ranks connected (60)" },
@@ -218,10 +266,21 @@ const OptionInfo option_table[] = {
         { { "corrupt", 0, "RANK:I",
                           "spoil element I of a rank before each check: it must be found" },
           .read = read_corrupt },
+        { { "seconds", 0, "SECONDS", "load: how long memory and tensor cores are busy, each (1)" },
+          WITHIN(read_real, seconds, 0.01, 1e5) },
+        { { "matrix", 0, "N", "load: rows of the matrices, a multiple of 128 (8192)" },
+          WITHIN(read_number, matrix, 128, 32768) },
+        { { "required", 0, NULL, "runtime: fail where no CUDA runtime is installed" },
+          INTO(read_flag, required) },
+        { { "tree", 0, "FOLDER", "runtime: look through this tree", COMPLETE_FILE },
+          INTO(read_text, tree) },
         { { "rounds", 0, "N", "pairs: how many partners each node gets (1)" },
           WITHIN(read_number, rounds, 1, 1000) },
         { { "below-median", 0, "PERCENT", "pairs: suspect below the median by this (15)" },
           WITHIN(read_real, below_median, 0, 100) },
+        { { "limits", 0, "FILE", "pairs: the limit of two nodes (/run/firstboot/pairs.json)",
+                          COMPLETE_FILE },
+          INTO(read_text, limits) },
         { { "completion", 0, "SHELL", "print the completion script for bash or zsh",
                           COMPLETE_CHOICES, "bash zsh" },
           INTO(read_shell, completion) },

@@ -4,13 +4,17 @@
  * contradicts itself. */
 
 #include "ncclbench/option-table.h"
+#include "ncclbench/values.h"
 #include "shared/strv.h"
 
 #include <getopt.h>
 
 #define DEFAULT_BYTES ((size_t) 32 << 20)
 #define DEFAULT_PAIRS_BYTES ((size_t) 256 << 20) /* large enough for a network to reach its speed */
+#define DEFAULT_LOAD_BYTES ((size_t) 1 << 30)    /* many times what the GPU's caches hold */
+#define DEFAULT_MATRIX 8192
 #define DEFAULT_TIMEOUT 600
+#define NO_TIMEOUT 1e6 /* seconds: nccl-tests has none, unless asked for */
 #define DEFAULT_PAIRS_TIMEOUT 60
 
 size_t options_next_size(const Options *o, size_t bytes) {
@@ -39,12 +43,26 @@ static char *find_contradiction(const Options *o) {
                 return strf("-i is 0");
         if (o->step_factor > 0 && o->min_bytes == 0)
                 return strf("-f needs -b above 0");
+        if (o->graphs > 0 && o->blocking == 3)
+                return strf("-z 3 and -G exclude each other");
+        if (o->graphs > 0 && o->per_iteration)
+                return strf("-I and -G exclude each other");
+        if (o->skip_iterations >= o->iterations)
+                return strf("-K leaves no iteration: -n is %u", o->iterations);
+        if (o->aggregate > 1 && o->collective && o->collective->steps)
+                return strf("%s has steps that wait for each other: -m must be 1",
+                                o->collective->name);
+        if (o->gpus > OPTION_GPUS_MAX)
+                return strf("-t times -g is %u GPUs; %d are the most of one process", o->gpus,
+                                OPTION_GPUS_MAX);
         if (o->n_devices > 0 && o->gpus > 0 && o->gpus != o->n_devices)
                 return strf("-g says %u GPUs, --devices has %u", o->gpus, o->n_devices);
         if (o->pairs && o->min_bytes != o->max_bytes)
                 return strf("pairs measures one size: -b and -e must be equal");
         if (o->pairs && (!o->collective || o->type < 0 || o->op < 0))
                 return strf("pairs measures one type and reduction, not all");
+        if (o->matrix % 128 != 0)
+                return strf("--matrix must be a multiple of 128");
         if (o->corrupt_rank >= 0 && o->checks == 0)
                 return strf("--corrupt needs a check (-c 1)");
 
@@ -102,8 +120,62 @@ static int read_options(int argc, char *argv[], Options *o, char **ret_error) {
         return 0;
 }
 
+/* Called as all_reduce_perf or one of its sisters, perhaps with more behind (all_reduce_perf_mpi):
+ * then that is the operation, with nccl-tests' defaults. */
+static void read_name(const char *path, Options *o) {
+        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path,
+                   *perf = strstr(name, "_perf");
+        char operation[32];
+
+        if (!perf || (perf[5] && perf[5] != '_') || (size_t) (perf - name) >= sizeof(operation))
+                return;
+        memcpy(operation, name, (size_t) (perf - name));
+        operation[perf - name] = '\0';
+        o->collective = collective_find(operation);
+        if (!o->collective) {
+                o->collective = collective_find("all_reduce");
+                return;
+        }
+        o->perf = name;
+}
+
+/* nccl-tests' variables. */
+static int read_perf_environment(Options *o, char **ret_error) {
+        const char *split = getenv("NCCL_TESTS_SPLIT"), *mask = getenv("NCCL_TESTS_SPLIT_MASK"),
+                   *matrix = getenv("NCCL_TESTS_ALLTOALLV_MATRIX_FILE"),
+                   *spread = getenv("NCCL_TESTS_ALLTOALLV_SPREAD"),
+                   *device = getenv("NCCL_TESTS_DEVICE"), *least = getenv("NCCL_TESTS_MIN_BW");
+        unsigned long first;
+
+        if (split || mask || matrix || spread) {
+                *ret_error = strf("$%s is not known to ncclbench",
+                                split    ? "NCCL_TESTS_SPLIT"
+                                : mask   ? "NCCL_TESTS_SPLIT_MASK"
+                                : matrix ? "NCCL_TESTS_ALLTOALLV_MATRIX_FILE"
+                                         : "NCCL_TESTS_ALLTOALLV_SPREAD");
+                return -EINVAL;
+        }
+        if (least && parse_real(least, 0, 1e6, &o->min_average) < 0) {
+                *ret_error = strf("$NCCL_TESTS_MIN_BW is '%s', not a number", least);
+                return -EINVAL;
+        }
+        if (!device || o->n_devices > 0)
+                return 0;
+        if (parse_number(device, 0, 4095, &first) < 0) {
+                *ret_error = strf("$NCCL_TESTS_DEVICE is '%s', not a number", device);
+                return -EINVAL;
+        }
+        for (unsigned i = 0; i < o->gpus; i++)
+                o->devices[o->n_devices++] = (int) (first + i);
+        return 0;
+}
+
 /* What stands beside the options: an operation, or "pairs". */
 static int read_operation(int argc, char *argv[], Options *o, char **ret_error) {
+        if (o->perf && argc > 0) {
+                *ret_error = strf("%s takes options alone: %s", o->perf, argv[0]);
+                return -EINVAL;
+        }
         if (argc > 1) {
                 *ret_error = strf("one operation at a time: %s %s", argv[0], argv[1]);
                 return -EINVAL;
@@ -112,7 +184,9 @@ static int read_operation(int argc, char *argv[], Options *o, char **ret_error) 
                 return 0;
 
         o->pairs = streq(argv[0], "pairs");
-        if (o->pairs)
+        o->load = streq(argv[0], "load");
+        o->runtime = streq(argv[0], "runtime");
+        if (o->pairs || o->load || o->runtime)
                 return 0;
         o->collective = collective_find(argv[0]);
         if (!o->collective && !streq(argv[0], "all")) {
@@ -124,14 +198,27 @@ static int read_operation(int argc, char *argv[], Options *o, char **ret_error) 
 
 /* The defaults that depend on what else was given. */
 static void fill_in(Options *o) {
-        size_t usual = o->pairs ? DEFAULT_PAIRS_BYTES : DEFAULT_BYTES;
+        size_t usual = o->pairs  ? DEFAULT_PAIRS_BYTES
+                       : o->load ? DEFAULT_LOAD_BYTES
+                                 : DEFAULT_BYTES;
 
+        o->sized = o->min_bytes != SIZE_MAX || o->max_bytes != SIZE_MAX;
         if (o->min_bytes == SIZE_MAX && o->max_bytes == SIZE_MAX)
                 o->min_bytes = usual;
         else if (o->min_bytes == SIZE_MAX)
                 o->min_bytes = MIN(o->max_bytes, DEFAULT_BYTES);
         if (o->max_bytes == SIZE_MAX)
                 o->max_bytes = MAX(o->min_bytes, usual);
+        if (o->perf) {
+                o->threads = MAX(o->threads, 1u);
+                o->gpus_each = MAX(o->gpus_each, 1u);
+        }
+        if (o->threads > 0 || o->gpus_each > 0)
+                o->gpus = MAX(o->threads, 1u) * MAX(o->gpus_each, 1u);
+        if (o->perf) {
+                o->row_timeout = o->timeout;
+                o->timeout = NO_TIMEOUT;
+        }
         if (o->timeout == 0)
                 o->timeout = o->pairs ? DEFAULT_PAIRS_TIMEOUT : DEFAULT_TIMEOUT;
 }
@@ -156,10 +243,17 @@ int options_parse(int argc, char *argv[], Options *ret, char **ret_error) {
                 .corrupt_rank = -1,
                 .rounds = 1,
                 .below_median = 15,
+                .seconds = 1,
+                .aggregate = 1,
+                .average = 1,
+                .cycles = 1,
+                .matrix = DEFAULT_MATRIX,
         };
         int r;
 
         *ret_error = NULL;
+        if (argc > 0)
+                read_name(argv[0], &o);
         underscores_to_dashes(argc, argv);
         r = read_options(argc, argv, &o, ret_error);
         if (r < 0)
@@ -169,6 +263,9 @@ int options_parse(int argc, char *argv[], Options *ret, char **ret_error) {
                 return r;
 
         fill_in(&o);
+        r = o.perf ? read_perf_environment(&o, ret_error) : 0;
+        if (r < 0)
+                return r;
         *ret_error = find_contradiction(&o);
         if (*ret_error)
                 return -EINVAL;

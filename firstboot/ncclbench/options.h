@@ -14,24 +14,41 @@ typedef struct Expectation {
 } Expectation;
 
 typedef struct Options {
-        bool pairs, help, version;
+        const char *perf; /* called by an nccl-tests name, this one: its defaults and its lines */
+        bool pairs, load, runtime; /* instead of measuring an operation */
+        bool help, version;
         const char *completion; /* the shell whose script is asked for; NULL: none */
 
         const Collective *collective; /* NULL: all of them */
         size_t min_bytes, max_bytes, step_bytes;
+        bool sized;           /* -b or -e was given */
         unsigned step_factor; /* 0: fixed steps */
         unsigned iterations, warmup, checks;
-        int type, op; /* -1: all */
-        int root;
-        unsigned gpus;                /* per process; 0: not given */
+        int type, op;                 /* -1: all */
+        int root;                     /* -1: each rank, one after the other */
+        unsigned gpus;                /* of this process; 0: not given */
+        unsigned threads, gpus_each;  /* -t and -g; 0: not given */
         int devices[OPTION_GPUS_MAX]; /* --devices; n_devices 0: not given */
         unsigned n_devices;
         Expectation expect[16];
         unsigned n_expect;
 
+        unsigned aggregate; /* -m: operations that start as a group */
+        unsigned average; /* -a: which process's time is shown: 0 the first, 1 mean, 2 min, 3 max */
+        unsigned blocking;     /* -z */
+        unsigned graphs;       /* -G: how often the captured iterations are replayed; 0: no graph */
+        unsigned registration; /* -R: 1 the buffers, 2 as symmetric windows */
+        unsigned per_iteration;   /* -I */
+        unsigned skip_iterations; /* -K */
+        unsigned cycles;          /* -N; 0: for ever */
+        unsigned parallel_init;   /* -p: taken for granted */
+        unsigned unused;          /* what takes nothing but its default */
+        double min_average;       /* $NCCL_TESTS_MIN_BW, GB/s; 0: none */
+
         bool json;             /* instead of the table */
         const char *json_path; /* beside it; NULL: none */
 
+        double row_timeout;           /* seconds, of each size (as nccl-tests' -T); 0: none */
         double timeout, init_timeout; /* seconds; the first 0 as long as it is not given */
         int rank, world, local_rank;  /* -1: not given */
         const char *master;           /* HOST:PORT */
@@ -41,8 +58,15 @@ typedef struct Options {
         int corrupt_rank; /* --corrupt, the check's self-test; -1: none */
         uint64_t corrupt_element;
 
+        double seconds;  /* load: of each part */
+        unsigned matrix; /* load: rows of the matrices */
+
+        bool required;    /* runtime: there must be one */
+        const char *tree; /* runtime: the one that is looked through; NULL: this system */
+
         unsigned rounds;     /* pairs */
         double below_median; /* pairs: per cent */
+        const char *limits;  /* pairs: the file with the shape's limit; NULL: not given */
 } Options;
 
 /* Returns 0 or -EINVAL with *ret_error a text for people (the caller frees it). Strings are

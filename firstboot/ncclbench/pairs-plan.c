@@ -63,7 +63,8 @@ static bool pair_well(const PairResult *results, int i, double least) {
         return a->present && b->present && a->well && b->well && b->partner == i && busbw >= least;
 }
 
-void plan_apply(NodeState *states, const PairResult *results, int n, double least, bool retest) {
+void plan_apply(NodeState *states, const PairResult *results, int n, const double *least,
+                bool retest) {
         for (int i = 0; i < n; i++) {
                 int p = results[i].partner;
 
@@ -78,10 +79,10 @@ void plan_apply(NodeState *states, const PairResult *results, int n, double leas
                 if (retest) {
                         /* The reference keeps its state, whatever the suspect did to the pair. */
                         if (states[i] == NODE_SUSPECT || states[i] == NODE_UNTESTED)
-                                states[i] = pair_well(results, i, least) ? NODE_CLEARED
-                                            : results[p].present         ? NODE_BAD
-                                                                         : NODE_SUSPECT;
-                } else if (!pair_well(results, i, least))
+                                states[i] = pair_well(results, i, least[i]) ? NODE_CLEARED
+                                            : results[p].present            ? NODE_BAD
+                                                                            : NODE_SUSPECT;
+                } else if (!pair_well(results, i, least[i]))
                         states[i] = NODE_SUSPECT;
                 else if (states[i] == NODE_UNTESTED)
                         states[i] = NODE_PASSED;

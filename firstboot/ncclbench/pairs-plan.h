@@ -34,8 +34,9 @@ void plan_round(int n, unsigned round, int *ret_partner);
 double plan_reference(const PairResult *results, int n);
 
 /* Takes over the results of a round, or of a wave of retests: marks a pair as not well where
- * either half says so or it is below `least` GB/s. */
-void plan_apply(NodeState *states, const PairResult *results, int n, double least, bool retest);
+ * either half says so or it is below least[] GB/s, which is the same for both. */
+void plan_apply(NodeState *states, const PairResult *results, int n, const double *least,
+                bool retest);
 
 /* Partners for suspects and untested nodes among those that passed or were cleared. Returns the
  * number of pairs; with 0, what is left is marked unproven. */

@@ -6,10 +6,12 @@
 #include "ncclbench/pairs.h"
 #include "ncclbench/bench.h"
 #include "ncclbench/deadline.h"
+#include "ncclbench/pairs-limit.h"
 #include "ncclbench/pairs-plan.h"
 #include "ncclbench/rendezvous.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
+#include "shared/strv.h"
 
 /* A pair listens on the master's port + 1 + the lower node's number, modulo this. */
 #define PAIR_PORTS 4096
@@ -17,7 +19,7 @@
 
 /* What a process tells all others after a measurement. */
 typedef struct Note {
-        int32_t partner, reason;
+        int32_t partner, reason, ranks;
         double busbw;
         char text[200];
 } Note;
@@ -33,7 +35,10 @@ typedef struct Tournament {
         Note *worst; /* of each node: the first failure, else its slowest measurement */
         int *partner;
         bool *present;
-        double reference; /* GB/s; the best median of the rounds */
+        PairsLimit *limits; /* of each node */
+        double *least;      /* of each node in the last measurement, GB/s */
+        size_t bytes;       /* what is measured */
+        double reference;   /* GB/s; the best median of the rounds */
 } Tournament;
 
 static void tournament_done(Tournament *t) {
@@ -43,6 +48,8 @@ static void tournament_done(Tournament *t) {
         free(t->worst);
         free(t->partner);
         free(t->present);
+        free(t->limits);
+        free(t->least);
         rendezvous_free(t->rendezvous);
 }
 
@@ -55,6 +62,7 @@ static Launch pair_launch(const Tournament *t, int partner, unsigned step) {
         launch.rank = me == low ? 0 : 1;
         launch.world = 2;
         launch.local_rank = 0;
+        launch.whole_node = true;
         launch.by = "pairs";
         snprintf(launch.host, sizeof(launch.host), "%s",
                         rendezvous_peer(t->rendezvous, low)->address);
@@ -88,6 +96,7 @@ static Note measure(const Tournament *t, int partner, unsigned step) {
 
         options.pairs = options.json = false;
         options.json_path = NULL;
+        options.min_bytes = options.max_bytes = t->bytes;
         if (launch.rank != 0)
                 options.n_expect = 0; /* only the pair's first process sees the rows */
 
@@ -102,6 +111,7 @@ static Note measure(const Tournament *t, int partner, unsigned step) {
         note.reason = (int32_t) failure->reason;
         snprintf(note.text, sizeof(note.text), "%s", strempty(failure->text));
         note.busbw = first_busbw(report);
+        note.ranks = (int32_t) json_get_int(report_document(report), "n_ranks", 0);
         return note;
 }
 
@@ -112,6 +122,7 @@ static Note pair_note(const Tournament *t, int i) {
 
         n.partner = t->partner[i];
         n.busbw = MAX(own->busbw, other->busbw);
+        n.ranks = MAX(own->ranks, other->ranks);
         n.text[sizeof(n.text) - 1] = '\0';
         return n;
 }
@@ -171,8 +182,20 @@ static void drop_gone_partners(Tournament *t) {
                         t->partner[i] = -1;
 }
 
+/* What each pair must reach: the part of the median, and the shape's limit whatever the others do. */
+static const double *set_least(Tournament *t) {
+        double relative = t->reference * (1 - t->options->below_median / 100);
+
+        for (int i = 0; i < t->n; i++) {
+                const PairsLimit *own = &t->limits[i],
+                                 *other = t->partner[i] >= 0 ? &t->limits[t->partner[i]] : own;
+
+                t->least[i] = MAX(relative, pairs_limit_of(own, other, t->bytes));
+        }
+        return t->least;
+}
+
 static int run_rounds(Tournament *t, Failure *f) {
-        double factor = 1 - t->options->below_median / 100;
         unsigned step = 0;
         int r;
 
@@ -183,14 +206,14 @@ static int run_rounds(Tournament *t, Failure *f) {
                 if (r < 0)
                         return r;
                 t->reference = MAX(t->reference, plan_reference(t->results, t->n));
-                plan_apply(t->states, t->results, t->n, t->reference * factor, false);
+                plan_apply(t->states, t->results, t->n, set_least(t), false);
         }
 
         while (plan_retest(t->states, t->n, t->partner) > 0) {
                 r = play(t, step++, f);
                 if (r < 0)
                         return r;
-                plan_apply(t->states, t->results, t->n, t->reference * factor, true);
+                plan_apply(t->states, t->results, t->n, set_least(t), true);
         }
         return 0;
 }
@@ -212,6 +235,13 @@ static Reason node_reason(const Tournament *t, int i) {
         return (Reason) w->reason < _REASON_MAX ? (Reason) w->reason : REASON_INTERNAL;
 }
 
+static json_object *slow_text(const Tournament *t, int i) {
+        _cleanup_free_ char *text =
+                        strf("busbw %.2f GB/s, must be %.2f", t->worst[i].busbw, t->least[i]);
+
+        return text ? json_object_new_string(text) : NULL;
+}
+
 static json_object *describe_node(const Tournament *t, int i) {
         Reason reason = is_well(t->states[i]) ? REASON_NONE : node_reason(t, i);
         json_object *o = json_object_new_object();
@@ -220,10 +250,13 @@ static json_object *describe_node(const Tournament *t, int i) {
         json_set_fields(o, JSON_STRING("node", rendezvous_peer(t->rendezvous, i)->name),
                         JSON_STRING("verdict", node_state_name(t->states[i])),
                         JSON_STRING("reason", reason_table[reason].code),
-                        JSON_DOUBLE("busbw", w->busbw));
+                        JSON_DOUBLE("busbw", w->busbw), JSON_INT("ranks", w->ranks),
+                        JSON_DOUBLE("min_busbw", t->least[i]));
         if (w->partner >= 0)
                 json_set_string(o, "with", rendezvous_peer(t->rendezvous, w->partner)->name);
-        if (!is_well(t->states[i]))
+        if (reason == REASON_NCCL_SLOW)
+                json_set(o, "text", slow_text(t, i));
+        else if (reason != REASON_NONE)
                 json_set_string(o, "text", w->text);
         return o;
 }
@@ -236,6 +269,17 @@ static int count_bad(const Tournament *t) {
         return bad;
 }
 
+/* The highest limit that holds for any node; 0: none is known. */
+static double absolute_limit(const Tournament *t) {
+        double limit = 0;
+
+        for (int i = 0; i < t->n; i++)
+                limit = MAX(limit, pairs_limit_of(&t->limits[i], &t->limits[i], t->bytes));
+        for (unsigned i = 0; i < t->options->n_expect; i++)
+                limit = MAX(limit, t->options->expect[i].busbw);
+        return limit;
+}
+
 static json_object *describe(const Tournament *t) {
         _cleanup_json_ json_object *document = json_object_new_object();
         json_object *nodes = json_object_new_array();
@@ -244,8 +288,9 @@ static json_object *describe(const Tournament *t) {
         for (int i = 0; nodes && i < t->n; i++)
                 json_object_array_add(nodes, describe_node(t, i));
         r = json_set_fields(document, JSON_STRING("program", "ncclbench pairs"),
-                        JSON_STRING("version", NCCLBENCH_VERSION),
-                        JSON_DOUBLE("reference_busbw", t->reference), JSON_TAKE("nodes", nodes),
+                        JSON_STRING("version", NCCLBENCH_VERSION), JSON_INT("bytes", t->bytes),
+                        JSON_DOUBLE("reference_busbw", t->reference),
+                        JSON_DOUBLE("min_busbw", absolute_limit(t)), JSON_TAKE("nodes", nodes),
                         JSON_INT("bad", count_bad(t)));
         return r < 0 || !nodes ? NULL : TAKE_PTR(document);
 }
@@ -255,9 +300,13 @@ static void print_table(const Tournament *t, json_object *document, int bad) {
         const Options *o = t->options;
 
         printf("# ncclbench pairs: %d nodes, %s %s %zu bytes, %u round%s; reference %.2f GB/s, limit %.2f\n",
-                        t->n, o->collective->name, type_table[o->type].name, o->max_bytes,
-                        o->rounds, o->rounds == 1 ? "" : "s", t->reference,
+                        t->n, o->collective->name, type_table[o->type].name, t->bytes, o->rounds,
+                        o->rounds == 1 ? "" : "s", t->reference,
                         t->reference * (1 - o->below_median / 100));
+        if (absolute_limit(t) > 0)
+                printf("# absolute limit %.2f GB/s\n", absolute_limit(t));
+        else
+                printf("# no absolute limit is known: the nodes are compared among themselves alone (see --expect)\n");
         printf("# %-22s  %-8s  %10s  %-22s  %s\n", "node", "verdict", "busbw", "worst with",
                         "reason");
         for (size_t i = 0; i < json_object_array_length(nodes); i++) {
@@ -324,11 +373,55 @@ static int tournament_allocate(Tournament *t) {
         t->worst = calloc(n, sizeof(*t->worst));
         t->partner = calloc(n, sizeof(*t->partner));
         t->present = calloc(n, sizeof(*t->present));
-        if (!t->states || !t->results || !t->notes || !t->worst || !t->partner || !t->present)
+        t->limits = calloc(n, sizeof(*t->limits));
+        t->least = calloc(n, sizeof(*t->least));
+        if (!t->states || !t->results || !t->notes || !t->worst || !t->partner || !t->present ||
+                        !t->limits || !t->least)
                 return -ENOMEM;
 
         for (size_t i = 0; i < n; i++)
                 t->worst[i].partner = -1;
+        return 0;
+}
+
+/* This node's limit. Without --limits a file that is not there is no error: not every node has the
+ * agent. */
+static int own_limit(const Tournament *t, PairsLimit *ret, Failure *f) {
+        const char *path = t->options->limits ? t->options->limits : PAIRS_LIMITS;
+        _cleanup_free_ char *error = NULL;
+        int r;
+
+        r = pairs_limit_read(path, ret, &error);
+        if (r == -ENOENT && !t->options->limits)
+                return 0;
+        if (r < 0)
+                return failure_set(f, REASON_INTERNAL, "%s", strempty(error));
+        return 0;
+}
+
+/* Everybody learns everybody's limit, and measures the size that the first of them is for, unless
+ * the command line names one. */
+static int agree_on_limits(Tournament *t, Failure *f) {
+        double patience = t->options->init_timeout;
+        PairsLimit mine = {};
+        int r;
+
+        r = own_limit(t, &mine, f);
+        if (r < 0) {
+                rendezvous_fail(t->rendezvous, f);
+                return r;
+        }
+        r = rendezvous_exchange(t->rendezvous, &mine, sizeof(mine), t->limits, NULL,
+                        deadline_in(patience), f);
+        if (r < 0)
+                return r;
+
+        t->bytes = t->options->max_bytes;
+        if (t->options->sized || t->options->n_expect > 0)
+                return 0;
+        for (int i = t->n - 1; i >= 0; i--)
+                if (t->limits[i].bytes > 0)
+                        t->bytes = t->limits[i].bytes;
         return 0;
 }
 
@@ -348,6 +441,9 @@ static int tournament_run(Tournament *t, Failure *f) {
         if (r < 0)
                 return r;
         r = refuse_shared_nodes(t, f);
+        if (r < 0)
+                return r;
+        r = agree_on_limits(t, f);
         if (r < 0)
                 return r;
         return run_rounds(t, f);

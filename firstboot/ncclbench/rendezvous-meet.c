@@ -13,7 +13,8 @@
 #include <sys/socket.h>
 
 #define JOIN_PATIENCE_USEC (5 * USEC_PER_SEC) /* for one connection to say who it is */
-#define STRANGERS_MAX 64                      /* connections that have not said it yet */
+#define STRANGERS_MAX 1024                    /* connections that have not said it yet */
+#define SILENCE_USEC (200 * USEC_PER_MSEC)    /* who knows what this is answers sooner */
 
 /* Process 0: a stranger said JOIN. Moves the connection to its place; -errno: drop it. */
 static int admit(Rendezvous *r, Connection *c, const Message *m, Failure *f) {
@@ -52,39 +53,52 @@ static int admit(Rendezvous *r, Connection *c, const Message *m, Failure *f) {
         return 0;
 }
 
+/* A place for the next caller. Where all are taken, whoever has been silent the longest goes: many
+ * who connect and say nothing must not keep out those who know what to say. */
 static Connection *free_place(Connection *strangers) {
-        for (int i = 0; i < STRANGERS_MAX; i++)
-                if (strangers[i].fd < 0)
-                        return &strangers[i];
-        return NULL;
+        uint64_t oldest = now_usec() + JOIN_PATIENCE_USEC - SILENCE_USEC;
+        Connection *silent = NULL;
+
+        for (int i = 0; i < STRANGERS_MAX; i++) {
+                Connection *c = &strangers[i];
+
+                if (c->fd < 0)
+                        return c;
+                if (c->used == 0 && c->deadline < oldest) {
+                        oldest = c->deadline;
+                        silent = c;
+                }
+        }
+        if (silent)
+                connection_done(silent);
+        return silent;
 }
 
-/* Takes one caller from the listener's queue and says HELLO. */
-static void greet(Rendezvous *r, Connection *strangers) {
-        int on = 1, fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+/* Takes one caller from the listener's queue and says HELLO. Returns whether there may be more. */
+static bool greet(Rendezvous *r, Connection *strangers) {
         Connection *c = free_place(strangers);
-        int k;
+        int on = 1, fd, k;
 
+        if (!c)
+                return false;
+        fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
-                return;
-        if (!c) {
-                close(fd);
-                return;
-        }
+                return false;
 
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         *c = (Connection) { .fd = fd, .rank = -1, .deadline = now_usec() + JOIN_PATIENCE_USEC };
         if (getrandom(c->nonce, sizeof(c->nonce), 0) != sizeof(c->nonce)) {
                 connection_done(c);
-                return;
+                return true;
         }
         k = connection_send(c, MESSAGE_HELLO, c->nonce, sizeof(c->nonce), c->deadline);
         if (k < 0) {
                 connection_done(c);
-                return;
+                return true;
         }
         c->key = r->config.secret;
         c->sent = c->received = 0;
+        return true;
 }
 
 /* "1, 2, 5 and 30 more". */
@@ -117,16 +131,19 @@ static int not_all_came(const Rendezvous *r, int joined, Failure *f) {
                                    : "");
 }
 
-/* Sleeps until somebody calls or speaks. Without a free place callers wait in the listener's queue.
- * Returns whether somebody calls. */
+/* Sleeps until somebody calls or speaks. While all places are taken by callers who have only just
+ * come, others wait in the listener's queue. Returns whether somebody calls. */
 static int await_strangers(
                 const Rendezvous *r, Connection *strangers, uint64_t deadline, Failure *f) {
-        struct pollfd fds[STRANGERS_MAX + 1] = { { .fd = free_place(strangers) ? r->listener : -1,
-                        .events = POLLIN } };
+        struct pollfd fds[STRANGERS_MAX + 1] = { { .fd = r->listener, .events = POLLIN } };
+        bool full = !free_place(strangers);
+        int wait = full ? 20 : 500;
 
         for (int i = 0; i < STRANGERS_MAX; i++)
                 fds[i + 1] = (struct pollfd) { .fd = strangers[i].fd, .events = POLLIN };
-        if (poll(fds, ELEMENTSOF(fds), deadline_poll_ms(deadline, 500)) < 0 && errno != EINTR)
+        if (full)
+                fds[0].fd = -1;
+        if (poll(fds, ELEMENTSOF(fds), deadline_poll_ms(deadline, wait)) < 0 && errno != EINTR)
                 return failure_set(f, REASON_INTERNAL, "poll: %s", strerror(errno));
         return fds[0].revents != 0;
 }
@@ -159,8 +176,8 @@ static int gather(Rendezvous *r, Connection *strangers, uint64_t deadline, Failu
                         return k;
                 if (now_usec() >= deadline)
                         return not_all_came(r, joined, f);
-                if (k > 0)
-                        greet(r, strangers);
+                for (int i = 0; k > 0 && i < STRANGERS_MAX && greet(r, strangers); i++)
+                        ;
 
                 for (int i = 0; i < STRANGERS_MAX; i++) {
                         k = strangers[i].fd < 0 ? 0 : hear(r, &strangers[i], f);

@@ -18,7 +18,7 @@ struct Report {
         const Options *options;
         const Launch *launch;
         FILE *out;
-        json_object *document, *ranks, *rows;
+        json_object *document, *ranks, *rows; /* of load: devices and p2p; of runtime: runtimes */
         uint64_t started, hard_deadline;
 
         /* What the child does now, by its own word, and what is wrong when it gets no further. */
@@ -64,6 +64,10 @@ static json_object *describe_options(const Options *o) {
         return j;
 }
 
+static const char *program_name(const Options *o) {
+        return o->load ? "ncclbench load" : o->runtime ? "ncclbench runtime" : "ncclbench";
+}
+
 Report *report_new(const Options *options, const Launch *launch, FILE *out) {
         Report *r = calloc(1, sizeof(*r));
 
@@ -85,10 +89,19 @@ Report *report_new(const Options *options, const Launch *launch, FILE *out) {
                 json_object_put(r->rows);
                 return report_free(r);
         }
-        json_set_fields(r->document, JSON_STRING("program", "ncclbench"),
-                        JSON_STRING("version", NCCLBENCH_VERSION),
-                        JSON_TAKE("options", describe_options(options)),
-                        JSON_TAKE("ranks", r->ranks), JSON_TAKE("rows", r->rows));
+        json_set_string(r->document, "program", program_name(options));
+        json_set_string(r->document, "version", NCCLBENCH_VERSION);
+        if (!options->load && !options->runtime)
+                json_set(r->document, "options", describe_options(options));
+        json_set(r->document,
+                        options->load      ? "devices"
+                        : options->runtime ? "runtimes"
+                                           : "ranks",
+                        r->ranks);
+        if (options->runtime)
+                json_object_put(TAKE_PTR(r->rows));
+        else
+                json_set(r->document, options->load ? "p2p" : "rows", r->rows);
         return r;
 }
 
@@ -112,7 +125,7 @@ static void on_about(Report *r, json_object *e) {
 
 static void on_rank(Report *r, json_object *e) {
         if (r->out)
-                table_rank(r->out, e);
+                table_rank(r->out, r->options, e);
         json_object_object_del(e, "event");
         json_object_array_add(r->ranks, json_object_get(e));
 }
@@ -158,12 +171,30 @@ static void judge(Report *r, json_object *row) {
 
 static void on_row(Report *r, json_object *e) {
         if (r->out)
-                table_row(r->out, e);
+                table_row(r->out, r->options, e);
         count_cell(r, e, "out_of_place");
         count_cell(r, e, "in_place");
         judge(r, e);
         json_object_object_del(e, "event");
         json_object_array_add(r->rows, json_object_get(e));
+}
+
+/* One of a list of load's or runtime's. */
+static void on_item(Report *r, json_object *list, json_object *e) {
+        if (r->out)
+                table_item(r->out, strempty(json_get_string(e, "event")), e);
+        json_object_object_del(e, "event");
+        json_object_array_add(list, json_object_get(e));
+}
+
+/* What is said once: becomes part of the document as it is. */
+static void on_facts(Report *r, json_object *e) {
+        json_object_object_del(e, "event");
+        json_object_object_foreach (e, key, value) {
+                if (r->out)
+                        fprintf(r->out, "# %s: %s\n", key, json_object_get_string(value));
+                json_set(r->document, key, json_object_get(value));
+        }
 }
 
 static void on_phase(Report *r, json_object *e, uint64_t *deadline) {
@@ -192,9 +223,15 @@ void report_line(Report *r, const char *line, uint64_t *deadline) {
         else if (streq(event, "rank"))
                 on_rank(r, e);
         else if (streq(event, "table") && r->out)
-                table_columns(r->out, strempty(json_get_string(e, "label")));
+                table_columns(r->out, r->options, strempty(json_get_string(e, "label")));
         else if (streq(event, "row"))
                 on_row(r, e);
+        else if (streq(event, "facts"))
+                on_facts(r, e);
+        else if (streq(event, "device") || streq(event, "runtime"))
+                on_item(r, r->ranks, e);
+        else if (streq(event, "p2p"))
+                on_item(r, r->rows, e);
         else if (streq(event, "failure"))
                 failure_set(&r->failure, reason_from_code(json_get_string(e, "reason")), "%s",
                                 strempty(json_get_string(e, "text")));
@@ -240,10 +277,21 @@ static void judge_rows(Report *r) {
                 failure_set(&r->failure, REASON_NCCL_SLOW, "%s", r->slow);
 
         /* Only process 0 sees rows. */
-        for (unsigned i = 0; r->launch->rank == 0 && i < r->options->n_expect; i++)
+        for (unsigned i = 0; r->launch->rank == 0 && !r->options->load && i < r->options->n_expect;
+                        i++)
                 if (r->expectations_seen[i] == 0)
                         failure_set(&r->failure, REASON_NCCL_SLOW, "no row of %zu bytes came",
                                         r->options->expect[i].bytes);
+}
+
+/* $NCCL_TESTS_MIN_BW, with nccl-tests' tolerance. */
+static void judge_average(Report *r) {
+        double average = r->busbw_count > 0 ? r->busbw_sum / r->busbw_count : 0;
+
+        if (r->launch->rank == 0 && average < r->options->min_average * 0.9)
+                failure_set(&r->failure, REASON_NCCL_SLOW,
+                                "the average bus bandwidth is %.2f GB/s, must be %.2f", average,
+                                r->options->min_average * 0.9);
 }
 
 static void add_verdict(Report *r) {
@@ -256,7 +304,9 @@ static void add_verdict(Report *r) {
                 json_set_fields(v, JSON_STRING("text", r->failure.text),
                                 JSON_STRING("summary", info->summary),
                                 JSON_STRING("advice", info->advice));
-        json_set_fields(r->document, JSON_TAKE("verdict", v), JSON_INT("wrong", r->wrong),
+        if (!r->options->load && !r->options->runtime)
+                json_set_int(r->document, "wrong", r->wrong);
+        json_set_fields(r->document, JSON_TAKE("verdict", v),
                         JSON_DOUBLE("elapsed_s", (double) (now_usec() - r->started) /
                                                                  (double) USEC_PER_SEC));
 }
@@ -264,8 +314,10 @@ static void add_verdict(Report *r) {
 static void print_verdict(const Report *r) {
         double average = r->busbw_count > 0 ? r->busbw_sum / r->busbw_count : NAN;
 
-        if (r->out)
-                table_verdict(r->out, r->wrong, average, &r->failure);
+        if (r->out && (r->options->load || r->options->runtime))
+                table_end(r->out, &r->failure);
+        else if (r->out)
+                table_verdict(r->out, r->options, r->wrong, average, &r->failure);
         else if (r->failure.reason != REASON_NONE)
                 log_error("process %d on %s: %s: %s", r->launch->rank, r->launch->name,
                                 reason_table[r->failure.reason].code, strempty(r->failure.text));
@@ -293,6 +345,7 @@ int report_finish(Report *r, ChildEnd end, int status) {
         /* The first failure stays; what the child said itself came before all of these. */
         judge_end(r, end, status);
         judge_rows(r);
+        judge_average(r);
         add_verdict(r);
         print_verdict(r);
 

@@ -3,12 +3,14 @@
 /* What is measured in which order: operations, their types and reductions, sizes; and the row that
  * process 0 sends of each. */
 
+#include "ncclbench/deadline.h"
 #include "ncclbench/pattern-host.h"
 #include "ncclbench/worker.h"
 
 /* One column group of a row: {"time_us": …, "busbw": …}. */
 static json_object *describe_cell(const Row *row, const Measured *m, int ranks) {
-        double bytes = (double) layout_bytes(&row->layout, type_table[row->type].size);
+        double bytes = collective_bytes(
+                        row->collective, &row->layout, type_table[row->type].size, ranks);
         /* Bytes per µs / 1000 = 10⁹ bytes per s. */
         double algbw = m->usec > 0 ? bytes / m->usec / 1000 : 0;
         json_object *o = json_object_new_object();
@@ -18,6 +20,11 @@ static json_object *describe_cell(const Row *row, const Measured *m, int ranks) 
         json_set_fields(o, JSON_DOUBLE("time_us", m->usec), JSON_DOUBLE("time_us_min", m->usec_min),
                         JSON_DOUBLE("time_us_max", m->usec_max), JSON_DOUBLE("algbw", algbw),
                         JSON_DOUBLE("busbw", algbw * row->collective->factor(ranks)));
+        if (m->laps.lap_max > 0)
+                json_set_fields(o, JSON_DOUBLE("iteration_us_min", m->laps.lap_min),
+                                JSON_DOUBLE("iteration_us_max", m->laps.lap_max),
+                                JSON_DOUBLE("iteration_us_p99", m->laps.lap_p99),
+                                JSON_DOUBLE("iteration_cv_percent", m->laps.lap_deviation));
         if (m->checked)
                 json_set_int(o, "wrong", (int64_t) m->wrong);
         if (m->wrong > 0)
@@ -42,10 +49,21 @@ static void send_row(
         event_send(&w->events, "row", o);
 }
 
+/* Where each size has a limit of its own, it begins now. */
+static void begin_row_time(Worker *w) {
+        double limit = w->options->row_timeout;
+
+        if (limit == 0)
+                return;
+        w->deadline = deadline_in(limit);
+        event_phase(&w->events, "measuring", REASON_NCCL_TIMEOUT, limit);
+}
+
 static int run_row(Worker *w, const Row *row) {
         Measured out_of_place, in_place;
         int r;
 
+        begin_row_time(w);
         r = measure_row(w, row, false, &out_of_place);
         if (r < 0)
                 return r;
@@ -58,13 +76,14 @@ static int run_row(Worker *w, const Row *row) {
         return 0;
 }
 
-static Row make_row(const Worker *w, const Collective *c, int type, int op, size_t bytes) {
+static Row make_row(
+                const Worker *w, const Collective *c, int type, int op, int root, size_t bytes) {
         size_t size = type_table[type].size;
         Row row = {
                 .collective = c,
                 .type = type,
                 .op = c->reduces ? op : OP_NONE,
-                .root = c->rooted ? w->options->root : -1,
+                .root = root,
                 .nominal = bytes,
         };
 
@@ -72,23 +91,52 @@ static Row make_row(const Worker *w, const Collective *c, int type, int op, size
         return row;
 }
 
+static int sweep_cycle(Worker *w, const Collective *c, int type, int op, int root) {
+        const Options *o = w->options;
+
+        for (size_t bytes = o->min_bytes; bytes <= o->max_bytes;
+                        bytes = options_next_size(o, bytes)) {
+                Row row = make_row(w, c, type, op, root, bytes);
+                int r = run_row(w, &row);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 /* All sizes of one operation, type and reduction. */
-static int sweep_sizes(Worker *w, const Collective *c, int type, int op) {
+static int sweep_sizes(Worker *w, const Collective *c, int type, int op, int root) {
         const Options *o = w->options;
         size_t bytes;
         Row row;
         int r;
 
+        begin_row_time(w);
         for (bytes = MAX(o->min_bytes, (size_t) 1); bytes <= o->max_bytes; bytes *= 2) {
-                row = make_row(w, c, type, op, bytes);
+                row = make_row(w, c, type, op, root, bytes);
                 r = measure_warm_up(w, &row, o->warmup);
                 if (r < 0)
                         return r;
         }
 
-        for (bytes = o->min_bytes; bytes <= o->max_bytes; bytes = options_next_size(o, bytes)) {
-                row = make_row(w, c, type, op, bytes);
-                r = run_row(w, &row);
+        for (unsigned cycle = 0; cycle < o->cycles || o->cycles == 0; cycle++) {
+                r = sweep_cycle(w, c, type, op, root);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* One root, or with -r all each of them. */
+static int sweep_roots(Worker *w, const Collective *c, int type, int op) {
+        int root = w->options->root, first = MAX(root, 0), last = root < 0 ? w->ranks - 1 : root;
+
+        if (!c->rooted)
+                return sweep_sizes(w, c, type, op, -1);
+        for (int i = first; i <= last; i++) {
+                int r = sweep_sizes(w, c, type, op, i);
+
                 if (r < 0)
                         return r;
         }
@@ -141,7 +189,7 @@ static int sweep_ops(Worker *w, const Collective *c, int type) {
                 if (r == 0)
                         continue;
 
-                r = sweep_sizes(w, c, type, op);
+                r = sweep_roots(w, c, type, op);
                 if (r < 0)
                         return r;
         }
@@ -173,6 +221,15 @@ static int sweep_collective(Worker *w, const Collective *c) {
         return 0;
 }
 
+/* With all it is left out, as by nccl-tests. */
+static int cannot_be_done(Worker *w, const Collective *c) {
+        if (!w->options->collective)
+                return 0;
+        return failure_set(&w->failure, REASON_INTERNAL,
+                        "%s needs a number of ranks that is a power of two; there are %d", c->name,
+                        w->ranks);
+}
+
 int sweep_all(Worker *w) {
         for (size_t i = 0; i < collective_count; i++) {
                 const Collective *c = &collective_table[i];
@@ -180,6 +237,12 @@ int sweep_all(Worker *w) {
 
                 if (w->options->collective && w->options->collective != c)
                         continue;
+                if (collective_steps(c, w->ranks) == 0) {
+                        r = cannot_be_done(w, c);
+                        if (r < 0)
+                                return r;
+                        continue;
+                }
                 r = sweep_collective(w, c);
                 if (r < 0)
                         return r;

@@ -16,7 +16,9 @@ static void help_option(FILE *f, const OptionInfo *info) {
 
 void options_help(FILE *f) {
         fprintf(f, "ncclbench [OPERATION] [OPTIONS]\n"
-                   "ncclbench pairs [OPTIONS]        under srun, one task a node: which node is bad?\n\n"
+                   "ncclbench pairs [OPTIONS]        under srun, one task a node: which node is bad?\n"
+                   "ncclbench load [OPTIONS]         memory, tensor cores and copies between all GPUs\n"
+                   "ncclbench runtime [OPTIONS]      the CUDA runtime that programs get\n\n"
                    "Measures and checks NCCL operations over the GPUs of this host or of many.\n"
                    "OPERATION: all_reduce (default)");
         for (size_t i = 1; i < collective_count; i++)
@@ -52,7 +54,7 @@ int options_completion(FILE *f, const char *shell) {
                 if (r < 0)
                         return r;
         }
-        r = strv_extend_many(&operations, "all", "pairs", NULL);
+        r = strv_extend_many(&operations, "all", "pairs", "load", "runtime", NULL);
         if (r < 0)
                 return r;
         words = strv_join(operations, " ");

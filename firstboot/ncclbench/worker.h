@@ -20,9 +20,18 @@ typedef struct Worker {
         int ranks;
         Group group;
         uint64_t deadline;
+        bool capturing;  /* what is enqueued becomes part of a CUDA graph, and does not run yet */
         uint32_t seed;   /* of the last data, another one each time */
         Failure failure; /* what ends the run at once */
 } Worker;
+
+/* open.c: loads the CUDA driver, and opens this process's GPUs. */
+int worker_load_cuda(Worker *w);
+int worker_open_gpus(Worker *w);
+
+/* load.c and runtime.c: what `ncclbench load` and `ncclbench runtime` do. */
+int load_all(Worker *w);
+int runtime_all(Worker *w);
 
 /* about.c: sends the versions. */
 void about_versions(const Worker *w);
@@ -43,14 +52,26 @@ typedef struct Row {
         Layout layout;
 } Row;
 
+typedef struct Timing {
+        double usec; /* mean of an operation, in this process */
+
+        /* -I, in process 0: of the iterations, each as long as on the slowest GPU. */
+        double lap_min, lap_max, lap_p99;
+        double lap_deviation; /* per cent of the mean */
+} Timing;
+
 /* What one column group (out of place, in place) of a row says: in process 0 of all processes, in
  * the others of their own GPUs. Times are in microseconds. */
 typedef struct Measured {
         double usec, usec_min, usec_max; /* mean over the processes, and their extremes */
+        Timing laps;
         bool checked;
         uint64_t wrong;
         char detail[160]; /* of the first wrong element */
 } Measured;
+
+/* timing.c: times a row; 0, or -EIO with w->failure set. */
+int timing_row(Worker *w, const Row *row, bool in_place, Timing *ret);
 
 /* Runs a row once to warm up, `iterations` times without waiting in between. */
 int measure_warm_up(Worker *w, const Row *row, unsigned iterations);

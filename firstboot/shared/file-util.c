@@ -26,14 +26,10 @@ int write_all(int fd, const void *data, size_t size) {
         return 0;
 }
 
-int read_file(const char *path, size_t max, char **ret, size_t *ret_size) {
-        _cleanup_close_ int fd = -EBADF;
+int read_fd(int fd, size_t max, char **ret, size_t *ret_size) {
         _cleanup_free_ char *text = NULL;
         size_t size = 0, room = 0;
 
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd < 0)
-                return -errno;
         for (;;) {
                 if (size + 1 >= room) {
                         room = room ? room * 2 : 4096;
@@ -59,6 +55,12 @@ int read_file(const char *path, size_t max, char **ret, size_t *ret_size) {
         if (ret_size)
                 *ret_size = size;
         return 0;
+}
+
+int read_file(const char *path, size_t max, char **ret, size_t *ret_size) {
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+        return fd < 0 ? -errno : read_fd(fd, max, ret, ret_size);
 }
 
 int read_line_file(const char *path, char **ret) {

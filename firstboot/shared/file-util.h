@@ -10,6 +10,9 @@
  * *ret_size bytes (ret_size may be NULL). The caller frees it. */
 int read_file(const char *path, size_t max, char **ret, size_t *ret_size);
 
+/* The same for what is open already, from where it stands. */
+int read_fd(int fd, size_t max, char **ret, size_t *ret_size);
+
 /* Like read_file() with the trailing newline removed: for sysfs attributes and the like. */
 int read_line_file(const char *path, char **ret);
 

@@ -68,6 +68,18 @@ static int check_bytes(const char *text, size_t size, JsonError *e) {
         return 0;
 }
 
+void json_clean_utf8(char *text) {
+        const char *end = text + strlen(text);
+
+        for (char *p = text; p < end;) {
+                size_t n = utf8_length((const unsigned char *) p, (const unsigned char *) end);
+
+                if (n == 0)
+                        *p = '?';
+                p += MAX(n, 1u);
+        }
+}
+
 /* Goes to the closing quote of the string that begins at *p. */
 static int skip_string(const char *text, char **p, const char *end, JsonError *e) {
         const char *start = *p;

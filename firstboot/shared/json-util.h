@@ -24,6 +24,10 @@ typedef struct JsonError {
  * caller puts *ret. */
 int json_parse(const char *text, size_t size, JsonError *ret_error, json_object **ret);
 
+/* Replaces each byte that is not UTF-8, which json_parse() refuses and json-c prints as it is, by
+ * '?'. */
+void json_clean_utf8(char *text);
+
 /* Reads and parses a file of at most `max` bytes. As json_parse(); for a file that cannot be read
  * or is too large (-EFBIG) ret_error->line is 0 and the message says so. */
 int json_load(const char *path, size_t max, JsonError *ret_error, json_object **ret);

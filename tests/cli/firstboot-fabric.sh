@@ -30,7 +30,7 @@ fresh() {
                 [[ $s == rdma || $s == nccl ]] || off+="\"$s\":{\"enabled\":false},"
         done
         echo "{\"shape\":{\"name\":\"box\"},\"rdma\":{\"watch\":\"0ms\",\"give_up\":\"0ms\"},
-                \"nccl\":{\"cuda_library\":\"$doubles/libcuda.so.1\",\"nccl_library\":\"$doubles/libnccl.so.2\"},
+                \"nccl\":{\"cuda_runtime\":\"off\",\"cuda_library\":\"$doubles/libcuda.so.1\",\"nccl_library\":\"$doubles/libnccl.so.2\"},
                 \"steps\":{$off\"rdma\":{\"retries\":0},\"nccl\":{\"retries\":0}}}" >"$NODE/etc/firstboot/node.json"
 }
 

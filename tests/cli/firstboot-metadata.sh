@@ -111,6 +111,13 @@ node_json_file '{"scratch":{"lable":1}}'
 "$node_build/firstboot-helper" check >"$NODE/faults"
 check "an image's configuration can be checked by itself" bash -c '[[ $1 == 1 ]] && grep -q "scratch.lable: unknown key" "$2"' - $? "$NODE/faults"
 
+for id in '"instance_id":"iid-datasource-none","cloud_name":"none"' '"instance_id":"nocloud","platform":"nocloud"' '"instance_id":"iid-local01","cloud_name":"openstack"'; do
+        echo "{\"v1\":{$id}}" >"$NODE/run/cloud-init/instance-data.json"
+        check "no instance by $id" gives 'i.get("id")' None
+done
+echo '{"v1":{"instance_id":"b5c1","platform":"openstack"}}' >"$NODE/run/cloud-init/instance-data.json"
+check "one by an id of the cloud's own" gives 'i["id"]' b5c1
+
 # What the site is told.
 dmi
 node_json_file '{}'

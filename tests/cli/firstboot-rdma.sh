@@ -169,6 +169,50 @@ kill $writer; wait $writer 2>/dev/null
 check "an error counter that grows" verdict "failed rdma.errors-grow"
 check "is named" message_has "mlx5_4 port 1: counters/symbol_error grew from "
 
+good
+echo 1500 >"$NODE/sys/class/net/rdma3/mtu"
+rdma '' "$shape"
+check "an interface with another MTU" verdict "failed rdma.mtu"
+check "is named" message_has "mlx5_5 port 1: MTU 1500 of rdma3, should be 4220"
+echo 4220 >"$NODE/sys/class/net/rdma3/mtu"
+rdma '"mtu":9000' "$shape"
+check "an MTU that is asked for" verdict "failed rdma.mtu"
+echo 11 >"$NODE/sys/class/net/rdma3/carrier_down_count"
+rdma '' "$shape"
+check "a link that went down again and again" verdict "failed rdma.errors"
+check "with how often" message_has "mlx5_5 port 1: netdev/carrier_down_count is 11, should be 10"
+# acs CONTROL: the bridge above mlx5_5 gets this control register of ACS, behind another capability; a switch is above it.
+good
+bridge=$(realpath "$NODE/sys/class/infiniband/mlx5_5/device/..")
+acs() { python3 -c 'import sys; c = bytearray(4096); c[0x100:0x104] = (0x2001 << 16 | 1).to_bytes(4, "little"); c[0x103] = 0x20; c[0x102] = 0x01; c[0x200:0x204] = (0x0001000d).to_bytes(4, "little"); c[0x206] = int(sys.argv[1], 16); sys.stdout.buffer.write(c)' "$1" >"$bridge/config"; }
+acs 1d
+rdma '' "$shape"
+check "what a root port redirects is none of a fault" verdict "done"
+mkdir -p "$NODE/sys/devices/pci0000:00/0000:00:30.0"; mv "$bridge" "$NODE/sys/devices/pci0000:00/0000:00:30.0/"; bridge=$NODE/sys/devices/pci0000:00/0000:00:30.0/${bridge##*/}
+ln -sfn "$(ls -d "$bridge"/0000:*/infiniband/mlx5_5)" "$NODE/sys/class/infiniband/mlx5_5"
+rdma '' "$shape"
+check "a switch that redirects between cards: degraded" verdict "degraded rdma.acs"
+rdma '"acs":"fail"' "$shape"
+check "or failed, as configured" verdict "failed rdma.acs"
+acs 11
+rdma '' "$shape"
+check "one that only checks the sender is well" verdict "done"
+head -c 64 /dev/zero >"$bridge/config"
+rdma '' "$shape"
+check "a configuration space that cannot be read whole is none of a fault" verdict "done"
+
+# --- nobody says what there must be -----------------------------------------------------------------------------------
+fresh; sysfs mlx5_0 mlx5_1
+config '{}'; run_step
+check "RDMA ports on a machine without GPUs: skipped" verdict "skipped"
+mkdir -p "$NODE/sys/bus/pci/devices/0000:99:00.0"; echo 0x10de >"$NODE/sys/bus/pci/devices/0000:99:00.0/vendor"; echo 0x030200 >"$NODE/sys/bus/pci/devices/0000:99:00.0/class"
+config '{}'; run_step
+check "beside GPUs they are looked at" verdict "done"
+check "and NCCL is told of them" conf "NCCL_IB_HCA==mlx5_0,mlx5_1"
+for d in mlx5_0 mlx5_1; do echo '1: DOWN' >"$(port $d)/state"; done
+echo '{"config":{"rdma":{"give_up":"0ms"}},"instance":{}}' >"$NODE/run/firstboot/config.json"; run_step
+check "all of them down: failed" verdict "failed rdma.too-few-ports"
+
 # --- GIDs -------------------------------------------------------------------------------------------------------------
 fresh; sysfs mlx5_0 mlx5_1 --gid-gap 2
 rdma
@@ -180,6 +224,13 @@ for d in mlx5_0 mlx5_1 mlx5_2; do echo 'IB/RoCE v1' >"$(port $d)/gid_attrs/types
 echo 'IB/RoCE v1' >"$(port mlx5_2)/gid_attrs/types/3"
 rdma
 check "no index that fits all" verdict "failed rdma.gid-differs"
+mkdir -p "$NODE/usr/lib/x86_64-linux-gnu"; : >"$NODE/usr/lib/x86_64-linux-gnu/libnccl.so.2.20.5"; ln -s libnccl.so.2.20.5 "$NODE/usr/lib/x86_64-linux-gnu/libnccl.so.2"
+rdma
+check "nor for an NCCL before 2.21" verdict "failed rdma.gid-differs"
+: >"$NODE/usr/lib/x86_64-linux-gnu/libnccl.so.2.28.9"; ln -sf libnccl.so.2.28.9 "$NODE/usr/lib/x86_64-linux-gnu/libnccl.so.2"
+rdma
+check "a newer one finds the GID of each device" verdict "done"
+check "and is told none" no_conf NCCL_IB_GID_INDEX
 for t in 3 5; do echo 'IB/RoCE v1' >"$(port mlx5_2)/gid_attrs/types/$t"; done
 rdma
 check "no RoCE v2 at all" verdict "failed rdma.no-gid"

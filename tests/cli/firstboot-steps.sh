@@ -56,6 +56,45 @@ tool resize2fs <<<'echo "resize2fs: no room"; exit 1'
 run_step host
 check "host: a tool that fails is quoted" bash -c '[[ $1 == "resize2fs: resize2fs: no room" ]]' - "$(result message)"
 check "host: with code host.grow, to be tried again" test "$(result code) $rc" = "host.grow 75"
+# An encrypted root without LVM. Its key is not at hand.
+echo '22 1 253:0 / / rw - ext4 /dev/mapper/root rw' >"$NODE/proc/self/mountinfo"
+mkdir -p "$NODE"/sys/block/dm-0/{dm,slaves}
+echo CRYPT-LUKS2-0123-root >"$NODE/sys/block/dm-0/dm/uuid"; echo root >"$NODE/sys/block/dm-0/dm/name"
+ln -s ../../block/dm-0 "$NODE/sys/dev/block/253:0"; ln -s ../../vda/vda1 "$NODE/sys/block/dm-0/slaves/vda1"
+echo 2097152 >"$NODE/sys/block/vda/vda1/size"; : >"$NODE/tools"
+tool resize2fs <<<'exit 0'
+tool cryptsetup <<<'echo "No key available with this passphrase."; exit 2'
+config '{"host":{"grow_root":true}}'
+run_step host
+check "host: an encrypted root is no failure" verdict "done "
+check "host: partition, mapping and file system are grown" bash -c '[[ $(cut -d" " -f1,2 "$1" | tr "\n" " ") == "growpart /dev/vda cryptsetup resize resize2fs /dev/mapper/root " ]]' - "$NODE/tools"
+# XFS on LVM, on a partition that ends far before its disk: as root, and as another file system.
+echo LVM-x >"$NODE/sys/block/dm-0/dm/uuid"; echo 2097152 >"$NODE/sys/block/vda/vda1/size"
+rm "$NODE/usr/lib/firstboot/firstboot-lvm"
+for t in growpart xfs_growfs firstboot-lvm; do tool "$t" <<<'exit 0'; done
+ln -s "$NODE/bin/firstboot-lvm" "$NODE/usr/lib/firstboot/firstboot-lvm"
+for where in / /srv; do
+        echo "22 1 253:0 / $where rw shared:1 - xfs /dev/mapper/vg-root rw" >"$NODE/proc/self/mountinfo"
+        [[ $where == / ]] && config '{"host":{"grow_root":true}}' || config '{"host":{"grow_root":false,"grow":["/srv"]}}'
+        : >"$NODE/tools"; run_step host
+        check "host: XFS on LVM at $where is grown from the bottom up" test "$(tr '\n' ';' <"$NODE/tools")" = \
+                "growpart /dev/vda 1;firstboot-lvm pvresize /dev/vda1;firstboot-lvm lvextend --extents +100%FREE /dev/mapper/vg-root;xfs_growfs $where;"
+done
+tool firstboot-lvm <<<'[[ $1 == lvextend ]] && { echo "nothing to extend"; exit 5; }; exit 0'
+run_step host
+check "host: a group with nothing to give is no failure" verdict "done "
+tool firstboot-lvm <<<'echo "lvm: device busy"; [[ $1 != pvresize ]]'
+: >"$NODE/tools"; run_step host
+check "host: a volume that cannot be resized is told, and the file system left alone" bash -c '[[ $1 == host.grow ]] && ! grep -q xfs_growfs "$2"' - "$(result code)" "$NODE/tools"
+tool growpart <<<'exit 1'; tool firstboot-lvm <<<'exit 0'
+: >"$NODE/tools"; run_step host
+check "host: a partition with another behind it stays, what is above may grow" bash -c '[[ $1 == done ]] && grep -q xfs_growfs "$2"' - "$(result status)" "$NODE/tools"
+config '{"host":{"grow_root":false,"grow":["/srv/"]}}'
+run_step host
+check "host: a slash at the end makes no other place" verdict "done "
+config '{"host":{"grow_root":false,"grow":["/nowhere"]}}'
+run_step host
+check "host: what is not mounted cannot be grown, and is told" verdict "failed host.grow"
 config '{"host":{"grow_root":false,"firewall":"keep","sysctl":{"net.core.nonsense":1}}}'
 run_step host
 check "host: an unknown kernel setting fails" test "$(result code) $rc" = "host.sysctl 1"
@@ -80,6 +119,11 @@ n=$(grep -c StartTransientUnit "$NODE/calls")
 run_step mounts
 check "mounts: what is mounted is only checked" test "$(grep -c StartTransientUnit "$NODE/calls")" = "$n"
 check "mounts: the test file is gone" test -z "$(ls -A "$NODE/m/a")"
+# A server that forgot what it had exported: opening the folder fails as it does then.
+gcc -shared -fPIC -x c -o "$NODE/stale.so" - <<<'#include <errno.h>
+void *opendir(const char *name) { errno = ESTALE; return name ? 0 : 0; }'
+LD_PRELOAD=$NODE/stale.so ASAN_OPTIONS=verify_asan_link_order=0 run_step mounts
+check "mounts: a stale handle is told from a read error" verdict "failed mounts.stale"
 rmdir "$NODE/m/b"
 run_step mounts
 check "mounts: a mount that cannot be read fails" verdict "failed mounts.not-readable"
@@ -94,6 +138,32 @@ check "mounts: failures of the network may pass" test "$rc" = 75
 config "{\"mounts\":[$(entry "127.0.0.1:/a" "$NODE/m/a" read false 1s)]}"
 run_step mounts
 check "mounts: an optional one only degrades" verdict "degraded mounts.unreachable"
+# The parent named last, and slow to come: its own server is away.
+nested=$(entry "127.0.0.1:/a/in" "$NODE/m/a/in" read true 1s),$(entry "127.0.0.1:/a/" "$NODE/m/a/" read true 1s)
+config "{\"mounts\":[$nested]}"
+: >"$NODE/calls"
+run_step mounts
+check "mounts: what lies in a mount that failed is not mounted elsewhere" bash -c '! grep -q "What=127.0.0.1:/a/in" "$1/calls" && ! grep -q /in "$1/proc/self/mounts"' - "$NODE"
+check "mounts: and is told, behind the one above, which is the reason" bash -c '[[ $1 == mounts.unreachable ]] && grep -q "a/in: not mounted, for $2/m/a above it has failed" "$2/agent.log"' - "$(result code)" "$NODE"
+mv "$NODE/fail" "$NODE/no-fail"
+: >"$NODE/calls"; mkdir -p "$NODE/m/a/in"
+run_step mounts
+check "mounts: nested ones are mounted in their order" test "$(grep -o 'What=.*' "$NODE/calls" | tr '\n' ' ')" = 'What=127.0.0.1:/a What=127.0.0.1:/a/in '
+check "mounts: a slash at the end makes no other mount" verdict "done "
+: >"$NODE/calls"; run_step mounts
+check "mounts: nor does it on the next boot" bash -c '[[ $1 == done ]] && ! grep -q StartTransientUnit "$2"' - "$(result status)" "$NODE/calls"
+printf '1 0 8:1 / / rw - ext4 /dev/vda rw\n2 1 0:9 / %s rw - nfs 127.0.0.1:/a/in rw\n3 1 0:8 / %s rw - nfs 127.0.0.1:/a rw\n' "$NODE/m/a/in" "$NODE/m/a" >"$NODE/proc/self/mountinfo"
+run_step mounts
+check "mounts: one that another hides is no mount" verdict "failed mounts.hidden"
+rm "$NODE/proc/self/mountinfo"; : >"$NODE/proc/self/mounts"
+echo '{"steps":[{"name":"scratch","status":"running"}]}' >"$NODE/run/firstboot/status.json"
+config "{\"scratch\":{\"mount_point\":\"$NODE/m/s\"},\"mounts\":[$(entry "127.0.0.1:/a" "$NODE/m/s/a" read true 1s)]}"
+run_step mounts
+check "mounts: what lies on scratch waits for it" verdict "failed mounts.parent"
+echo "/dev/x $NODE/m/s xfs rw 0 0" >"$NODE/proc/self/mounts"
+run_step mounts
+check "mounts: and comes after it" verdict "done "
+rm "$NODE/run/firstboot/status.json"; : >"$NODE/proc/self/mounts"; mv "$NODE/no-fail" "$NODE/fail"
 python3 -c 'import socket, sys, time
 s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], file=open(sys.argv[1], "w"), flush=True); time.sleep(120)' "$NODE/port" &
 nfs_pid=$!
@@ -112,44 +182,26 @@ node_end
 # --- identity -------------------------------------------------------------------------------------------------------
 node_with_bus
 mkdir -p "$NODE"/{usr/sbin,etc/pam.d,etc/ssh} "$NODE/tls"
-cd "$NODE/tls" && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>/dev/null
+cd "$NODE/tls" && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=directory -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem 2>/dev/null
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other -keyout other-key.pem -out other.pem 2>/dev/null
 cd "$TOP" || exit 1
-# An LDAP server as far as TLS goes: TLS at once on one port, after StartTLS on the next, silence on the last.
-python3 - "$NODE/tls" <<'PY' &
-import socket, ssl, sys, threading
-folder = sys.argv[1]
-context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-context.load_cert_chain(folder + "/cert.pem", folder + "/key.pem")
-def serve(listener, starttls):
-    while True:
-        connection, _ = listener.accept()
-        try:
-            if starttls:
-                connection.recv(1000)
-                connection.sendall(bytes.fromhex("300c02010178070a010004000400"))
-            context.wrap_socket(connection, server_side=True).close()
-        except OSError:
-            pass
-listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
-for l, starttls in zip(listeners, (False, True)):
-    threading.Thread(target=serve, args=(l, starttls), daemon=True).start()
-silent = socket.create_server(("127.0.0.1", 0))
-print(*(l.getsockname()[1] for l in listeners + [silent]), file=open(folder + "/ports", "w"), flush=True)
-threading.Event().wait(120)
-PY
+printf 'alice 20001\nusers 20000\n' >"$NODE/tls/names"
+tests/fixtures/ldap-double "$NODE/tls" &
 ldap_pid=$!
 for _ in $(seq 100); do [[ -s $NODE/tls/ports ]] && break; sleep 0.05; done
 read -r ldaps_port ldap_port silent_port <"$NODE/tls/ports"
+# identity URI[","URI…] CA-FILE
 identity() { config "{\"identity\":{\"uri\":[\"$1\"],\"base\":\"dc=x\",\"ca_file\":\"$2\",\"starttls\":true,\"probe_user\":\"alice\",\"probe_group\":\"users\",\"ssh_keys\":true,\"mkhomedir\":true,\"give_up\":\"1s\"}}"; }
 cp "$NODE/tls/cert.pem" "$NODE/etc/ca.pem"; cp "$NODE/tls/other.pem" "$NODE/etc/other.pem"; echo nonsense >"$NODE/etc/bad.pem"
 printf 'passwd: files\ngroup: files\nshadow: files\n' >"$NODE/etc/nsswitch.conf"
 echo 'session optional pam_mkhomedir.so' >"$NODE/etc/pam.d/common-session"
-identity "ldaps://localhost:$ldaps_port" /etc/ca.pem
+identity "ldaps://127.0.0.1:$ldaps_port" /etc/ca.pem
 run_step identity
 check "identity: without sssd it fails" verdict "failed identity.not-installed"
 touch "$NODE/usr/sbin/sssd"; chmod +x "$NODE/usr/sbin/sssd"
-tool getent <<<'exit 0'
+tool getent <<'TOOL'
+[[ $3 != passwd ]] || echo 'alice:*:20001:20000:Alice:/home/alice:/bin/bash'
+TOOL
 run_step identity
 check "identity: done when the probe user is found" verdict "done "
 check "identity: sssd.conf is for root only" test "$(stat -c %a "$NODE/etc/sssd/sssd.conf")" = 600
@@ -177,36 +229,52 @@ tool getent <<<'exit 2'
 : >"$NODE/calls"
 run_step identity
 check "identity: an sssd that finds nobody is started afresh, once" test "$(grep -c '^RestartUnit sssd.service' "$NODE/calls")" = 1
-# The helper looks at files below the root it is told of by path, so the CA is named as the host has it.
-ln -s "$NODE/etc" "$NODE/real-etc"
-run_tls() { identity "$1" "$2"; [[ $2 == /* && -e $2 ]] && mkdir -p "$NODE$(dirname "$2")" && cp "$2" "$NODE$2"; run_step identity; }
-run_tls "ldaps://localhost:$ldaps_port" "$NODE/tls/cert.pem"
-check "identity: TLS is good, so it is the user" verdict "failed identity.no-user"
-check "identity: between tries sssd is told to go online" grep -q KillUnit "$NODE/calls"
-check "identity: and that is said" grep -q 'though TLS to ldaps://localhost:[0-9]* works' "$NODE/run/firstboot/results/identity.json"
+check "identity: that is said, for the directory has him" bash -c '[[ $1 == failed\ identity.no-user\ *"has user alice, but sssd does not find him" ]]' - "$(result status) $(result code) $(result message)"
+
+# A cache that has everybody, and what the directory itself says.
+tool getent <<'TOOL'
+[[ $3 != passwd ]] || echo 'alice:*:20001:20000:Alice:/home/alice:/bin/bash'
+TOOL
+says() { # NAME URI CA-FILE STATUS CODE WORDS
+        identity "$2" "$3"
+        run_step identity
+        [[ "$(result status) $(result code)" == "$4 $5" && "$(result message)" == *"$6"* ]]
+        s=$?
+        [[ $s -eq 0 ]] || echo "# $(result status) $(result code): $(result message)"
+        check "identity: $1" test $s = 0
+}
+good=ldaps://127.0.0.1:$ldaps_port
+says "StartTLS is spoken" "ldap://127.0.0.1:$ldap_port" /etc/ca.pem done '' 'alice found in ldap://'
+says "the cache alone only degrades: nobody is there" ldaps://127.0.0.1:1 /etc/ca.pem degraded identity.cache-only 'Connection refused'
+says "a server that says nothing" "ldaps://127.0.0.1:$silent_port" /etc/ca.pem degraded identity.cache-only 'then says nothing'
+says "a wrong CA" "$good" /etc/other.pem degraded identity.cache-only 'self-signed certificate'
+says "a wrong name" "ldaps://localhost:$ldaps_port" /etc/ca.pem degraded identity.cache-only 'hostname mismatch'
+says "one of two servers down" "ldaps://127.0.0.1:1\",\"$good" /etc/ca.pem done '' "alice found in $good"
 mv "$NODE/usr/lib/firstboot/firstboot-helper" "$NODE/usr/lib/firstboot/helper-away"
-run_step identity
-check "identity: no claim about TLS where it could not be tried" grep -q 'TLS to ldaps://localhost:[0-9]* could not be tried' "$NODE/run/firstboot/results/identity.json"
+says "no claim about a directory that could not be asked" "$good" /etc/ca.pem degraded identity.cache-only 'could not be asked'
 mv "$NODE/usr/lib/firstboot/helper-away" "$NODE/usr/lib/firstboot/firstboot-helper"
-run_tls "ldaps://localhost:$ldaps_port" "$NODE/tls/other.pem"
-check "identity: a wrong CA is told" verdict "failed identity.certificate"
-run_tls "ldaps://127.0.0.1:$ldaps_port" "$NODE/tls/cert.pem"
-check "identity: a wrong name is told" verdict "failed identity.certificate"
-run_tls "ldap://localhost:$ldap_port" "$NODE/tls/cert.pem"
-check "identity: StartTLS is spoken" verdict "failed identity.no-user"
-run_tls "ldap://localhost:$ldap_port" "$NODE/tls/other.pem"
-check "identity: and its certificate examined" verdict "failed identity.certificate"
-run_tls "ldaps://localhost:1" "$NODE/tls/cert.pem"
-check "identity: a server that is away is told" verdict "failed identity.unreachable"
-run_tls "ldaps://localhost:$silent_port" "$NODE/tls/cert.pem"
-check "identity: so is one that says nothing" verdict "failed identity.unreachable"
-run_tls "ldap://localhost:$silent_port" "$NODE/tls/cert.pem"
-check "identity: to StartTLS neither" verdict "failed identity.unreachable"
-identity "ldaps://localhost:$ldaps_port" /etc/bad.pem
+echo 'users 20000' >"$NODE/tls/names"
+says "a user who is gone from the directory and in the cache" "$good" /etc/ca.pem failed identity.no-user "what sssd knows of users is its cache's"
+says "that counts more than a server that is away" "ldaps://127.0.0.1:1\",\"$good" /etc/ca.pem failed identity.no-user 'user alice is not in'
+echo 'alice 20001' >"$NODE/tls/names"
+says "a group that the directory does not have" "$good" /etc/ca.pem failed identity.no-group 'group users is not in'
+printf 'alice 777\nusers 20000\n' >"$NODE/tls/names"
+: >"$NODE/tools"
+tool sss_cache <<<'exit 0'
+says "another number in the cache" "$good" /etc/ca.pem failed identity.stale 'number 20001, ldaps'
+check "identity: it is taken for out of date" grep -q '^sss_cache -u alice' "$NODE/tools"
+printf 'alice 20001\nusers 20000\n' >"$NODE/tls/names"
+# Without a cache, the same reasons are failures.
+tool getent <<<'exit 2'
+says "a wrong CA is told" "$good" /etc/other.pem failed identity.certificate 'self-signed certificate'
+check "identity: between tries sssd is told to go online" grep -q KillUnit "$NODE/calls"
+says "a server that is away is told" ldaps://127.0.0.1:1 /etc/ca.pem failed identity.unreachable 'Connection refused'
+says "a server that does not do StartTLS" "ldap://127.0.0.1:$ldaps_port" /etc/ca.pem failed identity.protocol 'StartTLS'
+identity "ldaps://127.0.0.1:$ldaps_port" /etc/bad.pem
 run_step identity
 check "identity: a CA file without certificate is told" verdict "failed identity.ca-file"
-identity "ldaps://localhost:$ldaps_port" /etc/ca.pem
-tool getent <<<'[[ $3 == passwd ]]'
+identity "ldaps://127.0.0.1:$ldaps_port" /etc/ca.pem
+tool getent <<<'[[ $3 == passwd ]] && echo alice:x:20001:'
 run_step identity
 check "identity: a group that is not found is told" verdict "failed identity.no-group"
 echo sssd.service >"$NODE/fail"

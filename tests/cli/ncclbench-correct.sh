@@ -10,8 +10,8 @@ for n in 1 2 3 5 8; do
 done
 
 # The doubles really reduce and move, so a run has as many rows as there are combinations: 2 sizes of
-# 3 × (12 types × 5 reductions − 2 averages of 8-bit floats) + 4 × 12.
-[[ $(grep -cv '^#' "$work/out") -eq $((2 * (3 * 58 + 4 * 12))) ]]
+# 3 × (12 types × 5 reductions − 2 averages of 8-bit floats) + 8 × 12.
+[[ $(grep -cv '^#' "$work/out") -eq $((2 * (3 * 58 + 8 * 12))) ]]
 check "no combination is left out" $?
 
 run_all 4 all -b 1K -e 4K -f 4 -n 2 -d all -o all
@@ -74,7 +74,7 @@ timeout 60 "$bench" all -b 1K -e 1K -n 1 --json "${libraries[@]}" >"$work/json" 
 import json, sys
 d = json.load(open(sys.argv[1]))
 assert d['verdict'] == {'pass': True, 'reason': 'ok'}, d['verdict']
-assert len(d['rows']) == 7 and len(d['ranks']) == 4
+assert len(d["rows"]) == 11 and len(d['ranks']) == 4
 assert d['nccl_version'] == '2.28.9' and d['cuda_version'] == '13.0'
 r = d['rows'][0]
 assert r['size'] == 1024 and r['count'] == 256 and r['type'] == 'float' and r['out_of_place']['wrong'] == 0

@@ -26,6 +26,34 @@ NCCL_DOUBLE_WRONG=0:3 run_all 2 "${common[@]}"
 [[ $(verdicts) == "node0 unproven node1 unproven " ]] && grep -q 'nccl.wrong-result' "$work/out.0"
 check "two nodes alone prove nothing" $?
 
+# All GPUs of both nodes take part: here the last one of the second node is the bad one.
+CUDA_DOUBLE_DEVICES=4 NCCL_DOUBLE_WRONG=7:3 run_all 2 "${common[@]}"
+grep -q 'rank 7, element 3' "$work/out.0" && [[ $(cat "$work/rc.0") -eq 1 ]]
+check "every GPU of a node is tested" $?
+CUDA_DOUBLE_DEVICES=4 run_all 2 "${common[@]}" --json
+[[ $(python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print([n["ranks"] for n in d["nodes"]])' "$work/out.0") == "[8, 8]" ]]
+check "and the report says how many" $?
+
+# Nodes that are all slow alike, held to what two of their shape must reach.
+echo '{ "shape": "test", "bytes": 2048, "min_busbw": 5, "source": "t" }' >"$work/pairs.json"
+unsized=(pairs -n 1 -w 0 -c 1 -T 25 --init-timeout=20 --below-median=60)
+run_all 4 "${unsized[@]}" --limits="$work/pairs.json"
+[[ $(verdicts) == "node0 unproven node1 unproven node2 unproven node3 unproven " && $(cat "$work"/rc.*) == $'1\n1\n1\n1' ]] &&
+        grep -q 'nccl.slow: busbw 0.00 GB/s, must be 5.00' "$work/out.0" && grep -q '^# absolute limit 5.00' "$work/out.0" &&
+        grep -q ' 2048 bytes' "$work/out.0"
+check "four nodes that are slow alike do not pass the shape's limit" $?
+sed -i 's/"min_busbw": 5/"min_busbw": 0.000001/' "$work/pairs.json"
+run_all 2 "${unsized[@]}" --limits="$work/pairs.json"
+[[ $(cat "$work"/rc.*) == $'0\n0' ]]
+check "and pass one that they reach" $?
+run_all 2 "${common[@]}" --limits="$work/pairs.json"
+grep -q 'no absolute limit is known' "$work/out.0"
+check "a number for another size is no limit, and that is said" $?
+echo '{ "bytes": 2048, "min_busbw": "x" }' >"$work/pairs.json"
+run_all 2 "${common[@]}" --limits="$work/pairs.json"
+[[ $(cat "$work"/rc.*) == $'1\n1' ]] && grep -q 'must be numbers above 0' "$work/out.0"
+check "a broken file of limits is an error" $?
+
 # A process that is gone altogether.
 port=$(free_port)
 for i in 0 1 2 3; do

@@ -10,10 +10,15 @@ source "$TOP/tests/e2e/head.bash"
 source "$TOP/tests/e2e/vm.bash"
 vm_suite "$@"
 
-head_make && head_start "${HEAD_SERVICES[@]}"
-check "the head node serves LDAP over TLS, NFS, munge and Slurm" $?
+HEAD_NFS3=1
+head_make && head_start portmap && head_start "${HEAD_SERVICES[@]}"
+check "the head node serves LDAP over TLS, NFS 3 and 4, munge and Slurm" $?
 vm_fresh
-vm_config "$(node_config)"
+# Users by StartTLS; one mount inside another, named before it; one by NFS 3.
+config=$(node_config '{"identity": {"uri": ["ldap://head"]}, "mounts": [{"what": "head:/data", "where": "/home/data"},
+        {"what": "head:/home", "where": "/home", "verify": "write"}, {"what": "head:/data", "where": "/data"},
+        {"what": "head:/data", "where": "/data3", "options": "vers=3", "verify": "write"}]}')
+vm_config "$config"
 vm_resume && [[ $(vm_settles 900) == ready ]] && vm_reaches node-ready.target
 check "the node comes to node-ready.target" $?
 [[ $rc -eq 0 ]] || { grep -a firstboot "$VM/save/journal.log" | tail -n 60; exit 1; }
@@ -37,6 +42,7 @@ vm_is 'o["step"]["scratch"]["attempts"][0]["started_usec"] < o["step"]["host"]["
 check "scratch is made while host is at work" $?
 
 ask 'id alice; getent group crew; stat -c "home %U" /home; findmnt -no FSTYPE,SOURCE /home; findmnt -no FSTYPE,SOURCE /data; findmnt -no FSTYPE,OPTIONS /mnt/localdisk
+        echo "inner $(findmnt -no FSTYPE,SOURCE /home/data)"; echo "old $(findmnt -no FSTYPE,SOURCE,OPTIONS /data3)"; firstbootctl status | grep identity
         df -B1 --output=size,target /mnt/localdisk; xfs_info /mnt/localdisk; lvs --noheadings -o vg_name,lv_name,stripes,stripe_size --units k
         stat -c "mode %a" /mnt/localdisk; blkid -s LABEL -o value /dev/localscratch/scratch; readlink /etc/localtime; cat /proc/sys/net/core/somaxconn
         cat /etc/security/limits.d/90-firstboot.conf; stat -c "key %a %U" /etc/munge/munge.key; stat -c "sssd %a" /etc/sssd/sssd.conf
@@ -51,6 +57,9 @@ says "an LDAP user and his group are known" '^uid=20001\(alice\) gid=20000\(crew
 says "a group is looked up" '^crew:\*?:20000:'
 says "/home is on NFS" '^nfs4 +head:/home'
 says "/data is on NFS" '^nfs4 +head:/data'
+says "one inside of it is seen, though it was named first" '^inner nfs4 +head:/data'
+says "one is mounted by NFS 3" '^old nfs +head:/data .*vers=3'
+says "the directory itself knew the user, after StartTLS" 'identity +done .*alice found in ldap://head and through sssd'
 says "scratch is XFS with the options configured" '^xfs +.*noatime'
 # Four disks of 1 GiB: more than three of them hold, less what XFS and LVM need.
 size=$(awk '/\/mnt\/localdisk$/ { print $1 }' "$VM/answers")
@@ -147,6 +156,17 @@ says "a stranger may not rerun a step" '^stranger reruns 1'
 says "and is told who may" 'Only root, and whom polkit lets'
 says "whom polkit lets may" '^let in'
 says "the node is ready again" '^again 0'
+
+# XFS on LVM, as many images have their root: on a partition that ends far before its disk, a loop device.
+ask 'set -e; truncate -s 1G /mnt/localdisk/disk; d=$(losetup -Pf --show /mnt/localdisk/disk); echo "size=320M,type=lvm" | sfdisk -q "$d"; udevadm settle
+        pvcreate -qy "${d}p1"; vgcreate -qy rootlike "${d}p1"; lvcreate -qy -l 100%FREE -n root rootlike; mkfs.xfs -q /dev/rootlike/root
+        mkdir /grown; mount /dev/rootlike/root /grown; echo "before $(df -BM --output=size /grown | tail -n 1)"
+        echo "{\"host\": {\"grow\": [\"/grown\"]}}" >/etc/firstboot/conf.d/60-grow.json; firstbootctl rerun --wait --timeout 10min config; echo "grow $?"
+        echo "after $(df -BM --output=size /grown | tail -n 1)"; rm /etc/firstboot/conf.d/60-grow.json
+        umount /grown; vgchange -qan rootlike; losetup -d "$d"; rm /mnt/localdisk/disk'
+says "XFS on LVM is grown: it went well" '^grow 0$'
+says "it filled its partition before" '^before +[23][0-9]{2}M'
+says "and fills the disk after" '^after +9[0-9]{2}M'
 
 # A node that is not ready has no slurmd; its state says why.
 vm_status

@@ -222,7 +222,7 @@ part_configuration() {
 part_foreign() {
         # Made on the node itself, where the programs are: one blank, one ext4, one LVM of another host's, one partitioned.
         vm 'rm -f /etc/firstboot/conf.d/60-short.json
-                set -e; umount /mnt/localdisk; vgchange -qan localscratch; wipefs -qa /dev/nvme[0-3]n1
+                set -e; umount /mnt/localdisk; vgchange -qan localscratch; for d in /dev/nvme[0-3]n1; do blkdiscard -qf $d; done
                 d() { echo "/dev/$(lsblk -dno NAME,SERIAL | sed -n "s/ *imgbuild$1$//p")"; }
                 mkfs.ext4 -q -L precious "$(d 1)"; vgcreate -q otherhost "$(d 2)"; printf "label: gpt\n,,L\n" | sfdisk -q "$(d 3)"; sync' >"$VM/answers" 2>&1
         check "disks of another host's are put in" $?
@@ -242,8 +242,8 @@ part_foreign() {
         check "foreign disks: the node registered as drained" $?
         [[ $(cd "$VM/state" && sha256sum nvme[123].raw) == "$before" ]]
         check "foreign disks: not a byte of them has changed" $?
-        vm 'wipefs -qa /dev/nvme[0-3]n1p* /dev/nvme[0-3]n1; udevadm settle' >/dev/null 2>&1
-        recovers "wiped as explain says, they are taken" scratch
+        vm 'wipefs -qa /dev/nvme[0-3]n1p* /dev/nvme[0-3]n1; for d in /dev/nvme[0-3]n1; do blkdiscard -qf $d; done; udevadm settle' >/dev/null 2>&1
+        recovers "emptied as explain says, they are taken" scratch
         head_shows idle
         check "the node is back in service" $?
 }

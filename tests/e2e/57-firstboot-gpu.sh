@@ -44,7 +44,7 @@ ExecStartPre=/bin/sh -c 'FIRSTBOOT_ROOT= LD_LIBRARY_PATH=; [ -e /opt/gpu/run ] |
 E
 }
 node() { # FAULTS: what the doubles are told from the start
-        vm_config "$(node_config '{"gpu": {}, "nccl": {"cuda_library": "/opt/gpu/lib/libcuda.so.1",
+        vm_config "$(node_config '{"gpu": {"load": false}, "nccl": {"cuda_library": "/opt/gpu/lib/libcuda.so.1",
                 "nccl_library": "/opt/gpu/lib/libnccl.so.2"}, "shape": {"name": "doubles.8"}}')"
         vm_file /opt/gpu.tar.gz <"$VM/gpu.tar.gz"
         for s in gpu nccl; do drop_in | vm_file "/etc/systemd/system/firstboot@$s.service.d/50-double.conf"; done

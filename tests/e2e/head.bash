@@ -5,7 +5,7 @@
 #   head_build          makes the tree (needs the network, the first time)
 #   head_enter "$@"     runs the script again inside the namespaces; returns there
 #   head_make           a fresh head node: keys, certificates, directory, exports
-#   head_start NAME…    ldap, nfs, time, munge, slurm; returns once each answers
+#   head_start NAME…    ldap, portmap, nfs, time, munge, slurm; returns once each answers
 #   head_stop NAME…     as if the plug were pulled
 #   head_pause, head_continue NAME…   accepts connections, answers nothing; goes on
 #   head_run COMMAND…   a command on the head node
@@ -15,6 +15,7 @@
 HEAD=$E2E/head
 HEAD_LOG=$E2E/head-log
 HEAD_SERVICES=(ldap nfs time munge slurm)
+# HEAD_NFS3=1, set before head_make: NFS 3 as well, which wants portmap started before nfs.
 NODE=node-e2e
 
 head_build() { build head >"$E2E/head-build.log" 2>&1 || { tail -n 40 "$E2E/head-build.log"; return 1; }; }
@@ -34,7 +35,7 @@ address(b"lo:1", 0x8916, "10.0.2.2")                                     # SIOCS
 address(b"lo:1", 0x891c, "255.255.255.255")                              # SIOCSIFNETMASK
 '
         mkdir -p "$HEAD" "$HEAD_LOG" && mount -t tmpfs -o size=1G head "$HEAD"
-        trap 'head_stop "${HEAD_SERVICES[@]}"' EXIT
+        trap 'head_stop portmap "${HEAD_SERVICES[@]}"' EXIT
 }
 
 # head_layers: the tree, as overlayfs wants it.
@@ -50,7 +51,7 @@ head_layers() {
 # head_make: the overlay's upper side lies in memory and is gone with the namespace.
 head_make() {
         local lower root=$HEAD/root
-        head_stop "${HEAD_SERVICES[@]}"
+        head_stop portmap "${HEAD_SERVICES[@]}"
         mountpoint -q "$root" && umount "$root"
         mountpoint -q "$HEAD/export" && umount "$HEAD/export"
         rm -rf "${HEAD:?}"/{upper,work,run,pid} "${HEAD_LOG:?}"/*
@@ -60,6 +61,7 @@ head_make() {
         mount -t tmpfs export "$HEAD/export" && mkdir "$HEAD"/export/{home,data}
         lower=$(head_layers)
         mount -t overlay -o "lowerdir=$lower,upperdir=$HEAD/upper,workdir=$HEAD/work" head "$root" || return 1
+        printf 'sunrpc 111/%s portmapper\n' tcp udp >>"$root/etc/services" # netbase's, which rpcbind asks for
         rm -f "$root/etc/mtab" && echo 'export /export ext4 rw 0 0' >"$root/etc/mtab"
         printf '127.0.0.1 localhost\n10.0.2.2 head\n127.0.0.1 %s\n' "$NODE" >"$root/etc/hosts"
         head_keys && head_directory && head_exports && head_cluster
@@ -154,8 +156,9 @@ LDIF
 head_exports() {
         local id=0 name
         {
-                cat <<'CONF'
-NFS_CORE_PARAM { Protocols = 4; NFS_Port = 2049; Bind_addr = 0.0.0.0; Enable_NLM = false; Enable_RQUOTA = false;
+                # With mount_path_pseudo, exports have the same names for NFS 3 as for 4.
+                cat <<CONF
+NFS_CORE_PARAM { Protocols = ${HEAD_NFS3:+3, }4; MNT_Port = 20048; mount_path_pseudo = true; NFS_Port = 2049; Bind_addr = 0.0.0.0; Enable_NLM = false; Enable_RQUOTA = false;
         allow_set_io_flusher_fail = true; }
 NFSv4 { Graceless = true; }
 CONF
@@ -198,6 +201,7 @@ head_launch() {
 
 head_answers() {
         case $1 in
+        portmap) python3 -c 'import socket; socket.create_connection(("127.0.0.1", 111), 1)' ;;
         ldap) head_run sh -c 'LDAPTLS_CACERT=/etc/head/ca.pem ldapsearch -xLLL -H ldaps://head -b dc=example,dc=org -s base' ;;
         nfs) python3 -c 'import socket; socket.create_connection(("127.0.0.1", 2049), 1)' ;;
         time) head_run chronyc -n -h 127.0.0.1 tracking ;;
@@ -211,6 +215,7 @@ head_start() {
         for name in "$@"; do
                 case $name in
                 ldap) head_launch ldap slapd -d stats -f /etc/head/slapd.conf -h 'ldaps:/// ldap:///' ;;
+                portmap) head_launch portmap rpcbind -f ;;
                 nfs) head_launch nfs ganesha.nfsd -F -L STDOUT -N EVENT -f /etc/head/ganesha.conf -p /run/ganesha/pid ;;
                 # -x: it tells the time and leaves the host's clock alone.
                 time) head_launch time chronyd -d -x -u root 'local stratum 8' 'allow all' 'cmdallow 127/8' \
@@ -264,7 +269,7 @@ import json, sys
 config = {
     "host": {"timezone": "Europe/Berlin", "sysctl": {"net.core.somaxconn": 8192},
              "limits": [{"item": "memlock", "value": "unlimited"}]},
-    "scratch": {"disks": 4},
+    "scratch": {"disks": 4, "models": ["QEMU NVMe Ctrl"]},
     "mounts": [{"what": "head:/home", "where": "/home", "verify": "write"}, {"what": "head:/data", "where": "/data"}],
     "identity": {"uri": ["ldaps://head"], "base": "dc=example,dc=org", "ca_file": "/etc/firstboot/ca.pem",
                  "probe_user": "alice", "probe_group": "crew"},

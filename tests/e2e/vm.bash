@@ -35,7 +35,7 @@ vm_suite() {
 }
 
 # vm_end: for the script's trap. What a failed test needs to be understood is left; disks take room.
-vm_end() { vm_off; rm -rf "$VM_SSH"; head_stop "${HEAD_SERVICES[@]}"; [[ $rc -ne 0 ]] || rm -rf "$VM/state"; }
+vm_end() { vm_off; rm -rf "$VM_SSH"; head_stop portmap "${HEAD_SERVICES[@]}"; [[ $rc -ne 0 ]] || rm -rf "$VM/state"; }
 
 vm_fresh() { vm_off; rm -rf "$VM"; mkdir -p "$VM"; }
 

@@ -106,10 +106,31 @@ static int read_cloud_init(Config *c, const char *name, json_object **ret) {
         return strv_extendf(&c->warnings, "%s: %s", name, e.message);
 }
 
+/* Whether cloud-init has the instance's id from the cloud itself. Where it has not, the id stands in
+ * a file that many images share ("nocloud"), changes with the user data (NoCloud on Proxmox), or is
+ * a constant ("iid-datasource-none"): to take that for another instance would forget all that is
+ * known of this one. */
+static bool id_is_the_clouds(json_object *v1) {
+        static const char *const keys[] = { "cloud_name", "platform" };
+        char *const *clouds = ARGV("aws", "ec2", "azure", "gce", "oracle", "openstack", "aliyun",
+                        "digitalocean", "hetzner", "vultr", "akamai", "scaleway", "exoscale",
+                        "ibmcloud", "upcloud", "cloudstack", "smartos");
+        const char *id = json_get_string(v1, "instance_id");
+
+        if (!id || startswith(id, "iid-"))
+                return false;
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
+                const char *name = json_get_string(v1, keys[i]);
+
+                if (name && strv_contains(clouds, name))
+                        return true;
+        }
+        return false;
+}
+
 /* What cloud-init found out about the instance. */
 static int take_instance_data(Config *c) {
         static const char *const facts[][2] = {
-                { "instance_id", "id" },
                 { "cloud_name", "cloud" },
                 { "region", "region" },
                 { "availability_zone", "zone" },
@@ -122,6 +143,11 @@ static int take_instance_data(Config *c) {
         r = read_cloud_init(c, PATH_CLOUD_INIT_DATA, &o);
         if (r < 0)
                 return r;
+        if (id_is_the_clouds(json_get(o, "v1"))) {
+                r = note_fact(c, "id", json_get_string(json_get(o, "v1"), "instance_id"));
+                if (r < 0)
+                        return r;
+        }
         for (size_t i = 0; i < ELEMENTSOF(facts); i++) {
                 const char *value = json_get_string(json_get(o, "v1"), facts[i][0]);
 

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* firstboot-helper: what needs libcurl, in processes of its own.
+/* firstboot-helper: what needs libcurl, OpenSSL or libldap, in processes of its own.
  *
  *   check     prints the faults of configuration and step files, without asking any network
  *   config    merges the node configuration and prints it as one JSON document
  *   notify    tells the site's command and URL how the node stands
- *   tls HOST PORT CA-FILE yes|no
- *             looks at an LDAP server's certificate, after StartTLS or not: "ok", or what is
- *             wrong with it */
+ *   directory URI
+ *             asks an LDAP server for the users that the configuration names: one JSON object */
 
 #include "daemon/helper/config-load.h"
+#include "daemon/helper/directory.h"
 #include "daemon/helper/notify.h"
-#include "daemon/helper/tls-probe.h"
 #include "contract/graph.h"
 #include "contract/paths.h"
 #include "shared/log.h"
 
 #include <fcntl.h>
+
+#define DOCUMENT_MAX (4 * 1024 * 1024)
 
 /* cloud-init writes the node's configuration once and does not wait for the disk, but notes that
  * it did so: after a power cut the files would be there, empty, for good. Nothing is begun before
@@ -84,6 +85,21 @@ static int print_faults(void) {
         return c->errors || graph->errors ? -EINVAL : 0;
 }
 
+/* The configuration is read here, not handed over: a password has no place among arguments. */
+static int ask_directory(const char *uri) {
+        _cleanup_free_ char *path = fb_path(PATH_RUN_CONFIG);
+        _cleanup_json_ json_object *document = NULL;
+        JsonError error;
+        int r;
+
+        r = path ? json_load(path, DOCUMENT_MAX, &error, &document) : -ENOMEM;
+        if (r < 0) {
+                log_error_errno(r, "Cannot read %s", PATH_RUN_CONFIG);
+                return EXIT_FAILURE;
+        }
+        return directory_probe(json_get(json_get(document, "config"), "identity"), uri);
+}
+
 int main(int argc, char *argv[]) {
         log_set_program("firstboot-helper");
         if (argc == 2 && streq(argv[1], "config"))
@@ -92,8 +108,8 @@ int main(int argc, char *argv[]) {
                 return print_faults() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         if (argc == 2 && streq(argv[1], "notify"))
                 return notify_run() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-        if (argc == 6 && streq(argv[1], "tls"))
-                return tls_probe(argv[2], argv[3], argv[4], streq(argv[5], "yes"));
-        fprintf(stderr, "Usage: firstboot-helper check | config | notify | tls HOST PORT CA-FILE yes|no\n");
+        if (argc == 3 && streq(argv[1], "directory"))
+                return ask_directory(argv[2]);
+        fprintf(stderr, "Usage: firstboot-helper check | config | directory URI | notify\n");
         return 2;
 }

@@ -6,6 +6,7 @@
 #include "daemon/helper/http.h"
 #include "contract/paths.h"
 #include "contract/quantity.h"
+#include "contract/secrets.h"
 #include "shared/file-util.h"
 #include "shared/json-strv.h"
 #include "shared/log.h"
@@ -76,9 +77,12 @@ static int post(json_object *ready, const char *url, const char *text, uint64_t 
                 sleep(1u << i);
         }
 
+        /* A token may be in the URL; the journal is not root's alone. */
+        _cleanup_free_ char *shown = mask_text(url), *why = mask_text(strempty(detail));
+
         if (r < 0)
-                return log_error_errno(r, "ready.url %s: %s", url, strempty(detail));
-        log_error("ready.url %s answered with HTTP status %ld", url, status);
+                return log_error_errno(r, "ready.url %s: %s", strempty(shown), strempty(why));
+        log_error("ready.url %s answered with HTTP status %ld", strempty(shown), status);
         return -EIO;
 }
 

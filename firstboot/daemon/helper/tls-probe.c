@@ -13,7 +13,7 @@
 #include <sys/time.h>
 
 #define TIMEOUT_SEC 5
-#define SILENT "the server accepts the connection, then says nothing"
+#define SILENT TLS_PROBE_SILENT
 
 /* ExtendedRequest, message 1, OID 1.3.6.1.4.1.1466.20037 (RFC 4511, 4.14). */
 static const unsigned char starttls_request[] = "\x30\x1d\x02\x01\x01\x77\x18\x80\x16"
@@ -22,9 +22,9 @@ static const unsigned char starttls_request[] = "\x30\x1d\x02\x01\x01\x77\x18\x8
 DEFINE_CLEANUP(SSL_CTX *, SSL_CTX_free);
 DEFINE_CLEANUP(SSL *, SSL_free);
 
-static int give(const char *kind, const char *text) {
-        printf("%s: %s\n", kind, text);
-        return streq(kind, "ok") ? 0 : 1;
+static const char *give(const char **ret_text, const char *kind, const char *text) {
+        *ret_text = text;
+        return kind;
 }
 
 /* A connected socket whose calls end after the time limit, or negative errno. */
@@ -65,52 +65,54 @@ static bool say_starttls(int fd) {
 }
 
 /* The handshake, with the server's certificate checked for the host. */
-static int shake_hands(SSL_CTX *context, int fd, const char *host) {
+static const char *shake_hands(SSL_CTX *context, int fd, const char *host, const char **ret_text) {
         _cleanup_(SSL_freep) SSL *ssl = SSL_new(context);
         const char *reason;
         long verdict;
         bool silent;
 
         if (!ssl || !SSL_set_fd(ssl, fd) || !SSL_set_tlsext_host_name(ssl, host))
-                return give("protocol", "OpenSSL cannot be used");
+                return give(ret_text, "protocol", "OpenSSL cannot be used");
         /* An address is compared with the addresses in the certificate, a name with its names. */
         if (!X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) && !SSL_set1_host(ssl, host))
-                return give("protocol", "OpenSSL cannot be used");
+                return give(ret_text, "protocol", "OpenSSL cannot be used");
 
         ERR_clear_error();
         errno = 0;
         if (SSL_connect(ssl) == 1)
-                return give("ok", "the certificate is good");
+                return give(ret_text, "ok", "the certificate is good");
 
         silent = errno == EAGAIN;
         verdict = SSL_get_verify_result(ssl);
         reason = ERR_reason_error_string(ERR_peek_last_error());
         if (verdict != X509_V_OK)
-                return give("certificate", X509_verify_cert_error_string(verdict));
+                return give(ret_text, "certificate", X509_verify_cert_error_string(verdict));
         if (silent)
-                return give("timeout", SILENT);
-        return give("protocol", reason ? reason : "the TLS handshake was cut off");
+                return give(ret_text, "timeout", SILENT);
+        return give(ret_text, "protocol", reason ? reason : "the TLS handshake was cut off");
 }
 
-int tls_probe(const char *host, const char *port, const char *ca_file, bool starttls) {
+const char *tls_probe(const char *host, const char *port, const char *ca_file, bool starttls,
+                const char **ret_text) {
         _cleanup_(SSL_CTX_freep) SSL_CTX *context = SSL_CTX_new(TLS_client_method());
         _cleanup_close_ int fd = -EBADF;
 
         if (!context)
-                return give("protocol", "OpenSSL cannot be used");
+                return give(ret_text, "protocol", "OpenSSL cannot be used");
         if (isempty(ca_file) ? !SSL_CTX_set_default_verify_paths(context)
                              : !SSL_CTX_load_verify_locations(context, ca_file, NULL))
-                return give("ca-file", ERR_reason_error_string(ERR_peek_last_error()));
+                return give(ret_text, "ca-file", ERR_reason_error_string(ERR_peek_last_error()));
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
 
         fd = connect_to(host, port);
         if (fd == -ETIMEDOUT)
-                return give("timeout", "no answer to the connection");
+                return give(ret_text, "timeout", "no answer to the connection");
         if (fd < 0)
-                return give("unreachable",
+                return give(ret_text, "unreachable",
                                 fd == -ENXIO ? "the name cannot be resolved" : strerror(-fd));
         if (starttls && !say_starttls(fd))
-                return errno == EAGAIN ? give("timeout", SILENT)
-                                       : give("protocol", "the server does not agree to StartTLS");
-        return shake_hands(context, fd, host);
+                return errno == EAGAIN ? give(ret_text, "timeout", SILENT)
+                                       : give(ret_text, "protocol",
+                                                         "the server does not agree to StartTLS");
+        return shake_hands(context, fd, host, ret_text);
 }

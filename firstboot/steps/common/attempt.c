@@ -5,25 +5,8 @@
 
 #include "steps/common/attempt.h"
 #include "contract/node-seed.h"
-#include "contract/paths.h"
 #include "contract/retry.h"
-
-#define STATUS_MAX (4 * 1024 * 1024)
-
-/* The step's own entry; NULL where there is none. It lasts as long as the status. */
-static json_object *find_entry(json_object *status, const char *name) {
-        json_object *steps = json_get(status, "steps");
-
-        if (!json_object_is_type(steps, json_type_array))
-                return NULL;
-        for (size_t i = 0; i < json_object_array_length(steps); i++) {
-                json_object *step = json_object_array_get_idx(steps, i);
-
-                if (streq_ptr(json_get_string(step, "name"), name))
-                        return step;
-        }
-        return NULL;
-}
+#include "steps/common/status-document.h"
 
 /* Those that are over: this one may be on the list already, or not yet. */
 static uint64_t attempts_before(json_object *entry) {
@@ -39,14 +22,12 @@ static uint64_t attempts_before(json_object *entry) {
 }
 
 void attempt_look_up(StepContext *c) {
-        _cleanup_free_ char *path = fb_path(PATH_RUN_STATUS);
         _cleanup_json_ json_object *status = NULL;
         json_object *entry;
         JsonError e = {};
 
-        if (path)
-                (void) json_load(path, STATUS_MAX, &e, &status);
-        entry = find_entry(status, c->name);
+        (void) status_document_read(&e, &status);
+        entry = status_document_step(status, c->name);
         c->slow = json_get_bool(entry, "slow", false);
         c->seed = retry_seed(node_seed() + attempts_before(entry), c->name);
 }

@@ -12,35 +12,27 @@ typedef struct Disk {
         char *path; /* /dev/nvme0n1 */
         char *model, *serial;
         uint64_t bytes;
+        char *wwid; /* NULL: not known */
+        bool twice; /* another namespace has the same wwid */
 } Disk;
 
 typedef struct Disks {
         Disk *items; /* sorted by serial, then by namespace: names may change from boot to boot */
         size_t n;
+        size_t n_others; /* local ones that match no pattern, or carry the running system */
+        char **emulated; /* "/dev/nvme0n1 (model M)": only a pattern makes them count */
 } Disks;
 
 void disks_done(Disks *d);
 #define _cleanup_disks_ _cleanup_(disks_done)
 
-/* All local NVMe namespaces but those that carry the running system: transport PCIe, no network
- * volume of a cloud, and, where patterns is not NULL, a model that matches one of them. */
+/* All local NVMe namespaces but those that carry the running system: all controllers on PCIe, no
+ * network volume of a cloud, and a model that matches one of the patterns; where there are none, no
+ * controller of a hypervisor's or a DPU's, behind which anything may be. */
 int disks_local(char *const *patterns, Disks *ret);
 
 /* The device node to open, links followed; NULL on out of memory. The caller frees it. */
 char *disk_device(const Disk *d);
-
-/* Whether the model is one of a cloud's network volumes, which look like NVMe disks. */
-bool model_is_network(const char *model);
-
-/* Names of what a device (its folder in sysfs) directly stands on: for device mapper and md. */
-int block_slaves(const char *path, char ***ret_names);
-
-/* Names of the whole disks below a device number (partitions, device mapper and md are followed
- * down). */
-int disks_below(unsigned major, unsigned minor, char ***ret_names);
-
-/* Names of the whole disks that carry the running system: /, /usr, /boot, /var and swap. */
-int disks_of_system(char ***ret_names);
 
 /* Device numbers of what stands directly on a disk: partitions and holders (dm, md); "MAJOR:MINOR"
  * each. */

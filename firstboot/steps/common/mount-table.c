@@ -23,9 +23,9 @@ void mount_table_done(MountTable *t) {
 static int add_line(MountTable *t, const char *line) {
         char where[PATH_MAX], type[64] = "", device[PATH_MAX] = "";
         const char *dash = strstr(line, " - ");
-        unsigned major, minor;
+        unsigned id, parent, major, minor;
 
-        if (sscanf(line, "%*d %*d %u:%u %*s %4095s", &major, &minor, where) != 3)
+        if (sscanf(line, "%u %u %u:%u %*s %4095s", &id, &parent, &major, &minor, where) != 5)
                 return 0;
         if (!dash || sscanf(dash, " - %63s %4095s", type, device) != 2)
                 type[0] = device[0] = '\0';
@@ -35,7 +35,7 @@ static int add_line(MountTable *t, const char *line) {
                 return -ENOMEM;
         t->items = grown;
         Mount *m = &t->items[t->n++];
-        *m = (Mount) { major, minor, strdup(where), strdup(type), strdup(device) };
+        *m = (Mount) { major, minor, strdup(where), strdup(type), strdup(device), id, parent };
         return m->where && m->type && m->device ? 0 : -ENOMEM;
 }
 
@@ -81,4 +81,50 @@ bool mounted_at(const char *where, char **ret_source) {
         if (found && ret_source)
                 *ret_source = TAKE_PTR(source);
         return found;
+}
+
+/* Whether looking a path up leads through this mount point. */
+static bool leads_through(const char *path, const char *where) {
+        const char *rest = streq(where, "/") ? "/" : startswith(path, where);
+
+        return rest && (*rest == '/' || *rest == '\0');
+}
+
+/* The mount that a path lies in, as the kernel walks: from the root, at each mount into the first
+ * of its own that the path leads to. */
+static const Mount *walk(const MountTable *t, const char *path) {
+        const Mount *at = NULL;
+
+        for (size_t i = 0; i < t->n && !at; i++)
+                if (streq(t->items[i].where, "/"))
+                        at = &t->items[i];
+
+        for (size_t steps = 0; at && steps < t->n; steps++) {
+                const Mount *next = NULL;
+
+                for (size_t i = 0; i < t->n; i++) {
+                        const Mount *m = &t->items[i];
+
+                        if (m != at && m->parent == at->id && leads_through(path, m->where) &&
+                                        (!next || strlen(m->where) < strlen(next->where)))
+                                next = m;
+                }
+                if (!next)
+                        break;
+                at = next;
+        }
+        return at;
+}
+
+bool mount_is_hidden(const char *where) {
+        _cleanup_mount_table_ MountTable t = {};
+        const Mount *seen;
+
+        if (mount_table_read(&t) < 0)
+                return false;
+        seen = walk(&t, where);
+        for (size_t i = 0; seen && i < t.n; i++)
+                if (streq(t.items[i].where, where))
+                        return !streq(seen->where, where);
+        return false;
 }

@@ -9,6 +9,7 @@ typedef struct Mount {
         unsigned major, minor;
         char *where;
         char *type, *device; /* empty where the kernel's line has none */
+        unsigned id, parent; /* the kernel's numbers of this mount, and of that which it lies in */
 } Mount;
 
 typedef struct MountTable {
@@ -25,3 +26,7 @@ int mount_table_read(MountTable *ret);
 /* Whether something is mounted at a path, and what ("/dev/…", "server:/export"); *ret_source may
  * be NULL. */
 bool mounted_at(const char *where, char **ret_source);
+
+/* Whether something is mounted at a path and cannot be seen there, for something else was mounted
+ * above it later. False where the table cannot be read. */
+bool mount_is_hidden(const char *where);

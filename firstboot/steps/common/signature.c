@@ -37,19 +37,14 @@ static Signature current(blkid_probe p) {
         return s;
 }
 
-int probe_device(const char *path, Signature ret[SIGNATURES_MAX]) {
-        _cleanup_(probe_freep) blkid_probe p = NULL;
-        _cleanup_close_ int fd = -EBADF;
+int probe_fd(int fd, uint64_t offset, Signature ret[SIGNATURES_MAX]) {
+        _cleanup_(probe_freep) blkid_probe p = blkid_new_probe();
         int n = 0, r;
 
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (fd < 0)
-                return -errno;
-        p = blkid_new_probe();
         if (!p)
                 return -ENOMEM;
         errno = 0;
-        if (blkid_probe_set_device(p, fd, 0, 0) != 0)
+        if (blkid_probe_set_device(p, fd, (blkid_loff_t) offset, 0) != 0)
                 return errno ? -errno : -EIO;
         /* BADCSUM: a damaged super block was somebody's data too. */
         if (blkid_probe_enable_superblocks(p, 1) != 0 ||
@@ -64,6 +59,12 @@ int probe_device(const char *path, Signature ret[SIGNATURES_MAX]) {
                 if (n < SIGNATURES_MAX)
                         ret[n++] = current(p);
         return r < 0 ? -EIO : n;
+}
+
+int probe_device(const char *path, Signature ret[SIGNATURES_MAX]) {
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+        return fd < 0 ? -errno : probe_fd(fd, 0, ret);
 }
 
 bool probe_has_label(const char *path, const char *label) {

@@ -7,8 +7,9 @@
 
 typedef struct Signature {
         char type[32];  /* "ext4", "LVM2_member", "gpt" … */
-        char usage[24]; /* "filesystem", "raid", "crypto", "other", "partition table" */
+        char usage[48]; /* "filesystem", "raid", "crypto", "other", "partition table" */
         char label[64];
+        bool remains; /* of something damaged: found by remains.h, not by libblkid */
 } Signature;
 
 #define SIGNATURES_MAX 16
@@ -16,6 +17,9 @@ typedef struct Signature {
 /* All signatures on the device, damaged ones included. Returns how many (at most SIGNATURES_MAX),
  * or negative errno where the device could not be read: then nothing is known about it. */
 int probe_device(const char *path, Signature ret[SIGNATURES_MAX]);
+
+/* The same on an open device, from byte `offset` to its end. */
+int probe_fd(int fd, uint64_t offset, Signature ret[SIGNATURES_MAX]);
 
 /* Whether the device holds a file system with this label. */
 bool probe_has_label(const char *path, const char *label);

@@ -9,6 +9,13 @@
 #include "shared/json-util.h"
 #include "shared/strv.h"
 
+/* Whether the step's work is asked for, or a look that changes nothing: FIRSTBOOT_CHECK. */
+typedef enum StepCheck {
+        STEP_CHECK_NO,
+        STEP_CHECK_QUICK, /* a second, beside running jobs */
+        STEP_CHECK_FULL,  /* with load and other machines asked; wants an idle node */
+} StepCheck;
+
 typedef struct StepContext {
         const char *name;
         json_object *config;   /* the whole merged configuration */
@@ -17,6 +24,7 @@ typedef struct StepContext {
         json_object *result;   /* the verdict so far */
         uint64_t seed;         /* of this attempt's pauses (contract/retry.h) */
         bool slow;             /* fast retries are used up: a look, not a siege */
+        StepCheck check;
 } StepContext;
 
 /* Each records the verdict and its one sentence. The first failure stays; a failure outweighs a

@@ -18,11 +18,17 @@ const GpuFactName gpu_fact_names[GPU_FACTS_N] = {
         [GPU_ARCHITECTURE] = { "architecture", "", "nvmlDeviceGetArchitecture" },
         [GPU_PERSISTENCE] = { "persistence", "", "nvmlDeviceGetPersistenceMode" },
         [GPU_MIG] = { "mig", "", "nvmlDeviceGetMigMode" },
+        [GPU_MIG_PENDING] = { "mig_pending", "", "nvmlDeviceGetMigMode" },
+        [GPU_MIG_DEVICES] = { "mig_devices", "", "nvmlDeviceGetMigDeviceHandleByIndex" },
+        [GPU_VIRTUALIZATION] = { "virtualization", "", "nvmlDeviceGetVirtualizationMode" },
+        [GPU_BRAND] = { "brand", "", "nvmlDeviceGetBrand" },
         [GPU_ECC] = { "ecc", "", "nvmlDeviceGetEccMode" },
         [GPU_ECC_PENDING] = { "ecc_pending", "", "nvmlDeviceGetEccMode" },
         [GPU_ECC_VOLATILE] = { "ecc_volatile", "errors", "nvmlDeviceGetTotalEccErrors" },
         [GPU_ECC_AGGREGATE] = { "ecc_aggregate", "errors", "nvmlDeviceGetTotalEccErrors" },
         [GPU_SRAM_THRESHOLD] = { "sram_threshold", "", "nvmlDeviceGetSramEccErrorStatus" },
+        [GPU_SRAM_VOLATILE] = { "sram_volatile", "errors", "nvmlDeviceGetMemoryErrorCounter" },
+        [GPU_SRAM_AGGREGATE] = { "sram_aggregate", "errors", "nvmlDeviceGetMemoryErrorCounter" },
         [GPU_REMAPPED_CORRECTABLE] = { "remapped_correctable", "rows",
                         "nvmlDeviceGetRemappedRows" },
         [GPU_REMAPPED_UNCORRECTABLE] = { "remapped_uncorrectable", "rows",
@@ -43,6 +49,14 @@ const GpuFactName gpu_fact_names[GPU_FACTS_N] = {
         [GPU_PCIE_WIDTH_MAX] = { "pcie_width_max", "lanes", "nvmlDeviceGetMaxPcieLinkWidth" },
         [GPU_PCIE_REPLAYS] = { "pcie_replays", "", "nvmlDeviceGetPcieReplayCounter" },
         [GPU_CLOCK_REASONS] = { "clock_reasons", "", "nvmlDeviceGetCurrentClocksEventReasons" },
+        [GPU_CLOCK_REASONS_LOAD] = { "clock_reasons_load", "",
+                        "nvmlDeviceGetCurrentClocksEventReasons" },
+        [GPU_CLOCK_MAX] = { "clock_max", "MHz", "nvmlDeviceGetMaxClockInfo" },
+        [GPU_CLOCK_LOAD] = { "clock_load", "MHz", "nvmlDeviceGetClockInfo" },
+        [GPU_CLOCK_LOAD_FREE] = { "clock_load_free", "MHz", "nvmlDeviceGetClockInfo" },
+        [GPU_POWER_LIMIT] = { "power_limit", "mW", "nvmlDeviceGetEnforcedPowerLimit" },
+        [GPU_POWER_LIMIT_DEFAULT] = { "power_limit_default", "mW",
+                        "nvmlDeviceGetPowerManagementDefaultLimit" },
         [GPU_TEMPERATURE] = { "temperature", "C", "nvmlDeviceGetTemperature" },
         [GPU_TEMPERATURE_MARGIN] = { "temperature_margin", "C", "nvmlDeviceGetMarginTemperature" },
         [GPU_TEMPERATURE_SLOWDOWN] = { "temperature_slowdown", "C",
@@ -52,6 +66,7 @@ const GpuFactName gpu_fact_names[GPU_FACTS_N] = {
         [GPU_FABRIC_STATUS] = { "fabric_status", "", "nvmlDeviceGetGpuFabricInfoV" },
         [GPU_FABRIC_HEALTH] = { "fabric_health", "", "nvmlDeviceGetGpuFabricInfoV" },
         [GPU_FABRIC_SUMMARY] = { "fabric_summary", "", "nvmlDeviceGetGpuFabricInfoV" },
+        [GPU_CLIQUE] = { "clique", "", "nvmlDeviceGetGpuFabricInfoV" },
         [GPU_H2D] = { "h2d", "MB/s", "cuMemcpyHtoDAsync" },
         [GPU_D2H] = { "d2h", "MB/s", "cuMemcpyDtoHAsync" },
 };
@@ -91,17 +106,13 @@ void gpu_phase_end(GpuPhase *phase, GpuPhaseState state, int error, const char *
         phase->state = state;
 }
 
-void gpu_ask(GpuFacts *f, GpuPhase *phase,
-                void (*ask)(GpuFacts *f, GpuPhase *phase, void *userdata), void *userdata,
-                uint64_t timeout_usec) {
-        _cleanup_close_ int pidfd = -EBADF;
-        int status = 0;
-
-        phase->gpu = -1;
+GpuChild gpu_ask_begin(GpuFacts *f, GpuPhase *phase,
+                void (*ask)(GpuFacts *f, GpuPhase *phase, void *userdata), void *userdata) {
+        *phase = (GpuPhase) { .gpu = -1 };
         pid_t pid = fork();
         if (pid < 0) {
                 gpu_phase_end(phase, GPU_PHASE_FAILED, errno, "fork: %s", strerror(errno));
-                return;
+                return (GpuChild) { .pid = -1, .pidfd = -EBADF };
         }
         if (pid == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -110,23 +121,30 @@ void gpu_ask(GpuFacts *f, GpuPhase *phase,
                 ask(f, phase, userdata);
                 _exit(0);
         }
-        pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+        return (GpuChild) { .pid = pid, .pidfd = (int) syscall(SYS_pidfd_open, pid, 0) };
+}
+
+void gpu_ask_end(GpuPhase *phase, GpuChild child, uint64_t timeout_usec) {
+        _cleanup_close_ int pidfd = child.pidfd;
         struct pollfd p = { .fd = pidfd, .events = POLLIN };
-        int ready = pidfd < 0 ? -1 : 0;
+        int ready = pidfd < 0 ? -1 : 0, status = 0;
+
+        if (child.pid < 0)
+                return;
         if (pidfd >= 0)
                 do
                         ready = poll(&p, 1, (int) MIN(timeout_usec / USEC_PER_MSEC, 3600000u));
                 while (ready < 0 && errno == EINTR);
         if (ready <= 0) {
                 /* One that is stuck in the kernel cannot be waited for. */
-                kill(pid, SIGKILL);
+                kill(child.pid, SIGKILL);
                 if (pidfd >= 0 && poll(&p, 1, KILL_WAIT_MS) > 0)
-                        waitpid(pid, NULL, 0);
+                        waitpid(child.pid, NULL, 0);
                 gpu_phase_end(phase, GPU_PHASE_TIMEOUT, 0, "no answer within %llu ms",
                                 (unsigned long long) (timeout_usec / USEC_PER_MSEC));
                 return;
         }
-        if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
+        if (waitpid(child.pid, &status, 0) < 0 || !WIFEXITED(status))
                 gpu_phase_end(phase, GPU_PHASE_CRASHED, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
                                 "the process that asked was ended by signal %d",
                                 WIFSIGNALED(status) ? WTERMSIG(status) : 0);
@@ -134,6 +152,43 @@ void gpu_ask(GpuFacts *f, GpuPhase *phase,
                 gpu_phase_end(phase, GPU_PHASE_CRASHED, 0,
                                 "the process that asked ended with exit code %d",
                                 WEXITSTATUS(status));
+}
+
+void gpu_ask(GpuFacts *f, GpuPhase *phase,
+                void (*ask)(GpuFacts *f, GpuPhase *phase, void *userdata), void *userdata,
+                uint64_t timeout_usec) {
+        gpu_ask_end(phase, gpu_ask_begin(f, phase, ask, userdata), timeout_usec);
+}
+
+/* Of all links that tell. */
+static GpuFact sum_of_links(const Gpu *g, GpuLinkCounter first, GpuLinkCounter last) {
+        GpuFact sum = {};
+
+        for (size_t k = 0; k < GPU_LINKS_MAX; k++)
+                for (size_t c = first; c <= (size_t) last; c++) {
+                        const GpuFact *f = &g->links[k].counters[c];
+
+                        if (f->state != GPU_READ)
+                                continue;
+                        sum.state = GPU_READ;
+                        sum.value += f->value;
+                }
+        return sum;
+}
+
+GpuFact gpu_counter(const Gpu *g, GpuCounter counter) {
+        switch (counter) {
+        case GPU_COUNT_ECC:
+                return g->facts[GPU_ECC_VOLATILE];
+        case GPU_COUNT_SRAM:
+                return g->facts[GPU_SRAM_VOLATILE];
+        case GPU_COUNT_PCIE_REPLAYS:
+                return g->facts[GPU_PCIE_REPLAYS];
+        case GPU_COUNT_LINK_ERRORS:
+                return sum_of_links(g, GPU_LINK_REPLAY, GPU_LINK_RECOVERY);
+        default:
+                return sum_of_links(g, GPU_LINK_CRC_FLIT, GPU_LINK_CRC_DATA);
+        }
 }
 
 static void print_fact(FILE *to, const char *prefix, const char *name, const GpuFact *f) {
@@ -169,6 +224,12 @@ static void print_phase(FILE *to, const char *name, const GpuPhase *p) {
                 fprintf(to, "%s.text=%s\n%s.call=%s\n", name, p->text, name, p->call);
 }
 
+/* Read of divided GPUs, or under load, alone. */
+static bool is_occasional(GpuFactId id) {
+        return id == GPU_MIG_DEVICES || id == GPU_CLOCK_REASONS_LOAD || id == GPU_CLOCK_LOAD ||
+               id == GPU_CLOCK_LOAD_FREE;
+}
+
 static void print_gpu(FILE *to, unsigned i, const Gpu *g) {
         char prefix[32];
         unsigned supported = 0, active = 0;
@@ -178,7 +239,8 @@ static void print_gpu(FILE *to, unsigned i, const Gpu *g) {
         fprintf(to, "%sname=%s\n%suuid=%s\n%sserial=%s\n%svbios=%s\n%spci=%s\n", prefix, g->name,
                         prefix, g->uuid, prefix, g->serial, prefix, g->vbios, prefix, g->pci);
         for (size_t k = 0; k < GPU_FACTS_N; k++)
-                print_fact(to, prefix, gpu_fact_names[k].name, &g->facts[k]);
+                if (g->facts[k].state != GPU_NOT_READ || !is_occasional(k))
+                        print_fact(to, prefix, gpu_fact_names[k].name, &g->facts[k]);
         for (size_t k = 0; k < GPU_LINKS_MAX; k++) {
                 const GpuLink *l = &g->links[k];
                 char link[64];
@@ -193,6 +255,7 @@ static void print_gpu(FILE *to, unsigned i, const Gpu *g) {
                 for (size_t c = 0; c < GPU_LINK_COUNTERS_N; c++)
                         print_fact(to, link, gpu_link_counter_names[c], &l->counters[c]);
         }
+        fprintf(to, "%scluster=%s\n", prefix, g->cluster);
         fprintf(to, "%snvlinks=%u\n%snvlinks_active=%u\n", prefix, supported, prefix, active);
         if (g->cuda_call[0])
                 fprintf(to, "%scuda=%s answered %d\n", prefix, g->cuda_call, g->cuda_error);

@@ -19,11 +19,17 @@ typedef enum GpuFactId {
         GPU_ARCHITECTURE,
         GPU_PERSISTENCE,
         GPU_MIG,
+        GPU_MIG_PENDING,
+        GPU_MIG_DEVICES,
+        GPU_VIRTUALIZATION,
+        GPU_BRAND,
         GPU_ECC,
         GPU_ECC_PENDING,
         GPU_ECC_VOLATILE,
         GPU_ECC_AGGREGATE,
         GPU_SRAM_THRESHOLD,
+        GPU_SRAM_VOLATILE,
+        GPU_SRAM_AGGREGATE,
         GPU_REMAPPED_CORRECTABLE,
         GPU_REMAPPED_UNCORRECTABLE,
         GPU_REMAP_PENDING,
@@ -39,6 +45,12 @@ typedef enum GpuFactId {
         GPU_PCIE_WIDTH_MAX,
         GPU_PCIE_REPLAYS,
         GPU_CLOCK_REASONS,
+        GPU_CLOCK_REASONS_LOAD,
+        GPU_CLOCK_MAX,
+        GPU_CLOCK_LOAD,
+        GPU_CLOCK_LOAD_FREE,
+        GPU_POWER_LIMIT,
+        GPU_POWER_LIMIT_DEFAULT,
         GPU_TEMPERATURE,
         GPU_TEMPERATURE_MARGIN,
         GPU_TEMPERATURE_SLOWDOWN,
@@ -47,6 +59,7 @@ typedef enum GpuFactId {
         GPU_FABRIC_STATUS,
         GPU_FABRIC_HEALTH,
         GPU_FABRIC_SUMMARY,
+        GPU_CLIQUE,
         GPU_H2D,
         GPU_D2H,
         GPU_FACTS_N,
@@ -83,6 +96,7 @@ extern const char *const gpu_link_counter_names[GPU_LINK_COUNTERS_N];
 typedef struct GpuLink {
         GpuFact active;      /* 1 or 0; an error for a link that the GPU does not have */
         GpuFact remote_type; /* NVML_NVLINK_DEVICE_TYPE_… */
+        char remote[32];     /* PCI address at the other end; empty: not known */
         GpuFact counters[GPU_LINK_COUNTERS_N];
 } GpuLink;
 
@@ -90,7 +104,8 @@ typedef struct Gpu {
         int error; /* of nvmlDeviceGetHandleByIndex; then nothing else is known */
         bool read; /* all questions were asked */
         char name[96], uuid[96], serial[32], vbios[32];
-        char pci[32]; /* "0000:3b:00.0" as sysfs writes it */
+        char pci[32];     /* "0000:3b:00.0" as sysfs writes it */
+        char cluster[37]; /* UUID of the NVLink domain beyond this node; empty: there is none */
         GpuFact facts[GPU_FACTS_N];
         GpuLink links[GPU_LINKS_MAX];
         int cuda_error; /* of the CUDA call that failed, with its name */
@@ -107,6 +122,9 @@ typedef struct GpuXid {
         char pci[32]; /* "0000:3b:00", as far as the driver gives it */
         unsigned xid;
         bool is_switch, fatal; /* an NVSwitch's SXid, and whether it calls itself fatal */
+        bool cured;            /* a reset that cures it came later */
+        bool tells_recovery;   /* Xid 154: … */
+        int recovery;          /* … the action that the driver asks for since then */
         char text[160];
 } GpuXid;
 
@@ -128,6 +146,35 @@ typedef struct GpuPhase {
         char call[64]; /* the library's function it was in last */
         char text[160];
 } GpuPhase;
+
+/* Counters as they were before the load. */
+typedef enum GpuCounter {
+        GPU_COUNT_ECC,
+        GPU_COUNT_SRAM,
+        GPU_COUNT_PCIE_REPLAYS,
+        GPU_COUNT_LINK_ERRORS, /* replays and recoveries of all links */
+        GPU_COUNT_LINK_CRC,
+        GPU_COUNTERS_N,
+} GpuCounter;
+
+typedef struct GpuPair {
+        uint8_t from, to;
+        double gbps; /* 10⁹ bytes a second */
+} GpuPair;
+
+#define GPU_PAIRS_MAX (GPUS_MAX * (GPUS_MAX - 1))
+
+/* `ncclbench load`, and what the counters were before it. */
+typedef struct GpuLoad {
+        GpuPhaseState state;
+        char text[160]; /* why it failed */
+        GpuFact before[GPUS_MAX][GPU_COUNTERS_N];
+        double hbm_gbps[GPUS_MAX], gemm_tflops[GPUS_MAX]; /* 0: not measured */
+        unsigned n_pairs;
+        GpuPair pairs[GPU_PAIRS_MAX];
+        GpuPhase watch; /* the child that looks at the clocks meanwhile */
+        bool over;      /* tells it to end */
+} GpuLoad;
 
 typedef enum GpuServiceState {
         GPU_SERVICE_NOT_ASKED,
@@ -161,10 +208,14 @@ typedef struct GpuFacts {
         /* kernel log since boot */
         int log_error;           /* errno */
         bool log_read, log_lost; /* lost: its beginning was overwritten */
-        unsigned n_xids;         /* all that were seen, of which the first GPU_XIDS_MAX are kept */
+        unsigned n_xids; /* that were seen and not cured when there was no more room; the first
+                          * GPU_XIDS_MAX are kept */
         GpuXid xids[GPU_XIDS_MAX];
 
-        GpuService persistenced, fabric_manager;
+        GpuLoad load;
+
+        GpuService persistenced, fabric_manager, imex;
+        bool imex_channel; /* there is a channel for applications */
 } GpuFacts;
 
 /* An all-zero GpuFacts in memory that forked children share; NULL on out of memory. */
@@ -182,6 +233,18 @@ static inline bool gpu_fact_known(const Gpu *g, GpuFactId id) {
 void gpu_ask(GpuFacts *f, GpuPhase *phase,
                 void (*ask)(GpuFacts *f, GpuPhase *phase, void *userdata), void *userdata,
                 uint64_t timeout_usec);
+
+/* The same in two halves: between them the caller does something else. */
+typedef struct GpuChild {
+        pid_t pid;
+        int pidfd;
+} GpuChild;
+GpuChild gpu_ask_begin(GpuFacts *f, GpuPhase *phase,
+                void (*ask)(GpuFacts *f, GpuPhase *phase, void *userdata), void *userdata);
+void gpu_ask_end(GpuPhase *phase, GpuChild child, uint64_t timeout_usec);
+
+/* A counter of a GPU as it is now. */
+GpuFact gpu_counter(const Gpu *g, GpuCounter counter);
 
 /* Notes which function is called next, for which GPU (-1: none). */
 void gpu_phase_enter(GpuPhase *phase, const char *call, int gpu);

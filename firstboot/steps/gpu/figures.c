@@ -120,7 +120,8 @@ json_object *gpu_findings_to_json(const GpuFindings *f) {
 
 json_object *gpu_summary_to_json(const GpuFacts *f) {
         static const GpuFactId measured[] = { GPU_TEMPERATURE, GPU_PCIE_GENERATION_LOAD,
-                GPU_PCIE_WIDTH, GPU_PCIE_REPLAYS, GPU_H2D, GPU_D2H };
+                GPU_PCIE_WIDTH, GPU_PCIE_REPLAYS, GPU_ECC_VOLATILE, GPU_H2D, GPU_D2H,
+                GPU_ARCHITECTURE, GPU_CLIQUE, GPU_CLOCK_LOAD, GPU_POWER_LIMIT };
         json_object *list = json_object_new_array();
 
         for (unsigned i = 0; i < f->n; i++) {
@@ -133,6 +134,7 @@ json_object *gpu_summary_to_json(const GpuFacts *f) {
                 set_filled(o, "uuid", g->uuid);
                 set_filled(o, "serial", g->serial);
                 set_filled(o, "pci", g->pci);
+                set_filled(o, "vbios", g->vbios);
                 for (size_t k = 0; k < ELEMENTSOF(measured); k++)
                         if (gpu_fact_known(g, measured[k]))
                                 (void) json_set_int(o, gpu_fact_names[measured[k]].name,
@@ -141,7 +143,55 @@ json_object *gpu_summary_to_json(const GpuFacts *f) {
                         active += g->links[k].active.state == GPU_READ &&
                                   g->links[k].active.value == 1;
                 (void) json_set_int(o, "nvlinks_active", active);
+                set_filled(o, "cluster", g->cluster);
+                if (f->load.state == GPU_PHASE_DONE) {
+                        json_object_object_add(
+                                        o, "hbm_gbps", json_object_new_double(f->load.hbm_gbps[i]));
+                        json_object_object_add(o, "gemm_tflops",
+                                        json_object_new_double(f->load.gemm_tflops[i]));
+                }
                 json_object_array_add(list, o);
         }
         return list;
+}
+
+/* Whether a link of the one leads to the other, or to a switch. */
+static bool reaches(const Gpu *g, const Gpu *other) {
+        for (size_t k = 0; k < GPU_LINKS_MAX; k++) {
+                const GpuLink *l = &g->links[k];
+
+                if (l->active.state == GPU_READ && l->active.value == 1 &&
+                                (streq(l->remote, other->pci) ||
+                                                (l->remote_type.state == GPU_READ &&
+                                                                l->remote_type.value ==
+                                                                                NVML_NVLINK_DEVICE_TYPE_SWITCH)))
+                        return true;
+        }
+        return false;
+}
+
+static int64_t links_of(const Gpu *g) {
+        int64_t n = 0;
+
+        for (size_t k = 0; k < GPU_LINKS_MAX; k++)
+                n += g->links[k].active.state == GPU_READ && g->links[k].active.value == 1;
+        return n;
+}
+
+json_object *gpu_nvlink_to_json(const GpuFacts *f) {
+        json_object *o = json_object_new_object();
+        bool complete = f->n > 1;
+        int64_t least = f->n > 0 ? links_of(&f->gpus[0]) : 0;
+        int generation = f->n > 0 ? (int) f->gpus[0].facts[GPU_ARCHITECTURE].value : 0;
+
+        for (unsigned i = 0; i < f->n; i++) {
+                least = MIN(least, links_of(&f->gpus[i]));
+                for (unsigned k = 0; k < f->n; k++)
+                        complete = complete && (i == k || reaches(&f->gpus[i], &f->gpus[k]));
+        }
+        (void) json_set_fields(o, JSON_INT("links", least), JSON_BOOL("complete", complete));
+        /* As the table of shapes has it: 25 GB/s from Volta to Hopper, 50 for Blackwell. */
+        json_object_object_add(o, "gbps",
+                        json_object_new_double(generation >= NVML_DEVICE_ARCH_BLACKWELL ? 50 : 25));
+        return o;
 }

@@ -9,10 +9,12 @@
 #include "shared/log.h"
 #include "shared/parse-number.h"
 #include "shared/spawn.h"
+#include "steps/common/process.h"
 #include "steps/common/unit.h"
 #include "steps/gpu/figures.h"
 #include "steps/gpu/gather.h"
 #include "steps/gpu/journal.h"
+#include "steps/gpu/load.h"
 #include "steps/gpu/nvml.h"
 #include "steps/gpu/pci.h"
 #include "steps/shape/detect.h"
@@ -20,6 +22,8 @@
 
 #define PERSISTENCED "nvidia-persistenced.service"
 #define FABRIC_MANAGER "nvidia-fabricmanager.service"
+#define IMEX "nvidia-imex.service"
+#define IMEX_CHANNELS "/dev/nvidia-caps-imex-channels"
 #define UNIT_USEC (90 * USEC_PER_SEC)
 #define MODPROBE_USEC (120 * USEC_PER_SEC)
 #define VERSION_USEC (20 * USEC_PER_SEC)
@@ -78,6 +82,12 @@ static GpuFabricWish fabric_wish(const char *text) {
                                         : GPU_FABRIC_AUTO;
 }
 
+static GpuMigWish mig_wish(const char *text) {
+        return streq_ptr(text, "on")    ? GPU_MIG_ON
+               : streq_ptr(text, "any") ? GPU_MIG_ANY
+                                        : GPU_MIG_OFF;
+}
+
 static void read_wish(GpuStep *s) {
         json_object *o = s->context->section, *list;
         GpuWish *w = &s->wish;
@@ -91,6 +101,17 @@ static void read_wish(GpuStep *s) {
         w->fabric = fabric_wish(json_get_string(o, "fabric"));
         w->persistence = json_get_bool(o, "persistence", w->persistence);
         w->bandwidth = json_get_bool(o, "bandwidth", w->bandwidth);
+        w->load = json_get_bool(o, "load", w->load);
+        w->mig = mig_wish(json_get_string(o, "mig"));
+        w->vgpu = streq_ptr(json_get_string(o, "vgpu"), "allow");
+        w->consumer = streq_ptr(json_get_string(o, "consumer"), "allow");
+        w->imex = json_get_bool(o, "imex", w->imex);
+        w->sram_max = json_get_int(o, "sram_max", w->sram_max);
+        w->remapped_max = json_get_int(o, "remapped_max", w->remapped_max);
+        w->pcie_replays_max = json_get_int(o, "pcie_replays_max", w->pcie_replays_max);
+        w->clock_percent = json_get_int(o, "clock_percent", w->clock_percent);
+        w->power_percent = json_get_int(o, "power_percent", w->power_percent);
+        w->spread_percent = json_get_int(o, "spread_percent", w->spread_percent);
         w->ecc_volatile_max = json_get_int(o, "ecc_volatile_max", w->ecc_volatile_max);
         w->ecc_aggregate_max = json_get_int(o, "ecc_aggregate_max", w->ecc_aggregate_max);
         w->retired_pages_max = json_get_int(o, "retired_pages_max", w->retired_pages_max);
@@ -126,9 +147,31 @@ static int start_unit(GpuStep *s, const char *unit, char **ret_result) {
         return unit_job(s->bus, "StartUnit", unit, UNIT_USEC, ret_result);
 }
 
+/* For a check: the service as it is. systemd has a state for units that are not installed as well; of
+ * nvidia-persistenced NVML tells whether it is missed. Without a bus the process has to do. */
+static void find_service(GpuStep *s, const char *unit, GpuService *service) {
+        bool optional = streq(unit, PERSISTENCED);
+        _cleanup_free_ char *state = NULL;
+
+        if (open_bus(s) < 0 || unit_active_state(s->bus, unit, &state) < 0)
+                state = strdup(optional || process_exists("nv-fabricmanage") ? "active" : "gone");
+        if (!state)
+                return;
+        service->state = streq(state, "active")                 ? GPU_SERVICE_RUNNING
+                         : optional && streq(state, "inactive") ? GPU_SERVICE_ABSENT
+                                                                : GPU_SERVICE_FAILED;
+        snprintf(service->text, sizeof(service->text), "it is %.140s", state);
+}
+
 static void start_service(GpuStep *s, const char *unit, GpuService *service) {
         _cleanup_free_ char *result = NULL;
-        int r = start_unit(s, unit, &result);
+        int r;
+
+        if (s->context->check) {
+                find_service(s, unit, service);
+                return;
+        }
+        r = start_unit(s, unit, &result);
 
         service->state = r >= 0         ? GPU_SERVICE_RUNNING
                          : r == -ENOENT ? GPU_SERVICE_ABSENT
@@ -145,7 +188,7 @@ static void follow_service(GpuStep *s, const char *unit, GpuService *service) {
         _cleanup_free_ char *state = NULL;
         int r;
 
-        if (service->state != GPU_SERVICE_RUNNING)
+        if (service->state != GPU_SERVICE_RUNNING || s->context->check)
                 return;
         r = unit_active_state(s->bus, unit, &state);
         if (r < 0 || !streq(state, "active")) {
@@ -197,15 +240,33 @@ static void load_driver(void) {
                 log_warning("modprobe nvidia: %s", r < 0 ? strerror(-r) : "failed");
 }
 
-static void gather(GpuStep *s) {
+/* GPUs whose NVLinks leave the node reach the others through a service. */
+static void start_imex(GpuStep *s) {
+        GpuFacts *f = s->facts;
+        _cleanup_strv_free_ char **channels = NULL;
+        bool cluster = false;
+
+        for (unsigned i = 0; i < f->n; i++)
+                cluster = cluster || f->gpus[i].cluster[0];
+        if (!cluster || !s->wish.imex)
+                return;
+        start_service(s, IMEX, &f->imex);
+        follow_service(s, IMEX, &f->imex);
+        f->imex_channel = fb_list(IMEX_CHANNELS, &channels) >= 0 && strv_length(channels) > 0;
+}
+
+static int gather(GpuStep *s) {
+        int r;
+
         GpuFacts *f = s->facts;
 
-        load_driver();
+        if (!s->context->check)
+                load_driver();
         memset(f, 0, sizeof(*f));
         gpu_read_pci(f);
         /* Asking NVML would change nothing about that. */
         if (f->module_version[0] == '\0')
-                return;
+                return 0;
         if (s->wish.persistence)
                 start_service(s, PERSISTENCED, &f->persistenced);
         if (s->wish.fabric != GPU_FABRIC_OFF &&
@@ -219,11 +280,50 @@ static void gather(GpuStep *s) {
                 if (f->fabric_manager.state == GPU_SERVICE_RUNNING)
                         gpu_gather(f, s->wish.bandwidth, s->timeout_usec);
         }
+        start_imex(s);
+        if (s->wish.load && gpu_load_is_possible(f)) {
+                r = gpu_load(f, s->timeout_usec);
+                if (r < 0)
+                        return r;
+        }
         follow_service(s, PERSISTENCED, &f->persistenced);
         follow_service(s, FABRIC_MANAGER, &f->fabric_manager);
         /* The ring buffer forgets; the journal has the boot's beginning. */
         if (!f->log_read || f->log_lost)
                 gpu_read_journal(f);
+        return 0;
+}
+
+/* Where the NVLinks of all GPUs lead. */
+static ShapeLinks where_links_lead(const GpuFacts *f) {
+        unsigned active = 0, switched = 0, known = 0, open = 0;
+
+        for (unsigned i = 0; i < f->n; i++)
+                for (size_t k = 0; k < GPU_LINKS_MAX; k++) {
+                        const GpuLink *l = &f->gpus[i].links[k];
+                        bool here = false;
+
+                        if (l->active.state != GPU_READ)
+                                continue;
+                        if (l->active.value != 1) {
+                                open++;
+                                continue;
+                        }
+                        active++;
+                        if (l->remote_type.state == GPU_READ)
+                                switched += l->remote_type.value == NVML_NVLINK_DEVICE_TYPE_SWITCH;
+                        for (unsigned m = 0; m < f->n; m++)
+                                here = here || streq(f->gpus[m].pci, l->remote);
+                        known += l->remote[0] != '\0';
+                        open += l->remote[0] && !here;
+                }
+        if (active == 0) /* none of those that there are is in use: a virtual machine with one GPU */
+                return SHAPE_LINKS_NONE;
+        if (switched > 0)
+                return SHAPE_LINKS_SWITCHED;
+        if (open > 0)
+                return SHAPE_LINKS_OPEN;
+        return known == active ? SHAPE_LINKS_CLOSED : SHAPE_LINKS_UNKNOWN;
 }
 
 /* The shape's numbers where the configuration has none. */
@@ -237,7 +337,7 @@ static int add_shape(GpuStep *s) {
                 if (!streq_ptr(model, f->gpus[i].name))
                         model = NULL;
         /* Links are left out: one that is down must not make another shape of the machine. */
-        ShapeGpus gpus = { .model = model, .count = f->n_pci };
+        ShapeGpus gpus = { .model = model, .count = f->n_pci, .links = where_links_lead(f) };
         r = shape_detect(s->context, &gpus, &s->shape);
         if (r < 0)
                 return r;
@@ -308,6 +408,7 @@ static void add_figures(StepContext *c, const GpuFacts *f, const GpuFindings *fi
         step_figure(c, "n_findings", json_object_new_int64((int64_t) findings->n));
         step_figure(c, "findings", gpu_findings_to_json(findings));
         step_figure(c, "gpus", gpu_summary_to_json(f));
+        step_figure(c, "nvlink", gpu_nvlink_to_json(f));
         if (f->driver_version[0])
                 step_figure(c, "driver", json_object_new_string(f->driver_version));
 }
@@ -320,6 +421,8 @@ int gpu_run(StepContext *c) {
         if (!s.facts)
                 return -ENOMEM;
         read_wish(&s);
+        if (c->check == STEP_CHECK_QUICK)
+                s.wish.bandwidth = false;
         gpu_read_pci(s.facts);
         if (s.facts->n_pci == 0 && !s.facts->pci_error &&
                         (!c->section || !json_get_bool(c->section, "required", true)))
@@ -330,8 +433,11 @@ int gpu_run(StepContext *c) {
                                 "PCI shows %u NVIDIA GPUs, but the driver is not loaded and nothing is configured for them",
                                 s.facts->n_pci);
 
-        if (s.facts->n_pci > 0)
-                gather(&s);
+        if (s.facts->n_pci > 0) {
+                r = gather(&s);
+                if (r < 0)
+                        return r;
+        }
         if (s.facts->n > 0) {
                 r = add_shape(&s);
                 if (r < 0 && r != -EPROTO)

@@ -25,12 +25,51 @@ int64_t gpu_pcie_rate(int generation, int width) {
         return (int64_t) (lane[generation] * width);
 }
 
+int64_t gpu_pcie_floor(int generation, int width) {
+        /* MB/s of 16 lanes. Azure/azurehpc-health-checks 0e0a1ac, conf/: check_gpu_bw 10 on V100
+         * (nc24rs_v3), 21 on A100 (nd96asr_v4), 48 on H100 and H200 (nd96isr_h100_v5, …_h200_v5).
+         * The others are the same share of what the link carries as the nearest of these. */
+        static const int64_t floors[] = { 0, 0, 0, 10000, 21000, 48000, 0 };
+
+        if (generation < 1 || (size_t) generation >= ELEMENTSOF(floors))
+                return 0;
+        if (floors[generation] > 0)
+                return floors[generation] * width / 16;
+        int nearest = generation < 3 ? 3 : 5;
+        return gpu_pcie_rate(generation, width) * floors[nearest] / gpu_pcie_rate(nearest, 16);
+}
+
 /* What the judges of the memory have to know of each other. */
 typedef struct Memory {
         bool ecc;  /* is on */
         bool none; /* the GPU has no ECC, and need not have it */
         bool mig;  /* it is divided, which hides what is remapped */
 } Memory;
+
+/* What caches and registers lost was wrong data in somebody's result, and no row is remapped for
+ * it. */
+static void judge_sram(Judge *j, int i) {
+        static const struct {
+                GpuFactId id;
+                GpuAction action;
+                const char *when;
+        } counters[] = {
+                { GPU_SRAM_AGGREGATE, GPU_ACTION_RMA, "in the GPU's life" },
+                { GPU_SRAM_VOLATILE, GPU_ACTION_RESET, "since the driver was loaded" },
+        };
+        int64_t limit = j->wish->sram_max;
+
+        for (size_t k = 0; k < ELEMENTSOF(counters); k++) {
+                if (!judge_may(j, i, counters[k].id) || judge_value(j, i, counters[k].id) <= limit)
+                        continue;
+                int64_t n = judge_value(j, i, counters[k].id);
+                finding_limit(judge_add(j, GPU_CODE_SRAM, counters[k].action, i,
+                                              "%lld uncorrectable errors of its SRAM %s",
+                                              (long long) n, counters[k].when),
+                                n, limit);
+                return;
+        }
+}
 
 static void judge_ecc(Judge *j, int i, const Memory *m) {
         const Gpu *g = &j->facts->gpus[i];
@@ -61,6 +100,7 @@ static void judge_ecc(Judge *j, int i, const Memory *m) {
                                 (long long) judge_value(j, i, GPU_ECC_AGGREGATE));
                 finding_limit(f, judge_value(j, i, GPU_ECC_AGGREGATE), w->ecc_aggregate_max);
         }
+        judge_sram(j, i);
         if (judge_may(j, i, GPU_SRAM_THRESHOLD) && judge_value(j, i, GPU_SRAM_THRESHOLD))
                 (void) judge_add(j, GPU_CODE_SRAM, GPU_ACTION_RMA, i,
                                 "uncorrectable errors of its SRAM are beyond NVIDIA's threshold");
@@ -80,6 +120,16 @@ static void judge_remapped_rows(Judge *j, int i, const Memory *m) {
         if (judge_value(j, i, GPU_REMAP_PENDING))
                 (void) judge_add(j, GPU_CODE_REMAP_PENDING, GPU_ACTION_RESET, i,
                                 "a row of its memory waits to be remapped");
+        if (!judge_need(j, i, GPU_REMAPPED_CORRECTABLE) ||
+                        !judge_need(j, i, GPU_REMAPPED_UNCORRECTABLE))
+                return;
+        int64_t rows = judge_value(j, i, GPU_REMAPPED_CORRECTABLE) +
+                       judge_value(j, i, GPU_REMAPPED_UNCORRECTABLE);
+        if (rows >= j->wish->remapped_max)
+                finding_limit(judge_add(j, GPU_CODE_REMAPPED_ROWS, GPU_ACTION_RMA, i,
+                                              "%lld rows of its memory are remapped",
+                                              (long long) rows),
+                                rows, j->wish->remapped_max);
 }
 
 /* Before Ampere. */
@@ -128,12 +178,12 @@ static void judge_bandwidth(Judge *j, int i, GpuFactId id, const char *what, int
         GpuFinding *f;
 
         if (limit <= 0) {
-                int64_t rate = gpu_pcie_rate((int) generation, (int) width);
-
                 /* A generation newer than this table is at least as fast as the last. */
-                if (rate == 0)
-                        rate = gpu_pcie_rate(GENERATION_LAST, (int) width);
-                limit = rate * j->wish->bandwidth_percent / 100;
+                int g = (int) MIN(generation, (int64_t) GENERATION_LAST);
+                int64_t percent = j->wish->bandwidth_percent;
+
+                limit = percent > 0 ? gpu_pcie_rate(g, (int) width) * percent / 100
+                                    : gpu_pcie_floor(g, (int) width);
         }
         if (fact->state != GPU_READ || fact->value >= limit)
                 return;
@@ -201,7 +251,7 @@ static void judge_cuda(Judge *j, int i) {
                                 "CUDA does not show this GPU");
 }
 
-static void judge_clocks(Judge *j, int i) {
+void judge_clock_reasons(Judge *j, int i, GpuFactId id, const char *when) {
         static const struct {
                 int64_t bit;
                 const char *text;
@@ -213,19 +263,35 @@ static void judge_clocks(Judge *j, int i) {
         };
         char text[120] = "";
 
-        if (!judge_need(j, i, GPU_CLOCK_REASONS))
-                return;
         for (size_t k = 0; k < ELEMENTSOF(reasons); k++) {
                 size_t n = strlen(text);
 
-                if (judge_value(j, i, GPU_CLOCK_REASONS) & reasons[k].bit)
+                if (judge_value(j, i, id) & reasons[k].bit)
                         snprintf(text + n, sizeof(text) - n, "%s%s", n ? ", " : "",
                                         reasons[k].text);
         }
         if (text[0])
                 finding_value(judge_add(j, GPU_CODE_CLOCKS, GPU_ACTION_WAIT, i,
-                                              "clocks are held down: %s", text),
-                                judge_value(j, i, GPU_CLOCK_REASONS));
+                                              "clocks are held down%s: %s", when, text),
+                                judge_value(j, i, id));
+}
+
+/* Somebody has lowered the limit: the GPU is well, and slow. */
+static void judge_power(Judge *j, int i) {
+        int64_t limit, least;
+
+        if (!judge_may(j, i, GPU_POWER_LIMIT) || !judge_may(j, i, GPU_POWER_LIMIT_DEFAULT))
+                return;
+        limit = judge_value(j, i, GPU_POWER_LIMIT);
+        least = judge_value(j, i, GPU_POWER_LIMIT_DEFAULT) * j->wish->power_percent / 100;
+        if (limit < least)
+                finding_limit(judge_add(j, GPU_CODE_POWER_LIMIT, GPU_ACTION_CONFIG, i,
+                                              "its power is limited to %lld W of %lld",
+                                              (long long) limit / 1000,
+                                              (long long) judge_value(
+                                                              j, i, GPU_POWER_LIMIT_DEFAULT) /
+                                                              1000),
+                                limit, least);
 }
 
 static void judge_temperature(Judge *j, int i) {
@@ -250,37 +316,24 @@ static void judge_temperature(Judge *j, int i) {
 }
 
 static void judge_recovery(Judge *j, int i) {
-        /* nvmlDeviceGpuRecoveryAction_t */
-        static const struct {
-                const char *text;
-                GpuAction action;
-        } actions[] = {
-                { "none", GPU_ACTION_NONE },
-                { "a reset of the GPU", GPU_ACTION_RESET },
-                { "a reboot of the node", GPU_ACTION_REBOOT },
-                { "peer-to-peer traffic to be drained", GPU_ACTION_RESET },
-                { "a drain and a reset of the GPU", GPU_ACTION_RESET },
-                { "a recovery of the IMEX domain", GPU_ACTION_RESET },
-                { "a reset of its PCIe bus", GPU_ACTION_REBOOT },
-                { "a reboot of the system", GPU_ACTION_REBOOT },
-        };
+        GpuAction action;
         int64_t v;
 
         if (!judge_may(j, i, GPU_RECOVERY_ACTION) ||
-                        (v = judge_value(j, i, GPU_RECOVERY_ACTION)) == 0)
+                        (v = judge_value(j, i, GPU_RECOVERY_ACTION)) == GPU_RECOVERY_NONE)
                 return;
-        bool known = v > 0 && (size_t) v < ELEMENTSOF(actions);
-        finding_limit(judge_add(j, GPU_CODE_RECOVERY, known ? actions[v].action : GPU_ACTION_REBOOT,
-                                      i, "the driver asks for %s",
-                                      known ? actions[v].text : "an action we do not know"),
-                        v, 0);
+        const char *text = gpu_recovery_text(v, &action);
+        finding_limit(judge_add(j, GPU_CODE_RECOVERY, action, i, "the driver asks for %s", text), v,
+                        0);
 }
 
 void judge_device(Judge *j, int i) {
         judge_memory(j, i);
         judge_recovery(j, i);
         judge_pcie(j, i);
-        judge_clocks(j, i);
+        if (judge_need(j, i, GPU_CLOCK_REASONS))
+                judge_clock_reasons(j, i, GPU_CLOCK_REASONS, "");
+        judge_power(j, i);
         judge_temperature(j, i);
         if (j->wish->persistence && judge_need(j, i, GPU_PERSISTENCE) &&
                         judge_value(j, i, GPU_PERSISTENCE) != 1) {

@@ -49,8 +49,27 @@ bool fact_is_unsupported(const GpuFact *f) {
         return f->state == GPU_ERROR && f->error == NVML_ERROR_NOT_SUPPORTED;
 }
 
-static bool judge_allows(const Judge *j, GpuFactId id) {
-        return j->wish->allow_unsupported & (UINT64_C(1) << id);
+bool gpu_is_vgpu(const Gpu *g) {
+        return gpu_fact_known(g, GPU_VIRTUALIZATION) &&
+               g->facts[GPU_VIRTUALIZATION].value >= NVML_GPU_VIRTUALIZATION_MODE_VGPU;
+}
+
+bool gpu_is_consumer(const Gpu *g) {
+        int64_t brand = g->facts[GPU_BRAND].value;
+
+        return gpu_fact_known(g, GPU_BRAND) &&
+               (brand == NVML_BRAND_GEFORCE || brand == NVML_BRAND_TITAN);
+}
+
+/* Whether it is of a kind that need not tell everything, and is let pass. */
+static bool gpu_is_lenient(const Judge *j, int i) {
+        const Gpu *g = &j->facts->gpus[i];
+
+        return (gpu_is_vgpu(g) && j->wish->vgpu) || (gpu_is_consumer(g) && j->wish->consumer);
+}
+
+static bool judge_allows(const Judge *j, int i, GpuFactId id) {
+        return gpu_is_lenient(j, i) || j->wish->allow_unsupported & (UINT64_C(1) << id);
 }
 
 void judge_not_read(Judge *j, int i, const GpuFact *f, const char *name, const char *symbol) {
@@ -80,7 +99,7 @@ bool judge_need(Judge *j, int i, GpuFactId id) {
 
         if (f->state == GPU_READ)
                 return true;
-        if (!fact_is_unsupported(f) || !judge_allows(j, id))
+        if (!fact_is_unsupported(f) || !judge_allows(j, i, id))
                 judge_not_read(j, i, f, gpu_fact_names[id].name, gpu_fact_names[id].symbol);
         return false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What judge.c, judge-finding.c, judge-device.c and judge-links.c share. */
+/* What judge.c, judge-finding.c, judge-device.c, judge-kind.c, judge-links.c, judge-load.c and judge-log.c share. */
 
 #include "steps/gpu/judge.h"
 
@@ -20,6 +20,10 @@ GpuFinding *judge_add(Judge *j, GpuCode code, GpuAction action, int gpu, const c
 void finding_value(GpuFinding *f, int64_t value);
 void finding_limit(GpuFinding *f, int64_t value, int64_t limit);
 
+/* Kinds of GPUs that cannot tell everything. */
+bool gpu_is_vgpu(const Gpu *g);
+bool gpu_is_consumer(const Gpu *g);
+
 bool fact_is_unsupported(const GpuFact *f);
 
 /* Adds a finding that tells why a fact that was needed is not there. */
@@ -34,8 +38,22 @@ bool judge_may(Judge *j, int gpu, GpuFactId id);
 /* Of a fact that is known. */
 int64_t judge_value(const Judge *j, int gpu, GpuFactId id);
 
+/* judge-kind.c: what kind of GPU it is. False where nothing else is to be said of it. */
+bool judge_kind(Judge *j, int gpu);
+void judge_cluster(Judge *j);
+
+/* judge-load.c: what the load has shown. */
+void judge_load(Judge *j);
+void judge_load_device(Judge *j, int gpu);
+
+/* judge-device.c: what holds the clocks down, of a fact that is known; when: " under load", "". */
+void judge_clock_reasons(Judge *j, int gpu, GpuFactId id, const char *when);
+
 /* judge-device.c: one GPU's memory, PCIe, clocks, temperature, CUDA and recovery action. */
 void judge_device(Judge *j, int gpu);
+
+/* judge-log.c: what the kernel log has of GPUs and switches. */
+void judge_log(Judge *j);
 
 /* judge-links.c: one GPU's NVLinks against the number expected (-1: none is), and its place in
  * the fabric of NVSwitches. */

@@ -18,27 +18,37 @@ const char *const gpu_code_names[GPU_CODES_N] = {
         [GPU_CODE_LOST] = "gpu.lost",
         [GPU_CODE_UNBOUND] = "gpu.unbound",
         [GPU_CODE_COUNT] = "gpu.count",
+        [GPU_CODE_VGPU] = "gpu.vgpu",
+        [GPU_CODE_CONSUMER] = "gpu.consumer",
+        [GPU_CODE_MIG] = "gpu.mig",
         [GPU_CODE_XID] = "gpu.xid",
         [GPU_CODE_REMAP_FAILED] = "gpu.remap-failed",
         [GPU_CODE_SRAM] = "gpu.sram",
         [GPU_CODE_ECC_ERRORS] = "gpu.ecc-errors",
         [GPU_CODE_ECC_OFF] = "gpu.ecc-off",
         [GPU_CODE_REMAP_PENDING] = "gpu.remap-pending",
+        [GPU_CODE_REMAPPED_ROWS] = "gpu.remapped-rows",
         [GPU_CODE_PAGES_RETIRED] = "gpu.pages-retired",
         [GPU_CODE_PAGES_PENDING] = "gpu.pages-pending",
         [GPU_CODE_RECOVERY] = "gpu.recovery",
         [GPU_CODE_PCIE_WIDTH] = "gpu.pcie-width",
         [GPU_CODE_PCIE_GENERATION] = "gpu.pcie-generation",
+        [GPU_CODE_PCIE_ERRORS] = "gpu.pcie-errors",
         [GPU_CODE_FABRIC_VERSION] = "gpu.fabric-version",
         [GPU_CODE_FABRIC_MANAGER] = "gpu.fabric-manager",
         [GPU_CODE_NVLINK_DOWN] = "gpu.nvlink-down",
         [GPU_CODE_NVLINK_ERRORS] = "gpu.nvlink-errors",
         [GPU_CODE_FABRIC] = "gpu.fabric",
+        [GPU_CODE_IMEX] = "gpu.imex",
         [GPU_CODE_CLOCKS] = "gpu.clocks",
+        [GPU_CODE_CLOCKS_LOCKED] = "gpu.clocks-locked",
+        [GPU_CODE_POWER_LIMIT] = "gpu.power-limit",
         [GPU_CODE_TEMPERATURE] = "gpu.temperature",
         [GPU_CODE_PERSISTENCE] = "gpu.persistence",
         [GPU_CODE_CUDA] = "gpu.cuda",
         [GPU_CODE_BANDWIDTH] = "gpu.bandwidth",
+        [GPU_CODE_LOAD] = "gpu.load",
+        [GPU_CODE_SLOW] = "gpu.slow",
         [GPU_CODE_NOT_SUPPORTED] = "gpu.not-supported",
         [GPU_CODE_KERNEL_LOG] = "gpu.kernel-log",
 };
@@ -54,6 +64,8 @@ GpuWish gpu_wish_default(void) {
                 .ecc = GPU_ECC_ON,
                 .persistence = true,
                 .bandwidth = true,
+                .load = true,
+                .imex = true,
                 /* DCGM counts a GPU with 63 retired pages as bad, any replay or recovery of a link
                  * too, and CRC errors from a hundred a second on (dcgm_gpu_hardware_limits). */
                 .retired_pages_max = 62,
@@ -61,8 +73,17 @@ GpuWish gpu_wish_default(void) {
                 /* Uncorrectable errors since the driver was loaded: none. Those of the GPU's whole
                  * life were repaired by remapping, or show as one of the other findings. */
                 .ecc_aggregate_max = -1,
-                /* Azure's node health checks ask 10 of 15.75 GB/s of a V100. */
-                .bandwidth_percent = 60,
+                /* NVIDIA's GPUs remap 512 rows at most ("GPU Memory Error Management"); Azure's
+                 * node health checks take more for bad (azure_gpu_ecc.nhc), and any uncorrectable
+                 * error of the SRAM. */
+                .remapped_max = 512,
+                /* DCGM_LIMIT_MAX_PCIREPLAY_RATE: eight a minute; the load is shorter. */
+                .pcie_replays_max = 8,
+                /* Ours: a GPU that nothing holds down runs within a few percent of its highest
+                 * clock, and GPUs of one node differ by a few percent. */
+                .clock_percent = 70,
+                .power_percent = 100,
+                .spread_percent = 85,
                 .xid_ignore = xid_ignore_default,
                 .n_xid_ignore = ELEMENTSOF(xid_ignore_default),
         };
@@ -158,62 +179,6 @@ static void judge_count(Judge *j) {
         }
 }
 
-/* Which GPU a report in the kernel log is about: NVML's index, or -1. */
-static int gpu_at(const GpuFacts *f, const char *pci) {
-        size_t n = strlen(pci);
-
-        for (unsigned i = 0; i < f->n; i++)
-                if (strncmp(f->gpus[i].pci, pci, n) == 0 && n > 0 &&
-                                (f->gpus[i].pci[n] == '.' || f->gpus[i].pci[n] == '\0'))
-                        return (int) i;
-        return -1;
-}
-
-static bool xid_is_ignored(const GpuWish *w, const GpuXid *x) {
-        if (x->is_switch)
-                return !x->fatal;
-        for (size_t i = 0; i < w->n_xid_ignore; i++)
-                if (w->xid_ignore[i] == x->xid)
-                        return true;
-        return false;
-}
-
-static bool told_before(const GpuFacts *f, unsigned i) {
-        for (unsigned k = 0; k < i; k++)
-                if (f->xids[k].xid == f->xids[i].xid && streq(f->xids[k].pci, f->xids[i].pci) &&
-                                f->xids[k].is_switch == f->xids[i].is_switch &&
-                                f->xids[k].fatal == f->xids[i].fatal)
-                        return true;
-        return false;
-}
-
-static void judge_log(Judge *j) {
-        const GpuFacts *f = j->facts;
-
-        if (!f->log_read)
-                (void) judge_add(j, GPU_CODE_KERNEL_LOG, GPU_ACTION_CONFIG, -1,
-                                "the kernel log could not be read: %s",
-                                f->log_error ? strerror(f->log_error) : "nobody asked");
-        else if (f->log_lost)
-                (void) judge_add(j, GPU_CODE_KERNEL_LOG, GPU_ACTION_REBOOT, -1,
-                                "the kernel log does not reach back to the boot");
-        for (unsigned i = 0; i < MIN(f->n_xids, (unsigned) GPU_XIDS_MAX); i++) {
-                const GpuXid *x = &f->xids[i];
-                GpuFinding *y;
-
-                if (xid_is_ignored(j->wish, x) || told_before(f, i))
-                        continue;
-                y = judge_add(j, GPU_CODE_XID, gpu_xid_action(x), gpu_at(f, x->pci), "%s %u: %s",
-                                x->is_switch ? "SXid" : "Xid", x->xid, x->text);
-                snprintf(y->pci, sizeof(y->pci), "%s", x->pci);
-                finding_value(y, x->xid);
-        }
-        if (f->n_xids > GPU_XIDS_MAX)
-                (void) judge_add(j, GPU_CODE_XID, GPU_ACTION_RESET, -1,
-                                "%u Xids in the kernel log, of which %d were looked at", f->n_xids,
-                                GPU_XIDS_MAX);
-}
-
 static void judge_services(Judge *j) {
         const GpuFacts *f = j->facts;
         const GpuService *m = &f->fabric_manager;
@@ -260,7 +225,10 @@ static void judge_gpu(Judge *j, int i, int nvlinks, bool fabric) {
         }
         if (!g->read) /* the phase tells why */
                 return;
+        if (!judge_kind(j, i))
+                return;
         judge_device(j, i);
+        judge_load_device(j, i);
         judge_links(j, i, nvlinks);
         if (fabric)
                 judge_fabric(j, i);
@@ -301,6 +269,8 @@ int gpu_judge(const GpuFacts *facts, const GpuWish *wish, GpuFindings *ret) {
                                 nvlinks = MAX(nvlinks, (int) gpu_links_active(&facts->gpus[i]));
                 for (unsigned i = 0; i < facts->n; i++)
                         judge_gpu(&j, (int) i, nvlinks, fabric);
+                judge_cluster(&j);
+                judge_load(&j);
                 judge_services(&j);
         }
         if (j.r < 0) {

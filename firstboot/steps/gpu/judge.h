@@ -21,27 +21,37 @@ typedef enum GpuCode {
         GPU_CODE_LOST,
         GPU_CODE_UNBOUND,
         GPU_CODE_COUNT,
+        GPU_CODE_VGPU,
+        GPU_CODE_CONSUMER,
+        GPU_CODE_MIG,
         GPU_CODE_XID,
         GPU_CODE_REMAP_FAILED,
         GPU_CODE_SRAM,
         GPU_CODE_ECC_ERRORS,
         GPU_CODE_ECC_OFF,
         GPU_CODE_REMAP_PENDING,
+        GPU_CODE_REMAPPED_ROWS,
         GPU_CODE_PAGES_RETIRED,
         GPU_CODE_PAGES_PENDING,
         GPU_CODE_RECOVERY,
         GPU_CODE_PCIE_WIDTH,
         GPU_CODE_PCIE_GENERATION,
+        GPU_CODE_PCIE_ERRORS,
         GPU_CODE_FABRIC_VERSION,
         GPU_CODE_FABRIC_MANAGER,
         GPU_CODE_NVLINK_DOWN,
         GPU_CODE_NVLINK_ERRORS,
         GPU_CODE_FABRIC,
+        GPU_CODE_IMEX,
         GPU_CODE_CLOCKS,
+        GPU_CODE_CLOCKS_LOCKED,
+        GPU_CODE_POWER_LIMIT,
         GPU_CODE_TEMPERATURE,
         GPU_CODE_PERSISTENCE,
         GPU_CODE_CUDA,
         GPU_CODE_BANDWIDTH,
+        GPU_CODE_LOAD,
+        GPU_CODE_SLOW,
         GPU_CODE_NOT_SUPPORTED,
         GPU_CODE_KERNEL_LOG,
         GPU_CODES_N,
@@ -60,6 +70,12 @@ typedef enum GpuFabricWish {
         GPU_FABRIC_OFF,
 } GpuFabricWish;
 
+typedef enum GpuMigWish {
+        GPU_MIG_OFF, /* no GPU may be divided */
+        GPU_MIG_ON,  /* each must be, into one part at least */
+        GPU_MIG_ANY,
+} GpuMigWish;
+
 typedef struct GpuWish {
         int count;           /* GPUs there must be; -1: as many as PCI shows */
         int nvlinks;         /* active links of each GPU; -1: as many as the best of them has */
@@ -67,14 +83,23 @@ typedef struct GpuWish {
         int pcie_width;
         GpuEccWish ecc;
         GpuFabricWish fabric;
-        bool persistence, bandwidth;
+        GpuMigWish mig;
+        bool vgpu, consumer; /* are let pass, with what they do not tell */
+        bool imex;           /* must run where NVLinks leave the node */
+        bool persistence, bandwidth, load;
         int64_t ecc_volatile_max, ecc_aggregate_max; /* uncorrectable errors */
+        int64_t sram_max;     /* uncorrectable errors of the SRAM in the GPU's life */
+        int64_t remapped_max; /* rows */
         int64_t retired_pages_max;
+        int64_t pcie_replays_max;  /* during the load */
         int64_t nvlink_errors_max; /* of a link since the driver was loaded: replays, recoveries */
         int64_t nvlink_crc_max;    /* CRC errors likewise */
         int64_t temperature_max;   /* °C; 0: the GPU's own threshold */
         int64_t h2d_min, d2h_min;  /* MB/s (10⁶); 0: bandwidth_percent of the link's rate */
-        int64_t bandwidth_percent;
+        int64_t bandwidth_percent; /* 0: the floor of the link's generation (gpu_pcie_floor()) */
+        int64_t clock_percent;     /* of the highest clock, under load with nothing against it */
+        int64_t power_percent;     /* of the default power limit */
+        int64_t spread_percent;    /* of what the middle one of the node's GPUs reaches */
         const unsigned *xid_ignore;
         size_t n_xid_ignore;
         uint64_t allow_unsupported; /* bits 1 << GpuFactId */
@@ -112,6 +137,9 @@ bool gpu_has_fabric(const GpuFacts *facts, const GpuWish *wish);
  * line code (PCI Express Base Specification 6.0: 8b/10b to generation 2, 128b/130b to 5, 242/256
  * for 6). 0 for a generation that is not known. */
 int64_t gpu_pcie_rate(int generation, int width);
+
+/* Least bandwidth of such a link in MB/s, where the configuration has none. */
+int64_t gpu_pcie_floor(int generation, int width);
 
 /* "GPU 3 (GPU-…, serial 165…, 0000:3b:00.0): TEXT"; the caller frees it. */
 char *gpu_finding_sentence(const GpuFinding *f);

@@ -3,32 +3,12 @@
 /* The questions put to NVML, each noted before it is asked: the child that asks may hang or die in
  * any of them. An answer that did not come stays what it was, not read. */
 
-#include "steps/gpu/nvml.h"
+#include "steps/gpu/nvml-ask-internal.h"
 
 /* Slowdowns are reported for a moment at a change of clocks too (nvml.h at HwSlowdown), so only
  * what stands in every one of some samples counts. */
 #define CLOCK_SAMPLES 4
 #define CLOCK_SAMPLE_USEC 50000
-
-typedef struct Asking {
-        const NvmlApi *api;
-        GpuPhase *phase;
-        nvmlDevice_t device;
-        int index;
-        Gpu *gpu;
-} Asking;
-
-static void keep(GpuFact *f, nvmlReturn_t r, int64_t value) {
-        if (r == NVML_SUCCESS)
-                *f = (GpuFact) { .state = GPU_READ, .value = value };
-        else
-                *f = (GpuFact) { .state = GPU_ERROR, .error = r };
-}
-
-/* Calls a function of the table if it is there; answers false and notes it where it is not. */
-#define ASK(a, fact, function)                                                                  \
-        ((a)->api->function ? (gpu_phase_enter((a)->phase, "nvml" #function, (a)->index), true) \
-                            : ((fact)->state = GPU_NO_SYMBOL, false))
 
 /* Questions of the form (device, unsigned *). */
 static void ask_plain(Asking *a) {
@@ -47,6 +27,10 @@ static void ask_plain(Asking *a) {
                 Q(GPU_PCIE_WIDTH, DeviceGetCurrPcieLinkWidth),
                 Q(GPU_PCIE_WIDTH_MAX, DeviceGetMaxPcieLinkWidth),
                 Q(GPU_PCIE_REPLAYS, DeviceGetPcieReplayCounter),
+                Q(GPU_VIRTUALIZATION, DeviceGetVirtualizationMode),
+                Q(GPU_BRAND, DeviceGetBrand),
+                Q(GPU_POWER_LIMIT, DeviceGetEnforcedPowerLimit),
+                Q(GPU_POWER_LIMIT_DEFAULT, DeviceGetPowerManagementDefaultLimit),
 #undef Q
         };
 
@@ -62,7 +46,7 @@ static void ask_plain(Asking *a) {
                 }
                 gpu_phase_enter(a->phase, questions[i].symbol, a->index);
                 nvmlReturn_t r = function(a->device, &value);
-                keep(fact, r, value);
+                nvml_keep(fact, r, value);
         }
 }
 
@@ -75,18 +59,18 @@ static void ask_ecc(Asking *a) {
 
         if (ASK(a, &facts[GPU_ECC], DeviceGetEccMode)) {
                 r = a->api->DeviceGetEccMode(a->device, &now, &pending);
-                keep(&facts[GPU_ECC], r, now);
-                keep(&facts[GPU_ECC_PENDING], r, pending);
+                nvml_keep(&facts[GPU_ECC], r, now);
+                nvml_keep(&facts[GPU_ECC_PENDING], r, pending);
         } else
                 facts[GPU_ECC_PENDING].state = GPU_NO_SYMBOL;
 
         if (ASK(a, &facts[GPU_ECC_VOLATILE], DeviceGetTotalEccErrors)) {
                 r = a->api->DeviceGetTotalEccErrors(a->device, NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
                                 NVML_VOLATILE_ECC, &count);
-                keep(&facts[GPU_ECC_VOLATILE], r, (int64_t) count);
+                nvml_keep(&facts[GPU_ECC_VOLATILE], r, (int64_t) count);
                 r = a->api->DeviceGetTotalEccErrors(a->device, NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
                                 NVML_AGGREGATE_ECC, &count);
-                keep(&facts[GPU_ECC_AGGREGATE], r, (int64_t) count);
+                nvml_keep(&facts[GPU_ECC_AGGREGATE], r, (int64_t) count);
         } else
                 facts[GPU_ECC_AGGREGATE].state = GPU_NO_SYMBOL;
 
@@ -96,7 +80,30 @@ static void ask_ecc(Asking *a) {
                 };
 
                 r = a->api->DeviceGetSramEccErrorStatus(a->device, &status);
-                keep(&facts[GPU_SRAM_THRESHOLD], r, status.bThresholdExceeded);
+                nvml_keep(&facts[GPU_SRAM_THRESHOLD], r, status.bThresholdExceeded);
+        }
+}
+
+/* Uncorrectable errors of caches and registers, which no remapping repairs. */
+static void ask_sram(Asking *a) {
+        static const struct {
+                GpuFactId id;
+                int counter;
+        } counters[] = {
+                { GPU_SRAM_VOLATILE, NVML_VOLATILE_ECC },
+                { GPU_SRAM_AGGREGATE, NVML_AGGREGATE_ECC },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(counters); i++) {
+                GpuFact *fact = &a->gpu->facts[counters[i].id];
+                unsigned long long n = 0;
+
+                if (!ASK(a, fact, DeviceGetMemoryErrorCounter))
+                        continue;
+                nvmlReturn_t r = a->api->DeviceGetMemoryErrorCounter(a->device,
+                                NVML_MEMORY_ERROR_TYPE_UNCORRECTED, counters[i].counter,
+                                NVML_MEMORY_LOCATION_SRAM, &n);
+                nvml_keep(fact, r, (int64_t) n);
         }
 }
 
@@ -109,7 +116,7 @@ static void ask_repairs(Asking *a) {
         if (ASK(a, &facts[GPU_REMAP_PENDING], DeviceGetRemappedRows)) {
                 r = a->api->DeviceGetRemappedRows(a->device, &v[0], &v[1], &v[2], &v[3]);
                 for (size_t i = 0; i < 4; i++)
-                        keep(&facts[GPU_REMAPPED_CORRECTABLE + i], r, v[i]);
+                        nvml_keep(&facts[GPU_REMAPPED_CORRECTABLE + i], r, v[i]);
         } else
                 for (size_t i = 0; i < 4; i++)
                         facts[GPU_REMAPPED_CORRECTABLE + i].state = GPU_NO_SYMBOL;
@@ -121,8 +128,25 @@ static void ask_repairs(Asking *a) {
                 if (!ASK(a, fact, DeviceGetRetiredPages))
                         continue;
                 r = a->api->DeviceGetRetiredPages(a->device, cause, &n, NULL);
-                keep(fact, r == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : r, n);
+                nvml_keep(fact, r == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : r, n);
         }
+}
+
+/* How many parts a divided GPU has. */
+static void ask_mig_devices(Asking *a) {
+        GpuFact *fact = &a->gpu->facts[GPU_MIG_DEVICES];
+        unsigned max = 0, n = 0;
+
+        if (!ASK(a, fact, DeviceGetMaxMigDeviceCount) ||
+                        !ASK(a, fact, DeviceGetMigDeviceHandleByIndex))
+                return;
+        nvmlReturn_t r = a->api->DeviceGetMaxMigDeviceCount(a->device, &max);
+        for (unsigned i = 0; r == NVML_SUCCESS && i < max; i++) {
+                nvmlDevice_t part;
+
+                n += a->api->DeviceGetMigDeviceHandleByIndex(a->device, i, &part) == NVML_SUCCESS;
+        }
+        nvml_keep(fact, r, n);
 }
 
 static void ask_mig(Asking *a) {
@@ -132,16 +156,15 @@ static void ask_mig(Asking *a) {
         if (!ASK(a, fact, DeviceGetMigMode))
                 return;
         nvmlReturn_t r = a->api->DeviceGetMigMode(a->device, &now, &pending);
-        keep(fact, r, now);
+        nvml_keep(fact, r, now);
+        nvml_keep(&a->gpu->facts[GPU_MIG_PENDING], r, pending);
+        if (r == NVML_SUCCESS && now)
+                ask_mig_devices(a);
 }
 
 static void ask_clocks(Asking *a) {
         GpuFact *fact = &a->gpu->facts[GPU_CLOCK_REASONS];
-        /* The name up to R530 (CUDA 12.1). */
-        nvmlReturn_t (*function)(nvmlDevice_t, unsigned long long *) =
-                        a->api->DeviceGetCurrentClocksEventReasons
-                                        ? a->api->DeviceGetCurrentClocksEventReasons
-                                        : a->api->DeviceGetCurrentClocksThrottleReasons;
+        nvmlReturn_t (*function)(nvmlDevice_t, unsigned long long *) = nvml_clock_reasons(a->api);
         unsigned long long all = ~0ULL;
 
         if (!function) {
@@ -153,7 +176,7 @@ static void ask_clocks(Asking *a) {
                 unsigned long long reasons = 0;
                 nvmlReturn_t r = function(a->device, &reasons);
 
-                keep(fact, r, 0);
+                nvml_keep(fact, r, 0);
                 if (r != NVML_SUCCESS)
                         return;
                 all = i == 0 ? reasons : all & reasons;
@@ -167,6 +190,16 @@ static void ask_clocks(Asking *a) {
         fact->value = (int64_t) all;
 }
 
+static void ask_clock_max(Asking *a) {
+        GpuFact *fact = &a->gpu->facts[GPU_CLOCK_MAX];
+        unsigned mhz = 0;
+
+        if (!ASK(a, fact, DeviceGetMaxClockInfo))
+                return;
+        nvmlReturn_t r = a->api->DeviceGetMaxClockInfo(a->device, NVML_CLOCK_SM, &mhz);
+        nvml_keep(fact, r, mhz);
+}
+
 static void ask_temperature(Asking *a) {
         GpuFact *facts = a->gpu->facts;
         unsigned value = 0;
@@ -174,12 +207,12 @@ static void ask_temperature(Asking *a) {
 
         if (ASK(a, &facts[GPU_TEMPERATURE], DeviceGetTemperature)) {
                 r = a->api->DeviceGetTemperature(a->device, NVML_TEMPERATURE_GPU, &value);
-                keep(&facts[GPU_TEMPERATURE], r, value);
+                nvml_keep(&facts[GPU_TEMPERATURE], r, value);
         }
         if (ASK(a, &facts[GPU_TEMPERATURE_SLOWDOWN], DeviceGetTemperatureThreshold)) {
                 r = a->api->DeviceGetTemperatureThreshold(
                                 a->device, NVML_TEMPERATURE_THRESHOLD_SLOWDOWN, &value);
-                keep(&facts[GPU_TEMPERATURE_SLOWDOWN], r, value);
+                nvml_keep(&facts[GPU_TEMPERATURE_SLOWDOWN], r, value);
         }
         if (ASK(a, &facts[GPU_TEMPERATURE_MARGIN], DeviceGetMarginTemperature)) {
                 nvmlMarginTemperature_v1_t margin = {
@@ -187,109 +220,7 @@ static void ask_temperature(Asking *a) {
                 };
 
                 r = a->api->DeviceGetMarginTemperature(a->device, &margin);
-                keep(&facts[GPU_TEMPERATURE_MARGIN], r, margin.marginTemperature);
-        }
-}
-
-static void ask_field(Asking *a, GpuFact *fact, unsigned field, unsigned scope) {
-        nvmlFieldValue_t v = { .fieldId = field, .scopeId = scope };
-
-        if (!ASK(a, fact, DeviceGetFieldValues))
-                return;
-        nvmlReturn_t r = a->api->DeviceGetFieldValues(a->device, 1, &v);
-        if (r == NVML_SUCCESS)
-                r = v.nvmlReturn;
-        /* nvmlValueType_t: 1 is unsigned int, 2 and 3 (unsigned long, long long) have 64 bits. */
-        keep(fact, r, v.valueType == 1 ? (int64_t) v.value.uiVal : (int64_t) v.value.ullVal);
-}
-
-/* Since R550; version 3 of the answer since R580. */
-static void ask_fabric_by_version(Asking *a) {
-        GpuFact *facts = a->gpu->facts;
-        nvmlGpuFabricInfo_v3_t v3 = { .version = NVML_STRUCT_VERSION(nvmlGpuFabricInfo_v3_t, 3) };
-        nvmlGpuFabricInfo_v2_t v2 = { .version = NVML_STRUCT_VERSION(nvmlGpuFabricInfo_v2_t, 2) };
-        nvmlReturn_t r;
-
-        gpu_phase_enter(a->phase, "nvmlDeviceGetGpuFabricInfoV", a->index);
-        r = a->api->DeviceGetGpuFabricInfoV(a->device, &v3);
-        if (r == NVML_SUCCESS) {
-                keep(&facts[GPU_FABRIC_STATE], r, v3.state);
-                keep(&facts[GPU_FABRIC_STATUS], r, v3.status);
-                keep(&facts[GPU_FABRIC_HEALTH], r, v3.healthMask);
-                keep(&facts[GPU_FABRIC_SUMMARY], r, v3.healthSummary);
-                return;
-        }
-        r = a->api->DeviceGetGpuFabricInfoV(a->device, &v2);
-        keep(&facts[GPU_FABRIC_STATE], r, v2.state);
-        keep(&facts[GPU_FABRIC_STATUS], r, v2.status);
-        keep(&facts[GPU_FABRIC_HEALTH], r, v2.healthMask);
-        keep(&facts[GPU_FABRIC_SUMMARY], NVML_ERROR_NOT_SUPPORTED, 0);
-}
-
-/* By the newest form that this driver knows. */
-static void ask_fabric(Asking *a) {
-        GpuFact *facts = a->gpu->facts;
-        nvmlGpuFabricInfo_t info = {};
-
-        if (a->api->DeviceGetGpuFabricInfoV) {
-                ask_fabric_by_version(a);
-                return;
-        }
-        if (!ASK(a, &facts[GPU_FABRIC_STATE], DeviceGetGpuFabricInfo))
-                return;
-        nvmlReturn_t r = a->api->DeviceGetGpuFabricInfo(a->device, &info);
-        keep(&facts[GPU_FABRIC_STATE], r, info.state);
-        keep(&facts[GPU_FABRIC_STATUS], r, info.status);
-        keep(&facts[GPU_FABRIC_HEALTH], NVML_ERROR_NOT_SUPPORTED, 0);
-        keep(&facts[GPU_FABRIC_SUMMARY], NVML_ERROR_NOT_SUPPORTED, 0);
-}
-
-static void ask_link(Asking *a, unsigned link) {
-        static const int counters[GPU_LINK_COUNTERS_N] = {
-                [GPU_LINK_REPLAY] = 0,   /* NVML_NVLINK_ERROR_DL_REPLAY */
-                [GPU_LINK_RECOVERY] = 1, /* NVML_NVLINK_ERROR_DL_RECOVERY */
-                [GPU_LINK_CRC_FLIT] = 2, /* NVML_NVLINK_ERROR_DL_CRC_FLIT */
-                [GPU_LINK_CRC_DATA] = 3, /* NVML_NVLINK_ERROR_DL_CRC_DATA */
-        };
-        GpuLink *l = &a->gpu->links[link];
-        unsigned type = 0;
-
-        if (ASK(a, &l->remote_type, DeviceGetNvLinkRemoteDeviceType)) {
-                nvmlReturn_t r = a->api->DeviceGetNvLinkRemoteDeviceType(a->device, link, &type);
-                keep(&l->remote_type, r, type);
-        }
-        for (size_t i = 0; i < GPU_LINK_COUNTERS_N; i++) {
-                unsigned long long n = 0;
-
-                if (!ASK(a, &l->counters[i], DeviceGetNvLinkErrorCounter))
-                        continue;
-                nvmlReturn_t r = a->api->DeviceGetNvLinkErrorCounter(
-                                a->device, link, counters[i], &n);
-                keep(&l->counters[i], r, (int64_t) n);
-        }
-
-        /* NVLink 5 (Blackwell) counts in fields of its own. */
-        if (l->counters[GPU_LINK_RECOVERY].state != GPU_READ)
-                ask_field(a, &l->counters[GPU_LINK_RECOVERY],
-                                NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS, link);
-        if (l->counters[GPU_LINK_CRC_FLIT].state != GPU_READ)
-                ask_field(a, &l->counters[GPU_LINK_CRC_FLIT], NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS,
-                                link);
-}
-
-static void ask_links(Asking *a) {
-        for (unsigned i = 0; i < GPU_LINKS_MAX; i++) {
-                GpuLink *l = &a->gpu->links[i];
-                unsigned active = 0;
-
-                if (!ASK(a, &l->active, DeviceGetNvLinkState))
-                        return;
-                nvmlReturn_t r = a->api->DeviceGetNvLinkState(a->device, i, &active);
-                keep(&l->active, r, active);
-                if (r == NVML_ERROR_INVALID_ARGUMENT) /* there is no such link, nor a later one */
-                        return;
-                if (r == NVML_SUCCESS && active)
-                        ask_link(a, i);
+                nvml_keep(&facts[GPU_TEMPERATURE_MARGIN], r, margin.marginTemperature);
         }
 }
 
@@ -336,12 +267,14 @@ static void ask_gpu(const NvmlApi *api, GpuPhase *phase, int index, Gpu *g) {
         ask_plain(&a);
         ask_mig(&a);
         ask_ecc(&a);
+        ask_sram(&a);
         ask_repairs(&a);
         ask_clocks(&a);
+        ask_clock_max(&a);
         ask_temperature(&a);
-        ask_field(&a, &g->facts[GPU_RECOVERY_ACTION], NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, 0);
-        ask_fabric(&a);
-        ask_links(&a);
+        nvml_ask_field(&a, &g->facts[GPU_RECOVERY_ACTION], NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, 0);
+        nvml_ask_fabric(&a);
+        nvml_ask_links(&a);
         g->read = true;
 }
 

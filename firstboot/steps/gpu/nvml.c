@@ -82,6 +82,12 @@ const char *nvml_error_text(nvmlReturn_t error) {
         return "error";
 }
 
+nvmlReturn_t (*nvml_clock_reasons(const NvmlApi *api))(nvmlDevice_t, unsigned long long *) {
+        /* The second is the name up to R530 (CUDA 12.1). */
+        return api->DeviceGetCurrentClocksEventReasons ? api->DeviceGetCurrentClocksEventReasons
+                                                       : api->DeviceGetCurrentClocksThrottleReasons;
+}
+
 void nvml_pci_address(const char *bus_id, char *ret, size_t size) {
         const char *p = bus_id;
         size_t n = 0;

@@ -22,6 +22,12 @@ enum {
         NVML_ERROR_RESET_REQUIRED = 16,
         NVML_ERROR_LIB_RM_VERSION_MISMATCH = 18,
 
+        NVML_CLOCK_SM = 1,
+        NVML_MEMORY_LOCATION_SRAM = 7,
+        NVML_GPU_VIRTUALIZATION_MODE_VGPU = 2, /* a part of a GPU, in a virtual machine */
+        NVML_GPU_VIRTUALIZATION_MODE_HOST_VGPU = 3,
+        NVML_BRAND_GEFORCE = 5,
+        NVML_BRAND_TITAN = 6,
         NVML_TEMPERATURE_GPU = 0,
         NVML_TEMPERATURE_THRESHOLD_SLOWDOWN = 1,
         NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1,
@@ -46,6 +52,8 @@ enum {
 };
 
 /* nvmlClocksEventReasons: what holds the clocks down. */
+#define NVML_CLOCKS_IDLE 0x01
+#define NVML_CLOCKS_SW_POWER_CAP 0x04
 #define NVML_CLOCKS_HW_SLOWDOWN 0x08
 #define NVML_CLOCKS_SW_THERMAL_SLOWDOWN 0x20
 #define NVML_CLOCKS_HW_THERMAL_SLOWDOWN 0x40
@@ -100,6 +108,10 @@ typedef struct nvmlGpuFabricInfo_v3_t {
         unsigned char healthSummary;
 } nvmlGpuFabricInfo_v3_t;
 
+typedef struct nvmlUtilization_t {
+        unsigned gpu, memory; /* percent of the time */
+} nvmlUtilization_t;
+
 typedef struct nvmlMarginTemperature_v1_t {
         unsigned version;
         int marginTemperature;
@@ -116,69 +128,89 @@ typedef struct nvmlEccSramErrorStatus_v1_t {
 /* MEMBER, SYMBOL, whether nothing can be asked without it, arguments. A function that is absent
  * and need not be there for all leaves its facts in the state GPU_NO_SYMBOL, which judge.c
  * refuses unless the driver is older than the function. */
-#define NVML_FUNCTIONS(F)                                                                         \
-        F(Init, "nvmlInit_v2", true, (void) )                                                     \
-        F(Shutdown, "nvmlShutdown", true, (void) )                                                \
-        F(SystemGetDriverVersion, "nvmlSystemGetDriverVersion", true, (char *, unsigned) )        \
-        F(SystemGetNVMLVersion, "nvmlSystemGetNVMLVersion", true, (char *, unsigned) )            \
-        F(DeviceGetCount, "nvmlDeviceGetCount_v2", true, (unsigned *) )                           \
-        F(DeviceGetHandleByIndex, "nvmlDeviceGetHandleByIndex_v2", true,                          \
-                        (unsigned, nvmlDevice_t *) )                                              \
-        F(DeviceGetPciInfo, "nvmlDeviceGetPciInfo_v3", true, (nvmlDevice_t, nvmlPciInfo_t *) )    \
-        F(DeviceGetUUID, "nvmlDeviceGetUUID", true, (nvmlDevice_t, char *, unsigned) )            \
-        F(DeviceGetName, "nvmlDeviceGetName", true, (nvmlDevice_t, char *, unsigned) )            \
-        F(DeviceGetSerial, "nvmlDeviceGetSerial", false, (nvmlDevice_t, char *, unsigned) )       \
-        F(DeviceGetVbiosVersion, "nvmlDeviceGetVbiosVersion", false,                              \
-                        (nvmlDevice_t, char *, unsigned) )                                        \
-        F(DeviceGetArchitecture, "nvmlDeviceGetArchitecture", false, (nvmlDevice_t, unsigned *) ) \
-        F(DeviceGetPersistenceMode, "nvmlDeviceGetPersistenceMode", false,                        \
-                        (nvmlDevice_t, unsigned *) )                                              \
-        F(DeviceGetMigMode, "nvmlDeviceGetMigMode", false,                                        \
-                        (nvmlDevice_t, unsigned *, unsigned *) )                                  \
-        F(DeviceGetEccMode, "nvmlDeviceGetEccMode", false,                                        \
-                        (nvmlDevice_t, unsigned *, unsigned *) )                                  \
-        F(DeviceGetTotalEccErrors, "nvmlDeviceGetTotalEccErrors", false,                          \
-                        (nvmlDevice_t, int, int, unsigned long long *) )                          \
-        F(DeviceGetSramEccErrorStatus, "nvmlDeviceGetSramEccErrorStatus", false,                  \
-                        (nvmlDevice_t, nvmlEccSramErrorStatus_v1_t *) )                           \
-        F(DeviceGetRemappedRows, "nvmlDeviceGetRemappedRows", false,                              \
-                        (nvmlDevice_t, unsigned *, unsigned *, unsigned *, unsigned *) )          \
-        F(DeviceGetRetiredPages, "nvmlDeviceGetRetiredPages", false,                              \
-                        (nvmlDevice_t, int, unsigned *, unsigned long long *) )                   \
-        F(DeviceGetRetiredPagesPendingStatus, "nvmlDeviceGetRetiredPagesPendingStatus", false,    \
-                        (nvmlDevice_t, unsigned *) )                                              \
-        F(DeviceGetCurrPcieLinkGeneration, "nvmlDeviceGetCurrPcieLinkGeneration", false,          \
-                        (nvmlDevice_t, unsigned *) )                                              \
-        F(DeviceGetMaxPcieLinkGeneration, "nvmlDeviceGetMaxPcieLinkGeneration", false,            \
-                        (nvmlDevice_t, unsigned *) )                                              \
-        F(DeviceGetGpuMaxPcieLinkGeneration, "nvmlDeviceGetGpuMaxPcieLinkGeneration", false,      \
-                        (nvmlDevice_t, unsigned *) )                                              \
-        F(DeviceGetCurrPcieLinkWidth, "nvmlDeviceGetCurrPcieLinkWidth", false,                    \
-                        (nvmlDevice_t, unsigned *) )                                              \
-        F(DeviceGetMaxPcieLinkWidth, "nvmlDeviceGetMaxPcieLinkWidth", false,                      \
-                        (nvmlDevice_t, unsigned *) )                                              \
-        F(DeviceGetPcieReplayCounter, "nvmlDeviceGetPcieReplayCounter", false,                    \
-                        (nvmlDevice_t, unsigned *) )                                              \
-        F(DeviceGetCurrentClocksEventReasons, "nvmlDeviceGetCurrentClocksEventReasons", false,    \
-                        (nvmlDevice_t, unsigned long long *) )                                    \
-        F(DeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons",     \
-                        false, (nvmlDevice_t, unsigned long long *) )                             \
-        F(DeviceGetTemperature, "nvmlDeviceGetTemperature", false,                                \
-                        (nvmlDevice_t, int, unsigned *) )                                         \
-        F(DeviceGetTemperatureThreshold, "nvmlDeviceGetTemperatureThreshold", false,              \
-                        (nvmlDevice_t, int, unsigned *) )                                         \
-        F(DeviceGetMarginTemperature, "nvmlDeviceGetMarginTemperature", false,                    \
-                        (nvmlDevice_t, nvmlMarginTemperature_v1_t *) )                            \
-        F(DeviceGetFieldValues, "nvmlDeviceGetFieldValues", false,                                \
-                        (nvmlDevice_t, int, nvmlFieldValue_t *) )                                 \
-        F(DeviceGetGpuFabricInfo, "nvmlDeviceGetGpuFabricInfo", false,                            \
-                        (nvmlDevice_t, nvmlGpuFabricInfo_t *) )                                   \
-        F(DeviceGetGpuFabricInfoV, "nvmlDeviceGetGpuFabricInfoV", false, (nvmlDevice_t, void *) ) \
-        F(DeviceGetNvLinkState, "nvmlDeviceGetNvLinkState", false,                                \
-                        (nvmlDevice_t, unsigned, unsigned *) )                                    \
-        F(DeviceGetNvLinkRemoteDeviceType, "nvmlDeviceGetNvLinkRemoteDeviceType", false,          \
-                        (nvmlDevice_t, unsigned, unsigned *) )                                    \
-        F(DeviceGetNvLinkErrorCounter, "nvmlDeviceGetNvLinkErrorCounter", false,                  \
+#define NVML_FUNCTIONS(F)                                                                          \
+        F(Init, "nvmlInit_v2", true, (void) )                                                      \
+        F(Shutdown, "nvmlShutdown", true, (void) )                                                 \
+        F(SystemGetDriverVersion, "nvmlSystemGetDriverVersion", true, (char *, unsigned) )         \
+        F(SystemGetNVMLVersion, "nvmlSystemGetNVMLVersion", true, (char *, unsigned) )             \
+        F(DeviceGetCount, "nvmlDeviceGetCount_v2", true, (unsigned *) )                            \
+        F(DeviceGetHandleByIndex, "nvmlDeviceGetHandleByIndex_v2", true,                           \
+                        (unsigned, nvmlDevice_t *) )                                               \
+        F(DeviceGetPciInfo, "nvmlDeviceGetPciInfo_v3", true, (nvmlDevice_t, nvmlPciInfo_t *) )     \
+        F(DeviceGetUUID, "nvmlDeviceGetUUID", true, (nvmlDevice_t, char *, unsigned) )             \
+        F(DeviceGetName, "nvmlDeviceGetName", true, (nvmlDevice_t, char *, unsigned) )             \
+        F(DeviceGetSerial, "nvmlDeviceGetSerial", false, (nvmlDevice_t, char *, unsigned) )        \
+        F(DeviceGetVbiosVersion, "nvmlDeviceGetVbiosVersion", false,                               \
+                        (nvmlDevice_t, char *, unsigned) )                                         \
+        F(DeviceGetArchitecture, "nvmlDeviceGetArchitecture", false, (nvmlDevice_t, unsigned *) )  \
+        F(DeviceGetPersistenceMode, "nvmlDeviceGetPersistenceMode", false,                         \
+                        (nvmlDevice_t, unsigned *) )                                               \
+        F(DeviceGetMigMode, "nvmlDeviceGetMigMode", false,                                         \
+                        (nvmlDevice_t, unsigned *, unsigned *) )                                   \
+        F(DeviceGetMaxMigDeviceCount, "nvmlDeviceGetMaxMigDeviceCount", false,                     \
+                        (nvmlDevice_t, unsigned *) )                                               \
+        F(DeviceGetMigDeviceHandleByIndex, "nvmlDeviceGetMigDeviceHandleByIndex", false,           \
+                        (nvmlDevice_t, unsigned, nvmlDevice_t *) )                                 \
+        F(DeviceGetVirtualizationMode, "nvmlDeviceGetVirtualizationMode", false,                   \
+                        (nvmlDevice_t, unsigned *) )                                               \
+        F(DeviceGetBrand, "nvmlDeviceGetBrand", false, (nvmlDevice_t, unsigned *) )                \
+        F(DeviceGetMemoryErrorCounter, "nvmlDeviceGetMemoryErrorCounter", false,                   \
+                        (nvmlDevice_t, int, int, int, unsigned long long *) )                      \
+        F(DeviceGetClockInfo, "nvmlDeviceGetClockInfo", false, (nvmlDevice_t, int, unsigned *) )   \
+        F(DeviceGetUtilizationRates, "nvmlDeviceGetUtilizationRates", false,                       \
+                        (nvmlDevice_t, nvmlUtilization_t *) )                                      \
+        F(DeviceGetMaxClockInfo, "nvmlDeviceGetMaxClockInfo", false,                               \
+                        (nvmlDevice_t, int, unsigned *) )                                          \
+        F(DeviceGetEnforcedPowerLimit, "nvmlDeviceGetEnforcedPowerLimit", false,                   \
+                        (nvmlDevice_t, unsigned *) )                                               \
+        F(DeviceGetPowerManagementDefaultLimit, "nvmlDeviceGetPowerManagementDefaultLimit", false, \
+                        (nvmlDevice_t, unsigned *) )                                               \
+        F(DeviceGetNvLinkRemotePciInfo, "nvmlDeviceGetNvLinkRemotePciInfo_v2", false,              \
+                        (nvmlDevice_t, unsigned, nvmlPciInfo_t *) )                                \
+        F(DeviceGetEccMode, "nvmlDeviceGetEccMode", false,                                         \
+                        (nvmlDevice_t, unsigned *, unsigned *) )                                   \
+        F(DeviceGetTotalEccErrors, "nvmlDeviceGetTotalEccErrors", false,                           \
+                        (nvmlDevice_t, int, int, unsigned long long *) )                           \
+        F(DeviceGetSramEccErrorStatus, "nvmlDeviceGetSramEccErrorStatus", false,                   \
+                        (nvmlDevice_t, nvmlEccSramErrorStatus_v1_t *) )                            \
+        F(DeviceGetRemappedRows, "nvmlDeviceGetRemappedRows", false,                               \
+                        (nvmlDevice_t, unsigned *, unsigned *, unsigned *, unsigned *) )           \
+        F(DeviceGetRetiredPages, "nvmlDeviceGetRetiredPages", false,                               \
+                        (nvmlDevice_t, int, unsigned *, unsigned long long *) )                    \
+        F(DeviceGetRetiredPagesPendingStatus, "nvmlDeviceGetRetiredPagesPendingStatus", false,     \
+                        (nvmlDevice_t, unsigned *) )                                               \
+        F(DeviceGetCurrPcieLinkGeneration, "nvmlDeviceGetCurrPcieLinkGeneration", false,           \
+                        (nvmlDevice_t, unsigned *) )                                               \
+        F(DeviceGetMaxPcieLinkGeneration, "nvmlDeviceGetMaxPcieLinkGeneration", false,             \
+                        (nvmlDevice_t, unsigned *) )                                               \
+        F(DeviceGetGpuMaxPcieLinkGeneration, "nvmlDeviceGetGpuMaxPcieLinkGeneration", false,       \
+                        (nvmlDevice_t, unsigned *) )                                               \
+        F(DeviceGetCurrPcieLinkWidth, "nvmlDeviceGetCurrPcieLinkWidth", false,                     \
+                        (nvmlDevice_t, unsigned *) )                                               \
+        F(DeviceGetMaxPcieLinkWidth, "nvmlDeviceGetMaxPcieLinkWidth", false,                       \
+                        (nvmlDevice_t, unsigned *) )                                               \
+        F(DeviceGetPcieReplayCounter, "nvmlDeviceGetPcieReplayCounter", false,                     \
+                        (nvmlDevice_t, unsigned *) )                                               \
+        F(DeviceGetCurrentClocksEventReasons, "nvmlDeviceGetCurrentClocksEventReasons", false,     \
+                        (nvmlDevice_t, unsigned long long *) )                                     \
+        F(DeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons",      \
+                        false, (nvmlDevice_t, unsigned long long *) )                              \
+        F(DeviceGetTemperature, "nvmlDeviceGetTemperature", false,                                 \
+                        (nvmlDevice_t, int, unsigned *) )                                          \
+        F(DeviceGetTemperatureThreshold, "nvmlDeviceGetTemperatureThreshold", false,               \
+                        (nvmlDevice_t, int, unsigned *) )                                          \
+        F(DeviceGetMarginTemperature, "nvmlDeviceGetMarginTemperature", false,                     \
+                        (nvmlDevice_t, nvmlMarginTemperature_v1_t *) )                             \
+        F(DeviceGetFieldValues, "nvmlDeviceGetFieldValues", false,                                 \
+                        (nvmlDevice_t, int, nvmlFieldValue_t *) )                                  \
+        F(DeviceGetGpuFabricInfo, "nvmlDeviceGetGpuFabricInfo", false,                             \
+                        (nvmlDevice_t, nvmlGpuFabricInfo_t *) )                                    \
+        F(DeviceGetGpuFabricInfoV, "nvmlDeviceGetGpuFabricInfoV", false, (nvmlDevice_t, void *) )  \
+        F(DeviceGetNvLinkState, "nvmlDeviceGetNvLinkState", false,                                 \
+                        (nvmlDevice_t, unsigned, unsigned *) )                                     \
+        F(DeviceGetNvLinkRemoteDeviceType, "nvmlDeviceGetNvLinkRemoteDeviceType", false,           \
+                        (nvmlDevice_t, unsigned, unsigned *) )                                     \
+        F(DeviceGetNvLinkErrorCounter, "nvmlDeviceGetNvLinkErrorCounter", false,                   \
                         (nvmlDevice_t, unsigned, int, unsigned long long *) )
 
 typedef struct NvmlApi {
@@ -199,6 +231,10 @@ const char *nvml_error_text(nvmlReturn_t error);
 
 /* "0000:3b:00.0" from NVML's "00000000:3B:00.0". */
 void nvml_pci_address(const char *bus_id, char *ret, size_t size);
+
+/* What clears or holds the clocks now, by whichever of its two names the library has; NULL where
+ * it has neither. */
+nvmlReturn_t (*nvml_clock_reasons(const NvmlApi *api))(nvmlDevice_t, unsigned long long *);
 
 /* Asks everything, for gpu_ask() (nvml-ask.c). */
 void gpu_ask_nvml(GpuFacts *f, GpuPhase *phase, void *userdata);

@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 
+#define XID_RECOVERY 154  /* GPU_RECOVERY_ACTION_CHANGED */
 #define XID_MAX 1000000   /* no report has a number that large */
 #define BUFFER_SIZE 16384 /* a record of /dev/kmsg is at most 8 KiB */
 
@@ -33,6 +34,18 @@ static const char *skip_head(const char *message, bool *ret_switch) {
                 return NULL;
         p = strstr(message, at_switch);
         return p ? p + strlen(at_switch) : NULL;
+}
+
+/* The action behind this word in "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset
+ * Required)" (gpuRefreshRecoveryAction() of NVIDIA's open kernel modules); -1 where there is none. */
+static int recovery_after(const char *text, const char *word) {
+        const char *p = strstr(text, word);
+        uint64_t action;
+
+        if (!p)
+                return -1;
+        p += strlen(word);
+        return parse_digits(&p, 16, &action) < 0 || action > 0xff ? -1 : (int) action;
 }
 
 /* NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus.
@@ -62,15 +75,90 @@ bool gpu_xid_parse(const char *message, GpuXid *ret) {
         p += strspn(p, ", ");
         x.fatal = startswith(p, "Fatal") != NULL;
         snprintf(x.text, sizeof(x.text), "%.*s", (int) strcspn(p, "\n"), p);
+        int recovery = recovery_after(x.text, "to 0x");
+        x.tells_recovery = x.xid == XID_RECOVERY && !x.is_switch && recovery >= 0;
+        x.recovery = x.tells_recovery ? recovery : 0;
         *ret = x;
         return true;
 }
 
+/* "nvidia 0000:3b:00.0: reset done", as the kernel's PCI core writes it when a device was reset
+ * that a driver has (since Linux 6.11). */
+bool gpu_reset_parse(const char *message, char *ret, size_t size) {
+        static const char *const drivers[] = { "nvidia ", "nvidia-nvswitch " };
+        const char *p = NULL;
+
+        for (size_t i = 0; !p && i < ELEMENTSOF(drivers); i++)
+                p = startswith(message, drivers[i]);
+        if (!p)
+                return false;
+        size_t n = strspn(p, "0123456789abcdef:.");
+        if (n == 0 || n >= size || !startswith(p + n - 1, ": reset done"))
+                return false;
+        memcpy(ret, p, n - 1);
+        ret[n - 1] = '\0';
+        return true;
+}
+
+/* "0000:3b:00" names the functions "0000:3b:00.0" …: the driver leaves the function out. */
+static bool same_device(const char *xid_pci, const char *address) {
+        size_t n = strlen(xid_pci);
+
+        return n > 0 && strncmp(address, xid_pci, n) == 0 &&
+               (address[n] == '.' || address[n] == '\0');
+}
+
+/* A reset cures what asks for no more than a reset; a switch is reset with all that it has. */
+static void cure(GpuFacts *f, const char *address) {
+        for (unsigned i = 0; i < MIN(f->n_xids, (unsigned) GPU_XIDS_MAX); i++) {
+                GpuXid *x = &f->xids[i];
+
+                if (same_device(x->pci, address) &&
+                                (x->is_switch || gpu_xid_action(x) <= GPU_ACTION_RESET))
+                        x->cured = true;
+        }
+}
+
+/* The newest Xid 154 of a GPU counts alone. One that takes a demanded reset back tells that the
+ * reset has been. */
+static void take_recovery(GpuFacts *f, const GpuXid *x) {
+        int before = recovery_after(x->text, "from 0x");
+
+        for (unsigned i = 0; i < MIN(f->n_xids, (unsigned) GPU_XIDS_MAX); i++)
+                if (f->xids[i].tells_recovery && streq(f->xids[i].pci, x->pci))
+                        f->xids[i].cured = true;
+        if (x->recovery == GPU_RECOVERY_NONE && gpu_recovery_is_reset(before))
+                cure(f, x->pci);
+}
+
+/* Room for another by forgetting those that are cured. */
+static void make_room(GpuFacts *f) {
+        unsigned n = 0;
+
+        if (f->n_xids != GPU_XIDS_MAX)
+                return;
+        for (unsigned i = 0; i < GPU_XIDS_MAX; i++)
+                if (!f->xids[i].cured)
+                        f->xids[n++] = f->xids[i];
+        f->n_xids = n;
+}
+
 void gpu_xid_message(GpuFacts *f, const char *message) {
+        char address[32];
         GpuXid x;
 
+        if (gpu_reset_parse(message, address, sizeof(address))) {
+                cure(f, address);
+                return;
+        }
         if (!gpu_xid_parse(message, &x))
                 return;
+        if (x.tells_recovery) {
+                take_recovery(f, &x);
+                if (x.recovery == GPU_RECOVERY_NONE)
+                        return;
+        }
+        make_room(f);
         if (f->n_xids < GPU_XIDS_MAX)
                 f->xids[f->n_xids] = x;
         f->n_xids++;
@@ -145,6 +233,33 @@ void gpu_read_kernel_log(GpuFacts *f) {
         f->log_read = f->log_error == 0;
 }
 
+const char *gpu_recovery_text(int64_t recovery, GpuAction *ret_action) {
+        /* nvmlDeviceGpuRecoveryAction_t of nvml.h up to 5; then what newer drivers add. */
+        static const struct {
+                const char *text;
+                GpuAction action;
+        } actions[] = {
+                [GPU_RECOVERY_NONE] = { "none", GPU_ACTION_NONE },
+                [GPU_RECOVERY_RESET] = { "a reset of the GPU", GPU_ACTION_RESET },
+                [GPU_RECOVERY_REBOOT] = { "a reboot of the node", GPU_ACTION_REBOOT },
+                [GPU_RECOVERY_DRAIN_P2P] = { "peer-to-peer traffic to be drained",
+                                GPU_ACTION_RESET },
+                [GPU_RECOVERY_DRAIN_AND_RESET] = { "a drain and a reset of the GPU",
+                                GPU_ACTION_RESET },
+                [GPU_RECOVERY_IMEX] = { "a recovery of the IMEX domain", GPU_ACTION_RESET },
+                { "a reset of its PCIe bus", GPU_ACTION_REBOOT },
+                { "a reboot of the system", GPU_ACTION_REBOOT },
+        };
+        bool known = recovery >= 0 && (size_t) recovery < ELEMENTSOF(actions);
+
+        *ret_action = known ? actions[recovery].action : GPU_ACTION_REBOOT;
+        return known ? actions[recovery].text : "an action we do not know";
+}
+
+bool gpu_recovery_is_reset(int recovery) {
+        return recovery == GPU_RECOVERY_RESET || recovery == GPU_RECOVERY_DRAIN_AND_RESET;
+}
+
 GpuAction gpu_xid_action(const GpuXid *x) {
         /* NVIDIA's catalog ("Analyzing Xid Errors with the Xid Catalog"), column Resolution Bucket
          * (Immediate Action): RESET_GPU for what has to do with hardware (48, 62, 64, 95, 119,
@@ -157,8 +272,14 @@ GpuAction gpu_xid_action(const GpuXid *x) {
                 { 151, GPU_ACTION_REBOOT }, /* RESTART_VM: key rotation failed */
         };
 
+        GpuAction action;
+
         if (x->is_switch)
                 return GPU_ACTION_REBOOT;
+        if (x->tells_recovery) {
+                (void) gpu_recovery_text(x->recovery, &action);
+                return action;
+        }
         for (size_t i = 0; i < ELEMENTSOF(others); i++)
                 if (others[i].xid == x->xid)
                         return others[i].action;

@@ -8,7 +8,10 @@
 /* Whether a kernel message is such a report; then *ret holds it. */
 bool gpu_xid_parse(const char *message, GpuXid *ret);
 
-/* Adds what the message tells, if it is a report. */
+/* Whether a kernel message tells that a device of NVIDIA's was reset; then its PCI address. */
+bool gpu_reset_parse(const char *message, char *ret, size_t size);
+
+/* Adds what the message tells, if it is a report; ends the reports that a reset cures. */
 void gpu_xid_message(GpuFacts *f, const char *message);
 
 /* Reads the kernel's ring buffer from its beginning: /dev/kmsg. Fills log_read, log_lost,
@@ -27,3 +30,15 @@ typedef enum GpuAction {
 extern const char *const gpu_action_names[];
 
 GpuAction gpu_xid_action(const GpuXid *xid);
+
+/* nvmlDeviceGpuRecoveryAction_t: what the driver asks for, by NVML and by Xid 154. */
+enum {
+        GPU_RECOVERY_NONE,
+        GPU_RECOVERY_RESET,
+        GPU_RECOVERY_REBOOT,
+        GPU_RECOVERY_DRAIN_P2P,
+        GPU_RECOVERY_DRAIN_AND_RESET,
+        GPU_RECOVERY_IMEX,
+};
+const char *gpu_recovery_text(int64_t recovery, GpuAction *ret_action);
+bool gpu_recovery_is_reset(int recovery);

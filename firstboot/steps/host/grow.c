@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the root file system stands on is grown from the bottom up: the partition, LVM's volumes
+/* What the root file system, or another, stands on is grown from the bottom up: the partition, LVM's volumes
  * where there are any, the file system. The work is that of the usual tools; here is decided which
  * of them has anything to do. */
 
@@ -8,10 +8,10 @@
 #include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
-#include "steps/common/blockdev.h"
 #include "steps/common/mount-table.h"
 #include "steps/common/signature.h"
 #include "steps/common/sysfs.h"
+#include "steps/common/system-disks.h"
 
 #include <limits.h>
 
@@ -28,22 +28,18 @@
 /* lvm: there was nothing to gain. */
 #define LVEXTEND_NOTHING 5
 
-/* What is mounted at "/": of several the last. NULL: nothing with a device. */
-static const Mount *find_root(const MountTable *mounts) {
+/* What is mounted there: of several the last. NULL: nothing with a device. */
+static const Mount *find_root(const MountTable *mounts, const char *where) {
         const Mount *root = NULL;
+        size_t n = strlen(where);
 
+        n -= n > 1 && where[n - 1] == '/';
         for (size_t i = 0; i < mounts->n; i++)
-                if (streq(mounts->items[i].where, "/") && mounts->items[i].device[0])
+                if (strlen(mounts->items[i].where) == n &&
+                                strncmp(mounts->items[i].where, where, n) == 0 &&
+                                mounts->items[i].device[0])
                         root = &mounts->items[i];
         return root;
-}
-
-/* The device's folder in sysfs; NULL on out of memory. The caller frees it. */
-static char *sysfs_folder(const Mount *root) {
-        /* btrfs has a device number of its own that sysfs does not know; its device does. */
-        if (root->major == 0 && startswith(root->device, "/dev/"))
-                return strf("/sys/class/block/%s", path_basename(root->device));
-        return strf("/sys/dev/block/%u:%u", root->major, root->minor);
 }
 
 /* 0 for one that cannot be read. */
@@ -133,16 +129,40 @@ static int grow_filesystem(StepContext *c, const Mount *root) {
         if (startswith(root->type, "ext"))
                 return run_tool(c, ARGV("resize2fs", root->device), 0);
         if (streq(root->type, "xfs"))
-                return run_tool(c, ARGV("xfs_growfs", "/"), 0);
+                return run_tool(c, ARGV("xfs_growfs", root->where), 0);
         if (streq(root->type, "btrfs"))
-                return run_tool(c, ARGV("btrfs", "filesystem", "resize", "max", "/"), 0);
+                return run_tool(c, ARGV("btrfs", "filesystem", "resize", "max", root->where), 0);
         return 0;
 }
 
-/* The devices under the file system: a partition, or a logical volume on one. sys is the folder of
- * the device in sysfs, real where that link leads. */
+/* Who made the mapped device: "LVM", "CRYPT", "mpath" …, as its uuid begins; NULL: not known. The
+ * caller frees it. */
+static char *mapped_by(const char *sys) {
+        char *uuid = sysfs_string(sys, "dm/uuid");
+
+        if (uuid)
+                uuid[strcspn(uuid, "-")] = '\0';
+        return uuid;
+}
+
+/* An encrypted device takes its size when it is opened. To resize it now may want its key, which we
+ * have not: then the next boot does it, and that is no failure. */
+static int grow_encrypted(const char *sys) {
+        _cleanup_free_ char *name = sysfs_string(sys, "dm/name");
+        int r = name ? step_command(ARGV("cryptsetup", "resize", "--batch-mode", name), TOOL_USEC,
+                                       NULL)
+                     : -ENOENT;
+
+        if (r != 0)
+                log_info("%s is not grown now; it takes the whole partition when it is opened next.",
+                                strempty(name));
+        return 0;
+}
+
+/* The devices under the file system: a partition, or a logical volume or an encrypted device on
+ * one. sys is the folder of the device in sysfs, real where that link leads. */
 static int grow_devices(StepContext *c, const Mount *root, const char *sys, const char *real) {
-        _cleanup_free_ char *mark = strf("%s/partition", real);
+        _cleanup_free_ char *mark = strf("%s/partition", real), *maker = mapped_by(sys);
         _cleanup_strv_free_ char **slaves = NULL;
         int r;
 
@@ -157,10 +177,14 @@ static int grow_devices(StepContext *c, const Mount *root, const char *sys, cons
         if (strv_length(slaves) != 1)
                 return 0; /* a whole disk, or more than can be grown in one go */
         r = grow_partition(c, slaves[0]);
-        return r < 0 ? r : grow_volume(c, root, slaves[0]);
+        if (r < 0)
+                return r;
+        if (streq_ptr(maker, "CRYPT"))
+                return grow_encrypted(sys);
+        return !maker || streq(maker, "LVM") ? grow_volume(c, root, slaves[0]) : 0;
 }
 
-int grow_root(StepContext *c) {
+int grow_filesystem_at(StepContext *c, const char *where) {
         _cleanup_mount_table_ MountTable mounts = {};
         _cleanup_free_ char *sys = NULL, *full = NULL;
         const Mount *root = NULL;
@@ -168,10 +192,13 @@ int grow_root(StepContext *c) {
         int r;
 
         if (mount_table_read(&mounts) >= 0)
-                root = find_root(&mounts);
-        sys = root ? sysfs_folder(root) : NULL;
+                root = find_root(&mounts, where);
+        sys = root ? mount_device_folder(root) : NULL;
         full = sys ? fb_path(sys) : NULL;
         if (!full || !realpath(full, real)) {
+                if (!streq(where, "/"))
+                        return step_fail_later(c, "host.grow",
+                                        "%s is not mounted from a block device", where);
                 log_info("The root file system is on no block device; nothing to grow.");
                 return 0;
         }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The root file system grown to the end of its disk. */
+/* File systems grown to the end of their disk, the root file system before all. */
 
 #include "steps/common/step.h"
 
-/* Grows partition (growpart), physical and logical volume, and file system (ext4, xfs, btrfs).
- * Does nothing where there is nothing to gain. 0 or the step's failure. */
-int grow_root(StepContext *c);
+/* Grows, for what is mounted there, the partition (growpart), physical and logical volume, and the
+ * file system (ext4, xfs, btrfs). Does nothing where there is nothing to gain. 0 or the step's
+ * failure. */
+int grow_filesystem_at(StepContext *c, const char *where);

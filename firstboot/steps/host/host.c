@@ -8,7 +8,10 @@
 #include "shared/log.h"
 #include "steps/common/own-file.h"
 #include "steps/common/unit.h"
+#include "steps/host/firewall.h"
 #include "steps/host/grow.h"
+#include "steps/host/metadata-guard.h"
+#include "steps/host/sysctl.h"
 #include "steps/steps.h"
 
 #include <fcntl.h>
@@ -16,7 +19,6 @@
 
 #define SYSCTL_FILE "/etc/sysctl.d/90-firstboot.conf"
 #define LIMITS_FILE "/etc/security/limits.d/90-firstboot.conf"
-#define UNIT_USEC (60 * USEC_PER_SEC)
 
 /* What is there already is not asked for: no service is woken for nothing. */
 static bool file_says(const char *path, const char *text) {
@@ -59,82 +61,13 @@ static int set_timezone(StepContext *c, sd_bus *bus, const char *zone) {
         return 0;
 }
 
-static bool unit_file_exists(const char *unit) {
-        static const char *const folders[] = { "/etc/systemd/system", "/usr/lib/systemd/system",
-                "/lib/systemd/system" };
-
-        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
-                _cleanup_free_ char *path = fb_pathf("%s/%s", folders[i], unit);
-                if (path && access(path, F_OK) >= 0)
-                        return true;
-        }
-        return false;
-}
-
-/* Enabling and starting are two things; both are done through systemd, and both are idempotent. */
-static int switch_unit(StepContext *c, sd_bus *bus, const char *unit, bool on) {
-        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
-        _cleanup_free_ char *result = NULL;
-        int r;
-
-        if (on)
-                r = sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
-                                "EnableUnitFiles", &error, NULL, "asbb", 1, unit, 0, 1);
-        else
-                r = sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
-                                "DisableUnitFiles", &error, NULL, "asb", 1, unit, 0);
-        if (r < 0)
-                return step_fail_later(c, "host.firewall", "%s not %s: %s", unit,
-                                on ? "enabled" : "disabled",
-                                error.message ? error.message : strerror(-r));
-
-        r = unit_job(bus, on ? "StartUnit" : "StopUnit", unit, UNIT_USEC, &result);
-        if (r < 0 && !(r == -ENOENT && !on))
-                return step_fail_later(c, "host.firewall", "%s not %s: %s", unit,
-                                on ? "started" : "stopped", strempty(result));
-        return 0;
-}
-
-/* On: the first that is installed. Off: all of them. */
-static int switch_firewall(StepContext *c, sd_bus *bus, bool on) {
-        static const char *const units[] = { "firewalld.service", "ufw.service",
-                "nftables.service" };
-
-        for (size_t i = 0; i < ELEMENTSOF(units); i++) {
-                if (!unit_file_exists(units[i]))
-                        continue;
-                int r = switch_unit(c, bus, units[i], on);
-                if (r < 0 || on)
-                        return r;
-        }
-        if (!on)
-                return 0;
-        return step_fail(c, "host.firewall",
-                        "host.firewall is \"on\", but none of firewalld, ufw and nftables is installed");
-}
-
-/* The setting's file below /proc/sys; NULL on out of memory. As sysctl has it: dots separate,
- * unless a slash came first; then slashes do. */
-static char *sysctl_file(const char *name) {
-        char *file = strdup(name);
-
-        if (!file)
-                return NULL;
-        const char *slash = strchr(file, '/'), *dot = strchr(file, '.');
-        if (!slash || (dot && dot < slash))
-                for (char *p = file; *p; p++)
-                        *p = *p == '.' ? '/' : *p == '/' ? '.' : *p;
-        return file;
-}
-
 static int apply_sysctl(StepContext *c, const char *name, const char *value) {
-        _cleanup_free_ char *file = sysctl_file(name),
-                            *path = file ? fb_pathf("/proc/sys/%s", file) : NULL;
+        _cleanup_free_ char *path = host_sysctl_path(name);
         _cleanup_close_ int fd = -EBADF;
 
         if (!path)
                 return -ENOMEM;
-        if (strstr(file, ".."))
+        if (strstr(path, "/.."))
                 return step_fail(c, "host.sysctl", "%s is no kernel setting", name);
 
         /* Without O_CREAT: a key that this kernel does not have is an error, not a new file. */
@@ -214,11 +147,12 @@ int host_run(StepContext *c) {
                    *timezone = json_get_string(c->section, "timezone"),
                    *firewall = json_get_string(c->section, "firewall");
         json_object *sysctl = json_get(c->section, "sysctl"),
-                    *limits = json_get(c->section, "limits");
-        bool switched = firewall && !streq(firewall, "keep");
+                    *limits = json_get(c->section, "limits"), *grow = json_get(c->section, "grow");
+        bool switched = firewall && !streq(firewall, "keep"),
+             guarded = metadata_guard_is_wanted(c->config);
         int r = 0;
 
-        if (hostname || timezone || switched) {
+        if (hostname || timezone || switched || guarded) {
                 r = unit_bus(&bus);
                 if (r < 0)
                         return step_fail_later(c, "host.hostname",
@@ -232,11 +166,16 @@ int host_run(StepContext *c) {
                 note(&r, set_timezone(c, bus, timezone));
         if (switched)
                 note(&r, switch_firewall(c, bus, streq(firewall, "on")));
+        if (guarded) /* after the firewall, which flushes */
+                note(&r, metadata_guard_apply(c, bus));
         if (sysctl)
                 note(&r, set_sysctl(c, sysctl));
         if (limits)
                 note(&r, set_limits(c, limits));
         if (json_get_bool(c->section, "grow_root", true))
-                note(&r, grow_root(c));
+                note(&r, grow_filesystem_at(c, "/"));
+        for (size_t i = 0; grow && i < json_object_array_length(grow); i++)
+                note(&r, grow_filesystem_at(c, json_object_get_string(json_object_array_get_idx(
+                                                               grow, i))));
         return r < 0 ? r : step_done(c, "host as configured");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Users and groups from LDAP: sssd configured and started, NSS, PAM and sshd pointed to it, and
- * all of it proved by looking up a real user. Where that fails, the TLS connection is examined for
- * the reason. */
+ * all of it proved by looking up a real user, in the directory itself and through sssd. Only both
+ * together are a proof: sssd answers from its cache for as long as no server does. */
 
 #include "contract/node-seed.h"
 #include "contract/paths.h"
@@ -13,6 +13,7 @@
 #include "steps/common/attempt.h"
 #include "steps/common/own-file.h"
 #include "steps/common/unit.h"
+#include "steps/identity/directory.h"
 #include "steps/identity/server-order.h"
 #include "steps/identity/sssd-conf.h"
 #include "steps/steps.h"
@@ -175,123 +176,137 @@ static int start(StepContext *c, sd_bus *bus, const Changes *changes, bool socke
         return 0;
 }
 
-/* Asks sssd itself: files and other sources do not count. Returns getent's exit code or negative
- * errno. */
-static int lookup(const char *database, const char *name) {
+/* Asks sssd itself: files and other sources do not count. *ret_id (may be NULL) is the number that
+ * it gives a user or group, NULL where there is none; the caller frees it. */
+static bool sssd_knows(const char *database, const char *name, char **ret_id) {
         SpawnOptions o = { .timeout_usec = LOOKUP_USEC };
-        int r, status;
+        _cleanup_strv_free_ char **fields = NULL;
+        _cleanup_free_ char *output = NULL;
+        int status;
 
-        r = spawn_run(&o, ARGV("getent", "-s", "sss", database, name), &status);
-        return r < 0 ? r : status;
-}
-
-/* "ldaps://host:port/…" in its parts; the port is the scheme's where none is given. */
-static int split_uri(const char *uri, bool *ret_ldaps, char **ret_host, char **ret_port) {
-        const char *rest = startswith(uri, "ldaps://");
-
-        *ret_ldaps = rest != NULL;
-        if (!rest)
-                rest = uri + strlen("ldap://");
-        const char *colon = strchr(rest, ':');
-
-        *ret_host = strndup(rest, strcspn(rest, ":/"));
-        *ret_port = colon ? strndup(colon + 1, strcspn(colon + 1, "/"))
-                          : strdup(*ret_ldaps ? "636" : "389");
-        return *ret_host && *ret_port ? 0 : -ENOMEM;
-}
-
-/* What the helper says of the server's TLS, as a code; NULL: nothing is wrong with it. *ret_text
- * then points into what it said. */
-static const char *code_of(const char *said, const char **ret_text) {
-        static const struct {
-                const char *kind, *code;
-        } kinds[] = {
-                { "unreachable", "identity.unreachable" },
-                { "timeout", "identity.unreachable" },
-                { "certificate", "identity.certificate" },
-                { "ca-file", "identity.ca-file" },
-                { "protocol", "identity.protocol" },
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(kinds); i++) {
-                const char *text = startswith(said, kinds[i].kind);
-
-                if (!text || text[0] != ':')
-                        continue;
-                *ret_text = text + 2;
-                return kinds[i].code;
+        if (spawn_capture(&o, ARGV("getent", "-s", "sss", database, name), &output, &status) < 0 ||
+                        status != 0)
+                return false;
+        if (ret_id) {
+                fields = strv_split(output, ":\n"); /* alice:*:20001:20000: … */
+                *ret_id = strv_length(fields) > 2 ? strdup(fields[2]) : NULL;
         }
-        return NULL;
+        return true;
 }
 
-/* Why no user comes: the first server's TLS tells most. */
-static int diagnose(StepContext *c, const char *uri, bool starttls) {
-        const char *user = json_get_string(c->section, "probe_user"),
-                   *ca = json_get_string(c->section, "ca_file"), *code = NULL, *text;
-        _cleanup_free_ char *helper = fb_path(PATH_HELPER), *host = NULL, *port = NULL,
-                            *output = NULL;
-        SpawnOptions o = { .timeout_usec = LOOKUP_USEC };
-        bool ldaps;
-        int r, status;
+/* What was found so far. */
+typedef struct Proof {
+        DirectoryAnswer directory; /* its own word */
+        bool user, group;          /* sssd's */
+        char *uid;                 /* sssd's; NULL: it says none */
+} Proof;
 
-        r = split_uri(uri, &ldaps, &host, &port);
-        if (r < 0 || !helper)
-                return -ENOMEM;
-        if (!ldaps && !starttls)
-                return step_fail_later(c, "identity.no-user", "user %s is not found through %s",
-                                user, uri);
-
-        r = spawn_capture(&o, ARGV(helper, "tls", host, port, strempty(ca), ldaps ? "no" : "yes"),
-                        &output, &status);
-        if (r < 0 || !startswith(output, "ok:")) {
-                if (r >= 0)
-                        output[strcspn(output, "\n")] = '\0';
-                code = r >= 0 ? code_of(output, &text) : NULL;
-                if (code)
-                        return step_fail_later(c, code, "%s: %s", uri, text);
-                return step_fail_later(c, "identity.no-user",
-                                "user %s is not found; TLS to %s could not be tried", user, uri);
-        }
-        return step_fail_later(c, "identity.no-user",
-                        "user %s is not found, though TLS to %s works", user, uri);
+static void proof_done(Proof *p) {
+        directory_answer_done(&p->directory);
+        free(p->uid);
 }
 
-/* Looks the probes up until they are found. An sssd that was not started just now is started
- * afresh if it does not find them at once: it may hold on to a CA file that has been replaced
- * since. */
-static int prove(StepContext *c, sd_bus *bus, bool fresh) {
+/* sssd has another number for the user than the directory: an entry of its cache that is old. */
+static bool is_stale(const Proof *p) {
+        return p->user && p->uid && !p->directory.code && p->directory.uid &&
+               !streq(p->uid, p->directory.uid);
+}
+
+static int gather(StepContext *c, Proof *p) {
         const char *user = json_get_string(c->section, "probe_user"),
                    *group = json_get_string(c->section, "probe_group");
-        json_object *uris = json_get(c->section, "uri");
+        int r;
+
+        if (!p->directory.uri || p->directory.code) {
+                directory_answer_done(&p->directory);
+                r = directory_ask(c->section, &p->directory);
+                if (r < 0)
+                        return r;
+        }
+        if (!p->user || is_stale(p)) {
+                free(TAKE_PTR(p->uid));
+                p->user = sssd_knows("passwd", user, &p->uid);
+        }
+        if (p->user && !p->group)
+                p->group = !group || sssd_knows("group", group, NULL);
+        return 0;
+}
+
+static bool sssd_is_right(const Proof *p) {
+        return p->user && p->group && !is_stale(p);
+}
+
+/* What keeps sssd from telling what the directory has: that it is offline, or started before a CA
+ * file was replaced, or an entry that it takes for fresh. */
+static void wake_sssd(StepContext *c, sd_bus *bus, const Proof *p, bool *fresh) {
+        SpawnOptions o = { .timeout_usec = LOOKUP_USEC };
+        int status;
+
+        if (is_stale(p))
+                (void) spawn_run(&o,
+                                ARGV("sss_cache", "-u", json_get_string(c->section, "probe_user")),
+                                &status);
+        /* sssd(8): to go online at once. By itself it would leave the server alone for longer and
+         * longer. */
+        if (*fresh)
+                (void) unit_signal(bus, "sssd.service", SIGUSR2);
+        else
+                (void) unit_job(bus, "RestartUnit", "sssd.service", UNIT_USEC, NULL);
+        *fresh = true;
+}
+
+/* What is said once the time is up. */
+static int judge(StepContext *c, const Proof *p) {
+        const DirectoryAnswer *d = &p->directory;
+        const char *user = json_get_string(c->section, "probe_user"),
+                   *group = json_get_string(c->section, "probe_group");
+
+        if (!d->code && !p->user)
+                return step_fail_later(c, "identity.no-user",
+                                "%s has user %s, but sssd does not find him", d->uri, user);
+        if (!d->code && !p->group)
+                return step_fail_later(c, "identity.no-group",
+                                "%s has group %s, but sssd does not find it; user %s it does",
+                                d->uri, group, user);
+        if (!d->code)
+                return step_fail_later(c, "identity.stale",
+                                "sssd has user %s with the number %s, %s with %s", user, p->uid,
+                                d->uri, d->uid);
+        if (d->answered)
+                return step_fail_later(c, d->code, "%s %s is not in %s: %s%s",
+                                streq(d->code, "identity.no-group") ? "group" : "user",
+                                streq(d->code, "identity.no-group") ? group : user, d->uri, d->text,
+                                p->user ? "; what sssd knows of users is its cache's" : "");
+        if (sssd_is_right(p))
+                return step_degrade(c, "identity.cache-only",
+                                "user %s is known by sssd's cache alone; %s: %s", user, d->uri,
+                                d->text);
+        return step_fail_later(c, d->code, "%s: %s", d->uri, d->text);
+}
+
+/* Asks the directory itself and sssd until both know the probes. An sssd that was not started just
+ * now is started afresh if it does not find them at once. */
+static int prove(StepContext *c, sd_bus *bus, bool fresh) {
+        _cleanup_(proof_done) Proof p = {};
         RetryLoop loop = RETRY_LOOP_LDAP(
                         c->seed, now_usec() + attempt_give_up(c, c->section, 180 * USEC_PER_SEC));
         uint64_t pause;
-        bool found_user = false;
+        int r;
 
         for (;;) {
-                if (!found_user)
-                        found_user = lookup("passwd", user) == 0;
-                if (found_user && (!group || lookup("group", group) == 0))
-                        return 0;
+                r = gather(c, &p);
+                if (r < 0)
+                        return r;
+                if (!p.directory.code && sssd_is_right(&p))
+                        return step_done(c, "user %s found in %s and through sssd",
+                                        json_get_string(c->section, "probe_user"), p.directory.uri);
                 if (!retry_again(&loop, now_usec(), &pause))
-                        break;
+                        return judge(c, &p);
 
                 usleep((useconds_t) pause);
-
-                /* sssd(8): to go online at once. By itself it would leave the server alone for
-                 * longer and longer. */
-                if (fresh)
-                        (void) unit_signal(bus, "sssd.service", SIGUSR2);
-                else
-                        (void) unit_job(bus, "RestartUnit", "sssd.service", UNIT_USEC, NULL);
-                fresh = true;
+                if (!sssd_is_right(&p))
+                        wake_sssd(c, bus, &p, &fresh);
         }
-
-        if (found_user)
-                return step_fail_later(c, "identity.no-group", "group %s is not found; user %s is",
-                                group, user);
-        return diagnose(c, json_object_get_string(json_object_array_get_idx(uris, 0)),
-                        json_get_bool(c->section, "starttls", true));
 }
 
 int identity_run(StepContext *c) {
@@ -328,9 +343,5 @@ int identity_run(StepContext *c) {
         r = start(c, bus, &changes, sockets, &fresh);
         if (r < 0)
                 return r;
-        r = prove(c, bus, fresh);
-        if (r < 0)
-                return r;
-        return step_done(
-                        c, "user %s found through sssd", json_get_string(c->section, "probe_user"));
+        return prove(c, bus, fresh);
 }

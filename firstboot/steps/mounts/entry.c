@@ -4,6 +4,7 @@
  * proved by using it. */
 
 #include "steps/mounts/entry.h"
+#include "contract/paths.h"
 #include "contract/retry.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -12,7 +13,9 @@
 #include "steps/common/mount-table.h"
 #include "steps/common/mount-unit.h"
 #include "steps/common/own-file.h"
+#include "steps/common/status-document.h"
 #include "steps/common/unit.h"
+#include "steps/mounts/order.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -57,11 +60,23 @@ static char *server_name(const MountEntry *e) {
         return strndup(e->what, strcspn(e->what, streq(e->type, "lustre") ? "@:," : ":"));
 }
 
-/* Tells "cannot be reached" from "does not let us": 0, or the negative errno of connecting. */
-static int connect_to_server(const MountEntry *e) {
+/* Whether NFS 3 is asked for, and nothing says where its mount service is: then the server's port
+ * mapper has to. */
+static bool needs_portmapper(const MountEntry *e) {
+        _cleanup_strv_free_ char **words = strv_split(e->options, ",");
+
+        return startswith(e->type, "nfs") && !strstr(e->options, "mountport=") &&
+               (strv_contains(words, "vers=3") || strv_contains(words, "nfsvers=3") ||
+                               strv_contains(words, "v3"));
+}
+
+/* Tells "cannot be reached" from "does not let us": 0, or the negative errno of connecting.
+ * other_port: NULL: where the file system is served. */
+static int connect_to_server(const MountEntry *e, const char *other_port) {
         bool lustre = streq(e->type, "lustre");
-        _cleanup_free_ char *host = server_name(e),
-                            *port = lustre ? strdup("988") : nfs_port(e->options);
+        _cleanup_free_ char *host = server_name(e), *port = other_port ? strdup(other_port)
+                                                            : lustre   ? strdup("988")
+                                                                       : nfs_port(e->options);
         struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
         _cleanup_close_ int fd = -EBADF;
         int error = 0;
@@ -135,11 +150,17 @@ static int verify_mount(const MountEntry *e) {
 
 /* systemd's mount failed: was it the server, or what lies between? */
 static Trouble explain_failure(const MountEntry *e, int error, const char *result) {
-        int reach = connect_to_server(e);
+        int reach = connect_to_server(e, NULL);
 
         if (reach < 0)
                 return (Trouble) { "mounts.unreachable",
                         strf("the server cannot be reached: %s", strerror(-reach)), false };
+        reach = needs_portmapper(e) ? connect_to_server(e, "111") : 0;
+        if (reach < 0)
+                return (Trouble) { "mounts.unreachable",
+                        strf("the server's port mapper, which NFS 3 needs, cannot be reached: %s",
+                                        strerror(-reach)),
+                        false };
         return (Trouble) { error == -ETIMEDOUT ? "mounts.timeout" : "mounts.refused",
                 strf("mount %s, though the server accepts connections",
                                 isempty(result) ? strerror(-error) : result),
@@ -165,11 +186,42 @@ static Trouble mount_it(sd_bus *bus, const MountEntry *e) {
         return (Trouble) {};
 }
 
+/* The volume of the step scratch would hide what is mounted below its place before it came. */
+static bool scratch_is_missing(const MountEntry *e) {
+        const char *point = json_get_string(json_get(e->config, "scratch"), "mount_point");
+        _cleanup_json_ json_object *status = NULL;
+        JsonError error;
+
+        if (!point || status_document_read(&error, &status) < 0)
+                return false;
+        return waits_for_scratch(e->where, e->config, status) && !mounted_at(point, NULL);
+}
+
+static Trouble explain_use(const MountEntry *e, int r) {
+        if (r == -EROFS)
+                return (Trouble) { "mounts.not-writable",
+                        strdup("a test file could not be written, read back and removed"), false };
+        if (r == -ESTALE)
+                return (Trouble) { "mounts.stale",
+                        strdup("the server no longer knows what was mounted (stale file handle)"),
+                        false };
+        return (Trouble) { "mounts.not-readable", strf("listing %s: %s", e->where, strerror(-r)),
+                false };
+}
+
 static Trouble try_once(sd_bus *bus, const MountEntry *e) {
         _cleanup_free_ char *source = NULL;
         int r;
 
+        if (mount_is_hidden(e->where))
+                return (Trouble) { "mounts.hidden",
+                        strdup("it is mounted, but something mounted above it later hides it"),
+                        true };
         if (!mounted_at(e->where, &source)) {
+                if (scratch_is_missing(e))
+                        return (Trouble) { "mounts.parent",
+                                strdup("scratch is not mounted above it"), false };
+
                 Trouble t = mount_it(bus, e);
 
                 if (t.code)
@@ -178,13 +230,7 @@ static Trouble try_once(sd_bus *bus, const MountEntry *e) {
                 return (Trouble) { "mounts.blocked", strf("%s is mounted there", source), true };
 
         r = verify_mount(e);
-        if (r == -EROFS)
-                return (Trouble) { "mounts.not-writable",
-                        strdup("a test file could not be written, read back and removed"), false };
-        if (r < 0)
-                return (Trouble) { "mounts.not-readable", strf("listing it: %s", strerror(-r)),
-                        false };
-        return (Trouble) {};
+        return r < 0 ? explain_use(e, r) : (Trouble) {};
 }
 
 char *mount_entry(const MountEntry *e) {
@@ -215,4 +261,12 @@ char *mount_entry(const MountEntry *e) {
                         bus = sd_bus_close_unref(bus);
                 usleep((useconds_t) pause);
         }
+}
+
+char *mount_path(const char *path) {
+        size_t n = strlen(path);
+
+        while (n > 1 && path[n - 1] == '/' && path[n - 2] != ':')
+                n--;
+        return strndup(path, n);
 }

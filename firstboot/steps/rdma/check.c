@@ -164,6 +164,13 @@ static int check_pcie(RdmaVerdict *v, const RdmaDevice *d, const RdmaWish *w) {
                 if (r < 0)
                         return r;
         }
+        if (d->redirecting && !w->acs_ignored) {
+                r = find(v, d->name, "rdma.acs", w->acs_warns ? WARNS : LASTS,
+                                strf("bridge %s redirects", d->redirecting),
+                                strdup("no redirection"));
+                if (r < 0)
+                        return r;
+        }
         if (d->speed <= 0 || !is_below(d->speed, d->speed_limit))
                 return 0;
         return find(v, d->name, "rdma.pcie", w->pcie_warns ? WARNS : LASTS,
@@ -273,8 +280,30 @@ static int common_gid(const RdmaVerdict *v) {
         return -1;
 }
 
+/* Interfaces of one fabric have one MTU: packets of the larger would be lost at the smaller. */
+static int check_mtu(RdmaVerdict *v, const RdmaWish *w) {
+        unsigned most = 0;
+        int r;
+
+        for (size_t i = 0; i < v->n_ports; i++)
+                if (is_ethernet(v->ports[i]))
+                        most = MAX(most, v->ports[i]->mtu);
+        most = w->mtu > 0 ? w->mtu : most;
+        for (size_t i = 0; i < v->n_ports; i++) {
+                const RdmaPort *p = v->ports[i];
+
+                if (!is_ethernet(p) || p->mtu == 0 || p->mtu >= most)
+                        continue;
+                r = find_port(v, p, "rdma.mtu", LASTS, strf("MTU %u of %s", p->mtu, p->netdev),
+                                strf("%u", most));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 /* NCCL_IB_GID_INDEX is one number for all ports. */
-static int check_gids(RdmaVerdict *v) {
+static int check_gids(RdmaVerdict *v, const RdmaWish *w) {
         bool any_ethernet = false, all_have = true;
         int r;
 
@@ -298,7 +327,7 @@ static int check_gids(RdmaVerdict *v) {
                 return 0;
 
         v->gid_index = common_gid(v);
-        if (v->gid_index >= 0)
+        if (v->gid_index >= 0 || w->gid_per_device)
                 return 0;
         return find(v, NULL, "rdma.gid-differs", MAY_PASS,
                         strdup("no GID index is RoCE v2 on all ports"),
@@ -463,7 +492,10 @@ int rdma_check(const RdmaFacts *facts, const RdmaFacts *later, const RdmaWish *w
         r = check_number(&c);
         if (r < 0)
                 return r;
-        r = check_gids(&c.verdict);
+        r = check_gids(&c.verdict, wish);
+        if (r < 0)
+                return r;
+        r = check_mtu(&c.verdict, wish);
         if (r < 0)
                 return r;
 

@@ -22,6 +22,10 @@ typedef struct RdmaWish {
         const char *firmware;
         const RdmaLimit *limits;
         size_t n_limits;
+        bool gid_per_device; /* NCCL finds the GID of each port by itself: none need be common */
+        unsigned mtu;        /* of the network interfaces of Ethernet ports, bytes */
+        bool acs_warns;      /* bridges that redirect: a defect, no failure */
+        bool acs_ignored;
         bool pcie_warns; /* a narrow PCIe link is a defect, not a failure */
 } RdmaWish;
 

@@ -8,6 +8,7 @@
 #include "shared/parse-number.h"
 #include "steps/common/sysfs.h"
 
+#include <fcntl.h>
 #include <limits.h>
 
 #define CLASS "/sys/class/infiniband"
@@ -31,6 +32,7 @@ static void device_done(RdmaDevice *d) {
         free(d->firmware);
         free(d->type);
         free(d->pci);
+        free(d->redirecting);
         *d = (RdmaDevice) {};
 }
 
@@ -59,6 +61,62 @@ static void link_of(const char *folder, const char *which, unsigned *ret_width, 
         (void) parse_leading_real(speed, ret_speed);
 }
 
+/* Little-endian numbers of PCI's configuration space; 0 beyond what was read. */
+static uint32_t config_word(const uint8_t *config, size_t n, size_t at, size_t size) {
+        uint32_t v = 0;
+
+        for (size_t i = size; at + size <= n && i > 0; i--)
+                v = v << 8 | config[at + i - 1];
+        return v;
+}
+
+/* Whether the bridge redirects requests or completions between what hangs below it: the control
+ * register of Access Control Services, an extended capability (PCI Express Base Specification,
+ * 7.7.11; NCCL's troubleshooting guide, "PCI Access Control Services"). */
+static bool redirects(const char *bridge) {
+        enum {
+                EXTENDED = 0x100,
+                ID_ACS = 0x000d,
+                CONTROL = 6,
+                REDIRECT = 0x0c, /* P2P request, completion */
+        };
+        _cleanup_free_ char *path = strf("%s/config", bridge);
+        _cleanup_close_ int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+        uint8_t config[4096];
+
+        ssize_t n = fd < 0 ? -1 : read(fd, config, sizeof(config));
+        if (n <= EXTENDED)
+                return false;
+        /* As many capabilities as there is room for: a list that runs in a circle ends. */
+        for (size_t at = EXTENDED, i = 0; at >= EXTENDED && i < sizeof(config) / 8; i++) {
+                uint32_t head = config_word(config, (size_t) n, at, 4);
+
+                if ((head & 0xffff) == ID_ACS)
+                        return config_word(config, (size_t) n, at + CONTROL, 2) & REDIRECT;
+                at = head >> 20;
+        }
+        return false;
+}
+
+/* The nearest bridge above the device that redirects, up to the root. Root ports do by right:
+ * there, what a card sends to another has to go that way. */
+static char *find_redirecting(const char *device) {
+        _cleanup_free_ char *path = strdup(device);
+        char *slash;
+
+        while (path && (slash = strrchr(path, '/'))) {
+                *slash = '\0';
+                const char *above = strrchr(path, '/');
+                _cleanup_free_ char *parent = above ? strndup(path, (size_t) (above - path)) : NULL;
+
+                if (!parent || startswith(path_basename(parent), "pci"))
+                        return NULL;
+                if (redirects(path))
+                        return strdup(above + 1);
+        }
+        return NULL;
+}
+
 /* A fast card in a slow slot is as fast as it can be: the slot's own limit counts too. */
 static void read_pcie(RdmaDevice *d, const char *folder) {
         _cleanup_free_ char *link = strf("%s/device", folder), *full = link ? fb_path(link) : NULL,
@@ -70,6 +128,7 @@ static void read_pcie(RdmaDevice *d, const char *folder) {
         if (!full || !parent || !realpath(full, real))
                 return;
         d->pci = strdup(path_basename(real));
+        d->redirecting = find_redirecting(real);
         link_of(link, "current", &d->width, &d->speed);
         link_of(link, "max", &d->width_limit, &d->speed_limit);
         link_of(parent, "max", &width, &speed);
@@ -168,6 +227,29 @@ static int read_counters(RdmaPort *p, const char *folder, const char *kind) {
         return 0;
 }
 
+/* The port's interface: its MTU, and how often it lost its link since the driver was loaded, which
+ * is a counter like the others (Documentation/ABI/testing/sysfs-class-net). */
+static int read_netdev(RdmaPort *p) {
+        _cleanup_free_ char *folder = p->netdev ? strf("/sys/class/net/%s", p->netdev) : NULL;
+        uint64_t n = 0;
+
+        if (!folder)
+                return p->netdev ? -ENOMEM : 0;
+        if (sysfs_number(folder, "mtu", 10, &n) >= 0)
+                p->mtu = (unsigned) MIN(n, UINT64_C(65536));
+        if (sysfs_number(folder, "carrier_down_count", 10, &n) < 0)
+                return 0;
+        RdmaCounter *grown = reallocarray(p->counters, p->n_counters + 1, sizeof(RdmaCounter));
+        if (!grown)
+                return -ENOMEM;
+        p->counters = grown;
+        char *name = strdup("netdev/carrier_down_count");
+        if (!name)
+                return -ENOMEM;
+        p->counters[p->n_counters++] = (RdmaCounter) { .name = name, .readable = true, .value = n };
+        return 0;
+}
+
 static int read_port(RdmaFacts *f, const char *device, const char *name, bool alone) {
         _cleanup_free_ char *folder = strf(CLASS "/%s/ports/%s", device, name);
         uint64_t number;
@@ -201,7 +283,10 @@ static int read_port(RdmaFacts *f, const char *device, const char *name, bool al
         r = read_counters(p, folder, "counters");
         if (r < 0)
                 return r;
-        return read_counters(p, folder, "hw_counters");
+        r = read_counters(p, folder, "hw_counters");
+        if (r < 0 || p->n_counters == 0) /* a driver that counts nothing is told of */
+                return r;
+        return read_netdev(p);
 }
 
 static int read_device(RdmaFacts *f, const char *name) {

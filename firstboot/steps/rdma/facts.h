@@ -29,6 +29,7 @@ typedef struct RdmaPort {
         char *rate;       /* "400 Gb/sec (4X NDR)" */
         double rate_gbps; /* 10⁹ bits a second */
         char *netdev;     /* of its first GID */
+        unsigned mtu;     /* of that interface, bytes; 0: not known */
         RdmaGid *gids;
         size_t n_gids;
         RdmaCounter *counters;
@@ -42,6 +43,7 @@ typedef struct RdmaDevice {
         char *pci;                   /* "0000:0c:00.0" */
         unsigned width, width_limit; /* PCIe lanes now, and what card and slot can; 0: not shown */
         double speed, speed_limit;   /* GT/s, likewise */
+        char *redirecting; /* the nearest bridge above it that redirects by ACS, or NULL */
 } RdmaDevice;
 
 typedef struct RdmaFacts {

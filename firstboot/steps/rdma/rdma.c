@@ -6,6 +6,8 @@
  * looked at again until rdma.give_up. */
 
 #include "contract/codes.h"
+#include "contract/paths.h"
+#include "shared/file-util.h"
 #include "shared/json-strv.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
@@ -13,6 +15,8 @@
 #include "steps/rdma/nccl-conf.h"
 #include "steps/shape/detect.h"
 #include "steps/steps.h"
+
+#include <limits.h>
 
 #define PAUSE_USEC USEC_PER_SEC
 
@@ -24,6 +28,7 @@ static const RdmaLimit default_limits[] = {
         { "link_error_recovery", 10 },
         { "link_downed", 10 },
         { "port_rcv_errors", 100 },
+        { "carrier_down_count", 10 },
         { "local_link_integrity_errors", 0 },
         { "excessive_buffer_overrun_errors", 0 },
         { "port_xmit_constraint_errors", 0 },
@@ -83,6 +88,36 @@ static int take_limits(Rdma *s) {
         return 0;
 }
 
+/* Where nobody says what there must be, RDMA hardware beside GPUs is there to be used: it is looked
+ * at, and NCCL told of it. Elsewhere it may be the ports of any network card. */
+static bool has_gpus_and_rdma(const Rdma *s) {
+        _cleanup_(rdma_facts_done) RdmaFacts facts = {};
+
+        return s->detected.gpus > 0 && rdma_facts(&facts) >= 0 && facts.n_ports > 0;
+}
+
+/* NCCL 2.21 and later finds the RoCE v2 GID of each device where NCCL_IB_GID_INDEX is not set (its
+ * release notes; src/transport/net_ib/connect.cc). The library's file is named after its version:
+ * libnccl.so.2.28.9. */
+static bool nccl_finds_gids(StepContext *c) {
+        static const char *const folders[] = { "/usr/lib/x86_64-linux-gnu",
+                "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib" };
+        const char *configured = json_get_string(json_get(c->config, "nccl"), "nccl_library");
+
+        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
+                _cleanup_free_ char *path = configured ? fb_path(configured)
+                                                       : fb_pathf("%s/libnccl.so.2", folders[i]);
+                char real[PATH_MAX];
+                unsigned major, minor;
+
+                if (!path || !realpath(path, real))
+                        continue;
+                if (sscanf(path_basename(real), "libnccl.so.%u.%u", &major, &minor) == 2)
+                        return major > 2 || (major == 2 && minor >= 21);
+        }
+        return false;
+}
+
 /* The configuration before the shape. Returns 0 where nothing is expected, 1 where something is. */
 static int take_wish(Rdma *s) {
         json_object *o = s->context->section;
@@ -90,7 +125,9 @@ static int take_wish(Rdma *s) {
         RdmaWish *w = &s->wish;
         int r;
 
-        if (!o && (!shape || shape->rdma_ports <= 0))
+        if (!o && (shape ? shape->rdma_ports == 0 : !has_gpus_and_rdma(s)))
+                return 0;
+        if (!o && shape && shape->rdma_ports < 0 && !has_gpus_and_rdma(s))
                 return 0;
         if (json_get(o, "ports") && json_get_int(o, "ports", 0) == 0)
                 return 0;
@@ -118,6 +155,10 @@ static int take_wish(Rdma *s) {
         }
         w->firmware = json_get_string(o, "firmware");
         w->pcie_warns = streq_ptr(json_get_string(o, "pcie"), "warn");
+        w->acs_warns = !streq_ptr(json_get_string(o, "acs"), "fail");
+        w->acs_ignored = streq_ptr(json_get_string(o, "acs"), "ignore");
+        w->mtu = (unsigned) json_get_int(o, "mtu", 0);
+        w->gid_per_device = nccl_finds_gids(s->context);
         r = take_limits(s);
         return r < 0 ? r : 1;
 }
@@ -166,6 +207,9 @@ static int look_until(Rdma *s) {
         json_object *o = s->context->section;
         uint64_t watch = config_duration(o, "watch", USEC_PER_SEC),
                  deadline = now_usec() + config_duration(o, "give_up", 120 * USEC_PER_SEC);
+
+        if (s->context->check)
+                return look(s, s->context->check == STEP_CHECK_FULL ? watch : 0);
 
         for (;;) {
                 int r = look(s, watch);
@@ -271,7 +315,7 @@ int rdma_run(StepContext *c) {
                 return r;
         if (r == 0)
                 return step_skip(c,
-                                "no RDMA is expected: no rdma section in the configuration, and none in the machine's shape");
+                                "no RDMA is expected: no rdma section in the configuration, none in the machine's shape, and no RDMA ports beside GPUs");
 
         r = look_until(&s);
         if (r < 0)
@@ -281,7 +325,7 @@ int rdma_run(StepContext *c) {
         if (r < 0)
                 return r;
 
-        if (json_get_bool(c->section, "nccl_conf", true)) {
+        if (!c->check && json_get_bool(c->section, "nccl_conf", true)) {
                 r = rdma_write_nccl_conf(c, s.detected.shape, &s.verdict);
                 if (r < 0)
                         return r;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Each disk is probed; then what stands on it is climbed until our label is met; LVM is asked only
+/* Each disk is probed, the more thoroughly the less is found on it; then what stands on it is climbed until our label is met; LVM is asked only
  * where a disk is a physical volume, for the answer takes its time. */
 
 #include "steps/scratch/facts.h"
 #include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/parse-number.h"
+#include "steps/common/remains.h"
 
+#include <fcntl.h>
 #include <limits.h>
 
 #define DEPTH_MAX 8
@@ -59,19 +61,41 @@ static bool carries_label(const DiskFacts *f, const char *label) {
                streq(f->signatures[0].label, label);
 }
 
+/* Whether somebody has it for himself: it is mounted, or part of something. We have it for the blink
+ * of an eye only, for a mount would fail in the meantime. */
+static bool is_busy(const char *device) {
+        _cleanup_close_ int fd = open(device, O_RDONLY | O_EXCL | O_CLOEXEC | O_NONBLOCK);
+
+        return fd < 0 && errno == EBUSY;
+}
+
+int disk_probe(int fd, DiskFacts *f) {
+        int n = probe_fd(fd, 0, f->signatures), r;
+
+        if (n == 0)
+                n = probe_remains(fd, f->signatures);
+        if (n < 0)
+                return n;
+        f->n_signatures = n;
+        if (n > 0)
+                return 0;
+        r = probe_data(fd, &f->data_at);
+        f->has_data = r > 0;
+        return MIN(r, 0);
+}
+
 static int look(const Disk *disk, const char *label, DiskFacts *f) {
         _cleanup_free_ char *device = disk_device(disk);
-        int n;
+        _cleanup_close_ int fd = -EBADF;
 
         if (!device)
                 return -ENOMEM;
         f->disk = disk;
-        n = probe_device(device, f->signatures);
-        if (n < 0) {
-                f->probe_error = n;
-                return 0;
-        }
-        f->n_signatures = n;
+        f->busy = is_busy(device);
+        fd = open(device, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        f->probe_error = fd < 0 ? -errno : disk_probe(fd, f);
+        if (f->probe_error < 0)
+                return f->probe_error == -ENOMEM ? -ENOMEM : 0;
 
         if (!carries_label(f, label))
                 return climb(disk->name, label, 0, &f->labelled, &f->holder);
@@ -82,16 +106,22 @@ static int look(const Disk *disk, const char *label, DiskFacts *f) {
 /* Takes what lvm reports of the physical volume that the disk is. */
 static int take_report(DiskFacts *f, json_object *o) {
         const char *vg = json_get_string(o, "vg_name");
-        uint64_t missing = 0;
+        uint64_t missing = 0, volumes = 0;
 
         f->orphan = isempty(vg);
-        f->vg_empty = !f->orphan && streq(strempty(json_get_string(o, "lv_count")), "0");
-        (void) parse_number(strempty(json_get_string(o, "vg_missing_pv_count")), 10, &missing);
+        if (!f->orphan &&
+                        (parse_number(strempty(json_get_string(o, "lv_count")), 10, &volumes) < 0 ||
+                                        parse_number(strempty(json_get_string(
+                                                                     o, "vg_missing_pv_count")),
+                                                        10, &missing) < 0))
+                return -EBADMSG;
         f->vg_missing = (unsigned) missing;
+        f->vg_volumes = (unsigned) volumes;
 
         f->vg_tags = strdup(strempty(json_get_string(o, "vg_tags")));
+        f->vg_uuid = strdup(strempty(json_get_string(o, "vg_uuid")));
         f->vg = f->orphan ? NULL : strdup(vg);
-        return f->vg_tags && (f->vg || f->orphan) ? 0 : -ENOMEM;
+        return f->vg_tags && f->vg_uuid && (f->vg || f->orphan) ? 0 : -ENOMEM;
 }
 
 /* The disk that a physical volume is; lvm may know it by another of its names. */

@@ -2,8 +2,9 @@
 
 /* firstboot-lvm: one lvm command through liblvm2cmd, as a process of its own: the library keeps
  * global state and may wait long for a device. What lvm prints goes to standard output, the rest
- * to standard error. The exit code is lvm's (0 done, 5 failed). Options that force are refused
- * here, once for all callers. */
+ * to standard error. The exit code is lvm's (0 done, 5 failed). Options that force, or that answer
+ * lvm's questions with yes ("… signature detected. Wipe it?"), are refused here, once for all
+ * callers: nobody is there to ask, so lvm takes no for the answer. */
 
 #include "shared/macro.h"
 
@@ -23,8 +24,8 @@ static void on_log(int level, const char *file, int line, int error, const char 
 
 static bool is_force(const char *arg) {
         if (startswith(arg, "--"))
-                return startswith(arg, "--fo") != NULL;
-        return arg[0] == '-' && strchr(arg, 'f') && strspn(arg + 1, "fvyq") == strlen(arg + 1);
+                return startswith(arg, "--fo") || startswith(arg, "--y");
+        return arg[0] == '-' && strpbrk(arg, "fy") && strspn(arg + 1, "fvyqt") == strlen(arg + 1);
 }
 
 int main(int argc, char *argv[]) {

@@ -103,7 +103,7 @@ int lvm_report(const Lvm *l, json_object **ret) {
                 return -errno;
         r = build(l,
                         ARGV("pvs", "--reportformat", "json", "-o",
-                                        "pv_name,vg_name,vg_tags,vg_missing_pv_count,lv_count"),
+                                        "pv_name,vg_name,vg_uuid,vg_tags,vg_missing_pv_count,lv_count"),
                         &argv);
         if (r < 0)
                 return r;

@@ -16,5 +16,5 @@ typedef struct Lvm {
 int lvm_run(const Lvm *l, char *const words[], char **ret_last);
 
 /* What lvm knows of the physical volumes among the devices: a JSON list of objects with pv_name,
- * vg_name, vg_tags, vg_missing_pv_count, lv_count. */
+ * vg_name, vg_uuid, vg_tags, vg_missing_pv_count, lv_count. */
 int lvm_report(const Lvm *l, json_object **ret);

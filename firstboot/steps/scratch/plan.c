@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Each disk falls into one class; bad ones and too few fail the plan unless the configuration lets
- * them pass; what is left is adopted where it holds our data, and made only where it holds none. */
+ * them pass; what is left is adopted where it holds our data, and made only where it holds none.
+ * Data goes in two cases alone: the configuration names the disk's serial or the group's UUID. */
 
-#include "steps/scratch/plan.h"
-
-void disk_facts_done(DiskFacts *f) {
-        free(f->labelled);
-        free(f->vg);
-        free(f->vg_tags);
-        free(f->holder);
-}
+#include "steps/scratch/disk-class.h"
 
 void scratch_plan_done(ScratchPlan *p) {
         free(p->message);
@@ -19,75 +13,21 @@ void scratch_plan_done(ScratchPlan *p) {
         free(p->vg);
 }
 
-typedef enum DiskClass {
-        DISK_BLANK,
-        DISK_OURS,     /* physical volume of our group */
-        DISK_ORPHAN,   /* physical volume that we were about to use when power went */
-        DISK_LABELLED, /* a file system with our label stands on it, directly or not */
-        DISK_FOREIGN,
-        DISK_IN_USE,
-        DISK_UNREADABLE,
-} DiskClass;
+/* Whether the group says that another machine made it. */
+static bool of_another_machine(const DiskFacts *f, const ScratchWish *wish) {
+        _cleanup_strv_free_ char **l = strv_split(strempty(f->vg_tags), ",");
 
-static bool has_tag(const char *tags, const char *tag) {
-        _cleanup_strv_free_ char **l = strv_split(strempty(tags), ",");
+        STRV_FOREACH (tag, l) {
+                const char *machine = startswith(*tag, TAG_MACHINE);
 
-        return strv_contains(l, tag);
-}
-
-static DiskClass classify(const DiskFacts *f, const ScratchRecord *record) {
-        bool lvm_only = f->n_signatures == 1 && streq(f->signatures[0].type, "LVM2_member");
-
-        if (f->probe_error < 0)
-                return DISK_UNREADABLE;
-        if (lvm_only && f->vg && has_tag(f->vg_tags, TAG_OURS))
-                return DISK_OURS;
-        if (f->labelled)
-                return DISK_LABELLED;
-        if (lvm_only && f->orphan && !f->holder && strv_contains(record->serials, f->disk->serial))
-                return DISK_ORPHAN;
-        if (f->n_signatures > 0)
-                return DISK_FOREIGN;
-        return f->holder ? DISK_IN_USE : DISK_BLANK;
-}
-
-static bool is_bad(DiskClass k) {
-        return k == DISK_FOREIGN || k == DISK_IN_USE || k == DISK_UNREADABLE;
-}
-
-/* "ext4 filesystem \"data\" and LVM2_member raid of volume group vg0"; NULL on out of memory. */
-static char *describe_signatures(const DiskFacts *f) {
-        _cleanup_strv_free_ char **l = NULL;
-        int r;
-
-        for (int i = 0; i < f->n_signatures; i++) {
-                const Signature *s = &f->signatures[i];
-                const char *quote = s->label[0] ? "\"" : "";
-                bool member = f->vg && streq(s->type, "LVM2_member");
-
-                r = strv_extendf(&l, "%s %s%s%s%s%s%s%s", s->type, s->usage, s->label[0] ? " " : "",
-                                quote, s->label, quote, member ? " of volume group " : "",
-                                member ? f->vg : "");
-                if (r < 0)
-                        return NULL;
+                if (machine && wish->machine && !streq(machine, wish->machine))
+                        return true;
         }
-        return strv_join(l, " and ");
+        return false;
 }
 
-/* "/dev/nvme1n1 (serial S2, 1920.4 GB): ext4 filesystem \"data\"" */
-static char *describe(const DiskFacts *f, DiskClass k) {
-        _cleanup_free_ char *what = NULL;
-
-        if (k == DISK_UNREADABLE)
-                what = strf("cannot be read: %s", strerror(-f->probe_error));
-        else if (k == DISK_IN_USE)
-                what = strf("in use by %s", f->holder);
-        else
-                what = describe_signatures(f);
-        if (!what)
-                return NULL;
-        return strf("%s (serial %s, %.1f GB): %s", f->disk->path, f->disk->serial,
-                        (double) f->disk->bytes / 1e9, what);
+static bool names_machine(const DiskFacts *f) {
+        return f->vg_tags && strstr(f->vg_tags, TAG_MACHINE);
 }
 
 static char *describe_bad(
@@ -95,7 +35,7 @@ static char *describe_bad(
         _cleanup_strv_free_ char **l = NULL;
 
         for (size_t i = 0; i < n; i++)
-                if (classes[i] == only && strv_push(&l, describe(&facts[i], classes[i])) < 0)
+                if (classes[i] == only && strv_push(&l, disk_describe(&facts[i], classes[i])) < 0)
                         return NULL;
         return strv_join(l, "; ");
 }
@@ -133,6 +73,8 @@ static int lacking(ScratchPlan *p, const ScratchWish *wish, const char *code, ch
         if (!wish->allow_fewer)
                 return fail(p, code, message) < 0 ? -ENOMEM : 1;
         free(p->message);
+        if (!p->passed)
+                p->passed = code;
         p->code = "scratch.fewer";
         p->message = message;
         return 0;
@@ -147,8 +89,10 @@ static int weigh_bad(const DiskFacts *facts, const DiskClass *classes, size_t n,
                 const char *code;
         } kinds[] = {
                 { DISK_UNREADABLE, "scratch.probe-failed" },
-                { DISK_FOREIGN, "scratch.foreign-signature" },
                 { DISK_IN_USE, "scratch.in-use" },
+                { DISK_TWICE, "scratch.same-disk" },
+                { DISK_FOREIGN, "scratch.foreign-signature" },
+                { DISK_DATA, "scratch.unknown-data" },
         };
 
         for (size_t k = 0; k < ELEMENTSOF(kinds); k++) {
@@ -178,8 +122,12 @@ static int weigh_count(const DiskFacts *facts, size_t n, const ScratchRecord *re
         if (n >= expected || (p->code && wish->allow_fewer))
                 return 0;
         return lacking(p, wish, "scratch.disk-missing",
-                        strf("%zu local disks of %zu%s%s", n, expected,
-                                        absent[0] ? "; missing serial " : "", absent));
+                        strf("%zu local disks of %zu%s%s%s%s%s%s", n, expected,
+                                        wish->expected_by ? "; " : "", strempty(wish->expected_by),
+                                        absent[0] ? "; missing serial " : "", absent,
+                                        wish->left_out ? "; left alone, as scratch.models does not name the model: "
+                                                       : "",
+                                        strempty(wish->left_out)));
 }
 
 /* Some disks carry a file system with our label, by whatever means: it is mounted as it is. */
@@ -242,6 +190,45 @@ static int find_group(const DiskFacts *facts, const DiskClass *classes, ScratchP
         return 0;
 }
 
+/* The group's data is whole: it is adopted, wherever it was made. */
+static int plan_whole(
+                const DiskFacts *ours, size_t members, const ScratchWish *wish, ScratchPlan *p) {
+        if (members != p->n_use) {
+                int r = lacking(p, wish, "scratch.disk-missing",
+                                strf("volume group %s lies on %zu of %zu local disks; it holds data and was not touched",
+                                                p->vg, members, p->n_use));
+                if (r != 0)
+                        return r < 0 ? r : 0;
+        }
+        p->action = SCRATCH_ADOPT_VG;
+        p->untagged = !names_machine(ours);
+        return 0;
+}
+
+/* Stripes are away, or the group was begun on another machine. Its disks may meet again, and then
+ * the data is back: only the configuration may give it up. */
+static int plan_partial(const DiskFacts *ours, const char *absent, bool foreign,
+                const ScratchWish *wish, ScratchPlan *p) {
+        _cleanup_free_ char *lack = NULL;
+
+        if (ours->vg_uuid && strv_contains(wish->discard_partial, ours->vg_uuid)) {
+                p->action = SCRATCH_REBUILD;
+                p->vg_missing = ours->vg_missing > 0;
+                p->discard = true;
+                return 0;
+        }
+        lack = ours->vg_missing > 0 ? strf("lacks %u of its disks", ours->vg_missing)
+               : foreign            ? strdup("is not finished")
+                                    : strf("is not finished, but has %u volumes", ours->vg_volumes);
+        if (!lack)
+                return -ENOMEM;
+        return fail(p, "scratch.partial-volume",
+                        strf("volume group %s (UUID %s)%s %s%s%s; it may hold data and was not touched",
+                                        p->vg, strempty(ours->vg_uuid),
+                                        foreign ? ", made on another machine," : "", lack,
+                                        absent[0] ? "; missing serial " : "", absent));
+}
+
 /* Some disks are in a group of ours: rebuilt where it holds no data, else adopted. */
 static int plan_ours(const DiskFacts *facts, size_t n, const DiskClass *classes,
                 const ScratchRecord *record, const ScratchWish *wish, ScratchPlan *p) {
@@ -259,38 +246,16 @@ static int plan_ours(const DiskFacts *facts, size_t n, const DiskClass *classes,
         if (!p->vg)
                 return -ENOMEM;
 
-        if (has_tag(ours->vg_tags, TAG_INCOMPLETE) || ours->vg_empty) {
+        bool unfinished = vg_has_tag(ours->vg_tags, TAG_INCOMPLETE) || ours->vg_volumes == 0,
+             foreign = of_another_machine(ours, wish);
+        if (unfinished && !foreign && ours->vg_volumes <= 1) {
                 p->action = SCRATCH_REBUILD;
                 p->vg_missing = ours->vg_missing > 0;
                 return 0;
         }
-
-        if (ours->vg_missing == 0) {
-                r = members == p->n_use
-                                    ? 0
-                                    : lacking(p, wish, "scratch.disk-missing",
-                                                      strf("volume group %s lies on %zu of %zu local disks; it holds data "
-                                                           "and was not touched",
-                                                                      p->vg, members, p->n_use));
-                if (r != 0)
-                        return r < 0 ? r : 0;
-                p->action = SCRATCH_ADOPT_VG;
-                return 0;
-        }
-
-        /* Stripes are gone. If the disk they were on is merely away, it may come back with its
-         * data; if all recorded disks are here, some were wiped, as a stop and start does. */
-        if (absent[0] || members + ours->vg_missing > p->n_use) {
-                r = lacking(p, wish, "scratch.disk-missing",
-                                strf("volume group %s lacks %u of its disks%s%s", p->vg,
-                                                ours->vg_missing,
-                                                absent[0] ? "; missing serial " : "", absent));
-                if (r != 0)
-                        return r < 0 ? r : 0;
-        }
-        p->action = SCRATCH_REBUILD;
-        p->vg_missing = true;
-        return 0;
+        if (unfinished || ours->vg_missing > 0)
+                return plan_partial(ours, absent, foreign, wish, p);
+        return plan_whole(ours, members, wish, p);
 }
 
 /* No disk is left to work with. */
@@ -300,8 +265,12 @@ static int plan_nothing(size_t n, const ScratchWish *wish, ScratchPlan *p) {
                 return 0;
         }
         if (!p->message)
-                return fail(p, "scratch.no-disks", strdup("no local NVMe disk was found"));
-        return fail(p, n > 0 ? "scratch.foreign-signature" : "scratch.no-disks",
+                return fail(p, "scratch.no-disks",
+                                strf("no local NVMe disk was found%s%s",
+                                                wish->left_out ? "; left alone, as scratch.models does not name the model: "
+                                                               : "",
+                                                strempty(wish->left_out)));
+        return fail(p, n > 0 ? p->passed : "scratch.no-disks",
                         strf("no usable local disk is left; %s", p->message));
 }
 
@@ -345,8 +314,8 @@ int scratch_plan(const DiskFacts *facts, size_t n, const ScratchRecord *record,
         if (!classes || !p.use)
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
-                classes[i] = classify(&facts[i], record);
-                if (!is_bad(classes[i]))
+                classes[i] = disk_classify(&facts[i], record, wish);
+                if (!disk_class_is_bad(classes[i]))
                         p.use[p.n_use++] = i;
         }
 

@@ -10,6 +10,8 @@
 #define TAG_OURS "firstboot.scratch"
 /* No file system was finished on the group yet: it holds no data. */
 #define TAG_INCOMPLETE "firstboot.incomplete"
+/* Followed by the identity of the machine that made the group. */
+#define TAG_MACHINE "firstboot.machine."
 
 /* What is known of one disk. */
 typedef struct DiskFacts {
@@ -17,26 +19,36 @@ typedef struct DiskFacts {
         int probe_error; /* negative errno: it could not be read */
         Signature signatures[SIGNATURES_MAX];
         int n_signatures;
-        char *labelled; /* device with our label on this disk, or the disk itself; NULL: none */
-        char *vg;       /* its volume group; NULL: it is no physical volume or an orphan one */
-        char *vg_tags;  /* comma-separated */
-        bool orphan;    /* a physical volume without a group */
-        bool vg_empty;  /* the group has no logical volume */
+        bool has_data;    /* no signature, but blocks that are not empty */
+        uint64_t data_at; /* the first of them, in bytes */
+        bool busy;        /* mounted, or opened by somebody for himself alone */
+        char *labelled;   /* device with our label on this disk, or the disk itself; NULL: none */
+        char *vg;         /* its volume group; NULL: it is no physical volume or an orphan one */
+        char *vg_tags;    /* comma-separated */
+        bool orphan;      /* a physical volume without a group */
+        char *vg_uuid;
+        unsigned vg_volumes; /* logical volumes in the group */
         unsigned vg_missing; /* physical volumes that the group lacks */
         char *holder;        /* who uses it, if it is not ours; NULL: nobody */
 } DiskFacts;
 
 void disk_facts_done(DiskFacts *f);
 
-/* What was recorded when the volume was made: serials of the disks; NULL: nothing. */
+/* What was recorded when the volume was made. */
 typedef struct ScratchRecord {
-        char **serials;
+        char **serials;  /* of the disks; NULL: nothing */
+        bool unfinished; /* they were found empty, and being written to is all that happened since */
 } ScratchRecord;
 
 typedef struct ScratchWish {
         const char *vg, *label;
         int expected; /* number of disks; -1: as recorded, else whatever there is */
         bool allow_fewer, required;
+        char **claim;            /* serials of disks without signature whose data may go */
+        char **discard_partial;  /* UUIDs of groups that lack disks and whose data may go */
+        const char *machine;     /* identity of this machine; NULL: not known */
+        const char *expected_by; /* why so many are expected; NULL: the configuration says so */
+        const char *left_out;    /* disks that only scratch.models would let in; NULL: none */
 } ScratchWish;
 
 typedef enum ScratchAction {
@@ -51,15 +63,21 @@ typedef enum ScratchAction {
 typedef struct ScratchPlan {
         ScratchAction action;
         const char *code; /* of SCRATCH_FAIL; else of the defect that allow_fewer passes, or NULL */
-        char *message;    /* with it */
-        char *device;     /* of SCRATCH_ADOPT_DEVICE */
-        size_t *use;      /* indices of the disks that the volume is, or will be, made of */
+        const char *passed; /* the first lack that allow_fewer passes; NULL: none */
+        char *message;      /* with it */
+        char *device;       /* of SCRATCH_ADOPT_DEVICE */
+        size_t *use;        /* indices of the disks that the volume is, or will be, made of */
         size_t n_use;
         char *vg;        /* name of the group of SCRATCH_ADOPT_VG and SCRATCH_REBUILD */
         bool vg_missing; /* of SCRATCH_REBUILD: the group lacks physical volumes */
+        bool discard;    /* of SCRATCH_REBUILD: as the configuration says, its data goes */
+        bool untagged;   /* of SCRATCH_ADOPT_VG: it does not say which machine made it */
 } ScratchPlan;
 
 void scratch_plan_done(ScratchPlan *p);
+
+/* Whether the comma-separated tags hold this one. */
+bool vg_has_tag(const char *tags, const char *tag);
 
 /* 0 or -ENOMEM. */
 int scratch_plan(const DiskFacts *facts, size_t n, const ScratchRecord *record,

@@ -23,10 +23,12 @@ int scratch_record_load(const char *instance_id, ScratchRecord *ret) {
                 return r == -ENOMEM ? r : 0;
         if (!streq_ptr(json_get_string(o, "instance_id"), instance_id))
                 return 0;
+        ret->unfinished = json_get_bool(o, "unfinished", false);
         return json_get_strings(o, "serials", &ret->serials);
 }
 
-int scratch_record_save(const char *instance_id, const Disks *disks, const ScratchPlan *plan) {
+int scratch_record_save(const char *instance_id, const Disks *disks, const ScratchPlan *plan,
+                bool unfinished) {
         _cleanup_free_ char *path = fb_path(PATH_SCRATCH_RECORD);
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *list = json_object_new_array();
@@ -37,7 +39,8 @@ int scratch_record_save(const char *instance_id, const Disks *disks, const Scrat
 
                 json_object_array_add(list, json_object_new_string(d->serial));
         }
-        r = json_set_fields(o, JSON_TAKE("serials", list), JSON_STRING("instance_id", instance_id));
+        r = json_set_fields(o, JSON_TAKE("serials", list), JSON_STRING("instance_id", instance_id),
+                        JSON_BOOL("unfinished", unfinished));
         if (r < 0 || !list || !path)
                 return -ENOMEM;
         return json_save(path, o, 0600);

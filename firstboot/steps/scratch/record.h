@@ -9,5 +9,7 @@
  * empty. 0 or -ENOMEM; the caller frees the serials. */
 int scratch_record_load(const char *instance_id, ScratchRecord *ret);
 
-/* Writes it, durably: the disks that the plan uses. 0 or negative errno. */
-int scratch_record_save(const char *instance_id, const Disks *disks, const ScratchPlan *plan);
+/* Writes it, durably: the disks that the plan uses; unfinished before the first byte is written to
+ * them, not so once the volume is there. 0 or negative errno. */
+int scratch_record_save(const char *instance_id, const Disks *disks, const ScratchPlan *plan,
+                bool unfinished);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The striped file system on local NVMe disks: what is there is looked at (facts.c) and judged
- * (plan.c), then made or adopted (volume.c), mounted, and proved to be writable. Power may go at
- * any line: until the file system is finished the volume group has the tag "incomplete", and before
- * the first byte is written the disks' serials are on record (record.c). */
+ * (plan.c), then adopted, or looked at once more (hold.c) and made (volume.c), mounted, and proved to
+ * be writable. Power may go at any line: until the file system is finished the volume group has the
+ * tag "incomplete", and before the first byte is written the disks' serials are on record
+ * (record.c). */
 
 #include "shared/json-strv.h"
 #include "shared/log.h"
@@ -13,8 +14,11 @@
 #include "steps/common/own-file.h"
 #include "steps/common/unit.h"
 #include "steps/scratch/facts.h"
+#include "steps/scratch/hold.h"
+#include "steps/scratch/machine.h"
 #include "steps/scratch/record.h"
 #include "steps/scratch/volume.h"
+#include "steps/shape/detect.h"
 #include "steps/steps.h"
 
 #include <sys/stat.h>
@@ -32,6 +36,9 @@ typedef struct Scratch {
         Lvm lvm;
         ScratchRecord record;
         ScratchPlan plan;
+        ShapeDetected shape;
+        char *machine, *expected_by, *left_out;
+        char **claim, **discard_partial;
 } Scratch;
 
 static void scratch_done(Scratch *s) {
@@ -42,6 +49,12 @@ static void scratch_done(Scratch *s) {
         strv_free(s->lvm.devices);
         strv_free(s->record.serials);
         scratch_plan_done(&s->plan);
+        shape_detected_done(&s->shape);
+        free(s->machine);
+        free(s->expected_by);
+        free(s->left_out);
+        strv_free(s->claim);
+        strv_free(s->discard_partial);
 }
 
 static const char *instance_id(const Scratch *s) {
@@ -66,6 +79,13 @@ static int gather(Scratch *s) {
                 if (r < 0)
                         return r;
         }
+        if (s->disks.emulated) {
+                s->left_out = strv_join(s->disks.emulated, ", ");
+                if (!s->left_out)
+                        return -ENOMEM;
+                log_info("Left alone, for a network volume may be behind it: %s. scratch.models would name it.",
+                                s->left_out);
+        }
 
         r = scratch_facts(&s->disks, &s->lvm, s->label, &s->facts);
         if (r == -ENOMEM)
@@ -75,6 +95,55 @@ static int gather(Scratch *s) {
                                 "LVM's view of the local disks could not be read: %s",
                                 strerror(-r));
         return scratch_record_load(instance_id(s), &s->record);
+}
+
+/* How many disks there must be: as configured; else as many as the machine's shape has, less those
+ * that scratch.models leaves out or the running system is on, and not fewer than last time; else as last time (-1). */
+static int count_expected(Scratch *s, ScratchWish *wish) {
+        int r;
+
+        wish->expected = (int) json_get_int(s->context->section, "disks", -1);
+        if (wish->expected >= 0)
+                return 0;
+        r = shape_detect(s->context, NULL, &s->shape);
+        if (r < 0)
+                return r;
+        const Shape *shape = s->shape.shape;
+        if (!shape || shape->nvme_disks == SHAPE_NOT_SAID)
+                return 0;
+
+        int others = (int) s->disks.n_others, last = (int) strv_length(s->record.serials);
+        wish->expected = MAX(MAX(shape->nvme_disks - others, last), 0);
+        s->expected_by = strf("shape %s has %d local NVMe disks", shape->name, shape->nvme_disks);
+        wish->expected_by = s->expected_by;
+        return s->expected_by ? 0 : -ENOMEM;
+}
+
+/* What the configuration, the machine and the record want. */
+static int make_wish(Scratch *s, ScratchWish *ret) {
+        json_object *section = s->context->section;
+        int r;
+
+        r = machine_identity(&s->machine);
+        if (r < 0)
+                return r;
+        r = json_get_strings(section, "claim", &s->claim);
+        if (r < 0)
+                return r;
+        r = json_get_strings(section, "discard_partial", &s->discard_partial);
+        if (r < 0)
+                return r;
+        *ret = (ScratchWish) {
+                .vg = s->vg,
+                .label = s->label,
+                .allow_fewer = json_get_bool(section, "allow_fewer", false),
+                .required = json_get_bool(section, "required", false),
+                .claim = s->claim,
+                .discard_partial = s->discard_partial,
+                .machine = s->machine,
+                .left_out = s->left_out,
+        };
+        return count_expected(s, ret);
 }
 
 /* The kernel's module for the file system takes its time to load (2 s for XFS on a slow CPU) and
@@ -89,6 +158,28 @@ static void load_filesystem_module(const Scratch *s) {
         }
 }
 
+/* Nothing has been written until here. The disks are looked at for the last time, put on record,
+ * and then written to. */
+static int make(Scratch *s, const ScratchVolume *v, const char *device) {
+        _cleanup_(hold_done) Hold hold = {};
+        int r;
+
+        if (s->plan.action == SCRATCH_REBUILD) {
+                r = scratch_volume_deactivate(v);
+                if (r < 0)
+                        return r;
+        }
+        r = hold_disks(v, &hold);
+        if (r < 0)
+                return r;
+        r = scratch_record_save(instance_id(s), &s->disks, &s->plan, true);
+        if (r < 0)
+                return step_fail_later(s->context, "scratch.lvm",
+                                "the record of the disks could not be saved: %s", strerror(-r));
+        hold_let_write(&hold);
+        return scratch_volume_make(v, device);
+}
+
 /* Makes or activates what the plan says; *ret_device is what to mount (caller frees). */
 static int prepare(Scratch *s, char **ret_device) {
         ScratchVolume v = {
@@ -100,6 +191,7 @@ static int prepare(Scratch *s, char **ret_device) {
                 .lv = s->lv,
                 .label = s->label,
                 .filesystem = s->filesystem,
+                .machine = s->machine,
                 .stripe_bytes = s->stripe_bytes,
         };
         _cleanup_free_ char *device = NULL;
@@ -112,17 +204,8 @@ static int prepare(Scratch *s, char **ret_device) {
         device = strf("/dev/%s/%s", v.vg, v.lv);
         if (!device)
                 return -ENOMEM;
-
-        if (s->plan.action == SCRATCH_ADOPT_VG)
-                r = scratch_volume_activate(&v, device);
-        else {
-                r = scratch_record_save(instance_id(s), &s->disks, &s->plan);
-                if (r < 0)
-                        return step_fail_later(s->context, "scratch.lvm",
-                                        "the record of the disks could not be saved: %s",
-                                        strerror(-r));
-                r = scratch_volume_make(&v, device);
-        }
+        r = s->plan.action == SCRATCH_ADOPT_VG ? scratch_volume_activate(&v, device)
+                                               : make(s, &v, device);
         if (r < 0)
                 return r;
         *ret_device = TAKE_PTR(device);
@@ -236,17 +319,14 @@ int scratch_run(StepContext *c) {
                 .options = json_get_string(c->section, "options"),
                 .stripe_bytes = config_size(c->section, "stripe_size", STRIPE_BYTES),
         };
-        ScratchWish wish = {
-                .vg = s.vg,
-                .label = s.label,
-                .expected = (int) json_get_int(c->section, "disks", -1),
-                .allow_fewer = json_get_bool(c->section, "allow_fewer", false),
-                .required = json_get_bool(c->section, "required", false),
-        };
+        ScratchWish wish = {};
         _cleanup_free_ char *device = NULL;
         int r;
 
         r = gather(&s);
+        if (r < 0)
+                return r;
+        r = make_wish(&s, &wish);
         if (r < 0)
                 return r;
         r = scratch_plan(s.facts, s.disks.n, &s.record, &wish, &s.plan);
@@ -254,11 +334,16 @@ int scratch_run(StepContext *c) {
                 return r;
         add_figures(&s);
         if (s.plan.action == SCRATCH_FAIL)
-                return step_fail(c, s.plan.code, "%s", s.plan.message);
+                /* Whoever uses a disk may let it go again. */
+                return streq(s.plan.code, "scratch.in-use")
+                                       ? step_fail_later(c, s.plan.code, "%s", s.plan.message)
+                                       : step_fail(c, s.plan.code, "%s", s.plan.message);
         if (s.plan.code)
                 (void) step_degrade(c, s.plan.code, "%s", s.plan.message);
         if (s.plan.action == SCRATCH_NOTHING)
-                return step_skip(c, "no local NVMe disks");
+                return step_skip(c, "no local NVMe disks%s%s%s", s.left_out ? "; left alone: " : "",
+                                strempty(s.left_out),
+                                s.left_out ? ", unless scratch.models names the model" : "");
 
         load_filesystem_module(&s);
         r = prepare(&s, &device);
@@ -271,7 +356,7 @@ int scratch_run(StepContext *c) {
         if (r < 0)
                 return r;
 
-        r = scratch_record_save(instance_id(&s), &s.disks, &s.plan);
+        r = scratch_record_save(instance_id(&s), &s.disks, &s.plan, false);
         if (r < 0)
                 log_warning_errno(r, "The record of the disks could not be saved");
         return step_done(c, "%s on %zu disks %s and mounted at %s", s.label, s.plan.n_use,

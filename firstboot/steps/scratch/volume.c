@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The commands of lvm and mkfs in their order. Power may go between any two of them: the next boot
- * finds the group's tag, and begins anew. */
+ * finds the group's tag, and begins anew. None of the commands is told to say yes to lvm's questions:
+ * lvm that has to ask has found what we did not. */
 
 #include "steps/scratch/volume.h"
 #include "contract/paths.h"
 
+#include "shared/file-util.h"
+#include "shared/log.h"
+
 #include <fcntl.h>
-#include <sys/file.h>
+#include <sys/ioctl.h>
+
+#include <linux/fs.h>
 
 #define MKFS_USEC (300 * USEC_PER_SEC)
 #define DEVICE_WAIT_USEC (20 * USEC_PER_SEC)
 #define EXT4_BLOCK_BYTES 4096
+#define ENDS_BYTES (4 * 1024 * 1024)
 
 static int lvm_step(const ScratchVolume *v, char *const words[]) {
         _cleanup_free_ char *last = NULL;
@@ -66,6 +73,53 @@ static int group_has_volumes(const ScratchVolume *v) {
         return 0;
 }
 
+/* The tags of a group at work: incomplete, and this machine's in place of another's. */
+static int tag_group(const ScratchVolume *v) {
+        _cleanup_strv_free_ char **words = NULL, **tags = NULL;
+        const char *text = NULL;
+        int r;
+
+        for (size_t i = 0; i < v->plan->n_use && !text; i++)
+                text = v->facts[v->plan->use[i]].vg_tags;
+        tags = strv_split(strempty(text), ",");
+
+        r = strv_extend_strv(&words, ARGV("vgchange", "--addtag", TAG_INCOMPLETE));
+        if (r < 0)
+                return r;
+        if (v->machine) {
+                r = strv_extend(&words, "--addtag");
+                if (r < 0)
+                        return r;
+                r = strv_extendf(&words, TAG_MACHINE "%s", v->machine);
+                if (r < 0)
+                        return r;
+        }
+        STRV_FOREACH (tag, tags) {
+                const char *machine = startswith(*tag, TAG_MACHINE);
+
+                if (!machine || streq_ptr(machine, v->machine))
+                        continue;
+                r = strv_extend_strv(&words, ARGV("--deltag", *tag));
+                if (r < 0)
+                        return r;
+        }
+        r = strv_extend(&words, v->vg);
+        return r < 0 ? r : lvm_step(v, words);
+}
+
+/* Our volume alone goes; all of them where the configuration gives up the group by its UUID. */
+static int remove_volumes(const ScratchVolume *v) {
+        _cleanup_free_ char *volume = strf("%s/%s", v->vg, v->lv);
+        int r;
+
+        if (!volume)
+                return -ENOMEM;
+        r = group_has_volumes(v);
+        if (r <= 0)
+                return r;
+        return LVM(v, "lvremove", v->plan->discard ? v->vg : volume);
+}
+
 /* The group is ours and holds no data any more: its volumes go, its missing disks are struck off,
  * the disks at hand are added. None of that needs force. */
 static int clear_group(const ScratchVolume *v) {
@@ -74,52 +128,83 @@ static int clear_group(const ScratchVolume *v) {
         /* lvm changes nothing in a group that lacks disks; there, "no volumes" says incomplete
          * just as well. */
         if (!v->plan->vg_missing) {
-                r = LVM(v, "vgchange", "--addtag", TAG_INCOMPLETE, v->vg);
+                r = tag_group(v);
                 if (r < 0)
                         return r;
         }
-
-        r = group_has_volumes(v);
+        r = remove_volumes(v);
         if (r < 0)
                 return r;
-        if (r > 0) {
-                r = LVM(v, "lvremove", "--yes", v->vg);
-                if (r < 0)
-                        return r;
-        }
-
         if (v->plan->vg_missing) {
                 r = LVM(v, "vgreduce", "--removemissing", v->vg);
                 if (r < 0)
                         return r;
-                r = LVM(v, "vgchange", "--addtag", TAG_INCOMPLETE, v->vg);
+                r = tag_group(v);
                 if (r < 0)
                         return r;
         }
-        return add_disks(v, ARGV("vgextend", "--yes", v->vg));
+        /* What was given up was the old group: with its UUID the configuration's word ends. */
+        if (v->plan->discard) {
+                r = LVM(v, "vgchange", "--uuid", v->vg);
+                if (r < 0)
+                        return r;
+        }
+        return add_disks(v, ARGV("vgextend", v->vg));
 }
 
 static int make_group(const ScratchVolume *v) {
+        _cleanup_free_ char *machine = strf(TAG_MACHINE "%s", strempty(v->machine));
+
+        if (!machine)
+                return -ENOMEM;
         if (v->plan->action == SCRATCH_REBUILD)
                 return clear_group(v);
-        return add_disks(v, ARGV("vgcreate", "--yes", "--addtag", TAG_OURS, "--addtag",
-                                            TAG_INCOMPLETE, v->vg));
+        if (!v->machine)
+                return add_disks(v, ARGV("vgcreate", "--addtag", TAG_OURS, "--addtag",
+                                                    TAG_INCOMPLETE, v->vg));
+        return add_disks(v, ARGV("vgcreate", "--addtag", TAG_OURS, "--addtag", TAG_INCOMPLETE,
+                                            "--addtag", machine, v->vg));
 }
 
+/* lvm is not asked to wipe what it finds on the new volume, for that takes a "yes" that it would
+ * take for its other questions too; clear_ends() does that. */
 static int make_logical_volume(const ScratchVolume *v) {
         _cleanup_free_ char *stripes = strf("%zu", v->plan->n_use),
                             *size = strf("%llub", (unsigned long long) v->stripe_bytes);
 
         if (!stripes || !size)
                 return -ENOMEM;
-        /* --wipesignatures: what an earlier file system left on these extents must not be taken for
-         * a new one. */
         if (v->plan->n_use == 1)
-                return LVM(v, "lvcreate", "--yes", "--wipesignatures", "y", "--extents", "100%FREE",
+                return LVM(v, "lvcreate", "--wipesignatures", "n", "--extents", "100%FREE",
                                 "--name", v->lv, v->vg);
-        return LVM(v, "lvcreate", "--yes", "--wipesignatures", "y", "--type", "striped",
-                        "--stripes", stripes, "--stripesize", size, "--extents", "100%FREE",
-                        "--name", v->lv, v->vg);
+        return LVM(v, "lvcreate", "--wipesignatures", "n", "--type", "striped", "--stripes",
+                        stripes, "--stripesize", size, "--extents", "100%FREE", "--name", v->lv,
+                        v->vg);
+}
+
+/* Where superblocks are: what an earlier file system left on these extents must not be taken for a
+ * new one. Nobody else may have the volume open. */
+static int clear_ends(const ScratchVolume *v, const char *device) {
+        _cleanup_close_ int fd = open(device, O_RDWR | O_EXCL | O_CLOEXEC);
+        _cleanup_free_ char *zeros = calloc(1, ENDS_BYTES);
+        uint64_t bytes = 0;
+        int r = 0;
+
+        if (!zeros)
+                return -ENOMEM;
+        if (fd < 0 || ioctl(fd, BLKGETSIZE64, &bytes) < 0)
+                r = -errno;
+        for (int end = 0; end < 2 && r >= 0; end++) {
+                size_t size = (size_t) MIN(bytes, (uint64_t) ENDS_BYTES);
+
+                r = lseek(fd, end ? (off_t) (bytes - size) : 0, SEEK_SET) < 0
+                                    ? -errno
+                                    : write_all(fd, zeros, size);
+        }
+        if (r >= 0 && fsync(fd) < 0)
+                r = -errno;
+        return r < 0 ? step_fail_later(v->context, "scratch.mkfs", "%s: %s", device, strerror(-r))
+                     : 0;
 }
 
 /* Tells mkfs of the stripes, where there are any. */
@@ -181,50 +266,27 @@ static int wait_for_device(const ScratchVolume *v, const char *device) {
         return 0;
 }
 
-/* File descriptors that hold the disks' locks. */
-typedef struct Locks {
-        int *fds;
-        size_t n;
-} Locks;
-
-static void unlock_disks(Locks *l) {
-        for (size_t i = 0; i < l->n; i++)
-                safe_close(l->fds[i]);
-        free(l->fds);
-}
-
-/* udev puts off the events of a whole disk that somebody holds a BSD lock on (systemd's "Locking
- * Block Device Access"): it sees no half-made state, and does not compete with us for the CPU. A
- * help, not a need: what cannot be locked is not. */
-static int lock_disks(const ScratchVolume *v, Locks *ret) {
-        ret->fds = calloc(v->plan->n_use + 1, sizeof(int));
-        if (!ret->fds)
-                return -ENOMEM;
-        for (size_t i = 0; i < v->plan->n_use; i++) {
-                _cleanup_free_ char *device = disk_device(v->facts[v->plan->use[i]].disk);
-                int fd = device ? open(device, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -EBADF;
-
-                if (fd < 0)
-                        continue;
-                (void) flock(fd, LOCK_EX | LOCK_NB);
-                ret->fds[ret->n++] = fd;
-        }
-        return 0;
-}
-
 int scratch_volume_activate(const ScratchVolume *v, const char *device) {
-        int r = LVM(v, "vgchange", "--activate", "y", v->vg);
+        _cleanup_free_ char *tag = strf(TAG_MACHINE "%s", strempty(v->machine));
+        int r;
 
+        if (!tag)
+                return -ENOMEM;
+        /* Groups of earlier versions do not say whose they are. */
+        if (v->plan->untagged && v->machine &&
+                        lvm_run(v->lvm, ARGV("vgchange", "--addtag", tag, v->vg), NULL) < 0)
+                log_warning("Volume group %s could not be tagged with this machine.", v->vg);
+        r = LVM(v, "vgchange", "--activate", "y", v->vg);
         return r < 0 ? r : wait_for_device(v, device);
 }
 
+int scratch_volume_deactivate(const ScratchVolume *v) {
+        return LVM(v, "vgchange", "--activate", "n", v->vg);
+}
+
 int scratch_volume_make(const ScratchVolume *v, const char *device) {
-        _cleanup_(unlock_disks) Locks locks = {};
         int r;
 
-        r = lock_disks(v, &locks);
-        if (r < 0)
-                return r;
         r = make_group(v);
         if (r < 0)
                 return r;
@@ -232,6 +294,9 @@ int scratch_volume_make(const ScratchVolume *v, const char *device) {
         if (r < 0)
                 return r;
         r = wait_for_device(v, device);
+        if (r < 0)
+                return r;
+        r = clear_ends(v, device);
         if (r < 0)
                 return r;
         r = make_filesystem(v, device);

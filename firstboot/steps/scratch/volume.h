@@ -15,12 +15,17 @@ typedef struct ScratchVolume {
         const ScratchPlan *plan;
         const char *vg, *lv; /* names of group and volume */
         const char *label, *filesystem;
+        const char *machine; /* its identity, for the group's tag; NULL: not known */
         uint64_t stripe_bytes;
 } ScratchVolume;
 
 /* Activates the volume that is there and waits for its device. 0 or the step's failure. */
 int scratch_volume_activate(const ScratchVolume *v, const char *device);
 
+/* Before a rebuild: nothing of the group may be in use. 0 or the step's failure. */
+int scratch_volume_deactivate(const ScratchVolume *v);
+
 /* Makes group (SCRATCH_CREATE) or clears it (SCRATCH_REBUILD), then volume and file system.
- * Whatever is on the disks of the plan is lost. 0 or the step's failure. */
+ * Whatever is on the disks of the plan is lost: they are to be held (hold.h), and on record. 0 or
+ * the step's failure. */
 int scratch_volume_make(const ScratchVolume *v, const char *device);

@@ -4,39 +4,18 @@
 
 #include "steps/shape/detect.h"
 #include "contract/paths.h"
+#include "shared/file-util.h"
 #include "steps/common/sysfs.h"
 
-#define PCI_DEVICES "/sys/bus/pci/devices"
 #define DMI "/sys/class/dmi/id"
 #define DRIVER_GPUS "/proc/driver/nvidia/gpus"
+#define CPUINFO_MAX (16 * 1024 * 1024) /* a thousand processors */
 
 void shape_detected_done(ShapeDetected *d) {
         shapes_done(&d->table);
         free(d->why);
         free(d->gpu_model);
         *d = (ShapeDetected) {};
-}
-
-/* Display controllers (VGA or 3D) of NVIDIA's. */
-static bool is_gpu(const char *device) {
-        _cleanup_free_ char *folder = strf(PCI_DEVICES "/%s", device),
-                            *vendor = folder ? sysfs_string(folder, "vendor") : NULL,
-                            *class = folder ? sysfs_string(folder, "class") : NULL;
-
-        return streq_ptr(vendor, "0x10de") && class &&
-               (startswith(class, "0x0300") || startswith(class, "0x0302"));
-}
-
-int gpus_on_pci(void) {
-        _cleanup_strv_free_ char **devices = NULL;
-        int n = 0, r;
-
-        r = fb_list(PCI_DEVICES, &devices);
-        if (r < 0)
-                return r;
-        STRV_FOREACH (device, devices)
-                n += is_gpu(*device);
-        return n;
 }
 
 /* The model of one GPU, from the line "Model: NVIDIA H100 80GB HBM3"; NULL where there is none. */
@@ -96,9 +75,26 @@ static const char *provider_of(StepContext *c, char **buffer) {
         return NULL;
 }
 
+/* x86 processors tell that there is a hypervisor below; elsewhere QEMU's firmware does. */
+static bool is_virtual_machine(void) {
+        _cleanup_free_ char *path = fb_path("/proc/cpuinfo"), *text = NULL,
+                            *vendor = sysfs_string(DMI, "sys_vendor");
+
+        if (streq_ptr(vendor, "QEMU"))
+                return true;
+        if (!path || read_file(path, CPUINFO_MAX, &text, NULL) < 0)
+                return false;
+        const char *flags = strstr(text, "\nflags");
+        if (!flags)
+                return false;
+        const char *end = strchrnul(flags + 1, '\n'), *found = strstr(flags, " hypervisor");
+        return found && found < end;
+}
+
 int shape_detect(StepContext *c, const ShapeGpus *gpus, ShapeDetected *ret) {
         _cleanup_(shape_detected_done) ShapeDetected d = {};
         _cleanup_free_ char *error = NULL, *buffer = NULL, *product = NULL;
+        unsigned on_pci, nvswitches, empty_slots;
         json_object *figure;
         int r;
 
@@ -109,15 +105,15 @@ int shape_detect(StepContext *c, const ShapeGpus *gpus, ShapeDetected *ret) {
                 return r;
 
         product = sysfs_string(DMI, "product_name");
+        r = shape_read_pci(&on_pci, &nvswitches, &empty_slots);
+        if (r < 0)
+                return r;
         if (gpus) {
                 d.gpus = gpus->count;
                 if (gpus->model && !(d.gpu_model = strdup(gpus->model)))
                         return -ENOMEM;
         } else {
-                r = gpus_on_pci();
-                if (r < 0)
-                        return r;
-                d.gpus = (unsigned) r;
+                d.gpus = on_pci;
                 d.gpu_model = model_of_driver();
         }
 
@@ -129,6 +125,10 @@ int shape_detect(StepContext *c, const ShapeGpus *gpus, ShapeDetected *ret) {
                 .gpu_model = d.gpu_model,
                 .gpus = d.gpus,
                 .nvlinks = gpus ? gpus->nvlinks : 0,
+                .links = gpus ? gpus->links : SHAPE_LINKS_UNKNOWN,
+                .nvswitches = nvswitches,
+                .empty_slots = empty_slots,
+                .virtual_machine = is_virtual_machine(),
         };
         d.shape = shape_find(&d.table, &f, &d.by, &d.why);
         if (!d.shape && !d.why)

@@ -12,6 +12,7 @@ typedef struct ShapeGpus {
         const char *model; /* NULL where they differ or are not known */
         unsigned count;
         unsigned nvlinks; /* active ones of each GPU; 0: not known */
+        ShapeLinks links;
 } ShapeGpus;
 
 typedef struct ShapeDetected {
@@ -37,3 +38,11 @@ int shape_unknown(StepContext *c, const ShapeDetected *d);
 
 /* NVIDIA GPUs on PCI (vendor 10de, class 0300 or 0302): their number, or negative errno. */
 int gpus_on_pci(void);
+
+/* Their addresses in PCI's order, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID. 0 or negative
+ * errno; the caller frees them. */
+int shape_gpu_addresses(char ***ret);
+
+/* What PCI shows besides: NVSwitches, and slots without anything in them that are like those of
+ * the GPUs: bridges of the same kind and width as the one above a GPU. 0 or negative errno. */
+int shape_read_pci(unsigned *ret_gpus, unsigned *ret_nvswitches, unsigned *ret_empty_slots);

@@ -153,7 +153,7 @@ static int read_gpus(Reader *r, json_object *o, Shape *s) {
 
         if (!o)
                 return 0;
-        k = check_keys(r, o, "gpus", "count models source");
+        k = check_keys(r, o, "gpus", "count models nvswitches source");
         if (k < 0)
                 return k;
         k = read_int(r, o, "gpus", "count", 0, 1024, &s->gpus);
@@ -163,8 +163,12 @@ static int read_gpus(Reader *r, json_object *o, Shape *s) {
         if (k < 0)
                 return k;
 
+        k = read_int(r, o, "gpus", "nvswitches", 0, 1024, &s->nvswitches);
+        if (k < 0)
+                return k;
+
         /* The number of GPUs of a host of no provider is what the shape is called after. */
-        if (!s->provider && !json_get(o, "source"))
+        if (!s->provider && !json_get(o, "source") && s->nvswitches == SHAPE_NOT_SAID)
                 return 0;
         return check_source(r, o, "gpus");
 }
@@ -363,6 +367,7 @@ static int read_shape(Reader *r, json_object *o, size_t index, Shape *s) {
 
         *s = (Shape) {
                 .gpus = SHAPE_NOT_SAID,
+                .nvswitches = SHAPE_NOT_SAID,
                 .nvme_disks = SHAPE_NOT_SAID,
                 .nvlinks = SHAPE_NOT_SAID,
                 .rdma_ports = SHAPE_NOT_SAID,

@@ -63,6 +63,7 @@ const char *shape_source_name(ShapeSource s) {
                 [SHAPE_BY_NAME] = "configuration",
                 [SHAPE_BY_METADATA] = "metadata",
                 [SHAPE_BY_DMI] = "firmware",
+                [SHAPE_BY_SWITCHES] = "NVSwitches",
                 [SHAPE_BY_GPUS] = "GPUs",
         };
         return names[s];
@@ -120,15 +121,105 @@ static const Shape *find_by_firmware(const Shapes *s, const char *product) {
         return NULL;
 }
 
-/* Shapes of the machine's provider before those of none; *ret_other: another that fits as well. */
-static const Shape *find_by_facts(const Shapes *s, const ShapeFacts *f, const Shape **ret_other) {
+/* A shape of the provider (NULL: those of none) for this model with more GPUs than are there. */
+static const Shape *find_larger(const Shapes *s, const ShapeFacts *f, const char *provider) {
+        for (size_t i = 0; i < s->n; i++) {
+                const Shape *x = &s->items[i];
+
+                if (streq_ptr(x->provider, provider) && x->gpus > 0 &&
+                                (unsigned) x->gpus > f->gpus &&
+                                matches(x->gpu_models, f->gpu_model))
+                        return x;
+        }
+        return NULL;
+}
+
+/* NVSwitches stay when a GPU is lost: their number tells which board it is. */
+static const Shape *find_by_switches(const Shapes *s, const ShapeFacts *f) {
         const Shape *found = NULL;
+
+        for (size_t i = 0; f->nvswitches > 0 && i < s->n; i++) {
+                const Shape *x = &s->items[i];
+
+                if (x->provider || x->nvswitches <= 0 || (unsigned) x->nvswitches != f->nvswitches)
+                        continue;
+                if (x->gpus <= 0 || (unsigned) x->gpus < f->gpus ||
+                                !matches(x->gpu_models, f->gpu_model))
+                        continue;
+                if (found)
+                        return NULL;
+                found = x;
+        }
+        return found;
+}
+
+/* Boards with NVSwitches have eight GPUs at least (HGX A100, H100, H200, B200: NVIDIA's Fabric
+ * Manager User Guide, "GPU Baseboard Topologies"); those of four tie them directly. */
+#define GPUS_OF_SWITCHES 8
+
+/* Why a machine that looks like this shape may be a larger one that lost GPUs; NULL where nothing
+ * speaks for that. The caller frees it. */
+static char *doubt(const Shape *s, const ShapeFacts *f) {
+        bool fewer = s->gpus < GPUS_OF_SWITCHES;
+
+        if (s->nvswitches != SHAPE_NOT_SAID && (unsigned) s->nvswitches != f->nvswitches &&
+                        (f->nvswitches > 0 || !f->virtual_machine))
+                return strf("PCI shows %u NVSwitches, and %s has %d", f->nvswitches, s->name,
+                                s->nvswitches);
+        if (fewer && s->nvswitches == SHAPE_NOT_SAID && f->nvswitches > 0)
+                return strf("PCI shows %u NVSwitches, which tie together %d GPUs", f->nvswitches,
+                                GPUS_OF_SWITCHES);
+        if (fewer && f->links == SHAPE_LINKS_SWITCHED && !f->virtual_machine)
+                return strf("its NVLinks lead to NVSwitches, which tie together %d GPUs",
+                                GPUS_OF_SWITCHES);
+        if (f->links == SHAPE_LINKS_OPEN)
+                return strdup("NVLinks are down or lead to GPUs that are not there");
+        if (fewer && f->empty_slots > 0 && f->links != SHAPE_LINKS_CLOSED)
+                return strf("PCI shows %u empty slots like those of the GPUs", f->empty_slots);
+        return NULL;
+}
+
+/* By what is built in. Shapes of the machine's provider come before those of none. NULL with
+ * *ret_why where one fits that is not to be believed; NULL alone where none does. */
+static const Shape *find_by_facts(
+                const Shapes *s, const ShapeFacts *f, ShapeSource *ret_by, char **ret_why) {
+        const Shape *found = NULL, *other = NULL, *larger;
 
         if (!f->gpu_model || f->gpus == 0)
                 return NULL;
-        if (f->provider)
-                found = find_by_gpus(s, f, f->provider, ret_other);
-        return found ? found : find_by_gpus(s, f, NULL, ret_other);
+        *ret_by = SHAPE_BY_GPUS;
+        if (f->provider) {
+                found = find_by_gpus(s, f, f->provider, &other);
+                /* Metadata with a name that is not in the table say that it is none of them. */
+                larger = f->instance ? NULL : find_larger(s, f, f->provider);
+                if (larger) {
+                        *ret_why = strf("%u × %s may be %s with %u GPUs missing%s%s", f->gpus,
+                                        f->gpu_model, larger->name,
+                                        (unsigned) larger->gpus - f->gpus, found ? ", or " : "",
+                                        found ? found->name : "");
+                        return NULL;
+                }
+        }
+        if (!found) {
+                found = find_by_switches(s, f);
+                if (found) {
+                        *ret_by = SHAPE_BY_SWITCHES;
+                        return found;
+                }
+                found = find_by_gpus(s, f, NULL, &other);
+        }
+        if (found && other) {
+                *ret_why = strf("%u × %s may be %s or %s", f->gpus, f->gpu_model, found->name,
+                                other->name);
+                return NULL;
+        }
+
+        _cleanup_free_ char *why = found ? doubt(found, f) : NULL;
+        if (!why)
+                return found;
+        *ret_why = strf("%u × %s would be %s, but %s: GPUs may be missing", f->gpus, f->gpu_model,
+                        found->name, why);
+        return NULL;
 }
 
 /* What was looked for in vain; NULL on out of memory. */
@@ -143,7 +234,8 @@ static char *explain(const ShapeFacts *f) {
 }
 
 const Shape *shape_find(const Shapes *s, const ShapeFacts *f, ShapeSource *ret_by, char **ret_why) {
-        const Shape *found, *other = NULL;
+        _cleanup_free_ char *why = NULL;
+        const Shape *found;
 
         if (f->name) {
                 found = find_by_name(s, f->name);
@@ -164,16 +256,10 @@ const Shape *shape_find(const Shapes *s, const ShapeFacts *f, ShapeSource *ret_b
                 *ret_by = SHAPE_BY_DMI;
                 return found;
         }
-        found = find_by_facts(s, f, &other);
-        if (found && !other) {
-                *ret_by = SHAPE_BY_GPUS;
-                return found;
-        }
-
-        *ret_why = other ? strf("%u × %s may be %s or %s", f->gpus, f->gpu_model, found->name,
-                                           other->name)
-                         : explain(f);
-        return NULL;
+        found = find_by_facts(s, f, ret_by, &why);
+        if (!found)
+                *ret_why = why ? TAKE_PTR(why) : explain(f);
+        return found;
 }
 
 const ShapeBusbw *shape_busbw(const Shape *s, int nodes, bool nvls, uint64_t max_bytes) {

@@ -29,6 +29,7 @@ typedef struct Shape {
         /* SHAPE_NOT_SAID where the table does not say; so with all numbers below. */
         int gpus;
         char **gpu_models; /* as NVML has it ("NVIDIA H100 80GB HBM3"), as shell patterns */
+        int nvswitches;    /* that PCI shows */
         int nvme_disks;
         int nvlinks;        /* of each GPU */
         double nvlink_gbps; /* of each link in each direction, 10⁹ bytes a second; 0: not said */
@@ -59,6 +60,15 @@ int shapes_add(Shapes *s, json_object *document, const char *file, char **ret_er
  * error too. */
 int shapes_load(Shapes *ret, char **ret_error);
 
+/* Where the NVLinks of all GPUs lead. */
+typedef enum ShapeLinks {
+        SHAPE_LINKS_UNKNOWN,
+        SHAPE_LINKS_NONE,
+        SHAPE_LINKS_CLOSED,   /* each one is up and leads to a GPU that is there */
+        SHAPE_LINKS_OPEN,     /* some are down, or lead to a GPU that is not there */
+        SHAPE_LINKS_SWITCHED, /* to NVSwitches */
+} ShapeLinks;
+
 /* What is known of this machine; NULL and 0 for what is not. */
 typedef struct ShapeFacts {
         const char *name;     /* shape.name of the configuration: settles it */
@@ -68,20 +78,27 @@ typedef struct ShapeFacts {
         const char *gpu_model;
         unsigned gpus;
         unsigned nvlinks; /* active ones of each GPU */
+        ShapeLinks links;
+        unsigned nvswitches;  /* on PCI */
+        unsigned empty_slots; /* on PCI, like those of the GPUs */
+        bool virtual_machine; /* it may have been given fewer GPUs than its board has */
 } ShapeFacts;
 
 typedef enum ShapeSource {
         SHAPE_BY_NAME, /* the configuration */
         SHAPE_BY_METADATA,
         SHAPE_BY_DMI,
+        SHAPE_BY_SWITCHES,
         SHAPE_BY_GPUS,
 } ShapeSource;
 
 const char *shape_source_name(ShapeSource s);
 
-/* The first that fits, in the order of ShapeSource. By GPUs, model, count and (where known) links
- * must be the shape's: shapes of the machine's provider come first, then those of none; two that
- * fit are no answer. Returns NULL with *ret_why (the caller frees it; NULL on out of memory)
+/* The first that fits, in the order of ShapeSource. By NVSwitches, their number and the GPUs' model
+ * must be the shape's, and no more GPUs be there than it has: some may be missing. By GPUs, model,
+ * count and (where known) links must be the shape's: shapes of the machine's provider come first,
+ * then those of none; two that fit are no answer, nor is one that a larger machine would look like
+ * after it lost GPUs. Returns NULL with *ret_why (the caller frees it; NULL on out of memory)
  * saying what was looked for. */
 const Shape *shape_find(const Shapes *s, const ShapeFacts *f, ShapeSource *ret_by, char **ret_why);
 

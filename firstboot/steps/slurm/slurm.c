@@ -9,6 +9,7 @@
 #include "shared/time-util.h"
 #include "steps/common/attempt.h"
 #include "steps/common/own-file.h"
+#include "steps/common/status-document.h"
 #include "steps/common/unit.h"
 #include "steps/slurm/control.h"
 #include "steps/slurm/environment.h"
@@ -21,7 +22,6 @@
 
 #define UNIT_USEC (120 * USEC_PER_SEC)
 #define SLURM_GIVE_UP_USEC (300 * USEC_PER_SEC)
-#define STATUS_MAX (4 * 1024 * 1024)
 
 static void slurm_done(Slurm *s) {
         free(s->node);
@@ -30,13 +30,12 @@ static void slurm_done(Slurm *s) {
 
 /* The first required step that failed, as firstbootd's status has it. No status, no joining. */
 static int find_failure(Slurm *s) {
-        _cleanup_free_ char *path = fb_path(PATH_RUN_STATUS);
         _cleanup_json_ json_object *o = NULL;
         json_object *steps;
         JsonError e = {};
         int r;
 
-        r = path ? json_load(path, STATUS_MAX, &e, &o) : -ENOMEM;
+        r = status_document_read(&e, &o);
         steps = json_get(o, "steps");
         if (r < 0 || !json_object_is_type(steps, json_type_array))
                 return step_fail_later(s->context, "slurm.slurmd",
@@ -54,7 +53,16 @@ static int find_failure(Slurm *s) {
                 s->drain = drain_reason(code ? code : "step.failed", strempty(text));
                 return s->drain ? 0 : -ENOMEM;
         }
-        return 0;
+
+        /* What the watch has found since the steps were good: jobs are to be kept away, whatever
+         * slurm.drain_on_failure says, for slurmd runs already. */
+        json_object *watch = json_get(o, "watch");
+        if (!json_get_string(watch, "code"))
+                return 0;
+        s->watch = true;
+        s->drain = drain_reason(json_get_string(watch, "code"),
+                        strempty(json_get_string(watch, "message")));
+        return s->drain ? 0 : -ENOMEM;
 }
 
 static int node_name(Slurm *s) {
@@ -164,6 +172,8 @@ int slurm_run(StepContext *c) {
                 return step_fail_later(c, "slurm.slurmd", "the system bus does not answer: %s",
                                 strerror(-r));
         s.running = unit_is_active(bus, "slurmd.service");
+        /* One that was stopped since is what the watch has found: whoever did it is left alone. */
+        bool left_alone = s.watch && !s.running;
         /* Drained before slurmd registers: no job gets in between. */
         if (s.drain) {
                 r = slurm_ensure_drained(&s, bus);
@@ -171,7 +181,7 @@ int slurm_run(StepContext *c) {
                         return r;
         }
         s.running = s.running && !changed;
-        r = start_slurmd(&s, bus, changed);
+        r = left_alone ? 0 : start_slurmd(&s, bus, changed);
         if (r < 0)
                 return r;
         s.started = true;

@@ -9,12 +9,13 @@ typedef struct Slurm {
         StepContext *context;
         char *node;
         char *drain; /* the reason to register drained with; NULL: all is well */
+        bool watch;  /* that is what the watch has found, and no step */
         uint64_t deadline;
         unsigned pauses; /* made so far */
-        bool running; /* slurmd was up before this run of the step */
-        bool started; /* and is, since this run */
-        bool dynamic; /* slurmd tells the controller of the node */
-        bool lifted;  /* a drain of ours, in this run */
+        bool running;    /* slurmd was up before this run of the step */
+        bool started;    /* and is, since this run */
+        bool dynamic;    /* slurmd tells the controller of the node */
+        bool lifted;     /* a drain of ours, in this run */
 } Slurm;
 
 /* Sleeps, and doubles the pause up to 10 s; false once the step's time is up. */

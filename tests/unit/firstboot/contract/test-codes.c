@@ -98,7 +98,7 @@ static void sources_use_known_codes_only(void **state) {
                 "daemon/configure.c" };
         static const char *const prefixes[] = { "\"host.", "\"scratch.", "\"mounts.", "\"identity.",
                 "\"slurm.", "\"shape.", "\"rdma.", "\"nccl.", "\"gpu.", "\"cuda.", "\"worker.",
-                "\"config.", "\"graph.", "\"step.", "\"event." };
+                "\"config.", "\"graph.", "\"step.", "\"event.", "\"check.", "\"watch." };
 
         (void) state;
         for (size_t i = 0; i < ELEMENTSOF(files) + ELEMENTSOF(more_files); i++) {

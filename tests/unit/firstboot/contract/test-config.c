@@ -204,21 +204,6 @@ static void sections_of_site_steps_are_free(void **state) {
         assert_null(c->errors);
 }
 
-static void secrets_are_masked(void **state) {
-        _cleanup_config_ Config *c = config_new();
-        char *steps[] = { (char *) "licence", NULL };
-
-        (void) state;
-        merge(c,
-                        "{\"slurm\":{\"controllers\":[\"h\"],\"munge_key\":\"s3cret\"},\"licence\":"
-                        "{\"api_token\":\"s3cret\",\"list\":[{\"password\":\"s3cret\"}]}}",
-                        "x");
-        assert_return_code(config_finish(c, steps), 0);
-        _cleanup_json_ json_object *masked = config_masked(c->values);
-        assert_null(strstr(json_object_to_json_string(masked), "s3cret"));
-        assert_non_null(strstr(json_object_to_json_string(c->values), "s3cret"));
-}
-
 static void defaults_pass_their_own_checks(void **state) {
         (void) state;
         for (size_t i = 0; i < config_keys_count; i++) {
@@ -250,7 +235,6 @@ int main(void) {
                 cmocka_unit_test(values_are_checked),
                 cmocka_unit_test(plain_ldap_passes_only_where_allowed),
                 cmocka_unit_test(sections_of_site_steps_are_free),
-                cmocka_unit_test(secrets_are_masked),
                 cmocka_unit_test(defaults_pass_their_own_checks),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

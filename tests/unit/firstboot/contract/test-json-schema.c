@@ -32,7 +32,9 @@ static const char *const samples[] = { "", "a", "/", "/a", "/a/b", "/a/../b", "/
         "thirteen-char", "noatime,vers=3", "head:/home", "head:/ho me", "ldap://h", "ldaps://h",
         "ldap://a,ldap://b", "http://x/", "https://x/y", "ftp://x", "root", "a:b", "head:6817",
         "head:0", "head:65535", "head:65536", "head:", "head:x", "a\"b", "a'b", "a\\b", "79",
-        "12345", "x1" };
+        "12345", "x1", "aB3def-0123-4567-89ab-cdef-ghij-klmnop",
+        "aB3def-0123-4567-89ab-cdef-ghij-klmno", "aB3def-0123-4567-89ab-cdef-ghij-klmnopq",
+        "aB3def-0123-4567-89ab-cdef-gh.j-klmnop" };
 
 static void patterns_say_what_the_rules_say(void **state _unused_) {
         for (size_t k = 0; k < config_keys_count; k++) {

@@ -17,6 +17,8 @@ static void put(const char *name, const char *text) {
 static int setup(void **state) {
         _cleanup_free_ char *path = NULL;
         Fixture *f = calloc(1, sizeof(*f));
+        const Identity who = { .cloud_id = (char *) "i" };
+        const char *difference;
         StateOrigin origin;
 
         if (!f || root_setup(state) < 0)
@@ -25,7 +27,7 @@ static int setup(void **state) {
         put("b", "{\"requires\":[\"a\"]}");
         put("c", "{\"after\":[\"a\"]}");
         path = fb_path(PATH_STATE);
-        assert_return_code(state_load(path, "i", "b1", &f->node.state, &origin), 0);
+        assert_return_code(state_load(path, &who, "b1", &f->node.state, &origin, &difference), 0);
         assert_return_code(graph_load(NULL, &f->node.graph), 0);
         assert_return_code(node_make_jobs(&f->node, &f->host), 0);
         *state = f;

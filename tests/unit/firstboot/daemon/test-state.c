@@ -27,9 +27,12 @@ static int teardown(void **state) {
 }
 
 static State *load(const char *instance, const char *boot, StateOrigin *origin) {
+        const Identity now = { .cloud_id = (char *) instance };
+        const char *difference;
         State *s = NULL;
 
-        assert_return_code(state_load(path, instance, boot, &s, origin), 0);
+        assert_return_code(state_load(path, &now, boot, &s, origin, &difference), 0);
+        assert_int_equal(*origin == STATE_OTHER_INSTANCE, difference != NULL);
         return s;
 }
 
@@ -99,6 +102,47 @@ static void another_instance_starts_afresh(void **state) {
         assert_int_equal(origin, STATE_OTHER_INSTANCE);
         assert_int_equal(s->boots, 1);
         assert_false(state_run(s, "a")->completed);
+}
+
+static void an_instance_that_the_cloud_does_not_name_this_time_keeps_its_name(void **state) {
+        StateOrigin origin;
+
+        (void) state;
+        save_some("i", "b1");
+        _cleanup_state_ State *s = load(NULL, "b2", &origin);
+        assert_int_equal(origin, STATE_NEXT_BOOT);
+        assert_string_equal(s->instance_id, "i");
+        assert_true(state_run(s, "a")->completed);
+}
+
+static void one_that_it_names_for_the_first_time_takes_the_name(void **state) {
+        StateOrigin origin;
+
+        (void) state;
+        save_some(NULL, "b1");
+        _cleanup_state_ State *s = load("i", "b2", &origin);
+        assert_int_equal(origin, STATE_NEXT_BOOT);
+        assert_string_equal(s->instance_id, "i");
+}
+
+static void put(const char *text) {
+        assert_return_code(write_file_atomic(path, text, strlen(text), 0600), 0);
+}
+
+static void the_first_version_is_read(void **state) {
+        StateOrigin origin;
+
+        (void) state;
+        put("{\"version\":1,\"instance_id\":\"i\",\"boot_id\":\"b1\",\"boots\":3,\"steps\":[]}");
+        _cleanup_state_ State *same = load("i", "b2", &origin);
+        assert_int_equal(origin, STATE_NEXT_BOOT);
+        assert_int_equal(same->boots, 4);
+        _cleanup_state_ State *other = load("j", "b2", &origin);
+        assert_int_equal(origin, STATE_OTHER_INSTANCE);
+        put("{\"version\":1,\"instance_id\":\"iid-datasource-none\",\"boot_id\":\"b1\",\"boots\":3,\"steps\":[]}");
+        _cleanup_state_ State *fallback = load("j", "b2", &origin);
+        assert_int_equal(origin, STATE_NEXT_BOOT);
+        assert_string_equal(fallback->instance_id, "j");
 }
 
 static void a_damaged_file_is_kept_aside(void **state) {
@@ -174,6 +218,9 @@ int main(void) {
                 TEST(it_is_resumed_within_a_boot),
                 TEST(another_boot_keeps_only_what_was_completed),
                 TEST(another_instance_starts_afresh),
+                TEST(an_instance_that_the_cloud_does_not_name_this_time_keeps_its_name),
+                TEST(one_that_it_names_for_the_first_time_takes_the_name),
+                TEST(the_first_version_is_read),
                 TEST(a_damaged_file_is_kept_aside),
                 TEST(another_version_is_not_believed),
                 TEST(a_reset_forgets_all_but_completion),

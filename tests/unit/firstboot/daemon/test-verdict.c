@@ -2,6 +2,9 @@
 #include "root-fixture.h"
 #include "daemon/verdict.h"
 #include "contract/result.h"
+#include "shared/strv.h"
+
+#include <signal.h>
 
 static const Step step = {
         .name = (char *) "a", .retries = 1, .delay_usec = 8, .delay_max_usec = 20
@@ -51,6 +54,93 @@ static void the_steps_own_words_count_unless_it_crashed_after_them(void **state)
         assert_false(result_exists("a"));
 }
 
+static void a_unit_that_was_stopped_while_nobody_looked_is_not_done(void **state) {
+        UnitFacts f = { .result = "success", .exit_code = CLD_KILLED, .exit_status = 15 };
+        _cleanup_free_ char *message = NULL;
+        json_object *o = NULL;
+
+        (void) state;
+        assert_string_equal(verdict_of_unit(&step, NULL, &f, &o, &message), "step.no-unit");
+        assert_null(o);
+        f.exit_code = CLD_EXITED;
+        f.exit_status = 0;
+        assert_null(verdict_of_unit(&step, NULL, &f, &o, &message));
+        assert_null(o);
+}
+
+static void that_all_is_well_counts_for_nothing_where_the_job_was_cancelled(void **state) {
+        json_object *o = NULL;
+
+        (void) state;
+        root_put(PATH_RUN_RESULTS "/a.json", "{\"status\":\"done\"}");
+        assert_string_equal(code_of("canceled", "success", 0, &o), "step.no-unit");
+        assert_null(o);
+}
+
+static void verdict_and_exit_code_must_agree(void **state) {
+        static const struct {
+                const char *words;
+                int32_t status;
+                bool agrees;
+        } cases[] = {
+                { "done", 0, true },
+                { "degraded", 0, true },
+                { "skipped", 0, true },
+                { "failed", 0, false },
+                { "done", 1, false },
+                { "degraded", 75, false },
+                { "skipped", 2, false },
+                { "failed", 1, true },
+                { "failed", 75, true },
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_free_ char *text =
+                                strf("{\"status\":\"%s\",\"code\":\"x.y\"}", cases[i].words);
+                _cleanup_json_ json_object *o = NULL;
+                int32_t n = cases[i].status;
+
+                root_put(PATH_RUN_RESULTS "/a.json", text);
+                assert_null(code_of(n == 0 ? "done" : "failed", n == 0 ? "success" : "exit-code", n,
+                                &o));
+                assert_string_equal(json_get_string(o, "code"),
+                                cases[i].agrees ? "x.y" : "step.verdict-contradicts");
+                assert_string_equal(json_get_string(o, "status"),
+                                cases[i].agrees ? cases[i].words : "failed");
+                assert_int_equal(json_get_bool(o, "transient", false), n == 75 && cases[i].agrees);
+        }
+}
+
+static void a_late_verdict_ends_what_was_good_and_nothing_else(void **state) {
+        StepRun run = { .name = (char *) "a", .status = STEP_DONE, .completed = true };
+
+        (void) state;
+        root_put(PATH_RUN_RESULTS "/a.json", "{\"status\":\"failed\",\"message\":\"m\"}");
+        verdict_late(&step, &run, NULL); /* it never ran: somebody else's */
+        assert_int_equal(run.status, STEP_DONE);
+
+        step_run_add_attempt(&run, 1);
+        root_put(PATH_RUN_RESULTS "/a.json", "{\"status\":\"failed\",\"message\":\"m\"}");
+        verdict_late(&step, &run, NULL);
+        assert_int_equal(run.status, STEP_FAILED);
+        assert_false(run.completed);
+        assert_string_equal(step_run_code(&run), "step.verdict-late");
+        assert_non_null(strstr(json_get_string(run.result, "message"), "\"failed\": m"));
+        assert_false(result_is_left_over("a"));
+        free(run.attempts);
+        json_putp(&run.result);
+}
+
+static void a_word_that_is_none_is_a_failure_wherever_it_comes_from(void **state) {
+        StepRun run = { .name = (char *) "a" };
+
+        (void) state;
+        verdict_give(&step, &run, json_tokener_parse("{\"status\":\"fine\"}"), NULL, NULL);
+        assert_int_equal(run.status, STEP_FAILED);
+        json_putp(&run.result);
+}
+
 static void what_may_pass_is_tried_again_as_often_as_the_step_says(void **state) {
         StepRun run = { .name = (char *) "a" };
 
@@ -72,6 +162,18 @@ static void what_may_pass_is_tried_again_as_often_as_the_step_says(void **state)
         assert_true(run.completed);
         assert_null(run.result);
         free(run.attempts);
+}
+
+static void what_a_terminal_would_obey_is_taken_out_of_a_message(void **state) {
+        StepRun run = { .name = (char *) "a" };
+
+        (void) state;
+        verdict_give(&step, &run,
+                        json_tokener_parse(
+                                        "{\"status\":\"failed\",\"message\":\"a\\u001b[2Jb\\nc\\u009bd\\u007f \u00e9\"}"),
+                        NULL, NULL);
+        assert_string_equal(json_get_string(run.result, "message"), "a [2Jb c  d  \xc3\xa9");
+        json_putp(&run.result);
 }
 
 static void a_failure_without_a_code_gets_one(void **state) {
@@ -131,7 +233,13 @@ int main(void) {
                 TEST(a_unit_without_a_result_file_is_judged_by_systemd),
                 TEST(exit_code_75_may_pass),
                 TEST(the_steps_own_words_count_unless_it_crashed_after_them),
+                TEST(a_unit_that_was_stopped_while_nobody_looked_is_not_done),
+                TEST(that_all_is_well_counts_for_nothing_where_the_job_was_cancelled),
+                TEST(verdict_and_exit_code_must_agree),
+                TEST(a_late_verdict_ends_what_was_good_and_nothing_else),
+                TEST(a_word_that_is_none_is_a_failure_wherever_it_comes_from),
                 TEST(what_may_pass_is_tried_again_as_often_as_the_step_says),
+                TEST(what_a_terminal_would_obey_is_taken_out_of_a_message),
                 TEST(a_failure_without_a_code_gets_one),
                 TEST(then_it_goes_on_slowly_and_counts_as_failed_meanwhile),
                 TEST(what_does_not_pass_is_not_tried_slowly_either),

@@ -166,6 +166,90 @@ static void bad_node_lists_are_refused(void **state _unused_) {
         assert_int_equal(nodelist_first("toolong", host, 4), -EINVAL);
 }
 
+/* mpirun -np 2 on one host, and what it sets there. */
+static void open_mpi_on_one_host_is_read(void **state _unused_) {
+        Launch l;
+
+        assert_int_equal(detect(&l, S("OMPI_COMM_WORLD_RANK=1"), S("OMPI_COMM_WORLD_SIZE=2"),
+                                         S("OMPI_COMM_WORLD_LOCAL_RANK=1"),
+                                         S("OMPI_COMM_WORLD_LOCAL_SIZE=2"),
+                                         S("PMIX_NAMESPACE=prterun-a-1@1"), S("PMIX_RANK=1"),
+                                         S(SECRET)),
+                        0);
+        assert_int_equal(l.rank, 1);
+        assert_int_equal(l.world, 2);
+        assert_int_equal(l.local_rank, 1);
+        assert_string_equal(l.host, "127.0.0.1");
+        assert_string_equal(l.by, "Open MPI");
+}
+
+static void all_of_a_job_choose_one_port_and_another_job_another(void **state _unused_) {
+        Launch a, b, c;
+#define OF(rank, job)                                                                             \
+        S("OMPI_COMM_WORLD_RANK=" rank), S("OMPI_COMM_WORLD_SIZE=2"),                             \
+                        S("OMPI_COMM_WORLD_LOCAL_RANK=" rank), S("OMPI_COMM_WORLD_LOCAL_SIZE=2"), \
+                        S("PMIX_NAMESPACE=" job), S("MASTER_ADDR=node1"), S(SECRET)
+
+        assert_int_equal(detect(&a, OF("0", "4711")), 0);
+        assert_int_equal(detect(&b, OF("1", "4711")), 0);
+        assert_int_equal(detect(&c, OF("0", "4712")), 0);
+        assert_string_equal(a.port, b.port);
+        assert_string_not_equal(a.port, c.port);
+        assert_string_equal(a.host, "node1");
+}
+
+/* mpirun within a Slurm allocation: its daemons are the step, so SLURM_PROCID counts nodes. */
+static void mpi_counts_before_the_slurm_step_that_it_runs_in(void **state _unused_) {
+        Launch l;
+
+        assert_int_equal(detect(&l, S("OMPI_COMM_WORLD_RANK=9"), S("OMPI_COMM_WORLD_SIZE=16"),
+                                         S("OMPI_COMM_WORLD_LOCAL_RANK=1"),
+                                         S("OMPI_COMM_WORLD_LOCAL_SIZE=8"), S("SLURM_PROCID=1"),
+                                         S("SLURM_STEP_ID=0"), S("SLURM_NTASKS=2"),
+                                         S("SLURM_JOB_ID=5"), S("SLURM_JOB_NODELIST=gpu[3-4]"),
+                                         S(SECRET)),
+                        0);
+        assert_int_equal(l.rank, 9);
+        assert_int_equal(l.world, 16);
+        assert_string_equal(l.host, "gpu3");
+}
+
+static void pmi_of_mpich_is_read(void **state _unused_) {
+        Launch l;
+
+        assert_int_equal(detect(&l, S("PMI_RANK=3"), S("PMI_SIZE=4"), S("MPI_LOCALRANKID=3"),
+                                         S("MPI_LOCALNRANKS=4"), S(SECRET)),
+                        0);
+        assert_int_equal(l.rank, 3);
+        assert_int_equal(l.world, 4);
+        assert_int_equal(l.local_rank, 3);
+}
+
+static void mpi_on_many_hosts_without_a_word_of_the_first_is_an_error(void **state _unused_) {
+        _cleanup_free_ char *error = NULL;
+        Launch l;
+
+        assert_int_equal(launch_detect(&(Options) { .rank = -1, .world = -1, .local_rank = -1 },
+                                         (char *const[]) { S("OMPI_COMM_WORLD_RANK=1"),
+                                                         S("OMPI_COMM_WORLD_SIZE=2"),
+                                                         S("OMPI_COMM_WORLD_LOCAL_RANK=0"),
+                                                         S("OMPI_COMM_WORLD_LOCAL_SIZE=1"),
+                                                         S(SECRET), NULL },
+                                         &l, &error),
+                        -EINVAL);
+        assert_non_null(strstr(error, "MASTER_ADDR"));
+}
+
+static void launchers_that_do_not_say_how_many_are_an_error(void **state _unused_) {
+        Launch l;
+
+        assert_int_equal(detect(&l, S("PMIX_RANK=1"), S("PMIX_NAMESPACE=x")), -EINVAL);
+        assert_int_equal(detect(&l, S("OMPI_COMM_WORLD_RANK=1")), -EINVAL);
+        assert_int_equal(detect(&l, S("PMI_RANK=1")), -EINVAL);
+        assert_int_equal(detect(&l, S("PMI_RANK=1"), S("PMI_SIZE=2"), S(SECRET)), -EINVAL);
+        assert_int_equal(detect(&l, S("FLUX_TASK_RANK=1")), -EINVAL);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(without_anything_we_are_alone),
@@ -181,6 +265,12 @@ int main(void) {
                 cmocka_unit_test(bad_ports_are_refused),
                 cmocka_unit_test(first_host_of_a_node_list),
                 cmocka_unit_test(bad_node_lists_are_refused),
+                cmocka_unit_test(open_mpi_on_one_host_is_read),
+                cmocka_unit_test(all_of_a_job_choose_one_port_and_another_job_another),
+                cmocka_unit_test(mpi_counts_before_the_slurm_step_that_it_runs_in),
+                cmocka_unit_test(pmi_of_mpich_is_read),
+                cmocka_unit_test(mpi_on_many_hosts_without_a_word_of_the_first_is_an_error),
+                cmocka_unit_test(launchers_that_do_not_say_how_many_are_an_error),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,10 @@ static void play(NodeState *states, const double *speed, int n, unsigned rounds)
                 }
                 if (!retest)
                         reference = MAX(reference, plan_reference(results, n));
-                plan_apply(states, results, n, 0.85 * reference, retest);
+                double least[64];
+                for (int i = 0; i < n; i++)
+                        least[i] = 0.85 * reference;
+                plan_apply(states, results, n, least, retest);
         }
 }
 

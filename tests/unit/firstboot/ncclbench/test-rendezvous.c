@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -270,6 +271,56 @@ static void strangers_do_not_spoil_the_meeting(void **state _unused_) {
         }
 }
 
+/* Opens so many connections, says nothing on any, and keeps them. */
+static int says_nothing(int connections) {
+        struct sockaddr_in a = { .sin_family = AF_INET,
+                .sin_port = htons((uint16_t) atoi(port)),
+                .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        struct rlimit files = { 8192, 8192 };
+
+        (void) setrlimit(RLIMIT_NOFILE, &files);
+        for (int i = 0, tries = 0; i < connections && tries < 100;) {
+                int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+                if (connect(fd, (struct sockaddr *) &a, sizeof(a)) >= 0) {
+                        i++;
+                        continue;
+                }
+                close(fd);
+                tries++;
+                usleep(20000);
+        }
+        while (pause() < 0)
+                ;
+        return 0;
+}
+
+/* The meeting of three takes so many seconds beside them. */
+static double meeting_beside_the_silent(int connections) {
+        pid_t pids[4], silent;
+        uint64_t started;
+
+        pids[0] = start(sums, 0);
+        silent = start(says_nothing, connections);
+        usleep(500000);
+        started = now_usec();
+        for (int i = 1; i < 4; i++)
+                pids[i] = start(sums, i);
+        for (int i = 0; i < 4; i++)
+                assert_int_equal(end_of(pids[i]), 0);
+        kill(silent, SIGKILL);
+        end_of(silent);
+        return (double) (now_usec() - started) / (double) USEC_PER_SEC;
+}
+
+static void many_silent_connections_do_not_starve_the_meeting(void **state _unused_) {
+        assert_true(meeting_beside_the_silent(300) < 3);
+}
+
+static void nor_do_more_than_there_are_places_for(void **state _unused_) {
+        assert_true(meeting_beside_the_silent(2500) < 6);
+}
+
 static int joins_and_dies(int rank) {
         Failure f = {};
 
@@ -442,6 +493,8 @@ int main(void) {
                 cmocka_unit_test_setup(worlds_of_two_sizes_are_refused, setup),
                 cmocka_unit_test_setup(two_of_one_number_are_refused, setup),
                 cmocka_unit_test_setup(strangers_do_not_spoil_the_meeting, setup),
+                cmocka_unit_test_setup(many_silent_connections_do_not_starve_the_meeting, setup),
+                cmocka_unit_test_setup(nor_do_more_than_there_are_places_for, setup),
                 cmocka_unit_test_setup(a_process_that_dies_fails_the_others_at_once, setup),
                 cmocka_unit_test_setup(a_failure_is_passed_on_with_its_reason, setup),
                 cmocka_unit_test_setup(looking_finds_a_failure_without_waiting, setup),

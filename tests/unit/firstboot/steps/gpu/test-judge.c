@@ -44,6 +44,14 @@ static int setup(void **state) {
                 { GPU_ARCHITECTURE, NVML_DEVICE_ARCH_HOPPER },
                 { GPU_PERSISTENCE, 1 },
                 { GPU_MIG, 0 },
+                { GPU_MIG_PENDING, 0 },
+                { GPU_VIRTUALIZATION, 0 },
+                { GPU_BRAND, 14 },
+                { GPU_SRAM_VOLATILE, 0 },
+                { GPU_SRAM_AGGREGATE, 0 },
+                { GPU_CLOCK_MAX, 1980 },
+                { GPU_POWER_LIMIT, 700000 },
+                { GPU_POWER_LIMIT_DEFAULT, 700000 },
                 { GPU_ECC, 1 },
                 { GPU_ECC_PENDING, 1 },
                 { GPU_ECC_VOLATILE, 0 },
@@ -244,6 +252,7 @@ static void a_gpu_without_ecc_passes_only_if_allowed(void **state) {
 
 static void mig_hides_remapping(void **state) {
         (void) state;
+        wish.mig = GPU_MIG_ANY;
         set(0, GPU_MIG, 1);
         set_error(0, GPU_REMAP_PENDING, NVML_ERROR_NOT_SUPPORTED);
         assert_well();
@@ -476,7 +485,12 @@ static void the_configurations_defaults_are_the_same(void **state) {
                 { "gpu.retired_pages_max", wish.retired_pages_max },
                 { "gpu.nvlink_errors_max", wish.nvlink_errors_max },
                 { "gpu.nvlink_crc_max", wish.nvlink_crc_max },
-                { "gpu.bandwidth_percent", wish.bandwidth_percent },
+                { "gpu.sram_max", wish.sram_max },
+                { "gpu.remapped_max", wish.remapped_max },
+                { "gpu.pcie_replays_max", wish.pcie_replays_max },
+                { "gpu.clock_percent", wish.clock_percent },
+                { "gpu.power_percent", wish.power_percent },
+                { "gpu.spread_percent", wish.spread_percent },
         };
         char text[200] = "[";
 
@@ -496,6 +510,229 @@ static void the_configurations_defaults_are_the_same(void **state) {
         }
         strcat(text, "]");
         assert_string_equal(text, xids);
+}
+
+static void mig_is_as_configured(void **state) {
+        (void) state;
+        set(1, GPU_MIG, 1);
+        set(1, GPU_MIG_PENDING, 1);
+        set(1, GPU_MIG_DEVICES, 7);
+        assert_finding(GPU_CODE_MIG, 1);
+        wish.mig = GPU_MIG_ANY;
+        assert_well();
+        wish.mig = GPU_MIG_ON;
+        judge();
+        assert_int_equal(findings.n, N - 1); /* the others are whole */
+        wish.mig = GPU_MIG_OFF;
+        set(1, GPU_MIG, 0);
+        assert_finding(GPU_CODE_MIG, 1); /* on after the next reset */
+        set_error(1, GPU_MIG, NVML_ERROR_NOT_SUPPORTED);
+        assert_well();
+}
+
+static void a_divided_gpu_has_parts(void **state) {
+        (void) state;
+        wish.mig = GPU_MIG_ON;
+        for (unsigned i = 0; i < N; i++) {
+                set(i, GPU_MIG, 1);
+                set(i, GPU_MIG_PENDING, 1);
+                set(i, GPU_MIG_DEVICES, i);
+        }
+        assert_finding(GPU_CODE_MIG, 0);
+}
+
+static void a_vgpu_has_a_verdict_of_its_own(void **state) {
+        (void) state;
+        set(2, GPU_VIRTUALIZATION, NVML_GPU_VIRTUALIZATION_MODE_VGPU);
+        set_error(2, GPU_ECC, NVML_ERROR_NOT_SUPPORTED);
+        set_error(2, GPU_PCIE_WIDTH, NVML_ERROR_NOT_SUPPORTED);
+        assert_finding(GPU_CODE_VGPU, 2);
+        wish.vgpu = true;
+        assert_well();
+        set(2, GPU_REMAP_FAILED, 1); /* what it tells counts all the same */
+        assert_finding(GPU_CODE_REMAP_FAILED, 2);
+        wish.vgpu = false;
+        set(2, GPU_VIRTUALIZATION, 1); /* passed through: a whole GPU */
+        set(2, GPU_REMAP_FAILED, 0);
+        judge();
+        assert_int_equal(findings.items[0].code, GPU_CODE_NOT_SUPPORTED);
+}
+
+static void a_consumers_gpu_has_a_verdict_of_its_own(void **state) {
+        (void) state;
+        set(0, GPU_BRAND, NVML_BRAND_GEFORCE);
+        set_error(0, GPU_ECC, NVML_ERROR_NOT_SUPPORTED);
+        set_error(0, GPU_REMAP_PENDING, NVML_ERROR_NOT_SUPPORTED);
+        assert_finding(GPU_CODE_CONSUMER, 0);
+        wish.consumer = true;
+        assert_well();
+}
+
+static void clusters_need_imex(void **state) {
+        (void) state;
+        for (unsigned i = 0; i < N; i++) {
+                strcpy(facts->gpus[i].cluster, "01000000-0000-0000-0000-000000000000");
+                set(i, GPU_CLIQUE, 5);
+        }
+        assert_finding(GPU_CODE_IMEX, -1);
+        facts->imex.state = GPU_SERVICE_RUNNING;
+        assert_finding(GPU_CODE_IMEX, -1); /* without a channel */
+        facts->imex_channel = true;
+        assert_well();
+        set(3, GPU_CLIQUE, 6);
+        assert_finding(GPU_CODE_FABRIC, 3);
+        set(3, GPU_CLIQUE, 5);
+        facts->gpus[2].cluster[0] = '\0';
+        assert_finding(GPU_CODE_FABRIC, 2);
+}
+
+static void sram_errors_do_not_pass(void **state) {
+        (void) state;
+        set(1, GPU_SRAM_AGGREGATE, 1);
+        assert_finding(GPU_CODE_SRAM, 1);
+        wish.sram_max = 1;
+        assert_well();
+}
+
+static void spare_rows_come_to_an_end(void **state) {
+        (void) state;
+        set(1, GPU_REMAPPED_CORRECTABLE, 511);
+        assert_well();
+        set(1, GPU_REMAPPED_UNCORRECTABLE, 1);
+        assert_finding(GPU_CODE_REMAPPED_ROWS, 1);
+}
+
+static void a_lowered_power_limit_is_a_finding(void **state) {
+        (void) state;
+        set(1, GPU_POWER_LIMIT, 500000);
+        assert_finding(GPU_CODE_POWER_LIMIT, 1);
+        wish.power_percent = 70;
+        assert_well();
+}
+
+static void floors_are_those_of_azure(void **state) {
+        (void) state;
+        assert_int_equal(gpu_pcie_floor(5, 16), 48000);
+        assert_int_equal(gpu_pcie_floor(4, 16), 21000);
+        assert_int_equal(gpu_pcie_floor(3, 16), 10000);
+        assert_int_equal(gpu_pcie_floor(5, 8), 24000);
+        assert_true(gpu_pcie_floor(6, 16) > 90000);
+        assert_int_equal(gpu_pcie_floor(0, 16), 0);
+        set(0, GPU_H2D, 47000);
+        assert_finding(GPU_CODE_BANDWIDTH, 0);
+}
+
+/* All is well under load. */
+static void load(void) {
+        facts->load.state = facts->load.watch.state = GPU_PHASE_DONE;
+        for (unsigned i = 0; i < N; i++) {
+                for (size_t c = 0; c < GPU_COUNTERS_N; c++)
+                        facts->load.before[i][c] = gpu_counter(&facts->gpus[i], c);
+                facts->load.hbm_gbps[i] = 3000;
+                facts->load.gemm_tflops[i] = 700;
+                set(i, GPU_CLOCK_LOAD, 1980);
+                set(i, GPU_CLOCK_LOAD_FREE, 1980);
+                set(i, GPU_CLOCK_REASONS_LOAD, 0);
+                for (unsigned k = 0; k < N; k++)
+                        if (k != i)
+                                facts->load.pairs[facts->load.n_pairs++] =
+                                                (GpuPair) { (uint8_t) i, (uint8_t) k, 370 };
+        }
+}
+
+static void a_healthy_load_passes(void **state) {
+        (void) state;
+        load();
+        assert_well();
+}
+
+static void counters_that_grow_under_load_are_findings(void **state) {
+        (void) state;
+        wish.ecc_volatile_max = wish.sram_max = wish.nvlink_errors_max = 1000;
+        set(1, GPU_ECC_VOLATILE, 5);
+        set(1, GPU_PCIE_REPLAYS, 100);
+        load();
+        assert_well();
+        set(1, GPU_ECC_VOLATILE, 6);
+        assert_finding(GPU_CODE_ECC_ERRORS, 1);
+        set(1, GPU_ECC_VOLATILE, 5);
+        set(1, GPU_PCIE_REPLAYS, 108);
+        assert_well();
+        set(1, GPU_PCIE_REPLAYS, 109);
+        assert_finding(GPU_CODE_PCIE_ERRORS, 1);
+        set(1, GPU_PCIE_REPLAYS, 0); /* was reset */
+        assert_well();
+        facts->gpus[2].links[3].counters[GPU_LINK_REPLAY].value = 1;
+        assert_finding(GPU_CODE_NVLINK_ERRORS, 2);
+        facts->gpus[2].links[3].counters[GPU_LINK_REPLAY].value = 0;
+        set(3, GPU_SRAM_VOLATILE, 1);
+        assert_finding(GPU_CODE_SRAM, 3);
+}
+
+static void clocks_locked_low_are_a_finding(void **state) {
+        (void) state;
+        load();
+        set(1, GPU_CLOCK_LOAD, 1300);
+        set(1, GPU_CLOCK_LOAD_FREE, 1300);
+        assert_finding(GPU_CODE_CLOCKS_LOCKED, 1);
+        facts->gpus[1].facts[GPU_CLOCK_LOAD_FREE] = (GpuFact) {}; /* power held it all the time */
+        assert_well();
+        set(1, GPU_CLOCK_LOAD, 700);
+        assert_finding(GPU_CODE_CLOCKS_LOCKED, 1);
+        facts->gpus[1].facts[GPU_CLOCK_LOAD] = (GpuFact) {};
+        assert_finding(GPU_CODE_TIMEOUT, 1); /* what nobody read does not pass */
+}
+
+static void a_slowdown_under_load_is_a_finding(void **state) {
+        (void) state;
+        load();
+        set(1, GPU_CLOCK_REASONS_LOAD, NVML_CLOCKS_HW_POWER_BRAKE_SLOWDOWN);
+        assert_finding(GPU_CODE_CLOCKS, 1);
+}
+
+static void a_gpu_slower_than_its_like_is_a_finding(void **state) {
+        (void) state;
+        load();
+        facts->load.hbm_gbps[2] = 2500;
+        assert_finding(GPU_CODE_SLOW, 2);
+        facts->load.hbm_gbps[2] = 0;
+        assert_finding(GPU_CODE_LOAD, 2);
+        facts->load.hbm_gbps[2] = 3000;
+        facts->load.pairs[0].gbps = 25;
+        assert_finding(GPU_CODE_SLOW, 0);
+        facts->load.n_pairs--;
+        facts->load.pairs[0].gbps = 370;
+        assert_finding(GPU_CODE_LOAD, -1);
+}
+
+static void a_load_that_fails_is_a_finding(void **state) {
+        (void) state;
+        facts->load.state = GPU_PHASE_FAILED;
+        assert_finding(GPU_CODE_LOAD, -1);
+        load();
+        facts->load.watch.state = GPU_PHASE_TIMEOUT;
+        assert_finding(GPU_CODE_TIMEOUT, 0);
+}
+
+static void a_reset_that_nvml_shows_ends_xids(void **state) {
+        (void) state;
+        facts->n_xids = 2;
+        facts->xids[0] = (GpuXid) { .pci = "0000:1c:00", .xid = 119 };
+        facts->xids[1] = (GpuXid) {
+                .pci = "0000:1c:00", .xid = 154, .tells_recovery = true, .recovery = 1
+        };
+        assert_well(); /* the driver asks for nothing any more */
+        set_error(1, GPU_RECOVERY_ACTION, NVML_ERROR_NOT_SUPPORTED);
+        judge();
+        assert_int_equal(findings.n, 2);
+        set(1, GPU_RECOVERY_ACTION, 0);
+        facts->xids[1].recovery = 2; /* a reboot */
+        judge();
+        assert_int_equal(findings.n, 2);
+        facts->n_xids = 1; /* no reset was asked for, so none is known to have been */
+        assert_finding(GPU_CODE_XID, 1);
+        facts->xids[0].cured = true;
+        assert_well();
 }
 
 static void facts_that_may_be_unsupported_are_facts(void **state) {
@@ -541,6 +778,22 @@ int main(void) {
                 T(the_most_serious_comes_first),
                 T(every_code_has_a_name),
                 T(the_configurations_defaults_are_the_same),
+                T(mig_is_as_configured),
+                T(a_divided_gpu_has_parts),
+                T(a_vgpu_has_a_verdict_of_its_own),
+                T(a_consumers_gpu_has_a_verdict_of_its_own),
+                T(clusters_need_imex),
+                T(sram_errors_do_not_pass),
+                T(spare_rows_come_to_an_end),
+                T(a_lowered_power_limit_is_a_finding),
+                T(floors_are_those_of_azure),
+                T(a_healthy_load_passes),
+                T(counters_that_grow_under_load_are_findings),
+                T(clocks_locked_low_are_a_finding),
+                T(a_slowdown_under_load_is_a_finding),
+                T(a_gpu_slower_than_its_like_is_a_finding),
+                T(a_load_that_fails_is_a_finding),
+                T(a_reset_that_nvml_shows_ends_xids),
                 T(facts_that_may_be_unsupported_are_facts),
         };
 

@@ -3,6 +3,7 @@
 /* NVML asked through its double, and our declarations held to the real header. */
 
 #include "steps/gpu/nvml.h"
+#include "steps/gpu/xid.h"
 #include "shared/spawn.h"
 #include "shared/strv.h"
 
@@ -168,6 +169,9 @@ static const struct {
         SIZE(nvmlGpuFabricInfo_v3_t),
         AT(nvmlGpuFabricInfo_v3_t, healthMask),
         AT(nvmlGpuFabricInfo_v3_t, healthSummary),
+        AT(nvmlGpuFabricInfo_v3_t, clusterUuid),
+        AT(nvmlGpuFabricInfo_v3_t, cliqueId),
+        SIZE(nvmlUtilization_t),
         SIZE(nvmlMarginTemperature_v1_t),
         AT(nvmlMarginTemperature_v1_t, marginTemperature),
         SIZE(nvmlEccSramErrorStatus_v1_t),
@@ -176,6 +180,8 @@ static const struct {
         { "nvmlGpuFabricInfo_v3", NVML_STRUCT_VERSION(nvmlGpuFabricInfo_v3_t, 3) },
         { "nvmlMarginTemperature_v1", NVML_STRUCT_VERSION(nvmlMarginTemperature_v1_t, 1) },
         { "nvmlEccSramErrorStatus_v1", NVML_STRUCT_VERSION(nvmlEccSramErrorStatus_v1_t, 1) },
+        { "nvmlClocksEventReasonGpuIdle", NVML_CLOCKS_IDLE },
+        { "nvmlClocksEventReasonSwPowerCap", NVML_CLOCKS_SW_POWER_CAP },
         { "nvmlClocksThrottleReasonHwSlowdown", NVML_CLOCKS_HW_SLOWDOWN },
         { "nvmlClocksThrottleReasonSwThermalSlowdown", NVML_CLOCKS_SW_THERMAL_SLOWDOWN },
         { "nvmlClocksThrottleReasonHwThermalSlowdown", NVML_CLOCKS_HW_THERMAL_SLOWDOWN },
@@ -194,6 +200,17 @@ static const struct {
         IS(NVML_ERROR_GPU_IS_LOST),
         IS(NVML_ERROR_RESET_REQUIRED),
         IS(NVML_ERROR_LIB_RM_VERSION_MISMATCH),
+        IS(NVML_CLOCK_SM),
+        IS(NVML_MEMORY_LOCATION_SRAM),
+        IS(NVML_GPU_VIRTUALIZATION_MODE_VGPU),
+        IS(NVML_GPU_VIRTUALIZATION_MODE_HOST_VGPU),
+        IS(NVML_BRAND_GEFORCE),
+        IS(NVML_BRAND_TITAN),
+        { "NVML_GPU_RECOVERY_ACTION_GPU_RESET", GPU_RECOVERY_RESET },
+        { "NVML_GPU_RECOVERY_ACTION_NODE_REBOOT", GPU_RECOVERY_REBOOT },
+        { "NVML_GPU_RECOVERY_ACTION_DRAIN_P2P", GPU_RECOVERY_DRAIN_P2P },
+        { "NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET", GPU_RECOVERY_DRAIN_AND_RESET },
+        { "NVML_GPU_RECOVERY_ACTION_RECOVER_IMEX_DOMAIN", GPU_RECOVERY_IMEX },
         IS(NVML_TEMPERATURE_THRESHOLD_SLOWDOWN),
         IS(NVML_MEMORY_ERROR_TYPE_UNCORRECTED),
         IS(NVML_AGGREGATE_ECC),

@@ -160,6 +160,102 @@ static void more_xids_than_are_kept_are_counted(void **state) {
         assert_int_equal(f->n_xids, GPU_XIDS_MAX + 10);
 }
 
+#define XID(text) "NVRM: Xid (PCI:0000:03:00): " text
+#define ASKS_FOR_RESET \
+        XID("154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)")
+
+static unsigned uncured(const GpuFacts *f) {
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < f->n_xids; i++)
+                n += !f->xids[i].cured;
+        return n;
+}
+
+static void a_reset_ends_the_xids_that_it_cures(void **state) {
+        _cleanup_gpu_facts_ GpuFacts *f = gpu_facts_new();
+
+        (void) state;
+        gpu_xid_message(f, XID("48, DBE"));
+        gpu_xid_message(f, "NVRM: Xid (PCI:0000:04:00): 48, DBE");
+        gpu_xid_message(f, XID("79, GPU has fallen off the bus."));
+        gpu_xid_message(f, "nvidia 0000:03:00.0: resetting");
+        assert_int_equal(uncured(f), 3);
+        gpu_xid_message(f, "nvidia 0000:03:00.0: reset done");
+        assert_int_equal(uncured(f), 2); /* the other GPU's, and the one that wants a reboot */
+        gpu_xid_message(f, XID("48, DBE"));
+        assert_int_equal(uncured(f), 3); /* again, after the reset */
+}
+
+static void what_is_no_reset_of_a_gpu_ends_nothing(void **state) {
+        _cleanup_gpu_facts_ GpuFacts *f = gpu_facts_new();
+        static const char *const lines[] = { "nvidia 0000:03:00.1x: reset done",
+                "nvme 0000:03:00.0: reset done", "nvidia 0000:03:00.0: reset failed",
+                "nvidia : reset done", "nvidia 0000:03:00.0 reset done" };
+
+        (void) state;
+        gpu_xid_message(f, XID("48, DBE"));
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++)
+                gpu_xid_message(f, lines[i]);
+        assert_int_equal(uncured(f), 1);
+}
+
+static void xid_154_is_what_it_asks_for(void **state) {
+        GpuXid x;
+
+        (void) state;
+        assert_true(gpu_xid_parse(ASKS_FOR_RESET, &x));
+        assert_int_equal(gpu_xid_action(&x), GPU_ACTION_RESET);
+        assert_true(gpu_xid_parse(
+                        XID("154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)"),
+                        &x));
+        assert_int_equal(gpu_xid_action(&x), GPU_ACTION_REBOOT);
+        assert_true(gpu_xid_parse(
+                        XID("154, GPU recovery action changed from 0x0 (None) to 0x77 (?)"), &x));
+        assert_int_equal(gpu_xid_action(&x), GPU_ACTION_REBOOT);
+        assert_true(gpu_xid_parse(XID("154"), &x));
+        assert_false(x.tells_recovery);
+}
+
+static void xid_154_that_takes_a_reset_back_ends_what_it_cures(void **state) {
+        _cleanup_gpu_facts_ GpuFacts *f = gpu_facts_new();
+
+        (void) state;
+        gpu_xid_message(f, XID("119, Timeout waiting for RPC from GSP"));
+        gpu_xid_message(f, ASKS_FOR_RESET);
+        assert_int_equal(uncured(f), 2);
+        gpu_xid_message(f,
+                        XID("154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)"));
+        assert_int_equal(uncured(f), 0);
+        gpu_xid_message(f, XID("119, Timeout waiting for RPC from GSP"));
+        gpu_xid_message(f,
+                        XID("154, GPU recovery action changed from 0x3 (Drain P2P) to 0x0 (None)"));
+        assert_int_equal(uncured(f), 1); /* that was no reset */
+}
+
+static void the_newest_xid_154_counts(void **state) {
+        _cleanup_gpu_facts_ GpuFacts *f = gpu_facts_new();
+
+        (void) state;
+        gpu_xid_message(f, ASKS_FOR_RESET);
+        gpu_xid_message(f,
+                        XID("154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x2 (Node Reboot Required)"));
+        gpu_xid_message(f, "nvidia 0000:03:00.0: reset done");
+        assert_int_equal(uncured(f), 1);
+}
+
+static void those_that_are_cured_make_room(void **state) {
+        _cleanup_gpu_facts_ GpuFacts *f = gpu_facts_new();
+
+        (void) state;
+        for (unsigned i = 0; i < GPU_XIDS_MAX; i++)
+                gpu_xid_message(f, XID("48, DBE"));
+        gpu_xid_message(f, "nvidia 0000:03:00.0: reset done");
+        gpu_xid_message(f, XID("79, GPU has fallen off the bus."));
+        assert_int_equal(f->n_xids, 1);
+        assert_int_equal(f->xids[0].xid, 79);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(an_xid_is_taken_apart),
@@ -173,6 +269,12 @@ int main(void) {
                 cmocka_unit_test(a_log_without_its_beginning_is_lost),
                 cmocka_unit_test(programs_do_not_speak_for_the_kernel),
                 cmocka_unit_test(more_xids_than_are_kept_are_counted),
+                cmocka_unit_test(a_reset_ends_the_xids_that_it_cures),
+                cmocka_unit_test(what_is_no_reset_of_a_gpu_ends_nothing),
+                cmocka_unit_test(xid_154_is_what_it_asks_for),
+                cmocka_unit_test(xid_154_that_takes_a_reset_back_ends_what_it_cures),
+                cmocka_unit_test(the_newest_xid_154_counts),
+                cmocka_unit_test(those_that_are_cured_make_room),
         };
 
         return cmocka_run_group_tests(tests, setup, teardown);

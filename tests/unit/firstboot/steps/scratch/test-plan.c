@@ -13,10 +13,14 @@
 
 /* Four disks S0 … S3, blank unless a test says otherwise. */
 static Disk disks[N] = {
-        { (char *) "nvme0n1", (char *) "/dev/nvme0n1", (char *) "M", (char *) "S0", 1000000000 },
-        { (char *) "nvme1n1", (char *) "/dev/nvme1n1", (char *) "M", (char *) "S1", 1000000000 },
-        { (char *) "nvme2n1", (char *) "/dev/nvme2n1", (char *) "M", (char *) "S2", 1000000000 },
-        { (char *) "nvme3n1", (char *) "/dev/nvme3n1", (char *) "M", (char *) "S3", 1000000000 },
+        { (char *) "nvme0n1", (char *) "/dev/nvme0n1", (char *) "M", (char *) "S0", 1000000000,
+                        NULL, false },
+        { (char *) "nvme1n1", (char *) "/dev/nvme1n1", (char *) "M", (char *) "S1", 1000000000,
+                        NULL, false },
+        { (char *) "nvme2n1", (char *) "/dev/nvme2n1", (char *) "M", (char *) "S2", 1000000000,
+                        NULL, false },
+        { (char *) "nvme3n1", (char *) "/dev/nvme3n1", (char *) "M", (char *) "S3", 1000000000,
+                        NULL, false },
 };
 static char *all_serials[] = { (char *) "S0", (char *) "S1", (char *) "S2", (char *) "S3", NULL };
 static DiskFacts facts[N];
@@ -47,11 +51,21 @@ static void sign(size_t i, const char *type, const char *usage) {
         snprintf(s->usage, sizeof(s->usage), "%s", usage);
 }
 
+#define UUID "aaaaaa-bbbb-cccc-dddd-eeee-ffff-gggggg"
+
 static void ours(size_t i, const char *tags, unsigned missing) {
         sign(i, "LVM2_member", "raid");
         facts[i].vg = (char *) "localscratch";
+        facts[i].vg_uuid = (char *) UUID;
         facts[i].vg_tags = (char *) tags;
         facts[i].vg_missing = missing;
+        facts[i].vg_volumes = 1;
+}
+
+/* Libblkid finds nothing, but something is left. */
+static void leave_remains(size_t i, const char *type) {
+        sign(i, type, "remains at byte 4096");
+        facts[i].signatures[0].remains = true;
 }
 
 static void make_plan(size_t n) {
@@ -155,6 +169,14 @@ static void allow_fewer_leaves_foreign_disks_out(void **state) {
         assert_non_null(strstr(plan.message, "serial S2"));
 }
 
+static void where_no_disk_is_left_the_reason_is_that_of_the_disks(void **state) {
+        (void) state;
+        wish.allow_fewer = true;
+        facts[0].has_data = true;
+        make_plan(1);
+        assert_fails("scratch.unknown-data", "no usable local disk is left");
+}
+
 static void fewer_than_configured_fails(void **state) {
         (void) state;
         wish.expected = 5;
@@ -193,7 +215,7 @@ static void a_volume_group_without_volumes_is_rebuilt(void **state) {
         (void) state;
         for (size_t i = 0; i < N; i++) {
                 ours(i, TAG_OURS, 0);
-                facts[i].vg_empty = true;
+                facts[i].vg_volumes = 0;
         }
         make_plan(N);
         assert_int_equal(plan.action, SCRATCH_REBUILD);
@@ -206,15 +228,170 @@ static void all_disks_wiped_are_made_afresh(void **state) {
         assert_int_equal(plan.action, SCRATCH_CREATE);
 }
 
-static void some_disks_wiped_are_rebuilt(void **state) {
+static void some_disks_wiped_are_no_reason_to_give_up_the_rest(void **state) {
         (void) state;
         record.serials = all_serials;
         ours(0, TAG_OURS, 2);
         ours(1, TAG_OURS, 2);
         make_plan(N);
+        assert_fails("scratch.partial-volume", UUID);
+}
+
+static void half_of_a_moved_set_is_not_rebuilt_over(void **state) {
+        (void) state;
+        wish.machine = "here";
+        ours(0, TAG_OURS "," TAG_MACHINE "there", 2);
+        ours(1, TAG_OURS "," TAG_MACHINE "there", 2);
+        make_plan(N);
+        assert_fails("scratch.partial-volume", "made on another machine");
+}
+
+static void a_partial_volume_goes_where_the_configuration_names_it(void **state) {
+        (void) state;
+        wish.discard_partial = (char *[]) { (char *) UUID, NULL };
+        ours(0, TAG_OURS, 2);
+        ours(1, TAG_OURS, 2);
+        make_plan(N);
         assert_int_equal(plan.action, SCRATCH_REBUILD);
         assert_true(plan.vg_missing);
+        assert_true(plan.discard);
         assert_int_equal(plan.n_use, N);
+}
+
+static void another_uuid_in_the_configuration_lets_nothing_go(void **state) {
+        (void) state;
+        wish.discard_partial =
+                        (char *[]) { (char *) "zzzzzz-bbbb-cccc-dddd-eeee-ffff-gggggg", NULL };
+        ours(0, TAG_OURS, 3);
+        make_plan(N);
+        assert_fails("scratch.partial-volume", UUID);
+}
+
+static void a_whole_volume_is_kept_even_if_the_configuration_names_it(void **state) {
+        (void) state;
+        wish.discard_partial = (char *[]) { (char *) UUID, NULL };
+        for (size_t i = 0; i < N; i++)
+                ours(i, TAG_OURS, 0);
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_ADOPT_VG);
+}
+
+static void a_whole_set_of_another_machine_is_adopted(void **state) {
+        (void) state;
+        wish.machine = "here";
+        for (size_t i = 0; i < N; i++)
+                ours(i, TAG_OURS "," TAG_MACHINE "there", 0);
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_ADOPT_VG);
+        assert_false(plan.untagged);
+}
+
+static void what_another_machine_began_is_left(void **state) {
+        (void) state;
+        wish.machine = "here";
+        for (size_t i = 0; i < N; i++)
+                ours(i, TAG_INCOMPLETE "," TAG_OURS "," TAG_MACHINE "there", 0);
+        make_plan(N);
+        assert_fails("scratch.partial-volume", "made on another machine, is not finished");
+}
+
+static void an_unfinished_group_with_an_admins_volume_is_left(void **state) {
+        (void) state;
+        for (size_t i = 0; i < N; i++) {
+                ours(i, TAG_INCOMPLETE "," TAG_OURS, 0);
+                facts[i].vg_volumes = 2;
+        }
+        make_plan(N);
+        assert_fails("scratch.partial-volume", "has 2 volumes");
+}
+
+static void data_without_signature_is_left_alone(void **state) {
+        (void) state;
+        record.serials = all_serials;
+        facts[2].has_data = true;
+        facts[2].data_at = 77824;
+        make_plan(N);
+        assert_fails("scratch.unknown-data",
+                        "/dev/nvme2n1 (serial S2, 1.0 GB): no signature, but data at byte 77824");
+}
+
+static void data_without_signature_goes_where_the_serial_is_claimed(void **state) {
+        (void) state;
+        wish.claim = (char *[]) { (char *) "S2", NULL };
+        facts[2].has_data = true;
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_CREATE);
+        assert_int_equal(plan.n_use, N);
+}
+
+static void a_claim_is_for_its_own_serial(void **state) {
+        (void) state;
+        wish.claim = (char *[]) { (char *) "S1", NULL };
+        facts[2].has_data = true;
+        make_plan(N);
+        assert_fails("scratch.unknown-data", "serial S2");
+}
+
+static void a_claim_lets_no_signature_go(void **state) {
+        (void) state;
+        wish.claim = (char *[]) { (char *) "S2", NULL };
+        sign(2, "ext4", "filesystem");
+        make_plan(N);
+        assert_fails("scratch.foreign-signature", "ext4");
+}
+
+static void remains_are_foreign(void **state) {
+        (void) state;
+        record.serials = all_serials;
+        leave_remains(1, "LVM2_member");
+        make_plan(N);
+        assert_fails("scratch.foreign-signature", "LVM2_member remains");
+}
+
+static void remains_of_our_own_half_made_group_are_taken_up(void **state) {
+        (void) state;
+        record = (ScratchRecord) { all_serials, true };
+        leave_remains(1, "LVM2_member");
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_CREATE);
+        assert_int_equal(plan.n_use, N);
+}
+
+static void other_remains_are_foreign_while_ours_is_half_made(void **state) {
+        (void) state;
+        record = (ScratchRecord) { all_serials, true };
+        leave_remains(1, "xfs");
+        make_plan(N);
+        assert_fails("scratch.foreign-signature", "xfs remains");
+}
+
+static void a_disk_that_is_there_twice_is_not_used(void **state) {
+        Disk twin = disks[1];
+
+        (void) state;
+        twin.wwid = (char *) "eui.1";
+        twin.twice = true;
+        facts[1].disk = &twin;
+        make_plan(N);
+        assert_fails("scratch.same-disk", "eui.1");
+}
+
+static void a_foreign_disk_in_use_is_not_called_one_to_wipe(void **state) {
+        (void) state;
+        sign(1, "zfs_member", "filesystem");
+        facts[1].busy = true;
+        make_plan(N);
+        assert_fails("scratch.in-use", "zfs_member filesystem, in use by");
+}
+
+static void too_few_names_the_shape_and_what_was_left_out(void **state) {
+        (void) state;
+        wish.expected = 5;
+        wish.expected_by = "shape X has 5 local NVMe disks";
+        wish.left_out = "/dev/nvme9n1 (model Q)";
+        make_plan(N);
+        assert_fails("scratch.disk-missing", "shape X has 5");
+        assert_non_null(strstr(plan.message, "/dev/nvme9n1 (model Q)"));
 }
 
 static void a_member_that_is_away_is_not_rebuilt_over(void **state) {
@@ -224,7 +401,7 @@ static void a_member_that_is_away_is_not_rebuilt_over(void **state) {
         for (size_t i = 0; i < 3; i++)
                 ours(i, TAG_OURS, 1);
         make_plan(3);
-        assert_fails("scratch.disk-missing", "missing serial S3");
+        assert_fails("scratch.partial-volume", "missing serial S3");
 }
 
 static void a_member_that_is_away_without_record_is_not_rebuilt_over(void **state) {
@@ -232,18 +409,25 @@ static void a_member_that_is_away_without_record_is_not_rebuilt_over(void **stat
         for (size_t i = 0; i < 3; i++)
                 ours(i, TAG_OURS, 1);
         make_plan(3);
-        assert_fails("scratch.disk-missing", "lacks 1 of its disks");
+        assert_fails("scratch.partial-volume", "lacks 1 of its disks");
 }
 
-static void allow_fewer_rebuilds_without_the_absent_member(void **state) {
+static void allow_fewer_does_not_rebuild_over_an_absent_member(void **state) {
         (void) state;
         record.serials = all_serials;
         wish.allow_fewer = true;
         for (size_t i = 0; i < 3; i++)
                 ours(i, TAG_OURS, 1);
         make_plan(3);
-        assert_int_equal(plan.action, SCRATCH_REBUILD);
-        assert_string_equal(plan.code, "scratch.fewer");
+        assert_fails("scratch.partial-volume", "missing serial S3");
+}
+
+static void one_member_alone_is_not_rebuilt_over_whatever_fewer_may_be(void **state) {
+        (void) state;
+        wish.allow_fewer = true;
+        ours(0, TAG_OURS, 1);
+        make_plan(N);
+        assert_fails("scratch.partial-volume", "lacks 1 of its disks");
 }
 
 static void a_whole_volume_group_beside_a_new_blank_disk_is_kept(void **state) {
@@ -311,47 +495,58 @@ static void two_file_systems_with_our_label_are_not_guessed_about(void **state) 
         assert_fails("scratch.foreign-signature", "two file systems have the label");
 }
 
-/* Whatever is on the disks, a disk with something foreign on it is never among those that are
- * written to. */
-static void no_plan_ever_uses_a_foreign_disk(void **state) {
-        for (unsigned code = 0; code < 6 * 6 * 6 * 6 * 4; code++) {
-                unsigned rest = code;
-                bool foreign[N] = {};
+#define KINDS 9
+#define COMBINATIONS (KINDS * KINDS * KINDS * KINDS)
+
+/* Makes disk i one of the kinds; false: it must not be written to, whatever the configuration
+ * says of fewer disks. */
+static bool make_kind(size_t i, unsigned kind) {
+        switch (kind) {
+        case 1:
+                sign(i, "ext4", "filesystem");
+                return false;
+        case 2:
+                ours(i, TAG_OURS, 0);
+                return false;
+        case 3:
+                ours(i, TAG_OURS, 1);
+                return false;
+        case 4:
+                facts[i].probe_error = -EIO;
+                return false;
+        case 5:
+                sign(i, "LVM2_member", "raid");
+                facts[i].orphan = true;
+                return record.serials != NULL;
+        case 6:
+                leave_remains(i, "gpt");
+                return false;
+        case 7:
+                facts[i].has_data = true;
+                return false;
+        case 8:
+                facts[i].busy = true;
+                return false;
+        }
+        return true;
+}
+
+/* Whatever is on the disks, and whether fewer may do or not: a disk that may hold data is never
+ * among those that are written to. */
+static void no_plan_ever_writes_to_a_disk_that_may_hold_data(void **state) {
+        for (unsigned code = 0; code < COMBINATIONS * 4; code++) {
+                unsigned rest = code / 4;
+                bool may[N];
 
                 setup(state);
-                for (size_t i = 0; i < N; i++, rest /= 6)
-                        switch (rest % 6) {
-                        case 1:
-                                sign(i, "ext4", "filesystem");
-                                foreign[i] = true;
-                                break;
-                        case 2:
-                                ours(i, TAG_OURS, 0);
-                                break;
-                        case 3:
-                                ours(i, TAG_OURS, 1);
-                                break;
-                        case 4:
-                                facts[i].probe_error = -EIO;
-                                foreign[i] = true;
-                                break;
-                        case 5:
-                                sign(i, "LVM2_member", "raid");
-                                facts[i].orphan = true;
-
-                                break;
-                        }
-                wish.allow_fewer = rest & 1;
-                record.serials = rest & 2 ? all_serials : NULL;
-                for (size_t i = 0; i < N; i++)
-                        if (facts[i].orphan)
-                                foreign[i] = record.serials == NULL;
+                wish.allow_fewer = code & 1;
+                record.serials = code & 2 ? all_serials : NULL;
+                for (size_t i = 0; i < N; i++, rest /= KINDS)
+                        may[i] = make_kind(i, rest % KINDS);
                 make_plan(N);
-                for (size_t k = 0; k < plan.n_use && plan.action != SCRATCH_FAIL; k++)
-                        assert_false(foreign[plan.use[k]]);
-                for (size_t i = 0; i < N; i++)
-                        if (foreign[i] && !wish.allow_fewer)
-                                assert_int_equal(plan.action, SCRATCH_FAIL);
+                if (plan.action == SCRATCH_CREATE || plan.action == SCRATCH_REBUILD)
+                        for (size_t k = 0; k < plan.n_use; k++)
+                                assert_true(may[plan.use[k]]);
                 teardown(state);
         }
         setup(state);
@@ -372,16 +567,35 @@ int main(void) {
                 TEST(a_disk_that_cannot_be_read_fails),
                 TEST(a_blank_disk_in_use_fails),
                 TEST(allow_fewer_leaves_foreign_disks_out),
+                TEST(where_no_disk_is_left_the_reason_is_that_of_the_disks),
                 TEST(fewer_than_configured_fails),
                 TEST(fewer_than_recorded_fails_with_the_serial),
                 TEST(our_volume_group_is_adopted),
                 TEST(an_unfinished_volume_group_is_rebuilt),
                 TEST(a_volume_group_without_volumes_is_rebuilt),
                 TEST(all_disks_wiped_are_made_afresh),
-                TEST(some_disks_wiped_are_rebuilt),
+                TEST(some_disks_wiped_are_no_reason_to_give_up_the_rest),
+                TEST(half_of_a_moved_set_is_not_rebuilt_over),
+                TEST(a_partial_volume_goes_where_the_configuration_names_it),
+                TEST(another_uuid_in_the_configuration_lets_nothing_go),
+                TEST(a_whole_volume_is_kept_even_if_the_configuration_names_it),
+                TEST(a_whole_set_of_another_machine_is_adopted),
+                TEST(what_another_machine_began_is_left),
+                TEST(an_unfinished_group_with_an_admins_volume_is_left),
+                TEST(data_without_signature_is_left_alone),
+                TEST(data_without_signature_goes_where_the_serial_is_claimed),
+                TEST(a_claim_is_for_its_own_serial),
+                TEST(a_claim_lets_no_signature_go),
+                TEST(remains_are_foreign),
+                TEST(remains_of_our_own_half_made_group_are_taken_up),
+                TEST(other_remains_are_foreign_while_ours_is_half_made),
+                TEST(a_disk_that_is_there_twice_is_not_used),
+                TEST(a_foreign_disk_in_use_is_not_called_one_to_wipe),
+                TEST(too_few_names_the_shape_and_what_was_left_out),
                 TEST(a_member_that_is_away_is_not_rebuilt_over),
                 TEST(a_member_that_is_away_without_record_is_not_rebuilt_over),
-                TEST(allow_fewer_rebuilds_without_the_absent_member),
+                TEST(allow_fewer_does_not_rebuild_over_an_absent_member),
+                TEST(one_member_alone_is_not_rebuilt_over_whatever_fewer_may_be),
                 TEST(a_whole_volume_group_beside_a_new_blank_disk_is_kept),
                 TEST(two_volume_groups_of_ours_are_not_guessed_about),
                 TEST(an_orphan_on_record_is_used),
@@ -389,7 +603,7 @@ int main(void) {
                 TEST(a_file_system_with_our_label_is_adopted),
                 TEST(a_labelled_file_system_on_fewer_disks_fails),
                 TEST(two_file_systems_with_our_label_are_not_guessed_about),
-                TEST(no_plan_ever_uses_a_foreign_disk),
+                TEST(no_plan_ever_writes_to_a_disk_that_may_hold_data),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

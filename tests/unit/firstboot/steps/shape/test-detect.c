@@ -98,6 +98,57 @@ static void gpus_of_the_driver_name_the_shape(void **state) {
         assert_int_equal(detected.gpus, 2);
 }
 
+/* The GPU at this address, below a bridge; without it the bridge alone. */
+static void add_slot(unsigned n, bool gpu) {
+        _cleanup_free_ char *bridge = strf("%s/sys/devices/pci0000:00/0000:00:%02x.0", root, n),
+                            *vendor = strf("%s/vendor", bridge), *class = strf("%s/class", bridge),
+                            *width = strf("%s/max_link_width", bridge),
+                            *device = strf("%s/device", bridge),
+                            *below = strf("%s/0000:%02x:00.0", bridge, n + 64),
+                            *link = strf("%s/sys/bus/pci/devices/0000:00:%02x.0", root, n),
+                            *gpu_link = strf("%s/sys/bus/pci/devices/0000:%02x:00.0", root, n + 64);
+        const struct {
+                const char *path, *text;
+        } files[] = { { vendor, "0x1000\n" }, { class, "0x060400\n" }, { device, "0xc030\n" },
+                { width, "16\n" } };
+
+        for (size_t i = 0; i < ELEMENTSOF(files); i++)
+                put(files[i].path + strlen(root) + 1, files[i].text);
+        put("sys/bus/pci/devices/x/none", "");
+        assert_return_code(symlink(bridge, link), errno);
+        if (!gpu)
+                return;
+        _cleanup_free_ char *v = strf("%s/vendor", below), *c = strf("%s/class", below),
+                            *info = strf("proc/driver/nvidia/gpus/0000:%02x:00.0/information",
+                                            n + 64);
+        put(v + strlen(root) + 1, "0x10de\n");
+        put(c + strlen(root) + 1, "0x030200\n");
+        put(info, "Model: \t\t NVIDIA H200\n");
+        assert_return_code(symlink(below, gpu_link), errno);
+}
+
+static void an_empty_slot_is_a_gpu_that_may_be_missing(void **state) {
+        (void) state;
+        add_slot(1, true);
+        add_slot(2, true);
+        assert_shape("2xH200");
+        shape_detected_done(&detected);
+        add_slot(3, false);
+        assert_return_code(shape_detect(&context, NULL, &detected), 0);
+        assert_null(detected.shape);
+        assert_non_null(strstr(detected.why, "1 empty slots like those of the GPUs"));
+}
+
+static void nvswitches_tell_of_gpus_that_are_missing(void **state) {
+        (void) state;
+        for (unsigned i = 1; i <= 4; i++)
+                add_gpu(i, "NVIDIA H100 80GB HBM3");
+        for (unsigned i = 16; i < 20; i++)
+                add_pci(i, "0x10de\n", "0x068000\n");
+        assert_shape("8xH100");
+        assert_int_equal(detected.by, SHAPE_BY_SWITCHES);
+}
+
 static void different_models_are_no_model(void **state) {
         (void) state;
         add_gpu(1, "NVIDIA H200");
@@ -176,6 +227,8 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
                 T(only_nvidia_gpus_are_counted),
                 T(gpus_of_the_driver_name_the_shape),
+                T(an_empty_slot_is_a_gpu_that_may_be_missing),
+                T(nvswitches_tell_of_gpus_that_are_missing),
                 T(different_models_are_no_model),
                 T(a_gpu_that_the_driver_does_not_have_counts),
                 T(a_caller_may_know_the_gpus_better),

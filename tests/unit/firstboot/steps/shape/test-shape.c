@@ -145,9 +145,67 @@ static void the_provider_decides_between_equal_gpus(void **state) {
         f.provider = "oci";
         assert_string_equal(find(&f, SHAPE_BY_GPUS)->name, "BM.GPU.H100.8");
         f.provider = NULL;
-        assert_unknown(&f, "no shape fits");
+        f.nvswitches = 4;
+        assert_string_equal(find(&f, SHAPE_BY_SWITCHES)->name, "8xH100");
         f = (ShapeFacts) { .gpu_model = "NVIDIA A100-SXM4-40GB", .gpus = 8, .provider = "oci" };
         assert_unknown(&f, "may be BM.GPU4.8 or BM.GPU.B4.8");
+}
+
+/* NVSwitches stay when GPUs are lost. */
+static void four_of_eight_gpus_are_no_shape_of_four(void **state) {
+        ShapeFacts f = { .gpu_model = "NVIDIA H100 80GB HBM3", .gpus = 4, .nvswitches = 4 };
+
+        (void) state;
+        load();
+        assert_int_equal(find(&f, SHAPE_BY_SWITCHES)->gpus, 8);
+        f.virtual_machine = true;
+        assert_int_equal(find(&f, SHAPE_BY_SWITCHES)->gpus, 8);
+        f.nvswitches = 3; /* one of these is lost too */
+        assert_unknown(&f, "PCI shows 3 NVSwitches");
+        f = (ShapeFacts) { .gpu_model = "NVIDIA H100 80GB HBM3", .gpus = 8, .nvswitches = 3 };
+        assert_unknown(&f, "PCI shows 3 NVSwitches, and 8xH100 has 4");
+        f.nvswitches = 0;
+        assert_unknown(&f, "PCI shows 0 NVSwitches, and 8xH100 has 4");
+        f.virtual_machine = true; /* its switches are the host's */
+        assert_int_equal(find(&f, SHAPE_BY_GPUS)->gpus, 8);
+}
+
+static void links_tell_of_gpus_that_are_lost(void **state) {
+        ShapeFacts f = { .gpu_model = "NVIDIA H100 80GB HBM3", .gpus = 4 };
+
+        (void) state;
+        load();
+        f.links = SHAPE_LINKS_CLOSED;
+        assert_string_equal(find(&f, SHAPE_BY_GPUS)->name, "4xH100");
+        f.links = SHAPE_LINKS_OPEN;
+        assert_unknown(&f, "NVLinks are down or lead to GPUs that are not there");
+        f.links = SHAPE_LINKS_SWITCHED;
+        assert_unknown(&f, "its NVLinks lead to NVSwitches");
+        f.virtual_machine = true; /* it was given four of the board's */
+        assert_string_equal(find(&f, SHAPE_BY_GPUS)->name, "4xH100");
+}
+
+static void an_empty_slot_tells_of_a_gpu_that_is_lost(void **state) {
+        ShapeFacts f = { .gpu_model = "NVIDIA H200", .gpus = 1, .empty_slots = 1 };
+
+        (void) state;
+        load();
+        assert_unknown(&f, "PCI shows 1 empty slots");
+        f.gpus = 4;
+        f.links = SHAPE_LINKS_CLOSED; /* the slot is for something else */
+        assert_string_equal(find(&f, SHAPE_BY_GPUS)->name, "4xH200");
+}
+
+static void a_provider_s_machine_does_not_shrink(void **state) {
+        ShapeFacts f = { .gpu_model = "NVIDIA H100 80GB HBM3", .gpus = 4, .provider = "azure" };
+
+        (void) state;
+        load();
+        assert_unknown(&f, "may be ND96isr_H100_v5 with 4 GPUs missing");
+        f = (ShapeFacts) { .gpu_model = "NVIDIA H100 NVL", .gpus = 1, .provider = "azure" };
+        assert_unknown(&f, "may be NC80adis_H100_v5 with 1 GPUs missing, or NC40ads_H100_v5");
+        f.instance = "Standard_new"; /* then it is none of the table */
+        assert_string_equal(find(&f, SHAPE_BY_GPUS)->name, "NC40ads_H100_v5");
 }
 
 static void a_configured_name_is_final(void **state) {
@@ -266,6 +324,10 @@ int main(void) {
                 T(firmware_names_the_shape),
                 T(gpus_name_the_shape),
                 T(the_provider_decides_between_equal_gpus),
+                T(four_of_eight_gpus_are_no_shape_of_four),
+                T(links_tell_of_gpus_that_are_lost),
+                T(an_empty_slot_tells_of_a_gpu_that_is_lost),
+                T(a_provider_s_machine_does_not_shrink),
                 T(a_configured_name_is_final),
                 T(an_unknown_instance_is_found_by_its_gpus),
                 T(a_gate_counts_before_a_measurement),

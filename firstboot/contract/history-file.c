@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The file of the history. firstbootd and checks write to it; a lock keeps them apart. */
+
+#include "contract/history.h"
+#include "contract/paths.h"
+#include "shared/file-util.h"
+#include "shared/time-util.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define FILE_SIZE ((off_t) HISTORY_SLOTS * HISTORY_SLOT)
+#define LOCK_USEC (2 * USEC_PER_SEC) /* somebody else's append takes a moment */
+#define LOCK_PAUSE_USEC 5000
+
+static int open_file(int flags) {
+        _cleanup_free_ char *path = fb_path(PATH_HISTORY);
+        int fd;
+
+        if (!path)
+                return -ENOMEM;
+        fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0644);
+        return fd < 0 ? -errno : fd;
+}
+
+/* All slots; those beyond the file's end are empty ones. The caller frees them. */
+static int read_slots(int fd, char **ret) {
+        _cleanup_free_ char *slots = calloc(HISTORY_SLOTS, HISTORY_SLOT);
+        size_t got = 0;
+
+        if (!slots)
+                return -ENOMEM;
+        while (got < (size_t) FILE_SIZE) {
+                ssize_t n = pread(fd, slots + got, (size_t) FILE_SIZE - got, (off_t) got);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        break;
+                got += (size_t) n;
+        }
+        *ret = TAKE_PTR(slots);
+        return 0;
+}
+
+/* The newest sequence number; 0: none. */
+static uint64_t newest(const char *slots) {
+        uint64_t max = 0;
+
+        for (size_t i = 0; i < HISTORY_SLOTS; i++)
+                max = MAX(max, history_slot_sequence(slots + i * HISTORY_SLOT));
+        return max;
+}
+
+static int lock(int fd) {
+        uint64_t deadline = now_usec() + LOCK_USEC;
+
+        while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+                if (errno != EWOULDBLOCK || now_usec() >= deadline)
+                        return -errno;
+                usleep(LOCK_PAUSE_USEC);
+        }
+        return 0;
+}
+
+static int write_slot(int fd, const char *slot, uint64_t sequence) {
+        off_t at = (off_t) (sequence % HISTORY_SLOTS) * HISTORY_SLOT;
+        ssize_t n = pwrite(fd, slot, HISTORY_SLOT, at);
+
+        if (n != HISTORY_SLOT)
+                return n < 0 ? -errno : -ENOSPC;
+        return fdatasync(fd) < 0 ? -errno : 0;
+}
+
+int history_append(HistoryEntry *e) {
+        _cleanup_free_ char *path = fb_path(PATH_HISTORY), *slots = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        char slot[HISTORY_SLOT];
+        struct stat st;
+        int r;
+
+        r = path ? mkdir_parents(path, 0755) : -ENOMEM;
+        if (r < 0)
+                return r;
+        fd = open_file(O_RDWR | O_CREAT);
+        if (fd < 0)
+                return fd;
+        r = lock(fd);
+        if (r < 0)
+                return r;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (st.st_size < FILE_SIZE) {
+                r = -posix_fallocate(fd, 0, FILE_SIZE);
+                if (r < 0)
+                        return r;
+        }
+
+        r = read_slots(fd, &slots);
+        if (r < 0)
+                return r;
+        e->sequence = newest(slots) + 1;
+        r = history_slot_write(e, slot);
+        return r < 0 ? r : write_slot(fd, slot, e->sequence);
+}
+
+static int compare(const void *a, const void *b) {
+        const HistoryEntry *x = a, *y = b;
+
+        return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+int history_load(HistoryEntry **ret, size_t *ret_n) {
+        _cleanup_free_ HistoryEntry *list = calloc(HISTORY_SLOTS, sizeof(*list));
+        _cleanup_free_ char *slots = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        size_t n = 0, first;
+        int r;
+
+        if (!list)
+                return -ENOMEM;
+        fd = open_file(O_RDONLY);
+        if (fd < 0 && fd != -ENOENT)
+                return fd;
+        if (fd >= 0) {
+                r = read_slots(fd, &slots);
+                if (r < 0)
+                        return r;
+        }
+        for (size_t i = 0; slots && i < HISTORY_SLOTS; i++)
+                if (history_slot_read(slots + i * HISTORY_SLOT, &list[n]) >= 0)
+                        n++;
+        qsort(list, n, sizeof(*list), compare);
+        first = n > HISTORY_ENTRIES ? n - HISTORY_ENTRIES : 0;
+        memmove(list, list + first, (n - first) * sizeof(*list));
+        *ret = TAKE_PTR(list);
+        *ret_n = n - first;
+        return 0;
+}

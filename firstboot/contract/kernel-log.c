@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The words are the drivers' own, as Linux has them: AER, NVMe, mlx5 and EFA, the block layer, XFS and
+ * ext4; for NVRM, NVIDIA's catalog of Xid errors. */
+
+#include "contract/kernel-log.h"
+#include "shared/parse-number.h"
+
+/* Limits are ours: what a single event proves counts at once, what recovers by itself may happen
+ * now and then, and corrected errors only where they come in storms. */
+const KernelEventInfo kernel_event_info[_KERNEL_EVENT_KINDS] = {
+        [KERNEL_XID] = { "xid", NULL, 0 }, /* which of them matter is the gpu step's to judge */
+        [KERNEL_NVRM] = { "nvrm", NULL, 0 },
+        [KERNEL_AER] = { "aer", "watch.pcie", 1 },
+        [KERNEL_AER_CORRECTED] = { "aer-corrected", "watch.pcie", 1000 },
+        [KERNEL_MLX5] = { "mlx5", "watch.nic", 1 },
+        [KERNEL_EFA] = { "efa", "watch.nic", 1 },
+        [KERNEL_LINK] = { "link", "watch.link-flaps", 3 },
+        [KERNEL_NVME_RESET] = { "nvme-reset", "watch.nvme", 3 },
+        [KERNEL_NVME_LOST] = { "nvme", "watch.nvme", 1 },
+        [KERNEL_FILESYSTEM] = { "filesystem", NULL, 0 },
+};
+
+bool kernel_record_parse(const char *line, KernelRecord *ret) {
+        const char *p = line, *message = strchr(line, ';');
+        uint64_t priority;
+        KernelRecord r = {};
+
+        if (line[0] == ' ' || !message)
+                return false;
+        if (parse_digits(&p, 10, &priority) < 0 || *p++ != ',')
+                return false;
+        if (parse_digits(&p, 10, &r.sequence) < 0 || *p++ != ',')
+                return false;
+        if (parse_digits(&p, 10, &r.usec) < 0 || p > message)
+                return false;
+        /* Facility 0 is the kernel. Anybody with root may write lines of another. */
+        if (priority >> 3 != 0)
+                return false;
+
+        r.message = message + 1;
+        *ret = r;
+        return true;
+}
+
+/* begins: what the message starts with ("": anything); has, or: of which one must be in it. */
+typedef struct Pattern {
+        KernelEventKind kind;
+        const char *begins, *has, *also;
+} Pattern;
+
+static const Pattern patterns[] = {
+        { KERNEL_XID, "NVRM: Xid (", "", "" },
+        { KERNEL_XID, "nvidia-nvswitch", "SXid (", "" },
+        { KERNEL_NVRM, "NVRM: ", "fallen off the bus", "" },
+        { KERNEL_NVRM, "NVRM: ", "RmInitAdapter failed", "" },
+        { KERNEL_NVRM, "NVRM: ", "GPU recovery action changed", "" },
+        { KERNEL_NVRM, "NVRM: ", "nvAssert", "" },
+        { KERNEL_AER_CORRECTED, "", "AER: Correct", "error" },
+        { KERNEL_AER_CORRECTED, "", "PCIe Bus Error: severity=Correct", "" },
+        { KERNEL_AER, "", "AER: Uncorrect", "error" },
+        { KERNEL_AER, "", "PCIe Bus Error: severity=Uncorrect", "" },
+        { KERNEL_AER, "", "AER: device recovery failed", "" },
+        { KERNEL_MLX5, "mlx5_core ", "health compromised", "" },
+        { KERNEL_MLX5, "mlx5_core ", "Health issue observed", "" },
+        { KERNEL_MLX5, "mlx5_core ", "atal error", "" },
+        { KERNEL_MLX5, "mlx5_core ", "handling bad device", "" },
+        { KERNEL_MLX5, "mlx5_core ", "High temperature", "" },
+        { KERNEL_LINK, "mlx5_core ", "Link down", "" },
+        { KERNEL_EFA, "efa ", "Keep alive", "" },
+        { KERNEL_EFA, "efa ", "imeout", "" },
+        { KERNEL_EFA, "efa ", "ailed", "" },
+        { KERNEL_EFA, "efa ", "reset", "" },
+        { KERNEL_NVME_LOST, "nvme nvme", "Removing", "failure" },
+        { KERNEL_NVME_LOST, "nvme nvme", "Device not ready", "" },
+        { KERNEL_NVME_LOST, "nvme nvme", "failed to resume", "" },
+        { KERNEL_NVME_RESET, "nvme nvme", "reset controller", "" },
+        { KERNEL_NVME_RESET, "nvme nvme", "controller is down", "" },
+        { KERNEL_NVME_LOST, "", "I/O error, dev nvme", "" },
+        { KERNEL_NVME_LOST, "", "critical medium error, dev nvme", "" },
+        { KERNEL_FILESYSTEM, "XFS (", "shut", "down" },
+        { KERNEL_FILESYSTEM, "XFS (", "metadata I/O error", "" },
+        { KERNEL_FILESYSTEM, "EXT4-fs error", "", "" },
+        { KERNEL_FILESYSTEM, "EXT4-fs (", "Remounting filesystem read-only", "" },
+};
+
+bool kernel_event_of(const char *message, KernelEventKind *ret) {
+        for (size_t i = 0; i < ELEMENTSOF(patterns); i++) {
+                const Pattern *p = &patterns[i];
+
+                if (!startswith(message, p->begins) || !strstr(message, p->has) ||
+                                !strstr(message, p->also))
+                        continue;
+                *ret = p->kind;
+                return true;
+        }
+        return false;
+}

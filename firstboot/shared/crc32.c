@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Four bits at a time: no tables to fill, and fast enough for what is a line long. */
+
+#include "shared/crc32.h"
+
+uint32_t crc32_sum(uint32_t sum, const void *data, size_t n) {
+        static const uint32_t table[16] = { 0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+                0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8,
+                0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c };
+        const unsigned char *p = data;
+
+        sum = ~sum;
+        for (size_t i = 0; i < n; i++) {
+                sum ^= p[i];
+                sum = sum >> 4 ^ table[sum & 15];
+                sum = sum >> 4 ^ table[sum & 15];
+        }
+        return ~sum;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A site's program gets a folder of its own for its verdict: several checks may run at once, and
+ * the results that firstbootd reads are those of attempts. */
+
+#include "steps/check.h"
+#include "contract/paths.h"
+#include "contract/result.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "shared/spawn.h"
+
+#define RESULT_MAX (256 * 1024)
+
+int step_check_mode(StepCheck *ret) {
+        const char *text = getenv("FIRSTBOOT_CHECK");
+
+        if (!text || streq(text, ""))
+                *ret = STEP_CHECK_NO;
+        else if (streq(text, "quick"))
+                *ret = STEP_CHECK_QUICK;
+        else if (streq(text, "full"))
+                *ret = STEP_CHECK_FULL;
+        else
+                return -EINVAL;
+        return 0;
+}
+
+static int make_result(
+                const char *status, const char *code, const char *message, json_object **ret) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        int r;
+
+        if (!o)
+                return -ENOMEM;
+        r = json_set_fields(o, JSON_STRING("status", status), JSON_STRING("code", code),
+                        JSON_STRING("message", message));
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(o);
+        return 0;
+}
+
+static void on_line(const char *line, void *userdata) {
+        (void) userdata;
+        log_info("  %s", line);
+}
+
+static bool is_status(const char *word) {
+        return word && strv_contains(ARGV("done", "degraded", "skipped", "failed"), word);
+}
+
+/* What the program said, against how it ended: a failure on either side is one. */
+static int judge(const char *path, int status, json_object **ret) {
+        _cleanup_json_ json_object *o = NULL;
+        _cleanup_free_ char *text = NULL;
+        const char *word;
+        JsonError e = {};
+        int r;
+
+        text = strf("its program ended with exit code %d", status);
+        if (!text)
+                return -ENOMEM;
+        r = json_load(path, RESULT_MAX, &e, &o);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0 && access(path, F_OK) < 0)
+                return status == 0 ? make_result("done", NULL, "nothing is wrong", ret)
+                                   : make_result("failed", "step.exit-code", text, ret);
+
+        word = json_get_string(o, "status");
+        if (r < 0 || !is_status(word))
+                return make_result("failed", "step.failed", "its verdict makes no sense", ret);
+        if (status != 0 && !streq(word, "failed"))
+                return make_result("failed", "step.exit-code", text, ret);
+        *ret = TAKE_PTR(o);
+        return 0;
+}
+
+static int run(const Step *s, const char *folder, json_object **ret) {
+        _cleanup_free_ char *result = path_join(folder, "result.json"),
+                            *config = fb_path(PATH_RUN_CONFIG);
+        SpawnOptions o = { .on_line = on_line, .timeout_usec = s->timeout_usec };
+        int r, status = 0;
+
+        if (!result || !config || setenv("FIRSTBOOT_STEP", s->name, 1) < 0 ||
+                        setenv("FIRSTBOOT_RESULT", result, 1) < 0 ||
+                        setenv("FIRSTBOOT_CONFIG", config, 1) < 0)
+                return -ENOMEM;
+        r = spawn_run(&o, s->exec, &status);
+        if (r == -ETIMEDOUT)
+                return make_result("failed", "step.timeout", "it did not end in time", ret);
+        if (r < 0)
+                return make_result("failed", "step.no-unit", strerror(-r), ret);
+        return judge(result, status, ret);
+}
+
+int site_check(const Step *s, json_object **ret) {
+        _cleanup_free_ char *folder = fb_pathf("%s/XXXXXX", PATH_RUN_CHECK);
+        int r;
+
+        if (!s->check)
+                return make_result(
+                                "skipped", NULL, "its step file does not say \"check\": true", ret);
+        if (!folder)
+                return -ENOMEM;
+        r = mkdir_parents(folder, 0755);
+        if (r < 0)
+                return r;
+        if (!mkdtemp(folder))
+                return -errno;
+        r = run(s, folder, ret);
+        (void) rm_rf(folder);
+        return r;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Processes, for when systemd cannot be asked. */
+
+#include "shared/macro.h"
+
+/* Whether there is a process of that name, as the kernel has it: cut to 15 characters. */
+bool process_exists(const char *name);

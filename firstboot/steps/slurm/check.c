@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The node as a member of its cluster. The quick look asks nobody but this machine: a Prolog of a
+ * thousand nodes at once must not ask the controller anything (slurm.conf(5), Prolog). */
+
+#include "shared/spawn.h"
+#include "steps/common/process.h"
+#include "steps/common/unit.h"
+#include "steps/slurm/control.h"
+#include "steps/slurm/node.h"
+#include "steps/steps.h"
+
+#define MUNGE_USEC (10 * USEC_PER_SEC)
+
+/* A credential made by munged, which is asked for one by everything that Slurm sends. */
+static int check_munge(StepContext *c) {
+        SpawnOptions o = { .timeout_usec = MUNGE_USEC };
+        _cleanup_free_ char *output = NULL;
+        int r, status = 0;
+
+        r = spawn_capture(
+                        &o, ARGV("munge", "--no-input", "--output", "/dev/null"), &output, &status);
+        if (r == -ENOENT)
+                return step_fail(c, "slurm.not-installed", "munge is not installed");
+        if (r < 0)
+                return step_fail_later(c, "slurm.munge", "munge: %s", strerror(-r));
+        if (status == 0)
+                return 0;
+        output[strcspn(output, "\n")] = '\0';
+        return step_fail_later(c, "slurm.munge", "%s", output[0] ? output : "munge failed");
+}
+
+static int check_slurmd(StepContext *c) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_free_ char *state = NULL;
+        int r;
+
+        r = unit_bus(&bus);
+        if (r < 0 && process_exists("slurmd"))
+                return 0;
+        if (r < 0)
+                return step_fail_later(c, "slurm.slurmd", "slurmd does not run");
+        r = unit_active_state(bus, "slurmd.service", &state);
+        if (r >= 0 && (streq(state, "active") || streq(state, "reloading")))
+                return 0;
+        return step_fail_later(
+                        c, "slurm.slurmd", "slurmd.service is %s", r < 0 ? "not there" : state);
+}
+
+static int check_node(StepContext *c) {
+        const char *given = json_get_string(c->section, "node_name");
+        _cleanup_free_ char *output = NULL;
+        char host[256] = "";
+        NodeInfo info = {};
+        int r;
+
+        if (!given && gethostname(host, sizeof(host) - 1) < 0)
+                return -errno;
+        host[strcspn(host, ".")] = '\0';
+        r = scontrol(ARGV("--oneliner", "show", "node", given ? given : host), &output);
+        if (r != 0 || node_parse(output, &info) < 0)
+                return step_fail_later(c, "slurm.controller-unreachable",
+                                "scontrol does not show node %s", given ? given : host);
+        if (!node_state_answers(info.state) || node_state_has(info.state, "DOWN"))
+                return step_fail_later(c, "slurm.not-registered", "node %s is %s%s%s",
+                                given ? given : host, info.state, info.reason[0] ? ": " : "",
+                                info.reason);
+        return step_done(c, "node %s is %s", given ? given : host, info.state);
+}
+
+int slurm_check(StepContext *c) {
+        int r;
+
+        if (!c->section)
+                return step_skip(c, "no slurm section in the configuration");
+        r = check_munge(c);
+        if (r < 0)
+                return r;
+        r = check_slurmd(c);
+        if (r < 0)
+                return r;
+        return c->check == STEP_CHECK_FULL ? check_node(c)
+                                           : step_done(c, "munge and slurmd are well");
+}

@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# firstbootd after its verdict: what goes wrong later ends "ready" and drains the node by the real slurm step, what is well
+# again for long enough brings it back. Real agent, real checks; doubles of systemd's manager, scontrol and sysfs.
+set -u
+source tests/fixtures/node.bash
+trap node_end EXIT
+failed=
+ctl=$node_build/firstbootctl
+
+tool() { { echo '#!/bin/bash'; cat; } >"$NODE/bin/$1"; chmod +x "$NODE/bin/$1"; }
+# until COMMAND…: at most 15 s.
+until_() { for _ in $(seq 300); do "$@" >/dev/null 2>&1 && return 0; sleep 0.05; done; return 1; }
+state() { grep -qsE "\"node\": ?\"$1\"" "$NODE/run/firstboot/status.json"; }
+# well SECONDS: the node stays ready for so long.
+stays() { local end=$((SECONDS + $2)); while ((SECONDS < end)); do state "$1" || return 1; sleep 0.1; done; }
+kernel() { echo "3,$((++lines)),$(awk '{ printf "%d", $1 * 1000000 }' /proc/uptime),-;$1" >>"$NODE/dev/kmsg"; }
+slurm_state() { grep -q "$1" "$NODE/node.state"; }
+
+# fresh [KEYS]: a node that is ready, watched closely.
+fresh() {
+        node_end 2>/dev/null
+        node_new
+        mkdir -p "$NODE"/{bin,dev,proc/self,usr/sbin,etc/munge,sys/class/infiniband/mlx5_0/ports/1/counters,sys/class/net/eth0}
+        : >"$NODE/proc/self/mounts"; lines=0
+        echo '5,0,0,-;Linux version 6.12.0' >"$NODE/dev/kmsg"
+        for f in symbol_error link_downed port_rcv_errors; do echo 7 >"$NODE/sys/class/infiniband/mlx5_0/ports/1/counters/$f"; done
+        mkdir "$NODE/sys/class/net/eth0/device"; echo 3 >"$NODE/sys/class/net/eth0/carrier_down_count"
+        touch "$NODE/usr/sbin/slurmd"; chmod +x "$NODE/usr/sbin/slurmd"
+        echo "{\"watch\":{\"calm\":\"500ms\",\"interval\":\"1s\",\"healthy\":\"${healthy:-1s}\"${1:-}},
+                \"slurm\":{\"controllers\":[\"head\"],\"node_name\":\"n1\",\"munge_key\":\"$(head -c 96 /dev/zero | base64 -w0)\",\"give_up\":\"2s\"}}" >"$NODE/etc/firstboot/node.json"
+        tool munge <<<'exit 0'
+        tool scontrol <<'P'
+node=$FIRSTBOOT_ROOT/node.state
+echo "$*" >>"$FIRSTBOOT_ROOT/tools"
+case $* in
+"show config") echo "Configuration data as of $(date +%Y-%m-%dT%H:%M:%S)" ;;
+*"show node n1") read -r s reason <"$node"; echo "NodeName=n1 State=$s Reason=$reason [root@2026-01-01T00:00:00]" ;;
+"update NodeName=n1 State=DRAIN "*) echo "IDLE+DRAIN ${4#Reason=}" >"$node" ;;
+"update NodeName=n1 State=RESUME "* | "update NodeName=n1 State=UNDRAIN "*) echo 'IDLE ' >"$node" ;;
+esac
+P
+        echo 'IDLE ' >"$NODE/node.state"
+        step probe '{"check":true}' <<<'true'
+        echo "{\"check\":true,\"exec\":[\"$NODE/exec/probe\"]}" >"$NODE/etc/firstboot/steps.d/probe.json"
+        cat >"$NODE/exec/probe" <<'P'
+#!/bin/bash
+[[ -n ${FIRSTBOOT_CHECK:-} ]] || exit 0
+echo "$FIRSTBOOT_CHECK" >>"$FIRSTBOOT_ROOT/looked"
+[[ -e $FIRSTBOOT_ROOT/bad ]] && { echo '{"status":"failed","code":"probe.bad","message":"it is bad"}' >"$FIRSTBOOT_RESULT"; exit 1; }
+exit 0
+P
+        cp "$TOP/firstboot/steps/slurm/slurm.json" "$NODE/usr/lib/firstboot/steps.d/"
+        rm -f "$NODE/usr/lib/firstboot/steps.d/probe.json"
+        printf '#!/bin/bash\nPATH=$FIRSTBOOT_ROOT/bin:$PATH exec %s/firstboot-step slurm\n' "$node_build" >"$NODE/exec/slurm"
+        printf '#!/bin/bash\nPATH=$FIRSTBOOT_ROOT/bin:$PATH %s check --$1 --probes --json >$FIRSTBOOT_ROOT/run/firstboot/check/$1.json; [ $? -le 1 ]\n' "$ctl" >"$NODE/exec/firstboot-check"
+        chmod +x "$NODE"/exec/*
+        mkdir -p "$NODE/usr/bin"; ln -s "$ctl" "$NODE/usr/bin/firstbootctl" # the slurm step asks it before it lifts a drain
+        node_boot
+        node_wait ready
+}
+
+# --- a probe that fails, for a moment and for good ------------------------------------------------------------------
+fresh
+check "a node that is well stays ready" stays ready 3
+check "and is looked at again and again" until_ bash -c '[[ $(wc -l <"$1") -ge 3 ]]' - "$NODE/looked"
+check "by quick looks alone" bash -c '! grep -q full "$1"' - "$NODE/looked"
+echo '# from here on' >>"$NODE/calls"
+touch "$NODE/bad"
+check "what goes wrong ends ready" until_ state failed
+check "the ready file is gone" test ! -e "$NODE/run/firstboot/ready"
+check "node-ready.target is stopped" until_ grep -q '^StopUnit node-ready.target' "$NODE/calls"
+check "the node is drained with the reason, without drain_on_failure" until_ slurm_state '^IDLE+DRAIN \[firstboot\] probe.bad: it is bad'
+check "slurmd is left alone: jobs run on" bash -c '! sed "1,/^# from here on/d" "$1" | grep -qE "(Stop|Restart)Unit slurmd"' - "$NODE/calls"
+check "the status says why" is 'o["code"], o["message"]' "('probe.bad', 'it is bad')"
+check "explain too" bash -c '"$1" explain | grep -q probe.bad' - "$ctl"
+check "check fails while the node is not ready" bash -c 'out=$(PATH=$NODE/bin:$PATH "$1" check); [[ $? == 1 && $out == "probe.bad: it is bad"* ]]' - "$ctl"
+check "and it stays so" stays failed 2
+rm "$NODE/bad"
+check "well again for long enough it is ready" until_ state ready
+check "after a full check" grep -q full "$NODE/looked"
+check "its own drain is lifted" until_ slurm_state '^IDLE *$'
+check "and the ready file is back" test -e "$NODE/run/firstboot/ready"
+
+# --- the agent killed while the node is not ready -------------------------------------------------------------------
+touch "$NODE/bad"
+until_ state failed; until_ slurm_state DRAIN
+kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
+rm "$NODE/looked"
+agent_start
+check "an agent that was restarted knows that the node is not ready" stays failed 3
+rm "$NODE/bad"
+check "and brings it back only after a full check" bash -c 'for _ in $(seq 300); do grep -qE "\"node\": ?\"ready\"" "$NODE/run/firstboot/status.json" && break; sleep 0.05; done; grep -q full "$NODE/looked"'
+
+# --- somebody else's drain ------------------------------------------------------------------------------------------
+touch "$NODE/bad"; until_ state failed; until_ slurm_state DRAIN
+echo 'IDLE+DRAIN RMA ticket 4711' >"$NODE/node.state"
+rm "$NODE/bad"
+until_ state degraded
+check "a drain of somebody else's is never lifted" slurm_state '^IDLE+DRAIN RMA ticket 4711'
+node_end
+
+# --- each source ----------------------------------------------------------------------------------------------------
+# source_ NAME CODE: what the commands before it did leads to this code.
+healthy=60s
+source_() { until_ state failed; check "$1: $2" is 'o["code"]' "$2"; }
+
+fresh
+kernel 'pcieport 0000:00:01.0: AER: Corrected error message received from 0000:3b:00.0'
+kernel 'nvme nvme0: I/O 12 QID 3 timeout, reset controller'
+check "a corrected error, or one reset, is no finding" stays ready 2
+kernel 'pcieport 0000:00:01.0: AER: Uncorrectable (Fatal) error message received from 0000:3b:00.0'
+source_ "an uncorrected PCIe error" watch.pcie
+fresh
+for _ in 1 2 3; do kernel 'nvme nvme0: I/O 12 QID 3 timeout, reset controller'; done
+source_ "three resets of a disk" watch.nvme
+fresh
+kernel 'mlx5_core 0000:3b:00.0: poll_health:801:(pid 0): device'"'"'s health compromised - reached miss count'
+source_ "an adapter whose health is compromised" watch.nic
+fresh
+busctl --address="$DBUS_SYSTEM_BUS_ADDRESS" call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager StopUnit ss munge.service replace >/dev/null
+source_ "a service that ends" watch.unit
+check "the drain comes all the same" until_ slurm_state '^IDLE+DRAIN \[firstboot\] watch.unit: munge.service is inactive'
+fresh
+busctl --address="$DBUS_SYSTEM_BUS_ADDRESS" call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager StopUnit ss slurmd.service replace >/dev/null
+echo '# from here on' >>"$NODE/calls"
+source_ "slurmd that was stopped" watch.unit
+until_ slurm_state DRAIN
+check "and it is not started again behind its admin's back" bash -c '! sed "1,/^# from here on/d" "$1" | grep -qE "(Start|Restart)Unit slurmd"' - "$NODE/calls"
+fresh
+sleep 1 # what it was before has to be seen first
+echo 9 >"$NODE/sys/class/net/eth0/carrier_down_count"
+source_ "a link that flaps" watch.link-flaps
+fresh
+sleep 1
+( for i in $(seq 8 200); do echo "$((i * 100))" >"$NODE/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error"; sleep 0.1; done ) & grows=$!
+source_ "a counter that grows and grows" rdma.errors-grow
+kill "$grows"; wait "$grows" 2>/dev/null
+check "an old error alone is none" test "$(cat "$NODE/sys/class/infiniband/mlx5_0/ports/1/counters/link_downed")" = 7
+
+healthy=1s
+# --- what must not happen -------------------------------------------------------------------------------------------
+fresh
+mkdir -p "$NODE/proc/77"; echo slurmstepd >"$NODE/proc/77/comm"; printf 'slurmstepd: [12.batch]\0' >"$NODE/proc/77/cmdline"
+touch "$NODE/bad"; until_ state failed; rm "$NODE/bad"
+check "while a job is on the node nothing measures it" stays failed 4
+check "by a full check" bash -c '! grep -q full "$1"' - "$NODE/looked"
+rm -r "$NODE/proc/77"
+check "once it has ended the node comes back" until_ state ready
+fresh ',"enabled":false'
+touch "$NODE/bad"
+check "a node that is not to be watched is not" stays ready 3
+fresh
+kill "$bus_pid"; wait "$bus_pid" 2>/dev/null
+touch "$NODE/bad"
+bus_start
+check "the bus restarted in the middle loses nothing" until_ state failed
+check "and the drain is made when it is back" until_ slurm_state DRAIN
+rm "$NODE/bad"
+check "the way back too" until_ state ready
+rm "$NODE/usr/lib/firstboot/firstboot-step"
+check "checks that cannot look do not pass for ever" until_ state failed
+check "with a code of their own" is 'o["code"]' check.no-answer
+node_end
+[[ -z $failed ]]

@@ -1,0 +1,189 @@
+#!/bin/bash
+# The scratch step on a booted node's own NVMe disks, with the kernel's device mapper: what may hold data is the same, byte for
+# byte, before and after, and what power cuts leave half made is made. One boot; the cases run one after the other, and
+# "reboots" between them are the volume taken down. Bytes are compared from outside, in the files that are the disks.
+#
+# lane: machine
+# after: e2e/10
+set -u
+source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/e2e/head.bash"
+source "$TOP/tests/e2e/vm.bash"
+if [[ -z ${HEAD_INSIDE:-} ]]; then
+        exec {suite_lock}<"$SHARED"
+        flock "$suite_lock"
+        project
+        build debian-13-cpu >"$E2E/build.log" 2>&1 || { tail -n 40 "$E2E/build.log"; echo "not ok - debian-13-cpu builds"; exit 1; }
+        exec {suite_lock}<&-
+fi
+head_enter "$@"
+trap 'vm_off; rm -rf "$VM_SSH"; [[ $rc -ne 0 ]] || rm -rf "$VM/state"' EXIT
+make_key
+
+# What runs on the node. The step is run as firstbootd runs it, on a configuration of the case's own.
+on_node() {
+        cat <<'E'
+lvm=/usr/lib/firstboot/firstboot-lvm
+disk() { # by its serial, which the kernel pads with blanks
+        for d in /sys/block/nvme?n1; do
+                read -r serial <"$d/device/serial"
+                [ "$serial" != "imgbuild$1" ] || echo "/dev/${d##*/}"
+        done
+}
+step() { # [MORE KEYS]
+        rm -f /run/firstboot/results/scratch.json
+        printf '{"config":{"scratch":{"vg":"localscratch","lv":"scratch","label":"localscratch","filesystem":"xfs","mount_point":"/mnt/localdisk","stripe_size":"64K","options":"noatime","models":["QEMU*"]%s}},"instance":{"id":"i"}}' \
+                "${1:-}" >/run/firstboot/config.json
+        /usr/lib/firstboot/firstboot-step scratch >/run/step.log 2>&1
+        cat /run/firstboot/results/scratch.json 2>/dev/null && echo
+        sync
+}
+down() { # as a reboot leaves it
+        for m in /mnt/localdisk /mnt/other; do ! mountpoint -q $m || umount $m; done
+        vgchange -qan localscratch >/dev/null 2>&1
+        sync
+        for i in 0 1 2 3; do blockdev --flushbufs "$(disk $i)"; done
+}
+new() { # as a new machine's disks are
+        down
+        for i in 0 1 2 3; do blkdiscard -qf "$(disk $i)"; done
+        rm -f /var/lib/firstboot/scratch.json
+        udevadm settle
+}
+uuid() { vgs --noheadings -o vg_uuid localscratch | tr -d ' '; }
+# The step dies as by a power cut right after a command of lvm's (its first word), or after mkfs.
+cut() {
+        mkdir -p /root/cut
+        printf '#!/bin/sh\n/root/cut/lvm "$@"; s=$?\n[ "$1" = %s ] && kill -9 $PPID\nexit $s\n' "$1" >/root/cut/wrapper
+        printf '#!/bin/sh\n/usr/sbin/mkfs.xfs "$@"\nkill -9 $PPID\n' >/root/cut/mkfs.xfs
+        chmod +x /root/cut/*
+        [ -x /root/cut/lvm ] || cp $lvm /root/cut/lvm
+        if [ "$1" = mkfs.xfs ]; then
+                PATH=/root/cut:$PATH step
+        else
+                mount --bind /root/cut/wrapper $lvm
+                step
+                umount $lvm
+        fi
+        [ ! -e /run/firstboot/results/scratch.json ] && echo cut
+}
+E
+}
+
+vm_fresh
+mkdir -p "$VM/files"
+vm_user_data >"$VM/user-data"
+vm_file /etc/firstboot/conf.d/50-e2e.json <<<'{}'
+on_node | vm_file /root/on_node
+vm_resume && vm_settles 300 >/dev/null
+check "the node boots" $?
+[[ $rc -eq 0 ]] || exit 1
+
+node() { vm ". /root/on_node; $1" >"$VM/answers" 2>&1; }
+says() { # NAME PATTERN
+        grep -qE -- "$2" "$VM/answers"
+        local s=$?
+        check "$1" $s
+        [[ $s -eq 0 ]] || { echo "# nothing like $2 in:"; head -c 2000 "$VM/answers"; vm 'tail -n 30 /run/step.log'; }
+}
+# The disks' content; holes hold zeros only, and are not read.
+bytes() {
+        (cd "$VM/state" && python3 - nvme?.raw) <<'P'
+import errno, hashlib, os, sys
+for name in sys.argv[1:]:
+    fd, h, at = os.open(name, os.O_RDONLY), hashlib.sha1(), 0
+    while True:
+        try:
+            start = os.lseek(fd, at, os.SEEK_DATA)
+        except OSError as e:
+            assert e.errno == errno.ENXIO
+            break
+        at = os.lseek(fd, start, os.SEEK_HOLE)
+        for place in range(start - start % 4096, at, 1 << 20):
+            data = os.pread(fd, min(1 << 20, at - place), place)
+            for i in range(0, len(data), 4096):
+                if data.count(0, i, i + 4096) != len(data[i:i + 4096]):
+                    h.update(b"%d:" % (place + i) + data[i:i + 4096])
+    print(name, h.hexdigest())
+P
+}
+keep() { rm -rf "$VM/kept" && mkdir "$VM/kept" && cp --sparse=always "$VM"/state/nvme?.raw "$VM/kept/"; }
+put_back() { # as keep found them; the node has nothing of them open
+        local i
+        node 'down; for i in 0 1 2 3; do blkdiscard -qf "$(disk $i)"; done'
+        for i in 0 1 2 3; do dd if="$VM/kept/nvme$i.raw" of="$VM/state/nvme$i.raw" bs=64K conv=notrunc,sparse status=none; done
+        node 'down'
+}
+# refuses CODES NAME [MORE KEYS]: the step fails with one of these codes, and no byte of any disk is changed by it.
+refuses() {
+        local before
+        before=$(bytes)
+        node "step '${3:-}'; down"
+        says "$2: refused" "\"code\":\"scratch\.($1)\""
+        [[ $(bytes) == "$before" ]]
+        check "$2: every byte is what it was" $?
+}
+
+vm_status
+[[ $(vm_py 'o["step"]["scratch"]["result"]["message"]') == *"QEMU NVMe Ctrl"* && $(bytes | cut -d' ' -f2 | sort -u | wc -l) == 1 ]]
+check "disks of a hypervisor's are left alone while nobody names them" $?
+
+# --- the volume, and what may become of it ------------------------------------------------------------------------------
+node 'step; uuid; dd if=/dev/urandom of=/mnt/localdisk/precious bs=1M count=16 2>/dev/null; sha1sum </mnt/localdisk/precious >/root/sum; vgs --noheadings -o vg_tags; down'
+says "four empty disks become the volume" '"message":"localscratch on 4 disks made'
+says "which is tagged ours, and finished" '^ *firstboot\.(machine\.[^,]*,firstboot\.)?scratch$'
+uuid=$(grep -oE '^[A-Za-z0-9]{6}(-[A-Za-z0-9]{4}){5}-[A-Za-z0-9]{6}$' "$VM/answers")
+keep
+
+node 'blkdiscard -qf "$(disk 2)"'
+refuses partial-volume "one disk of four replaced"
+refuses partial-volume "and fewer allowed" ',"allow_fewer":true'
+node 'rm /var/lib/firstboot/scratch.json'
+refuses partial-volume "and on a node that was installed anew" ',"allow_fewer":true'
+
+put_back
+node 'step; sha1sum </mnt/localdisk/precious | cmp - /root/sum && echo same; down'
+says "the disk put back, the volume is adopted" '"message":"localscratch on 4 disks adopted'
+says "with its data" '^same$'
+
+node 'dd if=/dev/zero of="$(disk 1)" bs=1M count=1 conv=fsync 2>/dev/null'
+refuses 'partial-volume|foreign-signature|unknown-data' "the first MiB of one disk wiped"
+refuses partial-volume "and fewer allowed" ',"allow_fewer":true'
+
+put_back
+node 'for i in 0 1 2 3; do wipefs -qa "$(disk $i)"; done'
+refuses foreign-signature "the labels of all four gone"
+
+put_back
+node 'blkdiscard -qf "$(disk 2)"'
+node "step ',\"discard_partial\":[\"$uuid\"]'; uuid; df -B1 --output=size /mnt/localdisk | tail -n 1; down"
+says "given up by its UUID, the volume is made anew on all four" '"message":"localscratch on 4 disks rebuilt'
+says "and is as large as four" '^ *(39|4[0-9])[0-9]{8}$'
+! grep -qx "$uuid" "$VM/answers"
+check "under another UUID" $?
+
+# --- somebody else's ----------------------------------------------------------------------------------------------------
+node 'new; mkfs.ext4 -q -L precious "$(disk 1)" && mkdir -p /mnt/other && mount "$(disk 1)" /mnt/other; step; down'
+says "a disk that is mounted is in use" '"code":"scratch.in-use"'
+
+node 'new
+        mkfs.ext4 -q "$(disk 0)"; dd if=/dev/zero of="$(disk 0)" bs=64K count=1 2>/dev/null
+        printf "label: gpt\n,,L\n" | sfdisk -q --no-reread --no-tell-kernel "$(disk 1)"; dd if=/dev/zero of="$(disk 1)" bs=512 count=1 2>/dev/null
+        mkfs.xfs -q "$(disk 2)"; dd if=/dev/zero of="$(disk 2)" bs=64K count=1 2>/dev/null
+        dd if=/dev/urandom of="$(disk 3)" bs=1M seek=500 count=8 2>/dev/null; down'
+refuses foreign-signature "ext4 and XFS without first superblock, a GPT without MBR, raw data"
+says "ext4 is named" 'imgbuild0, [^;]*ext4'
+says "GPT is named" 'imgbuild1, [^;]*gpt'
+says "XFS is named" 'imgbuild2, [^;]*xfs'
+node 'for i in 0 1 2; do blkdiscard -qf "$(disk $i)"; done; rm -f /var/lib/firstboot/scratch.json'
+refuses unknown-data "raw data alone"
+node "step ',\"claim\":[\"imgbuild3\"]'"
+says "claimed by its serial, the disk is used" '"message":"localscratch on 4 disks made'
+
+# --- power cuts while it is made ----------------------------------------------------------------------------------------
+for command in vgcreate lvcreate mkfs.xfs; do
+        node "new; cut $command; down; step"
+        says "power goes after $command" '^cut$'
+        says "after $command: the next boot makes the volume" '"message":"localscratch on 4 disks rebuilt'
+done
+exit $rc
