@@ -36,13 +36,14 @@ job_ends() { local i; for ((i = 0; i < 100; i++)); do [[ $(job_state "$1") == CO
 cluster() { # LINE…: the controller with these lines of slurm.conf besides
         # In order, with its state saved: a controller that is killed forgets what ended last.
         if [[ -s $HEAD/pid/slurm ]]; then
-                head_descendants "$(cat "$HEAD/pid/slurm")" | tail -n 1 | xargs kill -TERM
-                wait "$(cat "$HEAD/pid/slurm")" 2>/dev/null
+                # The sandbox's first process, the controller, its scripts.
+                head_descendants "$(cat "$HEAD/pid/slurm")" | sed -n 2p | xargs kill -TERM
+                for ((i = 0; i < 100; i++)); do kill -0 "$(cat "$HEAD/pid/slurm")" 2>/dev/null || break; sleep 0.1; done
                 head_stop slurm
         fi
         head_cluster
         sed -i -e 's/^ReturnToService=.*/ReturnToService=0/' -e 's/^SlurmdTimeout=.*/SlurmdTimeout=300/' "$HEAD/root/etc/slurm/slurm.conf"
-        printf '%s\n' 'SchedulerParameters=nohold_on_prolog_fail,sched_interval=1' 'RebootProgram=/usr/bin/true' 'MaxNodeCount=8' 'SelectTypeParameters=CR_CPU' "$@" >>"$HEAD/root/etc/slurm/slurm.conf"
+        printf '%s\n' 'SchedulerParameters=nohold_on_prolog_fail,sched_interval=1' 'RebootProgram=/usr/lib/firstboot/e2e-reboot' 'MaxNodeCount=8' 'SelectTypeParameters=CR_CPU' "$@" >>"$HEAD/root/etc/slurm/slurm.conf"
         echo 'CgroupPlugin=disabled' >"$HEAD/root/etc/slurm/cgroup.conf"
         head_start slurm
 }
@@ -179,10 +180,8 @@ part_down() {
 # --- scontrol reboot ---------------------------------------------------------------------------------------------------------
 part_reboot() {
         local job
-        native_plug
-        native_config '{"options": ["-b"]}'
         good
-        shows idle || { admin State=RESUME; shows idle; } # it booted, and nobody has told Slurm
+        shows idle
         head_run scontrol reboot ASAP nextstate=RESUME reason='firmware 4714' "$NODE"
         within=100 shows '*^*' 'firmware 4714'
         sleep 1
@@ -314,7 +313,8 @@ part_hooks() {
         check "before the second starts, which waits" $?
         native_check 0
         good
-        native_is done '' && job_ends "$job"
+        # Slurm lets a requeued job wait for two minutes.
+        native_is done '' && head_run scontrol update JobId="$job" StartTime=now && job_ends "$job"
         check "repaired, the node takes the second" $?
 
         native_check 3 'no agent'
@@ -322,8 +322,8 @@ part_hooks() {
         shows drained '[firstboot] slurm.check-unavailable' && [[ ! -e $HEAD/export/data/third ]]
         check "a check that could not look is no pass" $?
         native_check 0
+        head_run scancel "$job"
         good
-        job_ends "$job"
 
         # A fault that comes while the job runs.
         job=$(submit 'touch /export/data/runs; while [ ! -e /export/data/go ]; do sleep 0.2; done')
@@ -338,6 +338,8 @@ part_hooks() {
 
         # slurmd asks at once, then at each interval.
         cluster HealthCheckProgram=/usr/lib/firstboot/slurm-health-check HealthCheckInterval=2 HealthCheckNodeState=ANY >/dev/null
+        native_plug # slurmd has the controller's new configuration with its next start
+        native_config
         good
         job=$(submit 'touch /export/data/runs; while [ ! -e /export/data/go ]; do sleep 0.2; done')
         for ((i = 0; i < 100; i++)); do [[ -e $HEAD/export/data/runs ]] && break; sleep 0.1; done

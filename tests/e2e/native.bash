@@ -25,6 +25,12 @@ native_new() {
         mkdir -p "$HEAD/native/root/usr/lib/firstboot"
         cp "$TOP/$BUILD/firstboot/firstboot-slurm" "$HEAD/native/root/usr/lib/firstboot/"
         cp -a "$TOP"/overlays/slurm-node/files/usr/lib/firstboot/* "$HEAD/native/root/usr/lib/firstboot/"
+        # A reboot, as far as Slurm sees it: slurmd is gone at once.
+        cat >"$HEAD/native/root/usr/lib/firstboot/e2e-reboot" <<R
+#!/bin/sh
+kill -KILL \$(cat /proc/\$(cat "$N/pid/slurmd.service")/task/*/children)
+R
+        chmod +x "$HEAD/native/root/usr/lib/firstboot/e2e-reboot"
         # A double of firstbootctl: its answer to "check --quick" is in /run/check.says, the exit code in /run/check.code; or
         # what is in /run/check.does is done first.
         cat >"$N/usr/bin/firstbootctl" <<'D'

@@ -22,6 +22,8 @@ static int check_munge(StepContext *c) {
                         &o, ARGV("munge", "--no-input", "--output", "/dev/null"), &output, &status);
         if (r == -ENOENT)
                 return step_fail(c, "slurm.not-installed", "munge is not installed");
+        if (r == -ETIMEDOUT)
+                return step_fail_later(c, "slurm.munge-slow", "munged gave no credential in time");
         if (r < 0)
                 return step_fail_later(c, "slurm.munge", "munge: %s", strerror(-r));
         if (status == 0)
@@ -57,7 +59,7 @@ static int check_node(StepContext *c) {
         if (!given && gethostname(host, sizeof(host) - 1) < 0)
                 return -errno;
         host[strcspn(host, ".")] = '\0';
-        r = scontrol(ARGV("--oneliner", "show", "node", given ? given : host), &output);
+        r = scontrol(ARGV("show", "node", given ? given : host), &output);
         if (r != 0 || node_parse(output, &info) < 0)
                 return step_fail_later(c, "slurm.controller-unreachable",
                                 "scontrol does not show node %s", given ? given : host);
