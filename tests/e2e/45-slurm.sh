@@ -2,7 +2,7 @@
 # The slurm step and what Slurm calls on a node, with the real slurmctld, slurmd and munged, without a machine (native.bash):
 # whose a drain is, nodes that are DOWN, reboots, power saving, dynamic nodes, munge, and checks before, after and between jobs.
 #
-# lane: wait
+# after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
