@@ -178,7 +178,7 @@ const ConfigKey config_keys[] = {
         KEY("gpu.nvlink_errors_max", CONFIG_INT, .fallback = "0", .min = 0, .max = INT32_MAX,
                         .meaning = "Replays and recoveries of a link that are let pass, each."),
         KEY("gpu.nvlink_crc_max", CONFIG_INT, .fallback = "100", .min = 0, .max = INT32_MAX,
-                        .meaning = "CRC errors of a link that are let pass."),
+                        .meaning = "CRC errors of a link that are let pass, a second: under load, and in the mean since boot."),
         KEY("gpu.fabric", CONFIG_STRING, .fallback = "\"auto\"", .choices = "auto|on|off",
                         .meaning = "Whether the GPUs belong to an NVSwitch fabric; \"auto\": where PCI or an NVLink shows a switch."),
         KEY("gpu.persistence", CONFIG_BOOL, .fallback = "true",

@@ -132,7 +132,9 @@ machine; echo 2.link.11.active=0 >"$NODE/nvml.conf"; config '"bandwidth":false,"
 check "in an unknown shape the best GPU is the measure: gpu.nvlink-down" test "$codes" = gpu.nvlink-down
 fault "a link replays" gpu.nvlink-errors 2.link.3.replay=1
 fault "a link recovers" gpu.nvlink-errors 2.link.3.recovery=1
-fault "a link has CRC errors" gpu.nvlink-errors 2.link.3.crc_flit=101
+fault "a link has CRC errors" gpu.nvlink-errors 2.link.3.crc_flit=99999999999
+machine; echo 2.link.3.crc_flit=130 >"$NODE/nvml.conf"; run_step
+check "as many as links that carry data have are none" verdict "done "
 fault "counters are not supported" gpu.not-supported 2.error.nvmlDeviceGetNvLinkErrorCounter=3
 fault "a GPU is not in the fabric" gpu.fabric 4.fabric_state=0
 fault "a GPU joins the fabric" gpu.fabric 4.fabric_state=2

@@ -6,6 +6,7 @@ common=(load -e 64K --matrix=128 --seconds=0.01 --cuda-library="$doubles/libcuda
 export CUDA_DOUBLE_DEVICES=3 CUDA_DOUBLE_TFLOPS=0.001 # the double multiplies with one processor
 of() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$work/json" "$1" 2>&1; }
 is() { local got; got=$(of "$2"); [[ $got == "$3" ]]; check "$1" $?; [[ $rc -eq 0 ]] || echo "# $got"; }
+# shellcheck disable=SC2120 # often without arguments
 load() { "$bench" "${common[@]}" --json "$@" >"$work/json" 2>"$work/err"; }
 
 load

@@ -31,11 +31,11 @@ disk() { # by its serial, which the kernel pads with blanks
         done
 }
 step() { # [MORE KEYS]
-        rm -f /run/firstboot/results/scratch.json
+        rm -f /run/e2e-verdict.json
         printf '{"config":{"scratch":{"vg":"localscratch","lv":"scratch","label":"localscratch","filesystem":"xfs","mount_point":"/mnt/localdisk","stripe_size":"64K","options":"noatime","models":["QEMU*"]%s}},"instance":{"id":"i"}}' \
                 "${1:-}" >/run/firstboot/config.json
-        /usr/lib/firstboot/firstboot-step scratch >/run/step.log 2>&1
-        cat /run/firstboot/results/scratch.json 2>/dev/null && echo
+        FIRSTBOOT_RESULT=/run/e2e-verdict.json /usr/lib/firstboot/firstboot-step scratch >/run/step.log 2>&1
+        cat /run/e2e-verdict.json 2>/dev/null && echo
         sync
 }
 down() { # as a reboot leaves it
@@ -65,7 +65,7 @@ cut() {
                 step
                 umount $lvm
         fi
-        [ ! -e /run/firstboot/results/scratch.json ] && echo cut
+        [ ! -e /run/e2e-verdict.json ] && echo cut
 }
 E
 }

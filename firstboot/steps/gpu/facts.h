@@ -168,6 +168,7 @@ typedef struct GpuPair {
 typedef struct GpuLoad {
         GpuPhaseState state;
         char text[160]; /* why it failed */
+        uint64_t usec;  /* from the first counters to the last */
         GpuFact before[GPUS_MAX][GPU_COUNTERS_N];
         double hbm_gbps[GPUS_MAX], gemm_tflops[GPUS_MAX]; /* 0: not measured */
         unsigned n_pairs;
@@ -197,6 +198,7 @@ typedef struct GpuFacts {
         char module_version[64]; /* of the kernel module; empty: not loaded */
 
         /* NVML */
+        uint64_t uptime_usec; /* for counters that only ever grow */
         GpuPhase nvml;
         char driver_version[80], nvml_version[80];
         unsigned n;

@@ -3,6 +3,7 @@
 /* The order of the questions: what hangs in one library would hang in the next. */
 
 #include "steps/gpu/gather.h"
+#include "shared/time-util.h"
 #include "steps/gpu/bandwidth.h"
 #include "steps/gpu/nvml.h"
 #include "steps/gpu/pci.h"
@@ -14,6 +15,7 @@ void gpu_gather(GpuFacts *f, bool bandwidth, uint64_t timeout_usec) {
         memset(f, 0, sizeof(*f));
         f->persistenced = persistenced;
         f->fabric_manager = fabric_manager;
+        f->uptime_usec = now_usec();
         gpu_read_pci(f);
         gpu_ask(f, &f->nvml, gpu_ask_nvml, NULL, timeout_usec);
         /* What hangs in NVML would hang here as well. */

@@ -42,6 +42,9 @@ int64_t judge_value(const Judge *j, int gpu, GpuFactId id);
 bool judge_kind(Judge *j, int gpu);
 void judge_cluster(Judge *j);
 
+/* judge-links.c: how many CRC errors of a link are let pass in so long. */
+int64_t judge_crc_limit(const Judge *j, uint64_t usec);
+
 /* judge-load.c: what the load has shown. */
 void judge_load(Judge *j);
 void judge_load_device(Judge *j, int gpu);

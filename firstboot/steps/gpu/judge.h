@@ -93,7 +93,7 @@ typedef struct GpuWish {
         int64_t retired_pages_max;
         int64_t pcie_replays_max;  /* during the load */
         int64_t nvlink_errors_max; /* of a link since the driver was loaded: replays, recoveries */
-        int64_t nvlink_crc_max;    /* CRC errors likewise */
+        int64_t nvlink_crc_max;    /* CRC errors of a link a second */
         int64_t temperature_max;   /* °C; 0: the GPU's own threshold */
         int64_t h2d_min, d2h_min;  /* MB/s (10⁶); 0: bandwidth_percent of the link's rate */
         int64_t bandwidth_percent; /* 0: the floor of the link's generation (gpu_pcie_floor()) */

@@ -8,6 +8,7 @@
 #include "shared/log.h"
 #include "shared/spawn.h"
 #include "shared/strv.h"
+#include "shared/time-util.h"
 #include "steps/gpu/nvml.h"
 #include "steps/gpu/watch.h"
 #include "steps/gpu/xid.h"
@@ -199,6 +200,7 @@ static void look_again(GpuFacts *f, uint64_t timeout_usec) {
 
 int gpu_load(GpuFacts *f, uint64_t timeout_usec) {
         GpuLoad *l = &f->load;
+        uint64_t begin = now_usec();
         GpuChild watch;
         int r;
 
@@ -212,5 +214,6 @@ int gpu_load(GpuFacts *f, uint64_t timeout_usec) {
         if (r < 0 || l->state == GPU_PHASE_NONE)
                 return r;
         look_again(f, timeout_usec);
+        l->usec = now_usec() - begin;
         return 0;
 }

@@ -367,6 +367,15 @@ static void crc_errors_have_a_limit_of_their_own(void **state) {
         assert_finding(GPU_CODE_NVLINK_ERRORS, 1);
 }
 
+static void crc_errors_count_by_the_second(void **state) {
+        (void) state;
+        facts->uptime_usec = 3600 * (uint64_t) 1000000;
+        facts->gpus[1].links[4].counters[GPU_LINK_CRC_DATA].value = 3600 * 100;
+        assert_well();
+        facts->gpus[1].links[4].counters[GPU_LINK_CRC_DATA].value++;
+        assert_finding(GPU_CODE_NVLINK_ERRORS, 1);
+}
+
 static void every_gpus_fabric_state_is_looked_at(void **state) {
         (void) state;
         for (unsigned i = 0; i < N; i++) {
@@ -767,6 +776,7 @@ int main(void) {
                 T(without_a_shape_the_best_gpu_counts),
                 T(a_link_without_any_counter_does_not_pass),
                 T(crc_errors_have_a_limit_of_their_own),
+                T(crc_errors_count_by_the_second),
                 T(every_gpus_fabric_state_is_looked_at),
                 T(fabrics_are_known_by_links_too),
                 T(before_hopper_the_fabric_manager_alone_knows),
