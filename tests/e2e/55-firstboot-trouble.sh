@@ -91,7 +91,7 @@ part_late() {
                 [[ $(vm_py 'o["step"]["scratch"]["result"]["message"]') == *imgbuild2* ]]
         check "a disk that is missing: scratch.disk-missing, with its serial" $?
         vm 'firstbootctl explain' >"$VM/explain" 2>&1
-        explained scratch.disk-missing 'allow_fewer'
+        explained scratch.disk-missing 'set scratch.disks'
         check "a disk that is missing: explained" $?
         vm 'echo 1 >/sys/bus/pci/rescan; udevadm settle; firstbootctl rerun scratch'
         step_is scratch done && [[ $(vm_py 'o["step"]["scratch"]["result"]["message"]') == *adopted* ]]

@@ -40,7 +40,20 @@ drop_in() {
 Environment=FIRSTBOOT_ROOT=/opt/gpu LD_LIBRARY_PATH=/opt/gpu/lib CUDA_DOUBLE_DEVICES=8 NVML_DOUBLE=/etc/nvml-double.conf
 Environment=PATH=/opt/gpu/bin:/usr/sbin:/usr/bin
 EnvironmentFile=-/etc/nccl-double.env
-ExecStartPre=/bin/sh -c 'FIRSTBOOT_ROOT= LD_LIBRARY_PATH=; [ -e /opt/gpu/run ] || tar -C / -xzf /opt/gpu.tar.gz'
+ExecStartPre=/bin/sh -c 'FIRSTBOOT_ROOT= LD_LIBRARY_PATH=; [ -e /opt/gpu/run ] || tar -C / -xzf /opt/gpu.tar.gz; cp -u /usr/lib/firstboot/firstboot-step /opt/gpu/'
+E
+}
+# Checks start the probes of all steps themselves: those of these two find the doubles.
+check_wrapper() {
+        cat <<'E'
+#!/bin/sh
+case $FIRSTBOOT_CHECK:$1 in
+?*:gpu | ?*:nccl)
+        export FIRSTBOOT_ROOT=/opt/gpu LD_LIBRARY_PATH=/opt/gpu/lib CUDA_DOUBLE_DEVICES=8 NVML_DOUBLE=/etc/nvml-double.conf
+        PATH=/opt/gpu/bin:/usr/sbin:/usr/bin
+        ;;
+esac
+exec /opt/gpu/firstboot-step "$@"
 E
 }
 node() { # FAULTS: what the doubles are told from the start
@@ -48,6 +61,12 @@ node() { # FAULTS: what the doubles are told from the start
                 "nccl_library": "/opt/gpu/lib/libnccl.so.2"}, "shape": {"name": "doubles.8"}}')"
         vm_file /opt/gpu.tar.gz <"$VM/gpu.tar.gz"
         for s in gpu nccl; do drop_in | vm_file "/etc/systemd/system/firstboot@$s.service.d/50-double.conf"; done
+        check_wrapper | vm_file /opt/gpu-step
+        chmod +x "$VM/files/opt/gpu-step"
+        for s in firstboot@slurm firstboot-check@; do
+                printf '[Service]\nBindReadOnlyPaths=/opt/gpu-step:/usr/lib/firstboot/firstboot-step\n' |
+                        vm_file "/etc/systemd/system/$s.service.d/50-double.conf"
+        done
         for s in nvidia-persistenced nvidia-fabricmanager; do
                 printf '[Service]\nExecStart=/usr/bin/sleep infinity\n' | vm_file "/etc/systemd/system/$s.service"
         done
