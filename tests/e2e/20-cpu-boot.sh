@@ -2,7 +2,7 @@
 # debian-13-cpu under OVMF with four NVMe disks and a root disk larger than the image.
 #
 # lane: machine
-# after: e2e/10
+# after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
 project

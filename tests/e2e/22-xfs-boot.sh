@@ -2,7 +2,7 @@
 # The disk of 15-disk.sh that is another in everything: an XFS root, booted by BIOS. 20-cpu-boot.sh boots ext4 by UEFI.
 #
 # lane: machine
-# after: e2e/15-disk
+# after: e2e/15-disk cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
 own_project

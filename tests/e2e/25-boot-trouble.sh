@@ -3,7 +3,7 @@
 # Needs the tools tree but no image: firmware that finds nothing to boot is enough of a machine.
 #
 # lane: machine
-# after: e2e/10
+# after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
 work=$(mktemp -d)

@@ -2,7 +2,7 @@
 # debian-13-gpu, built by 11-gpu-build.sh, booted where there is no GPU to drive.
 #
 # lane: machine
-# after: e2e/11
+# after: e2e/11 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/guest.bash"

@@ -71,7 +71,7 @@ part_drains() {
         check "without a fault it is in service again" $?
         native_fails gpu.missing '7 of 8 GPUs'
         native_step
-        shows drained '[firstboot] gpu.missing: 7 of 8 GPUs #'
+        shows drained '[firstboot] gpu.missing: 7 of 8 GPUs' && ! head_run sinfo -h -N -n "$NODE" -o %E | grep -F gpu.ecc
         check "of the drain that was lifted nothing is left" $?
         good
 
@@ -367,10 +367,11 @@ part_hooks() {
         cluster >/dev/null
 }
 
-# No job of one part is in the next one's way.
-for part in ${ONLY:-drains down reboot power dynamic munge hooks}; do
+# No job and no note of one part is in the next one's way.
+for part in ${ONLY:-down drains reboot power dynamic munge hooks}; do
         head_run scancel --user=root
         for ((i = 0; i < 150; i++)); do [[ -z $(head_run squeue -h) ]] && break; sleep 0.2; done
+        admin Reason=
         "part_$part"
 done
 exit $rc

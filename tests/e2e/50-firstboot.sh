@@ -3,7 +3,7 @@
 # munge and slurmctld. One boot, and all that a node in service must show.
 #
 # lane: machine
-# after: e2e/10
+# after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"

@@ -4,7 +4,7 @@
 # "reboots" between them are the volume taken down. Bytes are compared from outside, in the files that are the disks.
 #
 # lane: machine
-# after: e2e/10
+# after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"

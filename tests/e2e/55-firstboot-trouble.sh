@@ -4,7 +4,7 @@
 # reason code, explanation, and what Slurm's controller shows.
 #
 # lane: machine
-# after: e2e/10
+# after: e2e/10 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
