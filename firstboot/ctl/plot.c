@@ -135,7 +135,8 @@ static void draw_title(FILE *f, json_object *status, double seconds) {
 static void draw_grid(FILE *f, const Scale *s, double seconds, size_t bottom) {
         double step = grid_step(seconds);
 
-        for (double t = 0; t <= seconds; t += step) {
+        for (size_t i = 0; (double) i * step <= seconds; i++) {
+                double t = (double) i * step;
                 double x = x_of(s, s->from + (uint64_t) (t * USEC_PER_SEC));
 
                 fprintf(f,

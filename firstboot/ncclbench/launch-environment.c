@@ -96,7 +96,7 @@ int launch_set_master(Launch *l, const char *host, const char *port, char **ret_
                 *ret_error = strf("'%s' is not a host", host);
                 return -EINVAL;
         }
-        strcpy(l->host, host);
+        snprintf(l->host, sizeof(l->host), "%s", host);
         snprintf(l->port, sizeof(l->port), "%ld", v);
         return 0;
 }

@@ -185,7 +185,7 @@ int launch_detect(const Options *o, char *const *environment, Launch *ret, char 
         if (name)
                 snprintf(l.name, sizeof(l.name), "%s", name);
         else if (gethostname(l.name, sizeof(l.name) - 1) < 0)
-                strcpy(l.name, "localhost");
+                snprintf(l.name, sizeof(l.name), "localhost");
 
         r = detect(o, environment, &l, ret_error);
         if (r < 0)

@@ -11,8 +11,6 @@
 #include "shared/log.h"
 #include "shared/spawn.h"
 
-extern char **environ;
-
 static int run(const Options *options, const Launch *launch) {
         FILE *out = launch->rank == 0 && !options->json ? stdout : NULL;
         int r;

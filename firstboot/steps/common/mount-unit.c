@@ -31,7 +31,7 @@ char *mount_unit_name(const char *where) {
                 else
                         p += sprintf(p, "\\x%02x", c);
         }
-        strcpy(p, ".mount");
+        memcpy(p, ".mount", sizeof(".mount"));
         return name;
 }
 

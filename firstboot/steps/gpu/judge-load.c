@@ -30,8 +30,8 @@ static void judge_growth(Judge *j, int i) {
                 const GpuFact *before = &j->facts->load.before[i][c];
                 GpuFact now = gpu_counter(&j->facts->gpus[i], c);
                 int64_t limit = c == GPU_COUNT_PCIE_REPLAYS ? j->wish->pcie_replays_max
-                                : c == GPU_COUNT_LINK_CRC   ? judge_crc_limit(j, j->facts->load.usec)
-                                                            : 0;
+                                : c == GPU_COUNT_LINK_CRC ? judge_crc_limit(j, j->facts->load.usec)
+                                                          : 0;
 
                 /* What cannot be read is told of elsewhere. A counter that starts anew was reset. */
                 if (before->state != GPU_READ || now.state != GPU_READ ||
