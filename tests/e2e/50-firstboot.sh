@@ -139,6 +139,17 @@ rss=$(awk '$1 == "rss" { print $2 }' "$VM/answers")
 [[ $rss -gt 0 && $rss -le 10240 ]]
 check "firstbootd stays below 10 MiB ($rss KiB)" $?
 
+# Checks: by hand, and as the unit that the watch starts.
+ask 'firstbootctl check --quick; echo "quick $?"; firstbootctl check --full; echo "full $?"; rm -f /run/firstboot/check/quick.json
+        systemctl start firstboot-check@quick; echo "unit $?"; grep -o "\"name\":\"slurm\"" /run/firstboot/check/quick.json
+        umount /data; firstbootctl check --quick; echo "without data $?"; firstbootctl rerun --wait --timeout 5min mounts >/dev/null; firstbootctl check --quick; echo "with data $?"'
+says "a quick check passes on a node in service" '^quick 0$'
+says "so does a full one" '^full 0$'
+says "the watch's unit leaves its report" '^"name":"slurm"$'
+says "a mount that is gone is found" '^mounts\.lost: '
+says "and fails the check" '^without data 1$'
+says "back, it passes" '^with data 0$'
+
 # Who may do what.
 ask 'b="org.imgbuild.FirstBoot1 /org/imgbuild/FirstBoot1 org.imgbuild.FirstBoot1.Manager"
         other="setpriv --reuid=nobody --regid=nogroup --clear-groups"
