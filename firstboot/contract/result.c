@@ -198,19 +198,16 @@ static int read_verdict(int dir_fd, const char *name, const char **ret_wrong, ch
         return *ret_wrong ? -EPERM : read_fd(fd, RESULT_MAX, ret, ret_size);
 }
 
-/* As result_take(), for one file. */
-static const char *read_one(const char *name, json_object **ret, char **ret_message) {
-        _cleanup_closedir_ DIR *d = NULL;
+static const char *read_at(int dir_fd, const char *name, json_object **ret, char **ret_message) {
         _cleanup_free_ char *text = NULL;
         const char *wrong = NULL;
         size_t size;
         int r;
 
-        r = open_folder(&d);
-        r = r < 0 ? r : read_verdict(dirfd(d), name, &wrong, &text, &size);
+        r = dir_fd < 0 ? dir_fd : read_verdict(dir_fd, name, &wrong, &text, &size);
         if (r == -ENOENT)
                 return NULL;
-        if (r >= 0)
+        if (r == 0)
                 return result_parse(text, size, ret, ret_message);
 
         if (r == -EFBIG)
@@ -220,6 +217,21 @@ static const char *read_one(const char *name, json_object **ret, char **ret_mess
                 *ret_message = strf("its verdict cannot be read: %s %s", name,
                                 wrong ? wrong : strerror(-r));
         return "step.verdict-unreadable";
+}
+
+/* As result_take(), for one file. */
+static const char *read_one(const char *name, json_object **ret, char **ret_message) {
+        _cleanup_closedir_ DIR *d = NULL;
+        int r = open_folder(&d);
+
+        return read_at(r < 0 ? r : dirfd(d), name, ret, ret_message);
+}
+
+const char *result_read(
+                const char *folder, const char *name, json_object **ret, char **ret_message) {
+        _cleanup_close_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        return read_at(fd < 0 ? -errno : fd, name, ret, ret_message);
 }
 
 char *result_words(json_object *verdict) {

@@ -33,6 +33,11 @@ bool result_exists(const char *step);
  * *ret_message. *ret is then what can be told of it all the same, or NULL. The caller frees both. */
 const char *result_take(const char *step, json_object **ret, char **ret_message);
 
+/* A verdict that is none of an attempt's, in a folder that is ours alone: as result_take(), and
+ * nothing is removed. */
+const char *result_read(
+                const char *folder, const char *name, json_object **ret, char **ret_message);
+
 /* The attempt is over without its verdict being asked for. */
 void result_discard(const char *step);
 

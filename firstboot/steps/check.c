@@ -10,7 +10,7 @@
 #include "shared/log.h"
 #include "shared/spawn.h"
 
-#define RESULT_MAX (256 * 1024)
+#define RESULT "result.json"
 
 int step_check_mode(StepCheck *ret) {
         const char *text = getenv("FIRSTBOOT_CHECK");
@@ -46,40 +46,28 @@ static void on_line(const char *line, void *userdata) {
         log_info("  %s", line);
 }
 
-static bool is_status(const char *word) {
-        return word && strv_contains(ARGV("done", "degraded", "skipped", "failed"), word);
-}
-
 /* What the program said, against how it ended: a failure on either side is one. */
-static int judge(const char *path, int status, json_object **ret) {
+static int judge(const char *folder, int status, json_object **ret) {
         _cleanup_json_ json_object *o = NULL;
-        _cleanup_free_ char *text = NULL;
-        const char *word;
-        JsonError e = {};
-        int r;
+        _cleanup_free_ char *text = NULL, *wrong = NULL;
 
         text = strf("its program ended with exit code %d", status);
         if (!text)
                 return -ENOMEM;
-        r = json_load(path, RESULT_MAX, &e, &o);
-        if (r == -ENOMEM)
-                return r;
-        if (r < 0 && access(path, F_OK) < 0)
+        if (result_read(folder, RESULT, &o, &wrong))
+                return make_result("failed", "step.failed",
+                                wrong ? wrong : "its verdict makes no sense", ret);
+        if (!o)
                 return status == 0 ? make_result("done", NULL, "nothing is wrong", ret)
                                    : make_result("failed", "step.exit-code", text, ret);
-
-        word = json_get_string(o, "status");
-        if (r < 0 || !is_status(word))
-                return make_result("failed", "step.failed", "its verdict makes no sense", ret);
-        if (status != 0 && !streq(word, "failed"))
+        if (status != 0 && !streq(json_get_string(o, "status"), "failed"))
                 return make_result("failed", "step.exit-code", text, ret);
         *ret = TAKE_PTR(o);
         return 0;
 }
 
 static int run(const Step *s, const char *folder, json_object **ret) {
-        _cleanup_free_ char *result = path_join(folder, "result.json"),
-                            *config = fb_path(PATH_RUN_CONFIG);
+        _cleanup_free_ char *result = path_join(folder, RESULT), *config = fb_path(PATH_RUN_CONFIG);
         SpawnOptions o = { .on_line = on_line, .timeout_usec = s->timeout_usec };
         int r, status = 0;
 
@@ -92,7 +80,7 @@ static int run(const Step *s, const char *folder, json_object **ret) {
                 return make_result("failed", "step.timeout", "it did not end in time", ret);
         if (r < 0)
                 return make_result("failed", "step.no-unit", strerror(-r), ret);
-        return judge(result, status, ret);
+        return judge(folder, status, ret);
 }
 
 int site_check(const Step *s, json_object **ret) {

@@ -72,6 +72,12 @@ check "and an exit code of 1 though it says done" says 1 'step.exit-code'
 echo '{"status":"splendid"}' >"$NODE/verdict"; echo 0 >"$NODE/exit"
 look
 check "a word that is no verdict fails" says 1 'step.failed'
+mv "$NODE/exec/licence" "$NODE/exec/licence.kept"
+printf '#!/bin/bash\nmkfifo "$FIRSTBOOT_RESULT"\n' >"$NODE/exec/licence"; chmod +x "$NODE/exec/licence"
+from=${EPOCHREALTIME/./}
+look
+check "a named pipe in a verdict's place fails, and is not waited for" test "$rc $((${EPOCHREALTIME/./} - from < 4000000))" = "1 1"
+mv "$NODE/exec/licence.kept" "$NODE/exec/licence"
 rm "$NODE/verdict"
 look
 check "without a verdict the exit code decides" says 0 ''

@@ -38,6 +38,15 @@ static void what_firmware_says_everywhere_is_none(void **state) {
         assert_identity(NULL);
 }
 
+static void samples_with_more_behind_them_are_none(void **state) {
+        (void) state;
+        root_put(DMI "product_uuid", "12345678-1234-5678-90AB-CDDEEFAABBCC\n");
+        root_put(DMI "board_serial", "0123456789ABCDEF\n");
+        assert_identity(NULL);
+        root_put(DMI "board_serial", "Default string \n");
+        assert_identity(NULL);
+}
+
 static void without_firmware_there_is_none(void **state) {
         (void) state;
         assert_identity(NULL);
@@ -50,6 +59,7 @@ int main(void) {
                 TEST(the_systems_uuid_is_it),
                 TEST(without_a_real_one_it_is_the_boards_serial),
                 TEST(what_firmware_says_everywhere_is_none),
+                TEST(samples_with_more_behind_them_are_none),
                 TEST(without_firmware_there_is_none),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
