@@ -113,6 +113,9 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
                 r = output_open(o->output, plan, !o->no_proof, &output);
                 if (r < 0)
                         return r;
+                r = output_settle(output);
+                if (r < 0)
+                        return r;
                 r = o->force ? 0 : output_is_current(output, ctx, recipe_path);
                 if (r < 0)
                         return r;
@@ -120,6 +123,9 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
                         log_info("%s is up to date", output_folder(output));
                         return 0;
                 }
+                r = output_check(output);
+                if (r < 0)
+                        return r;
                 r = tools_open(ctx, recipe_path, &tools);
                 if (r < 0)
                         return r;

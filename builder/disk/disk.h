@@ -5,12 +5,14 @@
  * that a build leaves. All is done by native tools of the tools tree: no loop device, no mount on
  * the host. A build calls, in this order:
  *
- *   output_begin()      an empty draft of OUT/NAME                 output.h
+ *   output_settle()     finishes what a killed build left          output.h
+ *   output_check()      before the first stage: OUT/NAME may be replaced
+ *   output_begin()      an empty draft of OUT/NAME
  *   disk_build()        the raw disk
  *   disk_export()       the recipe's formats of it                 export.h
  *   disk_proof()        the disk, read back by libguestfs
  *   manifest_write()    what is in it, from what
- *   output_commit()     OUT/NAME, in one rename
+ *   output_commit()     OUT/NAME, in one rename (place.c)
  *
  * The same layers, lock and tools give the same bytes. */
 

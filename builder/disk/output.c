@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* OUT/NAME and its draft OUT/.NAME.new, guarded by OUT/.NAME.lock. A build killed at any moment
- * leaves OUT/NAME as it was; the next one empties the draft. */
+ * leaves OUT/NAME as it was; the next one finishes or empties what it finds (place.c). */
 
 #include "disk/output.h"
+#include "disk/place.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
+#include "shared/spawn.h"
 #include "stage/stage.h"
 
 #include <fcntl.h>
@@ -14,27 +16,30 @@
 #include <sys/stat.h>
 
 #define MANIFEST_MAX (64 * 1024 * 1024)
+#define WAIT_USEC (200 * 1000)
 
 struct Output {
         const Plan *plan;
-        char *out, *folder, *draft, *lock_path;
+        Place place;
+        char *lock_path;
         int lock_fd;
         bool want_proof, begun;
 };
 
 int output_open(const char *out, const Plan *plan, bool want_proof, Output **ret) {
         _cleanup_output_free_ Output *o = calloc(1, sizeof(*o));
+        int r;
 
         if (!o)
                 return log_oom();
         o->plan = plan;
         o->want_proof = want_proof;
         o->lock_fd = -EBADF;
-        o->out = strdup(out);
-        o->folder = path_join(out, plan->recipe->name);
-        o->draft = strf("%s/.%s.new", out, plan->recipe->name);
+        r = place_open(out, plan->recipe->name, &o->place);
+        if (r < 0)
+                return r;
         o->lock_path = strf("%s/.%s.lock", out, plan->recipe->name);
-        if (!o->out || !o->folder || !o->draft || !o->lock_path)
+        if (!o->lock_path)
                 return log_oom();
         *ret = TAKE_PTR(o);
         return 0;
@@ -44,22 +49,20 @@ Output *output_free(Output *o) {
         if (!o)
                 return NULL;
         if (o->begun)
-                rm_rf(o->draft);
+                rm_rf(o->place.draft);
         safe_close(o->lock_fd);
-        free(o->out);
-        free(o->folder);
-        free(o->draft);
+        place_done(&o->place);
         free(o->lock_path);
         free(o);
         return NULL;
 }
 
 const char *output_folder(const Output *o) {
-        return o->folder;
+        return o->place.folder;
 }
 
 const char *output_draft(const Output *o) {
-        return o->draft;
+        return o->place.draft;
 }
 
 int output_identity(const Plan *plan, const char *tools_digest, Digest ret) {
@@ -99,7 +102,7 @@ static int has_files(const Output *o, json_object *files) {
         for (size_t i = 0; i < json_object_array_length(files); i++) {
                 json_object *f = json_object_array_get_idx(files, i);
                 _cleanup_free_ char *file =
-                                path_join(o->folder, strempty(json_get_string(f, "name")));
+                                path_join(o->place.folder, strempty(json_get_string(f, "name")));
                 struct stat st;
 
                 if (!file)
@@ -111,7 +114,7 @@ static int has_files(const Output *o, json_object *files) {
 }
 
 int output_is_current(Output *o, Context *ctx, const char *recipe_path) {
-        _cleanup_free_ char *path = path_join(o->folder, "manifest.json");
+        _cleanup_free_ char *path = path_join(o->place.folder, "manifest.json");
         _cleanup_json_ json_object *manifest = NULL;
         Digest tools, identity;
         JsonError error;
@@ -133,63 +136,88 @@ int output_is_current(Output *o, Context *ctx, const char *recipe_path) {
         return r < 0 ? log_oom() : r;
 }
 
-static int take_lock(Output *o) {
+/* Waits by asking, not in flock(): a Ctrl-C must end it. -EAGAIN where `wait` is false and another
+ * build has it. */
+static int take_lock(Output *o, bool wait) {
+        bool said = false;
+
         o->lock_fd = open(o->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         if (o->lock_fd < 0)
                 return log_error_errno(errno, "%s: cannot create it", o->lock_path);
-        if (flock(o->lock_fd, LOCK_EX | LOCK_NB) >= 0)
-                return 0;
-
-        log_info("Waiting for another build of %s", o->folder);
-        while (flock(o->lock_fd, LOCK_EX) < 0)
-                if (errno != EINTR)
+        while (flock(o->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+                if (errno != EWOULDBLOCK && errno != EINTR)
                         return log_error_errno(errno, "%s: cannot lock it", o->lock_path);
+                if (!wait)
+                        return -EAGAIN;
+                if (interrupt_signal())
+                        return -ECANCELED;
+                if (!said)
+                        log_info("Waiting for another build of %s", o->place.folder);
+                said = true;
+                usleep(WAIT_USEC);
+        }
         return 0;
+}
+
+int output_settle(Output *o) {
+        int r;
+
+        if (!place_unsettled(&o->place))
+                return 0;
+        r = take_lock(o, false);
+        if (r == -EAGAIN) /* what lies there is the other build's */
+                r = 0;
+        else if (r == 0)
+                r = place_settle(&o->place);
+        o->lock_fd = safe_close(o->lock_fd);
+        return r;
+}
+
+int output_check(Output *o) {
+        const Recipe *recipe = o->plan->recipe;
+        _cleanup_strv_free_ char **files = NULL;
+
+        if (strv_extend_many(&files, "manifest.json", "SHA256SUMS", NULL) < 0)
+                return log_oom();
+        STRV_FOREACH (format, recipe->disk.formats)
+                if (strv_extendf(&files, "%s.%s", recipe->name, *format) < 0)
+                        return log_oom();
+        return place_check(&o->place, files);
 }
 
 int output_begin(Output *o) {
         int r;
 
-        r = mkdir_p(o->out, 0755);
+        r = mkdir_p(o->place.out, 0755);
         if (r < 0)
-                return log_error_errno(r, "%s: cannot create the output folder", o->out);
-        r = take_lock(o);
+                return log_error_errno(r, "%s: cannot create the output folder", o->place.out);
+        r = take_lock(o, true);
+        if (r < 0)
+                return r;
+        r = place_settle(&o->place);
         if (r < 0)
                 return r;
 
-        r = rm_rf(o->draft); /* what a killed build left: nobody else has the lock */
-        if (r < 0)
-                return log_error_errno(r, "%s: cannot start the output", o->draft);
-        if (mkdir(o->draft, 0755) < 0)
-                return log_error_errno(errno, "%s: cannot start the output", o->draft);
+        if (mkdir(o->place.draft, 0755) < 0)
+                return log_error_errno(errno, "%s: cannot start the output", o->place.draft);
         o->begun = true;
         return 0;
 }
 
-static int put_in_place(Output *o) {
-        if (renameat2(AT_FDCWD, o->draft, AT_FDCWD, o->folder, RENAME_NOREPLACE) >= 0)
-                return 0;
-        if (errno != EEXIST)
-                return -errno;
-        if (renameat2(AT_FDCWD, o->draft, AT_FDCWD, o->folder, RENAME_EXCHANGE) < 0)
-                return -errno;
-        rm_rf(o->draft); /* now the old image */
-        return 0;
-}
-
 int output_commit(Output *o) {
-        _cleanup_close_ int fd = open(o->draft, O_RDONLY | O_DIRECTORY | O_CLOEXEC), out = -EBADF;
+        const char *draft = o->place.draft;
+        _cleanup_close_ int fd = open(draft, O_RDONLY | O_DIRECTORY | O_CLOEXEC), out = -EBADF;
         int r;
 
         if (fd < 0 || syncfs(fd) < 0)
-                return log_error_errno(errno, "%s: cannot write it out to disk", o->draft);
-        r = put_in_place(o);
+                return log_error_errno(errno, "%s: cannot write it out to disk", draft);
+        r = place_put(&o->place);
         if (r < 0)
-                return log_error_errno(r, "%s: cannot put the new image in place", o->folder);
+                return r;
         o->begun = false;
 
-        out = open(o->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        out = open(o->place.out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (out < 0 || fsync(out) < 0)
-                return log_error_errno(errno, "%s: cannot write it out to disk", o->out);
+                return log_error_errno(errno, "%s: cannot write it out to disk", o->place.out);
         return 0;
 }

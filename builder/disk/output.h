@@ -2,7 +2,8 @@
 #pragma once
 
 /* OUT/NAME: what a build leaves. Written as OUT/.NAME.new and exchanged in one rename, under a
- * lock, so that at every moment OUT/NAME is a whole image, the old one or the new. */
+ * lock, so that at every moment OUT/NAME is a whole image, the old one or the new, with whatever
+ * else people keep there. */
 
 #include "common/context.h"
 #include "plan/plan.h"
@@ -22,8 +23,15 @@ const char *output_draft(const Output *o);
  * wanted, and all its files are there with their sizes; 0 when a build is due. */
 int output_is_current(Output *o, Context *ctx, const char *recipe_path);
 
+/* Finishes what a killed build left in OUT, unless another one is at work there. */
+int output_settle(Output *o);
+
+/* Before the first stage: -EEXIST where OUT/NAME holds what a build must not replace. Finds out how
+ * the file system replaces a folder. */
+int output_check(Output *o);
+
 int output_begin(Output *o);  /* waits for another build of the same image; empties the draft */
-int output_commit(Output *o); /* syncs and exchanges */
+int output_commit(Output *o); /* syncs, replaces, carries over what is not of imgbuild's */
 
 /* What an image is made of: plan, disk settings and tools tree. Stored as "identity" in the
  * manifest. Errors are not logged. */

@@ -29,6 +29,7 @@ rm -rf "$other" "$E2E/other-out"
 
 file=$(find "$PROJECT/overlays/slurm-node/files" -type f | sort | head -n 1)
 echo "# an edit" >>"$file"
+echo mine >"$OUT/debian-13-cpu/notes"
 build debian-13-cpu --no-proof >"$E2E/build.log" 2>&1
 check "an edited file is built" $?
 ran=$(sed -n 's/^> //p' "$E2E/build.log" | tr '\n' ' ')
@@ -36,6 +37,14 @@ ran=$(sed -n 's/^> //p' "$E2E/build.log" | tr '\n' ' ')
 check "only what lies above the edited file runs again" $?
 [[ $(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2") != "$before" ]]
 check "the edit is in the image" $?
+[[ $(<"$OUT/debian-13-cpu/notes") == mine ]]
+check "what else lay beside the image is still there" $?
+
+mkdir -p "$E2E/foreign/debian-13-cpu" && echo mine >"$E2E/foreign/debian-13-cpu/thesis"
+OUT=$E2E/foreign build debian-13-cpu --no-proof >"$E2E/build.log" 2>&1
+[[ $? -eq 1 && $(<"$E2E/foreign/debian-13-cpu/thesis") == mine ]] && grep -q 'holds thesis and no manifest.json' "$E2E/build.log" &&
+        ! grep -q '^> ' "$E2E/build.log"
+check "a folder that is no image is refused before the first stage" $?
 
 own_project
 build debian-13-cpu --no-proof >"$E2E/build.log" 2>&1 && [[ $(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2") == "$before" ]]
