@@ -5,6 +5,7 @@
 #include "disk/internal.h"
 
 #include "shared/file-util.h"
+#include "sandbox/logged-command.h"
 #include "shared/log.h"
 #include "store/store.h"
 
@@ -65,9 +66,14 @@ int disk_tool(const Disk *d, const char *tree, const SpawnOptions *options, char
                 { .source = d->folder, .target = "/disk", .writable = true },
                 { .source = tree, .target = "/tree" },
         };
+        Sandbox s;
         int r;
 
-        r = tools_run(d->tools, binds, tree ? 3 : 2, NULL, options, argv);
+        tools_sandbox(d->tools, &s);
+        s.epoch = d->plan->lock->epoch; /* the image's: mke2fs puts no later time into the disk */
+        s.binds = binds;
+        s.n_binds = tree ? 3 : 2;
+        r = logged_command(d->ctx, "tools", &s, options, argv);
         if (r < 0 && r != -ECANCELED && require_space(d->folder, SPACE_LOW, "the disk") == -ENOSPC)
                 return -ENOSPC;
         return r;
