@@ -6,6 +6,7 @@
 #include "boot/internal.h"
 #include "shared/file-util.h"
 #include "common/kvm.h"
+#include "boot/link.h"
 #include "boot/nvme-model.h"
 #include "shared/time-util.h"
 
@@ -250,6 +251,32 @@ static int conclude(Boot *b, VmProcess *p, uint64_t deadline) {
         return code;
 }
 
+/* Before QEMU, so that it finds whom to send to. */
+static int plug_in(Boot *b) {
+        for (size_t i = 0; i < b->vm.n_links; i++) {
+                const VmLink *l = b->vm.links + i;
+                int r;
+
+                r = link_start(l, b->folder, i, &b->ports[i]);
+                if (r == -EADDRINUSE) {
+                        log_error("%s%s%s is on the link %s already: give this machine another address",
+                                        l->mac, l->address ? ", " : "", strempty(l->address),
+                                        l->name);
+                        return r;
+                }
+                if (r < 0)
+                        return log_error_errno(r, "Cannot join the link %s", l->name);
+        }
+        return 0;
+}
+
+static void pull_out(Boot *b) {
+        for (size_t i = 0; i < b->vm.n_links; i++) {
+                link_stop(b->vm.links + i, b->ports[i]);
+                b->ports[i] = 0;
+        }
+}
+
 /* Starts QEMU once. An exit code, or -EAGAIN where KVM failed and another way is left. */
 static int attempt(Boot *b) {
         const VmFolders folders = {
@@ -340,6 +367,11 @@ int boot_run(Context *ctx, Tools *tools, const BootOptions *o) {
         if (r < 0)
                 return exit_code_from_errno(r);
 
+        r = plug_in(&b);
+        if (r < 0) {
+                pull_out(&b);
+                return exit_code_from_errno(r);
+        }
         r = attempt(&b);
         if (r == -EAGAIN) {
                 log_warning("KVM does not run this guest; again without it");
@@ -347,6 +379,7 @@ int boot_run(Context *ctx, Tools *tools, const BootOptions *o) {
                 b.vm.kvm = false;
                 r = attempt(&b);
         }
+        pull_out(&b);
         boot_report_end(&b, r);
         return r;
 }

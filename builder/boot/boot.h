@@ -24,7 +24,8 @@ typedef struct BootOptions {
         uint64_t disk_size; /* bytes; 0: as large as the image */
         unsigned timeout;   /* seconds */
         const char *user_data, *meta_data, *network_config;
-        char **keys; /* public ssh keys */
+        const char *hostname; /* NULL: "node" */
+        char **keys;          /* public ssh keys */
         bool no_seed, no_journal, keep, power_off, strict;
         char **allow_failed; /* glob patterns of units that may fail under strict */
         const char *save, *state;

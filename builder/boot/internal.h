@@ -24,7 +24,9 @@ typedef struct Boot {
         char *console_name, *journal_name;
         char *key; /* private key of ours for --, below folder */
         char **keys;
+        char *instance; /* id */
         uint16_t ssh_port;
+        pid_t ports[VM_LINK_MAX]; /* the machine's ends of its links */
 
         char *no_kvm; /* why not; NULL with KVM, or where nobody asked */
         BootWatch watch;

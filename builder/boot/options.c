@@ -26,6 +26,25 @@ static int check_marker(const char *until) {
         return 0;
 }
 
+/* What the seed cannot say to the guest. */
+static int check_network(const BootOptions *o) {
+        bool address = false;
+
+        for (size_t i = 0; i < o->vm.n_links; i++)
+                address = address || o->vm.links[i].address;
+        if (address && (o->no_seed || o->network_config)) {
+                log_error("A link's address is told to the guest by the seed's network-config: not with %s",
+                                o->no_seed ? "--no-seed" : "--network-config");
+                return -EINVAL;
+        }
+        if (o->hostname && (o->no_seed || o->meta_data)) {
+                log_error("--hostname is told to the guest by the seed's meta-data: not with %s",
+                                o->no_seed ? "--no-seed" : "--meta-data");
+                return -EINVAL;
+        }
+        return 0;
+}
+
 int boot_options_check(const BootOptions *o) {
         const char *const files[] = { o->user_data, o->meta_data, o->network_config };
         int r;
@@ -38,6 +57,10 @@ int boot_options_check(const BootOptions *o) {
                 log_error("--no-seed leaves no place for --user-data, --meta-data and --network-config");
                 return -EINVAL;
         }
+
+        r = check_network(o);
+        if (r < 0)
+                return r;
 
         for (size_t i = 0; i < ELEMENTSOF(files); i++)
                 if (files[i] && access(files[i], R_OK) < 0) {

@@ -8,6 +8,7 @@
 #include "store/store.h"
 #include "shared/file-util.h"
 #include "inspect/inspect.h"
+#include "boot/link.h"
 #include "boot/seed.h"
 
 #include <fcntl.h>
@@ -193,7 +194,7 @@ static int prepare_nvme(Boot *b) {
 
 /* The instance's identity goes with its disks: the same state folder is the same instance to
  * cloud-init. */
-static int instance_id(Boot *b, char **ret) {
+static int instance_id(Boot *b) {
         _cleanup_free_ char *path = path_join(b->folder, "instance-id"), *id = NULL;
         unsigned char bytes[8];
         int r;
@@ -201,7 +202,7 @@ static int instance_id(Boot *b, char **ret) {
         if (!path)
                 return -ENOMEM;
         if (read_line_file(path, &id) >= 0 && !isempty(id)) {
-                *ret = TAKE_PTR(id);
+                b->instance = TAKE_PTR(id);
                 return 0;
         }
         if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
@@ -214,27 +215,40 @@ static int instance_id(Boot *b, char **ret) {
         r = write_file_atomic(path, id, strlen(id), 0600);
         if (r < 0)
                 return r;
-        *ret = TAKE_PTR(id);
+        b->instance = TAKE_PTR(id);
+        return 0;
+}
+
+static int prepare_instance(Boot *b) {
+        int r;
+
+        r = instance_id(b);
+        return r < 0 ? log_error_errno(r, "Cannot write the instance's id") : 0;
+}
+
+static int prepare_links(Boot *b) {
+        for (size_t i = 0; i < b->vm.n_links; i++)
+                if (link_settle_mac(b->vm.links + i, b->instance) < 0)
+                        return log_oom();
         return 0;
 }
 
 static int prepare_seed(Boot *b) {
-        _cleanup_free_ char *id = NULL;
+        _cleanup_free_ char *network = NULL;
         SeedOptions seed = {
                 .user_data = b->o->user_data,
                 .meta_data = b->o->meta_data,
                 .network_config = b->o->network_config,
                 .keys = b->keys,
-                .hostname = "node",
+                .instance_id = b->instance,
+                .hostname = b->o->hostname ? b->o->hostname : "node",
         };
-        int r;
 
         if (b->o->no_seed)
                 return 0;
-        r = instance_id(b, &id);
-        if (r < 0)
-                return log_error_errno(r, "Cannot write the instance's id");
-        seed.instance_id = id;
+        if (b->vm.n_links > 0 && link_network_config(&b->vm, &network) < 0)
+                return log_oom();
+        seed.network = network;
         b->vm.seed = true;
         return seed_write(b->tools, b->folder, &seed);
 }
@@ -304,6 +318,8 @@ int boot_prepare(Boot *b) {
                 prepare_root,
                 prepare_firmware,
                 prepare_nvme,
+                prepare_instance,
+                prepare_links,
                 prepare_seed,
         };
         const char *format;
@@ -351,6 +367,7 @@ void boot_done(Boot *b) {
         free(b->journal_name);
         free(b->key);
         free(b->no_kvm);
+        free(b->instance);
         strv_free(b->keys);
         /* vm's strings are the options' */
 }

@@ -10,6 +10,7 @@
  * serial console is all there is. */
 
 #include "boot/qemu.h"
+#include "boot/link.h"
 
 #include "shared/strv.h"
 
@@ -131,7 +132,28 @@ static int add_network(const VmConfig *c, char ***argv) {
         if (!netdev)
                 return -ENOMEM;
         return strv_extend_many(argv, "-netdev", netdev, "-device",
-                        "virtio-net-pci,netdev=net,romfile=,addr=0x1d", NULL);
+                        "virtio-net-pci,netdev=net,romfile=,addr=0x1d,mac=" VM_USER_MAC, NULL);
+}
+
+/* Slots of their own, for the same reason. */
+static int add_links(const VmConfig *c, char ***argv) {
+        for (size_t i = 0; i < c->n_links; i++) {
+                int r;
+
+                r = add(argv, "-netdev",
+                                "dgram,id=link%zu,local.type=unix,local.path=" VM_FOLDER
+                                "/" LINK_QEMU_SOCKET ",remote.type=unix,remote.path=" VM_FOLDER
+                                "/" LINK_PORT_SOCKET,
+                                i, i, i);
+                if (r < 0)
+                        return r;
+                r = add(argv, "-device",
+                                "virtio-net-pci,netdev=link%zu,romfile=,addr=0x%zx,mac=%s,host_mtu=%d",
+                                i, 0x1c - i, c->links[i].mac, LINK_MTU);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 static int add_console(const VmConfig *c, char ***argv) {
@@ -214,6 +236,7 @@ int vm_argv(const VmConfig *c, char ***ret) {
                 add_firmware,
                 add_disks,
                 add_network,
+                add_links,
                 add_small_devices,
                 add_console,
                 add_journal,

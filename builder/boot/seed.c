@@ -146,7 +146,9 @@ static int put_all(const char *folder, const SeedOptions *o) {
         r = put(folder, "vendor-data", NULL, vendor);
         if (r < 0)
                 return r;
-        return o->network_config ? put(folder, "network-config", o->network_config, NULL) : 0;
+        if (!o->network_config && !o->network)
+                return 0;
+        return put(folder, "network-config", o->network_config, o->network);
 }
 
 int seed_write(Tools *tools, const char *folder, const SeedOptions *o) {
@@ -161,8 +163,9 @@ int seed_write(Tools *tools, const char *folder, const SeedOptions *o) {
         if (strv_extend_many(&argv, "cloud-localds", "--vendor-data", VM_FOLDER "/vendor-data",
                             NULL) < 0)
                 return log_oom();
-        if (o->network_config && strv_extend_many(&argv, "--network-config",
-                                                 VM_FOLDER "/network-config", NULL) < 0)
+        if ((o->network_config || o->network) &&
+                        strv_extend_many(&argv, "--network-config", VM_FOLDER "/network-config",
+                                        NULL) < 0)
                 return log_oom();
         if (strv_extend_many(&argv, VM_FOLDER "/seed.img", VM_FOLDER "/user-data",
                             VM_FOLDER "/meta-data", NULL) < 0)

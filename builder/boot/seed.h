@@ -8,7 +8,8 @@
 typedef struct SeedOptions {
         /* Files; NULL: an empty one, one of ours, none. */
         const char *user_data, *meta_data, *network_config;
-        char *const *keys; /* public ssh keys, one line each */
+        const char *network; /* network_config as text, where there is no file; may be NULL */
+        char *const *keys;   /* public ssh keys, one line each */
         const char *instance_id, *hostname;
 } SeedOptions;
 

@@ -216,4 +216,5 @@ void vm_config_done(VmConfig *c) {
         for (size_t i = 0; i < c->n_nvme; i++)
                 nvme_done(c->nvme + i);
         c->n_nvme = 0;
+        vm_links_done(c);
 }

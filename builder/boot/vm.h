@@ -19,6 +19,21 @@ typedef struct VmNvme {
 #define VM_NVME_SERIAL_MAX 20
 #define VM_NVME_MODEL_MAX 40
 
+/* A card on a private network that other machines of this host share (boot/link.h). */
+#define VM_MAC_SIZE sizeof("02:00:00:00:00:00")
+typedef struct VmLink {
+        char *name;
+        char *address;         /* "10.1.0.1/24"; NULL: none is given to the guest */
+        char mac[VM_MAC_SIZE]; /* "": derived */
+        const char *folder;    /* where links of that name meet; NULL: LINK_FOLDER */
+} VmLink;
+
+#define VM_LINK_MAX 4
+#define VM_LINK_NAME_MAX 32
+
+/* The card of QEMU's own network; each machine has one of its own. */
+#define VM_USER_MAC "52:54:00:12:34:56"
+
 typedef struct VmForward {
         uint16_t host, guest; /* host 0: a free one is found before the start */
 } VmForward;
@@ -33,6 +48,8 @@ typedef struct VmConfig {
         size_t n_nvme;
         VmForward forwards[VM_FORWARD_MAX];
         size_t n_forwards;
+        VmLink links[VM_LINK_MAX];
+        size_t n_links;
         bool seed;
         bool paused;          /* waits for `cont` on the monitor */
         const char *console;  /* file name below VM_LOG_FOLDER */
@@ -48,6 +65,10 @@ int vm_add_nvme(VmConfig *c, const char *text, const char **ret_problem);
 
 /* "2222:22" or "0:22"; -EINVAL. */
 int vm_add_forward(VmConfig *c, const char *text, const char **ret_problem);
+
+/* "NAME[=IPV4/PREFIX][,mac=MAC]"; -EINVAL. */
+int vm_add_link(VmConfig *c, const char *text, const char **ret_problem);
+void vm_links_done(VmConfig *c);
 
 /* "NAME:FILE": a systemd credential with the file's content, at most VM_CREDENTIAL_MAX bytes of
  * text. -EINVAL with *ret_problem; else what reading the file gave, *ret_problem being the file's

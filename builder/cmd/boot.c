@@ -20,6 +20,8 @@ enum {
         OPT_NETWORK_CONFIG,
         OPT_SSH_KEY,
         OPT_FORWARD,
+        OPT_LINK,
+        OPT_HOSTNAME,
         OPT_UNTIL,
         OPT_TIMEOUT,
         OPT_KEEP,
@@ -64,6 +66,10 @@ static const OptionSpec options[] = {
         { "forward", OPT_FORWARD, "HOST:GUEST",
                         "127.0.0.1:HOST is the guest's TCP port; may be given several times",
                         .repeats = true },
+        { "link", OPT_LINK, "NAME[=IPV4/PREFIX][,mac=MAC]",
+                        "a card on a private network that other machines of this host join by its\nname; may be given several times",
+                        .repeats = true },
+        { "hostname", OPT_HOSTNAME, "NAME", "the guest's, by the seed (default: node)" },
         { "keep", OPT_KEEP, NULL, "let it run until Ctrl-C" },
         { "power-off", OPT_POWER_OFF, NULL,
                         "at the end, switch the guest off in order instead of pulling the plug" },
@@ -140,6 +146,9 @@ static int parse_machine(BootOptions *o, int id, const char *value) {
                 return vm_add_forward(&o->vm, value, &problem) < 0
                                        ? wrong("forward", value, problem)
                                        : 0;
+        case OPT_LINK:
+                r = vm_add_link(&o->vm, value, &problem);
+                return r < 0 ? wrong("link", value, problem) : 0;
         case OPT_LOAD_CREDENTIAL:
                 r = vm_load_credential(&o->vm, value, &problem);
                 if (r == -EINVAL)
@@ -171,6 +180,14 @@ static int parse_machine(BootOptions *o, int id, const char *value) {
         }
 }
 
+/* One label (RFC 1123). */
+static bool hostname_valid(const char *name) {
+        size_t n = strlen(name);
+
+        return n > 0 && n <= 63 && name[0] != '-' && name[n - 1] != '-' &&
+               strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") == n;
+}
+
 static int take(void *values, int id, const char *value) {
         BootOptions *o = values;
 
@@ -183,6 +200,12 @@ static int take(void *values, int id, const char *value) {
                 return 0;
         case OPT_NETWORK_CONFIG:
                 o->network_config = value;
+                return 0;
+        case OPT_HOSTNAME:
+                if (!hostname_valid(value))
+                        return wrong("hostname", value,
+                                        "at most 63 letters, digits and '-', such as node1");
+                o->hostname = value;
                 return 0;
         case OPT_SSH_KEY:
                 return boot_add_keys(o, value);

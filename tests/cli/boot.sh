@@ -47,6 +47,11 @@ refuse "bad --firmware" 2 "uefi, bios" fs.raw --firmware coreboot
 refuse "bad --root-disk" 2 "virtio, nvme" fs.raw --root-disk ide
 refuse "bad --accel" 2 "auto, kvm, tcg" fs.raw --accel hvf
 refuse "bad --forward" 2 "HOST-PORT:GUEST-PORT" fs.raw --forward 22
+refuse "bad --link" 2 "such as lab=10.1.0.1/24" fs.raw --link lab=10.1.0.1
+refuse "one link twice" 2 "one card on each link" fs.raw --link lab --link lab
+refuse "a link's address without a seed" 2 "not with --no-seed" fs.raw --link lab=10.1.0.1/24 --no-seed
+refuse "bad --hostname" 2 "such as node1" fs.raw --hostname -a
+refuse "a host name beside meta-data" 2 "not with --meta-data" fs.raw --hostname a --meta-data user-data
 refuse "bad --load-credential" 2 "NAME:FILE" fs.raw --load-credential name
 refuse "missing credential" 2 "Cannot read the credential nothing.txt" fs.raw --load-credential a.b:nothing.txt
 refuse "bad --timeout" 2 "a number from 1" fs.raw --timeout -3

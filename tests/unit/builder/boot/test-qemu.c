@@ -67,7 +67,8 @@ static void network_card_keeps_its_slot_with_any_disks(void **state _unused_) {
                 _cleanup_strv_free_ char **argv = NULL;
 
                 assert_int_equal(vm_argv(&configs[i], &argv), 0);
-                assert_true(has(argv, "-device", "virtio-net-pci,netdev=net,romfile=,addr=0x1d"));
+                assert_true(has(argv, "-device",
+                                "virtio-net-pci,netdev=net,romfile=,addr=0x1d,mac=52:54:00:12:34:56"));
         }
 }
 
