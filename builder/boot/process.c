@@ -60,7 +60,7 @@ static _noreturn_ void runner_main(Tools *tools, const VmFolders *folders, const
                 _exit(126);
         options.line_data = f;
         tools_sandbox(tools, &s);
-        s.network = true; /* for the forwards */
+        s.network = s.low_ports = true; /* for the forwards */
         s.binds = binds;
         s.n_binds = folders->kvm ? ELEMENTSOF(binds) : ELEMENTSOF(binds) - 1;
         r = sandbox_run(&s, &options, argv, &status);

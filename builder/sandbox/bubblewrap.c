@@ -10,22 +10,20 @@
 
 #define SANDBOX_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* What package scripts need of root: owners, modes, file capabilities, other users, chroot. Device
- * nodes, modules, mounts, time and raw disks are not theirs. */
+/* What package scripts need of root: owners, modes, file capabilities, other users, chroot. Not
+ * theirs are device nodes, modules, mounts, time, raw disks, other users' ports and audit log, and
+ * files by handle (CAP_DAC_READ_SEARCH: with it, a bind of one folder was a way to all of its file
+ * system). CAP_DAC_OVERRIDE reads and searches as well, by path. */
 static const char *const capabilities[] = {
         "CAP_CHOWN",
         "CAP_DAC_OVERRIDE",
-        "CAP_DAC_READ_SEARCH",
         "CAP_FOWNER",
         "CAP_FSETID",
         "CAP_KILL",
         "CAP_SETGID",
         "CAP_SETUID",
-        "CAP_SETPCAP",
         "CAP_SETFCAP",
         "CAP_SYS_CHROOT",
-        "CAP_NET_BIND_SERVICE",
-        "CAP_AUDIT_WRITE",
 };
 
 /* /bin and its like: on a host with a merged /usr the same links, else the folders themselves. */
@@ -51,20 +49,29 @@ static int add_usr_links(char ***argv) {
 }
 
 static int add_tree_devices(char ***argv) {
-        static const char *const devices[] = { "null", "zero", "full", "random", "urandom", "tty" };
-
-        for (size_t i = 0; i < ELEMENTSOF(devices); i++) {
-                _cleanup_free_ char *from = strf("/dev/%s", devices[i]),
-                                    *to = strf(SANDBOX_TREE "/dev/%s", devices[i]);
+        for (const char *const *device = sandbox_devices; *device; device++) {
+                _cleanup_free_ char *inside = strf(SANDBOX_TREE "%s", *device);
                 int r;
 
-                if (!from || !to)
+                if (!inside)
                         return -ENOMEM;
-                r = strv_extend_strv(argv, ARGV("--dev-bind", from, to));
+                r = strv_extend_strv(argv, ARGV("--dev-bind", *device, inside));
                 if (r < 0)
                         return r;
         }
         return 0;
+}
+
+/* Processes of the sandbox alone, and of those not the first: it is bubblewrap's own, without our
+ * filter, and /proc/1/exe is the host's file. Settings are writable to root, by whose number the
+ * kernel judges, but not on a read-only mount. */
+static int add_proc(const char *at, char ***argv) {
+        _cleanup_free_ char *first = strf("%s/1", at), *settings = strf("%s/sys", at);
+
+        if (!first || !settings)
+                return -ENOMEM;
+        return strv_extend_strv(argv, ARGV("--proc", at, "--ro-bind", "/proc/sys", settings,
+                                                      "--tmpfs", first, "--remount-ro", first));
 }
 
 /* The host's programs over a tree that has none yet: its /usr and what the loader, alternatives
@@ -88,9 +95,13 @@ static int add_host(const char *root, char ***argv) {
         }
 
         r = strv_extend_strv(argv,
-                        ARGV("--perms", "0755", "--tmpfs", "/run", "--bind", root, SANDBOX_TREE,
-                                        "--proc", SANDBOX_TREE "/proc", "--ro-bind", "/proc/sys",
-                                        SANDBOX_TREE "/proc/sys", "--tmpfs", SANDBOX_TREE "/dev"));
+                        ARGV("--perms", "0755", "--tmpfs", "/run", "--bind", root, SANDBOX_TREE));
+        if (r < 0)
+                return r;
+        r = add_proc(SANDBOX_TREE "/proc", argv);
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(argv, ARGV("--tmpfs", SANDBOX_TREE "/dev"));
         return r < 0 ? r : add_tree_devices(argv);
 }
 
@@ -119,10 +130,11 @@ static int add_mounts(const Mount *m, char ***argv) {
         if (r < 0)
                 return r;
 
-        /* bubblewrap leaves /proc/sys writable to root, by whose number the kernel judges. */
-        r = strv_extend_strv(argv,
-                        ARGV("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev",
-                                        "/dev", "--tmpfs", "/sys", "--remount-ro", "/sys"));
+        r = add_proc("/proc", argv);
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(
+                        argv, ARGV("--dev", "/dev", "--tmpfs", "/sys", "--remount-ro", "/sys"));
         if (r < 0)
                 return r;
         r = strv_extend_strv(argv, ARGV("--perms", "1777", "--dir", "/run/lock", "--perms", "1777",
@@ -138,7 +150,7 @@ static int add_mounts(const Mount *m, char ***argv) {
         return add_binds(m->sandbox, argv);
 }
 
-static int add_rights(char ***argv) {
+static int add_rights(const Sandbox *s, const int filters[static 2], char ***argv) {
         int r;
 
         r = strv_extend_strv(argv, ARGV("--cap-drop", "ALL"));
@@ -149,10 +161,25 @@ static int add_rights(char ***argv) {
                 if (r < 0)
                         return r;
         }
+        if (s->low_ports) {
+                r = strv_extend_strv(argv, ARGV("--cap-add", "CAP_NET_BIND_SERVICE"));
+                if (r < 0)
+                        return r;
+        }
+
+        for (size_t i = 0; i < 2; i++) {
+                r = strv_extend(argv, "--add-seccomp-fd");
+                if (r < 0)
+                        return r;
+                r = strv_extendf(argv, "%d", filters[i]);
+                if (r < 0)
+                        return r;
+        }
         return 0;
 }
 
-int bubblewrap_argv(const Mount *m, bool interactive, char *const command[], char ***ret) {
+int bubblewrap_argv(const Mount *m, bool interactive, const int filters[static 2],
+                char *const command[], char ***ret) {
         const Sandbox *s = m->sandbox;
         _cleanup_strv_free_ char **argv = NULL;
         int r;
@@ -173,7 +200,7 @@ int bubblewrap_argv(const Mount *m, bool interactive, char *const command[], cha
                         return r;
         }
 
-        r = add_rights(&argv);
+        r = add_rights(s, filters, &argv);
         if (r < 0)
                 return r;
         r = add_mounts(m, &argv);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What sandbox.c puts together: the tree (mount.c) and the command line around a command
- * (bubblewrap.c). */
+/* What sandbox.c puts together: the tree (mount.c), the command line around a command
+ * (bubblewrap.c) and the system calls that it may make (syscalls.c). */
 
 #include "sandbox/sandbox.h"
 
@@ -24,6 +24,16 @@ void mount_done(Mount *m);
  * folder is layers/ afterwards. Errors are logged. */
 int mount_tree(const Mount *m);
 
-/* bubblewrap's whole command line for a command. `interactive`: it is to have the terminal. */
-int bubblewrap_argv(const Mount *m, bool interactive, char *const command[], char ***ret);
+/* The host's device nodes that a sandbox has, and in the child, after mount_tree(): makes their mode
+ * and owner, and those of the binds' devices, nothing that root of a tree could change. */
+extern const char *const sandbox_devices[]; /* ends with NULL */
+int mount_devices(const Sandbox *s);
+
+/* Two programs of seccomp's, as bubblewrap reads them, in files without a name (close-on-exec). */
+int syscalls_filters(int ret_fds[static 2]);
+
+/* bubblewrap's whole command line for a command. `interactive`: it is to have the terminal.
+ * `filters`: what syscalls_filters() gave. */
+int bubblewrap_argv(const Mount *m, bool interactive, const int filters[static 2],
+                char *const command[], char ***ret);
 int bubblewrap_environment(const Sandbox *s, char ***ret);

@@ -262,3 +262,38 @@ int mount_tree(const Mount *m) {
         }
         return 0;
 }
+
+/* bubblewrap's --dev makes these, and no others of the host's. */
+const char *const sandbox_devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+        "/dev/urandom", "/dev/tty", NULL };
+
+/* A read-only mount of a device node: it is read and written as ever, and its inode stays as it is.
+ * bubblewrap's own mounts are copies of this one. The other flags are those that a mount of /dev
+ * may have and that nobody may take away in a user namespace. */
+static int protect_device(const Sandbox *s, const char *path) {
+        static const unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC;
+
+        if (mount(path, path, NULL, MS_BIND, NULL) >= 0 &&
+                        mount(NULL, path, NULL, flags, NULL) >= 0)
+                return 0;
+        if (errno == ENOENT ||
+                        store_userxattr(s->store)) /* it is not an ordinary user's to change */
+                return 0;
+        return log_error_errno(-errno, "Cannot protect %s from a sandbox", path);
+}
+
+int mount_devices(const Sandbox *s) {
+        for (const char *const *device = sandbox_devices; *device; device++) {
+                int r = protect_device(s, *device);
+
+                if (r < 0)
+                        return r;
+        }
+        for (size_t i = 0; i < s->n_binds; i++) {
+                int r = s->binds[i].device ? protect_device(s, s->binds[i].source) : 0;
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}

@@ -54,29 +54,58 @@ static int enter_pid_namespace(void) {
         return 0;
 }
 
+typedef struct Run {
+        Mount mount;
+        int filters[2];
+} Run;
+
+static void run_done(Run *run) {
+        mount_done(&run->mount);
+        close_pairp(&run->filters);
+}
+
+/* Whoever started us may have left descriptors open that are no business of a command's. */
+static int inherit_only(const int fds[static 2]) {
+        if (close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+                return log_error_errno(-errno, "Cannot close what a command is not to inherit");
+        for (size_t i = 0; i < 2; i++)
+                if (fcntl(fds[i], F_SETFD, 0) < 0)
+                        return -errno;
+        return 0;
+}
+
 static int run_child(void *userdata) {
+        const Run *run = userdata;
         int r;
 
         r = enter_pid_namespace();
         if (r < 0)
                 return r;
-        r = mount_tree(userdata);
+        r = mount_tree(&run->mount);
         if (r < 0)
                 return r;
-        return chdir("/") < 0 ? -errno : 0;
+        r = mount_devices(run->mount.sandbox);
+        if (r < 0)
+                return r;
+        if (chdir("/") < 0)
+                return -errno;
+        return inherit_only(run->filters);
 }
 
 int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[],
                 int *ret_status) {
-        _cleanup_(mount_done) Mount m = {};
+        _cleanup_(run_done) Run run = { .filters = { -EBADF, -EBADF } };
         _cleanup_strv_free_ char **full = NULL, **env = NULL;
         SpawnOptions o = options ? *options : (SpawnOptions) {};
         int r;
 
-        r = mount_prepare(s, &m);
+        r = mount_prepare(s, &run.mount);
         if (r < 0)
                 return r;
-        r = bubblewrap_argv(&m, o.stdin_inherit, argv, &full);
+        r = syscalls_filters(run.filters);
+        if (r < 0)
+                return log_error_errno(r, "Cannot write the filter of a command's system calls");
+        r = bubblewrap_argv(&run.mount, o.stdin_inherit, run.filters, argv, &full);
         if (r < 0)
                 return r;
         r = bubblewrap_environment(s, &env);
@@ -89,7 +118,7 @@ int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[
         o.env = env;
         o.cwd = NULL;
         o.prepare = run_child;
-        o.prepare_data = &m;
+        o.prepare_data = &run;
         return spawn_run(&o, full, ret_status);
 }
 

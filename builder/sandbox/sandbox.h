@@ -30,6 +30,7 @@ typedef struct Sandbox {
         bool read_only;
 
         bool network;
+        bool low_ports; /* its command may listen below port 1024 */
 
         /* Programs are the host's (its /usr, read-only; no other folder of it); the tree is at
          * SANDBOX_TREE. */

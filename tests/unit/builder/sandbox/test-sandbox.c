@@ -1,122 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a sandbox shows and what it keeps away. The tree is the host's own /usr, so that there is a
- * shell in it. */
+/* What a sandbox shows and what it keeps away. */
 
-#include "common/userns.h"
-#include "sandbox/sandbox.h"
-#include "store/store.h"
+#include "sandbox-fixture.h"
 
-#include "shared/file-util.h"
 #include "shared/log.h"
-#include "shared/strv.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <cmocka.h>
-
-typedef struct Fixture {
-        char path[64];
-        Store *store;
-        char *lower, *upper, *work;
-        char *layers[2];
-        SandboxBind usr;
-        Sandbox sandbox;
-} Fixture;
-
-static Fixture f;
-
-static void put(const char *folder, const char *name, const char *text) {
-        _cleanup_free_ char *path = path_join(folder, name);
-
-        assert_int_equal(mkdir_parents(path, 0755), 0);
-        assert_int_equal(write_file_atomic(path, text, strlen(text), 0644), 0);
-}
-
-static void make_link(const char *folder, const char *target, const char *name) {
-        _cleanup_free_ char *path = path_join(folder, name);
-
-        assert_int_equal(symlink(target, path), 0);
-}
-
-static int setup(void **state _unused_) {
-        static const char *const links[] = { "bin", "lib", "lib64", "sbin" };
-        static const char *const folders[] = { "usr", "proc", "sys", "dev", "run", "tmp", "etc" };
-
-        f = (Fixture) {};
-        snprintf(f.path, sizeof(f.path), "/tmp/test-sandbox.XXXXXX");
-        assert_non_null(mkdtemp(f.path));
-        _cleanup_free_ char *store = path_join(f.path, "store");
-        assert_int_equal(store_open(store, &f.store), 0);
-        assert_int_equal(store_scratch(f.store, "lower", &f.lower), 0);
-        assert_int_equal(store_scratch(f.store, "upper", &f.upper), 0);
-        assert_int_equal(store_scratch(f.store, "work", &f.work), 0);
-        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
-                _cleanup_free_ char *path = path_join(f.lower, folders[i]);
-                assert_int_equal(mkdir(path, 0755), 0);
-        }
-        for (size_t i = 0; i < ELEMENTSOF(links); i++) {
-                _cleanup_free_ char *target = strf("usr/%s", links[i]);
-                make_link(f.lower, target, links[i]);
-        }
-        put(f.lower, "etc/below", "below\n");
-        f.layers[0] = f.lower;
-        f.usr = (SandboxBind) { "/usr", "/usr", false };
-        f.sandbox = (Sandbox) {
-                .store = f.store,
-                .layers = f.layers,
-                .upper = f.upper,
-                .work = f.work,
-                .binds = &f.usr,
-                .n_binds = 1,
-                .epoch = 1700000000,
-        };
-        return 0;
-}
-
-static int teardown(void **state _unused_) {
-        store_free(f.store);
-        free(f.lower);
-        free(f.upper);
-        free(f.work);
-        return rm_rf(f.path);
-}
-
-static int sh(const Sandbox *s, const char *script, char **ret_output) {
-        char *const argv[] = { (char *) "/bin/sh", (char *) "-c", (char *) script, NULL };
-        int status = -1;
-        size_t size;
-        _cleanup_free_ char *path = path_join(f.path, "output");
-        int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        SpawnOptions o = { .stdout_fd = fd };
-
-        assert_true(fd >= 0);
-        int r = sandbox_run(s, &o, argv, &status);
-        close(fd);
-        if (ret_output)
-                assert_int_equal(read_file(path, 1 << 20, ret_output, &size), 0);
-        return r < 0 ? r : status;
-}
-
-static void requires_namespaces(void) {
-        int status = 0;
-        pid_t pid = fork();
-
-        if (pid == 0)
-                _exit(unshare(CLONE_NEWNS) < 0);
-        waitpid(pid, &status, 0);
-        if (status != 0) {
-                print_message("needs root, or a user namespace, for a mount namespace\n");
-                skip();
-        }
-}
 
 static void changes_land_in_upper(void **state _unused_) {
         requires_namespaces();
@@ -211,6 +103,56 @@ static void there_is_no_network(void **state _unused_) {
 static void device_nodes_cannot_be_made(void **state _unused_) {
         requires_namespaces();
         assert_int_not_equal(sh(&f.sandbox, "mknod /etc/disk b 7 0 2>/dev/null", NULL), 0);
+}
+
+static void rights_are_those_of_the_list(void **state _unused_) {
+        requires_namespaces();
+        _cleanup_free_ char *text = NULL;
+
+        /* CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETGID SETUID SYS_CHROOT SETFCAP */
+        assert_int_equal(sh(&f.sandbox, "grep -E '^Cap(Prm|Eff)' /proc/self/status", &text), 0);
+        assert_string_equal(text, "CapPrm:\t00000000800400fb\nCapEff:\t00000000800400fb\n");
+}
+
+static void descriptors_are_not_inherited(void **state _unused_) {
+        requires_namespaces();
+        _cleanup_free_ char *path = path_join(f.path, "secret"), *text = NULL;
+
+        put(f.path, "secret", "secret\n");
+        int fd = open(path, O_RDWR); /* not close-on-exec */
+        assert_true(fd >= 0 && dup2(fd, 7) == 7);
+        int r = sh(&f.sandbox, "cat <&7; echo changed >&7", &text);
+        close(7);
+        close(fd);
+        assert_int_not_equal(r, 0);
+        assert_string_equal(text, "");
+}
+
+/* bubblewrap's own process in the sandbox has no filter, and its program is the host's file: root
+ * of a tree could write into the one, and change the mode of the other. */
+static void the_first_process_is_out_of_reach(void **state _unused_) {
+        requires_namespaces();
+        assert_int_equal(
+                        sh(&f.sandbox,
+                                        "for p in /proc/1 /proc/self/../1 /proc/$$/root/proc/1; do "
+                                        "for n in exe mem root task/1/mem task/1/exe; do "
+                                        "! test -e $p/$n || { echo $p/$n; exit 1; }; done; done; ! touch /proc/1/x",
+                                        NULL),
+                        0);
+}
+
+static void the_hosts_device_nodes_keep_their_modes(void **state _unused_) {
+        requires_namespaces();
+        struct stat before, after;
+
+        assert_int_equal(stat("/dev/full", &before), 0);
+        int r = sh(&f.sandbox, "chmod 0600 /dev/full", NULL);
+        assert_int_equal(stat("/dev/full", &after), 0);
+        chmod("/dev/full", before.st_mode & 07777);
+        assert_int_not_equal(r, 0);
+        assert_int_equal(after.st_mode, before.st_mode);
+        assert_int_equal(sh(&f.sandbox, "echo >/dev/null && head -c1 /dev/zero >/dev/null", NULL),
+                        0);
 }
 
 static void tmp_has_the_modes_apt_wants(void **state _unused_) {
@@ -397,6 +339,11 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test_setup_teardown(host_processes_are_invisible, setup, teardown),
                 cmocka_unit_test_setup_teardown(there_is_no_network, setup, teardown),
                 cmocka_unit_test_setup_teardown(device_nodes_cannot_be_made, setup, teardown),
+                cmocka_unit_test_setup_teardown(rights_are_those_of_the_list, setup, teardown),
+                cmocka_unit_test_setup_teardown(descriptors_are_not_inherited, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_first_process_is_out_of_reach, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                the_hosts_device_nodes_keep_their_modes, setup, teardown),
                 cmocka_unit_test_setup_teardown(tmp_has_the_modes_apt_wants, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 binds_leave_no_mount_point_in_the_layer, setup, teardown),
