@@ -188,7 +188,8 @@ int apt_add_repository(Apt *a, const Overlay *overlay, const Repository *reposit
         int r;
 
         if (there && there->repository && streq(there->uri, repository->uri) &&
-                        streq(there->suite, repository->suite))
+                        streq(there->suite, repository->suite) &&
+                        streq(there->repository->fingerprint, repository->fingerprint))
                 return 0; /* two overlays may bring the same one */
         if (there) {
                 log_error("%s: there is another repository named \"%s\" already: give this one another name",

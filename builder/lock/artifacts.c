@@ -11,6 +11,7 @@
 typedef struct Wanted {
         const Overlay *overlay;
         const Artifact *artifact;
+        const LockedArtifact *before; /* NULL: it was not locked */
         char *what, *update;
 } Wanted;
 
@@ -55,6 +56,9 @@ static int lock_fetched(Context *ctx, const Wanted *w, FetchItem *item, Lock *l)
                 if (r < 0)
                         return r;
         }
+        if (w->before && !streq(w->before->sha256, sha256))
+                log_info("The %s is locked anew, from %s: sha256 %s instead of %s", item->what,
+                                item->url, sha256, w->before->sha256);
         return add(l, w, sha256, item->size);
 }
 
@@ -111,7 +115,7 @@ static int sort_out(const Overlay *o, const Lock *old, const ResolveOptions *opt
         for (size_t i = 0; i < o->n_artifacts; i++) {
                 const Artifact *a = o->artifacts + i;
                 const LockedArtifact *locked = lock_find_artifact(old, o->name, a->name);
-                Wanted w = { .overlay = o, .artifact = a };
+                Wanted w = { .overlay = o, .artifact = a, .before = locked };
 
                 /* One with a digest of its own cannot move without its overlay. */
                 if (!is_locked(locked, a) || (!a->sha256 && moves(options, a)))

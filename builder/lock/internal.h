@@ -40,6 +40,16 @@ int repository_key(Context *ctx, const Overlay *overlay, const Repository *repos
 /* From such a keyring to the text that a lock has; locked_key_write() is the way back. */
 int key_to_text(const char *path, char **ret);
 
+/* Fingerprints of the primary keys that the origin's key holds, computed from it: there should be
+ * one. -EBADMSG for what is no public key. */
+int locked_key_fingerprints(const LockedOrigin *origin, char ***ret);
+
+/* A lock is a file that anybody may have edited. Of all stages that answer their request, checks
+ * what they repeat from recipe and overlays: whose repositories these are, where they lie, whose
+ * keys are locked. -EINVAL and one message for the first that differs. */
+int lock_verify(const Recipe *recipe, const PackageRequest *requests, const Digest *digests,
+                size_t n, const Lock *l);
+
 /* A stanza of dpkg's status file for a package that is only taken for installed, with an empty line
  * behind it. Its version is newer than any, for dependencies ask for one that is new enough; one
  * that wants an exact version is not met. */

@@ -42,6 +42,9 @@ const Overlay *lock_compile_base(const Recipe *recipe, const Overlay *o);
 int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *stage,
                 const char *progress);
 
+/* Checks that the store's .debs are the packages that they are locked as. Errors are logged. */
+int locked_packages_check(Context *ctx, const Recipe *recipe, const LockedStage *stage);
+
 /* The key of a locked repository, as a binary keyring for apt's Signed-By. */
 int locked_key_write(const LockedOrigin *origin, const char *path);
 

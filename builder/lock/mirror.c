@@ -79,6 +79,20 @@ char *mirror_sibling(const char *mirror, const char *main, const char *origin) {
         return strf("%.*s%s%s", (int) (part - mirror), mirror, origin, part + strlen(main));
 }
 
+int mirror_suite(const Recipe *recipe, const char *origin, char **ret) {
+        char *suite = NULL;
+
+        for (size_t i = 0; i < ELEMENTSOF(archives) && !suite; i++)
+                if (streq(archives[i].distro, recipe->base.distro) &&
+                                streq(archives[i].name, origin)) {
+                        suite = strf("%s%s", recipe->base.release, archives[i].suites[0]);
+                        if (!suite)
+                                return -ENOMEM;
+                }
+        *ret = suite;
+        return 0;
+}
+
 char *mirror_history(const Recipe *recipe, int64_t epoch) {
         time_t when = (time_t) epoch + HISTORY_DELAY_SECONDS;
         char date[32];

@@ -28,6 +28,10 @@ const Mirror *mirrors_get(
 void mirrors_done(Mirrors *m);
 #define _cleanup_mirrors_ _cleanup_(mirrors_done)
 
+/* The main suite of the archive of this name, as the recipe's release has it: "trixie-security".
+ * NULL in *ret where its distribution has no such archive. */
+int mirror_suite(const Recipe *recipe, const char *origin, char **ret);
+
 /* A mirror as of the moment `epoch`, where the distribution has such: for messages. NULL where it
  * has none, and on out of memory. */
 char *mirror_history(const Recipe *recipe, int64_t epoch);

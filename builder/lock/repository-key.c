@@ -5,6 +5,7 @@
  * built. */
 
 #include "lock/internal.h"
+#include "lock/openpgp.h"
 #include "store/store.h"
 #include "store/fetch.h"
 #include "shared/file-util.h"
@@ -169,7 +170,7 @@ int key_to_text(const char *path, char **ret) {
         return 0;
 }
 
-int locked_key_write(const LockedOrigin *origin, const char *path) {
+static int decode_key(const LockedOrigin *origin, unsigned char **ret, size_t *ret_size) {
         size_t n = origin->key ? strlen(origin->key) : 0, padding = 0;
         _cleanup_free_ unsigned char *key = NULL;
         int size;
@@ -184,5 +185,27 @@ int locked_key_write(const LockedOrigin *origin, const char *path) {
                 padding++;
         if (size < (int) padding)
                 return -EINVAL;
-        return write_file_atomic(path, key, (size_t) size - padding, 0644);
+        *ret = TAKE_PTR(key);
+        *ret_size = (size_t) size - padding;
+        return 0;
+}
+
+int locked_key_write(const LockedOrigin *origin, const char *path) {
+        _cleanup_free_ unsigned char *key = NULL;
+        size_t size;
+        int r;
+
+        r = decode_key(origin, &key, &size);
+        return r < 0 ? r : write_file_atomic(path, key, size, 0644);
+}
+
+int locked_key_fingerprints(const LockedOrigin *origin, char ***ret) {
+        _cleanup_free_ unsigned char *key = NULL;
+        size_t size;
+        int r;
+
+        r = decode_key(origin, &key, &size);
+        if (r < 0)
+                return r == -EINVAL ? -EBADMSG : r;
+        return openpgp_fingerprints(key, size, ret);
 }

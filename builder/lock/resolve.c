@@ -397,6 +397,11 @@ static int run(Resolution *x, Lock **ret) {
                 return r;
         if (lock_new(x->recipe->name, &l) < 0)
                 return log_oom();
+        if (x->old && !updates_all(x)) {
+                r = lock_verify(x->recipe, x->requests, x->digests, x->n, x->old);
+                if (r < 0)
+                        return r;
+        }
         packages = packages_wanted(x);
         if (packages < 0)
                 return log_oom();
@@ -418,6 +423,9 @@ static int run(Resolution *x, Lock **ret) {
         r = fill_lock(x, l, packages, artifacts);
         if (packages || artifacts)
                 progress_set(progress, "resolve", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
+        if (r < 0)
+                return r;
+        r = lock_verify(x->recipe, x->requests, x->digests, x->n, l);
         if (r < 0)
                 return r;
         lock_sort(l);

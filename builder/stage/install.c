@@ -30,10 +30,13 @@ static char *deb_name(const LockedPackage *p) {
 int stage_locked_debs(
                 StageBuild *b, const LockedStage *locked, char ***ret_blobs, char ***ret_names) {
         _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
+        int r;
 
+        r = locked_packages_check(b->ctx, b->plan->recipe, locked);
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < locked->n_packages; i++) {
                 const LockedPackage *p = locked->packages + i;
-                int r;
 
                 r = strv_push(&blobs, store_blob_path(b->ctx->store, p->sha256));
                 if (r < 0)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Who a .deb says that it is. */
+
+#include "shared/macro.h"
+
+typedef struct DebControl {
+        char *name, *version, *arch;
+} DebControl;
+
+/* -EBADMSG for what is no .deb, or one that could be read in two ways; other errnos are the
+ * disk's. */
+int deb_control_read(const char *path, DebControl *ret);
+void deb_control_done(DebControl *c);
+#define _cleanup_deb_control_ _cleanup_(deb_control_done)
