@@ -19,10 +19,11 @@ static uint64_t download_size(Context *ctx, const Plan *plan, const Stage *s) {
         for (size_t i = 0; s->locked && i < s->locked->n_packages; i++)
                 if (!store_has_blob(ctx->store, s->locked->packages[i].sha256))
                         size += s->locked->packages[i].size;
-        for (size_t i = 0; s->kind == STAGE_ARTIFACTS && i < s->overlay->n_artifacts; i++) {
+        for (size_t i = 0; s->overlay && i < s->overlay->n_artifacts; i++) {
                 const LockedArtifact *a = lock_find_artifact(
                                 plan->lock, s->overlay->name, s->overlay->artifacts[i].name);
-                if (a && !store_has_blob(ctx->store, a->sha256))
+                if (a && plan_stage_uses(s, s->overlay->artifacts + i) &&
+                                !store_has_blob(ctx->store, a->sha256))
                         size += a->size;
         }
         return size;

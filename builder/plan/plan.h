@@ -39,3 +39,7 @@ bool plan_path_is_early(const char *path);
  * own requires, and artifacts and compiled files only of those: a driver is not compiled again
  * because another overlay installs one package more. */
 bool plan_stage_sees(const Plan *p, size_t i, size_t below);
+
+/* Whether it is this stage that takes one of its overlay's artifacts: a source archive is its compile
+ * stage's, all others the artifacts stage's. */
+bool plan_stage_uses(const Stage *s, const Artifact *a);

@@ -71,9 +71,15 @@ static void hash_repositories(Hash *h, const Plan *p, const Overlay *o) {
         }
 }
 
-static int hash_artifacts(Hash *h, const Plan *p, const Overlay *o) {
+static int hash_artifacts(Hash *h, const Plan *p, const Stage *s) {
+        const Overlay *o = s->overlay;
+
         for (size_t i = 0; i < o->n_artifacts; i++) {
                 const Artifact *a = o->artifacts + i;
+
+                if (!plan_stage_uses(s, a))
+                        continue;
+
                 const LockedArtifact *locked = lock_find_artifact(p->lock, o->name, a->name);
                 char numbers[64];
 
@@ -134,6 +140,9 @@ static int hash_compile(Hash *h, const Plan *p, const Stage *s, const Compile *c
         hash_packages(h, p, s->locked);
         if (c->without)
                 hash_strv(h, "without", c->without);
+        r = hash_artifacts(h, p, s);
+        if (r < 0)
+                return r;
         r = hash_host_file(h, "script", c->script);
         if (r < 0 || !c->source)
                 return r;
@@ -156,7 +165,7 @@ static int hash_stage(Hash *h, const Plan *p, const Stage *s) {
                         hash_repositories(h, p, s->overlay);
                 return 0;
         case STAGE_ARTIFACTS:
-                return hash_artifacts(h, p, s->overlay);
+                return hash_artifacts(h, p, s);
         case STAGE_COMPILE:
                 return hash_compile(h, p, s, s->overlay->compile + s->index);
         case STAGE_FILES:

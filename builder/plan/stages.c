@@ -50,7 +50,11 @@ static int add_package_stages(Plan *p) {
 }
 
 static int add_artifacts(Plan *p, const Overlay *o) {
-        if (o->n_artifacts == 0)
+        size_t n = 0;
+
+        for (size_t i = 0; i < o->n_artifacts; i++)
+                n += o->artifacts[i].kind != INSTALL_SOURCE;
+        if (n == 0)
                 return 0;
         return stage_add(p, STAGE_ARTIFACTS, o, 0, strf("artifacts:%s", o->name)) ? 0 : -ENOMEM;
 }

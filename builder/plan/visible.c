@@ -29,3 +29,9 @@ bool plan_stage_sees(const Plan *p, size_t i, size_t below) {
         base = lock_compile_base(p->recipe, s->overlay);
         return base && t->overlay && comes_by(p->recipe, t->overlay, base);
 }
+
+bool plan_stage_uses(const Stage *s, const Artifact *a) {
+        if (a->kind == INSTALL_SOURCE)
+                return s->kind == STAGE_COMPILE && s->index == a->compile;
+        return s->kind == STAGE_ARTIFACTS;
+}

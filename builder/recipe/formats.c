@@ -172,6 +172,21 @@ static const Schema artifact_keys[] = {
 };
 static const Schema artifact = { .flags = OBJECT, .keys = artifact_keys };
 
+static const Schema source_keys[] = {
+        { "name", STRING | REQUIRED, .check = value_file_name,
+                        .meaning = "Of its folder below $ARTIFACTS; one of its own within the overlay." },
+        { "version", STRING | REQUIRED, .check = value_version,
+                        .meaning = "What ${version} in url stands for." },
+        { "url", STRING | REQUIRED, .check = value_text,
+                        .meaning = "Where it is downloaded; ${version} and ${arch} are filled in." },
+        { "sha256", STRING, .check = value_sha256,
+                        .meaning = "Pinned digest; else the lock pins what the URL serves." },
+        { "strip", SCHEMA_INT, .max = 100,
+                        .meaning = "How many leading folders of its paths go; 1 unless said." },
+        {},
+};
+static const Schema source = { .flags = OBJECT, .keys = source_keys };
+
 static const Schema compile_keys[] = {
         { "packages", OBJECT, .keys = packages_keys,
                         .meaning = "What the build needs; none of it is in the image." },
@@ -179,6 +194,8 @@ static const Schema compile_keys[] = {
                         .meaning = "Packages that others depend on and the build can do without." },
         { "source", STRING, .check = value_source,
                         .meaning = "A folder inside the overlay, or imgbuild:firstboot." },
+        { "artifacts", LIST, .item = &source,
+                        .meaning = "Source archives, unpacked for the script below $ARTIFACTS." },
         { "script", STRING | REQUIRED, .check = value_inside,
                         .meaning = "Builds in a throw-away layer and installs into $DESTDIR." },
         {},

@@ -21,6 +21,7 @@ typedef enum InstallKind {
         INSTALL_PACKAGE, /* "package": a .deb or .rpm, installed with the other packages */
         INSTALL_FILE,    /* {"path": "/usr/bin/x", "mode": "0755"} */
         INSTALL_UNPACK,  /* {"unpack": "/usr/local", "strip": 1}: a tar archive */
+        INSTALL_SOURCE,  /* one of compile[].artifacts: for its script alone */
 } InstallKind;
 
 typedef struct Artifact {
@@ -31,6 +32,7 @@ typedef struct Artifact {
         char *path;  /* INSTALL_FILE and INSTALL_UNPACK: absolute path in the image */
         mode_t mode; /* INSTALL_FILE */
         unsigned strip;
+        size_t compile; /* INSTALL_SOURCE: whose it is */
 } Artifact;
 
 typedef struct Compile {

@@ -145,36 +145,82 @@ static int load_install(
         return 0;
 }
 
+/* What all artifacts have; `at`: their list's path. */
+static int load_artifact(const OverlayLoading *l, const char *at, size_t i, json_object *item,
+                Artifact *to) {
+        Overlay *overlay = l->overlay;
+        _cleanup_free_ char *url = strf("%s[%zu].url", at, i);
+
+        if (!url || overlay_load_string(item, "name", &to->name) < 0 ||
+                        overlay_load_string(item, "version", &to->version) < 0 ||
+                        overlay_load_string(item, "sha256", &to->sha256) < 0 ||
+                        expand_url(l, url, json_get_string(item, "url"), to->version, &to->url) < 0)
+                return -ENOMEM;
+
+        for (const Artifact *other = overlay->artifacts; other < to; other++)
+                if (streq(other->name, to->name))
+                        problems_add(l->problems, l->file, url,
+                                        "two artifacts of this overlay are called \"%s\"",
+                                        to->name);
+        return 0;
+}
+
+/* compile[at].artifacts, behind the others: the lock has them all alike. */
+static int load_sources(const OverlayLoading *l, json_object *compile, size_t at) {
+        Overlay *overlay = l->overlay;
+        json_object *list = json_get(compile, "artifacts");
+        _cleanup_free_ char *path = strf("$.compile[%zu].artifacts", at);
+
+        if (!path)
+                return -ENOMEM;
+        for (size_t i = 0; i < json_list_length(list); i++) {
+                json_object *item = json_object_array_get_idx(list, i);
+                Artifact *to = &overlay->artifacts[overlay->n_artifacts];
+                int r;
+
+                if (!item)
+                        continue;
+                overlay->n_artifacts++;
+                to->kind = INSTALL_SOURCE;
+                to->compile = overlay->n_compile - 1;
+                to->strip = (unsigned) json_get_int(item, "strip", 1);
+                r = load_artifact(l, path, i, item, to);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* Room for those of compile stages too. */
+static size_t count_artifacts(json_object *o) {
+        json_object *compile = json_get(o, "compile");
+        size_t n = json_list_length(json_get(o, "artifacts"));
+
+        for (size_t i = 0; i < json_list_length(compile); i++)
+                n += json_list_length(json_get(json_object_array_get_idx(compile, i), "artifacts"));
+        return n;
+}
+
 int overlay_load_artifacts(const OverlayLoading *l, json_object *o) {
         Overlay *overlay = l->overlay;
         json_object *list = json_get(o, "artifacts");
 
-        overlay->artifacts = new_items(list, sizeof(Artifact));
+        overlay->artifacts = calloc(count_artifacts(o) + 1, sizeof(Artifact));
         if (!overlay->artifacts)
                 return -ENOMEM;
         for (size_t i = 0; i < json_list_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
                 Artifact *to = &overlay->artifacts[overlay->n_artifacts];
-                _cleanup_free_ char *url = strf("$.artifacts[%zu].url", i);
                 _cleanup_free_ char *install = strf("$.artifacts[%zu].install", i);
 
-                if (!url || !install)
+                if (!install)
                         return -ENOMEM;
                 if (!item)
                         continue;
                 overlay->n_artifacts++;
-                if (overlay_load_string(item, "name", &to->name) < 0 ||
-                                overlay_load_string(item, "version", &to->version) < 0 ||
-                                overlay_load_string(item, "sha256", &to->sha256) < 0 ||
-                                expand_url(l, url, json_get_string(item, "url"), to->version,
-                                                &to->url) < 0 ||
+                if (load_artifact(l, "$.artifacts", i, item, to) < 0 ||
                                 load_install(l, install, json_get(item, "install"), to) < 0)
                         return -ENOMEM;
-                for (size_t k = 0; k + 1 < overlay->n_artifacts; k++)
-                        if (streq(overlay->artifacts[k].name, to->name))
-                                problems_add(l->problems, l->file, url,
-                                                "two artifacts of this overlay are called \"%s\"",
-                                                to->name);
         }
         return 0;
 }
@@ -214,7 +260,8 @@ int overlay_load_compile(const OverlayLoading *l, json_object *o) {
                 overlay->n_compile++;
                 if (schema_get_strv(json_get(item, "packages"), l->family, &to->packages) < 0 ||
                                 schema_get_strv(json_get(item, "without"), l->family,
-                                                &to->without) < 0)
+                                                &to->without) < 0 ||
+                                load_sources(l, item, i) < 0)
                         return -ENOMEM;
                 to->script = overlay_load_script(l, script_path, json_get_string(item, "script"));
                 if (source && streq(source, "imgbuild:firstboot")) {

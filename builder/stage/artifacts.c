@@ -80,6 +80,8 @@ static int install_artifact(StageBuild *b, const Artifact *a, char ***blobs, cha
                                 &b->sandbox, place_file, &(Place) { .artifact = a, .blob = blob });
         case INSTALL_UNPACK:
                 return unpack(b, a, blob);
+        case INSTALL_SOURCE:
+                return 0; /* its compile stage's */
         }
         return -EINVAL;
 }

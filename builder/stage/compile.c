@@ -6,6 +6,7 @@
 
 #include "stage/internal.h"
 #include "store/store.h"
+#include "stage/unpack.h"
 #include "lock/lock.h"
 #include "sandbox/copy-tree.h"
 
@@ -20,6 +21,7 @@
 #define INSIDE_SOURCE INSIDE "/source"
 #define INSIDE_DEST INSIDE "/dest"
 #define INSIDE_BUILD INSIDE "/build"
+#define INSIDE_ARTIFACTS INSIDE "/artifacts"
 #define INSIDE_CONTEXT INSIDE "/context"
 #define CONTEXT_MAX 1024 /* bytes */
 
@@ -55,11 +57,12 @@ static int explain(const StageBuild *b, const char *first_error, const char *con
 }
 
 typedef struct Folders {
-        char *upper, *work, *dest, *temporary, *build, *context;
+        char *upper, *work, *dest, *temporary, *build, *artifacts, *context;
 } Folders;
 
 static void folders_done(Folders *f) {
-        char **const all[] = { &f->upper, &f->work, &f->dest, &f->temporary, &f->build };
+        char **const all[] = { &f->upper, &f->work, &f->dest, &f->temporary, &f->build,
+                &f->artifacts };
 
         for (size_t i = 0; i < ELEMENTSOF(all); i++) {
                 if (*all[i])
@@ -79,6 +82,7 @@ static int folders_make(StageBuild *b, Folders *f) {
                 { "compile-dest", &f->dest },
                 { "compile-tmp", &f->temporary },
                 { "compile-build", &f->build },
+                { "compile-artifacts", &f->artifacts },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(wanted); i++) {
@@ -97,8 +101,8 @@ static int script_environment(const StageBuild *b, const Compile *c, char ***ret
         _cleanup_strv_free_ char **env = NULL;
         int r;
 
-        r = strv_extend_strv(
-                        &env, ARGV("DESTDIR=" INSIDE_DEST, "IMGBUILD_CONTEXT=" INSIDE_CONTEXT));
+        r = strv_extend_strv(&env, ARGV("DESTDIR=" INSIDE_DEST, "IMGBUILD_CONTEXT=" INSIDE_CONTEXT,
+                                                   "ARTIFACTS=" INSIDE_ARTIFACTS));
         if (r < 0)
                 return r;
         r = strv_extendf(&env, "JOBS=%u", b->ctx->jobs);
@@ -135,6 +139,7 @@ static int run_script(StageBuild *b, Sandbox *s, const Compile *c, const Folders
                 { f->context, INSIDE_CONTEXT, true },
                 { f->temporary, "/tmp", true },
                 { build, INSIDE_BUILD, true },
+                { f->artifacts, INSIDE_ARTIFACTS, true },
                 { c->source, INSIDE_SOURCE, false },
         };
         s->binds = binds;
@@ -197,6 +202,60 @@ static int uncover(StageBuild *b) {
         return r < 0 ? log_error_errno(r, "Stage %s: cannot finish its layer", b->stage->id) : 0;
 }
 
+/* One source archive, in the child that may be confused by it. */
+typedef struct Source {
+        const Artifact *artifact;
+        const char *blob, *folder;
+} Source;
+
+static int unpack_source(const char *root _unused_, void *userdata) {
+        const Source *s = userdata;
+        _cleanup_free_ char *why = NULL;
+        int r;
+
+        r = unpack_archive(s->blob, s->folder, s->artifact->strip, &why);
+        if (r == -EBADMSG) {
+                log_error("%s cannot be unpacked: %s", s->artifact->name, strempty(why));
+                return -EIO;
+        }
+        return r < 0 ? log_error_errno(r, "%s cannot be unpacked", s->artifact->name) : 0;
+}
+
+static int add_source(StageBuild *b, const Artifact *a, const Folders *f) {
+        const LockedArtifact *locked =
+                        lock_find_artifact(b->plan->lock, b->stage->overlay->name, a->name);
+        _cleanup_free_ char *blob = NULL, *folder = path_join(f->artifacts, a->name);
+
+        if (!locked)
+                return log_error_errno(-ESTALE, "Stage %s: the lock does not have %s", b->stage->id,
+                                a->name);
+        blob = store_blob_path(b->ctx->store, locked->sha256);
+        if (!blob || !folder)
+                return log_oom();
+        if (mkdir(folder, 0755) < 0)
+                return log_error_errno(
+                                -errno, "Stage %s: no room to unpack %s", b->stage->id, a->name);
+
+        progress_detail(b->ctx->progress, b->stage->id, a->name);
+        return sandbox_call(&b->sandbox, unpack_source,
+                        &(Source) { .artifact = a, .blob = blob, .folder = folder });
+}
+
+static int add_sources(StageBuild *b, const Folders *f) {
+        const Overlay *o = b->stage->overlay;
+
+        for (size_t i = 0; i < o->n_artifacts; i++) {
+                int r;
+
+                if (!plan_stage_uses(b->stage, o->artifacts + i))
+                        continue;
+                r = add_source(b, o->artifacts + i, f);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int compile(StageBuild *b, const Compile *c, const Folders *f) {
         _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
         Sandbox s = b->sandbox;
@@ -214,6 +273,9 @@ static int compile(StageBuild *b, const Compile *c, const Folders *f) {
                                         b->stage->id);
         }
         r = stage_install(b, &s, blobs, names);
+        if (r < 0)
+                return r;
+        r = add_sources(b, f);
         return r < 0 ? r : run_script(b, &s, c, f);
 }
 

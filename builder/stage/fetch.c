@@ -64,13 +64,16 @@ static int fetch_debs(Downloads *d) {
         return fetch_packages(d->ctx, d->plan->recipe, d->plan->lock, &all, DOWNLOAD);
 }
 
-/* Adds what the store lacks of one overlay's artifacts. `items` has room for all of the lock's. */
-static void add_artifacts(const Downloads *d, const Overlay *o, FetchItem *items, size_t *n) {
-        for (size_t k = 0; k < o->n_artifacts && *n < d->plan->lock->n_artifacts; k++) {
+/* Adds what the store lacks of one stage's artifacts. `items` has room for all of the lock's. */
+static void add_artifacts(const Downloads *d, const Stage *s, FetchItem *items, size_t *n) {
+        const Overlay *o = s->overlay;
+
+        for (size_t k = 0; o && k < o->n_artifacts && *n < d->plan->lock->n_artifacts; k++) {
                 const LockedArtifact *a =
                                 lock_find_artifact(d->plan->lock, o->name, o->artifacts[k].name);
 
-                if (!a || store_has_blob(d->ctx->store, a->sha256))
+                if (!a || !plan_stage_uses(s, o->artifacts + k) ||
+                                store_has_blob(d->ctx->store, a->sha256))
                         continue;
                 items[(*n)++] = (FetchItem) {
                         .url = a->url, .sha256 = a->sha256, .size = a->size, .what = a->name
@@ -85,8 +88,8 @@ static int fetch_artifacts(Downloads *d) {
         if (!items)
                 return log_oom();
         for (size_t i = 0; i <= d->last; i++)
-                if (d->missing[i] && d->plan->stages[i].kind == STAGE_ARTIFACTS)
-                        add_artifacts(d, d->plan->stages[i].overlay, items, &n);
+                if (d->missing[i])
+                        add_artifacts(d, d->plan->stages + i, items, &n);
         if (n == 0)
                 return 0;
 

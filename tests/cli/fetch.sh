@@ -34,6 +34,16 @@ check "that it came over plain http is told" says "Add \"sha256\": \"$sha\""
 run lock "$T/images/a.json"
 check "what is locked is not downloaded again" test $rc -eq 0 -a ! -s "$LOG"
 
+overlay thing "{ \"description\": \"x\", \"compile\": [ { \"script\": \"build.sh\", \"artifacts\": [
+        { \"name\": \"thing\", \"version\": \"1\", \"url\": \"$URL/file\", \"sha256\": \"$sha\" } ] } ] }"
+printf '#!/bin/sh\n' >"$T/overlays/thing/build.sh" && chmod 0755 "$T/overlays/thing/build.sh"
+rm "$T/images/a.lock.json" "$(blob "$sha")"
+run lock "$T/images/a.json"
+check "a source archive of a compile stage is locked and stored as any artifact" eval 'stored && grep -qF "\"overlay\": \"thing\", \"name\": \"thing\", \"version\": \"1\"" "$T/images/a.lock.json"'
+sed -i "s/$sha/$(printf '%064d' 0)/" "$T/overlays/thing/overlay.json"
+run lock "$T/images/a.json"
+check "one with another digest is refused" test $rc -eq 4
+
 fetch "$URL/!500x2/file" "$sha"
 check "a server error is retried" stored
 fetch "$URL/!busyx1/file" "$sha"

@@ -24,8 +24,8 @@ in_tree 'test "$(/opt/tree/bin/unpacked)" = unpacked && test "$(readlink /opt/tr
 check "artifacts: an archive unpacked, a file with its mode" $?
 in_tree 'test "$(cat /etc/small/ran)" = "root localhost 1" && test ! -e /run/imgbuild/script'
 check "run: the script ran as root of the tree, without a network" $?
-in_tree 'test "$(cat /usr/lib/small/compiled)" = "compiled 3 jobs" && test ! -e /usr/bin/m4 && ! dpkg-query -s libreadline8t64'
-check "compile: only what is in \$DESTDIR stays" $?
+in_tree 'test "$(cat /usr/lib/small/compiled)" = "compiled 3 jobs" && test "$(cat /usr/lib/small/from-source)" = unpacked && test ! -e /usr/bin/m4 && ! dpkg-query -s libreadline8t64'
+check "compile: with a source archive; only what is in \$DESTDIR stays" $?
 in_tree 'test -e /etc/machine-id && test ! -s /etc/machine-id && test -z "$(find /var/log /var/lib/apt/lists /tmp -type f)" && test ! -e /etc/ssh/ssh_host_rsa_key && test ! -e /root/.bash_history'
 check "finalize: no identity, no logs, no lists" $?
 left=$(for d in $(small_digests); do find "$CACHE/layers/${d:0:32}/tree" ! -type c \( -path '*/var/log/*.log' -o -path '*/var/*/*-old' -o -path '*/etc/passwd-' \); done)

@@ -32,7 +32,8 @@ E
       "install": { "unpack": "/opt/tree", "strip": 1 } },
     { "name": "single", "version": "1", "url": "http://127.0.0.1:$(cat "$W/port")/single",
       "install": { "path": "/usr/local/bin/single", "mode": "0755" } }],
-  "compile": [{ "packages": { "debian": ["m4", "bc"] }, "without": { "debian": ["libreadline8t64"] }, "script": "compile.sh" }],
+  "compile": [{ "packages": { "debian": ["m4", "bc"] }, "without": { "debian": ["libreadline8t64"] }, "script": "compile.sh",
+    "artifacts": [{ "name": "source", "version": "1.0", "url": "http://127.0.0.1:$(cat "$W/port")/tree-\${version}.tar.gz" }] }],
   "modes": { "etc/small/secret": "0600" },
   "run": ["run.sh"] }
 E
@@ -52,7 +53,8 @@ set -eu
 echo "small 1.0 with m4" >"$IMGBUILD_CONTEXT"
 mkdir -p "$DESTDIR/lib/small"
 echo "JOBS() jobs" | m4 -DJOBS="compiled $JOBS" >"$DESTDIR/lib/small/compiled"
-touch /etc/not-in-destdir
+"$ARTIFACTS/source/bin/unpacked" >"$DESTDIR/lib/small/from-source"
+touch "$ARTIFACTS/source/is-writable" /etc/not-in-destdir
 # Taken for installed: what depends on it is there, it is not, and the database is sound.
 [[ -e /usr/bin/bc && ! -e /usr/lib/x86_64-linux-gnu/libreadline.so.8 && -z $(dpkg --audit) ]]
 apt-get check

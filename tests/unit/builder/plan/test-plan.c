@@ -281,6 +281,61 @@ static void what_is_compiled_changes_what_lies_above(void **state) {
                         "compile:first/0,early-files:first,initramfs,files:first,files:second,run:second/0,services,finalize");
 }
 
+/* A source archive of the second overlay's only compile stage. */
+static void add_source(World *w, Artifact *a, LockedArtifact *locked) {
+        static char sha256[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+        *a = (Artifact) { .name = (char *) "tool", .kind = INSTALL_SOURCE, .strip = 1 };
+        *locked = (LockedArtifact) {
+                .overlay = (char *) "second", .name = (char *) "tool", .sha256 = sha256
+        };
+        w->second.artifacts = a;
+        w->second.n_artifacts = 1;
+        w->lock.artifacts = locked;
+        w->lock.n_artifacts = 1;
+}
+
+static void a_source_archive_is_its_compile_stages_alone(void **state) {
+        World *w = *state;
+        Artifact artifact;
+        LockedArtifact locked;
+
+        add_source(w, &artifact, &locked);
+        _cleanup_plan_free_ Plan *p = plan(w);
+        assert_null(plan_find(p, "artifacts:second"));
+        assert_true(plan_stage_uses(plan_find(p, "compile:second/0"), &artifact));
+        assert_false(plan_stage_uses(plan_find(p, "packages:second"), &artifact));
+        artifact.compile = 1;
+        assert_false(plan_stage_uses(plan_find(p, "compile:second/0"), &artifact));
+}
+
+static void another_source_archive_is_compiled_anew(void **state) {
+        static char other[] = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+        World *w = *state;
+        Artifact artifact;
+        LockedArtifact locked;
+
+        add_source(w, &artifact, &locked);
+        _cleanup_plan_free_ Plan *a = plan(w);
+        locked.sha256 = other;
+        _cleanup_plan_free_ Plan *b = plan(w);
+        assert_string_not_equal(plan_find(a, "compile:second/0")->digest,
+                        plan_find(b, "compile:second/0")->digest);
+        assert_string_equal(plan_find(a, "packages:second")->digest,
+                        plan_find(b, "packages:second")->digest);
+}
+
+static void a_source_archive_that_is_not_locked_is_no_plan(void **state) {
+        World *w = *state;
+        Artifact artifact;
+        LockedArtifact locked;
+        Plan *p;
+
+        add_source(w, &artifact, &locked);
+        w->lock.n_artifacts = 0;
+        assert_int_equal(plan_new(&w->recipe, &w->lock, &p), -ESTALE);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(
@@ -304,6 +359,12 @@ int main(void) {
                                 teardown),
                 cmocka_unit_test_setup_teardown(
                                 packages_of_later_overlays_leave_what_is_compiled, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_source_archive_is_its_compile_stages_alone, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                another_source_archive_is_compiled_anew, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_source_archive_that_is_not_locked_is_no_plan, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 what_is_compiled_changes_what_lies_above, setup, teardown),
         };

@@ -191,6 +191,50 @@ static void compile_stages_are_read(void **state) {
                         endswith(o->compile[0].script, "/overlays/one/build.sh"));
 }
 
+static void source_archives_are_read(void **state) {
+        put_script("overlays/one/build.sh");
+        Overlay *o = load_overlay(*state,
+                        ", \"artifacts\": [{\"name\": \"a\", \"version\": \"1\", \"url\": \"https://x.example/a\", \"install\": \"package\"}],"
+                        "\"compile\": [{\"script\": \"build.sh\"}, {\"script\": \"build.sh\", \"artifacts\": ["
+                        "{\"name\": \"b\", \"version\": \"2.1\", \"sha256\": \"" SHA
+                        "\", \"url\": \"https://x.example/${version}.tgz\"},"
+                        "{\"name\": \"c\", \"version\": \"3\", \"url\": \"https://x.example/c\", \"strip\": 0}]}]");
+
+        assert_int_equal(o->n_artifacts, 3);
+        assert_int_equal(o->artifacts[0].kind, INSTALL_PACKAGE);
+        assert_int_equal(o->artifacts[1].kind, INSTALL_SOURCE);
+        assert_int_equal(o->artifacts[1].compile, 1);
+        assert_int_equal(o->artifacts[1].strip, 1);
+        assert_string_equal(o->artifacts[1].url, "https://x.example/2.1.tgz");
+        assert_string_equal(o->artifacts[1].sha256, SHA);
+        assert_string_equal(o->artifacts[2].name, "c");
+        assert_int_equal(o->artifacts[2].strip, 0);
+}
+
+static void source_archives_are_checked(void **state) {
+        static const struct {
+                const char *item, *message;
+        } cases[] = {
+                { "{\"name\": \"a\", \"version\": \"1\", \"url\": \"https://x.example/a\"}",
+                                "$.compile[0].artifacts[0].url: two artifacts of this overlay are called \"a\"" },
+                { "{\"name\": \"../b\", \"version\": \"1\", \"url\": \"https://x.example/a\"}",
+                                "$.compile[0].artifacts[0].name: \"../b\" is not a name (letters, digits, + . _ -)" },
+                { "{\"name\": \"b\", \"version\": \"1\", \"url\": \"ftp://x.example/a\"}",
+                                "$.compile[0].artifacts[0].url: \"ftp://x.example/a\" is not a URL (https://…, http://… or file:///…)" },
+                { "{\"name\": \"b\", \"version\": \"1\", \"url\": \"https://x.example/a\", \"install\": \"package\"}",
+                                "$.compile[0].artifacts[0].install: unknown key; known are name, version, url, sha256, strip" },
+        };
+
+        put_script("overlays/one/build.sh");
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_free_ char *keys = strf(
+                                ", \"artifacts\": [{\"name\": \"a\", \"version\": \"1\", \"url\": \"https://x.example/a\","
+                                "\"install\": \"package\"}], \"compile\": [{\"script\": \"build.sh\", \"artifacts\": [%s]}]",
+                                cases[i].item);
+                assert_overlay_refused(*state, keys, cases[i].message);
+        }
+}
+
 static void firstboot_is_found_beside_the_overlays(void **state) {
         put_script("overlays/one/build.sh");
         assert_int_equal(mkdir("firstboot", 0755), 0);
@@ -429,6 +473,8 @@ int main(void) {
                 TEST(artifacts_are_read),
                 TEST(artifacts_are_checked),
                 TEST(compile_stages_are_read),
+                TEST(source_archives_are_read),
+                TEST(source_archives_are_checked),
                 TEST(firstboot_is_found_beside_the_overlays),
                 TEST(runs_and_checks_are_read),
                 TEST(a_path_leading_out_is_refused),
