@@ -56,7 +56,7 @@ const Overlay *lock_compile_base(const Recipe *recipe, const Overlay *o) {
 
         for (size_t i = 0; i < recipe->n_overlays; i++)
                 if (has_package_stage(recipe->overlays[i]) &&
-                                recipe_overlay_needs(recipe, o, recipe->overlays[i]))
+                                recipe_overlay_needs(o, recipe->overlays[i]))
                         last = recipe->overlays[i];
         return last;
 }

@@ -22,7 +22,7 @@ bool plan_stage_sees(const Plan *p, size_t i, size_t below) {
         if (below >= i || s->kind != STAGE_COMPILE)
                 return below < i;
         if (t->kind == STAGE_ARTIFACTS || t->kind == STAGE_COMPILE)
-                return recipe_overlay_needs(p->recipe, s->overlay, t->overlay);
+                return recipe_overlay_needs(s->overlay, t->overlay);
         if (t->kind == STAGE_BASE || streq(t->id, "kernel"))
                 return true;
 

@@ -4,20 +4,9 @@
 
 #include "recipe/overlay.h"
 
-static const Overlay *find_overlay(const Recipe *r, const char *name) {
-        for (size_t i = 0; i < r->n_overlays; i++)
-                if (streq(r->overlays[i]->name, name))
-                        return r->overlays[i];
-        return NULL;
-}
-
-bool recipe_overlay_needs(const Recipe *r, const Overlay *overlay, const Overlay *other) {
-        if (!overlay || overlay == other)
-                return overlay;
-        STRV_FOREACH (name, overlay->requires)
-                if (recipe_overlay_needs(r, find_overlay(r, *name), other))
-                        return true;
-        return false;
+bool recipe_overlay_needs(const Overlay *overlay, const Overlay *other) {
+        return overlay &&
+               (overlay == other || (other && strv_contains(overlay->needs, other->name)));
 }
 
 static void repository_done(Repository *r) {
@@ -64,6 +53,7 @@ Overlay *overlay_free(Overlay *o) {
         free(o->path);
         free(o->description);
         strv_free(o->requires);
+        strv_free(o->needs);
         strv_free(o->conflicts);
         strv_free(o->packages);
         strv_free(o->services.enable);

@@ -57,6 +57,7 @@ typedef struct Overlay {
         char *path; /* absolute folder */
         char *description;
         char **requires, **conflicts;
+        char **needs; /* all that it requires, itself or through others */
         Repository *repositories;
         size_t n_repositories;
         char **packages;

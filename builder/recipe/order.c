@@ -191,6 +191,30 @@ static int check_conflicts(Ordering *o) {
         return 0;
 }
 
+static int add_need(Overlay *overlay, const char *name) {
+        return strv_contains(overlay->needs, name) ? 0 : strv_extend(&overlay->needs, name);
+}
+
+/* What it requires has its place, and its own needs, already. */
+static int fill_needs(const Ordering *o, Overlay *overlay) {
+        STRV_FOREACH (name, overlay->requires) {
+                int r = add_need(overlay, *name);
+
+                if (r < 0)
+                        return r;
+                for (size_t i = 0; i < o->n_order; i++) {
+                        if (!streq(o->order[i]->name, *name))
+                                continue;
+                        STRV_FOREACH (need, o->order[i]->needs) {
+                                r = add_need(overlay, *need);
+                                if (r < 0)
+                                        return r;
+                        }
+                }
+        }
+        return 0;
+}
+
 int order_overlays(Problems *p, const OverlayContext *ctx, const OverlayRef *named, size_t n_named,
                 char *const *removed, Overlay ***ret, size_t *ret_n) {
         _cleanup_(ordering_done) Ordering o = { .problems = p, .ctx = ctx, .removed = removed };
@@ -204,6 +228,11 @@ int order_overlays(Problems *p, const OverlayContext *ctx, const OverlayRef *nam
         r = check_conflicts(&o);
         if (r < 0)
                 return r;
+        for (size_t i = 0; i < o.n_order; i++) {
+                r = fill_needs(&o, o.order[i]);
+                if (r < 0)
+                        return r;
+        }
         *ret = TAKE_PTR(o.order);
         *ret_n = o.n_order;
         o.n_order = 0;

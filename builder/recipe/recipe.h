@@ -19,7 +19,7 @@ int recipe_load(const char *path, char *const *overlay_dirs, Recipe **ret);
 int recipe_to_json(const Recipe *r, json_object **ret);
 
 /* Whether `overlay` is `other` or requires it, itself or through others. */
-bool recipe_overlay_needs(const Recipe *r, const Overlay *overlay, const Overlay *other);
+bool recipe_overlay_needs(const Overlay *overlay, const Overlay *other);
 
 Recipe *recipe_free(Recipe *r);
 DEFINE_CLEANUP(Recipe *, recipe_free);

@@ -158,7 +158,18 @@ int mkdir_p(const char *path, mode_t mode) {
         return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 }
 
-static int remove_children(int dir_fd, dev_t device);
+/* A tree that is being removed. What lies deeper than DEPTH_MAX is first moved up to `top`, so that a tree
+ * of any depth takes neither all descriptors nor all of the stack. */
+#define DEPTH_MAX 64
+#define MOVE_TRIES_MAX 1000
+
+typedef struct Removal {
+        int top;
+        dev_t device;
+        unsigned moved; /* so far; gives the moved ones' names */
+} Removal;
+
+static int remove_children(Removal *r, int dir_fd, unsigned depth);
 
 /* overlayfs leaves its work/work at mode 0000. */
 static int open_child(int dir_fd, const char *name) {
@@ -170,53 +181,83 @@ static int open_child(int dir_fd, const char *name) {
         return fd < 0 ? -errno : fd;
 }
 
-static int remove_child(int dir_fd, const char *name, dev_t device) {
+/* Under a name that is free there. */
+static bool move_to_top(Removal *r, int dir_fd, const char *name) {
+        for (unsigned tries = 0; tries < MOVE_TRIES_MAX; tries++) {
+                char fresh[32];
+
+                snprintf(fresh, sizeof(fresh), ".deep-%u", r->moved++);
+                if (renameat(dir_fd, name, r->top, fresh) >= 0)
+                        return true;
+                if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
+                        return false;
+        }
+        return false;
+}
+
+static int remove_child(Removal *r, int dir_fd, const char *name, unsigned depth) {
         struct stat st;
-        int fd, r = 0;
+        int fd, result = 0;
 
         if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return 0;
         if (!S_ISDIR(st.st_mode))
                 return unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT ? -errno : 0;
-        if (st.st_dev != device)
+        if (st.st_dev != r->device)
+                return 0;
+        if (depth >= DEPTH_MAX && move_to_top(r, dir_fd, name))
                 return 0;
 
         fd = open_child(dir_fd, name);
-        r = fd < 0 ? fd : remove_children(fd, device);
-        if (unlinkat(dir_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT && r == 0)
-                r = -errno;
-        return r;
+        result = fd < 0 ? fd : remove_children(r, fd, depth + 1);
+        if (unlinkat(dir_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT && result == 0)
+                result = -errno;
+        return result;
 }
 
 /* Takes dir_fd. Goes on after an error, and returns the first. */
-static int remove_children(int dir_fd, dev_t device) {
+static int remove_children(Removal *r, int dir_fd, unsigned depth) {
         _cleanup_closedir_ DIR *d = NULL;
-        int r, result = 0;
+        int error, result = 0;
 
-        r = folder_from_fd(dir_fd, &d);
-        if (r < 0)
-                return r;
+        error = folder_from_fd(dir_fd, &d);
+        if (error < 0)
+                return error;
         FOLDER_FOREACH (name, d) {
-                r = remove_child(dirfd(d), name, device);
-                if (r < 0 && result == 0)
-                        result = r;
+                error = remove_child(r, dirfd(d), name, depth);
+                if (error < 0 && result == 0)
+                        result = error;
         }
         return result;
 }
 
+/* Again and again while that moves something up. */
+static int remove_all(const char *path, dev_t device) {
+        for (unsigned moved = 0;;) {
+                _cleanup_close_ int top =
+                                open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                Removal removal = { .top = top, .device = device, .moved = moved };
+                int fd = top < 0 ? -EBADF : fcntl(top, F_DUPFD_CLOEXEC, 0), r;
+
+                if (fd < 0)
+                        return -errno;
+                r = remove_children(&removal, fd, 0);
+                if (r < 0 || removal.moved == moved)
+                        return r;
+                moved = removal.moved;
+        }
+}
+
 int rm_rf(const char *path) {
         struct stat st;
-        int fd, r;
+        int r;
 
         if (lstat(path, &st) < 0)
                 return errno == ENOENT ? 0 : -errno;
         if (!S_ISDIR(st.st_mode))
                 return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
 
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        r = remove_children(fd, st.st_dev);
+        r = remove_all(path, st.st_dev);
         if (rmdir(path) < 0 && errno != ENOENT && r == 0)
                 r = -errno;
         return r;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "recipe-fixture.h"
 
+#include "shared/time-util.h"
+
 static void assert_order(Fixture *f, const char *named, const char *expected) {
         _cleanup_strv_free_ char **names = NULL;
         _cleanup_free_ char *keys = strf(", \"overlays\": [%s]", named), *joined = NULL;
@@ -156,6 +158,30 @@ static void a_long_chain_of_requirements_is_fine(void **state) {
         assert_string_equal(r->overlays[0]->name, "o300");
 }
 
+/* 45 layers of two, each of which requires both of the layer below: 2^45 ways to the bottom. */
+static void many_layers_take_no_time(void **state) {
+        uint64_t begin = now_usec();
+        size_t needed = 0;
+        Recipe *r;
+
+        for (int i = 0; i < 90; i++) {
+                _cleanup_free_ char *name = strf("o%d", i);
+                _cleanup_free_ char *keys = i < 2 ? strdup("")
+                                                  : strf(", \"requires\": [\"o%d\", \"o%d\"]",
+                                                                    i / 2 * 2 - 2, i / 2 * 2 - 1);
+
+                put_overlay(name, keys);
+        }
+        put_overlay("lonely", "");
+        put_recipe("x", ", \"overlays\": [\"o88\", \"o89\", \"lonely\"]");
+        r = load_good(*state, "images/x.json");
+        for (size_t i = 0; i < r->n_overlays; i++)
+                for (size_t k = 0; k < r->n_overlays; k++)
+                        needed += recipe_overlay_needs(r->overlays[i], r->overlays[k]);
+        assert_int_equal(needed, 91 + 4 * (44 * 45 / 2)); /* itself, and both of each layer below */
+        assert_true(now_usec() - begin < 2 * USEC_PER_SEC);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -163,6 +189,7 @@ int main(void) {
                 TEST(what_is_required_comes_first),
                 TEST(what_is_required_need_not_be_named),
                 TEST(one_more_at_the_end_moves_nothing),
+                TEST(many_layers_take_no_time),
                 TEST(a_missing_overlay_suggests_the_nearest),
                 TEST(a_missing_requirement_names_who_asked),
                 TEST(everybody_who_asks_for_a_missing_one_is_told),

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -191,6 +193,32 @@ static void a_path_has_a_folder_part(void **state _unused_) {
         }
 }
 
+static void deep_tree_is_removed(void **state _unused_) {
+        enum { LEVELS = 10000 };
+        struct rlimit before, few = { .rlim_cur = 256 };
+        int fd;
+
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+        few.rlim_max = before.rlim_max;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        assert_int_equal(mkdir("deep", 0755), 0);
+        put("deep/.deep-0", "in the way");
+        fd = open("deep", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        for (int i = 0; i < LEVELS; i++) {
+                int next;
+
+                assert_int_equal(mkdirat(fd, "d", 0755), 0);
+                next = openat(fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+                assert_true(next >= 0);
+                close(fd);
+                fd = next;
+        }
+        close(fd);
+        assert_int_equal(rm_rf("deep"), 0);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_int_equal(access("deep", F_OK), -1);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -204,6 +232,7 @@ int main(void) {
                 TEST(folders_are_made_with_their_parents),
                 TEST(removing_a_tree_does_not_follow_links),
                 TEST(removing_takes_files_links_and_what_is_not_there),
+                TEST(deep_tree_is_removed),
                 TEST(paths_join_with_one_slash),
                 TEST(a_path_has_a_folder_part),
         };
