@@ -51,38 +51,49 @@ static int read_manifest(const char *path, Side *ret) {
         return r;
 }
 
-static int read_image(const char *path, const DiffOptions *o, Side *ret) {
-        const char *const images[] = { path, NULL };
-        _cleanup_guestfs_ guestfs_h *g = NULL;
+typedef struct Reading {
+        const char *path, *format;
+        const DiffOptions *o;
+        Side *side;
+} Reading;
+
+static int read_guest(guestfs_h *g, void *userdata) {
+        const Reading *reading = userdata;
+        const DiffOptions *o = reading->o;
         _cleanup_json_ json_object *inspection = NULL;
-        const char *format;
+        Side *side = reading->side;
         int r;
 
-        r = image_format_log(path, &format);
-        if (r < 0)
-                return r == -EACCES ? r : -EINVAL;
-        const char *const formats[] = { format, NULL };
-        log_info("Reading %s%s", path,
-                        o->no_files ? ""
-                        : o->quick  ? " and the list of its files"
-                                    : " and all its files");
-        r = guestfs_open_readonly(images, formats, &g);
-        if (r < 0)
-                return r;
-        r = inspect_image(g, path, format, &inspection);
+        side_done(side);
+        *side = (Side) {};
+        r = inspect_image(g, reading->path, reading->format, &inspection);
         if (r < 0)
                 return r;
 
         if (!json_get(inspection, "os")) {
-                log_error("%s holds no operating system that libguestfs knows", path);
+                log_error("%s holds no operating system that libguestfs knows", reading->path);
                 return -EINVAL;
         }
         if (!o->no_files) {
-                r = file_list_read(g, !o->quick, &ret->files);
+                r = file_list_read(g, !o->quick, &side->files);
                 if (r < 0)
                         return r;
         }
-        return diff_side_from_inspection(inspection, &ret->facts);
+        return diff_side_from_inspection(inspection, &side->facts);
+}
+
+static int read_image(const char *path, const DiffOptions *o, Side *ret) {
+        Reading reading = { .path = path, .o = o, .side = ret };
+        int r;
+
+        r = image_format_log(path, &reading.format);
+        if (r < 0)
+                return r == -EACCES ? r : -EINVAL;
+        log_info("Reading %s%s", path,
+                        o->no_files ? ""
+                        : o->quick  ? " and the list of its files"
+                                    : " and all its files");
+        return guestfs_use_readonly(path, reading.format, read_guest, &reading);
 }
 
 static const char *text_of(json_object *o, const char *key) {

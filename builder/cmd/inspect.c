@@ -155,22 +155,30 @@ static void print(json_object *o, size_t shown) {
                                 json_object_get_string(json_object_array_get_idx(problems, i)));
 }
 
+typedef struct Inspection {
+        const char *image, *format;
+        json_object *found;
+} Inspection;
+
+static int look(guestfs_h *g, void *userdata) {
+        Inspection *i = userdata;
+
+        json_object_put(i->found);
+        i->found = NULL;
+        return inspect_image(g, i->image, i->format, &i->found);
+}
+
 static int inspect(const char *image, const InspectOptions *how) {
-        const char *const images[] = { image, NULL };
-        _cleanup_guestfs_ guestfs_h *g = NULL;
         _cleanup_json_ json_object *o = NULL;
-        const char *format;
+        Inspection i = { .image = image };
         int r;
 
-        r = image_format_log(image, &format);
+        r = image_format_log(image, &i.format);
         if (r < 0)
                 return r == -EACCES ? EXIT_HOST : EXIT_BAD_INPUT;
-        const char *const formats[] = { format, NULL };
         log_info("Starting libguestfs' appliance to look into %s", image);
-        r = guestfs_open_readonly(images, formats, &g);
-        if (r < 0)
-                return r;
-        r = inspect_image(g, image, format, &o);
+        r = guestfs_use_readonly(image, i.format, look, &i);
+        o = i.found;
         if (r < 0)
                 return r;
 

@@ -7,9 +7,6 @@
 #include "shared/file-util.h"
 #include "shared/log.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 const ImageFormat image_formats[] = {
         { "qcow2", "qcow2", "compression_type=zstd", true, true, "QEMU, OpenStack, Oracle Cloud" },
         { "raw", "raw", NULL, false, true, "dd, Google Cloud, bare metal" },
@@ -68,10 +65,8 @@ static int qemu_img_convert(Tools *tools, const char *source, const char *driver
         return tools_run(tools, binds, ELEMENTSOF(binds), NULL, NULL, argv);
 }
 
-static int put_in_place(const char *draft, const char *target) {
-        _cleanup_close_ int fd = open(draft, O_RDONLY | O_CLOEXEC);
-
-        if (fd < 0 || fsync(fd) < 0 || rename(draft, target) < 0)
+static int put_in_place(int draft_fd, const char *draft, const char *target) {
+        if (fsync(draft_fd) < 0 || rename(draft, target) < 0)
                 return log_error_errno(errno, "%s: cannot put it in place", target);
         return 0;
 }
@@ -79,13 +74,15 @@ static int put_in_place(const char *draft, const char *target) {
 int image_convert(Tools *tools, const char *source, const char *driver, const char *target,
                 const ImageFormat *format) {
         _cleanup_free_ char *folder = absolute_folder(target), *from = realpath(source, NULL),
-                            *draft = strf("%s.new", target);
+                            *draft = NULL;
+        _cleanup_close_ int fd = -EBADF;
         int r;
 
-        if (!draft)
-                return log_oom();
         if (!folder || !from)
                 return log_error_errno(errno, "%s: cannot convert it to %s", source, target);
+        fd = draft_begin(folder, &draft);
+        if (fd < 0)
+                return log_error_errno(fd, "%s: cannot write there", folder);
 
         r = qemu_img_convert(tools, from, driver, folder, path_basename(draft), format);
         /* Asked while the draft still takes its space. */
@@ -96,7 +93,7 @@ int image_convert(Tools *tools, const char *source, const char *driver, const ch
                 return r;
         }
 
-        r = put_in_place(draft, target);
+        r = put_in_place(fd, draft, target);
         if (r < 0)
                 (void) unlink(draft);
         return r;

@@ -38,6 +38,10 @@ char *absolute_folder(const char *path);
 int require_space(const char *folder, uint64_t bytes, const char *what);
 #define SPACE_LOW (32 * MIB) /* less than this left after a failure: that was the reason */
 
+/* draft.c. A new file in `folder`, locked as long as the returned descriptor is open; those that killed
+ * writers left there are removed. Errors are not logged. */
+int draft_begin(const char *folder, char **ret_path);
+
 /* measure.c. Fills d->tree, and sees that the tree has a kernel and an initramfs. */
 int disk_measure(Disk *d);
 

@@ -3,16 +3,13 @@
 /* libguestfs, read-only. Its appliance is a small virtual machine that only sees the images:
  * whatever a stranger's file system holds, the host's kernel never mounts it. */
 
-#include "inspect/inspect.h"
+#include "inspect/internal.h"
 
 #include "common/kvm.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
 
 #include <glob.h>
-
-/* Without KVM, an old QEMU's guest kernel dies now and then while it starts. */
-#define LAUNCH_ATTEMPTS 2
 
 static bool any_readable(const char *pattern, bool *ret_exists) {
         glob_t g = {};
@@ -44,8 +41,14 @@ char *guestfs_missing(void) {
         return strdup("to read a kernel in /boot, which its appliance boots: chmod 0644 /boot/vmlinuz-*");
 }
 
-static int launch(
-                const char *const *images, const char *const *formats, bool kvm, guestfs_h **ret) {
+typedef struct Launch {
+        const char *const *images, *const *formats;
+        guestfs_h *g;
+} Launch;
+
+static int launch(bool kvm, void *userdata) {
+        Launch *l = userdata;
+        const char *const *images = l->images, *const *formats = l->formats;
         _cleanup_guestfs_ guestfs_h *g = guestfs_create();
 
         if (!g)
@@ -63,7 +66,7 @@ static int launch(
                 log_debug("libguestfs: %s", strempty(guestfs_last_error(g)));
                 return interrupt_signal() ? -ECANCELED : -EAGAIN;
         }
-        *ret = TAKE_PTR(g);
+        l->g = TAKE_PTR(g);
         return 0;
 }
 
@@ -107,19 +110,45 @@ int guestfs_open_readonly(const char *const *images, const char *const *formats,
                 return -ENOPKG;
         }
 
-        bool kvm = kvm_probe(&why) > 0;
+        bool kvm = kvm_probe(&why) > 0, blame_kvm = false;
+        Launch l = { .images = images, .formats = found };
+
         if (!kvm)
                 log_debug("libguestfs runs without KVM: %s", strempty(why));
-        for (unsigned attempt = 0; attempt < LAUNCH_ATTEMPTS; attempt++) {
-                r = launch(images, found, kvm, ret);
-                if (r != -EAGAIN)
-                        return r;
-                if (kvm) {
-                        kvm_distrust("libguestfs' appliance did not start with it");
-                        kvm = false;
-                }
+        r = appliance_launch(launch, kvm, &l, &blame_kvm);
+        if (blame_kvm)
+                kvm_distrust("libguestfs' appliance did not start with it, twice, and did without");
+        if (r == -EAGAIN) {
+                log_error("libguestfs' appliance does not start; 'libguestfs-test-tool' shows why");
+                return -ENOPKG;
         }
+        if (r < 0)
+                return r;
+        *ret = l.g;
+        return 0;
+}
 
-        log_error("libguestfs' appliance does not start; 'libguestfs-test-tool' shows why");
-        return -ENOPKG;
+typedef struct Use {
+        const char *image, *format;
+        ApplianceUse use;
+        void *userdata;
+} Use;
+
+static int open_image(guestfs_h **ret, void *userdata) {
+        const Use *u = userdata;
+
+        return guestfs_open_readonly((const char *const[]) { u->image, NULL },
+                        (const char *const[]) { u->format, NULL }, ret);
+}
+
+static int use_image(guestfs_h *g, void *userdata) {
+        const Use *u = userdata;
+
+        return u->use(g, u->userdata);
+}
+
+int guestfs_use_readonly(const char *image, const char *format, ApplianceUse use, void *userdata) {
+        Use u = { .image = image, .format = format, .use = use, .userdata = userdata };
+
+        return appliance_use(open_image, use_image, &u);
 }

@@ -13,6 +13,11 @@
  * something for libguestfs. */
 int guestfs_open_readonly(const char *const *images, const char *const *formats, guestfs_h **ret);
 
+/* Opens one image so, and calls `use` with it; once more, with a new appliance, where the first died
+ * under it. `use` logs its errors and begins anew when it is called again. */
+typedef int (*ApplianceUse)(guestfs_h *g, void *userdata);
+int guestfs_use_readonly(const char *image, const char *format, ApplianceUse use, void *userdata);
+
 /* NULL: fine. Else why the appliance cannot work on this host; a cheap look at files,
  * nothing is started. */
 char *guestfs_missing(void);

@@ -11,9 +11,11 @@
 #include <sys/syscall.h>
 
 /* The kernel answers EAGAIN where a rename anywhere on the machine came between its look at ".."
- * and its proof that this stayed inside. A busy machine may do so some times in a row; a file
- * under a lease, which has the same answer, does so for ever. */
-#define TRIES_MAX 1000
+ * and its proof that this stayed inside. A busy machine may do so many times in a row; a file
+ * under a lease, which has the same answer, does so until its holder lets go. */
+#define TRIES_AT_ONCE 100
+#define PAUSE_USEC 1000
+#define WAIT_MAX_USEC (10 * USEC_PER_SEC)
 
 int inside_open(int root_fd, const char *path, int flags) {
         struct open_how how = {
@@ -26,13 +28,15 @@ int inside_open(int root_fd, const char *path, int flags) {
         if (*path == '\0')
                 path = ".";
 
-        for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
+        for (unsigned tries = 0; tries < TRIES_AT_ONCE + WAIT_MAX_USEC / PAUSE_USEC; tries++) {
                 int fd = (int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 
                 if (fd >= 0)
                         return fd;
                 if (errno != EAGAIN && errno != EINTR)
                         return -errno;
+                if (tries >= TRIES_AT_ONCE)
+                        usleep(PAUSE_USEC);
         }
         return -EAGAIN;
 }

@@ -8,8 +8,10 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <cmocka.h>
 
 static char path[64];
@@ -104,6 +106,30 @@ static void only_regular_files_of_a_size_are_read(void **state _unused_) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* A lease makes the kernel answer as renames on a busy machine do, for as long as we like. */
+static void an_answer_that_passes_is_waited_for(void **state _unused_) {
+        int ready[2], fd, status;
+        char byte;
+        pid_t pid;
+
+        assert_int_equal(pipe(ready), 0);
+        pid = fork();
+        if (pid == 0) {
+                fd = openat(root_fd, "etc/name", O_RDWR);
+                signal(SIGIO, SIG_IGN);
+                if (fd < 0 || fcntl(fd, F_SETLEASE, F_WRLCK) < 0 || write(ready[1], "", 1) != 1)
+                        _exit(1);
+                usleep(300000);
+                _exit(0);
+        }
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+        assert_inside("etc/name");
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        close(ready[0]);
+        close(ready[1]);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_leading_slash_does_not_matter),
@@ -112,6 +138,7 @@ int main(void) {
                 TEST(magic_links_are_not_followed),
                 TEST(what_is_not_there_is_said_so),
                 TEST(only_regular_files_of_a_size_are_read),
+                TEST(an_answer_that_passes_is_waited_for),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The file that an image is written to before it gets its name. Its writer holds it locked, so that the
+ * next one knows what a killed one left. */
+
+#include "disk/internal.h"
+
+#include "shared/file-util.h"
+#include "shared/folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define PREFIX ".imgbuild-draft-"
+
+/* Opened as an ordinary file that nobody holds locked. */
+static bool is_abandoned(int folder_fd, const char *name) {
+        _cleanup_close_ int fd = openat(
+                        folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        struct stat st;
+
+        return fd >= 0 && fstat(fd, &st) >= 0 && S_ISREG(st.st_mode) &&
+               flock(fd, LOCK_EX | LOCK_NB) >= 0;
+}
+
+static void sweep(const char *folder) {
+        _cleanup_closedir_ DIR *d = NULL;
+
+        if (folder_open(folder, &d) < 0)
+                return;
+        FOLDER_FOREACH (name, d)
+                if (startswith(name, PREFIX) && is_abandoned(dirfd(d), name))
+                        (void) unlinkat(dirfd(d), name, 0);
+}
+
+/* -EAGAIN where a sweep came between the file and its lock. */
+static int begin(const char *folder, char **ret_path) {
+        _cleanup_free_ char *path = path_join(folder, PREFIX "XXXXXX");
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+
+        if (!path)
+                return -ENOMEM;
+        fd = mkostemp(path, O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 || st.st_nlink == 0)
+                return -EAGAIN;
+        if (fchmod(fd, 0644) < 0) {
+                int r = -errno;
+
+                (void) unlink(path);
+                return r;
+        }
+        *ret_path = TAKE_PTR(path);
+        return TAKE_FD(fd);
+}
+
+int draft_begin(const char *folder, char **ret_path) {
+        int fd;
+
+        sweep(folder);
+        do
+                fd = begin(folder, ret_path);
+        while (fd == -EAGAIN);
+        return fd;
+}
