@@ -12,11 +12,11 @@
 #include "cmd/verb.h"
 #include "shared/time-util.h"
 
-enum { OPT_NO_PROOF = OPT_VERB, OPT_FORCE };
+enum { OPT_NO_PROOF = OPT_VERB, OPT_FORCE, OPT_LOCKED };
 
 typedef struct BuildOptions {
         const char *output;
-        bool no_proof, force;
+        bool no_proof, force, locked;
 } BuildOptions;
 
 typedef struct Clock {
@@ -165,7 +165,11 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
 }
 
 static int run(VerbCall *call) {
-        int r = build(call->ctx, call->options, call->arguments[0]);
+        const BuildOptions *o = call->options;
+        int r;
+
+        call->ctx->locked = o->locked;
+        r = build(call->ctx, o, call->arguments[0]);
 
         if (r < 0 && interrupt_signal())
                 log_error("Interrupted; the next build goes on from the finished stages");
@@ -175,6 +179,7 @@ static int run(VerbCall *call) {
 static const OptionSpec options[] = {
         { "output", 'o', "FOLDER", "where NAME/ appears (default: out)", COMPLETE_FOLDER },
         { "no-proof", OPT_NO_PROOF, NULL, "do not read the finished disk back through libguestfs" },
+        { "locked", OPT_LOCKED, NULL, "build only what the lock pins; make or change no lock" },
         { "force", OPT_FORCE, NULL, "write the disk again even where nothing changed" },
         {},
 };
@@ -188,6 +193,9 @@ static int take(void *values, int id, const char *value) {
                 return 0;
         case OPT_NO_PROOF:
                 o->no_proof = true;
+                return 0;
+        case OPT_LOCKED:
+                o->locked = true;
                 return 0;
         default:
                 o->force = true;

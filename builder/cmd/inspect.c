@@ -123,6 +123,17 @@ static void print_packages(json_object *o, size_t shown) {
         }
 }
 
+/* An image that says nothing of it may be anybody's. */
+static void print_network_stages(json_object *o) {
+        json_object *stages = json_get(o, "network_stages");
+
+        for (size_t i = 0; stages && i < json_object_array_length(stages); i++)
+                printf("%s  %s\n",
+                                i == 0 ? "reproducible  no: its build used the network in stage"
+                                       : "                                            ",
+                                json_object_get_string(json_object_array_get_idx(stages, i)));
+}
+
 static void print(json_object *o, size_t shown) {
         json_object *os = json_get(o, "os"), *kernels = json_get(o, "kernels"),
                     *found = json_get(o, "software"), *problems = json_get(o, "problems");
@@ -148,6 +159,7 @@ static void print(json_object *o, size_t shown) {
                                         json_get_string(s, "version"));
                 }
         }
+        print_network_stages(o);
         print_disk(o);
         print_packages(o, shown);
         for (size_t i = 0; i < json_object_array_length(problems); i++)

@@ -15,5 +15,6 @@ typedef struct Context {
         char **overlay_dirs; /* --overlays; NULL: beside the recipe */
         char *mirror;        /* --mirror: overrides the recipe's and the host's */
         bool offline;        /* --offline: whatever is not in the store is an error */
+        bool locked;         /* --locked: a lock that is not complete is an error, not completed */
         unsigned jobs;       /* parallel jobs for compilers */
 } Context;

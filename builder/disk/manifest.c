@@ -254,6 +254,24 @@ static int add_files(json_object *m, const char *folder, char *const *files, cha
         return 0;
 }
 
+/* Which stages may have another result next time; none of them: the image is reproducible. */
+static int add_reproducible(json_object *m, const Plan *plan) {
+        json_object *stages = NULL;
+        int r;
+
+        r = json_add_array(m, "network_stages", &stages);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < plan->n_stages; i++) {
+                if (!stage_uses_network(plan->stages + i))
+                        continue;
+                r = json_append(stages, json_object_new_string(plan->stages[i].id));
+                if (r < 0)
+                        return r;
+        }
+        return json_set_fields(m, JSON_BOOL("reproducible", json_object_array_length(stages) == 0));
+}
+
 static int add_head(json_object *m, const Plan *plan, const Findings *findings,
                 const char *tools_digest, bool proved) {
         const Recipe *recipe = plan->recipe;
@@ -307,6 +325,9 @@ int manifest_write(const Plan *plan, const Findings *findings, const DiskInfo *d
                 return -ENOMEM;
 
         r = add_head(m, plan, findings, tools_digest, proved);
+        if (r < 0)
+                return r;
+        r = add_reproducible(m, plan);
         if (r < 0)
                 return r;
         r = add_sources(m, plan, disk);

@@ -4,10 +4,14 @@
  * is ever executed, not even rpm. */
 
 #include "inspect/internal.h"
+#include "plan/plan.h"
 
 #include "shared/log.h"
 
 #include <sys/stat.h>
+
+#define MARK "/" PLAN_NETWORK_MARK
+#define MARK_SIZE_MAX 65536
 
 static int add_os(guestfs_h *g, const char *root, json_object *o) {
         _cleanup_free_ char *name = guestfs_inspect_get_product_name(g, root),
@@ -101,6 +105,31 @@ static int mount_os(guestfs_h *g, const char *root, json_object *o) {
         return 0;
 }
 
+/* What the image says of itself: which stages of its build fetched what no lock pins. */
+static int add_network_stages(guestfs_h *g, json_object *o) {
+        _cleanup_strv_free_ char **lines = NULL;
+        json_object *stages = NULL;
+        int r;
+
+        if (guestfs_is_file(g, MARK) <= 0 || guestfs_filesize(g, MARK) > MARK_SIZE_MAX)
+                return 0;
+        lines = guestfs_read_lines(g, MARK);
+        if (!lines || !lines[0])
+                return 0;
+        r = json_set_fields(o, JSON_BOOL("reproducible", false));
+        if (r < 0)
+                return r;
+        r = json_add_array(o, "network_stages", &stages);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (line, lines) {
+                r = json_append(stages, json_object_new_string(*line));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int describe_os(guestfs_h *g, const char *root, json_object *o) {
         int r;
 
@@ -114,6 +143,9 @@ static int describe_os(guestfs_h *g, const char *root, json_object *o) {
         if (r < 0)
                 return r;
 
+        r = add_network_stages(g, o);
+        if (r < 0)
+                return r;
         r = inspect_kernels(g, o);
         if (r < 0)
                 return r;

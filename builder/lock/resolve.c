@@ -377,6 +377,13 @@ static bool brings_packages(const Recipe *recipe) {
         return false;
 }
 
+/* With --locked: as the lock is, or not at all. */
+static int refuse_change(const Resolution *x, const char *what) {
+        log_error("%s %s, and --locked changes no lock: run 'imgbuild lock %s', look at what it changes, and build again",
+                        x->recipe->lock_path, what, x->recipe->path);
+        return -EINVAL;
+}
+
 static int fill_lock(const Resolution *x, Lock *l, bool packages, bool artifacts) {
         int r = resolve_artifacts(x->ctx, x->recipe, x->old, x->options, l);
 
@@ -409,6 +416,9 @@ static int run(Resolution *x, Lock **ret) {
         if (artifacts < 0)
                 return artifacts;
 
+        if (x->ctx->locked && (packages || artifacts))
+                return refuse_change(x, x->old ? "does not lock all that the recipe asks for"
+                                               : "is not there");
         if (x->ctx->offline && (packages || artifacts)) {
                 log_error("%s does not lock all that the recipe asks for%s, and with --offline nothing is looked up: "
                           "run 'imgbuild lock %s' once without it",
@@ -432,6 +442,8 @@ static int run(Resolution *x, Lock **ret) {
         r = same_text(x->old, l);
         if (r < 0)
                 return r;
+        if (r == 0 && x->ctx->locked)
+                return refuse_change(x, "locks what the recipe does not ask for");
         *ret = TAKE_PTR(l);
         return r ? 0 : 1;
 }

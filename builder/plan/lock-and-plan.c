@@ -25,6 +25,17 @@ static int complete_lock(Context *ctx, const Recipe *recipe, const char *path, L
         return 0;
 }
 
+/* What a script fetches is pinned by nothing, and so is not locked. */
+static int refuse_network(const Context *ctx, const Plan *plan) {
+        for (size_t i = 0; ctx->locked && i < plan->n_stages; i++)
+                if (stage_uses_network(plan->stages + i)) {
+                        log_error("Stage %s: its script uses the network, and what it fetches is in no lock: --locked refuses it. Bring the files as artifacts of overlay %s, or build without --locked",
+                                        plan->stages[i].id, plan->stages[i].overlay->path);
+                        return -EINVAL;
+                }
+        return 0;
+}
+
 int lock_and_plan(Context *ctx, const char *recipe_path, const char *lock_path, Loaded *ret) {
         _cleanup_loaded_ Loaded l = {};
         int r;
@@ -38,6 +49,9 @@ int lock_and_plan(Context *ctx, const char *recipe_path, const char *lock_path, 
         r = plan_new(l.recipe, l.lock, &l.plan);
         if (r < 0)
                 return log_error_errno(r, "%s: cannot plan", recipe_path);
+        r = refuse_network(ctx, l.plan);
+        if (r < 0)
+                return r;
 
         *ret = l;
         l = (Loaded) {};

@@ -30,6 +30,11 @@ DEFINE_CLEANUP(Plan *, plan_free);
 const Stage *plan_find(const Plan *p, const char *id);
 const char *stage_kind_name(StageKind kind); /* "base", "packages", … */
 
+/* Whether the stage fetches what no lock pins: its result may be another one each time. */
+bool stage_uses_network(const Stage *s);
+/* Of an image that has such stages: a file with their ids, one a line. */
+#define PLAN_NETWORK_MARK "usr/lib/imgbuild/not-reproducible"
+
 /* Whether a path of the image (relative to its root) is something the initramfs is made from, so
  * that an overlay's file there is copied early. */
 bool plan_path_is_early(const char *path);

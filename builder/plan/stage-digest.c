@@ -171,7 +171,7 @@ static int hash_stage(Hash *h, const Plan *p, const Stage *s) {
         case STAGE_FILES:
                 return hash_files(h, s, recipe);
         case STAGE_RUN:
-                hash_field(h, "network", s->overlay->run[s->index].network ? "yes" : "no");
+                hash_field(h, "network", stage_uses_network(s) ? "yes" : "no");
                 return hash_host_file(h, "script", s->overlay->run[s->index].script);
         case STAGE_SERVICES:
                 for (size_t i = 0; i < recipe->n_overlays; i++) {

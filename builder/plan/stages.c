@@ -129,6 +129,10 @@ static int add_single(Plan *p, StageKind kind, const char *id, bool wanted) {
         return stage_add(p, kind, NULL, 0, strdup(id)) ? 0 : -ENOMEM;
 }
 
+bool stage_uses_network(const Stage *s) {
+        return s->kind == STAGE_RUN && s->overlay->run[s->index].network;
+}
+
 int plan_add_stages(Plan *p) {
         const Recipe *recipe = p->recipe;
         const struct {

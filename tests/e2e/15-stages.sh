@@ -70,6 +70,16 @@ small build >"$W/out" 2>&1
 check "a failing command shows its last 40 lines and the whole log's path" $?
 small_project
 
+sed -i 's|"run": \["run.sh"\]|"run": [{ "script": "run.sh", "network": true }]|' "$W/overlays/small/overlay.json"
+small build --locked >"$W/out" 2>&1
+[[ $? -eq 3 ]] && grep -q 'Stage run:small/0: its script uses the network' "$W/out"
+check "run: --locked refuses a script that has the network" $?
+small build >"$W/out" 2>&1 && in_tree 'test "$(cat /usr/lib/imgbuild/not-reproducible)" = run:small/0'
+check "run: without it, the image says that it is not reproducible" $?
+small_project
+small build --locked >"$W/out" 2>&1 && in_tree 'test ! -e /usr/lib/imgbuild'
+check "run: one that is reproducible builds with --locked, and says nothing" $?
+
 mkdir "$W/again" && blobs_of "$W/images/small.lock.json" "$W/again"
 trees() { # DIR: every layer's content, names, modes, owners and times. Logs carry the time of day; finalize removes them.
         (cd "$1/layers" && for d in $(small_digests); do

@@ -74,13 +74,18 @@ static int setup(void **state) {
                 .epoch = 1700000000,
                 .artifacts = &artifact,
                 .n_artifacts = 1 };
+        Run run = { .network = true };
+        Overlay fetcher = { .name = (char *) "fetcher", .run = &run, .n_run = 1 };
         Stage stages[] = { stage("base", STAGE_BASE, &base, 'a'),
                 stage("compile:driver/0", STAGE_COMPILE, &compile, 'b'),
+                stage("run:fetcher/0", STAGE_RUN, NULL, 'd'),
                 stage("finalize", STAGE_FINALIZE, NULL, 'c') };
+
+        stages[2].overlay = &fetcher;
         Plan plan = { .recipe = &recipe,
                 .lock = &lock,
                 .stages = stages,
-                .n_stages = 3,
+                .n_stages = ELEMENTSOF(stages),
                 .kernel = "6.12.57+deb13-amd64" };
         Findings findings = { .versions = json_object_new_object() };
         DiskInfo info = { .size = 4096,
@@ -141,9 +146,18 @@ static void stages_come_with_their_digests(void **state) {
         World *w = *state;
         json_object *stages = json_get(w->manifest, "stages");
 
-        assert_int_equal(json_object_array_length(stages), 3);
+        assert_int_equal(json_object_array_length(stages), 4);
         assert_string_equal(json_get_string(at(stages, 1), "kind"), "compile");
         assert_int_equal(strlen(json_get_string(at(stages, 2), "digest")), DIGEST_HEX);
+}
+
+static void what_a_script_fetched_makes_it_not_reproducible(void **state) {
+        World *w = *state;
+        json_object *stages = json_get(w->manifest, "network_stages");
+
+        assert_false(json_get_bool(w->manifest, "reproducible", true));
+        assert_int_equal(json_object_array_length(stages), 1);
+        assert_string_equal(json_object_get_string(at(stages, 0)), "run:fetcher/0");
 }
 
 static void artifacts_come_with_their_source(void **state) {
@@ -204,6 +218,7 @@ int main(void) {
                 cmocka_unit_test(it_says_what_is_in_the_image),
                 cmocka_unit_test(packages_of_compilers_are_not_the_image_s),
                 cmocka_unit_test(stages_come_with_their_digests),
+                cmocka_unit_test(what_a_script_fetched_makes_it_not_reproducible),
                 cmocka_unit_test(artifacts_come_with_their_source),
                 cmocka_unit_test(files_come_with_size_and_digest),
                 cmocka_unit_test(a_disk_says_only_what_it_has),

@@ -1,0 +1,38 @@
+#!/bin/bash
+# build --locked: what is not locked is refused before anything is fetched, and no lock is written.
+set -u
+source "$TOP/tests/fixtures/archive.bash"
+publish_base
+
+# A tree: no disk tools are wanted for it.
+tree() { echo "{ \"name\": \"t\", \"kind\": \"tree\", ${1-}\"base\": { \"distro\": \"debian\", \"release\": \"trixie\", \"arch\": \"amd64\", \"components\": [\"main\"] } }" >"$T/images/t.json"; }
+tree
+lock=$T/images/t.lock.json
+refused() { # NAME PATTERN [LOCK]: exit code 3, the reason, and the lock as it was
+        local requests
+        requests=$(wc -l <"$LOG")
+        run build "$T/images/t.json" --locked
+        check "$1 is refused" bash -c "test $rc -eq 3 && grep -qE '$2' '$T/out' && grep -q 'without --locked\|imgbuild lock ' '$T/out'"
+        check "… with nothing fetched and no lock changed" bash -c "test $requests -eq $(wc -l <"$LOG") && if test -n '${3-}'; then cmp '$lock' '${3-}'; else test ! -e '$lock'; fi"
+}
+refused "a recipe without a lock" "t.lock.json is not there, and --locked changes no lock"
+run lock "$T/images/t.json"
+cp "$lock" "$T/whole"
+
+tree '"packages": ["tool"], '
+refused "a lock that lacks a package" "does not lock all that the recipe asks for" "$T/whole"
+run lock "$T/images/t.json"
+cp "$lock" "$T/more"
+tree
+refused "a lock of what the recipe asks for no more" "locks what the recipe does not ask for" "$T/more"
+
+overlay fetch '{ "description": "fetches", "run": [ { "script": "get.sh", "network": true } ] }'
+printf '#!/bin/sh\n' >"$T/overlays/fetch/get.sh"; chmod +x "$T/overlays/fetch/get.sh"
+tree '"overlays": ["fetch"], '
+run lock "$T/images/t.json"
+cp "$lock" "$T/fetching"
+refused "a script that has the network" "Stage run:fetch/0: its script uses the network.*overlay .*/fetch" "$T/fetching"
+
+overlay fetch '{ "description": "does not fetch", "run": [ { "script": "get.sh" } ] }'
+run build "$T/images/t.json" --locked --offline
+check "a whole lock is built from: only its .debs are missing here" bash -c "test $rc -eq 4 && grep -q 'apt 3.0' '$T/out' && ! grep -q 'locked' '$T/out'"
