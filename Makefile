@@ -6,7 +6,7 @@
 # soak     the long repetitions                  bench    ratios against peers
 # install  programs, manual pages, recipes …     dist, deb   source archive, Debian packages
 # deps     what building and testing needs       compile_commands.json   for editors' language servers
-# docs     documents that are made of tables
+# docs     documents that are made of tables     stage-code       new numbers for stages whose code changed
 #
 # SANITIZE=1 builds with ASan and UBSan into build/sanitize/. V=1 shows the commands.
 
@@ -35,7 +35,7 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 say = @$(if $(V),:,printf '  %-4s %s\n' $(1) $(2))
 
-.PHONY: all image check check-sanitize lint soak bench install deps docs format clean
+.PHONY: all image check check-sanitize lint soak bench install deps docs format clean stage-code
 all: $(BUILD)/imgbuild firstboot-all
 
 # --- imgbuild: objects are linked directly, for an archive would swallow files of the same name --------------
@@ -195,6 +195,10 @@ docs/reason-codes.md: firstboot-all
 	$(call say,GEN,$@)
 	$(Q)$(BUILD)/firstboot/firstboot-codes markdown >$@.tmp
 	@mv $@.tmp $@
+
+# A stage's number and a digest of its code: builder/plan/stage-code. SAME="KIND…": these make the same as before.
+stage-code:
+	$(Q)tests/lint/stage-code --write --same "$(SAME)"
 
 lint: compile_commands.json
 	tests/lint/run

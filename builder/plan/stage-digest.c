@@ -10,21 +10,16 @@
 
 #include <sys/stat.h>
 
-/* Goes into every digest; raised when a stage kind is executed in a new way, so that old layers
- * are not taken for new ones. */
+/* Behind the kinds of stages: what all of them are made in. */
+enum { STAGE_SANDBOX = STAGE_FINALIZE + 1 };
+
+#define STAGE_CODE(kind, name, number, digest, ...) [STAGE_##kind] = { #name, #number },
+
+/* Goes into every digest; raised when a stage kind is executed in a new way. */
 static const struct {
-        const char *name;
-        const char *format;
+        const char *name, *number;
 } kinds[] = {
-        [STAGE_BASE] = { "base", "4" },
-        [STAGE_PACKAGES] = { "packages", "3" },
-        [STAGE_ARTIFACTS] = { "artifacts", "2" },
-        [STAGE_COMPILE] = { "compile", "2" },
-        [STAGE_FILES] = { "files", "1" },
-        [STAGE_RUN] = { "run", "2" },
-        [STAGE_INITRAMFS] = { "initramfs", "1" },
-        [STAGE_SERVICES] = { "services", "1" },
-        [STAGE_FINALIZE] = { "finalize", "1" },
+#include "plan/stage-code"
 };
 
 static int hash_host_file(Hash *h, const char *label, const char *path) {
@@ -218,7 +213,8 @@ static int digest_stage(Plan *p, size_t i) {
                 return r;
         snprintf(epoch, sizeof(epoch), "%lld", (long long) p->lock->epoch);
         hash_field(h, "imgbuild stage", kinds[s->kind].name);
-        hash_field(h, "format", kinds[s->kind].format);
+        hash_field(h, "format", kinds[s->kind].number);
+        hash_field(h, "sandbox", kinds[STAGE_SANDBOX].number);
         hash_field(h, "epoch", epoch);
         hash_parents(h, p, i);
         r = hash_stage(h, p, s);
