@@ -81,7 +81,7 @@ static void what_a_compile_requires_comes_before_it(void **state) {
         _cleanup_free_ char *order = NULL;
 
         w->second.packages = NULL;
-        w->second.requires = requires;
+        w->second.requires = w->second.needs = requires;
         order = ask(w);
         assert_string_equal(order, "base kernel packages:first compile:second/0");
         assert_ptr_equal(lock_compile_base(&w->recipe, &w->second), &w->first);
