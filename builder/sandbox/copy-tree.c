@@ -65,15 +65,43 @@ static int create(int folder_fd, const char *name) {
         return r < 0 ? -errno : r;
 }
 
-static int copy_data(int from, int to) {
-        for (;;) {
-                ssize_t n = sendfile(to, from, NULL, 1 << 30);
+/* The bytes from `offset` to `end` of one, at the same place of the other. */
+static int copy_range(int from, int to, off_t offset, off_t end) {
+        if (lseek(to, offset, SEEK_SET) < 0)
+                return -errno;
+        while (offset < end) {
+                ssize_t n = sendfile(to, from, &offset, (size_t) MIN(end - offset, 1 << 30));
 
                 if (n == 0)
-                        return 0;
+                        return -EIO; /* it became shorter meanwhile */
                 if (n < 0 && errno != EINTR)
                         return -errno;
         }
+        return 0;
+}
+
+/* Holes stay holes: a stranger's sparse file takes no more room here than there. */
+static int copy_data(int from, int to) {
+        off_t data, hole = 0;
+        struct stat st;
+        int r;
+
+        if (fstat(from, &st) < 0)
+                return -errno;
+        for (;;) {
+                data = lseek(from, hole, SEEK_DATA);
+                if (data < 0)
+                        break; /* ENXIO: a hole until its end, or nothing at all */
+                hole = lseek(from, data, SEEK_HOLE);
+                if (hole < 0)
+                        return -errno;
+                r = copy_range(from, to, data, hole);
+                if (r < 0)
+                        return r;
+        }
+        if (errno != ENXIO)
+                return -errno;
+        return ftruncate(to, st.st_size) < 0 ? -errno : 0;
 }
 
 static int put_file(int from, int folder_fd, const char *name, mode_t mode) {

@@ -14,6 +14,12 @@
 
 #define BLOCK_SIZE (64 * 1024)
 
+/* A bomb is what grows past both. zlib reaches 1032 at most and only on repetition; packages of
+ * programs and their sources stay below 10, and what is small may be anything. */
+#define BOMB_BYTES (256LL * 1024 * 1024)
+#define BOMB_RATIO 200
+#define ENTRY_BYTES 4096 /* of its inode and name: empty files fill a disk, too */
+
 static struct archive *reader_free(struct archive *a) {
         archive_read_free(a);
         return NULL;
@@ -57,7 +63,8 @@ static int writer_new(struct archive **ret) {
 
         if (!a)
                 return -ENOMEM;
-        archive_write_disk_set_options(a, ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_SECURE_NODOTDOT |
+        archive_write_disk_set_options(a, ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_SPARSE |
+                                                          ARCHIVE_EXTRACT_SECURE_NODOTDOT |
                                                           ARCHIVE_EXTRACT_SECURE_SYMLINKS |
                                                           ARCHIVE_EXTRACT_SECURE_NOABSOLUTEPATHS);
         *ret = TAKE_PTR(a);
@@ -77,6 +84,11 @@ static const char *stripped(const char *name, unsigned strip) {
         }
         return name;
 }
+
+/* How much comes out of how much, in bytes. */
+typedef struct Growth {
+        int64_t packed, out;
+} Growth;
 
 static int say(char **ret_why, const char *name, const char *what) {
         *ret_why = name ? strf("%s: %s", name, what) : strdup(what);
@@ -128,7 +140,20 @@ static int prepare(struct archive_entry *e, unsigned strip, char **ret_why) {
         return 0;
 }
 
-static int copy_data(struct archive *from, struct archive *to, const char *name, char **ret_why) {
+/* `size` bytes more come out. -EBADMSG with its reason where that is out of proportion. */
+static int count(Growth *g, const char *name, size_t size, char **ret_why) {
+        g->out += (int64_t) size;
+        if (g->out <= BOMB_BYTES || g->out / BOMB_RATIO <= g->packed)
+                return 0;
+        free(*ret_why);
+        *ret_why = strf("%s: the archive is a decompression bomb: its %lld bytes have become more "
+                        "than %d times as much",
+                        name, (long long) g->packed, BOMB_RATIO);
+        return -EBADMSG;
+}
+
+static int copy_data(struct archive *from, struct archive *to, const char *name, Growth *g,
+                char **ret_why) {
         for (;;) {
                 const void *block;
                 la_int64_t offset;
@@ -139,24 +164,30 @@ static int copy_data(struct archive *from, struct archive *to, const char *name,
                         return 0;
                 if (r < ARCHIVE_WARN)
                         return fail(from, ret_why, name);
+                r = count(g, name, size, ret_why);
+                if (r < 0)
+                        return r;
                 if (archive_write_data_block(to, block, size, offset) < 0)
                         return fail(to, ret_why, name);
         }
 }
 
 static int unpack_entry(struct archive *from, struct archive *to, struct archive_entry *e,
-                unsigned strip, char **ret_why) {
+                unsigned strip, Growth *g, char **ret_why) {
         const char *name;
         int r;
 
         r = prepare(e, strip, ret_why);
         if (r != 0)
                 return r < 0 ? r : 0;
+        r = count(g, archive_entry_pathname(e), ENTRY_BYTES, ret_why);
+        if (r < 0)
+                return r;
 
         name = archive_entry_pathname(e);
         if (archive_write_header(to, e) != ARCHIVE_OK)
                 return fail(to, ret_why, name);
-        r = copy_data(from, to, name, ret_why);
+        r = copy_data(from, to, name, g, ret_why);
         if (r < 0)
                 return r;
         return archive_write_finish_entry(to) == ARCHIVE_OK ? 0 : fail(to, ret_why, name);
@@ -165,9 +196,14 @@ static int unpack_entry(struct archive *from, struct archive *to, struct archive
 int unpack_archive(const char *archive, const char *folder, unsigned strip, char **ret_why) {
         _cleanup_(reader_freep) struct archive *from = NULL;
         _cleanup_(writer_freep) struct archive *to = NULL;
+        Growth growth = {};
+        struct stat st;
         int r;
 
         *ret_why = NULL;
+        if (stat(archive, &st) < 0)
+                return -errno;
+        growth.packed = st.st_size;
         /* libarchive turns the names of pax archives, which are UTF-8, into the locale's bytes. */
         (void) setlocale(LC_CTYPE, "C.UTF-8");
 
@@ -190,7 +226,7 @@ int unpack_archive(const char *archive, const char *folder, unsigned strip, char
                         break;
                 if (next < ARCHIVE_WARN)
                         return fail(from, ret_why, NULL);
-                r = unpack_entry(from, to, e, strip, ret_why);
+                r = unpack_entry(from, to, e, strip, &growth, ret_why);
                 if (r < 0)
                         return r;
         }

@@ -198,6 +198,26 @@ static void a_large_file_arrives_whole(void **state _unused_) {
         assert_int_equal(st.st_mode & 07777, 0640);
 }
 
+static void holes_stay_holes(void **state _unused_) {
+        _cleanup_free_ char *from = path_join(source, "sparse"), *to = path_join(root, "sparse");
+        _cleanup_close_ int fd = open(from, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        char text[4] = "";
+        struct stat st;
+
+        assert_true(fd >= 0);
+        assert_int_equal(pwrite(fd, "one", 3, 1 << 20), 3);
+        assert_int_equal(ftruncate(fd, 10LL << 30), 0);
+        assert_int_equal(copy_tree(source, root, "", &(CopyOptions) { .what = "files" }), 0);
+
+        assert_int_equal(stat(to, &st), 0);
+        assert_int_equal(st.st_size, 10LL << 30);
+        assert_true(st.st_blocks * 512 < 1 << 20);
+        close(fd);
+        fd = open(to, O_RDONLY | O_CLOEXEC);
+        assert_int_equal(pread(fd, text, 3, 1 << 20), 3);
+        assert_string_equal(text, "one");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -213,6 +233,7 @@ int main(void) {
                 TEST(a_folder_in_the_way_is_an_error),
                 TEST(only_what_is_wanted_is_copied),
                 TEST(a_large_file_arrives_whole),
+                TEST(holes_stay_holes),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

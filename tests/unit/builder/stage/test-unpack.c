@@ -211,6 +211,65 @@ static void devices_and_pipes_are_refused(void **state _unused_) {
         assert_int_equal(access(device, F_OK), -1);
 }
 
+static void hard_links_do_not_lead_out(void **state _unused_) {
+        _cleanup_free_ char *outside = path_join(path, "outside"), *inside = path_join(out, "way");
+
+        assert_int_equal(write_file_atomic(outside, "secret", 6, 0600), 0);
+        make("add('way', tarfile.LNKTYPE, '../outside')");
+        refused("way");
+        make("add('l', tarfile.SYMTYPE, '..'); add('way', tarfile.LNKTYPE, 'l/outside')");
+        refused("way");
+        assert_int_equal(access(inside, F_OK), -1);
+}
+
+static void a_link_is_not_written_through(void **state _unused_) {
+        _cleanup_free_ char *outside = path_join(path, "outside"), *text = NULL;
+
+        assert_int_equal(write_file_atomic(outside, "mine", 4, 0600), 0);
+        make("add('f', tarfile.SYMTYPE, '../outside'); add('f')");
+        {
+                _cleanup_free_ char *why = NULL;
+                (void) unpack_archive(archive, out, 0, &why);
+        }
+        assert_int_equal(read_file(outside, 100, &text, NULL), 0);
+        assert_string_equal(text, "mine");
+}
+
+static void a_bomb_is_refused(void **state _unused_) {
+        sh("cd \"$1\"; truncate -s 300M bomb; tar --zstd -cf \"$2\" bomb; rm bomb");
+        refused("decompression bomb");
+}
+
+static void a_bomb_of_empty_files_is_refused(void **state _unused_) {
+        sh("python3 - \"$2\" <<'E'\n"
+           "import subprocess, sys, tarfile\n"
+           "z = subprocess.Popen(['zstd', '-qfo', sys.argv[1]], stdin=subprocess.PIPE)\n"
+           "b = tarfile.TarInfo('f').tobuf() * 1000\n"
+           "for _ in range(66): z.stdin.write(b)\n"
+           "z.stdin.close(); sys.exit(z.wait())\n"
+           "E");
+        refused("decompression bomb");
+}
+
+static void what_is_only_large_is_no_bomb(void **state _unused_) {
+        _cleanup_free_ char *why = NULL;
+
+        sh("cd \"$1\"; truncate -s 300M large\n"
+           "head -c 3000000 /dev/urandom >noise; tar --zstd -cf \"$2\" noise large; rm large");
+        assert_int_equal(unpack_archive(archive, out, 0, &why), 0);
+}
+
+static void a_sparse_file_takes_no_room(void **state _unused_) {
+        _cleanup_free_ char *why = NULL, *file = path_join(out, "sparse");
+        struct stat st;
+
+        sh("cd \"$1\"; truncate -s 10G sparse; tar --sparse -czf \"$2\" sparse");
+        assert_int_equal(unpack_archive(archive, out, 0, &why), 0);
+        assert_int_equal(stat(file, &st), 0);
+        assert_int_equal(st.st_size, 10LL << 30);
+        assert_true(st.st_blocks * 512 < 1 << 20);
+}
+
 static void a_damaged_archive_is_said_so(void **state _unused_) {
         fill();
         sh("tar -C \"$1\" -czf - top | head -c 100000 >\"$2\"");
@@ -233,6 +292,12 @@ int main(void) {
                 TEST(dots_do_not_lead_out),
                 TEST(links_do_not_lead_out),
                 TEST(devices_and_pipes_are_refused),
+                TEST(hard_links_do_not_lead_out),
+                TEST(a_link_is_not_written_through),
+                TEST(a_bomb_is_refused),
+                TEST(a_bomb_of_empty_files_is_refused),
+                TEST(what_is_only_large_is_no_bomb),
+                TEST(a_sparse_file_takes_no_room),
                 TEST(a_damaged_archive_is_said_so),
         };
 

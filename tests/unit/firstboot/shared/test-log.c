@@ -53,6 +53,12 @@ static void what_is_below_the_level_is_not_written_but_still_returned(void **sta
         assert_string_equal(last, "");
 }
 
+static void strangers_do_not_command_the_terminal(void **state _unused_) {
+        log_error("%s", "a\033]0;title\007\tb\nc\177 \xc2\x9b"
+                        "31m ä");
+        assert_string_equal(last, "error: a?]0;title?\tb\nc? ??31m ä");
+}
+
 static void errno_survives(void **state _unused_) {
         errno = EXDEV;
         log_error("x");
@@ -68,6 +74,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(
                                 what_is_below_the_level_is_not_written_but_still_returned, setup,
                                 teardown),
+                cmocka_unit_test_setup_teardown(
+                                strangers_do_not_command_the_terminal, setup, teardown),
                 cmocka_unit_test_setup_teardown(errno_survives, setup, teardown),
         };
 
