@@ -293,7 +293,6 @@ const Verb verb_boot = {
         .needs_root = true,
         .needs_store = true,
         .command = true,
-        .no_store = EXIT_HOST,
         .options_size = sizeof(BootOptions),
         .defaults =
                         &(const BootOptions) {

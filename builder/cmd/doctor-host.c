@@ -10,6 +10,7 @@
 #include "common/kvm.h"
 #include "shared/size.h"
 #include "shared/spawn.h"
+#include "stage/tools.h"
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -218,6 +219,19 @@ static int check_guestfs(DoctorReport *r) {
         return doctor_add(r, "libguestfs", "build inspect diff", DOCTOR_OK, found, NULL);
 }
 
+/* Built when a verb first wants it, by the programs that are asked for beside this. */
+static int check_tools(DoctorReport *r) {
+        static const char verbs[] = "build boot export";
+        _cleanup_free_ char *recipe = tools_recipe();
+
+        if (!recipe)
+                return doctor_add(r, "tools tree", verbs, DOCTOR_MISSING,
+                                "no recipe of it: neither images/tools.json nor " DATADIR
+                                "/images/tools.json",
+                                "make install puts it there, or run imgbuild beside images/");
+        return doctor_add(r, "tools tree", verbs, DOCTOR_OK, recipe, NULL);
+}
+
 static int check_loop(DoctorReport *r) {
         bool there = access("/dev/loop-control", F_OK) >= 0;
 
@@ -238,6 +252,9 @@ int doctor_check_host(DoctorReport *r, const char *store_path) {
         if (k < 0)
                 return k;
         k = check_memory(r);
+        if (k < 0)
+                return k;
+        k = check_tools(r);
         if (k < 0)
                 return k;
         k = check_guestfs(r);

@@ -10,15 +10,18 @@
 
 #include <ctype.h>
 
+/* Who builds trees: of an image, or the tools tree where the store lacks it. */
+#define TREES "build boot check export shell"
+
 static const struct {
         const char *program, *verbs, *minimum, *version_option, *package;
 } programs[] = {
         /* --perms came with 0.5.0. */
-        { "bwrap", "build boot shell check export", "0.5.0", "--version", "bubblewrap" },
-        { "mmdebstrap", "build", "1.0.0", "--version", "mmdebstrap" },
-        { "apt-get", "build plan lock", "2.0.0", "--version", "apt" },
-        { "dpkg-deb", "build lock", NULL, "--version", "dpkg" },
-        { "gpg", "build lock", NULL, "--version", "gpg" },
+        { "bwrap", TREES, "0.5.0", "--version", "bubblewrap" },
+        { "mmdebstrap", TREES, "1.0.0", "--version", "mmdebstrap" },
+        { "apt-get", "plan lock " TREES, "2.0.0", "--version", "apt" },
+        { "dpkg-deb", "lock " TREES, NULL, "--version", "dpkg" },
+        { "gpg", "lock " TREES, NULL, "--version", "gpg" },
         { "ssh", "boot", NULL, "-V", "openssh-client" },
         { "ssh-keygen", "boot", NULL, NULL, "openssh-client" },
         { "supermin", "build inspect diff", NULL, "--version", "supermin" },

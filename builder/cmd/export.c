@@ -44,7 +44,7 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
 
         r = image_format_log(image, &driver);
         if (r < 0)
-                return r;
+                return r == -EACCES ? EXIT_HOST : EXIT_BAD_INPUT;
         output = o->output ? strdup(o->output) : default_output(image, o->format);
         if (!output)
                 return log_oom();
@@ -53,11 +53,11 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
                                 from.st_ino == to.st_ino) {
                         log_error("%s would be written over itself: name another file with --output",
                                         output);
-                        return -EINVAL;
+                        return EXIT_USAGE;
                 }
                 if (S_ISDIR(to.st_mode)) {
                         log_error("--output=%s is a folder: name a file in it", output);
-                        return -EINVAL;
+                        return EXIT_USAGE;
                 }
                 if (!o->force) {
                         log_error("%s exists: name another file with --output, or replace it with --force",

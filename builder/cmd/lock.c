@@ -3,6 +3,7 @@
 /* imgbuild lock: writes or moves a recipe's lock file, and says what moved. */
 
 #include "lock/lock.h"
+#include "shared/file-util.h"
 #include "shared/json-util.h"
 #include "shared/size.h"
 #include "shared/spawn.h"
@@ -73,6 +74,16 @@ static int print_json(const Recipe *recipe, const Lock *new, const LockDiff *dif
         return 0;
 }
 
+static int write_lock(const Lock *l, const char *path) {
+        int r;
+
+        r = mkdir_parents(path, 0755);
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot make its folder", path);
+        r = lock_write(l, path);
+        return r < 0 ? log_error_errno(r, "%s: cannot write the lock", path) : 0;
+}
+
 /* An exit code. */
 static int lock(Context *ctx, const LockOptions *o, const char *path) {
         _cleanup_lock_free_ Lock *old = NULL, *new = NULL;
@@ -95,10 +106,9 @@ static int lock(Context *ctx, const LockOptions *o, const char *path) {
         if (lock_diff(old, new, &diff) < 0)
                 return exit_code_from_errno(log_oom());
         if (changed && !o->check) {
-                r = lock_write(new, recipe->lock_path);
+                r = write_lock(new, recipe->lock_path);
                 if (r < 0)
-                        return exit_code_from_errno(log_error_errno(
-                                        r, "%s: cannot write the lock", recipe->lock_path));
+                        return exit_code_from_errno(r);
         }
         /* The live list shall be off the screen before the table comes. */
         ctx->progress = progress_free(ctx->progress);

@@ -8,8 +8,10 @@
 #include "shared/size.h"
 #include "cmd/verb.h"
 
+enum { OPT_JSON = OPT_VERB, OPT_LOCK };
+
 typedef struct PlanOptions {
-        bool json;
+        bool json, lock;
 } PlanOptions;
 
 /* Bytes of the stage's packages and artifacts that the store lacks. */
@@ -101,6 +103,7 @@ static int run(VerbCall *call) {
         _cleanup_loaded_ Loaded loaded = {};
         int r;
 
+        call->ctx->keep_lock = !o->lock;
         r = lock_and_plan(call->ctx, call->arguments[0], NULL, &loaded);
         if (r < 0)
                 return r;
@@ -113,14 +116,18 @@ static int run(VerbCall *call) {
 }
 
 static const OptionSpec options[] = {
-        { "json", OPT_VERB, NULL, "one JSON object" },
+        { "json", OPT_JSON, NULL, "one JSON object" },
+        { "lock", OPT_LOCK, NULL, "write the lock file where it lacks something" },
         {},
 };
 
-static int take(void *values, int id _unused_, const char *value _unused_) {
+static int take(void *values, int id, const char *value _unused_) {
         PlanOptions *o = values;
 
-        o->json = true;
+        if (id == OPT_LOCK)
+                o->lock = true;
+        else
+                o->json = true;
         return 0;
 }
 
@@ -129,7 +136,7 @@ const Verb verb_plan = {
                         COMPLETE_FILE, "*.json" },
         .usage = "RECIPE [OPTION…]",
         .about = "Shows the stages of a recipe, their digests, which are cached, and what a build would download.\n"
-                 "Makes the lock file where there is none yet.",
+                 "Writes nothing: what the lock file lacks is found and only used, unless --lock is given.",
         .needs_store = true,
         .min_arguments = 1,
         .max_arguments = 1,

@@ -34,8 +34,8 @@ static int find_stage(const Plan *plan, const char *id, size_t *ret) {
                         if (strv_extend(&ids, plan->stages[i].id) < 0)
                                 return log_oom();
                 list = strv_join(ids, " ");
-                return log_error_errno(-EINVAL, "There is no stage '%s'; there are: %s", id,
-                                strempty(list));
+                log_error("There is no stage '%s'; there are: %s", id, strempty(list));
+                return -ENOENT;
         }
         *ret = (size_t) (stage - plan->stages);
         return 0;
@@ -106,7 +106,7 @@ static int run(VerbCall *call) {
                 return r;
         r = find_stage(loaded.plan, o->stage, &last);
         if (r < 0)
-                return r;
+                return r == -ENOENT ? EXIT_USAGE : r;
         r = stages_build(ctx, loaded.plan, last);
         ctx->progress = progress_free(ctx->progress); /* the terminal is the shell's from here on */
         if (r < 0)

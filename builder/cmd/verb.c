@@ -167,7 +167,7 @@ static int open_host(VerbCall *call, Context *ctx) {
 
         r = context_open(&call->common, ctx);
         if (r < 0)
-                return call->verb->no_store ? call->verb->no_store : exit_code_from_errno(r);
+                return EXIT_HOST; /* whatever is wrong with the place for the store */
         call->ctx = ctx;
         return 0;
 }

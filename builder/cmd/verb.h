@@ -45,7 +45,6 @@ struct Verb {
         bool quiet;       /* shows no progress unless it is asked to */
         bool hidden;      /* in the manual, not in 'imgbuild --help' */
         bool command;     /* what comes after "--" is no argument */
-        int no_store;     /* exit code where the store cannot be opened; 0: by the error */
 
         /* How many arguments there may be (max_arguments 0: check() counts them), and what is said
          * otherwise: 'imgbuild NAME' WANTED; see … */

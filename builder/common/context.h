@@ -16,5 +16,6 @@ typedef struct Context {
         char *mirror;        /* --mirror: overrides the recipe's and the host's */
         bool offline;        /* --offline: whatever is not in the store is an error */
         bool locked;         /* --locked: a lock that is not complete is an error, not completed */
+        bool keep_lock;      /* plan: what a lock lacks is found, but not written to it */
         unsigned jobs;       /* parallel jobs for compilers */
 } Context;

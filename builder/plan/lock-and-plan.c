@@ -4,6 +4,9 @@
 
 #include "plan/plan.h"
 
+#include "shared/file-util.h"
+#include "shared/log.h"
+
 static int complete_lock(Context *ctx, const Recipe *recipe, const char *path, Lock **ret) {
         _cleanup_lock_free_ Lock *old = NULL, *lock = NULL;
         int r;
@@ -14,7 +17,13 @@ static int complete_lock(Context *ctx, const Recipe *recipe, const char *path, L
         r = resolve(ctx, recipe, old, &(ResolveOptions) {}, &lock);
         if (r < 0)
                 return r;
-        if (r > 0) {
+        if (r > 0 && ctx->keep_lock)
+                log_info("%s %s; 'imgbuild lock' or 'imgbuild plan --lock' writes it", path,
+                                old ? "is not complete" : "is not there yet");
+        else if (r > 0) {
+                r = mkdir_parents(path, 0755);
+                if (r < 0)
+                        return log_error_errno(r, "%s: cannot make its folder", path);
                 r = lock_write(lock, path);
                 if (r < 0)
                         return log_error_errno(r, "%s: cannot write the lock file", path);

@@ -80,7 +80,7 @@ typedef enum RecipeKind { RECIPE_DISK, RECIPE_TREE } RecipeKind;
 typedef struct Recipe {
         char *name;
         char *path;      /* absolute path of the file */
-        char *lock_path; /* images/x.lock.json beside it */
+        char *lock_path; /* images/x.lock.json beside it, or where lock_place() says */
         char **sources;  /* all files: the recipe, what it extends, overlay.json of each */
         RecipeKind kind; /* "tree" for images/tools.json: no kernel, no disk */
         Family family;

@@ -5,6 +5,7 @@
 
 #include "recipe/building.h"
 #include "recipe/formats.h"
+#include "recipe/lock-place.h"
 #include "recipe/merge.h"
 #include "recipe/patterns.h"
 #include "shared/file-util.h"
@@ -59,7 +60,7 @@ static int build_name(Building *b) {
         r->name = strdup(stem ? stem : path_basename(f->path));
         if (!folder || !r->path || !r->name)
                 return -ENOMEM;
-        r->lock_path = strf("%s/%s.lock.json", streq(folder, "/") ? "" : folder, r->name);
+        r->lock_path = lock_place(folder, r->name);
         r->kind = streq_ptr(json_get_string(b->merged, "kind"), "tree") ? RECIPE_TREE : RECIPE_DISK;
         return r->lock_path ? 0 : -ENOMEM;
 }
@@ -196,6 +197,8 @@ int recipe_load(const char *path, char *const *overlay_dirs, Recipe **ret) {
 
         if (!recipe)
                 return log_oom();
+        if (access(path, R_OK) < 0 && errno == EACCES)
+                return log_error_errno(-EACCES, "%s: cannot read it", path);
         r = chain_load(&problems, path, &chain);
         if (r == 0 && chain.n > 0)
                 r = build_recipe(&problems, &chain, path, overlay_dirs, recipe);

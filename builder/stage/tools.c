@@ -36,6 +36,15 @@ static char *lock_path(Context *ctx, const char *folder) {
         return TAKE_PTR(lock);
 }
 
+char *tools_recipe(void) {
+        static const char *const paths[] = { "images/tools.json", DATADIR "/images/tools.json" };
+
+        for (size_t i = 0; i < ELEMENTSOF(paths); i++)
+                if (access(paths[i], F_OK) >= 0)
+                        return strdup(paths[i]);
+        return NULL;
+}
+
 /* Where the recipe is and where its lock is to be. */
 static int find_recipe(Context *ctx, const char *near, char **ret_recipe, char **ret_lock) {
         _cleanup_free_ char *beside = near ? path_folder(near) : NULL;

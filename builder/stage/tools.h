@@ -29,5 +29,8 @@ int tools_run(Tools *t, const SandboxBind *binds, size_t n_binds, char *const *e
 /* Digest of the tree: part of every disk's identity. */
 const char *tools_digest(const Tools *t);
 
+/* The recipe that tools_open() finds where no other is near; NULL where there is none. */
+char *tools_recipe(void);
+
 /* The digest that tools_open() would give, without building anything. Nothing is logged. */
 int tools_find_digest(Context *ctx, const char *near, Digest ret);

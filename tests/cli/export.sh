@@ -29,16 +29,16 @@ refused "no image" 2 "takes one image and --format" --format=raw
 refused "no format" 2 "takes one image and --format" disk.raw
 refused "two images" 2 "takes one image and --format" disk.raw other.raw --format=vhd
 refused "an unknown format is answered with the known ones" 2 "--format=vhdd: qcow2, raw, vhd or vmdk" disk.raw --format=vhdd
-refused "a missing image" 1 "Cannot read nothing.raw" nothing.raw --format=vhd
+refused "a missing image" 3 "Cannot read nothing.raw" nothing.raw --format=vhd
 mkdir folder
-refused "a folder" 1 "folder is a folder" folder --format=vhd
+refused "a folder" 3 "folder is a folder" folder --format=vhd
 : >empty
-refused "an empty file" 1 "empty is empty" empty --format=vhd
+refused "an empty file" 3 "empty is empty" empty --format=vhd
 echo text >text
-refused "a file that is no image" 1 "text is not a disk image" text --format=vhd
+refused "a file that is no image" 3 "text is not a disk image" text --format=vhd
 refused "an output that exists" 1 "other.raw exists: name another file" disk.raw --format=raw --output=other.raw
-refused "the image itself as output" 3 "written over itself" disk.raw --format=raw --force
-refused "a folder as output" 3 "is a folder: name a file in it" disk.raw --format=raw --output=folder
+refused "the image itself as output" 2 "written over itself" disk.raw --format=raw --force
+refused "a folder as output" 2 "is a folder: name a file in it" disk.raw --format=raw --output=folder
 
 [[ ! -e disk.vhd && ! -e disk.vhd.new ]] && cmp -s disk.raw other.raw
 if [[ $? -eq 0 ]]; then echo "ok - nothing was written"; else echo "not ok - nothing was written"; rc=1; fi

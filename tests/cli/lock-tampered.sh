@@ -92,7 +92,7 @@ cp "$T/images/a.lock.json" "$T/one.lock"
 artifact two
 run plan "$T/images/a.json" --offline
 check "an artifact's changed URL is not built from the old lock" bash -c "test $rc -eq 4 && grep -q 'a.lock.json does not lock all' '$T/out'"
-run plan "$T/images/a.json"
+run plan "$T/images/a.json" --lock
 check "… but locked anew, and said" bash -c "test $rc -eq 0 && grep -q 'artifact thing 1 .overlay art. is locked anew, from $URL/two' '$T/out' && grep -q $(sha256sum <"$SITE/two" | cut -d' ' -f1) '$T/images/a.lock.json'"
 cp "$T/one.lock" "$T/images/a.lock.json"
 artifact one "$(sha256sum </dev/null | cut -d' ' -f1)"

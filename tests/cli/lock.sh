@@ -14,6 +14,10 @@ run lock "$T/images/r.json" --check
 check "--check of a recipe without lock exits 1" test $rc -eq 1
 check "--check writes nothing" test ! -e "$lock"
 
+run plan "$T/images/r.json"
+check "plan without lock shows the stages" bash -c "test $rc -eq 0 && grep -q '^packages:tools ' '$T/out' && grep -q 'r.lock.json is not there yet' '$T/out'"
+check "and writes none" test ! -e "$lock"
+
 run lock "$T/images/r.json"
 check "a lock is written" test $rc -eq 0 -a -e "$lock"
 check "the base has the essential packages and apt" test "$(version base-files) $(version libc6) $(version apt)" = "13 2.41-1 3.0"
@@ -28,6 +32,9 @@ cp "$lock" "$T/first"
 run lock "$T/images/r.json" --offline
 check "a whole lock needs no network" test $rc -eq 0 -a "$(wc -l <"$LOG")" -eq 0
 check "a whole lock is not touched" cmp "$lock" "$T/first"
+rm "$lock"
+run plan "$T/images/r.json" --lock
+check "plan --lock writes it" cmp "$lock" "$T/first"
 rm "$lock"
 run lock "$T/images/r.json"
 check "the same indexes give the same bytes" cmp "$lock" "$T/first"
