@@ -5,6 +5,7 @@
 
 #include "boot/internal.h"
 #include "shared/file-util.h"
+#include "sandbox/open-inside.h"
 #include "common/kvm.h"
 #include "boot/link.h"
 #include "boot/nvme-model.h"
@@ -304,7 +305,7 @@ static int attempt(Boot *b) {
         b->watch.on_unit = on_unit;
         b->watch.userdata = b;
         if (!b->o->no_journal)
-                b->watch.readable = fopen(b->readable, "we");
+                b->watch.readable = inside_print_output(b->logs, path_basename(b->readable));
         b->vm.paused = vm_wants_models(&b->vm);
 
         r = vm_argv(&b->vm, &argv);

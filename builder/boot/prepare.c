@@ -6,6 +6,7 @@
 
 #include "boot/internal.h"
 #include "store/store.h"
+#include "sandbox/open-inside.h"
 #include "shared/file-util.h"
 #include "inspect/inspect.h"
 #include "boot/link.h"
@@ -45,11 +46,11 @@ static char *folder_of(const char *path) {
         return slash == path ? strdup("/") : strndup(path, (size_t) (slash - path));
 }
 
-static int open_log(const char *path, int *ret_fd) {
-        int fd = open(path, O_RDONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+static int open_log(const Boot *b, const char *name, int *ret_fd) {
+        int fd = inside_create_output(b->logs, name, 0644);
 
         if (fd < 0)
-                return log_error_errno(-errno, "Cannot write %s", path);
+                return log_error_errno(fd, "Cannot write %s/%s", b->logs, name);
         *ret_fd = fd;
         return 0;
 }
@@ -105,10 +106,10 @@ static int prepare_logs(Boot *b) {
         b->journal = path_join(b->logs, b->journal_name);
         if (!b->console || !b->journal)
                 return log_oom();
-        r = open_log(b->console, &b->console_fd);
+        r = open_log(b, b->console_name, &b->console_fd);
         if (r < 0 || b->o->no_journal)
                 return r;
-        return open_log(b->journal, &b->journal_fd);
+        return open_log(b, b->journal_name, &b->journal_fd);
 }
 
 static int tool(Boot *b, char *const argv[]) {
@@ -192,16 +193,20 @@ static int prepare_nvme(Boot *b) {
         return 0;
 }
 
+#define INSTANCE_ID "instance-id"
+
 /* The instance's identity goes with its disks: the same state folder is the same instance to
  * cloud-init. */
 static int instance_id(Boot *b) {
-        _cleanup_free_ char *path = path_join(b->folder, "instance-id"), *id = NULL;
+        _cleanup_free_ char *path = path_join(b->folder, INSTANCE_ID), *id = NULL;
         unsigned char bytes[8];
         int r;
 
         if (!path)
                 return -ENOMEM;
-        if (read_line_file(path, &id) >= 0 && !isempty(id)) {
+        if (inside_read_output(b->folder, INSTANCE_ID, 256, &id, NULL) >= 0)
+                id[strcspn(id, "\n")] = '\0';
+        if (!isempty(id)) {
                 b->instance = TAKE_PTR(id);
                 return 0;
         }

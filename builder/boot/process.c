@@ -7,6 +7,7 @@
 
 #include "boot/process.h"
 #include "boot/qemu.h"
+#include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
 
@@ -19,6 +20,7 @@
 #include <time.h>
 
 #define MONITOR_LINE_MAX 65536
+#define LOG "qemu.log"
 #define STOP_USEC (8 * USEC_PER_SEC)
 
 struct VmProcess {
@@ -28,7 +30,7 @@ struct VmProcess {
         int folder_fd, monitor_fd;
         bool greeted, ready;
         pid_t qemu;
-        char *log;
+        char *folder;
         char line[MONITOR_LINE_MAX];
         size_t used;
 };
@@ -40,8 +42,8 @@ static void write_line(const char *line, void *userdata) {
         fflush(f);
 }
 
-static _noreturn_ void runner_main(Tools *tools, const VmFolders *folders, const char *log,
-                char *const argv[], pid_t parent) {
+static _noreturn_ void runner_main(
+                Tools *tools, const VmFolders *folders, char *const argv[], pid_t parent) {
         const SandboxBind binds[] = {
                 { .source = folders->folder, .target = VM_FOLDER, .writable = true },
                 { .source = folders->logs, .target = VM_LOG_FOLDER, .writable = true },
@@ -55,7 +57,7 @@ static _noreturn_ void runner_main(Tools *tools, const VmFolders *folders, const
         setpgid(0, 0); /* a Ctrl-C is for us, not for the machine */
         if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
                 _exit(127);
-        FILE *f = fopen(log, "we");
+        FILE *f = inside_print_output(folders->folder, LOG);
         if (!f)
                 _exit(126);
         options.line_data = f;
@@ -81,8 +83,8 @@ int vm_start(Tools *tools, const VmFolders *folders, char *const argv[], VmProce
         p->folder_fd = p->monitor_fd = -EBADF;
         p->qemu = -1;
         p->ended = true;
-        p->log = path_join(folders->folder, "qemu.log");
-        if (!p->log)
+        p->folder = strdup(folders->folder);
+        if (!p->folder)
                 return -ENOMEM;
         p->folder_fd = open(folders->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (p->folder_fd < 0)
@@ -93,7 +95,7 @@ int vm_start(Tools *tools, const VmFolders *folders, char *const argv[], VmProce
         if (p->runner < 0)
                 return -errno;
         if (p->runner == 0)
-                runner_main(tools, folders, p->log, argv, parent);
+                runner_main(tools, folders, argv, parent);
         p->ended = false;
         *ret = TAKE_PTR(p);
         return 0;
@@ -227,7 +229,7 @@ VmProcess *vm_free(VmProcess *p) {
         vm_stop(p);
         safe_close(p->monitor_fd);
         safe_close(p->folder_fd);
-        free(p->log);
+        free(p->folder);
         free(p);
         return NULL;
 }
@@ -236,7 +238,7 @@ char *vm_last_words(const VmProcess *p) {
         _cleanup_free_ char *text = NULL;
         size_t size;
 
-        if (read_file(p->log, 1024 * 1024, &text, &size) < 0)
+        if (inside_read_output(p->folder, LOG, 1024 * 1024, &text, &size) < 0)
                 return NULL;
         while (size > 0 && text[size - 1] == '\n')
                 text[--size] = '\0';

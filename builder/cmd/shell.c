@@ -4,6 +4,7 @@
  * Whatever changes is thrown away. */
 
 #include "plan/plan.h"
+#include "sandbox/open-inside.h"
 #include "stage/stage.h"
 #include "cmd/verb.h"
 
@@ -50,11 +51,9 @@ static int open_shell(Context *ctx, const Plan *plan, size_t last, bool network,
         r = stages_layers(ctx, plan, last, &layers);
         if (r < 0)
                 return log_oom();
-        STRV_FOREACH (layer, layers) {
-                _cleanup_free_ char *bash = strf("%s/usr/bin/bash", *layer);
-                if (bash && access(bash, X_OK) >= 0)
+        STRV_FOREACH (layer, layers)
+                if (inside_exists(*layer, "usr/bin/bash"))
                         shell = "/bin/bash";
-        }
         /* The prompt says where one is: Debian's bashrc shows debian_chroot, a plain sh PS1. */
         if ((plan->kernel && strv_extendf(&env, "KERNEL=%s", plan->kernel) < 0) ||
                         strv_extendf(&env, "debian_chroot=%s", plan->stages[last].id) < 0 ||

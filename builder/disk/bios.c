@@ -10,6 +10,7 @@
  *   they begin. Their number and the segment to load them to are there already. */
 
 #include "disk/internal.h"
+#include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -50,11 +51,11 @@ static int note_digest(Disk *d, const char *boot, const char *core, size_t core_
 }
 
 static int write_loader(const Disk *d, const char *boot, const char *core, size_t core_size) {
-        _cleanup_close_ int fd = open(d->path, O_WRONLY | O_CLOEXEC);
+        _cleanup_close_ int fd = disk_open(d, O_WRONLY);
         int r;
 
         if (fd < 0)
-                return -errno;
+                return fd;
         r = write_at(fd, boot, BIOS_BOOT_CODE, 0);
         if (r < 0)
                 return r;
@@ -64,12 +65,8 @@ static int write_loader(const Disk *d, const char *boot, const char *core, size_
 /* Makes both images and reads them into memory. */
 static int make_images(Disk *d, char **ret_boot, size_t *ret_boot_size, char **ret_core,
                 size_t *ret_core_size) {
-        _cleanup_free_ char *boot_path = path_join(d->work, "boot.img"),
-                            *core_path = path_join(d->work, "core.img");
         int r;
 
-        if (!boot_path || !core_path)
-                return log_oom();
         r = grub_make_core(d, "i386-pc", "core.img");
         if (r < 0)
                 return r;
@@ -78,10 +75,10 @@ static int make_images(Disk *d, char **ret_boot, size_t *ret_boot_size, char **r
         if (r < 0)
                 return r;
 
-        r = read_file(boot_path, 64 * 1024, ret_boot, ret_boot_size);
+        r = inside_read_output(d->work, "boot.img", 64 * 1024, ret_boot, ret_boot_size);
         if (r < 0)
                 return log_error_errno(r, "Cannot read GRUB's images for BIOS");
-        r = read_file(core_path, BIOS_SIZE, ret_core, ret_core_size);
+        r = inside_read_output(d->work, "core.img", BIOS_SIZE, ret_core, ret_core_size);
         if (r < 0)
                 return log_error_errno(r, "Cannot read GRUB's images for BIOS");
         return 0;

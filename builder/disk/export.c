@@ -3,6 +3,7 @@
 /* A raw disk to what clouds and hypervisors take. A new format is a line of the table. */
 
 #include "disk/internal.h"
+#include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -65,8 +66,12 @@ static int qemu_img_convert(Tools *tools, const char *source, const char *driver
         return tools_run(tools, binds, ELEMENTSOF(binds), NULL, NULL, argv);
 }
 
-static int put_in_place(int draft_fd, const char *draft, const char *target) {
-        if (fsync(draft_fd) < 0 || rename(draft, target) < 0)
+static int put_in_place(const char *folder, const char *draft, const char *target) {
+        _cleanup_close_ int fd = inside_open_output(folder, path_basename(draft), SIZE_MAX);
+
+        if (fd < 0)
+                return log_error_errno(fd, "%s: cannot put it in place", target);
+        if (fsync(fd) < 0 || rename(draft, target) < 0)
                 return log_error_errno(errno, "%s: cannot put it in place", target);
         return 0;
 }
@@ -93,7 +98,7 @@ int image_convert(Tools *tools, const char *source, const char *driver, const ch
                 return r;
         }
 
-        r = put_in_place(fd, draft, target);
+        r = put_in_place(folder, draft, target);
         if (r < 0)
                 (void) unlink(draft);
         return r;

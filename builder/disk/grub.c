@@ -4,6 +4,7 @@
  * UUID; its configuration lies on root, where a kernel's update would look for it. */
 
 #include "disk/internal.h"
+#include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -59,14 +60,14 @@ static int core_command(const char *format, const char *output, char ***ret) {
 int grub_make_core(Disk *d, const char *format, const char *output) {
         _cleanup_free_ char *early = layout_grub_early(&d->layout),
                             *path = path_join(d->work, "early.cfg"),
-                            *inside = path_join("/work", output),
-                            *made = path_join(d->work, output);
+                            *inside = path_join("/work", output);
         const struct timespec times[2] = { { .tv_sec = d->plan->lock->epoch },
                 { .tv_sec = d->plan->lock->epoch } };
         _cleanup_strv_free_ char **argv = NULL;
+        _cleanup_close_ int made = -EBADF;
         int r;
 
-        if (!early || !path || !inside || !made)
+        if (!early || !path || !inside)
                 return log_oom();
         r = write_file_atomic(path, early, strlen(early), 0644);
         if (r < 0)
@@ -78,7 +79,9 @@ int grub_make_core(Disk *d, const char *format, const char *output) {
         if (r < 0)
                 return r;
 
-        if (utimensat(AT_FDCWD, made, times, 0) < 0)
-                return log_error_errno(errno, "%s: cannot set its time", made);
+        made = inside_open_output(d->work, output, ESP_SIZE);
+        if (made < 0 || futimens(made, times) < 0)
+                return log_error_errno(made < 0 ? made : errno, "%s/%s: cannot set its time",
+                                d->work, output);
         return 0;
 }

@@ -28,6 +28,9 @@ void disk_done(Disk *d);
  * full disk is told apart: -ENOSPC. Everything is logged. */
 int disk_tool(const Disk *d, const char *tree, const SpawnOptions *options, char *const argv[]);
 
+/* Opens the raw disk, whatever the tools made of its name: -ELOOP, -EINVAL where it is no file. */
+int disk_open(const Disk *d, int flags);
+
 /* Calls fn in a child that sees the image's merged tree at `root`. */
 int disk_with_tree(const Disk *d, int (*fn)(const char *root, void *userdata), void *userdata);
 

@@ -5,6 +5,7 @@
 #include "disk/internal.h"
 
 #include "disk/walk.h"
+#include "sandbox/open-inside.h"
 #include "shared/log.h"
 
 #include <fcntl.h>
@@ -53,12 +54,16 @@ static int measure_one(const FTSENT *e, const char *inside _unused_, void *userd
 }
 
 static int check_boot_file(const char *root, const char *prefix, const char *kernel) {
-        _cleanup_free_ char *path = strf("%s/boot/%s%s", root, prefix, kernel);
-        struct stat st;
+        _cleanup_close_ int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
+        _cleanup_free_ char *path = strf("boot/%s%s", prefix, kernel);
+        size_t size = 0;
 
         if (!path)
                 return -ENOMEM;
-        if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        if (root_fd < 0)
+                return -errno;
+        fd = inside_open_regular(root_fd, path, SIZE_MAX, &size);
+        if (fd < 0 || size == 0)
                 return log_error_errno(-ENOENT,
                                 "The tree has no /boot/%s%s, so nothing could boot it", prefix,
                                 kernel);

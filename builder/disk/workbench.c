@@ -9,6 +9,8 @@
 #include "shared/log.h"
 #include "store/store.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 char *absolute_folder(const char *path) {
@@ -77,6 +79,15 @@ int disk_tool(const Disk *d, const char *tree, const SpawnOptions *options, char
         if (r < 0 && r != -ECANCELED && require_space(d->folder, SPACE_LOW, "the disk") == -ENOSPC)
                 return -ENOSPC;
         return r;
+}
+
+int disk_open(const Disk *d, int flags) {
+        _cleanup_close_ int fd = open(d->path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -errno;
+        return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -EINVAL;
 }
 
 int disk_with_tree(const Disk *d, int (*fn)(const char *root, void *userdata), void *userdata) {

@@ -8,6 +8,7 @@
 
 #include "disk/walk.h"
 #include "disk/xfs-script.h"
+#include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
 #include "shared/json-util.h"
@@ -265,14 +266,10 @@ int xfs_write_lists(const char *root, const char *tree, const char *work, const 
                 .work_inside = work_inside,
                 .epoch = epoch,
         };
-        _cleanup_free_ char *proto = path_join(work, XFS_PROTO),
-                            *entries = path_join(work, XFS_ENTRIES);
         int r;
 
-        if (!proto || !entries)
-                return log_oom();
-        l.proto = fopen(proto, "we");
-        l.entries = fopen(entries, "we");
+        l.proto = inside_print_output(work, XFS_PROTO);
+        l.entries = inside_print_output(work, XFS_ENTRIES);
         if (!l.proto || !l.entries)
                 return log_error_errno(
                                 errno, "%s: cannot write the lists of the file system", work);

@@ -4,6 +4,7 @@
  * spaces only, therefore files are told to it by inode, found by its own ncheck. */
 
 #include "disk/xfs-script.h"
+#include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
 #include "shared/json-util.h"
@@ -175,45 +176,37 @@ static int script_entries(char *entries, const Inodes *inodes, FILE *links, FILE
 }
 
 static int read_lists(const char *work, char **ret_text, char **ret_entries, Inodes *inodes) {
-        _cleanup_free_ char *inodes_path = path_join(work, XFS_INODES),
-                            *entries_path = path_join(work, XFS_ENTRIES);
         int r;
 
-        if (!inodes_path || !entries_path)
-                return -ENOMEM;
-        r = read_file(inodes_path, LIST_MAX, ret_text, NULL);
+        r = inside_read_output(work, XFS_INODES, LIST_MAX, ret_text, NULL);
         if (r < 0)
                 return r;
-        r = read_file(entries_path, LIST_MAX, ret_entries, NULL);
+        r = inside_read_output(work, XFS_ENTRIES, LIST_MAX, ret_entries, NULL);
         if (r < 0)
                 return r;
         return parse_inodes(*ret_text, inodes);
 }
 
 /* Closes *f, so that nothing is written later; what could not be written is an error. */
-static int close_script(FILE **f, const char *path) {
+static int close_script(FILE **f, const char *work, const char *name) {
         FILE *closing = TAKE_PTR(*f);
 
         if (fclose(closing) != 0)
-                return log_error_errno(errno, "%s: cannot write it", path);
+                return log_error_errno(errno, "%s/%s: cannot write it", work, name);
         return 0;
 }
 
 int xfs_write_scripts(const char *work) {
-        _cleanup_free_ char *link_path = path_join(work, XFS_LINK_SCRIPT),
-                            *time_path = path_join(work, XFS_TIME_SCRIPT);
         _cleanup_free_ char *text = NULL, *entries = NULL;
         _cleanup_fclose_ FILE *links = NULL, *times = NULL;
         _cleanup_(inodes_done) Inodes inodes = {};
         int r;
 
-        if (!link_path || !time_path)
-                return log_oom();
         r = read_lists(work, &text, &entries, &inodes);
         if (r < 0)
                 return log_error_errno(r, "%s: cannot make the scripts of the file system", work);
-        links = fopen(link_path, "we");
-        times = fopen(time_path, "we");
+        links = inside_print_output(work, XFS_LINK_SCRIPT);
+        times = inside_print_output(work, XFS_TIME_SCRIPT);
         if (!links || !times)
                 return log_error_errno(
                                 errno, "%s: cannot make the scripts of the file system", work);
@@ -221,8 +214,8 @@ int xfs_write_scripts(const char *work) {
         r = script_entries(entries, &inodes, links, times);
         if (r < 0)
                 return r;
-        r = close_script(&links, link_path);
+        r = close_script(&links, work, XFS_LINK_SCRIPT);
         if (r < 0)
                 return r;
-        return close_script(&times, time_path);
+        return close_script(&times, work, XFS_TIME_SCRIPT);
 }

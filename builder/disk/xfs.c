@@ -13,6 +13,7 @@
 #include "disk/internal.h"
 
 #include "disk/xfs-script.h"
+#include "sandbox/open-inside.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 
@@ -68,14 +69,14 @@ static int make_xfs(const char *root, void *userdata) {
 
 /* Runs xfs_db with the script of commands; its output goes to a file of the work folder. */
 static int run_xfs_db(Disk *d, const char *script, const char *output, bool write) {
-        _cleanup_free_ char *in = path_join(d->work, script), *out = path_join(d->work, output);
+        _cleanup_free_ char *in = path_join(d->work, script);
         _cleanup_close_ int fd = -EBADF;
 
-        if (!in || !out)
+        if (!in)
                 return log_oom();
-        fd = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        fd = inside_create_output(d->work, output, 0600);
         if (fd < 0)
-                return log_error_errno(errno, "%s: cannot write it", out);
+                return log_error_errno(fd, "%s/%s: cannot write it", d->work, output);
         return run_deterministic(d, NULL, &(SpawnOptions) { .stdin_path = in, .stdout_fd = fd },
                         ARGV("xfs_db", write ? "-x" : "-r", d->file));
 }
@@ -160,10 +161,12 @@ static int copy_data(int from, int to, off_t size, off_t shift) {
         return 0;
 }
 
-static int copy_shifted(int fd, const Layout *l, const char *path) {
-        _cleanup_close_ int copy = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+static int copy_shifted(int fd, const Layout *l, const char *folder, const char *name) {
+        _cleanup_close_ int copy = inside_create_output(folder, name, 0644);
 
-        if (copy < 0 || ftruncate(copy, (off_t) l->size) < 0)
+        if (copy < 0)
+                return copy;
+        if (ftruncate(copy, (off_t) l->size) < 0)
                 return -errno;
         return copy_data(fd, copy, (off_t) l->root_size, (off_t) l->root_start);
 }
@@ -175,7 +178,7 @@ static int shift_by_copying(Disk *d, int fd) {
 
         if (!other)
                 return -ENOMEM;
-        r = copy_shifted(fd, &d->layout, other);
+        r = copy_shifted(fd, &d->layout, d->folder, path_basename(other));
         if (r < 0) {
                 (void) unlink(other);
                 return r;
@@ -190,10 +193,10 @@ static int shift_by_copying(Disk *d, int fd) {
 
 static int shift_up(Disk *d) {
         const Layout *l = &d->layout;
-        _cleanup_close_ int fd = open(d->path, O_RDWR | O_CLOEXEC);
+        _cleanup_close_ int fd = disk_open(d, O_RDWR);
 
         if (fd < 0)
-                return -errno;
+                return fd;
         if (fallocate(fd, FALLOC_FL_INSERT_RANGE, 0, (off_t) l->root_start) >= 0)
                 return ftruncate(fd, (off_t) l->size) < 0 ? -errno : 0;
         if (errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS)
@@ -201,11 +204,20 @@ static int shift_up(Disk *d) {
         return shift_by_copying(d, fd);
 }
 
+static int size_for_root(const Disk *d) {
+        _cleanup_close_ int fd = disk_open(d, O_WRONLY);
+
+        if (fd < 0)
+                return fd;
+        return ftruncate(fd, (off_t) d->layout.root_size) < 0 ? -errno : 0;
+}
+
 int disk_write_xfs(Disk *d) {
         int r;
 
-        if (truncate(d->path, (off_t) d->layout.root_size) < 0)
-                return log_error_errno(errno, "%s: cannot make the file system's file", d->path);
+        r = size_for_root(d);
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot make the file system's file", d->path);
         r = disk_with_tree(d, make_xfs, d);
         if (r < 0)
                 return r;

@@ -9,6 +9,7 @@
 #include "shared/file-util.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 void assumed_print(FILE *f, const char *name, const char *arch) {
         fprintf(f,
@@ -24,7 +25,7 @@ static int make_empty(int folder, const char *name, const char *suffix) {
 
         if (!file)
                 return -ENOMEM;
-        fd = openat(folder, file, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+        fd = openat(folder, file, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
         return fd < 0 ? -errno : 0;
 }
 
@@ -81,6 +82,19 @@ static int append_stanzas(int status_fd, char *const *names, const char *arch) {
         return write_all(status_fd, text, size);
 }
 
+/* The database is a package's work, too: it may be no file, and then nobody is to wait for it. */
+static int open_status(int root_fd) {
+        _cleanup_close_ int fd = inside_open(
+                        root_fd, "var/lib/dpkg/status", O_RDWR | O_APPEND | O_NONBLOCK | O_NOCTTY);
+        struct stat st;
+
+        if (fd < 0)
+                return fd;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -EINVAL;
+}
+
 int assumed_add(const char *root, char *const *names, const char *arch) {
         _cleanup_close_ int root_fd = -EBADF, info = -EBADF, status = -EBADF;
         _cleanup_strv_free_ char **lacking = NULL;
@@ -89,7 +103,7 @@ int assumed_add(const char *root, char *const *names, const char *arch) {
         root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (root_fd < 0)
                 return -errno;
-        status = inside_open(root_fd, "var/lib/dpkg/status", O_RDWR | O_APPEND);
+        status = open_status(root_fd);
         if (status < 0)
                 return status;
         info = inside_open(root_fd, "var/lib/dpkg/info", O_RDONLY | O_DIRECTORY);

@@ -14,41 +14,6 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
-/* The folder of `path`, without its trailing slashes; "" for the tree itself. */
-static char *folder_of(const char *path) {
-        size_t n = (size_t) (path_basename(path) - path);
-
-        while (n > 0 && path[n - 1] == '/')
-                n--;
-        return strndup(path, n);
-}
-
-/* The folder `path` of the tree, made with its parents where missing. Returns an O_PATH fd. */
-static int ensure_folder(int root_fd, const char *path, mode_t mode) {
-        _cleanup_free_ char *parent = NULL;
-        _cleanup_close_ int parent_fd = -EBADF;
-        const char *name = path_basename(path);
-        int fd;
-
-        fd = inside_open(root_fd, path, O_PATH | O_DIRECTORY);
-        if (fd != -ENOENT)
-                return fd;
-
-        parent = folder_of(path);
-        if (!parent)
-                return -ENOMEM;
-        parent_fd = ensure_folder(root_fd, parent, 0755);
-        if (parent_fd < 0)
-                return parent_fd;
-        if (mkdirat(parent_fd, name, 0700) < 0)
-                return errno == EEXIST ? -ENOTDIR : -errno; /* EEXIST: a link that leads nowhere */
-        if (fchmodat(parent_fd, name, mode, 0) < 0)
-                return -errno;
-
-        fd = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        return fd < 0 ? -errno : fd;
-}
-
 /* Makes room for a file or link: whatever is there goes, but a folder stays and is an error. */
 static int clear(int folder_fd, const char *name) {
         if (unlinkat(folder_fd, name, 0) < 0 && errno != ENOENT)
@@ -160,7 +125,7 @@ static int put_link(int source_fd, const char *name, size_t size, int folder_fd,
 /* Makes the folder `target` of the tree. One that is there keeps its mode, unless `modes` names
  * it. */
 static int put_folder(const Copy *c, const char *path, const char *target, mode_t mode) {
-        _cleanup_close_ int made = ensure_folder(c->root_fd, target, mode), fd = -EBADF;
+        _cleanup_close_ int made = inside_make_folder(c->root_fd, target, mode), fd = -EBADF;
 
         if (made < 0)
                 return made;
@@ -191,12 +156,12 @@ static int copy_subfolder(const Copy *c, int source_fd, const char *name, const 
 /* A file or a link. */
 static int copy_leaf(const Copy *c, int source_fd, const char *name, const char *path,
                 const char *target, const struct stat *st) {
-        _cleanup_free_ char *folder = folder_of(target);
+        _cleanup_free_ char *folder = path_folder(target);
         _cleanup_close_ int folder_fd = -EBADF, from = -EBADF;
 
         if (!folder)
                 return -ENOMEM;
-        folder_fd = ensure_folder(c->root_fd, folder, 0755);
+        folder_fd = inside_make_folder(c->root_fd, folder, 0755);
         if (folder_fd < 0)
                 return folder_fd;
         if (S_ISLNK(st->st_mode))
@@ -264,7 +229,7 @@ int copy_tree(const char *source, const char *root, const char *below, const Cop
         if (source_fd < 0)
                 return log_error_errno(-errno, "%s: cannot open it", source);
 
-        made = ensure_folder(root_fd, below, 0755);
+        made = inside_make_folder(root_fd, below, 0755);
         if (made < 0)
                 return fail(&c, below, made);
         return copy_folder(&c, TAKE_FD(source_fd), "");
@@ -277,8 +242,8 @@ static int open_folder_of(const char *root, const char *path) {
 
         if (root_fd < 0)
                 return -errno;
-        folder = folder_of(path);
-        return folder ? ensure_folder(root_fd, folder, 0755) : -ENOMEM;
+        folder = path_folder(path);
+        return folder ? inside_make_folder(root_fd, folder, 0755) : -ENOMEM;
 }
 
 int copy_file(const char *source, const char *root, const char *path, mode_t mode) {

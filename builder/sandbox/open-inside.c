@@ -5,6 +5,9 @@
 
 #include "sandbox/open-inside.h"
 
+#include "shared/file-util.h"
+#include "shared/strv.h"
+
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -41,9 +44,9 @@ int inside_open(int root_fd, const char *path, int flags) {
         return -EAGAIN;
 }
 
-int inside_open_regular(int root_fd, const char *path, size_t max, size_t *ret_size) {
-        /* O_NONBLOCK: a FIFO of the tree must not hold us up. */
-        _cleanup_close_ int fd = inside_open(root_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+/* Takes the fd; returns it again where it is a regular file of at most `max` bytes. */
+static int regular_only(int taken_fd, size_t max, size_t *ret_size) {
+        _cleanup_close_ int fd = taken_fd;
         struct stat st;
 
         if (fd < 0)
@@ -55,37 +58,130 @@ int inside_open_regular(int root_fd, const char *path, size_t max, size_t *ret_s
         if ((uint64_t) st.st_size > max)
                 return -EFBIG;
 
-        *ret_size = (size_t) st.st_size;
+        if (ret_size)
+                *ret_size = (size_t) st.st_size;
         return TAKE_FD(fd);
 }
 
+/* O_NONBLOCK: a FIFO must not hold us up. */
+#define READING (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+int inside_open_regular(int root_fd, const char *path, size_t max, size_t *ret_size) {
+        return regular_only(inside_open(root_fd, path, READING), max, ret_size);
+}
+
 int inside_read_file(int root_fd, const char *path, size_t max, char **ret, size_t *ret_size) {
-        _cleanup_close_ int fd = -EBADF;
-        _cleanup_free_ char *text = NULL;
-        size_t expected, size = 0;
+        _cleanup_close_ int fd = inside_open_regular(root_fd, path, max, NULL);
 
-        fd = inside_open_regular(root_fd, path, max, &expected);
-        if (fd < 0)
+        return fd < 0 ? fd : read_fd(fd, max, ret, ret_size);
+}
+
+bool inside_exists(const char *root, const char *path) {
+        _cleanup_close_ int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
+
+        if (root_fd < 0)
+                return false;
+        fd = inside_open(root_fd, path, O_PATH);
+        return fd >= 0;
+}
+
+/* Without trailing slashes, so that its own last part has a name. */
+static char *parent_of(const char *path) {
+        char *parent = path_folder(path);
+        size_t n = parent ? strlen(parent) : 0;
+
+        while (n > 1 && parent[n - 1] == '/')
+                parent[--n] = '\0';
+        return parent;
+}
+
+int inside_make_folder(int root_fd, const char *path, mode_t mode) {
+        _cleanup_free_ char *parent = NULL;
+        _cleanup_close_ int parent_fd = -EBADF;
+        const char *name = path_basename(path);
+        int fd;
+
+        fd = inside_open(root_fd, path, O_PATH | O_DIRECTORY);
+        if (fd != -ENOENT)
                 return fd;
-        text = malloc(expected + 1);
-        if (!text)
+
+        parent = parent_of(path);
+        if (!parent)
                 return -ENOMEM;
+        parent_fd = inside_make_folder(root_fd, parent, 0755);
+        if (parent_fd < 0)
+                return parent_fd;
+        if (mkdirat(parent_fd, name, 0700) < 0)
+                return errno == EEXIST ? -ENOTDIR : -errno; /* EEXIST: a link that leads nowhere */
+        if (fchmodat(parent_fd, name, mode, 0) < 0)
+                return -errno;
 
-        while (size < expected) {
-                ssize_t n = read(fd, text + size, expected - size);
+        fd = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+}
 
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                if (n == 0)
-                        break;
-                size += (size_t) n;
+int inside_remove(int root_fd, const char *path) {
+        const char *name = path_basename(path);
+        _cleanup_free_ char *parent = parent_of(path), *there = NULL;
+        _cleanup_close_ int parent_fd = -EBADF;
+
+        if (*name == '\0' || streq(name, ".") || streq(name, ".."))
+                return -EINVAL;
+        if (!parent)
+                return -ENOMEM;
+        parent_fd = inside_open(root_fd, parent, O_PATH | O_DIRECTORY);
+        if (parent_fd < 0)
+                return parent_fd == -ENOENT ? 0 : parent_fd;
+
+        there = strf("/proc/self/fd/%d/%s", parent_fd, name);
+        return there ? rm_rf(there) : -ENOMEM;
+}
+
+static int open_folder(const char *folder) {
+        int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        return fd < 0 ? -errno : fd;
+}
+
+int inside_open_output(const char *folder, const char *name, size_t max) {
+        _cleanup_close_ int folder_fd = open_folder(folder);
+        int fd;
+
+        if (folder_fd < 0)
+                return folder_fd;
+        fd = openat(folder_fd, name, READING | O_NOFOLLOW);
+        return fd < 0 ? -errno : regular_only(fd, max, NULL);
+}
+
+int inside_read_output(
+                const char *folder, const char *name, size_t max, char **ret, size_t *ret_size) {
+        _cleanup_close_ int fd = inside_open_output(folder, name, max);
+
+        return fd < 0 ? fd : read_fd(fd, max, ret, ret_size);
+}
+
+int inside_create_output(const char *folder, const char *name, mode_t mode) {
+        _cleanup_close_ int folder_fd = open_folder(folder);
+        int fd;
+
+        if (folder_fd < 0)
+                return folder_fd;
+        if (unlinkat(folder_fd, name, 0) < 0 && errno != ENOENT)
+                return -errno;
+        fd = openat(folder_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        return fd < 0 ? -errno : fd;
+}
+
+FILE *inside_print_output(const char *folder, const char *name) {
+        int fd = inside_create_output(folder, name, 0644);
+        FILE *f;
+
+        if (fd < 0) {
+                errno = -fd;
+                return NULL;
         }
-
-        text[size] = '\0';
-        *ret = TAKE_PTR(text);
-        if (ret_size)
-                *ret_size = size;
-        return 0;
+        f = fdopen(fd, "w");
+        if (!f)
+                close(fd);
+        return f;
 }

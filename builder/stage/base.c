@@ -6,12 +6,13 @@
  * ordinary users. */
 
 #include "stage/internal.h"
+#include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 
-#include <sys/stat.h>
+#include <fcntl.h>
 
 #define INSIDE_REPOSITORY INSIDE "/repository"
 
@@ -142,24 +143,22 @@ static int bootstrap(StageBuild *b, const char *repository) {
 /* mmdebstrap's own traces: the repository that nobody else has, and dpkg told not to wait for the
  * disk, as nobody should on a node. */
 static int clean_up(const char *root, void *userdata _unused_) {
-        static const char *const files[] = { "etc/apt/sources.list",
-                "etc/apt/apt.conf.d/99mmdebstrap", "etc/dpkg/dpkg.cfg.d/99mmdebstrap" };
-        _cleanup_free_ char *lists = path_join(root, "var/lib/apt/lists"),
-                            *partial = path_join(root, "var/lib/apt/lists/partial");
-        int r;
+        static const char *const traces[] = { "etc/apt/sources.list",
+                "etc/apt/apt.conf.d/99mmdebstrap", "etc/dpkg/dpkg.cfg.d/99mmdebstrap",
+                "var/lib/apt/lists" };
+        _cleanup_close_ int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                            partial = -EBADF;
 
-        if (!lists || !partial)
-                return -ENOMEM;
-        for (size_t i = 0; i < ELEMENTSOF(files); i++) {
-                _cleanup_free_ char *path = path_join(root, files[i]);
+        if (root_fd < 0)
+                return -errno;
+        for (size_t i = 0; i < ELEMENTSOF(traces); i++) {
+                int r = inside_remove(root_fd, traces[i]);
 
-                if (!path)
-                        return -ENOMEM;
-                if (unlink(path) < 0 && errno != ENOENT)
-                        return -errno;
+                if (r < 0)
+                        return r;
         }
-        r = rm_rf(lists);
-        return r < 0 ? r : mkdir_p(partial, 0755);
+        partial = inside_make_folder(root_fd, "var/lib/apt/lists/partial", 0755);
+        return partial < 0 ? partial : 0;
 }
 
 int stage_base(StageBuild *b) {

@@ -9,6 +9,7 @@
 #include "stage/unpack.h"
 #include "lock/lock.h"
 #include "sandbox/copy-tree.h"
+#include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -23,6 +24,7 @@
 #define INSIDE_BUILD INSIDE "/build"
 #define INSIDE_ARTIFACTS INSIDE "/artifacts"
 #define INSIDE_CONTEXT INSIDE "/context"
+#define CONTEXT "context"
 #define CONTEXT_MAX 1024 /* bytes */
 
 /* The compiler's first complaint; everything after it is often only its echo. */
@@ -35,11 +37,10 @@ static void remember_error(const char *line, void *userdata) {
 
 /* One message with all that matters: what was compiled for what (the script's own line where it
  * wrote one), and the compiler's first error. */
-static int explain(const StageBuild *b, const char *first_error, const char *context_path,
-                int status) {
+static int explain(const StageBuild *b, const char *first_error, const char *folder, int status) {
         _cleanup_free_ char *context = NULL;
 
-        if (read_file(context_path, CONTEXT_MAX, &context, NULL) >= 0)
+        if (inside_read_output(folder, CONTEXT, CONTEXT_MAX, &context, NULL) >= 0)
                 context[strcspn(context, "\n")] = '\0';
         if (isempty(context)) {
                 free(context);
@@ -93,7 +94,7 @@ static int folders_make(StageBuild *b, Folders *f) {
         }
         if (chmod(f->temporary, 01777) < 0)
                 return -errno;
-        f->context = path_join(f->build, "context");
+        f->context = path_join(f->build, CONTEXT);
         return f->context ? write_file_atomic(f->context, "", 0, 0644) : -ENOMEM;
 }
 
@@ -150,7 +151,7 @@ static int run_script(StageBuild *b, Sandbox *s, const Compile *c, const Folders
                         b->ctx, b->stage->id, s, &options, ARGV(INSIDE_SCRIPT), false, &status);
         if (r < 0)
                 return r;
-        return status == 0 ? 0 : explain(b, first_error, f->context, status);
+        return status == 0 ? 0 : explain(b, first_error, f->build, status);
 }
 
 static int copy_dest(const char *root, void *userdata) {

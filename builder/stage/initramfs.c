@@ -4,30 +4,32 @@
  * manual's index, which packages' own triggers were kept from making again and again. */
 
 #include "stage/internal.h"
+#include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
 #include "shared/folder.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 
-static bool tree_has(StageBuild *b, const char *path) {
-        for (size_t i = strv_length(b->sandbox.layers); i > 0; i--) {
-                _cleanup_free_ char *full = path_join(b->sandbox.layers[i - 1], path);
+#include <fcntl.h>
 
-                if (full && access(full, F_OK) >= 0)
+static bool tree_has(StageBuild *b, const char *path) {
+        for (size_t i = strv_length(b->sandbox.layers); i > 0; i--)
+                if (inside_exists(b->sandbox.layers[i - 1], path))
                         return true;
-        }
         return false;
 }
 
 /* Adds the kernels of one layer: folders of usr/lib/modules with a kernel image in /boot. */
 static int add_kernels(StageBuild *b, const char *layer, char ***kernels) {
-        _cleanup_free_ char *path = path_join(layer, "usr/lib/modules");
+        _cleanup_close_ int layer_fd = open(layer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _cleanup_closedir_ DIR *d = NULL;
+        int fd;
 
-        if (!path)
-                return -ENOMEM;
-        if (folder_open(path, &d) < 0)
+        if (layer_fd < 0)
+                return -errno;
+        fd = inside_open(layer_fd, "usr/lib/modules", O_RDONLY | O_DIRECTORY);
+        if (fd < 0 || folder_from_fd(fd, &d) < 0)
                 return 0;
         FOLDER_FOREACH (name, d) {
                 _cleanup_free_ char *image = strf("boot/vmlinuz-%s", name);

@@ -4,6 +4,7 @@
  * something off turn into. */
 
 #include "stage/shims.h"
+#include "sandbox/open-inside.h"
 #include "store/store.h"
 
 #include "shared/file-util.h"
@@ -142,13 +143,11 @@ static int add_paths(char ***argv, const char *notes) {
 
 /* Fills *ret from command i's note. Returns 0 where there is none, 1 where there is. */
 static int read_note(size_t i, const char *later, unsigned jobs, Later *ret) {
-        _cleanup_free_ char *path = path_join(later, commands[i].name), *notes = NULL;
+        _cleanup_free_ char *notes = NULL;
         _cleanup_strv_free_ char **argv = NULL;
         int r;
 
-        if (!path)
-                return -ENOMEM;
-        r = read_file(path, NOTES_MAX, &notes, NULL);
+        r = inside_read_output(later, commands[i].name, NOTES_MAX, &notes, NULL);
         if (r == -ENOENT)
                 return 0;
         if (r < 0)

@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
 typedef struct World {
@@ -95,12 +96,29 @@ static void a_tree_without_dpkg_is_an_error(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* dpkg's folder is a package's to change. */
+static void a_pipe_in_place_of_the_database_holds_nobody_up(void **state) {
+        World *w = *state;
+        char *names[] = { (char *) "libtsan2", NULL };
+        _cleanup_free_ char *path = at(w, "var/lib/dpkg/status"),
+                            *list = at(w, "var/lib/dpkg/info/libtsan2.list");
+
+        alarm(10);
+        assert_int_equal(mkfifo(list, 0600), 0);
+        assert_int_equal(assumed_add(w->root, names, "amd64"), -ENXIO);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(mkfifo(path, 0600), 0);
+        assert_int_equal(assumed_add(w->root, names, "amd64"), -EINVAL);
+        alarm(0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_package_is_added_behind_those_there_are),
                 TEST(a_package_that_is_there_stays_as_it_is),
                 TEST(one_whose_name_only_begins_so_does_not_count),
                 TEST(it_has_an_empty_list_of_files),
+                TEST(a_pipe_in_place_of_the_database_holds_nobody_up),
                 TEST(a_tree_without_dpkg_is_an_error),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
+#include "shared/strv.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -104,6 +105,80 @@ static void only_regular_files_of_a_size_are_read(void **state _unused_) {
         assert_null(text);
 }
 
+static void what_a_link_leads_to_stays_when_it_is_removed(void **state _unused_) {
+        put("outside/keep", "inside\n");
+        assert_int_equal(symlinkat("/outside", root_fd, "inner"), 0);
+        assert_int_equal(symlinkat("/outside/keep", root_fd, "last"), 0);
+
+        _cleanup_free_ char *tree = strf("%s/tree", path), *away = strf("%s/tree/away", path),
+                            *out = strf("%s/outside", path);
+        assert_int_equal(mkdir(tree, 0755), 0);
+        assert_int_equal(symlink(out, away), 0); /* of the host, and of nothing in the tree */
+        _cleanup_close_ int tree_fd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_int_equal(inside_remove(tree_fd, "away/keep"), 0);
+        assert_inside("outside/keep");
+        assert_int_equal(inside_remove(tree_fd, "away"), 0);
+        assert_int_equal(faccessat(tree_fd, "away", F_OK, AT_SYMLINK_NOFOLLOW), -1);
+
+        assert_int_equal(inside_remove(root_fd, "last"), 0);
+        assert_inside("outside/keep");
+        assert_int_equal(inside_remove(root_fd, "inner/keep"), 0); /* as the image would see it */
+        assert_int_equal(inside_open(root_fd, "outside/keep", O_PATH), -ENOENT);
+}
+
+static void folders_are_removed_with_what_is_in_them(void **state _unused_) {
+        put("var/lists/partial/x", "");
+        assert_int_equal(inside_remove(root_fd, "/var/lists"), 0);
+        assert_int_equal(inside_open(root_fd, "var/lists", O_PATH), -ENOENT);
+        assert_int_equal(inside_remove(root_fd, "var/lists"), 0);
+        assert_int_equal(inside_remove(root_fd, "none/at/all"), 0);
+        assert_int_equal(inside_remove(root_fd, "var/.."), -EINVAL);
+        assert_int_equal(inside_remove(root_fd, "/"), -EINVAL);
+}
+
+static void folders_are_made_as_the_image_would_see_them(void **state _unused_) {
+        assert_int_equal(symlinkat("/etc", root_fd, "link"), 0);
+        assert_int_equal(symlinkat("/none", root_fd, "dangling"), 0);
+
+        _cleanup_close_ int fd = inside_make_folder(root_fd, "link//a/b", 0700);
+        assert_true(fd >= 0);
+        assert_int_equal(faccessat(root_fd, "etc/a/b", F_OK, 0), 0);
+        assert_int_equal(inside_make_folder(root_fd, "dangling/a", 0755), -ENOTDIR);
+        assert_int_equal(inside_make_folder(root_fd, "etc/name/a", 0755), -ENOTDIR);
+}
+
+static void of_an_output_only_files_are_read(void **state _unused_) {
+        char *text = NULL;
+
+        assert_int_equal(symlinkat("etc/name", root_fd, "link"), 0);
+        assert_int_equal(mkfifoat(root_fd, "pipe", 0600), 0);
+        put("file", "inside\n");
+        assert_int_equal(inside_read_output(path, "link", 100, &text, NULL), -ELOOP);
+        assert_int_equal(inside_read_output(path, "pipe", 100, &text, NULL), -EINVAL);
+        assert_int_equal(inside_read_output(path, "etc", 100, &text, NULL), -EINVAL);
+        assert_int_equal(inside_read_output(path, "none", 100, &text, NULL), -ENOENT);
+        assert_int_equal(inside_read_output(path, "file", 6, &text, NULL), -EFBIG);
+        assert_null(text);
+        assert_int_equal(inside_read_output(path, "file", 7, &text, NULL), 0);
+        assert_string_equal(text, "inside\n");
+        free(text);
+}
+
+static void a_new_output_is_written_through_no_link(void **state _unused_) {
+        assert_int_equal(symlinkat("etc/name", root_fd, "link"), 0);
+        assert_int_equal(mkfifoat(root_fd, "pipe", 0600), 0);
+
+        FILE *f = inside_print_output(path, "link");
+        assert_non_null(f);
+        fputs("new", f);
+        fclose(f);
+        assert_inside("etc/name");
+
+        _cleanup_close_ int fd = inside_create_output(path, "pipe", 0600);
+        assert_true(fd >= 0);
+        assert_int_equal(inside_create_output(path, "etc", 0600), -EISDIR);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 /* A lease makes the kernel answer as renames on a busy machine do, for as long as we like. */
@@ -139,6 +214,11 @@ int main(void) {
                 TEST(what_is_not_there_is_said_so),
                 TEST(only_regular_files_of_a_size_are_read),
                 TEST(an_answer_that_passes_is_waited_for),
+                TEST(what_a_link_leads_to_stays_when_it_is_removed),
+                TEST(folders_are_removed_with_what_is_in_them),
+                TEST(folders_are_made_as_the_image_would_see_them),
+                TEST(of_an_output_only_files_are_read),
+                TEST(a_new_output_is_written_through_no_link),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,6 +126,31 @@ static void certificates_are_made_once(void **state _unused_) {
         assert_string_equal(commands, "update-ca-certificates");
 }
 
+/* What a package's script may leave in the folder, which is the host's. */
+static void a_link_among_the_notes_is_not_followed(void **state _unused_) {
+        _cleanup_free_ char *folder = path_join(path, "later"),
+                            *link = path_join(path, "later/py3compile"),
+                            *secret = path_join(path, "secret");
+        _cleanup_(later_list_done) LaterList l = {};
+
+        assert_int_equal(write_file_atomic(secret, "/secret\n", 8, 0600), 0);
+        assert_int_equal(mkdir_p(folder, 0755), 0);
+        assert_int_equal(symlink("../secret", link), 0);
+        assert_int_equal(shims_later(folder, 3, &l), -ELOOP);
+}
+
+static void a_pipe_among_the_notes_holds_nobody_up(void **state _unused_) {
+        _cleanup_free_ char *folder = path_join(path, "later"),
+                            *pipe = path_join(path, "later/py3compile");
+        _cleanup_(later_list_done) LaterList l = {};
+
+        assert_int_equal(mkdir_p(folder, 0755), 0);
+        assert_int_equal(mkfifo(pipe, 0600), 0);
+        alarm(10);
+        assert_int_equal(shims_later(folder, 3, &l), -EINVAL);
+        alarm(0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -136,6 +161,8 @@ int main(void) {
                 TEST(without_notes_there_is_nothing_to_do),
                 TEST(many_wishes_for_byte_code_are_one_command),
                 TEST(certificates_are_made_once),
+                TEST(a_link_among_the_notes_is_not_followed),
+                TEST(a_pipe_among_the_notes_holds_nobody_up),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
