@@ -110,8 +110,8 @@ typedef struct Walk {
         bool links;
 } Walk;
 
-/* Whether a relative link in a folder `depth` levels below the root climbs above the root on its
- * way. What it meets on the way are paths in the image, so only its text counts. */
+/* Whether a link in a folder `depth` levels below the root (0 for an absolute one) climbs above the
+ * root on its way. What it meets on the way are paths in the image, so only its text counts. */
 static bool climbs_out(const char *target, unsigned depth) {
         while (*target) {
                 size_t n = strcspn(target, "/");
@@ -137,7 +137,7 @@ static void check_link(
                 return;
         }
         target[n] = '\0';
-        if (w->links && *target != '/' && climbs_out(target, depth))
+        if (w->links && climbs_out(target, *target == '/' ? 0 : depth))
                 report(w->at,
                                 "%s: the link leads out of the tree, to \"%.200s\"; "
                                 "a link may be absolute (a path in the image) or stay inside",

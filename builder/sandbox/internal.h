@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What sandbox.c puts together: the tree (mount.c), the command line around a command
- * (bubblewrap.c) and the system calls that it may make (syscalls.c). */
+/* What sandbox.c puts together: the tree (mount.c), what is mounted in it (points.c), the
+ * command line around a command (bubblewrap.c) and the system calls that it may make (syscalls.c). */
 
 #include "sandbox/sandbox.h"
 
@@ -24,10 +24,19 @@ void mount_done(Mount *m);
  * folder is layers/ afterwards. Errors are logged. */
 int mount_tree(const Mount *m);
 
-/* The host's device nodes that a sandbox has, and in the child, after mount_tree(): makes their mode
- * and owner, and those of the binds' devices, nothing that root of a tree could change. */
+/* points.c. Makes the mount points of binds in the new folder `folder`, and finds out where inside
+ * the host's resolv.conf is to be: NULL where a sandbox has no network. */
+int points_make(const Sandbox *s, const char *folder, char **ret_resolver);
+
+/* In the child, after mount_tree(). Errors are logged.
+ *
+ * No mount point of the tree is reached through a link. */
+int points_check(const Mount *m);
+
+/* The host's device nodes that a sandbox has; makes their mode and owner, and those of the binds'
+ * devices, nothing that root of a tree could change. */
 extern const char *const sandbox_devices[]; /* ends with NULL */
-int mount_devices(const Sandbox *s);
+int points_protect_devices(const Sandbox *s);
 
 /* Two programs of seccomp's, as bubblewrap reads them, in files without a name (close-on-exec). */
 int syscalls_filters(int ret_fds[static 2]);

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The tree of a sandbox: an overlay of the layers, mounted by the child that needs it.
- *
- * Mount points. A bind's target need not exist in the tree: below /run, /tmp and /dev bubblewrap
- * makes it on a tmpfs; elsewhere it is made in an empty folder of scratch that lies below all
- * layers, so that no layer ever gets it. The same folder is the second lower layer that overlayfs
- * wants where there is no upper one. */
+/* The tree of a sandbox: an overlay of the layers, mounted by the child that needs it. What is
+ * mounted in it is in points.c. */
 
 #include "sandbox/internal.h"
 #include "store/store.h"
@@ -20,7 +16,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#define RESOLVER "/etc/resolv.conf"
 #define OPTIONS_MAX 4096 /* mount(2) takes one page of them */
 
 void mount_done(Mount *m) {
@@ -52,88 +47,6 @@ static char *option_path(const Store *store, const char *path) {
         }
         *p = '\0';
         return result;
-}
-
-static bool on_tmpfs(const char *target) {
-        static const char *const mounted[] = { "/run", "/tmp", "/dev", "/proc", "/sys" };
-
-        for (size_t i = 0; i < ELEMENTSOF(mounted); i++) {
-                const char *rest = startswith(target, mounted[i]);
-
-                if (rest && (*rest == '\0' || *rest == '/'))
-                        return true;
-        }
-        return false;
-}
-
-/* Makes a bind's target, file or folder as its source is. */
-static int make_point(const char *points, const char *source, const char *target) {
-        _cleanup_free_ char *path = NULL;
-        _cleanup_close_ int fd = -EBADF;
-        struct stat st;
-        int r;
-
-        if (on_tmpfs(target))
-                return 0;
-        path = path_join(points, target);
-        if (!path)
-                return -ENOMEM;
-        if (stat(source, &st) < 0)
-                return -errno;
-        if (S_ISDIR(st.st_mode))
-                return mkdir_p(path, 0755);
-
-        r = mkdir_parents(path, 0755);
-        if (r < 0)
-                return r;
-        fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-        return fd < 0 ? -errno : 0;
-}
-
-static int make_points(const Sandbox *s, const Mount *m, const char *points) {
-        int r;
-
-        if (mkdir(points, 0755) < 0)
-                return -errno;
-        for (size_t i = 0; i < s->n_binds; i++) {
-                r = make_point(points, s->binds[i].source, s->binds[i].target);
-                if (r < 0)
-                        return log_error_errno(
-                                        r, "Cannot bind %s into the sandbox", s->binds[i].source);
-        }
-        if (m->resolver && s->read_only)
-                return make_point(points, RESOLVER, m->resolver);
-        return 0;
-}
-
-/* Where the tree's resolver configuration is to be: what a symbolic link of the topmost layer
- * says, as the file may not exist yet. */
-static int find_resolver(const Sandbox *s, char **ret) {
-        char link[PATH_MAX];
-        const char *relative;
-        ssize_t n = -1;
-
-        for (size_t i = strv_length(s->layers); i > 0; i--) {
-                _cleanup_free_ char *path = path_join(s->layers[i - 1], RESOLVER);
-                struct stat st;
-
-                if (!path)
-                        return -ENOMEM;
-                if (lstat(path, &st) < 0)
-                        continue;
-                if (S_ISLNK(st.st_mode))
-                        n = readlink(path, link, sizeof(link) - 1);
-                break;
-        }
-        if (n <= 0) {
-                *ret = strdup(RESOLVER);
-                return *ret ? 0 : -ENOMEM;
-        }
-
-        link[n] = '\0';
-        relative = startswith(link, "../"); /* ../run/systemd/resolve/stub-resolv.conf */
-        *ret = relative ? strf("/%s", relative) : strdup(link);
-        return *ret ? 0 : -ENOMEM;
 }
 
 /* "upperdir=…,workdir=…": the sandbox's own, or new ones in scratch. */
@@ -200,12 +113,7 @@ static int lay_out(const Sandbox *s, Mount *m) {
                 if (r < 0)
                         return r;
         }
-        if (s->network && access(RESOLVER, F_OK) >= 0) {
-                r = find_resolver(s, &m->resolver);
-                if (r < 0)
-                        return r;
-        }
-        r = make_points(s, m, points);
+        r = points_make(s, points, &m->resolver);
         if (r < 0)
                 return r;
 
@@ -259,41 +167,6 @@ int mount_tree(const Mount *m) {
                 return log_error_errno(r,
                                 "The kernel does not mount the layers of %s; imgbuild doctor tells why",
                                 store_path(m->sandbox->store));
-        }
-        return 0;
-}
-
-/* bubblewrap's --dev makes these, and no others of the host's. */
-const char *const sandbox_devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
-        "/dev/urandom", "/dev/tty", NULL };
-
-/* A read-only mount of a device node: it is read and written as ever, and its inode stays as it is.
- * bubblewrap's own mounts are copies of this one. The other flags are those that a mount of /dev
- * may have and that nobody may take away in a user namespace. */
-static int protect_device(const Sandbox *s, const char *path) {
-        static const unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC;
-
-        if (mount(path, path, NULL, MS_BIND, NULL) >= 0 &&
-                        mount(NULL, path, NULL, flags, NULL) >= 0)
-                return 0;
-        if (errno == ENOENT ||
-                        store_userxattr(s->store)) /* it is not an ordinary user's to change */
-                return 0;
-        return log_error_errno(-errno, "Cannot protect %s from a sandbox", path);
-}
-
-int mount_devices(const Sandbox *s) {
-        for (const char *const *device = sandbox_devices; *device; device++) {
-                int r = protect_device(s, *device);
-
-                if (r < 0)
-                        return r;
-        }
-        for (size_t i = 0; i < s->n_binds; i++) {
-                int r = s->binds[i].device ? protect_device(s, s->binds[i].source) : 0;
-
-                if (r < 0)
-                        return r;
         }
         return 0;
 }

@@ -20,10 +20,10 @@
 #define PAUSE_USEC 1000
 #define WAIT_MAX_USEC (10 * USEC_PER_SEC)
 
-int inside_open(int root_fd, const char *path, int flags) {
+static int open_by(int root_fd, const char *path, int flags, uint64_t resolve) {
         struct open_how how = {
                 .flags = (uint64_t) (flags | O_CLOEXEC),
-                .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+                .resolve = resolve | RESOLVE_NO_MAGICLINKS,
         };
 
         while (*path == '/')
@@ -42,6 +42,17 @@ int inside_open(int root_fd, const char *path, int flags) {
                         usleep(PAUSE_USEC);
         }
         return -EAGAIN;
+}
+
+int inside_open(int root_fd, const char *path, int flags) {
+        return open_by(root_fd, path, flags, RESOLVE_IN_ROOT);
+}
+
+int inside_has_no_link(int root_fd, const char *path) {
+        _cleanup_close_ int fd =
+                        open_by(root_fd, path, O_PATH, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+
+        return fd < 0 && fd != -ENOENT ? fd : 0;
 }
 
 /* Takes the fd; returns it again where it is a regular file of at most `max` bytes. */

@@ -24,6 +24,10 @@ int inside_read_file(int root_fd, const char *path, size_t max, char **ret, size
 /* Whether a path of the tree at the host's path `root` leads to something. */
 bool inside_exists(const char *root, const char *path);
 
+/* 0 where no part of the path is a link or leads upwards; it may end early, where nothing is. Else
+ * -ELOOP, -EXDEV, -ENOTDIR. */
+int inside_has_no_link(int root_fd, const char *path);
+
 /* Opens (O_PATH) the folder `path` of the tree, made with its parents where missing; these have
  * mode 0755. -ENOTDIR where something else is in the way. */
 int inside_make_folder(int root_fd, const char *path, mode_t mode);

@@ -84,7 +84,10 @@ static int run_child(void *userdata) {
         r = mount_tree(&run->mount);
         if (r < 0)
                 return r;
-        r = mount_devices(run->mount.sandbox);
+        r = points_check(&run->mount);
+        if (r < 0)
+                return r;
+        r = points_protect_devices(run->mount.sandbox);
         if (r < 0)
                 return r;
         if (chdir("/") < 0)

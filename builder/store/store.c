@@ -156,18 +156,76 @@ static int lay_out(Store *s) {
         return r < 0 ? r : make_scratch(s);
 }
 
+/* Whether a folder is a store, or what will become one: nothing in it, or only what stores have.
+ * Takes the fd. */
+static int is_store(int fd) {
+        static const char *const names[] = { "format", "layers", "blobs", "work", "locks", "log" };
+        _cleanup_closedir_ DIR *d = NULL;
+        bool ours = true;
+        int r;
+
+        if (faccessat(fd, "format", F_OK, AT_SYMLINK_NOFOLLOW) >= 0) {
+                close(fd);
+                return 1;
+        }
+        r = folder_from_fd(fd, &d);
+        if (r < 0)
+                return r;
+        FOLDER_FOREACH (name, d) {
+                bool known = false;
+
+                for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                        known = known || streq(name, names[i]);
+                ours = ours && known;
+        }
+        return ours;
+}
+
+/* A folder that was there already may be open to all. */
+static int tighten(const char *path) {
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        struct stat st;
+        int r;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -errno;
+        if (st.st_uid != geteuid()) {
+                log_error("%s belongs to another user (number %u), who could change what is built from it: choose another store with --cache, or chown it",
+                                path, (unsigned) st.st_uid);
+                return -EEXIST;
+        }
+        if ((st.st_mode & 077) == 0)
+                return 0;
+
+        r = is_store(openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (r < 0)
+                return r;
+        if (r == 0) {
+                log_error("%s is open to other users and holds what is no store's: choose an empty folder with --cache, or chmod 0700 it",
+                                path);
+                return -EEXIST;
+        }
+        log_debug("%s was open to other users", path);
+        return fchmod(fd, 0700) < 0 ? -errno : 0;
+}
+
 /* Only the owner may look in: a tree holds set-uid programs and password files of images. */
 static int make_private(const char *path) {
         int r;
 
         r = mkdir_parents(path, 0755);
-        return r < 0 ? r : mkdir_p(path, 0700);
+        if (r < 0)
+                return r;
+        r = mkdir_p(path, 0700);
+        return r < 0 ? r : tighten(path);
 }
 
 static int store_setup(Store *s, const char *path) {
         int r;
 
         r = make_private(path);
+        if (r == -EEXIST)
+                return r;
         if (r < 0)
                 return log_error_errno(r,
                                 "Cannot create the store %s (choose another with --cache)", path);

@@ -363,6 +363,18 @@ static void a_link_climbing_out_of_files_is_refused(void **state) {
         assert_int_equal(load(*state, "images/x.json"), -EINVAL);
 }
 
+static void an_absolute_link_does_not_climb_either(void **state) {
+        put_overlay("one", "");
+        assert_int_equal(mkdir_p("overlays/one/files/etc", 0755), 0);
+        assert_int_equal(symlink("/usr/../lib/os-release", "overlays/one/files/etc/x"), 0);
+        put_recipe("x", ", \"overlays\": [\"one\"]");
+        assert_int_equal(load(*state, "images/x.json"), 0);
+        assert_int_equal(symlink("/../oldroot/etc", "overlays/one/files/etc/y"), 0);
+        assert_refused(*state, "images/x.json",
+                        "overlays/one/overlay.json: files/etc/y: the link leads out of the tree, to \"/../oldroot/etc\"; a link "
+                        "may be absolute (a path in the image) or stay inside");
+}
+
 static void files_itself_must_be_a_folder(void **state) {
         put_overlay("one", "");
         assert_int_equal(symlink("/etc", "overlays/one/files"), 0);
@@ -485,6 +497,7 @@ int main(void) {
                 TEST(services_are_read_and_checked),
                 TEST(files_may_be_files_folders_and_links),
                 TEST(a_link_climbing_out_of_files_is_refused),
+                TEST(an_absolute_link_does_not_climb_either),
                 TEST(files_itself_must_be_a_folder),
                 TEST(special_files_are_refused),
                 TEST(unreadable_files_are_reported),

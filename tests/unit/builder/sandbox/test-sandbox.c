@@ -187,6 +187,75 @@ static void binds_leave_no_mount_point_in_the_layer(void **state _unused_) {
         assert_string_equal(text, "changed\n");
 }
 
+/* In place of a folder of the tree: where bubblewrap would find the test's own folder "host". */
+static void link_out(const char *name) {
+        _cleanup_free_ char *path = path_join(f.lower, name), *host = path_join(f.path, "host"),
+                            *target = strf("/../oldroot%s", host);
+
+        assert_int_equal(mkdir_p(host, 0755), 0);
+        (void) rmdir(path);
+        assert_int_equal(symlink(target, path), 0);
+}
+
+static bool host_is_empty(void) {
+        _cleanup_free_ char *host = path_join(f.path, "host");
+
+        return rmdir(host) == 0;
+}
+
+static void nothing_is_bound_through_a_link(void **state _unused_) {
+        requires_namespaces();
+        SandboxBind binds[] = { f.usr, { "/etc/passwd", "/opt/made", false } };
+        Sandbox s = f.sandbox;
+
+        s.binds = binds;
+        s.n_binds = ELEMENTSOF(binds);
+        link_out("opt");
+        assert_int_equal(sh(&s, "true", NULL), -ELOOP);
+        assert_true(host_is_empty());
+}
+
+static void nothing_of_its_own_is_mounted_through_a_link(void **state _unused_) {
+        requires_namespaces();
+        link_out("tmp");
+        assert_int_equal(sh(&f.sandbox, "true", NULL), -ELOOP);
+        assert_true(host_is_empty());
+}
+
+static void the_resolvers_link_is_followed_inside(void **state _unused_) {
+        requires_namespaces();
+        Sandbox s = f.sandbox;
+        _cleanup_free_ char *link = path_join(f.lower, "etc/resolv.conf");
+
+        if (access("/etc/resolv.conf", F_OK) < 0)
+                skip();
+        s.network = true;
+        link_out("etc/resolv.conf");
+        assert_int_equal(sh(&s, "test -e /etc/resolv.conf", NULL), 0);
+        assert_true(host_is_empty());
+
+        assert_int_equal(unlink(link), 0);
+        assert_int_equal(symlink("../run/systemd/resolve/stub-resolv.conf", link), 0);
+        assert_int_equal(
+                        sh(&s, "test -e /etc/resolv.conf && test -e /run/systemd/resolve/stub-resolv.conf",
+                                        NULL),
+                        0);
+}
+
+static void the_resolvers_folder_is_no_link(void **state _unused_) {
+        requires_namespaces();
+        Sandbox s = f.sandbox;
+        _cleanup_free_ char *below = path_join(f.lower, "etc/below");
+
+        if (access("/etc/resolv.conf", F_OK) < 0)
+                skip();
+        s.network = true;
+        assert_int_equal(unlink(below), 0);
+        link_out("etc");
+        assert_int_equal(sh(&s, "true", NULL), -ELOOP);
+        assert_true(host_is_empty());
+}
+
 static void the_exit_code_is_the_commands(void **state _unused_) {
         requires_namespaces();
         assert_int_equal(sh(&f.sandbox, "exit 7", NULL), 7);
@@ -347,6 +416,12 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test_setup_teardown(tmp_has_the_modes_apt_wants, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 binds_leave_no_mount_point_in_the_layer, setup, teardown),
+                cmocka_unit_test_setup_teardown(nothing_is_bound_through_a_link, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                nothing_of_its_own_is_mounted_through_a_link, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                the_resolvers_link_is_followed_inside, setup, teardown),
+                cmocka_unit_test_setup_teardown(the_resolvers_folder_is_no_link, setup, teardown),
                 cmocka_unit_test_setup_teardown(the_exit_code_is_the_commands, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_call_sees_the_merged_tree, setup, teardown),
                 cmocka_unit_test_setup_teardown(nothing_stays_mounted_here, setup, teardown),

@@ -369,6 +369,52 @@ static void only_the_owner_may_look_in(void **state _unused_) {
         store_free(own);
 }
 
+static void an_open_store_is_tightened(void **state _unused_) {
+        _cleanup_free_ char *empty = path_join(path, "empty");
+        Store *own = NULL;
+        struct stat st;
+
+        assert_int_equal(mkdir(empty, 0755), 0);
+        assert_int_equal(store_open(empty, &own), 0);
+        assert_int_equal(stat(empty, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0700);
+        own = store_free(own);
+
+        assert_int_equal(chmod(empty, 0777), 0);
+        assert_int_equal(store_open(empty, &own), 0);
+        assert_int_equal(stat(empty, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0700);
+        store_free(own);
+}
+
+static void an_open_folder_of_something_else_is_refused(void **state _unused_) {
+        _cleanup_free_ char *folder = path_join(path, "home");
+        Store *s = NULL;
+        struct stat st;
+
+        put(path, "home/notes", "");
+        assert_int_equal(chmod(folder, 0755), 0);
+        log_set_writer(discard, NULL);
+        assert_int_equal(store_open(folder, &s), -EEXIST);
+        log_set_writer(NULL, NULL);
+        assert_int_equal(stat(folder, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0755);
+        assert_null(s);
+}
+
+static void another_users_folder_is_refused(void **state _unused_) {
+        _cleanup_free_ char *folder = path_join(path, "other");
+        Store *s = NULL;
+
+        assert_int_equal(mkdir(folder, 0700), 0);
+        if (geteuid() != 0 || chown(folder, 65534, (gid_t) -1) < 0)
+                skip();
+        log_set_writer(discard, NULL);
+        assert_int_equal(store_open(folder, &s), -EEXIST);
+        log_set_writer(NULL, NULL);
+        assert_null(s);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -392,6 +438,9 @@ int main(void) {
                 TEST(the_list_is_oldest_first),
                 TEST(a_store_of_the_other_kind_is_refused),
                 TEST(only_the_owner_may_look_in),
+                TEST(an_open_store_is_tightened),
+                TEST(an_open_folder_of_something_else_is_refused),
+                TEST(another_users_folder_is_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
