@@ -220,6 +220,7 @@ install: all
 		(cd $$folder && git ls-files -z 2>/dev/null | grep -z . || find . -type f -print0) | \
 		(cd $$folder && tar --null --no-recursion -T - -cf -) | \
 		(mkdir -p $(DESTDIR)$(PREFIX)/share/imgbuild/$$folder && tar -C $(DESTDIR)$(PREFIX)/share/imgbuild/$$folder --no-same-owner -xf -); done
+	install -D -m 0644 builder/common/support.json $(DESTDIR)$(PREFIX)/share/imgbuild/support.json
 	install -D -m 0644 COPYING $(DESTDIR)$(PREFIX)/share/doc/imgbuild/COPYING
 ifneq ($(wildcard builder/cmd/completion.c),)
 	install -d $(DESTDIR)$(completions_bash) $(DESTDIR)$(completions_zsh)

@@ -134,6 +134,10 @@ int check_tree(Context *ctx, const Plan *plan, char *const *layers, Findings *re
         if (r < 0)
                 return r;
 
+        r = check_support(plan->recipe, &f);
+        if (r < 0)
+                return r;
+
         *ret = f;
         f = (Findings) {};
         return 0;

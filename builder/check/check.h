@@ -6,7 +6,7 @@
  *
  *   r = check_tree(ctx, plan, layers, &findings);
  *   r < 0: it could not be checked, which is a failure too
- *   findings.n > 0: the tree is not fit for a disk
+ *   findings_errors(&findings) > 0: the tree is not fit for a disk
  *
  * A rule is one function (kernel.c, nvidia.c, identity.c …), one line of the table in rules.c and
  * one heading of docs/checks.md. How a rule is written stands in internal.h. */
@@ -18,6 +18,7 @@ typedef struct Finding {
         const char *rule; /* stable: "kernel.present", "identity.machine-id", … */
         char *found;      /* what is wrong, with path and versions */
         char *remedy;     /* what to do */
+        bool warning;     /* worth a word, and no reason to make no disk */
 } Finding;
 
 typedef struct Findings {
@@ -27,7 +28,9 @@ typedef struct Findings {
 } Findings;
 void findings_done(Findings *f);
 
-/* {"findings": [{rule, found, remedy}], "versions": {…}} */
+size_t findings_errors(const Findings *f); /* those that are no warnings */
+
+/* {"findings": [{rule, level, found, remedy}], "versions": {…}} */
 int findings_to_json(const Findings *f, json_object **ret);
 
 /* Runs every rule over the tree of `layers`. Returns 0 with any number of findings (they are not

@@ -18,6 +18,7 @@ static const struct {
         { "lvm2", "lvm2" },
         { "rdma-core", "rdma-core" },
         { "containerd", "containerd" },
+        { "runc", "runc" },
         { "container-toolkit", "nvidia-container-toolkit" },
         { "enroot", "enroot" },
 };

@@ -15,8 +15,24 @@ int finding_add(Findings *f, const char *rule, char *found, char *remedy) {
         }
 
         f->findings = grown;
-        f->findings[f->n++] = (Finding) { rule, found, remedy };
+        f->findings[f->n++] = (Finding) { rule, found, remedy, false };
         return 0;
+}
+
+int finding_add_warning(Findings *f, const char *rule, char *found, char *remedy) {
+        int r = finding_add(f, rule, found, remedy);
+
+        if (r >= 0)
+                f->findings[f->n - 1].warning = true;
+        return r;
+}
+
+size_t findings_errors(const Findings *f) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < f->n; i++)
+                n += !f->findings[i].warning;
+        return n;
 }
 
 int findings_fact(Findings *f, const char *key, const char *value) {
@@ -47,6 +63,7 @@ int findings_to_json(const Findings *f, json_object **ret) {
                 if (r < 0)
                         return r;
                 r = json_set_fields(item, JSON_STRING("rule", x->rule),
+                                JSON_STRING("level", x->warning ? "warning" : "error"),
                                 JSON_STRING("found", x->found), JSON_STRING("remedy", x->remedy));
                 if (r < 0)
                         return r;

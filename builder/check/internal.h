@@ -15,6 +15,11 @@
  * texts mean out of memory. */
 int finding_add(Findings *f, const char *rule, char *found, char *remedy);
 
+int finding_add_warning(Findings *f, const char *rule, char *found, char *remedy);
+
+/* support.c: support.floors, of the versions in f. */
+int check_support(const Recipe *recipe, Findings *f);
+
 /* A line of the manifest's versions. */
 int findings_fact(Findings *f, const char *key, const char *value);
 

@@ -11,6 +11,7 @@ typedef enum RuleWhen {
         WHEN_ALWAYS,
         WHEN_DISK,    /* images that boot */
         WHEN_DRIVER,  /* an NVIDIA driver is in the tree, or the recipe says there should be one */
+        WHEN_LATER,   /* looks at the versions that the others met: support.c */
         WHEN_COMMAND, /* runs a program of the tree, in a sandbox: commands.c */
 } RuleWhen;
 
@@ -49,6 +50,7 @@ static const Rule rules[] = {
         { "services.enabled", WHEN_DISK, check_services_enabled },
         { "services.verify", WHEN_COMMAND, NULL },
         { "overlay.check", WHEN_COMMAND, NULL },
+        { "support.floors", WHEN_LATER, NULL },
 };
 
 const char *check_rule_name(size_t i) {
@@ -70,6 +72,7 @@ static bool applies(const Rule *rule, const Tree *t) {
                 return !t->recipe || t->recipe->kind == RECIPE_DISK;
         case WHEN_DRIVER:
                 return t->driver;
+        case WHEN_LATER:
         case WHEN_COMMAND:
                 return false;
         }

@@ -39,13 +39,16 @@ static int run_checks(Context *ctx, const Plan *plan, char *const *layers, Findi
         progress_set(ctx->progress, "check", PROGRESS_RUNNING);
         r = check_tree(ctx, plan, layers, findings);
         progress_set(ctx->progress, "check",
-                        r < 0 || findings->n > 0 ? PROGRESS_FAILED : PROGRESS_DONE);
+                        r < 0 || findings_errors(findings) > 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         if (r < 0)
                 return log_error_errno(r, "The finished tree could not be checked");
-        for (size_t i = 0; i < findings->n; i++)
-                log_error("check %s: %s\n  what to do: %s", findings->findings[i].rule,
-                                findings->findings[i].found, findings->findings[i].remedy);
-        return findings->n > 0 ? -EIO : 0;
+        for (size_t i = 0; i < findings->n; i++) {
+                const Finding *f = findings->findings + i;
+
+                log_full(f->warning ? LOG_WARNING : LOG_ERR, 0, "check %s: %s\n  what to do: %s",
+                                f->rule, f->found, f->remedy);
+        }
+        return findings_errors(findings) > 0 ? -EIO : 0;
 }
 
 /* The disk, its formats, its proof and its manifest, all below `folder`. */

@@ -30,17 +30,21 @@ static int show_json(const Findings *f) {
 
 static void show(const Recipe *recipe, const Findings *f) {
         for (size_t i = 0; i < f->n; i++)
-                printf("%s: %s\n        what to do: %s\n", f->findings[i].rule,
-                                f->findings[i].found, f->findings[i].remedy);
+                printf("%s: %s%s\n        what to do: %s\n", f->findings[i].rule,
+                                f->findings[i].warning ? "warning: " : "", f->findings[i].found,
+                                f->findings[i].remedy);
         if (f->versions) {
                 json_object_object_foreach (f->versions, key, value) {
                         printf("%-18s %s\n", key, json_object_get_string(value));
                 }
         }
+        size_t errors = findings_errors(f);
         if (f->n == 0)
                 printf("%s: every check passed\n", recipe->name);
+        else if (errors == 0)
+                printf("%s: every check passed, %zu warnings\n", recipe->name, f->n);
         else
-                printf("%s: %zu findings\n", recipe->name, f->n);
+                printf("%s: %zu findings\n", recipe->name, errors);
 }
 
 static int run(VerbCall *call) {
@@ -67,7 +71,7 @@ static int run(VerbCall *call) {
         progress_set(ctx->progress, "check", PROGRESS_RUNNING);
         r = check_tree(ctx, loaded.plan, layers, &findings);
         progress_set(ctx->progress, "check",
-                        r < 0 || findings.n > 0 ? PROGRESS_FAILED : PROGRESS_DONE);
+                        r < 0 || findings_errors(&findings) > 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         ctx->progress = progress_free(ctx->progress);
         if (r < 0)
                 return log_error_errno(r, "The finished tree could not be checked");
@@ -76,7 +80,7 @@ static int run(VerbCall *call) {
                 show(loaded.recipe, &findings);
         else if (show_json(&findings) < 0)
                 return log_oom();
-        return findings.n > 0 ? EXIT_FAILED : EXIT_OK;
+        return findings_errors(&findings) > 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 static const OptionSpec options[] = {

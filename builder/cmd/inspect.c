@@ -134,6 +134,14 @@ static void print_network_stages(json_object *o) {
                                 json_object_get_string(json_object_array_get_idx(stages, i)));
 }
 
+static void print_support(json_object *o) {
+        json_object *texts = json_get(o, "support");
+
+        for (size_t i = 0; texts && i < json_object_array_length(texts); i++)
+                printf("support       %s\n",
+                                json_object_get_string(json_object_array_get_idx(texts, i)));
+}
+
 static void print(json_object *o, size_t shown) {
         json_object *os = json_get(o, "os"), *kernels = json_get(o, "kernels"),
                     *found = json_get(o, "software"), *problems = json_get(o, "problems");
@@ -159,6 +167,7 @@ static void print(json_object *o, size_t shown) {
                                         json_get_string(s, "version"));
                 }
         }
+        print_support(o);
         print_network_stages(o);
         print_disk(o);
         print_packages(o, shown);

@@ -152,7 +152,8 @@ static int describe_os(guestfs_h *g, const char *root, json_object *o) {
         r = inspect_packages(g, root, o);
         if (r < 0)
                 return r;
-        return inspect_software(g, o);
+        r = inspect_software(g, o);
+        return r < 0 ? r : inspect_support(o);
 }
 
 static int describe(guestfs_h *g, const char *path, const char *format, json_object *o) {

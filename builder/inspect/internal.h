@@ -14,6 +14,7 @@ int inspect_disk(guestfs_h *g, json_object *o);
 int inspect_kernels(guestfs_h *g, json_object *o);
 int inspect_packages(guestfs_h *g, const char *root, json_object *o);
 int inspect_software(guestfs_h *g, json_object *o); /* wants the packages */
+int inspect_support(json_object *o);                /* wants kernels and software */
 
 /* guest.c. A part that cannot be read: one more text of "problems". */
 int inspect_problem(json_object *o, const char *what, const char *why);

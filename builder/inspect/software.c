@@ -36,6 +36,7 @@ static const Software software[] = {
                         { "/usr/bin/nvidia-ctk" } },
         { "containerd", "containerd", { "containerd.io", "containerd" },
                         { "/usr/bin/containerd", "/usr/local/bin/containerd" } },
+        { "runc", "runc", { "runc" }, { "/usr/bin/runc", "/usr/sbin/runc" } },
         { "docker", "Docker", { "docker-ce", "docker.io", "moby-engine" }, { "/usr/bin/dockerd" } },
         { "nerdctl", "nerdctl", { "nerdctl" }, { "/usr/local/bin/nerdctl", "/usr/bin/nerdctl" } },
         { "enroot", "Enroot", { "enroot", "enroot-hardened" },

@@ -79,6 +79,8 @@ static const Schema disk_keys[] = {
         {},
 };
 
+static const char *const support_words[] = { "warn", "fail", NULL };
+
 const Schema recipe_keys[] = {
         { "name", STRING | REQUIRED, .check = value_recipe_name,
                         .meaning = "The file's name without .json; the output goes to out/NAME/." },
@@ -93,6 +95,8 @@ const Schema recipe_keys[] = {
         { "packages", LIST | SCHEMA_REMOVABLE, .item = &debian_package,
                         .meaning = "The recipe's own packages, installed after the overlays'." },
         { "disk", OBJECT, .keys = disk_keys, .meaning = "How the disk is made." },
+        { "support", STRING, .choices = support_words,
+                        .meaning = "What check does about versions out of support or with known flaws; warn unless given." },
         { .key = "node",
                         .flags = OBJECT | SCHEMA_FREE,
                         .meaning = "Node configuration, baked into /etc/firstboot/node.json; `imgbuild schema node` describes it." },

@@ -72,7 +72,8 @@ int recipe_to_json(const Recipe *r, json_object **ret) {
                         return -ENOMEM;
 
         if (json_set_fields(o, JSON_STRING("name", r->name),
-                            JSON_STRING("kind", disk ? "disk" : "tree")) < 0 ||
+                            JSON_STRING("kind", disk ? "disk" : "tree"),
+                            JSON_STRING("support", r->support_fail ? "fail" : NULL)) < 0 ||
                         json_set(o, "base", base_to_json(r)) < 0 ||
                         (disk && json_set(o, "kernel", kernel_to_json(r)) < 0) ||
                         json_set(o, "overlays", json_from_strv(overlays)) < 0 ||

@@ -103,5 +103,6 @@ typedef struct Recipe {
                 char **firmware;  /* uefi, bios */
                 char **formats;   /* qcow2, raw */
         } disk;
+        bool support_fail; /* versions out of support are errors, not warnings */
         json_object *node; /* overlays' defaults, then the recipe's; may be NULL */
 } Recipe;

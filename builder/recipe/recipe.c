@@ -61,6 +61,7 @@ static int build_name(Building *b) {
         if (!folder || !r->path || !r->name)
                 return -ENOMEM;
         r->lock_path = lock_place(folder, r->name);
+        r->support_fail = streq_ptr(json_get_string(b->merged, "support"), "fail");
         r->kind = streq_ptr(json_get_string(b->merged, "kind"), "tree") ? RECIPE_TREE : RECIPE_DISK;
         return r->lock_path ? 0 : -ENOMEM;
 }

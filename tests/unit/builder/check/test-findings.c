@@ -10,7 +10,7 @@ static void findings_and_facts_as_json(void **state _unused_) {
         assert_int_equal(findings_fact(&f, "kernel", "6.12"), 0);
         assert_int_equal(findings_to_json(&f, &o), 0);
         assert_string_equal(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN),
-                        "{\"findings\":[{\"rule\":\"x.y\",\"found\":\"found\",\"remedy\":\"remedy\"}],"
+                        "{\"findings\":[{\"rule\":\"x.y\",\"level\":\"error\",\"found\":\"found\",\"remedy\":\"remedy\"}],"
                         "\"versions\":{\"kernel\":\"6.12\"}}");
 }
 
