@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -121,10 +122,15 @@ static void monitor_connect(VmProcess *p) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
         struct ucred peer;
         socklen_t size = sizeof(peer);
-        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        struct stat st;
+        _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+                            there = openat(p->folder_fd, "qmp.sock",
+                                            O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
-        snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/qmp.sock",
-                        p->folder_fd);
+        /* A link that QEMU might have made instead would lead to sockets of the host's. */
+        if (there < 0 || fstat(there, &st) < 0 || !S_ISSOCK(st.st_mode))
+                return;
+        snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", there);
         if (fd < 0 || connect(fd, (struct sockaddr *) &address, sizeof(address)) < 0)
                 return; /* not there yet */
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) >= 0)

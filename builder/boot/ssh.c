@@ -3,11 +3,14 @@
 /* A command in the guest, over ssh with a key that lives as long as the boot. */
 
 #include "boot/internal.h"
+#include "sandbox/open-inside.h"
 #include "shared/file-util.h"
 #include "shared/quote.h"
 #include "shared/time-util.h"
 
 #include <time.h>
+
+#define KEY_MAX 4096 /* bytes of a public key */
 
 int boot_ssh_key(Boot *b) {
         _cleanup_free_ char *public = NULL, *output = NULL, *text = NULL;
@@ -31,9 +34,10 @@ int boot_ssh_key(Boot *b) {
                 if (r < 0)
                         return log_error_errno(r, "ssh-keygen makes no key: %s", strempty(output));
         }
-        r = read_line_file(public, &text);
+        r = inside_read_output(b->folder, path_basename(public), KEY_MAX, &text, NULL);
         if (r < 0)
                 return log_error_errno(r, "Cannot read %s", public);
+        text[strcspn(text, "\n")] = '\0';
         r = strv_push(&b->keys, TAKE_PTR(text));
         return r < 0 ? log_oom() : 0;
 }

@@ -66,12 +66,27 @@ static int add_tree_devices(char ***argv) {
  * filter, and /proc/1/exe is the host's file. Settings are writable to root, by whose number the
  * kernel judges, but not on a read-only mount. */
 static int add_proc(const char *at, char ***argv) {
-        _cleanup_free_ char *first = strf("%s/1", at), *settings = strf("%s/sys", at);
+        static const char *const settings[] = { "sys", "acpi", "asound", "driver", "dynamic_debug",
+                "fs", "scsi" };
+        _cleanup_free_ char *first = strf("%s/1", at);
+        int r;
 
-        if (!first || !settings)
+        if (!first)
                 return -ENOMEM;
-        return strv_extend_strv(argv, ARGV("--proc", at, "--ro-bind", "/proc/sys", settings,
-                                                      "--tmpfs", first, "--remount-ro", first));
+        r = strv_extend_strv(argv, ARGV("--proc", at, "--tmpfs", first, "--remount-ro", first));
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(settings); i++) {
+                _cleanup_free_ char *from = strf("/proc/%s", settings[i]),
+                                    *to = strf("%s/%s", at, settings[i]);
+
+                if (!from || !to)
+                        return -ENOMEM;
+                r = strv_extend_strv(argv, ARGV("--ro-bind-try", from, to));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 /* The host's programs over a tree that has none yet: its /usr and what the loader, alternatives

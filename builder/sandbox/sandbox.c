@@ -57,11 +57,20 @@ static int enter_pid_namespace(void) {
 typedef struct Run {
         Mount mount;
         int filters[2];
+        bool null_stdin;
 } Run;
 
 static void run_done(Run *run) {
         mount_done(&run->mount);
         close_pairp(&run->filters);
+}
+
+/* /dev/null as standard input was opened before its mount became read-only: through
+ * /proc/self/fd/0 its mode could be changed. */
+static int reopen_null(void) {
+        _cleanup_close_ int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        return fd < 0 || dup2(fd, STDIN_FILENO) < 0 ? -errno : 0;
 }
 
 /* Whoever started us may have left descriptors open that are no business of a command's. */
@@ -90,6 +99,9 @@ static int run_child(void *userdata) {
         r = points_protect_devices(run->mount.sandbox);
         if (r < 0)
                 return r;
+        r = run->null_stdin ? reopen_null() : 0;
+        if (r < 0)
+                return log_error_errno(r, "Cannot open /dev/null for a sandbox");
         if (chdir("/") < 0)
                 return -errno;
         return inherit_only(run->filters);
@@ -118,6 +130,7 @@ int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[
                 return log_error_errno(-ENOENT,
                                 "bubblewrap (bwrap) is not installed: apt install bubblewrap");
 
+        run.null_stdin = !o.stdin_inherit && !o.stdin_path;
         o.env = env;
         o.cwd = NULL;
         o.prepare = run_child;

@@ -78,6 +78,7 @@ static void kernel_settings_are_not_writable(void **state _unused_) {
         assert_int_equal(
                         sh(&f.sandbox,
                                         "for p in /proc/sys/vm/swappiness /proc/sysrq-trigger; do ! (: > $p) 2>/dev/null || exit 1; done; "
+                                        "for p in /proc/acpi /proc/driver /proc/fs /proc/scsi; do ! test -w $p || exit 1; done; "
                                         "! (: > /sys/x) 2>/dev/null && test -z \"$(ls /sys)\"",
                                         NULL),
                         0);
@@ -126,6 +127,11 @@ static void descriptors_are_not_inherited(void **state _unused_) {
         close(fd);
         assert_int_not_equal(r, 0);
         assert_string_equal(text, "");
+
+        free(text);
+        text = NULL;
+        assert_int_equal(sh(&f.sandbox, "ls /proc/$$/fd; true", &text), 0);
+        assert_string_equal(text, "0\n1\n2\n");
 }
 
 /* bubblewrap's own process in the sandbox has no filter, and its program is the host's file: root
@@ -151,6 +157,8 @@ static void the_hosts_device_nodes_keep_their_modes(void **state _unused_) {
         chmod("/dev/full", before.st_mode & 07777);
         assert_int_not_equal(r, 0);
         assert_int_equal(after.st_mode, before.st_mode);
+        /* Standard input is /dev/null, opened on the host. To the mode that it has: no harm done. */
+        assert_int_not_equal(sh(&f.sandbox, "chmod 0666 /proc/self/fd/0", NULL), 0);
         assert_int_equal(sh(&f.sandbox, "echo >/dev/null && head -c1 /dev/zero >/dev/null", NULL),
                         0);
 }
