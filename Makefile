@@ -16,7 +16,7 @@ BUILD ?= $(if $(SANITIZE),build/sanitize,build)
 PREFIX ?= /usr/local
 VERSION := 0.1
 CC ?= gcc
-PKGS := json-c libcurl libcrypto blkid libarchive libseccomp
+PKGS := json-c libcurl libcrypto blkid libarchive libseccomp libzstd
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2 \
 	-Wno-missing-field-initializers

@@ -12,7 +12,9 @@ typedef struct ImageFormat {
         const char *options; /* -o; NULL: none */
         bool compress;
         bool same_bytes; /* of the same disk; other formats carry random ids and the time of day */
-        const char *used_by; /* for help and docs */
+        int (*pack)(int from,
+                        int to); /* what qemu-img wrote in no order, put in order; may be NULL */
+        const char *used_by;     /* for help and docs */
 } ImageFormat;
 
 extern const ImageFormat image_formats[]; /* ends with a NULL name */

@@ -61,6 +61,13 @@ for format in qcow2 vhd vmdk; do
         rm -f "$PROJECT"/there.*
 done
 
+qcow2=$OUT/disk-ext4/disk-ext4.qcow2
+export_to "$raw" --format=qcow2 --output=again.qcow2 && cmp -s "$qcow2" "$PROJECT/again.qcow2"
+check "qcow2: an export of the raw disk has the bytes of the build's" $?
+rm -f "$PROJECT/again.qcow2"
+qemu-img check -q "$qcow2" >"$E2E/out" 2>&1 && qemu-img compare -q -f raw -F qcow2 "$raw" "$qcow2"
+check "qcow2: qemu-img finds no fault in it, and the raw disk's content" $?
+
 # A full disk below the output folder, seen by this build alone.
 mkdir -p "$E2E/full"
 unshare -m sh -c 'mount -t tmpfs -o size=40m tmpfs "$1/full" && shift && "$@"; s=$?; ls -A "$0/full" >"$0/full.left"; exit $s' \
