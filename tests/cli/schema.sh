@@ -30,24 +30,41 @@ if ! python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null
         exit $rc
 fi
 
-# validate SCHEMA FILE: exit code 0 where it is valid, else 1 and why.
+# validate KIND FILE…: exit code 0 where all are valid, else 1 and why. One validator serves the whole script: to start one takes longer
+# than all it is asked.
 cat >"$work/validate" <<'PY'
 import json, re, sys
 import jsonschema
-schema = json.load(open(sys.argv[1]))
-jsonschema.Draft202012Validator.check_schema(schema)
-validator = jsonschema.Draft202012Validator(schema)
-bad = 0
-for name in sys.argv[2:]:
-    text = open(name).read()
-    # Comments out, strings as they are.
-    text = re.sub(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', lambda m: m.group(1) or " ", text, flags=re.S)
-    for e in validator.iter_errors(json.loads(text)):
-        bad = 1
-        print(f"# {name}: {'.'.join(map(str, e.absolute_path))}: {e.message[:200]}")
-sys.exit(bad)
+validators = {}
+def validator(path):
+    if path not in validators:
+        schema = json.load(open(path))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validators[path] = jsonschema.Draft202012Validator(schema)
+    return validators[path]
+for line in sys.stdin:
+    schema, *names = line.rstrip("\n").split("\t")
+    bad = 0
+    for name in names:
+        text = open(name).read()
+        # Comments out, strings as they are.
+        text = re.sub(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', lambda m: m.group(1) or " ", text, flags=re.S)
+        for e in validator(schema).iter_errors(json.loads(text)):
+            bad = 1
+            print(f"# {name}: {'.'.join(map(str, e.absolute_path))}: {e.message[:200]}")
+    print(f"= {bad}", flush=True)
 PY
-validate() { python3 "$work/validate" "$work/$1.json" "${@:2}"; }
+coproc VALIDATOR { exec python3 "$work/validate"; }
+exec {ask}>&"${VALIDATOR[1]}" {told}<&"${VALIDATOR[0]}"
+validate() {
+        local line
+        (IFS=$'\t'; printf '%s\n' "$work/$1.json	${*:2}") >&"$ask" || return 2
+        while read -r line <&"$told"; do
+                [[ $line == "= "* ]] && return "${line#= }"
+                echo "$line"
+        done
+        return 2 # the validator died
+}
 
 recipes=()
 for f in images/*.json; do [[ $f == *.lock.json ]] || recipes+=("$f"); done
