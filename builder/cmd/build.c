@@ -12,11 +12,11 @@
 #include "cmd/verb.h"
 #include "shared/time-util.h"
 
-enum { OPT_NO_PROOF = OPT_VERB, OPT_FORCE, OPT_LOCKED };
+enum { OPT_NO_PROOF = OPT_VERB, OPT_FORCE, OPT_LOCKED, OPT_DROP_DOWNLOADS };
 
 typedef struct BuildOptions {
         const char *output;
-        bool no_proof, force, locked;
+        bool no_proof, force, locked, drop_downloads;
 } BuildOptions;
 
 typedef struct Clock {
@@ -172,6 +172,7 @@ static int run(VerbCall *call) {
         int r;
 
         call->ctx->locked = o->locked;
+        call->ctx->drop_downloads = o->drop_downloads;
         r = build(call->ctx, o, call->arguments[0]);
 
         if (r < 0 && interrupt_signal())
@@ -183,6 +184,8 @@ static const OptionSpec options[] = {
         { "output", 'o', "FOLDER", "where NAME/ appears (default: out)", COMPLETE_FOLDER },
         { "no-proof", OPT_NO_PROOF, NULL, "do not read the finished disk back through libguestfs" },
         { "locked", OPT_LOCKED, NULL, "build only what the lock pins; make or change no lock" },
+        { "drop-downloads", OPT_DROP_DOWNLOADS, NULL,
+                        "remove each download once the layers made from it are finished" },
         { "force", OPT_FORCE, NULL, "write the disk again even where nothing changed" },
         {},
 };
@@ -196,6 +199,9 @@ static int take(void *values, int id, const char *value) {
                 return 0;
         case OPT_NO_PROOF:
                 o->no_proof = true;
+                return 0;
+        case OPT_DROP_DOWNLOADS:
+                o->drop_downloads = true;
                 return 0;
         case OPT_LOCKED:
                 o->locked = true;

@@ -17,5 +17,6 @@ typedef struct Context {
         bool offline;        /* --offline: whatever is not in the store is an error */
         bool locked;         /* --locked: a lock that is not complete is an error, not completed */
         bool keep_lock;      /* plan: what a lock lacks is found, but not written to it */
+        bool drop_downloads; /* --drop-downloads: those of finished layers go */
         unsigned jobs;       /* parallel jobs for compilers */
 } Context;

@@ -59,3 +59,7 @@ int stage_write_sources(StageBuild *b);
 /* fetch.c: downloads everything that stages first…last lack, all at once. missing: one flag a
  * stage. */
 int stage_fetch(Context *ctx, const Plan *plan, const bool *missing, size_t last);
+
+/* drop.c: removes the downloads of the stages first…last that are not missing, but for those that a
+ * missing one needs too. */
+int stage_drop_downloads(Context *ctx, const Plan *plan, const bool *missing, size_t last);

@@ -172,6 +172,23 @@ static int build_missing(Context *ctx, const Plan *plan, size_t i) {
         return 0;
 }
 
+static int build_all(Context *ctx, const Plan *plan, bool *missing, size_t last) {
+        int r;
+
+        for (size_t i = 0; i <= last; i++) {
+                if (!missing[i])
+                        continue;
+                r = build_missing(ctx, plan, i);
+                if (r < 0)
+                        return r;
+                missing[i] = false;
+                r = ctx->drop_downloads ? stage_drop_downloads(ctx, plan, missing, last) : 0;
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 int stages_build(Context *ctx, const Plan *plan, size_t last) {
         _cleanup_free_ bool *missing = calloc(plan->n_stages, sizeof(bool));
         int r;
@@ -180,17 +197,10 @@ int stages_build(Context *ctx, const Plan *plan, size_t last) {
                 return log_oom();
         last = MIN(last, plan->n_stages - 1);
         if (!find_missing(ctx, plan, last, missing))
-                return 0;
+                return ctx->drop_downloads ? stage_drop_downloads(ctx, plan, missing, last) : 0;
 
         r = stage_fetch(ctx, plan, missing, last);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i <= last; i++) {
-                if (!missing[i])
-                        continue;
-                r = build_missing(ctx, plan, i);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        return build_all(ctx, plan, missing, last);
 }

@@ -78,6 +78,7 @@ static const char *last_digest(const Plan *plan) {
 static int build_tree(Context *ctx, const Plan *plan) {
         Context quiet = *ctx;
 
+        quiet.drop_downloads = false; /* the image may need some of them as well */
         if (store_has_layer(ctx->store, last_digest(plan)))
                 quiet.progress = NULL;
         return stages_build(&quiet, plan, plan->n_stages - 1);

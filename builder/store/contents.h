@@ -21,6 +21,10 @@ typedef struct StoreEntry {
 int store_list(Store *s, StoreEntry **ret, size_t *ret_n);
 void store_entries_free(StoreEntry *entries, size_t n);
 
+/* Removes blobs; digests end with NULL, those that are not there are no error. -EBUSY: nothing, for
+ * another imgbuild has the store open and may need them. */
+int store_drop_blobs(Store *s, const char *const *digests);
+
 /* Removes layers and blobs not used for max_age seconds (UINT64_MAX: none are too old), then
  * oldest first until at most max_bytes remain (UINT64_MAX: no limit). Layers in use by a running
  * build stay, and so do all blobs while another imgbuild has the store open. Logs and lock files

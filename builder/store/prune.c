@@ -49,6 +49,20 @@ static int prune_blob(Store *s, const char *digest, bool dry_run) {
         return 1;
 }
 
+int store_drop_blobs(Store *s, const char *const *digests) {
+        int r = 0;
+
+        if (flock(s->users_fd, LOCK_EX | LOCK_NB) < 0) {
+                r = errno == EWOULDBLOCK ? -EBUSY : -errno;
+                flock(s->users_fd, LOCK_SH); /* a failed change may have lost it */
+                return r;
+        }
+        for (size_t i = 0; digests[i] && r >= 0; i++)
+                r = prune_blob(s, digests[i], false);
+        flock(s->users_fd, LOCK_SH);
+        return MIN(r, 0);
+}
+
 /* Logs, and lock files of layers: small, but they add up. */
 static int prune_file(const char *folder, const char *name, void *userdata) {
         const int64_t *before = userdata;

@@ -315,6 +315,26 @@ static void blobs_stay_while_another_build_runs(void **state _unused_) {
         assert_false(store_has_blob(store, HELLO));
 }
 
+static void dropped_blobs_are_gone(void **state _unused_) {
+        add(HELLO, 0);
+        assert_int_equal(store_drop_blobs(store, (const char *const[]) { A, NULL }), 0);
+        assert_true(store_has_blob(store, HELLO));
+        assert_int_equal(store_drop_blobs(store, (const char *const[]) { A, HELLO, NULL }), 0);
+        assert_false(store_has_blob(store, HELLO));
+}
+
+static void no_blob_is_dropped_under_another_build(void **state _unused_) {
+        Store *other = NULL;
+
+        add(HELLO, 0);
+        assert_int_equal(store_open(path, &other), 0);
+        assert_int_equal(store_drop_blobs(store, (const char *const[]) { HELLO, NULL }), -EBUSY);
+        assert_true(store_has_blob(store, HELLO));
+        store_free(other);
+        assert_int_equal(store_drop_blobs(store, (const char *const[]) { HELLO, NULL }), 0);
+        assert_false(store_has_blob(store, HELLO));
+}
+
 static void touching_makes_a_layer_young(void **state _unused_) {
         uint64_t freed;
 
@@ -434,6 +454,8 @@ int main(void) {
                 TEST(pruning_by_size_takes_the_oldest_first),
                 TEST(layers_in_use_are_not_pruned),
                 TEST(blobs_stay_while_another_build_runs),
+                TEST(dropped_blobs_are_gone),
+                TEST(no_blob_is_dropped_under_another_build),
                 TEST(touching_makes_a_layer_young),
                 TEST(the_list_is_oldest_first),
                 TEST(a_store_of_the_other_kind_is_refused),

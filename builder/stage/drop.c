@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Downloads that no stage still to be made needs: what finished layers were made of. */
+
+#include "stage/internal.h"
+#include "store/contents.h"
+
+#include "shared/log.h"
+#include "shared/strv.h"
+
+static int by_text(const void *a, const void *b) {
+        return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* Adds the digests of all that a stage is made from; borrowed from the lock. */
+static size_t add_downloads(const Plan *plan, const Stage *s, const char **digests) {
+        const Overlay *o = s->overlay;
+        size_t n = 0;
+
+        for (size_t i = 0; s->locked && i < s->locked->n_packages; i++)
+                digests[n++] = s->locked->packages[i].sha256;
+        for (size_t i = 0; o && i < o->n_artifacts; i++) {
+                const LockedArtifact *a =
+                                lock_find_artifact(plan->lock, o->name, o->artifacts[i].name);
+
+                if (a && plan_stage_uses(s, o->artifacts + i))
+                        digests[n++] = a->sha256;
+        }
+        return n;
+}
+
+static size_t count_downloads(const Plan *plan) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < plan->n_stages; i++) {
+                const Stage *s = plan->stages + i;
+
+                n += (s->locked ? s->locked->n_packages : 0) +
+                     (s->overlay ? s->overlay->n_artifacts : 0);
+        }
+        return n;
+}
+
+int stage_drop_downloads(Context *ctx, const Plan *plan, const bool *missing, size_t last) {
+        size_t n = count_downloads(plan), n_needed = 0, n_done = 0, kept = 0;
+        _cleanup_free_ const char **needed = calloc(n + 1, sizeof(*needed)),
+                                  **done = calloc(n + 1, sizeof(*done));
+        int r;
+
+        if (!needed || !done)
+                return log_oom();
+        for (size_t i = 0; i <= last; i++) {
+                const Stage *s = plan->stages + i;
+
+                if (missing[i])
+                        n_needed += add_downloads(plan, s, needed + n_needed);
+                else
+                        n_done += add_downloads(plan, s, done + n_done);
+        }
+        qsort(needed, n_needed, sizeof(*needed), by_text);
+        for (size_t i = 0; i < n_done; i++)
+                if (!bsearch(done + i, needed, n_needed, sizeof(*needed), by_text))
+                        done[kept++] = done[i];
+        done[kept] = NULL;
+
+        r = store_drop_blobs(ctx->store, done);
+        if (r == -EBUSY) {
+                log_debug("Another imgbuild uses this store: downloads stay");
+                return 0;
+        }
+        return r < 0 ? log_error_errno(r, "Cannot remove downloads that are no longer needed") : 0;
+}
