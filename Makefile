@@ -14,7 +14,7 @@ SHELL := /bin/bash
 Q := $(if $(V),,@)
 BUILD ?= $(if $(SANITIZE),build/sanitize,build)
 PREFIX ?= /usr/local
-VERSION := 0.1
+include firstboot/version.mk
 CC ?= gcc
 PKGS := json-c libcurl libcrypto blkid libarchive libseccomp libzstd
 CFLAGS ?= -O2 -g

@@ -14,6 +14,17 @@ int inspect_problem(json_object *o, const char *what, const char *why) {
         return json_append(json_get(o, "problems"), json_object_new_string(text));
 }
 
+int inspect_add_software(
+                json_object *list, const char *key, const char *label, const char *version) {
+        json_object *item = NULL;
+        int r;
+
+        r = json_add_object(list, key, &item);
+        if (r < 0)
+                return r;
+        return json_set_fields(item, JSON_STRING("label", label), JSON_STRING("version", version));
+}
+
 int guest_memory_file(char path[static 64]) {
         int fd = memfd_create("imgbuild-guest", MFD_CLOEXEC);
 

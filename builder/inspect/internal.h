@@ -19,6 +19,10 @@ int inspect_support(json_object *o);                /* wants kernels and softwar
 /* guest.c. A part that cannot be read: one more text of "problems". */
 int inspect_problem(json_object *o, const char *what, const char *why);
 
+/* One more key of "software". */
+int inspect_add_software(
+                json_object *list, const char *key, const char *label, const char *version);
+
 /* A file of the guest as a readable descriptor of ours, kept in memory. -EIO where
  * libguestfs cannot read it. */
 int guest_open_file(guestfs_h *g, const char *path, int *ret_fd);
@@ -47,6 +51,15 @@ int inspect_parse_dpkg(FILE *f, json_object *packages);
 /* software.c. The digits of a library's file name: "libnccl.so.2.21.5" gives "2.21.5",
  * "libcudart.so" NULL. Points into it. */
 const char *inspect_library_version(const char *path);
+
+/* note.c. The version in the ELF note of an open program; -ENOENT where it has none. */
+int inspect_note_version(int fd, char **ret);
+
+/* python.c. Adds what pip and conda installed. */
+int inspect_python(guestfs_h *g, json_object *list);
+
+/* "…/torch-2.5.1+cu124.dist-info" of "torch" gives "2.5.1+cu124"; NULL for others'. The caller frees it. */
+char *inspect_python_version(const char *path, const char *name);
 
 /* files.c. A guest's files; paths are relative to its root. */
 typedef struct FileEntry {

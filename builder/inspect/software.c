@@ -10,6 +10,7 @@
 typedef struct Software {
         const char *key, *label;
         const char *packages[6], *files[6];
+        bool noted; /* the file has its version in a note: shared/package-note.h */
 } Software;
 
 /* In the order they are shown. Packages and files are tried from left to right; a version of a file
@@ -65,9 +66,9 @@ static const Software software[] = {
                         {} },
         { "cloud_init", "cloud-init", { "cloud-init" }, { "/usr/bin/cloud-init" } },
         { "systemd", "systemd", { "systemd" }, {} },
-        { "firstbootd", "firstbootd", {},
-                        { "/usr/lib/firstboot/firstbootd", "/usr/libexec/firstbootd",
-                                        "/usr/sbin/firstbootd" } },
+        { "firstbootd", "firstbootd", { "firstboot" }, { "/usr/lib/firstboot/firstbootd" },
+                        .noted = true },
+        { "ncclbench", "ncclbench", {}, { "/usr/bin/ncclbench" }, .noted = true },
 };
 
 const char *inspect_library_version(const char *path) {
@@ -113,6 +114,22 @@ static int file_version(guestfs_h *g, const char *pattern, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
+/* Puts the note's version in place of *version, where there is a note. */
+static int read_note(guestfs_h *g, const char *path, char **version) {
+        _cleanup_close_ int fd = -EBADF;
+        char *noted;
+        int r;
+
+        if (guestfs_is_file(g, path) <= 0 || guest_open_file(g, path, &fd) < 0)
+                return 0;
+        r = inspect_note_version(fd, &noted);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        free(*version);
+        *version = noted;
+        return 0;
+}
+
 /* NULL where it is not there. */
 static int find_version(guestfs_h *g, json_object *packages, const Software *s, char **ret) {
         *ret = NULL;
@@ -126,8 +143,11 @@ static int find_version(guestfs_h *g, json_object *packages, const Software *s, 
         }
         for (size_t i = 0; i < ELEMENTSOF(s->files) && s->files[i]; i++) {
                 int r = file_version(g, s->files[i], ret);
-                if (r < 0 || *ret)
+
+                if (r < 0)
                         return r;
+                if (*ret)
+                        return s->noted ? read_note(g, s->files[i], ret) : 0;
         }
         return 0;
 }
@@ -141,20 +161,15 @@ int inspect_software(guestfs_h *g, json_object *o) {
                 return r;
         for (size_t i = 0; i < ELEMENTSOF(software); i++) {
                 _cleanup_free_ char *version = NULL;
-                json_object *item = NULL;
 
                 r = find_version(g, json_get(o, "packages"), software + i, &version);
                 if (r < 0)
                         return r;
                 if (!version)
                         continue;
-                r = json_add_object(found, software[i].key, &item);
-                if (r < 0)
-                        return r;
-                r = json_set_fields(item, JSON_STRING("label", software[i].label),
-                                JSON_STRING("version", version));
+                r = inspect_add_software(found, software[i].key, software[i].label, version);
                 if (r < 0)
                         return r;
         }
-        return 0;
+        return inspect_python(g, found);
 }

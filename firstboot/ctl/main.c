@@ -7,10 +7,13 @@
 #include "contract/codes.h"
 #include "contract/quantity.h"
 #include "shared/log.h"
+#include "shared/package-note.h"
 
 #include <getopt.h>
 #include <langinfo.h>
 #include <locale.h>
+
+PACKAGE_NOTE("firstboot", FIRSTBOOT_VERSION);
 
 /* Names of steps are those of their files; reading the graph would need the configuration. */
 #define LIST_STEPS \

@@ -6,10 +6,13 @@
 #include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
+#include "shared/package-note.h"
 
 #include <signal.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
+
+PACKAGE_NOTE("firstboot", FIRSTBOOT_VERSION);
 
 static int make_folders(void) {
         static const struct {

@@ -9,7 +9,10 @@
 #include "ncclbench/bench.h"
 #include "ncclbench/pairs.h"
 #include "shared/log.h"
+#include "shared/package-note.h"
 #include "shared/spawn.h"
+
+PACKAGE_NOTE("ncclbench", NCCLBENCH_VERSION);
 
 static int run(const Options *options, const Launch *launch) {
         FILE *out = launch->rank == 0 && !options->json ? stdout : NULL;

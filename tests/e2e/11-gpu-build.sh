@@ -21,9 +21,11 @@ check "the manifest names the driver ($driver)" $?
 import json, sys
 text = open(sys.argv[1]).read()
 m = json.load(open(sys.argv[2]))
-json.loads(text)
+software = json.loads(text)["software"]
+for program in ("firstbootd", "ncclbench"):
+    assert software[program]["version"] == m["imgbuild"], software[program]
 for version in (m["kernel"], m["versions"]["driver"]):
     assert version in text, version
 E
-check "inspect finds kernel and driver in the finished image" $?
+check "inspect finds kernel, driver, agent and benchmark in the finished image, with their versions" $?
 exit $rc
