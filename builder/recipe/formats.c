@@ -3,6 +3,7 @@
 /* The two tables: recipe keys and overlay keys, with the words and patterns that they allow. */
 
 #include "recipe/formats.h"
+#include "recipe/limits.h"
 #include "recipe/patterns.h"
 
 const Distro distros[] = {
@@ -80,6 +81,15 @@ static const Schema disk_keys[] = {
 };
 
 static const char *const support_words[] = { "warn", "fail", NULL };
+static const Schema limits_keys[] = {
+        { "time", STRING, .check = value_time_limit,
+                        .meaning = "How long a command may run, as 30min or 4h; 2h unless given." },
+        { "memory", STRING, .check = value_memory_limit,
+                        .meaning = "What its processes may have in memory, as 8G; 4/5 of what is available unless given." },
+        { "processes", SCHEMA_INT, .max = 1 << 20,
+                        .meaning = "How many processes and threads it may have at once; 4096 unless given." },
+        {},
+};
 
 const Schema recipe_keys[] = {
         { "name", STRING | REQUIRED, .check = value_recipe_name,
@@ -97,6 +107,7 @@ const Schema recipe_keys[] = {
         { "disk", OBJECT, .keys = disk_keys, .meaning = "How the disk is made." },
         { "support", STRING, .choices = support_words,
                         .meaning = "What check does about versions out of support or with known flaws; warn unless given." },
+        { "limits", OBJECT, .keys = limits_keys, .meaning = "What a command of a stage may take." },
         { .key = "node",
                         .flags = OBJECT | SCHEMA_FREE,
                         .meaning = "Node configuration, baked into /etc/firstboot/node.json; `imgbuild schema node` describes it." },
@@ -241,6 +252,8 @@ const Schema overlay_keys[] = {
         { "modes", OBJECT | SCHEMA_MAP, .check_key = value_inside, .item = &mode,
                         .meaning = "Access modes of paths below files/, octal." },
         { "run", LIST, .item = &run, .meaning = "Scripts run in the tree." },
+        { "limits", OBJECT, .keys = limits_keys,
+                        .meaning = "What a command of its stages may take, instead of the recipe's." },
         { "services", OBJECT, .keys = services_keys,
                         .meaning = "Units enabled, disabled, masked." },
         { .key = "node",

@@ -4,6 +4,7 @@
 /* A recipe and its overlays in memory: plain data that recipe_load() has checked, so that later
  * rooms need not look again. Lists are in the order they apply. */
 
+#include "sandbox/limits.h"
 #include "shared/json-util.h"
 #include "shared/strv.h"
 
@@ -71,6 +72,7 @@ typedef struct Overlay {
         size_t n_run;
         Services services;
         json_object *node; /* defaults for the node config; may be NULL */
+        Limits limits;
         char **checks; /* absolute host paths of scripts that run in the finished tree, read-only */
 } Overlay;
 
@@ -104,5 +106,6 @@ typedef struct Recipe {
                 char **formats;   /* qcow2, raw */
         } disk;
         bool support_fail; /* versions out of support are errors, not warnings */
+        Limits limits;     /* of each command of its stages */
         json_object *node; /* overlays' defaults, then the recipe's; may be NULL */
 } Recipe;

@@ -5,6 +5,7 @@
 #include "recipe/overlay.h"
 #include "shared/file-util.h"
 #include "recipe/formats.h"
+#include "recipe/limits.h"
 #include "recipe/overlay-items.h"
 #include "recipe/overlay-tree.h"
 #include "shared/suggest.h"
@@ -86,6 +87,7 @@ static int load_lists(const OverlayLoading *l, json_object *o) {
                         schema_get_strv(services, "mask", &overlay->services.mask) < 0)
                 return -ENOMEM;
         check_services(l, &overlay->services);
+        overlay->limits = limits_from_json(json_get(o, "limits"));
         overlay->node = json_object_get(json_get(o, "node"));
         return 0;
 }

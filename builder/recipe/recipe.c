@@ -6,6 +6,7 @@
 #include "recipe/building.h"
 #include "recipe/formats.h"
 #include "recipe/lock-place.h"
+#include "recipe/limits.h"
 #include "recipe/merge.h"
 #include "recipe/patterns.h"
 #include "shared/file-util.h"
@@ -118,6 +119,7 @@ static int build_disk(Building *b) {
                                 "the package of the kernel, as linux-image-amd64");
         if (size)
                 parse_disk_size(size, &r->disk.size);
+        r->limits = limits_from_json(json_get(b->merged, "limits"));
         if (copy_string(kernel, "package", NULL, &r->kernel.package) < 0 ||
                         copy_string(kernel, "cmdline", "", &r->kernel.cmdline) < 0 ||
                         copy_string(disk, "filesystem", "ext4", &r->disk.filesystem) < 0 ||

@@ -75,8 +75,24 @@ static bool store_is_full(Store *s) {
         return statvfs(store_path(s), &st) >= 0 && (uint64_t) st.f_bavail * st.f_frsize < ROOM_MIN;
 }
 
+/* It was ended for what it took. */
+static int over_limit(const Output *o, const LimitWatch *w, const char *program, int r) {
+        unsigned long long minutes = w->limits.time_usec / (60 * USEC_PER_SEC);
+
+        if (r == -ETIMEDOUT)
+                log_error("Stage %s: %s was ended: it ran for %llu min %llu s, which is all that "
+                          "limits.time allows",
+                                o->name, program, minutes,
+                                (unsigned long long) (w->limits.time_usec / USEC_PER_SEC % 60));
+        else
+                log_error("Stage %s: %s was ended: %s", o->name, program, strempty(w->why));
+        output_show(o);
+        return r == -EDQUOT ? -EIO : r;
+}
+
 int logged_command_status(Context *ctx, const char *name, const Sandbox *s,
                 const SpawnOptions *options, char *const argv[], bool quiet, int *ret_status) {
+        _cleanup_(limit_watch_done) LimitWatch watch = {};
         _cleanup_(output_done) Output output = { .ctx = ctx, .name = name, .caller = options };
         SpawnOptions o = options ? *options : (SpawnOptions) {};
         int r, status;
@@ -87,8 +103,16 @@ int logged_command_status(Context *ctx, const char *name, const Sandbox *s,
 
         o.on_line = output_line;
         o.line_data = &output;
+        if (s->limits) {
+                limit_watch_begin(&watch, s->limits, store_path(ctx->store));
+                o.watch = limit_watch_look;
+                o.watch_data = &watch;
+                o.timeout_usec = watch.limits.time_usec;
+        }
         r = sandbox_run(s, &o, argv, &status);
         fflush(output.log);
+        if (s->limits && (r == -EDQUOT || r == -ENOSPC || r == -ETIMEDOUT))
+                return over_limit(&output, &watch, argv[0], r);
         if (r == -ECANCELED || (interrupt_signal() && (r < 0 || status != 0)))
                 return -ECANCELED; /* Ctrl-C reaches the command too, and it may end first */
         if (r < 0) {

@@ -8,6 +8,7 @@
  * uts and (unless `network`) network namespaces of its own: whatever happens to us, the kernel
  * takes the mount and every process away with the last of them. Nothing is mounted on the host. */
 
+#include "sandbox/limits.h"
 #include "shared/spawn.h"
 #include "store/store.h"
 
@@ -40,6 +41,7 @@ typedef struct Sandbox {
         size_t n_binds;
 
         char *const *env; /* on top of PATH, HOME, LC_ALL=C.UTF-8 and SOURCE_DATE_EPOCH */
+        const Limits *limits; /* for logged_command(); NULL: none */
         int64_t epoch;
         const char *path_prefix; /* folder inside that goes in front of PATH; may be NULL */
         const char *cwd;         /* inside; NULL: / */

@@ -103,9 +103,12 @@ static int build_stage(Context *ctx, const Plan *plan, size_t i) {
         _cleanup_layer_draft_free_ LayerDraft *draft = NULL;
         _cleanup_strv_free_ char **below = NULL;
         uint64_t started = now_usec();
+        Limits limits = plan->recipe->limits;
         StageBuild b;
         int r;
 
+        if (stage->overlay)
+                limits = limits_over(&stage->overlay->limits, &limits);
         r = store_begin_layer(ctx->store, stage->digest, &draft);
         if (r > 0)
                 return 1;
@@ -127,6 +130,7 @@ static int build_stage(Context *ctx, const Plan *plan, size_t i) {
                         .upper = layer_draft_upper(draft),
                         .work = layer_draft_work(draft),
                         .epoch = plan->lock->epoch,
+                        .limits = &limits,
                 },
         };
         progress_set(ctx->progress, stage->id, PROGRESS_RUNNING);

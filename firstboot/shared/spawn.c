@@ -226,6 +226,7 @@ typedef struct Child {
         LineBuffer *lines;
         uint64_t deadline; /* 0: none */
         uint64_t kill_at;  /* 0: it was not asked to end */
+        uint64_t look_at;  /* when its watch is called next */
 } Child;
 
 /* Waits until something happened, or somebody has to look at the clock. */
@@ -240,7 +241,7 @@ static int wait_for_child(const Child *c, bool *ret_ended) {
                       : next <= now ? 0
                                     : (int) MIN((next - now) / 1000 + 1, 1000000u);
 
-        if (tick_function && (wait_ms < 0 || wait_ms > TICK_MS))
+        if ((tick_function || c->o->watch) && (wait_ms < 0 || wait_ms > TICK_MS))
                 wait_ms = TICK_MS;
         if (poll(fds, ELEMENTSOF(fds), wait_ms) < 0) {
                 if (errno != EINTR)
@@ -249,6 +250,16 @@ static int wait_for_child(const Child *c, bool *ret_ended) {
         }
         *ret_ended = fds[1].revents != 0;
         return 0;
+}
+
+/* What its watch says, TICK_MS after it said so last: output may come at any rate. */
+static int look(Child *c) {
+        uint64_t now = now_usec();
+
+        if (!c->o->watch || now < c->look_at)
+                return 0;
+        c->look_at = now + TICK_MS * USEC_PER_MSEC;
+        return c->o->watch(c->pid, c->o->watch_data);
 }
 
 /* Follows the child until it ended, or until it had its time to end. Returns 0; why it was to end:
@@ -273,6 +284,8 @@ static int follow(Child *c) {
                         why = -ECANCELED;
                 else if (why == 0 && c->deadline && now_usec() >= c->deadline)
                         why = -ETIMEDOUT;
+                if (why == 0)
+                        why = look(c);
                 if (why == 0)
                         continue;
                 if (c->kill_at && now_usec() >= c->kill_at)

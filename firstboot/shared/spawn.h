@@ -23,11 +23,16 @@ typedef struct SpawnOptions {
         void (*on_line)(const char *line, void *userdata); /* each captured line, without newline */
         void *line_data;
 
+        /* Called about five times a second while it runs: a negative errno ends it, and is what
+         * spawn_run() returns. `pid` is the child's. */
+        int (*watch)(pid_t pid, void *userdata);
+        void *watch_data;
+
         uint64_t timeout_usec; /* 0: none; then SIGTERM, and SIGKILL after 5 s */
 } SpawnOptions;
 
 /* Returns 0 with *ret_status the exit code (128 + signal for a killed child); -ENOENT where the
- * program is not there; -ETIMEDOUT; -ECANCELED after a SIGINT or SIGTERM of ours; other -errno. In
+ * program is not there; -ETIMEDOUT; -ECANCELED after a SIGINT or SIGTERM of ours; what its watch said; other -errno. In
  * every case the child and its process group are gone. Call from the main thread only. */
 int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status);
 

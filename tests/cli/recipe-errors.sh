@@ -74,6 +74,14 @@ recipe x ', "disk": { "size": "8 gigs" }'
 refused "a wrong size" "$work/images/x.json" \
         "$work/images/x.json: \$.disk.size: \"8 gigs\" is not a disk size (from 256M to 64T, as \"8G\" or \"20480M\"; binary units)"
 
+recipe x ', "limits": { "time": "soon" }'
+refused "a wrong time limit" images/x.json \
+        'images/x.json: $.limits.time: "soon" is not a time (from 1s to 100h, as "30min" or "4h")'
+
+recipe x ', "limits": { "memory": "1K" }'
+refused "a wrong memory limit" images/x.json \
+        'images/x.json: $.limits.memory: "1K" is not a size of memory (from 16M, as "512M" or "8G")'
+
 overlay nvidia-driver ''
 recipe x ', "overlays": ["nvidia-drvier"]'
 status=$("$IMGBUILD" plan images/x.json --offline --cache "$work/cache" 2>&1 >/dev/null)

@@ -63,6 +63,20 @@ small build >"$W/out" 2>&1
 check "compile: what was compiled and the first error are one message" $?
 small_project
 
+# Each greedy script ends by itself soon, and takes what any machine has.
+limited() { # NAME LIMITS SCRIPT EXIT-CODE MESSAGE
+        printf '#!/bin/bash\n%s\n' "$3" >"$W/overlays/small/run.sh"
+        sed -i "s|\"run\": |\"limits\": { $2 }, &|" "$W/overlays/small/overlay.json"
+        small build >"$W/out" 2>&1
+        [[ $? -eq $4 ]] && grep -q "run:small/0: .*run.* was ended: $5" "$W/out" && ! pgrep -f 'sleep 63.5'
+        check "limits: $1" $? || tail -n 5 "$W/out"
+        small_project
+}
+limited "a script that runs too long" '"time": "2s"' 'sleep 63.5' 124 'it ran for 0 min 2 s, which is all that limits.time allows'
+limited "a script that forks without end" '"processes": 100' 'for i in {1..250}; do sleep 63.5 & done; wait' 1 \
+        'it has .* at once; limits.processes allows 100'
+limited "a script that takes all memory" '"memory": "64M"' 'x=$(head -c 100M /dev/zero | tr "\\0" x); sleep 63.5' 1 'it has .* limits.memory allows 64.0 MiB'
+
 printf '#!/bin/sh\nfor i in $(seq 100); do echo "line $i"; done\nexit 3\n' >"$W/overlays/small/run.sh"
 small build >"$W/out" 2>&1
 [[ $? -eq 1 ]] && grep -q 'exit code 3' "$W/out" && grep -q '| line 100$' "$W/out" && ! grep -q '| line 60$' "$W/out" &&
