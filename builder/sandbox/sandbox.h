@@ -40,7 +40,7 @@ typedef struct Sandbox {
         const SandboxBind *binds;
         size_t n_binds;
 
-        char *const *env; /* on top of PATH, HOME, LC_ALL=C.UTF-8 and SOURCE_DATE_EPOCH */
+        char *const *env;     /* on top of PATH, HOME, LC_ALL=C.UTF-8 and SOURCE_DATE_EPOCH */
         const Limits *limits; /* for logged_command(); NULL: none */
         int64_t epoch;
         const char *path_prefix; /* folder inside that goes in front of PATH; may be NULL */
