@@ -24,13 +24,14 @@ typedef struct Finding {
 typedef struct Findings {
         Finding *findings;
         size_t n;
+        json_object *privileged; /* set-uid programs and the like, for the manifest; NULL: none */
         json_object *versions; /* met on the way, for the manifest: kernel, driver, cuda, nccl … */
 } Findings;
 void findings_done(Findings *f);
 
 size_t findings_errors(const Findings *f); /* those that are no warnings */
 
-/* {"findings": [{rule, level, found, remedy}], "versions": {…}} */
+/* {"findings": [{rule, level, found, remedy}], "versions": {…}, "privileged": […]} */
 int findings_to_json(const Findings *f, json_object **ret);
 
 /* Runs every rule over the tree of `layers`. Returns 0 with any number of findings (they are not

@@ -69,7 +69,8 @@ int findings_to_json(const Findings *f, json_object **ret) {
                         return r;
         }
 
-        r = json_set_fields(o, JSON_TAKE("versions", json_object_get(f->versions)));
+        r = json_set_fields(o, JSON_TAKE("versions", json_object_get(f->versions)),
+                        JSON_TAKE("privileged", json_object_get(f->privileged)));
         if (r < 0)
                 return r;
 
@@ -83,7 +84,7 @@ void findings_done(Findings *f) {
                 free(f->findings[i].remedy);
         }
         free(f->findings);
-        if (f->versions)
-                json_object_put(f->versions);
+        json_object_put(f->versions);
+        json_object_put(f->privileged);
         *f = (Findings) {};
 }

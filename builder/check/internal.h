@@ -38,6 +38,9 @@ int check_overlay_scripts(Context *ctx, const Plan *plan, char *const *layers, F
 /* facts.c: versions of what the manifest names. */
 int check_facts(const Tree *t, Findings *f);
 
+/* privileged.c: files that give rights to who runs or opens them. */
+int check_privileged(const Tree *t, Findings *f);
+
 /* nvidia.c: "550.163.01" from the last part of a library's path (libcuda.so.550.163.01); NULL
  * where there is none. */
 const char *soname_version(const char *path);

@@ -103,5 +103,8 @@ int rules_run(const char *root, const Recipe *recipe, Findings *f, char ***ret_u
         r = check_facts(&t, f);
         if (r < 0)
                 return r;
+        r = check_privileged(&t, f);
+        if (r < 0)
+                return r;
         return ret_units ? enabled_units(&t, ret_units) : 0;
 }

@@ -287,7 +287,8 @@ static int add_head(json_object *m, const Plan *plan, const Findings *findings,
                         JSON_STRING("release", recipe->base.release),
                         JSON_STRING("arch", recipe->base.arch), JSON_STRING("kernel", plan->kernel),
                         JSON_INT("epoch", plan->lock->epoch), JSON_STRING("tools", tools_digest),
-                        JSON_TAKE("versions", json_object_get(findings->versions)));
+                        JSON_TAKE("versions", json_object_get(findings->versions)),
+                        JSON_TAKE("privileged", json_object_get(findings->privileged)));
 }
 
 /* What the image is made of, and the disk it became. */

@@ -110,6 +110,29 @@ static int add_artifact_facts(json_object *facts, json_object *artifacts) {
         return 0;
 }
 
+static int add_privileged_facts(json_object *facts, json_object *list) {
+        for (size_t i = 0; i < length(list); i++) {
+                json_object *p = json_object_array_get_idx(list, i);
+                const char *capabilities = json_get_string(p, "capabilities"),
+                           *device = json_get_string(p, "device");
+                _cleanup_free_ char *what =
+                                strf("privileged %s", strempty(json_get_string(p, "path")));
+                _cleanup_free_ char *how = strf("%s %lld:%lld%s%s%s%s",
+                                strempty(json_get_string(p, "mode")),
+                                (long long) json_get_int(p, "uid", 0),
+                                (long long) json_get_int(p, "gid", 0), capabilities ? " " : "",
+                                strempty(capabilities), device ? " " : "", strempty(device));
+                int r;
+
+                if (!what || !how)
+                        return -ENOMEM;
+                r = json_set_string(facts, what, how);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int add_stage_facts(json_object *facts, json_object *stages) {
         for (size_t i = 0; i < length(stages); i++) {
                 json_object *s = json_object_array_get_idx(stages, i);
@@ -143,6 +166,9 @@ int diff_side_from_manifest(json_object *manifest, const char *path, json_object
         if (r < 0)
                 return r;
         r = add_artifact_facts(facts, json_get(manifest, "artifacts"));
+        if (r < 0)
+                return r;
+        r = add_privileged_facts(facts, json_get(manifest, "privileged"));
         if (r < 0)
                 return r;
         r = add_stage_facts(facts, json_get(manifest, "stages"));

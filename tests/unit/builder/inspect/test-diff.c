@@ -56,6 +56,24 @@ static void two_versions_of_one_package_are_kept(void **state _unused_) {
         assert_string_equal(json_get_string(changed, "from"), "1, 2");
 }
 
+static void what_came_to_have_rights_is_told(void **state _unused_) {
+        _cleanup_json_ json_object *
+                        a = parse("{\"packages\":[],\"privileged\":[{\"path\":\"/usr/bin/su\",\"mode\":\"4755\",\"uid\":0,\"gid\":0}]}"),
+                       *b = parse("{\"packages\":[],\"privileged\":[{\"path\":\"/usr/bin/su\",\"mode\":\"4755\",\"uid\":0,\"gid\":0},"
+                                  "{\"path\":\"/opt/x\",\"mode\":\"0755\",\"uid\":0,\"gid\":7,\"capabilities\":\"cap_net_raw\"}]}"),
+                       *side = NULL, *other = NULL, *d = NULL;
+        const char *text;
+
+        assert_int_equal(diff_side_from_manifest(a, "a", &side), 0);
+        assert_int_equal(diff_side_from_manifest(b, "b", &other), 0);
+        assert_int_equal(diff_sides(side, other, &d), 0);
+        text = json_object_to_json_string_ext(
+                        d, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+        assert_non_null(strstr(text, "privileged /opt/x"));
+        assert_non_null(strstr(text, "0755 0:7 cap_net_raw"));
+        assert_null(strstr(text, "/usr/bin/su"));
+}
+
 static void facts_come_from_an_inspection(void **state _unused_) {
         _cleanup_json_ json_object *
                         i = parse("{\"image\":\"a\",\"os\":{\"name\":\"Debian\"},\"packages\":[],"
@@ -83,6 +101,7 @@ int main(void) {
                 cmocka_unit_test(equal_sides_differ_in_nothing),
                 cmocka_unit_test(packages_are_added_removed_changed),
                 cmocka_unit_test(two_versions_of_one_package_are_kept),
+                cmocka_unit_test(what_came_to_have_rights_is_told),
                 cmocka_unit_test(facts_come_from_an_inspection),
                 cmocka_unit_test(manifest_needs_packages),
         };
