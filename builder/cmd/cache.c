@@ -4,9 +4,11 @@
 
 #include "cmd/verb.h"
 #include "store/contents.h"
+#include "store/verify.h"
 
 #include "shared/json-util.h"
 #include "shared/size.h"
+#include "shared/time-util.h"
 
 #include <ctype.h>
 #include <time.h>
@@ -15,7 +17,7 @@ enum { OPT_MAX_AGE = OPT_VERB, OPT_MAX_SIZE, OPT_DRY_RUN, OPT_JSON };
 
 typedef struct CacheOptions {
         uint64_t max_age, max_size; /* seconds, bytes */
-        bool prune, dry_run, json;
+        bool prune, verify, dry_run, json;
 } CacheOptions;
 
 typedef struct Unit {
@@ -179,6 +181,44 @@ static int prune(Context *ctx, const CacheOptions *o) {
         return 0;
 }
 
+static int verify_json(const StoreVerdict *v, double seconds) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+
+        if (json_set_fields(o, JSON_INT("layers", v->layers), JSON_INT("blobs", v->blobs),
+                            JSON_INT("bytes", v->bytes), JSON_INT("damaged", v->damaged),
+                            JSON_INT("unknown", v->unknown), JSON_DOUBLE("seconds", seconds)) < 0)
+                return log_oom();
+        printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
+        return 0;
+}
+
+static int verify(Context *ctx, const CacheOptions *o) {
+        char size[FORMAT_BYTES_MAX];
+        uint64_t started = now_usec();
+        StoreVerdict v;
+        double seconds;
+        int r;
+
+        r = store_verify(ctx->store, &v);
+        if (r < 0)
+                return r;
+        seconds = (double) (now_usec() - started) / (double) USEC_PER_SEC;
+        if (o->json) {
+                r = verify_json(&v, seconds);
+                if (r < 0)
+                        return r;
+        } else {
+                printf("%llu layers and %llu downloads are what they were (%s in %.1f s), %llu damaged\n",
+                                (unsigned long long) v.layers, (unsigned long long) v.blobs,
+                                format_bytes(size, v.bytes), seconds,
+                                (unsigned long long) v.damaged);
+                if (v.unknown > 0)
+                        printf("%llu layers of an older imgbuild have no digest to compare with\n",
+                                        (unsigned long long) v.unknown);
+        }
+        return v.damaged > 0 ? EXIT_FAILED : EXIT_OK;
+}
+
 static const OptionSpec options[] = {
         { "max-age", OPT_MAX_AGE, "AGE",
                         "prune: what was not used for so long goes (30d, 12h, 45m, 10s)" },
@@ -213,7 +253,8 @@ static int check(VerbCall *call) {
         CacheOptions *o = call->options;
 
         o->prune = streq(what, "prune");
-        if (call->n_arguments > 1 || (!o->prune && !streq(what, "list")))
+        o->verify = streq(what, "verify");
+        if (call->n_arguments > 1 || (!o->prune && !o->verify && !streq(what, "list")))
                 return -EINVAL;
         if (o->prune && o->max_age == UINT64_MAX && o->max_size == UINT64_MAX) {
                 log_error("'imgbuild cache prune' takes --max-age, --max-size or both: how much may stay");
@@ -225,19 +266,22 @@ static int check(VerbCall *call) {
 static int run(VerbCall *call) {
         const CacheOptions *o = call->options;
 
-        return o->prune ? prune(call->ctx, o) : list(call->ctx, o);
+        return o->prune    ? prune(call->ctx, o)
+               : o->verify ? verify(call->ctx, o)
+                           : list(call->ctx, o);
 }
 
 const Verb verb_cache = {
-        .spec = { "cache", "show and prune the store", options, "ACTION", COMPLETE_CHOICES,
-                        "list prune" },
-        .usage = "[list|prune] [OPTION…]",
+        .spec = { "cache", "show, prune and verify the store", options, "ACTION", COMPLETE_CHOICES,
+                        "list prune verify" },
+        .usage = "[list|prune|verify] [OPTION…]",
         .about = "list    shows the store's layers with size and age, and the sums\n"
-                 "prune   removes what was not used for long, then the oldest, until the store is small enough",
+                 "prune   removes what was not used for long, then the oldest, until the store is small enough\n"
+                 "verify  holds every layer and download against its digest; what is damaged is set aside",
         .needs_root = true,
         .needs_store = true,
         .quiet = true,
-        .wanted = "takes list or prune",
+        .wanted = "takes list, prune or verify",
         .options_size = sizeof(CacheOptions),
         .defaults = &(const CacheOptions) { .max_age = UINT64_MAX, .max_size = UINT64_MAX },
         .take = take,

@@ -4,7 +4,7 @@
  * that is to be made. */
 
 #include "stage/internal.h"
-#include "store/store.h"
+#include "store/verify.h"
 #include "lock/lock.h"
 
 #include "store/fetch.h"
@@ -53,7 +53,7 @@ static int fetch_debs(Downloads *d) {
                 const LockedStage *locked = missing_packages(d, i);
 
                 for (size_t k = 0; locked && k < locked->n_packages; k++)
-                        if (!store_has_blob(d->ctx->store, locked->packages[k].sha256))
+                        if (store_check_blob(d->ctx->store, locked->packages[k].sha256) <= 0)
                                 packages[all.n_packages++] = locked->packages[k]; /* borrowed */
         }
         if (all.n_packages == 0)
@@ -73,7 +73,7 @@ static void add_artifacts(const Downloads *d, const Stage *s, FetchItem *items, 
                                 lock_find_artifact(d->plan->lock, o->name, o->artifacts[k].name);
 
                 if (!a || !plan_stage_uses(s, o->artifacts + k) ||
-                                store_has_blob(d->ctx->store, a->sha256))
+                                store_check_blob(d->ctx->store, a->sha256) > 0)
                         continue;
                 items[(*n)++] = (FetchItem) {
                         .url = a->url, .sha256 = a->sha256, .size = a->size, .what = a->name

@@ -6,7 +6,7 @@
 
 #include "stage/stage.h"
 #include "stage/internal.h"
-#include "store/store.h"
+#include "store/verify.h"
 
 #include "shared/json-util.h"
 #include "shared/log.h"
@@ -147,7 +147,7 @@ static bool find_missing(Context *ctx, const Plan *plan, size_t last, bool *miss
 
                 progress_add(ctx->progress, stage->id);
                 /* Touching also holds it: nobody prunes it from here on. */
-                missing[i] = !store_has_layer(ctx->store, stage->digest) ||
+                missing[i] = store_check_layer(ctx->store, stage->digest) <= 0 ||
                              store_touch_layer(ctx->store, stage->digest) < 0;
                 if (!missing[i])
                         progress_set(ctx->progress, stage->id, PROGRESS_CACHED);

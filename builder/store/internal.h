@@ -33,6 +33,17 @@ int store_lock(const char *path, int open_flags, int operation);
 /* layers/NAME, or below it where `sub` is not NULL; NULL on out of memory. */
 char *store_layer_path(Store *s, const char *digest, const char *sub);
 
+/* Keeps the layer from being pruned as long as this store is open: the descriptor of its folder; -ENOENT.
+ * layer_release() lets go. */
+int layer_hold(Store *s, const char *digest);
+void layer_release(Store *s, const char *digest);
+
+/* Of a layer's tree. -ECANCELED after a Ctrl-C. */
+int layer_digest(const char *tree, Digest ret);
+/* verified.c. The mark of a layer, by its folder: verified in this start of the host. */
+int layer_mark_verified(const char *folder);
+bool layer_is_verified(const char *folder);
+
 /* Calls fn for every name in a folder but those that start with a dot. A missing folder is an
  * empty one. */
 int store_each_name(const char *path,

@@ -30,9 +30,7 @@ char *store_layer_path(Store *s, const char *digest, const char *sub) {
                         strempty(sub));
 }
 
-/* Keeps the layer from being pruned as long as this store is open. -ENOENT where it is not
- * there. */
-static int layer_hold(Store *s, const char *digest) {
+int layer_hold(Store *s, const char *digest) {
         _cleanup_free_ char *path = NULL;
         Hold *grown;
         int fd;
@@ -53,6 +51,16 @@ static int layer_hold(Store *s, const char *digest) {
         snprintf(s->holds[s->n_holds].name, LAYER_NAME + 1, "%s", digest);
         s->n_holds++;
         return fd;
+}
+
+void layer_release(Store *s, const char *digest) {
+        for (size_t i = 0; i < s->n_holds; i++) {
+                if (strncmp(s->holds[i].name, digest, LAYER_NAME) != 0)
+                        continue;
+                safe_close(s->holds[i].fd);
+                s->holds[i] = s->holds[--s->n_holds];
+                return;
+        }
 }
 
 bool store_has_layer(Store *s, const char *digest) {
@@ -209,14 +217,19 @@ static int write_meta(LayerDraft *d, json_object *meta, uint64_t bytes) {
         _cleanup_json_ json_object *copy = NULL;
         _cleanup_free_ char *path = path_join(d->folder, "meta.json");
         const char *text;
+        Digest tree;
         int r;
 
         if (!path)
                 return -ENOMEM;
+        r = layer_digest(d->upper, tree);
+        if (r < 0)
+                return r;
         if (meta ? json_object_deep_copy(meta, &copy, NULL) < 0
                  : !(copy = json_object_new_object()))
                 return -ENOMEM;
-        r = json_set_fields(copy, JSON_STRING("digest", d->digest), JSON_INT("bytes", bytes));
+        r = json_set_fields(copy, JSON_STRING("digest", d->digest),
+                        JSON_STRING("tree_sha256", tree), JSON_INT("bytes", bytes));
         if (r < 0)
                 return r;
 
@@ -271,6 +284,7 @@ int store_commit_layer(LayerDraft *d, int64_t epoch, json_object *meta) {
         r = write_meta(d, meta, bytes);
         if (r < 0)
                 return r;
+        (void) layer_mark_verified(d->folder);
 
         /* One flush for the whole tree, not one a file; only then may the layer's name appear. */
         r = sync_folder(d->folder, true);

@@ -113,13 +113,17 @@ static int prune_entries(Store *s, const EntryList *l, int64_t before, uint64_t 
 }
 
 static int prune_files(Store *s, int64_t before) {
-        _cleanup_free_ char *logs = path_join(s->path, "log"), *locks = path_join(s->path, "locks");
+        _cleanup_free_ char *logs = path_join(s->path, "log"), *locks = path_join(s->path, "locks"),
+                            *damaged = path_join(s->path, "damaged");
         int r;
 
-        if (!logs || !locks)
+        if (!logs || !locks || !damaged)
                 return -ENOMEM;
         r = store_each_name(logs, prune_file, &before);
-        return r < 0 ? r : store_each_name(locks, prune_file, &before);
+        if (r < 0)
+                return r;
+        r = store_each_name(locks, prune_file, &before);
+        return r < 0 ? r : rm_rf(damaged);
 }
 
 int store_prune(Store *s, uint64_t max_age, uint64_t max_bytes, bool dry_run, uint64_t *ret_freed) {

@@ -5,8 +5,11 @@
  *
  *   layers/DIGEST[:32]/tree        a stage's result: one overlayfs layer (whiteouts and opaque
  *                                  folders as overlayfs writes them)
- *   layers/DIGEST[:32]/meta.json   what it is: full digest, stage, parent, bytes, seconds
+ *   layers/DIGEST[:32]/meta.json   what it is: full digest, stage, parent, bytes, seconds,
+ *                                  and the digest of its tree
+ *   layers/DIGEST[:32]/verified    the start of the host in which it was last held against that
  *   blobs/sha256/ab/ab…            downloads: .debs and artifacts, verified
+ *   damaged/                       what was found damaged (verify.h)
  *   work/XXXXXX/                   scratch of one running program, locked by it; stale ones are
  *                                  swept by the next
  *   locks/DIGEST[:32]              flock()ed while a layer is made: two builds share the work

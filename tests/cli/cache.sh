@@ -37,6 +37,17 @@ check "pruning by size takes the oldest first" $?
 mkdir -p "$T/store/work/dead/0-layer" && cache list && [[ ! -e $T/store/work/dead ]]
 check "what a killed run left is swept" $?
 
+blob=$T/store/blobs/sha256/2c/2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
+mkdir -p "${blob%/*}" && printf hello >"$blob"
+cache verify --json && [[ $(json blobs) == 1 && $(json unknown) == 1 && $(json damaged) == 0 ]]
+check "verify: a download is what it was, a layer without a digest is told" $?
+printf hellO >"$blob"
+cache verify
+[[ $? -eq 1 && ! -e $blob && -e $T/store/damaged/${blob##*/} ]] && grep -q 'Download 2cf24dba5fb0 is not what it was' "$T/err"
+check "verify: a damaged download is told and set aside" $?
+cache verify && grep -q ' 0 damaged' "$T/out"
+check "verify: and then all is well" $?
+
 usage() { # usage NAME ARGS…: wrong usage, and a message with PATTERN
         local pattern=$1
         shift
@@ -44,7 +55,7 @@ usage() { # usage NAME ARGS…: wrong usage, and a message with PATTERN
         [[ $? -eq 2 ]] && grep -qe "$pattern" "$T/err"
         check "cache $*: exit code 2 and why" $?
 }
-usage 'list or prune' clean
+usage 'list, prune or verify' clean
 usage 'max-age, --max-size or both' prune
 usage 'max-age=5x' prune --max-age 5x
 usage 'max-age=-1d' prune --max-age -1d

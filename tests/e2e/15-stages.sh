@@ -57,6 +57,17 @@ s=$?
 awk '{ exit $1 + $2 >= 1 }' <<<"$took" && [[ $s -eq 0 ]] && ! grep -q '^> \(base\|run\|files\)' "$W/out"
 check "with nothing changed no stage runs, and no network is needed" $?
 
+# A layer that was edited is found at its first use after a start of the host, which a removed mark stands for.
+layer=$CACHE/layers/$(small_digests | tr ' ' '\n' | tail -n 3 | head -n 1 | cut -c1-32)
+stage=$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["stage"])' "$layer/meta.json")
+before=$(find "$layer/tree" -printf '%P %m %T@ %l\n' | sort | sha256sum)
+chmod 04755 "$layer/tree" && rm "$layer/verified"
+small build >"$W/out" 2>&1 && grep -q "($stage of small) is not what it was" "$W/out" && [[ $(grep -c '^> ' "$W/out") -eq 1 ]] &&
+        [[ $(find "$layer/tree" -printf '%P %m %T@ %l\n' | sort | sha256sum) == "$before" ]]
+check "a damaged layer ($stage) is told, set aside and made again, and it alone" $?
+"$IMGBUILD" cache verify --cache "$CACHE" >"$W/out" 2>&1
+check "afterwards all of the store is what it was: $(tail -n 1 "$W/out")" $?
+
 echo 'echo "small.c:3:1: error: unknown type name foo"; exit 1' >>"$W/overlays/small/compile.sh"
 small build >"$W/out" 2>&1
 [[ $? -eq 1 ]] && grep -q 'compile:small/0: small 1.0 with m4 does not compile: small.c:3:1: error: unknown type name foo' "$W/out"
