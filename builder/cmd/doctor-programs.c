@@ -16,8 +16,8 @@
 static const struct {
         const char *program, *verbs, *minimum, *version_option, *package;
 } programs[] = {
-        /* --perms came with 0.5.0. */
-        { "bwrap", TREES, "0.5.0", "--version", "bubblewrap" },
+        /* --add-seccomp-fd came with 0.6.0. */
+        { "bwrap", TREES, "0.6.0", "--version", "bubblewrap" },
         { "mmdebstrap", TREES, "1.0.0", "--version", "mmdebstrap" },
         { "apt-get", "plan lock " TREES, "2.0.0", "--version", "apt" },
         { "dpkg-deb", "lock " TREES, NULL, "--version", "dpkg" },

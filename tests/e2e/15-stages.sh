@@ -38,6 +38,9 @@ check "base: no trace of the build's mirror" $?
 in_tree 'test ! -e /etc/hostname && test ! -e /etc/resolv.conf'
 check "base: nothing of the host leaks in" $?
 
+in_tree '! unshare -U true 2>/dev/null && ! unshare -m true 2>/dev/null && ! chmod 0666 /dev/null 2>/dev/null && ! chmod 0666 /proc/self/fd/0 2>/dev/null &&
+        test ! -e /proc/1/exe && grep -q "^CapEff:.00000000800400fb" /proc/self/status && grep -q "^Seccomp_filters:.2" /proc/self/status'
+check "the sandbox: no namespaces, no rights but those of the list, nothing of the host's to change" $?
 in_tree 'echo changed >/etc/small/secret; rm /usr/bin/small-tool; test ! -e /usr/bin/small-tool'
 in_tree 'test -x /usr/bin/small-tool && ! grep -q changed /etc/small/secret'
 check "shell: changes are thrown away" $?

@@ -163,6 +163,19 @@ static void the_hosts_device_nodes_keep_their_modes(void **state _unused_) {
                         0);
 }
 
+static void a_bound_device_works_and_keeps_its_mode(void **state _unused_) {
+        requires_namespaces();
+        SandboxBind binds[] = { f.usr, { "/dev/zero", "/dev/disk0", false, true } };
+        Sandbox s = f.sandbox;
+
+        s.binds = binds;
+        s.n_binds = ELEMENTSOF(binds);
+        assert_int_equal(
+                        sh(&s, "test $(head -c 5 /dev/disk0 | wc -c) = 5 && echo >/dev/disk0 && ! chmod 0666 /dev/disk0",
+                                        NULL),
+                        0);
+}
+
 static void tmp_has_the_modes_apt_wants(void **state _unused_) {
         requires_namespaces();
         _cleanup_free_ char *text = NULL;
@@ -421,6 +434,8 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test_setup_teardown(the_first_process_is_out_of_reach, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 the_hosts_device_nodes_keep_their_modes, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_bound_device_works_and_keeps_its_mode, setup, teardown),
                 cmocka_unit_test_setup_teardown(tmp_has_the_modes_apt_wants, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 binds_leave_no_mount_point_in_the_layer, setup, teardown),
