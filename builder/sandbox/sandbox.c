@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* bubblewrap, killed between making its own pid namespace and asking to be told of its parent's
@@ -59,7 +60,6 @@ static int enter_pid_namespace(void) {
 typedef struct Run {
         Mount mount;
         int filters[2];
-        bool null_stdin;
 } Run;
 
 static void run_done(Run *run) {
@@ -67,12 +67,21 @@ static void run_done(Run *run) {
         close_pairp(&run->filters);
 }
 
-/* /dev/null as standard input was opened before its mount became read-only: through
+/* A stream that is /dev/null was opened before its mount became read-only: through
  * /proc/self/fd/0 its mode could be changed. */
 static int reopen_null(void) {
-        _cleanup_close_ int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        _cleanup_close_ int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        struct stat null, st;
 
-        return fd < 0 || dup2(fd, STDIN_FILENO) < 0 ? -errno : 0;
+        if (fd < 0 || fstat(fd, &null) < 0)
+                return -errno;
+        for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
+                if (fstat(i, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != null.st_rdev)
+                        continue;
+                if (dup2(fd, i) < 0)
+                        return -errno;
+        }
+        return 0;
 }
 
 /* Whoever started us may have left descriptors open that are no business of a command's. */
@@ -113,7 +122,7 @@ static int run_child(void *userdata) {
         r = points_protect_devices(run->mount.sandbox);
         if (r < 0)
                 return r;
-        r = run->null_stdin ? reopen_null() : 0;
+        r = reopen_null();
         if (r < 0)
                 return log_error_errno(r, "Cannot open /dev/null for a sandbox");
         if (chdir("/") < 0)
@@ -144,7 +153,6 @@ int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[
                 return log_error_errno(-ENOENT,
                                 "bubblewrap (bwrap) is not installed: apt install bubblewrap");
 
-        run.null_stdin = !o.stdin_inherit && !o.stdin_path;
         o.env = env;
         o.cwd = NULL;
         o.prepare = run_child;

@@ -163,6 +163,22 @@ static void the_hosts_device_nodes_keep_their_modes(void **state _unused_) {
                         0);
 }
 
+/* imgbuild shell hands on what it has. */
+static void an_inherited_null_keeps_its_mode_too(void **state _unused_) {
+        requires_namespaces();
+        const SpawnOptions o = { .stdin_inherit = true };
+        int status = -1, null = open("/dev/null", O_RDWR | O_CLOEXEC), saved = dup(STDIN_FILENO);
+
+        assert_true(null >= 0 && saved >= 0 && dup2(null, STDIN_FILENO) == STDIN_FILENO);
+        int r = sandbox_run(&f.sandbox, &o,
+                        ARGV("/bin/sh", "-c", "! chmod 0666 /proc/self/fd/0 2>/dev/null"), &status);
+        dup2(saved, STDIN_FILENO);
+        close(saved);
+        close(null);
+        assert_int_equal(r, 0);
+        assert_int_equal(status, 0);
+}
+
 static void a_bound_device_works_and_keeps_its_mode(void **state _unused_) {
         requires_namespaces();
         SandboxBind binds[] = { f.usr, { "/dev/zero", "/dev/disk0", false, true } };
@@ -436,6 +452,8 @@ int main(int argc, char *argv[]) {
                                 the_hosts_device_nodes_keep_their_modes, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 a_bound_device_works_and_keeps_its_mode, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                an_inherited_null_keeps_its_mode_too, setup, teardown),
                 cmocka_unit_test_setup_teardown(tmp_has_the_modes_apt_wants, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 binds_leave_no_mount_point_in_the_layer, setup, teardown),
