@@ -4,6 +4,7 @@
 
 #include "recipe/json-schema.h"
 #include "recipe/formats.h"
+#include "recipe/limits.h"
 #include "recipe/patterns.h"
 #include "recipe/recipe.h"
 
@@ -43,6 +44,8 @@ static const struct {
         { value_fingerprint, { "^ *([0-9A-Fa-f] *){40}$|^ *([0-9A-Fa-f] *){64}$", NULL, 0 } },
         { value_mode, { "^([0-7]{3}|[0-7]{4}|0[0-7]{4})$", NULL, 0 } },
         { value_size, { "^[0-9]{1,9}[MGT]$", NULL, 0 } },
+        { value_time_limit, { "^[0-9]+(ms|s|min|h)?$", NULL, 0 } }, /* how long is not said */
+        { value_memory_limit, { "^[0-9]+(B|[KMGTkmgt](i?B)?)?$", NULL, 0 } },
         { value_cmdline, { NULL, "['\"\\\\$`;&|<>{}#]|" CONTROL, 1500 } },
         { value_unit, { "^[A-Za-z0-9_-][A-Za-z0-9:_.\\\\@-]*[.](service|socket|target|timer|path|mount|automount|swap|slice)$",
                                       NULL, 200 } },
