@@ -72,6 +72,7 @@ char *client_conf(json_object *slurm) {
         }
         if (port)
                 fprintf(f, "SlurmctldPort=%s\n", port);
+        fprintf(f, "SlurmUser=%s\n", json_get_string(slurm, "slurm_user"));
         fprintf(f, "AuthType=auth/munge\nMessageTimeout=10\n");
         if (fclose(f) != 0) {
                 free(text);

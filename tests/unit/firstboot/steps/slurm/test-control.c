@@ -52,12 +52,13 @@ static void the_controllers_clock_is_told_in_utc(void **state) {
 
 static void the_client_configuration_names_all_controllers(void **state) {
         _cleanup_json_ json_object *o = json_tokener_parse(
-                        "{\"cluster_name\":\"c\",\"controllers\":[\"a:7000\",\"b\"]}");
+                        "{\"cluster_name\":\"c\",\"slurm_user\":\"slurm\",\"controllers\":[\"a:7000\",\"b\"]}");
         _cleanup_free_ char *text = client_conf(o);
 
         (void) state;
         assert_non_null(strstr(text, "SlurmctldHost=a\nSlurmctldHost=b\nSlurmctldPort=7000\n"));
         assert_non_null(strstr(text, "ClusterName=c\n"));
+        assert_non_null(strstr(text, "SlurmUser=slurm\n"));
 }
 
 int main(void) {
