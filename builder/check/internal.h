@@ -56,6 +56,7 @@ typedef int (*rule_run_t)(const Tree *t, const char *rule, Findings *f);
 
 int check_kernel_present(const Tree *t, const char *rule, Findings *f);
 int check_kernel_initramfs(const Tree *t, const char *rule, Findings *f);
+int check_kernel_options(const Tree *t, const char *rule, Findings *f);
 int check_nvidia_modules(const Tree *t, const char *rule, Findings *f);
 int check_nvidia_vermagic(const Tree *t, const char *rule, Findings *f);
 int check_nvidia_depmod(const Tree *t, const char *rule, Findings *f);

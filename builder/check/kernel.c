@@ -61,3 +61,59 @@ int check_kernel_initramfs(const Tree *t, const char *rule, Findings *f) {
         }
         return 0;
 }
+
+#define CONFIG_MAX (4 * 1024 * 1024) /* bytes; Debian's have 0.3 million */
+
+/* Whether a kernel's configuration has the option built in or as a module. */
+static bool has_option(char *const *config, const char *option) {
+        STRV_FOREACH (line, config) {
+                const char *name = startswith(*line, "CONFIG_"),
+                           *value = name ? startswith(name, option) : NULL;
+
+                if (value && (streq(value, "=y") || streq(value, "=m")))
+                        return true;
+        }
+        return false;
+}
+
+static int add_missing(const Tree *t, const char *kernel, const char *rule, Findings *f) {
+        _cleanup_free_ char *path = strf("boot/config-%s", kernel), *text = NULL;
+        _cleanup_strv_free_ char **config = NULL;
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        r = tree_read(t, path, CONFIG_MAX, &text);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
+                return finding_add(f, rule, strf("/%s cannot be read: %s", path, strerror(-r)),
+                                strdup("kernel.options of the recipe is proved by it: keep the file, or ask for no options"));
+        config = strv_split(text, "\n");
+        if (!config)
+                return -ENOMEM;
+
+        STRV_FOREACH (option, t->recipe->kernel.options) {
+                if (has_option(config, *option))
+                        continue;
+                r = finding_add(f, rule, strf("kernel %s is without %s", kernel, *option),
+                                strf("name a kernel package that has it (/%s shows), or compile the module in an overlay and leave %s out of kernel.options",
+                                                path, *option));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+int check_kernel_options(const Tree *t, const char *rule, Findings *f) {
+        if (!t->recipe || !t->recipe->kernel.options)
+                return 0;
+
+        STRV_FOREACH (kernel, t->kernels) {
+                int r = add_missing(t, *kernel, rule, f);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}

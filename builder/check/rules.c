@@ -25,6 +25,7 @@ typedef struct Rule {
 static const Rule rules[] = {
         { "kernel.present", WHEN_DISK, check_kernel_present },
         { "kernel.initramfs", WHEN_DISK, check_kernel_initramfs },
+        { "kernel.options", WHEN_DISK, check_kernel_options },
         { "nvidia.modules", WHEN_DRIVER, check_nvidia_modules },
         { "nvidia.vermagic", WHEN_DRIVER, check_nvidia_vermagic },
         { "nvidia.depmod", WHEN_DRIVER, check_nvidia_depmod },

@@ -37,6 +37,7 @@ static const Schema component = { .flags = STRING, .check = value_component };
 static const Schema firmware = { .flags = STRING, .choices = firmwares };
 static const Schema format = { .flags = STRING, .choices = formats };
 static const Schema script = { .flags = STRING, .check = value_inside };
+static const Schema kernel_option = { .flags = STRING, .check = value_kernel_option };
 static const Schema unit = { .flags = STRING, .check = value_unit };
 static const Schema mode = { .flags = STRING, .check = value_mode };
 
@@ -65,6 +66,8 @@ static const Schema kernel_keys[] = {
                         .meaning = "As linux-image-amd64; its release is what ${kernel} means in overlays." },
         { "cmdline", STRING, .check = value_cmdline,
                         .meaning = "What follows root= on the kernel's command line." },
+        { "options", LIST | SCHEMA_REMOVABLE, .item = &kernel_option,
+                        .meaning = "What the kernel must have been configured with, built in or as a module, as PCI_P2PDMA." },
         {},
 };
 

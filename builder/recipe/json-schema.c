@@ -47,6 +47,7 @@ static const struct {
         { value_time_limit, { "^[0-9]+(ms|s|min|h)?$", NULL, 0 } }, /* how long is not said */
         { value_memory_limit, { "^[0-9]+(B|[KMGTkmgt](i?B)?)?$", NULL, 0 } },
         { value_cmdline, { NULL, "['\"\\\\$`;&|<>{}#]|" CONTROL, 1500 } },
+        { value_kernel_option, { "^[A-Z0-9][A-Za-z0-9_]*$", "^CONFIG_", 200 } },
         { value_unit, { "^[A-Za-z0-9_-][A-Za-z0-9:_.\\\\@-]*[.](service|socket|target|timer|path|mount|automount|swap|slice)$",
                                       NULL, 200 } },
 };

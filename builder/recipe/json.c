@@ -45,6 +45,8 @@ static json_object *kernel_to_json(const Recipe *r) {
         if (!o || json_set_fields(o, JSON_STRING("package", r->kernel.package),
                                   JSON_STRING("cmdline", r->kernel.cmdline)) < 0)
                 return NULL;
+        if (r->kernel.options && json_set(o, "options", json_from_strv(r->kernel.options)) < 0)
+                return NULL;
         return TAKE_PTR(o);
 }
 

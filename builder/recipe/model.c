@@ -88,6 +88,7 @@ Recipe *recipe_free(Recipe *r) {
         strv_free(r->base.packages);
         free(r->kernel.package);
         free(r->kernel.cmdline);
+        strv_free(r->kernel.options);
         strv_free(r->packages);
         free(r->disk.filesystem);
         strv_free(r->disk.firmware);

@@ -93,8 +93,9 @@ typedef struct Recipe {
                 char **packages;               /* of the base besides the essential ones */
         } base;
         struct {
-                char *package; /* linux-image-amd64; NULL for a tree */
-                char *cmdline; /* "" where the recipe says nothing */
+                char *package;  /* linux-image-amd64; NULL for a tree */
+                char *cmdline;  /* "" where the recipe says nothing */
+                char **options; /* that it must have been configured with; NULL: none */
         } kernel;
         Overlay **overlays; /* each after what it requires, else as the recipe names them */
         size_t n_overlays;

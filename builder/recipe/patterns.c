@@ -225,6 +225,12 @@ const char *value_cmdline(const char *s) {
                                : "is not a kernel command line (one line of words without quotes and ; & | < > { } $ # \\)";
 }
 
+const char *value_kernel_option(const char *s) {
+        return is_word(s, UPPER DIGITS, UPPER LOWER DIGITS "_") && !startswith(s, "CONFIG_")
+                               ? NULL
+                               : "is not a kernel option (as PCI_P2PDMA, without CONFIG_)";
+}
+
 const char *value_unit(const char *s) {
         static const char *const types[] = { ".service", ".socket", ".target", ".timer", ".path",
                 ".mount", ".automount", ".swap", ".slice" };

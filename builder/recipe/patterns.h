@@ -33,6 +33,7 @@ const char *value_fingerprint(const char *s);
 const char *value_mode(const char *s);
 const char *value_size(const char *s);
 const char *value_cmdline(const char *s);
+const char *value_kernel_option(const char *s);
 const char *value_unit(const char *s);
 
 /* "8G", "20480M", "1T" (binary units) to bytes; false where it is none, or is no size for a

@@ -122,6 +122,7 @@ static int build_disk(Building *b) {
         r->limits = limits_from_json(json_get(b->merged, "limits"));
         if (copy_string(kernel, "package", NULL, &r->kernel.package) < 0 ||
                         copy_string(kernel, "cmdline", "", &r->kernel.cmdline) < 0 ||
+                        schema_get_strv(kernel, "options", &r->kernel.options) < 0 ||
                         copy_string(disk, "filesystem", "ext4", &r->disk.filesystem) < 0 ||
                         copy_list(disk, "firmware", "uefi", &r->disk.firmware) < 0 ||
                         copy_list(disk, "formats", "qcow2", &r->disk.formats) < 0)

@@ -161,6 +161,7 @@ static inline void put_driver(void) {
 
 typedef struct CheckFixture {
         char folder[64];
+        const Recipe *recipe; /* NULL: none */
         Findings findings;
         char **lines; /* logged */
 } CheckFixture;
@@ -206,7 +207,7 @@ static inline void assert_found(CheckFixture *f, const char *rule, const char *f
         bool hit = false;
 
         findings_done(&f->findings);
-        assert_int_equal(rules_run(f->folder, NULL, &f->findings, NULL), 0);
+        assert_int_equal(rules_run(f->folder, f->recipe, &f->findings, NULL), 0);
         for (size_t i = 0; i < f->findings.n; i++) {
                 const Finding *x = f->findings.findings + i;
                 if (!rule)

@@ -30,6 +30,54 @@ static void test_initramfs_empty(void **state) {
         assert_found(*state, "kernel.initramfs", KERNEL);
 }
 
+/* What the recipe asks of the kernel. */
+static void ask(CheckFixture *f, Recipe *recipe, const char *option) {
+        *recipe = (Recipe) { .kernel.package = (char *) "linux-image-amd64",
+                .kernel.cmdline = (char *) "" };
+        assert_int_equal(strv_extend(&recipe->kernel.options, option), 0);
+        f->recipe = recipe;
+}
+
+static void test_options_are_there(void **state) {
+        CheckFixture *f = *state;
+        Recipe recipe;
+
+        put("boot/config-" KERNEL, "# x\nCONFIG_PCI_P2PDMA=y\nCONFIG_INFINIBAND_EFA=m\n");
+        ask(f, &recipe, "PCI_P2PDMA");
+        assert_int_equal(strv_extend(&recipe.kernel.options, "INFINIBAND_EFA"), 0);
+        assert_found(f, NULL, NULL);
+        strv_free(recipe.kernel.options);
+}
+
+static void test_an_option_is_missing(void **state) {
+        static const char *const configs[] = {
+                "",
+                "# CONFIG_PCI_P2PDMA is not set\n",
+                "CONFIG_PCI_P2PDMA=n\n",
+                "CONFIG_PCI_P2PDMA_DEBUG=y\n",
+                "CONFIG_NO_PCI_P2PDMA=y\n",
+                "CONFIG_PCI_P2PDMA=\"y\"\n",
+        };
+        CheckFixture *f = *state;
+        Recipe recipe;
+
+        ask(f, &recipe, "PCI_P2PDMA");
+        for (size_t i = 0; i < ELEMENTSOF(configs); i++) {
+                put("boot/config-" KERNEL, configs[i]);
+                assert_found(f, "kernel.options", "is without PCI_P2PDMA");
+        }
+        strv_free(recipe.kernel.options);
+}
+
+static void test_no_configuration_proves_no_option(void **state) {
+        CheckFixture *f = *state;
+        Recipe recipe;
+
+        ask(f, &recipe, "PCI_P2PDMA");
+        assert_found(f, "kernel.options", "boot/config-" KERNEL);
+        strv_free(recipe.kernel.options);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TREE(test_no_kernel),
@@ -37,6 +85,9 @@ int main(void) {
                 TREE(test_modules_dep_missing),
                 TREE(test_initramfs_missing),
                 TREE(test_initramfs_empty),
+                TREE(test_options_are_there),
+                TREE(test_an_option_is_missing),
+                TREE(test_no_configuration_proves_no_option),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

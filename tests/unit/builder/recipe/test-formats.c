@@ -216,6 +216,8 @@ static void values_are_told_from_nonsense(void **state _unused_) {
                                 { "linux-${kernel}", "" } },
                 { recipe_keys, "kernel.cmdline", { "", "console=ttyS0,115200n8 a.b=\xc3\xa4" },
                                 { "a\nb", "a'b", "$x", "a;b", "a\\b", "{" } },
+                { recipe_keys, "kernel.options", { "PCI_P2PDMA", "X86_64" },
+                                { "", "CONFIG_PCI_P2PDMA", "pci", "A=y", "A B" } },
                 { overlay_keys, "description", { "One line" }, { "", "two\nlines" } },
                 { overlay_keys, "repositories.debian.name", { "vendor", "a.b" },
                                 { "", "a/b", ".x", "-x" } },

@@ -54,6 +54,7 @@ static const struct {
         CHECK(value_mode),
         CHECK(value_size),
         CHECK(value_cmdline),
+        CHECK(value_kernel_option),
         CHECK(value_unit),
 };
 
