@@ -13,6 +13,7 @@
 
 #include "common/context.h"
 #include "common/exit-code.h"
+#include "recipe/recipe.h"
 #include "stage/stage.h"
 #include "boot/vm.h"
 
@@ -25,15 +26,17 @@ typedef struct BootOptions {
         unsigned timeout;   /* seconds */
         const char *user_data, *meta_data, *network_config;
         const char *hostname; /* NULL: "node" */
+        const char *hosts;    /* lines for the guest's /etc/hosts; may be NULL */
         char **keys;          /* public ssh keys */
         bool no_seed, no_journal, keep, power_off, strict;
         char **allow_failed; /* glob patterns of units that may fail under strict */
         const char *save, *state;
+        int report_fd;  /* > 0: how the boot goes, for cluster.c to read; see machine.h */
         char **command; /* run in the guest over ssh once it is up; NULL: none */
 } BootOptions;
 
-/* Adds the public keys of a file, one a line. A private key is refused. Errors are logged. */
-int boot_add_keys(BootOptions *o, const char *path);
+/* Appends the public keys of a file, one a line. A private key is refused. Errors are logged. */
+int boot_read_keys(const char *path, char ***keys);
 
 /* What can be known to be wrong before anything is built or started: -EINVAL (logged). */
 int boot_options_check(const BootOptions *o);
@@ -41,3 +44,19 @@ void boot_options_done(BootOptions *o);
 
 /* The whole of it: an exit code. */
 int boot_run(Context *ctx, Tools *tools, const BootOptions *o);
+
+/* A cluster: several machines on one private network, booted side by side. */
+typedef struct Cluster Cluster;
+typedef struct ClusterOptions {
+        const char *file, *output, *state, *save;
+        unsigned timeout; /* seconds, of each machine */
+        VmAccel accel;
+        char **keys;    /* public ssh keys */
+        char **command; /* run in the first machine once all are up; NULL: they run until Ctrl-C */
+        Cluster *cluster; /* cluster_check()'s */
+} ClusterOptions;
+
+/* Reads the file and looks at all that it names: an exit code (logged). */
+int cluster_check(ClusterOptions *o);
+int cluster_run(Context *ctx, Tools *tools, ClusterOptions *o); /* an exit code */
+void cluster_options_done(ClusterOptions *o);

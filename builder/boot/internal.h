@@ -41,7 +41,16 @@ int boot_prepare(Boot *b); /* everything that is there before QEMU starts; error
 void boot_done(Boot *b);
 #define _cleanup_boot_ _cleanup_(boot_done)
 
-/* ssh into the guest. boot_ssh_key() makes a throw-away key; the others return 0, or log. */
+int boot_free_port(uint16_t *ret); /* on the loopback, now */
+
+/* ssh into a guest. FOLDER/ssh-key is made where it is not there, and its public half appended; all
+ * return 0, or log. */
+int ssh_make_key(const char *folder, char ***keys);
+int ssh_wait(const char *key, uint16_t port, bool (*alive)(void *userdata), void *userdata,
+                uint64_t deadline);
+int ssh_run(const char *key, uint16_t port, char *const *command, int *ret_status);
+
+/* The same for a boot with a key of its own. */
 int boot_ssh_key(Boot *b);
 int boot_ssh_wait(Boot *b, VmProcess *p, uint64_t deadline); /* until root can log in */
 int boot_ssh_command(Boot *b, int *ret_status);

@@ -247,6 +247,7 @@ static int prepare_seed(Boot *b) {
                 .keys = b->keys,
                 .instance_id = b->instance,
                 .hostname = b->o->hostname ? b->o->hostname : "node",
+                .hosts = b->o->hosts,
         };
 
         if (b->o->no_seed)
@@ -259,7 +260,7 @@ static int prepare_seed(Boot *b) {
 }
 
 /* A port that is free now, for whoever said 0. */
-static int free_port(uint16_t *ret) {
+int boot_free_port(uint16_t *ret) {
         struct sockaddr_in address = { .sin_family = AF_INET,
                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
         socklen_t size = sizeof(address);
@@ -287,7 +288,7 @@ static int prepare_forwards(Boot *b) {
                 VmForward *f = b->vm.forwards + i;
 
                 if (f->host == 0) {
-                        r = free_port(&f->host);
+                        r = boot_free_port(&f->host);
                         if (r < 0)
                                 return log_error_errno(r, "Cannot find a free port on 127.0.0.1");
                 }

@@ -56,6 +56,20 @@ int seed_meta_data(const SeedOptions *o, char **ret) {
         return to_text("", m, ret);
 }
 
+static int add_hosts(json_object *v, const char *hosts) {
+        json_object *files, *file;
+        int r;
+
+        r = json_add_array(v, "write_files", &files);
+        if (r < 0)
+                return r;
+        r = json_append_object(files, &file);
+        if (r < 0)
+                return r;
+        return json_set_fields(file, JSON_STRING("path", "/etc/hosts"), JSON_BOOL("append", true),
+                        JSON_STRING("content", hosts));
+}
+
 int seed_vendor_data(const SeedOptions *o, char **ret) {
         _cleanup_json_ json_object *v = json_object_new_object();
 
@@ -64,6 +78,8 @@ int seed_vendor_data(const SeedOptions *o, char **ret) {
         if (strv_length(o->keys) > 0 &&
                         (json_set_fields(v, JSON_BOOL("disable_root", false)) < 0 ||
                                         set_keys(v, "ssh_authorized_keys", o->keys) < 0))
+                return -ENOMEM;
+        if (o->hosts && add_hosts(v, o->hosts) < 0)
                 return -ENOMEM;
         return to_text("#cloud-config\n", v, ret);
 }

@@ -11,6 +11,7 @@ typedef struct SeedOptions {
         const char *network; /* network_config as text, where there is no file; may be NULL */
         char *const *keys;   /* public ssh keys, one line each */
         const char *instance_id, *hostname;
+        const char *hosts; /* lines for /etc/hosts; may be NULL */
 } SeedOptions;
 
 /* Writes FOLDER/seed.img by cloud-localds. Errors are logged. */

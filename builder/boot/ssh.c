@@ -12,18 +12,17 @@
 
 #define KEY_MAX 4096 /* bytes of a public key */
 
-int boot_ssh_key(Boot *b) {
-        _cleanup_free_ char *public = NULL, *output = NULL, *text = NULL;
+int ssh_make_key(const char *folder, char ***keys) {
+        _cleanup_free_ char *path = path_join(folder, "ssh-key"),
+                            *public = strf("%s/ssh-key.pub", folder), *output = NULL, *text = NULL;
         int r, status;
 
-        b->key = path_join(b->folder, "ssh-key");
-        public = b->key ? strf("%s.pub", b->key) : NULL;
-        if (!public)
+        if (!path || !public)
                 return log_oom();
-        if (access(b->key, R_OK) < 0) {
+        if (access(path, R_OK) < 0) {
                 r = spawn_capture(NULL,
                                 ARGV("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C",
-                                                "imgbuild-boot", "-f", b->key),
+                                                "imgbuild-boot", "-f", path),
                                 &output, &status);
                 if (r == -ENOENT) {
                         log_error("A command in the guest needs ssh here: apt install openssh-client");
@@ -34,32 +33,33 @@ int boot_ssh_key(Boot *b) {
                 if (r < 0)
                         return log_error_errno(r, "ssh-keygen makes no key: %s", strempty(output));
         }
-        r = inside_read_output(b->folder, path_basename(public), KEY_MAX, &text, NULL);
+        r = inside_read_output(folder, path_basename(public), KEY_MAX, &text, NULL);
         if (r < 0)
                 return log_error_errno(r, "Cannot read %s", public);
         text[strcspn(text, "\n")] = '\0';
-        r = strv_push(&b->keys, TAKE_PTR(text));
+        r = strv_push(keys, TAKE_PTR(text));
         return r < 0 ? log_oom() : 0;
 }
 
-static int ssh_argv(const Boot *b, char ***ret) {
-        char port[16];
+static int ssh_argv(const char *key, uint16_t port, char ***ret) {
+        char number[16];
 
-        snprintf(port, sizeof(port), "%u", b->ssh_port);
-        *ret = strv_copy(ARGV("ssh", "-q", "-F", "/dev/null", "-i", b->key, "-o",
-                        "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o",
-                        "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o",
-                        "ConnectTimeout=20", "-o", "LogLevel=ERROR", "-p", port, "root@127.0.0.1"));
+        snprintf(number, sizeof(number), "%u", port);
+        *ret = strv_copy(ARGV("ssh", "-q", "-F", "/dev/null", "-i", key, "-o", "IdentitiesOnly=yes",
+                        "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o",
+                        "UserKnownHostsFile=/dev/null", "-o", "ConnectTimeout=20", "-o",
+                        "LogLevel=ERROR", "-p", number, "root@127.0.0.1"));
         return *ret ? 0 : -ENOMEM;
 }
 
-int boot_ssh_wait(Boot *b, VmProcess *p, uint64_t deadline) {
+int ssh_wait(const char *key, uint16_t port, bool (*alive)(void *userdata), void *userdata,
+                uint64_t deadline) {
         const struct timespec pause = { .tv_nsec = 500 * 1000 * 1000 };
         _cleanup_strv_free_ char **argv = NULL;
         _cleanup_free_ char *last = NULL;
         int r, status;
 
-        if (ssh_argv(b, &argv) < 0 || strv_extend(&argv, "true") < 0)
+        if (ssh_argv(key, port, &argv) < 0 || strv_extend(&argv, "true") < 0)
                 return log_oom();
 
         for (;;) {
@@ -72,7 +72,7 @@ int boot_ssh_wait(Boot *b, VmProcess *p, uint64_t deadline) {
                         return 0;
                 if (r < 0 && r != -ETIMEDOUT)
                         return r == -ECANCELED ? r : log_error_errno(r, "Cannot run ssh");
-                if (!vm_alive(p, &status)) {
+                if (!alive(userdata)) {
                         log_error("QEMU ended before root could log in");
                         return -EIO;
                 }
@@ -100,16 +100,35 @@ static int add_command(char ***argv, char *const *command) {
         return 0;
 }
 
-int boot_ssh_command(Boot *b, int *ret_status) {
+int ssh_run(const char *key, uint16_t port, char *const *command, int *ret_status) {
         _cleanup_strv_free_ char **argv = NULL;
         const SpawnOptions options = { .stdin_inherit = true };
 
-        if (ssh_argv(b, &argv) < 0)
+        if (ssh_argv(key, port, &argv) < 0)
                 return log_oom();
         if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && strv_extend(&argv, "-t") < 0)
                 return log_oom();
-        if (add_command(&argv, b->o->command) < 0)
+        if (add_command(&argv, command) < 0)
                 return log_oom();
 
         return spawn_run(&options, argv, ret_status);
+}
+
+int boot_ssh_key(Boot *b) {
+        b->key = path_join(b->folder, "ssh-key");
+        return b->key ? ssh_make_key(b->folder, &b->keys) : log_oom();
+}
+
+static bool qemu_alive(void *userdata) {
+        int status;
+
+        return vm_alive(userdata, &status);
+}
+
+int boot_ssh_wait(Boot *b, VmProcess *p, uint64_t deadline) {
+        return ssh_wait(b->key, b->ssh_port, qemu_alive, p, deadline);
+}
+
+int boot_ssh_command(Boot *b, int *ret_status) {
+        return ssh_run(b->key, b->ssh_port, b->o->command, ret_status);
 }

@@ -208,7 +208,7 @@ static int take(void *values, int id, const char *value) {
                 o->hostname = value;
                 return 0;
         case OPT_SSH_KEY:
-                return boot_add_keys(o, value);
+                return boot_read_keys(value, &o->keys);
         case OPT_UNTIL:
                 if (isempty(value))
                         return wrong("until", value,

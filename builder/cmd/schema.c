@@ -37,8 +37,10 @@ static int check(VerbCall *call) {
         const SchemaOptions *o = call->options;
         const char *kind = call->arguments[0];
 
-        if (!streq(kind, "recipe") && !streq(kind, "overlay") && !streq(kind, "node")) {
-                log_error("There is no schema of \"%s\"; there are recipe, overlay and node", kind);
+        if (!streq(kind, "recipe") && !streq(kind, "overlay") && !streq(kind, "cluster") &&
+                        !streq(kind, "node")) {
+                log_error("There is no schema of \"%s\"; there are recipe, overlay, cluster and node",
+                                kind);
                 return EXIT_USAGE;
         }
         if (o->sections && !streq(kind, "node")) {
@@ -54,6 +56,8 @@ static int make(VerbCall *call, json_object **ret) {
 
         if (streq(kind, "node"))
                 return config_json_schema(o->sections, ret);
+        if (streq(kind, "cluster"))
+                return cluster_json_schema(ret);
         return streq(kind, "recipe") ? recipe_json_schema(ret) : overlay_json_schema(ret);
 }
 
@@ -78,13 +82,14 @@ static int run(VerbCall *call) {
 }
 
 const Verb verb_schema = {
-        .spec = { "schema", "print JSON Schema of recipes, overlays or node configuration", options,
-                        "KIND", COMPLETE_CHOICES, "recipe overlay node" },
-        .usage = "recipe|overlay|node [OPTION…]",
+        .spec = { "schema",
+                        "print JSON Schema of recipes, overlays, clusters or node configuration",
+                        options, "KIND", COMPLETE_CHOICES, "recipe overlay cluster node" },
+        .usage = "recipe|overlay|cluster|node [OPTION…]",
         .about = "Prints the JSON Schema (2020-12) of the files that people write, for editors and other programs.",
         .min_arguments = 1,
         .max_arguments = 1,
-        .wanted = "takes one of recipe, overlay or node",
+        .wanted = "takes one of recipe, overlay, cluster or node",
         .options_size = sizeof(SchemaOptions),
         .take = take,
         .check = check,

@@ -265,3 +265,38 @@ const Schema overlay_keys[] = {
         { "checks", LIST, .item = &script, .meaning = "Scripts that prove the finished tree." },
         {},
 };
+
+static const Schema cluster_text = { .flags = STRING, .check = value_text };
+static const Schema machine_keys[] = {
+        { "name", STRING | REQUIRED, .check = value_host_name,
+                        .meaning = "Its host name; with count, numbers from 1 on are added." },
+        { .key = "count",
+                        .flags = SCHEMA_INT,
+                        .max = CLUSTER_MACHINES_MAX,
+                        .meaning = "How many of them; one, without a number, unless given." },
+        { "image", STRING | REQUIRED, .check = value_text,
+                        .meaning = "What it boots: a recipe's name, or the path of a disk image." },
+        { "until", STRING, .check = value_text,
+                        .meaning = "What it is waited for, as `imgbuild boot --until` takes it; ready unless given." },
+        { "user_data", STRING, .check = value_text,
+                        .meaning = "Its user data for cloud-init, a path beside the file." },
+        { .key = "cpus", .flags = SCHEMA_INT, .max = 255, .meaning = "1 unless given." },
+        { "memory", STRING, .check = value_text, .meaning = "As 2G; 2G unless given." },
+        { "disk_size", STRING, .check = value_text,
+                        .meaning = "The size of its root disk; as large as the image unless given." },
+        { "nvme", LIST, .item = &cluster_text,
+                        .meaning = "NVMe disks, as `imgbuild boot --nvme` takes them." },
+        { "links", LIST, .item = &cluster_text,
+                        .meaning = "Further private networks, as `imgbuild boot --link` takes them." },
+        {},
+};
+static const Schema machine = { .flags = OBJECT, .keys = machine_keys };
+
+const Schema cluster_keys[] = {
+        { "name", STRING | REQUIRED, .check = value_recipe_name, .meaning = "The cluster's name." },
+        { "network", STRING | REQUIRED, .check = value_text,
+                        .meaning = "The private network that all machines are on, as 10.77.0.0/24: they have its addresses in their order." },
+        { "machines", LIST | REQUIRED, .item = &machine,
+                        .meaning = "The machines; the first one is where a command runs." },
+        {},
+};

@@ -18,6 +18,7 @@ static const struct {
         StringPattern pattern;
 } patterns[] = {
         { value_recipe_name, { "^[a-z0-9][a-z0-9.-]*$", "[.]lock$", 200 } },
+        { value_host_name, { "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", NULL, 50 } },
         { value_overlay_name, { "^[a-z0-9][a-z0-9.-]*$", NULL, 200 } },
         { value_extends, { "^[^/]", CONTROL, 0 } },
         { value_text, { ".", CONTROL, 0 } },
@@ -239,4 +240,8 @@ int recipe_json_schema(json_object **ret) {
 
 int overlay_json_schema(json_object **ret) {
         return schema_to_json(overlay_keys, "Overlay of imgbuild (overlay.json)", ret);
+}
+
+int cluster_json_schema(json_object **ret) {
+        return schema_to_json(cluster_keys, "Cluster of imgbuild's machines", ret);
 }

@@ -32,6 +32,12 @@ const char *value_recipe_name(const char *s) {
                                : "is not a name (lower-case letters, digits, dot and minus)";
 }
 
+const char *value_host_name(const char *s) {
+        return is_word(s, LOWER DIGITS, LOWER DIGITS "-") && !endswith(s, "-") && strlen(s) <= 50
+                               ? NULL
+                               : "is not a host name (lower-case letters, digits and minus)";
+}
+
 const char *value_overlay_name(const char *s) {
         return is_word(s, LOWER DIGITS, LOWER DIGITS ".-")
                                ? NULL

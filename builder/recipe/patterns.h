@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 const char *value_recipe_name(const char *s);
+const char *value_host_name(const char *s);
 const char *value_overlay_name(const char *s);
 const char *value_extends(const char *s);
 const char *value_text(const char *s); /* one line */

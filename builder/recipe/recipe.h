@@ -6,6 +6,7 @@
  * other rooms may trust: names lead nowhere else, scripts are there and executable, nothing has
  * control characters. docs/recipe.md and docs/overlay.md describe the two formats. */
 
+#include "recipe/cluster-file.h"
 #include "recipe/model.h"
 
 /* Reads a recipe with all it extends and all its overlays. overlay_dirs: folders searched for
@@ -25,8 +26,9 @@ Recipe *recipe_free(Recipe *r);
 DEFINE_CLEANUP(Recipe *, recipe_free);
 #define _cleanup_recipe_free_ _cleanup_(recipe_freep)
 
-/* What recipes and overlays may hold, as JSON Schema (draft 2020-12), made from the tables that
+/* What recipes, overlays and clusters may hold, as JSON Schema (draft 2020-12), made from the tables that
  * check them. What spans several keys or files (an overlay that is not there) no schema says. 0 or
  * -ENOMEM; the caller puts *ret. */
 int recipe_json_schema(json_object **ret);
 int overlay_json_schema(json_object **ret);
+int cluster_json_schema(json_object **ret);

@@ -304,15 +304,20 @@ static void make_plain(char *name) {
 }
 
 int store_scratch(Store *s, const char *name, char **ret_path) {
-        _cleanup_free_ char *path = strf("%s/%u-%s", s->scratch, s->n_scratch++, name);
+        /* A child of ours that was forked counts on from the same number. */
+        for (;;) {
+                _cleanup_free_ char *path = strf("%s/%u-%s", s->scratch, s->n_scratch++, name);
 
-        if (!path)
-                return -ENOMEM;
-        make_plain(path + strlen(s->scratch) + 1);
-        if (mkdir(path, 0755) < 0)
-                return -errno;
-        *ret_path = TAKE_PTR(path);
-        return 0;
+                if (!path)
+                        return -ENOMEM;
+                make_plain(path + strlen(s->scratch) + 1);
+                if (mkdir(path, 0755) >= 0) {
+                        *ret_path = TAKE_PTR(path);
+                        return 0;
+                }
+                if (errno != EEXIST)
+                        return -errno;
+        }
 }
 
 int store_log_path(Store *s, const char *stage, char **ret_path) {

@@ -80,11 +80,27 @@ static void vendor_data_opens_root_only_for_keys(void **state _unused_) {
         assert_null(strstr(b, "disable_root"));
 }
 
+static void hosts_are_added_by_vendor_data(void **state _unused_) {
+        const SeedOptions o = { .hosts = "10.0.0.1 head\n" };
+        _cleanup_free_ char *text = NULL;
+        _cleanup_json_ json_object *v = NULL;
+        JsonError error;
+
+        assert_int_equal(seed_vendor_data(&o, &text), 0);
+        const char *json = startswith(text, "#cloud-config\n");
+        assert_int_equal(json_parse(json, strlen(json), &error, &v), 0);
+        json_object *file = json_object_array_get_idx(json_get(v, "write_files"), 0);
+        assert_string_equal(json_get_string(file, "path"), "/etc/hosts");
+        assert_string_equal(json_get_string(file, "content"), "10.0.0.1 head\n");
+        assert_true(json_get_bool(file, "append", false));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(keys_are_read_line_by_line),
                 cmocka_unit_test(wrong_keys_are_refused),
                 cmocka_unit_test(meta_data_quotes_what_it_is_given),
+                cmocka_unit_test(hosts_are_added_by_vendor_data),
                 cmocka_unit_test(vendor_data_opens_root_only_for_keys),
         };
 

@@ -69,6 +69,10 @@ static void every_overlay_key_is_documented(void **state _unused_) {
         assert_page_is_complete(overlay_keys, "docs/overlay.md");
 }
 
+static void every_cluster_key_is_documented(void **state _unused_) {
+        assert_page_is_complete(cluster_keys, "docs/cluster.md");
+}
+
 /* The manual page names each key in bold. */
 static void every_recipe_key_is_in_the_manual_page(void **state _unused_) {
         const char *top = getenv("TOP");
@@ -258,6 +262,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(every_recipe_key_is_documented),
                 cmocka_unit_test(every_overlay_key_is_documented),
+                cmocka_unit_test(every_cluster_key_is_documented),
                 cmocka_unit_test(every_recipe_key_is_in_the_manual_page),
                 cmocka_unit_test(every_example_is_right),
                 cmocka_unit_test(every_distro_belongs_to_a_family),

@@ -55,6 +55,7 @@ static const struct {
         CHECK(value_size),
         CHECK(value_cmdline),
         CHECK(value_kernel_option),
+        CHECK(value_host_name),
         CHECK(value_unit),
 };
 

@@ -234,6 +234,25 @@ static void scratch_goes_with_the_store(void **state _unused_) {
         assert_int_equal(access(scratch, F_OK), -1);
 }
 
+static void scratch_of_a_child_is_its_own(void **state _unused_) {
+        _cleanup_free_ char *ours = NULL;
+        Store *own = NULL;
+        int status;
+        pid_t pid;
+
+        assert_int_equal(store_open(path, &own), 0);
+        pid = fork();
+        if (pid == 0) {
+                char *theirs = NULL;
+
+                _exit(store_scratch(own, "x", &theirs) == 0 ? 0 : 1);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        assert_int_equal(store_scratch(own, "x", &ours), 0);
+        store_free(own);
+}
+
 static void add(const char *expected, int result) {
         _cleanup_free_ char *scratch = NULL, *file = NULL;
         Digest digest;
@@ -448,6 +467,7 @@ int main(void) {
                 TEST(what_a_killed_build_left_is_swept),
                 TEST(a_killed_builds_lock_is_free),
                 TEST(scratch_goes_with_the_store),
+                TEST(scratch_of_a_child_is_its_own),
                 TEST(blobs_are_found_by_their_digest),
                 TEST(a_blob_with_another_digest_is_refused),
                 TEST(pruning_by_age_takes_the_old),
