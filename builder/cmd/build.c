@@ -55,6 +55,7 @@ static int run_checks(Context *ctx, const Plan *plan, char *const *layers, Findi
 static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *layers,
                 const Findings *findings, const BuildOptions *o, const char *folder, Clock *c) {
         _cleanup_free_ char *scratch = NULL, *raw = NULL, *manifest = NULL;
+        _cleanup_json_ json_object *base = NULL;
         _cleanup_strv_free_ char **files = NULL;
         DiskInfo disk = {};
         int r;
@@ -90,8 +91,11 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *
                 lap(c, "proof");
         }
 
-        r = manifest_write(plan, findings, &disk, files, tools_digest(tools), !o->no_proof,
-                        c->timings, c->n, manifest);
+        r = store_read_layer_meta(ctx->store, plan->stages[0].digest, &base);
+        if (r < 0)
+                return log_error_errno(r, "The base's layer says nothing of itself");
+        r = manifest_write(plan, findings, &disk, files, tools_digest(tools),
+                        json_get(base, "made_with"), !o->no_proof, c->timings, c->n, manifest);
         if (r < 0)
                 return log_error_errno(r, "%s: cannot write the manifest", manifest);
         return 0;
@@ -103,6 +107,7 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
         _cleanup_output_free_ Output *output = NULL;
         _cleanup_strv_free_ char **layers = NULL;
         _cleanup_(findings_done) Findings findings = {};
+        _cleanup_maker_ Maker maker = {};
         Clock clock = { .last = now_usec() };
         int r;
 
@@ -135,7 +140,10 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
                 lap(&clock, "tools");
         }
 
-        r = stages_build(ctx, plan, plan->n_stages - 1);
+        r = tools_maker(ctx, plan, &maker);
+        if (r < 0)
+                return r;
+        r = stages_build(ctx, plan, &maker, plan->n_stages - 1);
         if (r < 0)
                 return r;
         lap(&clock, "stages");

@@ -51,6 +51,7 @@ static int run(VerbCall *call) {
         const CheckOptions *o = call->options;
         _cleanup_(findings_done) Findings findings = {};
         _cleanup_loaded_ Loaded loaded = {};
+        _cleanup_maker_ Maker maker = {};
         _cleanup_strv_free_ char **layers = NULL;
         Context *ctx = call->ctx;
         size_t last;
@@ -60,7 +61,10 @@ static int run(VerbCall *call) {
         if (r < 0)
                 return r;
         last = loaded.plan->n_stages - 1;
-        r = stages_build(ctx, loaded.plan, last);
+        r = tools_maker(ctx, loaded.plan, &maker);
+        if (r < 0)
+                return r;
+        r = stages_build(ctx, loaded.plan, &maker, last);
         if (r < 0)
                 return r;
         r = stages_layers(ctx, loaded.plan, last, &layers);

@@ -96,6 +96,7 @@ static int take(void *values, int id, const char *value) {
 static int run(VerbCall *call) {
         const ShellOptions *o = call->options;
         _cleanup_loaded_ Loaded loaded = {};
+        _cleanup_maker_ Maker maker = {};
         Context *ctx = call->ctx;
         size_t last = 0;
         int r, status;
@@ -106,7 +107,10 @@ static int run(VerbCall *call) {
         r = find_stage(loaded.plan, o->stage, &last);
         if (r < 0)
                 return r == -ENOENT ? EXIT_USAGE : r;
-        r = stages_build(ctx, loaded.plan, last);
+        r = tools_maker(ctx, loaded.plan, &maker);
+        if (r < 0)
+                return r;
+        r = stages_build(ctx, loaded.plan, &maker, last);
         ctx->progress = progress_free(ctx->progress); /* the terminal is the shell's from here on */
         if (r < 0)
                 return r;

@@ -50,5 +50,5 @@ typedef struct ManifestTiming {
 /* Writes the manifest to `path` and SHA256SUMS beside it; `files` are names there. Besides what
  * people read, output.c reads back "identity" (output_identity()), "proved" and "files". */
 int manifest_write(const Plan *plan, const Findings *findings, const DiskInfo *disk,
-                char *const *files, const char *tools_digest, bool proved,
-                const ManifestTiming *timings, size_t n_timings, const char *path);
+                char *const *files, const char *tools_digest, json_object *base_made_with,
+                bool proved, const ManifestTiming *timings, size_t n_timings, const char *path);

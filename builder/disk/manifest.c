@@ -311,8 +311,8 @@ static int add_sources(json_object *m, const Plan *plan, const DiskInfo *disk) {
 }
 
 int manifest_write(const Plan *plan, const Findings *findings, const DiskInfo *disk,
-                char *const *files, const char *tools_digest, bool proved,
-                const ManifestTiming *timings, size_t n_timings, const char *path) {
+                char *const *files, const char *tools_digest, json_object *base_made_with,
+                bool proved, const ManifestTiming *timings, size_t n_timings, const char *path) {
         _cleanup_json_ json_object *m = json_object_new_object();
         _cleanup_free_ char *folder = path_folder(path), *sums_path = NULL, *text = NULL;
         _cleanup_strv_free_ char **sums = NULL;
@@ -325,6 +325,9 @@ int manifest_write(const Plan *plan, const Findings *findings, const DiskInfo *d
                 return -ENOMEM;
 
         r = add_head(m, plan, findings, tools_digest, proved);
+        if (r < 0)
+                return r;
+        r = json_set_fields(m, JSON_TAKE("base_made_with", json_object_get(base_made_with)));
         if (r < 0)
                 return r;
         r = add_reproducible(m, plan);

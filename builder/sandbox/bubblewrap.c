@@ -26,22 +26,24 @@ static const char *const capabilities[] = {
         "CAP_SYS_CHROOT",
 };
 
-/* /bin and its like: on a host with a merged /usr the same links, else the folders themselves. */
-static int add_usr_links(char ***argv) {
+/* /bin and its like: where /usr is merged the same links, else the folders themselves. `programs`:
+ * the tree whose they are, "" for the host. */
+static int add_usr_links(const char *programs, char ***argv) {
         static const char *const links[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
 
         for (size_t i = 0; i < ELEMENTSOF(links); i++) {
                 _cleanup_free_ char *path = strf("/%s", links[i]),
-                                    *target = strf("usr/%s", links[i]);
+                                    *target = strf("usr/%s", links[i]),
+                                    *source = strf("%s/%s", programs, links[i]);
                 struct stat st;
                 int r;
 
-                if (!path || !target)
+                if (!path || !target || !source)
                         return -ENOMEM;
-                if (lstat(path, &st) < 0)
+                if (lstat(source, &st) < 0)
                         continue;
                 r = S_ISLNK(st.st_mode) ? strv_extend_strv(argv, ARGV("--symlink", target, path))
-                                        : strv_extend_strv(argv, ARGV("--ro-bind", path, path));
+                                        : strv_extend_strv(argv, ARGV("--ro-bind", source, path));
                 if (r < 0)
                         return r;
         }
@@ -89,28 +91,41 @@ static int add_proc(const char *at, char ***argv) {
         return 0;
 }
 
-/* The host's programs over a tree that has none yet: its /usr and what the loader, alternatives
- * and perl read of /etc, and none of its configuration. In the tree: /proc, and of /dev what every
- * script uses. */
-static int add_host(const char *root, char ***argv) {
+/* Programs of the host, or of a tree that has them. */
+static int add_programs(const char *programs, char ***argv) {
         static const char *const files[] = { "/etc/alternatives", "/etc/ld.so.cache", "/etc/passwd",
                 "/etc/group" };
+        _cleanup_free_ char *usr = strf("%s/usr", programs);
         int r;
 
-        r = strv_extend_strv(argv, ARGV("--ro-bind", "/usr", "/usr"));
+        r = usr ? strv_extend_strv(argv, ARGV("--ro-bind", usr, "/usr")) : -ENOMEM;
         if (r < 0)
                 return r;
-        r = add_usr_links(argv);
+        r = add_usr_links(programs, argv);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < ELEMENTSOF(files); i++) {
-                r = strv_extend_strv(argv, ARGV("--ro-bind-try", files[i], files[i]));
+                _cleanup_free_ char *source = strf("%s%s", programs, files[i]);
+
+                r = source ? strv_extend_strv(argv, ARGV("--ro-bind-try", source, files[i]))
+                           : -ENOMEM;
                 if (r < 0)
                         return r;
         }
+        return 0;
+}
 
-        r = strv_extend_strv(argv,
-                        ARGV("--perms", "0755", "--tmpfs", "/run", "--bind", root, SANDBOX_TREE));
+/* Somebody's programs over a tree that has none yet: their /usr and what the loader, alternatives
+ * and perl read of /etc, and none of their configuration. In the tree: /proc, and of /dev what every
+ * script uses. */
+static int add_host(const Mount *m, char ***argv) {
+        int r;
+
+        r = add_programs(strempty(m->sandbox->programs), argv);
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(argv, ARGV("--perms", "0755", "--tmpfs", "/run", "--bind", m->root,
+                                                   SANDBOX_TREE));
         if (r < 0)
                 return r;
         r = add_proc(SANDBOX_TREE "/proc", argv);
@@ -141,7 +156,7 @@ static int add_binds(const Sandbox *s, char ***argv) {
 static int add_mounts(const Mount *m, char ***argv) {
         int r;
 
-        r = m->sandbox->host ? add_host(m->root, argv) : add_tree(m, argv);
+        r = m->sandbox->host ? add_host(m, argv) : add_tree(m, argv);
         if (r < 0)
                 return r;
 

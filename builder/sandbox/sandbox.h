@@ -33,9 +33,10 @@ typedef struct Sandbox {
         bool network;
         bool low_ports; /* its command may listen below port 1024 */
 
-        /* Programs are the host's (its /usr, read-only; no other folder of it); the tree is at
-         * SANDBOX_TREE. */
+        /* Programs are the host's (its /usr, read-only; no other folder of it), or those of the tree
+         * `programs` where that is not NULL; the tree is at SANDBOX_TREE. */
         bool host;
+        const char *programs;
 
         const SandboxBind *binds;
         size_t n_binds;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The first stage: a tree from nothing. mmdebstrap makes it from a flat repository of exactly the
- * locked .debs, so that neither network nor mirror matters any more, with the host's programs but
- * without its files and without the right to mount or make devices: the same for root and for
- * ordinary users. */
+ * locked .debs, so that neither network nor mirror matters any more, with programs of the tools tree
+ * (for that tree itself: the host's), but without files of the host and without the right to mount
+ * or make devices: the same for root and for ordinary users. */
 
 #include "stage/internal.h"
 #include "sandbox/open-inside.h"
@@ -11,6 +11,8 @@
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/strv.h"
+
+#include <ctype.h>
 
 #include <fcntl.h>
 
@@ -133,6 +135,7 @@ static int bootstrap(StageBuild *b, const char *repository) {
         if (mmdebstrap_argv(b, &argv) < 0)
                 return log_oom();
         s.host = true;
+        s.programs = b->maker->tree;
         /* The tree's /proc is a mount already, which root of a user namespace may not touch. */
         s.env = ARGV("TAR_OPTIONS=--exclude=./proc");
         s.binds = &bind;
@@ -161,6 +164,62 @@ static int clean_up(const char *root, void *userdata _unused_) {
         return partial < 0 ? partial : 0;
 }
 
+/* "1.21.22" of "Debian 'dpkg' package management program version 1.21.22 (amd64)." */
+static int first_version(const char *program, char **ret) {
+        _cleanup_free_ char *output = NULL;
+        const char *p;
+        int status, r;
+
+        r = spawn_capture(NULL, ARGV(program, "--version"), &output, &status);
+        if (r < 0)
+                return r;
+        for (p = output; *p && !(isdigit((unsigned char) *p) && (p == output || p[-1] == ' ')); p++)
+                ;
+        *ret = strndup(p, strcspn(p, " \n"));
+        return *ret ? 0 : -ENOMEM;
+}
+
+/* What no lock pins is at least said: the host's versions. */
+static int describe_host(json_object **ret) {
+        static const struct {
+                const char *key, *program;
+        } programs[] = { { "mmdebstrap", "mmdebstrap" }, { "dpkg", "dpkg" }, { "apt", "apt-get" } };
+        _cleanup_json_ json_object *o = json_object_new_object();
+        int r;
+
+        r = json_set_fields(o, JSON_STRING("by", "host"));
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(programs); i++) {
+                _cleanup_free_ char *version = NULL;
+
+                r = first_version(programs[i].program, &version);
+                if (r < 0)
+                        return r;
+                r = json_set_string(o, programs[i].key, version);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(o);
+        return 0;
+}
+
+static int find_programs(StageBuild *b) {
+        int r;
+
+        if (b->maker->tree) {
+                b->made_with = json_object_get(b->maker->made_with);
+                return 0;
+        }
+        if (!program_find("mmdebstrap", NULL))
+                return log_error_errno(
+                                -ENOPKG, "mmdebstrap is not installed: apt install mmdebstrap");
+        r = describe_host(&b->made_with);
+        return r < 0 ? log_error_errno(r,
+                                       "This host's mmdebstrap, dpkg and apt do not say their versions")
+                     : 0;
+}
+
 int stage_base(StageBuild *b) {
         _cleanup_free_ char *repository = NULL;
         int r;
@@ -169,9 +228,9 @@ int stage_base(StageBuild *b) {
         if (r < 0)
                 return log_error_errno(r, "Stage %s: cannot make a repository of its packages",
                                 b->stage->id);
-        if (!program_find("mmdebstrap", NULL))
-                return log_error_errno(
-                                -ENOPKG, "mmdebstrap is not installed: apt install mmdebstrap");
+        r = find_programs(b);
+        if (r < 0)
+                return r;
 
         r = bootstrap(b, repository);
         if (r < 0)

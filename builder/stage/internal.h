@@ -5,6 +5,7 @@
  * function, and commits. The functions log their errors. */
 
 #include "plan/plan.h"
+#include "stage/tools.h"
 #include "sandbox/logged-command.h"
 
 /* Folders inside a sandbox. */
@@ -16,6 +17,8 @@ typedef struct StageBuild {
         Context *ctx;
         const Plan *plan;
         const Stage *stage;
+        const Maker *maker;     /* of a base */
+        json_object *made_with; /* filled by stage_base(), owned by the builder */
         Sandbox sandbox; /* over the layers below, changes to the draft: copy it, add binds, run */
 } StageBuild;
 

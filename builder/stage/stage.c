@@ -69,6 +69,7 @@ static int commit(StageBuild *b, const Stage *parent, LayerDraft *draft, uint64_
                         JSON_STRING("stage", b->stage->id),
                         JSON_STRING("kind", stage_kind_name(b->stage->kind)),
                         JSON_STRING("parent", parent ? parent->digest : NULL),
+                        JSON_TAKE("made_with", json_object_get(b->made_with)),
                         JSON_DOUBLE("seconds", seconds));
         if (r < 0)
                 return log_oom();
@@ -97,8 +98,15 @@ static int make_layer(StageBuild *b) {
         return has_package_management(b->stage->kind) ? tidy_layer(b) : 0;
 }
 
+static int make_and_commit(
+                StageBuild *b, const Stage *parent, LayerDraft *draft, uint64_t started) {
+        int r = make_layer(b);
+
+        return r < 0 ? r : commit(b, parent, draft, started);
+}
+
 /* Returns 1 where another build made the layer meanwhile. */
-static int build_stage(Context *ctx, const Plan *plan, size_t i) {
+static int build_stage(Context *ctx, const Plan *plan, const Maker *maker, size_t i) {
         const Stage *stage = plan->stages + i, *parent;
         _cleanup_layer_draft_free_ LayerDraft *draft = NULL;
         _cleanup_strv_free_ char **below = NULL;
@@ -124,6 +132,7 @@ static int build_stage(Context *ctx, const Plan *plan, size_t i) {
                 .ctx = ctx,
                 .plan = plan,
                 .stage = stage,
+                .maker = maker,
                 .sandbox = {
                         .store = ctx->store,
                         .layers = below,
@@ -134,8 +143,9 @@ static int build_stage(Context *ctx, const Plan *plan, size_t i) {
                 },
         };
         progress_set(ctx->progress, stage->id, PROGRESS_RUNNING);
-        r = make_layer(&b);
-        return r < 0 ? r : commit(&b, parent, draft, started);
+        r = make_and_commit(&b, parent, draft, started);
+        json_object_put(b.made_with);
+        return r;
 }
 
 /* Announces stages 0…last. Returns whether any is missing. */
@@ -156,13 +166,13 @@ static bool find_missing(Context *ctx, const Plan *plan, size_t last, bool *miss
         return any;
 }
 
-static int build_missing(Context *ctx, const Plan *plan, size_t i) {
+static int build_missing(Context *ctx, const Plan *plan, const Maker *maker, size_t i) {
         const Stage *stage = plan->stages + i;
         int r;
 
         if (interrupt_signal())
                 return -ECANCELED;
-        r = build_stage(ctx, plan, i);
+        r = build_stage(ctx, plan, maker, i);
         progress_set(ctx->progress, stage->id,
                         r < 0   ? PROGRESS_FAILED
                         : r > 0 ? PROGRESS_CACHED
@@ -176,13 +186,14 @@ static int build_missing(Context *ctx, const Plan *plan, size_t i) {
         return 0;
 }
 
-static int build_all(Context *ctx, const Plan *plan, bool *missing, size_t last) {
+static int build_all(
+                Context *ctx, const Plan *plan, const Maker *maker, bool *missing, size_t last) {
         int r;
 
         for (size_t i = 0; i <= last; i++) {
                 if (!missing[i])
                         continue;
-                r = build_missing(ctx, plan, i);
+                r = build_missing(ctx, plan, maker, i);
                 if (r < 0)
                         return r;
                 missing[i] = false;
@@ -193,7 +204,7 @@ static int build_all(Context *ctx, const Plan *plan, bool *missing, size_t last)
         return 0;
 }
 
-int stages_build(Context *ctx, const Plan *plan, size_t last) {
+int stages_build(Context *ctx, const Plan *plan, const Maker *maker, size_t last) {
         _cleanup_free_ bool *missing = calloc(plan->n_stages, sizeof(bool));
         int r;
 
@@ -206,5 +217,5 @@ int stages_build(Context *ctx, const Plan *plan, size_t last) {
         r = stage_fetch(ctx, plan, missing, last);
         if (r < 0)
                 return r;
-        return build_all(ctx, plan, missing, last);
+        return build_all(ctx, plan, maker, missing, last);
 }

@@ -4,7 +4,8 @@
 /* A plan becomes layers: each stage is made on the layers below it, in a sandbox, and kept in the
  * store under its digest. What the store has is not made again.
  *
- *         r = stages_build(ctx, plan, plan->n_stages - 1);
+ *         r = tools_maker(ctx, plan, &maker);
+ *         r = stages_build(ctx, plan, &maker, plan->n_stages - 1);
  *         r = stages_layers(ctx, plan, plan->n_stages - 1, &layers);   for a Sandbox, or a disk
  *
  * The tools tree, a plan like any other, comes along with tools.h. */
@@ -17,7 +18,7 @@
 /* Builds stages up to and with number `last` (plan->n_stages - 1: all) that the store lacks.
  * Downloads first, all at once. Errors are logged, with the last 40 lines of a failing command and
  * the path of its whole log. */
-int stages_build(Context *ctx, const Plan *plan, size_t last);
+int stages_build(Context *ctx, const Plan *plan, const Maker *maker, size_t last);
 
 /* Trees of stages 0…last, lowest first; for sandbox layers. */
 int stages_layers(Context *ctx, const Plan *plan, size_t last, char ***ret);

@@ -81,7 +81,7 @@ static int build_tree(Context *ctx, const Plan *plan) {
         quiet.drop_downloads = false; /* the image may need some of them as well */
         if (store_has_layer(ctx->store, last_digest(plan)))
                 quiet.progress = NULL;
-        return stages_build(&quiet, plan, plan->n_stages - 1);
+        return stages_build(&quiet, plan, &(Maker) {}, plan->n_stages - 1);
 }
 
 int tools_open(Context *ctx, const char *near, Tools **ret) {
@@ -148,6 +148,79 @@ int tools_run(Tools *t, const SandboxBind *binds, size_t n_binds, char *const *e
         s.n_binds = n_binds;
         s.env = env;
         return logged_command(t->ctx, "tools", &s, options, argv);
+}
+
+static const LockedPackage *find_locked(const LockedStage *s, const char *name) {
+        for (size_t i = 0; s && i < s->n_packages; i++)
+                if (streq(s->packages[i].name, name))
+                        return s->packages + i;
+        return NULL;
+}
+
+/* {"by": "tools", "tools": DIGEST, "mmdebstrap": VERSION, …} of the tools' base, and what that was
+ * made with itself. */
+static int describe_maker(Store *store, const Stage *base, json_object **ret) {
+        static const char *const programs[] = { "mmdebstrap", "dpkg", "apt" };
+        _cleanup_json_ json_object *o = json_object_new_object(), *meta = NULL;
+        int r;
+
+        r = store_read_layer_meta(store, base->digest, &meta);
+        if (r < 0)
+                return r;
+        r = json_set_fields(o, JSON_STRING("by", "tools"), JSON_STRING("tools", base->digest),
+                        JSON_TAKE("bootstrapped_with",
+                                        json_object_get(json_get(meta, "made_with"))));
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(programs); i++) {
+                const LockedPackage *p = find_locked(base->locked, programs[i]);
+
+                r = p ? json_set_string(o, programs[i], p->version) : 0;
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(o);
+        return 0;
+}
+
+/* A site's own tools.json, from before the tools had it, may lack mmdebstrap. */
+static int make_maker(Tools *t, Maker *ret) {
+        const Stage *base = t->loaded.plan->stages;
+        _cleanup_maker_ Maker m = {};
+        int r;
+
+        if (!find_locked(base->locked, "mmdebstrap")) {
+                log_warning("%s: base.packages has no mmdebstrap: the base is made with this host's",
+                                t->loaded.recipe->path);
+                *ret = (Maker) {};
+                return 0;
+        }
+        m.tree = store_layer_tree(t->ctx->store, base->digest);
+        r = m.tree ? describe_maker(t->ctx->store, base, &m.made_with) : -ENOMEM;
+        if (r < 0)
+                return log_error_errno(r, "Cannot say what the base is made with");
+        *ret = m;
+        m = (Maker) {};
+        return 0;
+}
+
+int tools_maker(Context *ctx, const Plan *plan, Maker *ret) {
+        _cleanup_tools_free_ Tools *t = NULL;
+        int r;
+
+        *ret = (Maker) {};
+        if (plan->recipe->kind == RECIPE_TREE ||
+                        store_has_layer(ctx->store, plan->stages[0].digest))
+                return 0;
+        r = tools_open(ctx, plan->recipe->path, &t);
+        return r < 0 ? r : make_maker(t, ret);
+}
+
+void maker_done(Maker *m) {
+        free(m->tree);
+        if (m->made_with)
+                json_object_put(m->made_with);
+        *m = (Maker) {};
 }
 
 const char *tools_digest(const Tools *t) {

@@ -6,10 +6,24 @@
  * image's stages are. */
 
 #include "common/context.h"
+#include "plan/plan.h"
 #include "sandbox/sandbox.h"
 #include "store/digest.h"
 
 typedef struct Tools Tools;
+
+/* What a base tree is made with: mmdebstrap, dpkg and apt. */
+typedef struct Maker {
+        char *tree;             /* that has them; NULL: the host's */
+        json_object *made_with; /* for the manifest: docs/disk.md. NULL for the host's */
+} Maker;
+
+/* An image's base is made with the programs of the tools tree, which is opened for that; a tree's,
+ * that of the tools themselves among them, with the host's. Nothing is opened where the base is in
+ * the store. Errors are logged. */
+int tools_maker(Context *ctx, const Plan *plan, Maker *ret);
+void maker_done(Maker *m);
+#define _cleanup_maker_ _cleanup_(maker_done)
 
 /* Finds the recipe and builds the tree where the store lacks it. `near`: a recipe's path whose
  * folder is looked in first; may be NULL, then ./images and DATADIR/images. Errors are logged. */

@@ -30,6 +30,15 @@ assert m["proved"] is True
 assert all(len(s["digest"]) == 64 for s in m["stages"])
 E
 check "the manifest names exactly the locked packages" $?
+python3 - "$OUT/debian-13-cpu/manifest.json" "$RECIPES/tools.lock.json" <<'E'
+import json, sys
+made = json.load(open(sys.argv[1]))["base_made_with"]
+base = next(s for s in json.load(open(sys.argv[2]))["stages"] if s["id"] == "base")["packages"]
+locked = {p["name"]: p["version"] for p in base}
+assert made["by"] == "tools" and made["bootstrapped_with"]["by"] == "host", made
+assert all(made[p] == locked[p] and made["bootstrapped_with"][p] for p in ("mmdebstrap", "dpkg", "apt")), made
+E
+check "its base is made with the tools tree's own mmdebstrap, and what made that is said" $?
 
 qemu=$(sed -n 's/^\* \(qemu\)/\1/p' "$E2E/cpu-build.log") # no output of a tool may look like a stage of ours
 [[ -z $qemu ]]

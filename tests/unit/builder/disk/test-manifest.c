@@ -95,8 +95,12 @@ static int setup(void **state) {
                 .esp_start = 1048576 };
         ManifestTiming timings[] = { { "plan", 1500 }, { "stages", 61 * USEC_PER_SEC } };
 
+        json_object *made_with = json_object_new_object();
+        json_set_string(made_with, "by", "tools");
         json_set_string(findings.versions, "driver", "550.163.01");
-        int r = manifest_write(&plan, &findings, &info, files, tools, true, timings, 2, path);
+        int r = manifest_write(
+                        &plan, &findings, &info, files, tools, made_with, true, timings, 2, path);
+        json_object_put(made_with);
         json_object_put(findings.versions);
         if (r < 0 || json_load(path, 1024 * 1024, &error, &w->manifest) < 0 ||
                         read_file(sums, 4096, &w->sums, NULL) < 0)
@@ -128,6 +132,8 @@ static void it_says_what_is_in_the_image(void **state) {
         assert_string_equal(json_get_string(w->manifest, "tools"), tools);
         assert_int_equal(json_get_int(w->manifest, "epoch", 0), 1700000000);
         assert_true(json_get_bool(w->manifest, "proved", false));
+        assert_string_equal(
+                        json_get_string(json_get(w->manifest, "base_made_with"), "by"), "tools");
 }
 
 static void packages_of_compilers_are_not_the_image_s(void **state) {
