@@ -87,7 +87,7 @@ static int make_images(Disk *d, char **ret_boot, size_t *ret_boot_size, char **r
 int disk_write_bios(Disk *d) {
         uint64_t start = d->layout.bios_start;
         _cleanup_free_ char *boot = NULL, *core = NULL;
-        size_t boot_size, core_size;
+        size_t boot_size = 0, core_size = 0;
         int r;
 
         r = make_images(d, &boot, &boot_size, &core, &core_size);
