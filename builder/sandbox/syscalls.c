@@ -12,6 +12,7 @@
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stddef.h>
@@ -141,9 +142,10 @@ static int refuse_namespaces(scmp_filter_ctx filter) {
         return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
-/* Typing into the terminal that somebody else reads. The kernel looks at 32 bits of a request. */
-static int refuse_typing(scmp_filter_ctx filter) {
-        static const unsigned requests[] = { TIOCSTI, TIOCLINUX };
+/* Typing into the terminal that somebody else reads, and line disciplines, which are modules. The
+ * kernel looks at 32 bits of a request. */
+static int refuse_terminals(scmp_filter_ctx filter) {
+        static const unsigned requests[] = { TIOCSTI, TIOCLINUX, TIOCSETD };
 
         for (size_t i = 0; i < ELEMENTSOF(requests); i++) {
                 int r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
@@ -155,21 +157,59 @@ static int refuse_typing(scmp_filter_ctx filter) {
         return 0;
 }
 
-/* The host's, whatever network namespace a socket is in. useradd and PAM go on without an audit
- * log where the kernel has none, and only there. */
-static int refuse_sockets(scmp_filter_ctx filter) {
-        static const unsigned families[] = { AF_VSOCK, AF_ALG };
+/* Refuses with EAFNOSUPPORT the values of an argument that are not in the list, which rises. The
+ * kernel looks at 32 bits; libseccomp takes one comparison of an argument a rule. */
+static int refuse_others(scmp_filter_ctx filter, int call, const struct scmp_arg_cmp *family,
+                unsigned argument, const unsigned *allowed, size_t n) {
+        for (unsigned value = 0, next = 0; next < n; value++) {
+                struct scmp_arg_cmp rule[2] = { SCMP_CMP(
+                                argument, SCMP_CMP_MASKED_EQ, UINT32_MAX, value) };
+                int r;
 
-        for (size_t i = 0; i < ELEMENTSOF(families); i++) {
-                int r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
-                                SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, families[i]));
-
+                if (value == allowed[next]) {
+                        next++;
+                        continue;
+                }
+                if (family)
+                        rule[1] = *family;
+                r = seccomp_rule_add_array(
+                                filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), call, family ? 2 : 1, rule);
                 if (r < 0)
                         return r;
         }
-        return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 2,
-                        SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, AF_NETLINK),
-                        SCMP_A2(SCMP_CMP_MASKED_EQ, UINT32_MAX, NETLINK_AUDIT));
+
+        struct scmp_arg_cmp above[2] = { SCMP_CMP(argument, SCMP_CMP_GT, allowed[n - 1]) };
+        if (family)
+                above[1] = *family;
+        return seccomp_rule_add_array(
+                        filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), call, family ? 2 : 1, above);
+}
+
+/* Of families and protocols those that programs of images use. Each other one is a module that the
+ * kernel loads for whoever asks; vsock and AF_ALG are the host's, whatever namespace one is in, and
+ * so is the audit log: useradd and PAM go on without where the kernel has none, and only there. */
+static int refuse_sockets(scmp_filter_ctx filter) {
+        static const unsigned families[] = { AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6, AF_NETLINK },
+                              netlink[] = { NETLINK_ROUTE, NETLINK_SOCK_DIAG,
+                                      NETLINK_KOBJECT_UEVENT, NETLINK_GENERIC },
+                              protocols[] = { IPPROTO_SCTP, IPPROTO_DCCP };
+        const struct scmp_arg_cmp is_netlink = SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, AF_NETLINK);
+        const int calls[] = { SCMP_SYS(socket), SCMP_SYS(socketpair) };
+        int r;
+
+        for (size_t i = 0; i < ELEMENTSOF(calls); i++) {
+                r = refuse_others(filter, calls[i], NULL, 0, families, ELEMENTSOF(families));
+                if (r < 0)
+                        return r;
+        }
+        for (size_t i = 0; i < ELEMENTSOF(protocols); i++) {
+                r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 1,
+                                SCMP_A2(SCMP_CMP_MASKED_EQ, UINT32_MAX, protocols[i]));
+                if (r < 0)
+                        return r;
+        }
+        return refuse_others(
+                        filter, SCMP_SYS(socket), &is_netlink, 2, netlink, ELEMENTSOF(netlink));
 }
 
 static int fill(scmp_filter_ctx filter) {
@@ -185,7 +225,7 @@ static int fill(scmp_filter_ctx filter) {
         r = refuse_namespaces(filter);
         if (r < 0)
                 return r;
-        r = refuse_typing(filter);
+        r = refuse_terminals(filter);
         return r < 0 ? r : refuse_sockets(filter);
 }
 

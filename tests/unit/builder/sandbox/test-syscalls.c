@@ -6,6 +6,7 @@
 #include "sandbox-fixture.h"
 
 #include <linux/netlink.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -89,12 +90,27 @@ static const struct Probe {
         { "TIOCSTI", SYS_ioctl, { BAD, TIOCSTI, BAD }, EPERM },
         { "TIOCSTI with high bits", SYS_ioctl, { BAD, TIOCSTI | 1L << 40, BAD }, EPERM },
         { "TIOCLINUX", SYS_ioctl, { BAD, TIOCLINUX, BAD }, EPERM },
+        { "TIOCSETD", SYS_ioctl, { BAD, TIOCSETD, BAD }, EPERM },
         { "another ioctl", SYS_ioctl, { BAD, TIOCGWINSZ, BAD }, EBADF },
 
         { "AF_VSOCK", SYS_socket, { AF_VSOCK, SOCK_STREAM | SOCK_NONBLOCK, 77 }, EAFNOSUPPORT },
         { "AF_ALG", SYS_socket, { AF_ALG, SOCK_SEQPACKET, 77 }, EAFNOSUPPORT },
+        { "AF_TIPC", SYS_socket, { AF_TIPC, SOCK_STREAM, 77 }, EAFNOSUPPORT },
+        { "AF_PACKET", SYS_socket, { AF_PACKET, SOCK_RAW, 0 }, EAFNOSUPPORT },
+        { "AF_AX25", SYS_socket, { AF_AX25, SOCK_RAW, 0 }, EAFNOSUPPORT },
+        { "a family with high bits", SYS_socket, { AF_UNIX | 1L << 40, SOCK_STREAM, 0 },
+                        EAFNOSUPPORT },
+        { "a pair of AF_TIPC", SYS_socketpair, { AF_TIPC, SOCK_STREAM, 0, BAD }, EAFNOSUPPORT },
         { "audit", SYS_socket, { AF_NETLINK, SOCK_RAW, NETLINK_AUDIT }, EAFNOSUPPORT },
+        { "crypto", SYS_socket, { AF_NETLINK, SOCK_RAW, NETLINK_CRYPTO }, EAFNOSUPPORT },
+        { "selinux", SYS_socket, { AF_NETLINK, SOCK_RAW, NETLINK_SELINUX }, EAFNOSUPPORT },
+        { "SCTP", SYS_socket, { AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP }, EPROTONOSUPPORT },
+        { "DCCP", SYS_socket, { AF_INET6, SOCK_DCCP, IPPROTO_DCCP }, EPROTONOSUPPORT },
         { "route", SYS_socket, { AF_NETLINK, SOCK_RAW, NETLINK_ROUTE }, 0 },
+        { "uevent", SYS_socket, { AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT }, 0 },
+        { "unix", SYS_socket, { AF_UNIX, SOCK_STREAM, 0 }, 0 },
+        { "inet", SYS_socket, { AF_INET, SOCK_STREAM, 0 }, 0 },
+        { "inet6, UDP", SYS_socket, { AF_INET6, SOCK_DGRAM, IPPROTO_UDP }, 0 },
 
         { "a call of tomorrow", 471, { BAD }, ENOSYS },
         { "a call of next year", 500, { BAD }, ENOSYS },
