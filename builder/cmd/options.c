@@ -26,6 +26,12 @@ const OptionSpec common_options[] = {
         {},
 };
 
+static bool holds_login(const char *url) {
+        const char *host = strstr(url, "://");
+
+        return host && memchr(host + 3, '@', strcspn(host + 3, "/"));
+}
+
 int common_option(CommonOptions *o, int id, const char *value) {
         ProgressMode mode;
         char *end;
@@ -38,6 +44,10 @@ int common_option(CommonOptions *o, int id, const char *value) {
         case OPT_OVERLAYS:
                 return strv_extend(&o->overlays, value) < 0 ? log_oom() : 1;
         case OPT_MIRROR:
+                if (holds_login(value)) { /* and so is not shown */
+                        log_error("--mirror: the URL holds a user or password: put them into /etc/apt/auth.conf.d, see apt_auth.conf(5)");
+                        return -EINVAL;
+                }
                 o->mirror = value;
                 return 1;
         case OPT_OFFLINE:

@@ -185,6 +185,20 @@ int apt_settings_proxy(const AptSettings *s, const char *url, char **ret) {
         return 0;
 }
 
+const char *apt_settings_tls(const AptSettings *s, const char *option, const char *url) {
+        _cleanup_free_ char *scheme = NULL, *host = NULL, *key = NULL, *key_of_host = NULL;
+        const char *value;
+
+        if (split_url(url, &scheme, &host) < 0 || !streq(scheme, "https"))
+                return NULL;
+        key = strf("Acquire::https::%s", option);
+        key_of_host = strf("Acquire::https::%s::%s", host, option);
+        if (!key || !key_of_host)
+                return NULL;
+        value = find(s, key_of_host);
+        return value ? value : find(s, key);
+}
+
 void apt_targets_free(AptTarget *targets, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 free(targets[i].origin);

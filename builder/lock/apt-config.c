@@ -3,6 +3,7 @@
 /* The configuration that apt runs with here: the host's for reaching servers, ours for everything
  * that decides what a lock says. */
 
+#include "common/apt-auth.h"
 #include "common/apt-host.h"
 #include "shared/file-util.h"
 #include "lock/apt.h"
@@ -38,6 +39,7 @@ static const Setting places[] = {
         { "Dir::Log", "" },
         { "Dir::Etc::sourceparts", "sources.list.d" },
         { "Dir::Etc::preferences", "preferences" },
+        { "Dir::Etc::netrc", "auth.conf" },
 };
 
 static const Setting fixed[] = {
@@ -47,6 +49,7 @@ static const Setting fixed[] = {
         { "Dir::Etc::parts", "/dev/null" },
         { "Dir::Etc::sourcelist", "/dev/null" },
         { "Dir::Etc::preferencesparts", "/dev/null" },
+        { "Dir::Etc::netrcparts", "/dev/null" },
         { "Dir::Etc::trusted", "/dev/null" },
         { "Dir::Etc::trustedparts", "/dev/null" },
         { "APT::Install-Recommends", "false" },
@@ -118,6 +121,22 @@ static int put_config(FILE *f, const Apt *a, const AptSettings *host) {
         return 0;
 }
 
+/* The host's logins but those for plain http, for apt's eyes: the store is its owner's alone. */
+static int write_auth(const Apt *a) {
+        _cleanup_free_ char *path = path_join(a->root, "auth.conf");
+        _cleanup_apt_secret_ char *text = NULL;
+        _cleanup_apt_auth_ AptAuth auth = {};
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        r = apt_auth_load(&auth);
+        if (r < 0)
+                return r;
+        r = apt_auth_text(&auth, &text);
+        return r < 0 ? r : write_file_atomic(path, text, strlen(text), 0600);
+}
+
 int apt_write_config(const Apt *a) {
         _cleanup_apt_settings_ AptSettings host = {};
         _cleanup_free_ char *text = NULL;
@@ -145,6 +164,9 @@ int apt_write_config(const Apt *a) {
                 return log_error_errno(r,
                                 "apt cannot work in %s: a quote in a path cannot be written in its configuration",
                                 a->root);
+        r = write_auth(a);
+        if (r < 0)
+                return log_error_errno(r, "Cannot hand the host's logins to apt");
         r = apt_write_below(a, "apt.conf", text);
         return r < 0 ? log_error_errno(r, "Cannot write apt's configuration") : 0;
 }

@@ -26,6 +26,7 @@ typedef struct Fetch {
         Transfer *transfers;
         size_t n, n_running, n_finished;
         AptSettings settings;
+        AptAuth auth;
         char *proxy_host, *proxy; /* the last server asked about, and its proxy */
         uint64_t backoff_usec;
         uint64_t bytes_total, bytes_known; /* total is 0 where a size is unknown */
@@ -140,7 +141,16 @@ static int add_handle(Fetch *f, Transfer *t) {
         r = find_proxy(f, t);
         if (r < 0)
                 return r;
-        r = transfer_start(t, f->proxy);
+        const char *url = t->item->url;
+        const TransferHost host = {
+                .proxy = f->proxy,
+                .ca_file = apt_settings_tls(&f->settings, "CAInfo", url),
+                .cert = apt_settings_tls(&f->settings, "SslCert", url),
+                .key = apt_settings_tls(&f->settings, "SslKey", url),
+                .login = apt_auth_for(&f->auth, url),
+                .withheld = startswith(url, "http://") && apt_auth_find(&f->auth, url),
+        };
+        r = transfer_start(t, &host);
         if (r < 0)
                 return r;
         return curl_multi_add_handle(f->multi, t->easy) == CURLM_OK ? 0 : -ENOMEM;
@@ -279,6 +289,7 @@ static void fetch_done(Fetch *f) {
         free(f->transfers);
         curl_multi_cleanup(f->multi);
         apt_settings_done(&f->settings);
+        apt_auth_done(&f->auth);
         free(f->proxy_host);
         free(f->proxy);
 }
@@ -304,6 +315,8 @@ static int fetch_missing(
                 return log_oom();
         if (apt_settings_load(&f.settings) < 0)
                 log_debug("This host has no apt to ask for proxies; the environment's count");
+        if (apt_auth_load(&f.auth) < 0)
+                log_debug("This host has no apt to ask for logins");
 
         r = run(&f);
         if (r == -ECANCELED)

@@ -65,7 +65,8 @@ static size_t on_body(char *data, size_t one, size_t n, void *userdata) {
                         t->range_wrong = true;
                         return 0;
                 }
-                if (code != 206 && t->size > 0) /* the whole file, whatever was asked for */
+                /* The whole file, whatever was asked for. A local one comes as it was asked for. */
+                if (code != 206 && t->size > 0 && !startswith(t->item->url, "file:"))
                         t->error = transfer_start_over(t);
         }
         if (t->item->size > 0 && t->size + size > t->item->size) {
@@ -107,7 +108,27 @@ static void set_protocols(CURL *e, bool secure) {
 #endif
 }
 
-static void set_options(Transfer *t, const char *proxy) {
+/* A login is for this server alone: curl does not take it along to where a redirect leads. */
+static void set_host(Transfer *t, const TransferHost *host) {
+        CURL *e = t->easy;
+
+        if (host->proxy)
+                curl_easy_setopt(e, CURLOPT_PROXY, host->proxy);
+        if (host->ca_file)
+                curl_easy_setopt(e, CURLOPT_CAINFO, host->ca_file);
+        if (host->cert)
+                curl_easy_setopt(e, CURLOPT_SSLCERT, host->cert);
+        if (host->key)
+                curl_easy_setopt(e, CURLOPT_SSLKEY, host->key);
+        t->withheld = host->withheld;
+        if (!host->login)
+                return;
+        curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long) CURLAUTH_BASIC);
+        curl_easy_setopt(e, CURLOPT_USERNAME, host->login->login);
+        curl_easy_setopt(e, CURLOPT_PASSWORD, host->login->password);
+}
+
+static void set_options(Transfer *t, const TransferHost *host) {
         CURL *e = t->easy;
 
         curl_easy_setopt(e, CURLOPT_URL, t->item->url);
@@ -126,13 +147,8 @@ static void set_options(Transfer *t, const char *proxy) {
         curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, (long) STALL_BYTES);
         curl_easy_setopt(e, CURLOPT_LOW_SPEED_TIME, stall_seconds());
 
-        /* Where hosts keep a private mirror's login. */
-        curl_easy_setopt(e, CURLOPT_NETRC, (long) CURL_NETRC_OPTIONAL);
-        curl_easy_setopt(e, CURLOPT_NETRC_FILE, "/etc/apt/auth.conf");
-
         set_protocols(e, startswith(t->item->url, "https://"));
-        if (proxy)
-                curl_easy_setopt(e, CURLOPT_PROXY, proxy);
+        set_host(t, host);
 }
 
 /* Asks for what is missing. Without a digest: for the whole file instead, if it is another one by
@@ -155,7 +171,7 @@ static int set_range(Transfer *t) {
         return 0;
 }
 
-int transfer_start(Transfer *t, const char *proxy) {
+int transfer_start(Transfer *t, const TransferHost *host) {
         t->easy = curl_easy_init();
         if (!t->easy)
                 return -ENOMEM;
@@ -164,7 +180,7 @@ int transfer_start(Transfer *t, const char *proxy) {
         t->range_start = 0;
         t->curl_error[0] = '\0';
         t->resumed = t->size > 0;
-        set_options(t, proxy);
+        set_options(t, host);
 
         /* Without a validator, bytes of two versions could be mixed and nobody would notice. */
         if (t->size > 0 && !t->item->sha256 && !t->validator) {

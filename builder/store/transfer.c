@@ -279,7 +279,13 @@ int transfer_finish(Transfer *t, Context *ctx, CURLcode code) {
                         return say(t, 1, "the server answered %ld", answer);
                 t->gone = answer == 404 || answer == 410;
                 return say(t, -EREMOTEIO, "the server answered %ld%s", answer,
-                                t->gone ? " (not there)" : "");
+                                t->gone         ? " (not there)"
+                                : answer != 401 ? ""
+                                : t->withheld ? "; the login that this host's apt has for it goes over https alone"
+                                              : " (it wants a login, or another one: /etc/apt/auth.conf.d, see apt_auth.conf(5))");
+        case CURLE_BAD_DOWNLOAD_RESUME: /* a local file that has become shorter */
+        case CURLE_RANGE_ERROR:
+                return refuse_range(t, ctx, 416);
         case CURLE_FILE_COULDNT_READ_FILE:
                 t->gone = true;
                 if (startswith(t->item->url, "file:"))

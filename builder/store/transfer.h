@@ -4,6 +4,7 @@
 /* One item's way into the store, inside fetch.c: its partial file, its tries, what its server
  * said, what is told about it. */
 
+#include "common/apt-auth.h"
 #include "store/fetch.h"
 
 #include <curl/curl.h>
@@ -38,8 +39,9 @@ typedef struct Transfer {
         bool body;        /* the first byte of this try's body has come */
         bool range_wrong; /* the server answered another range than asked for */
         bool too_long;
-        bool gone; /* the server says that there is no such file */
-        int error; /* negative errno of writing the file */
+        bool withheld; /* a login: TransferHost */
+        bool gone;     /* the server says that there is no such file */
+        int error;     /* negative errno of writing the file */
         char curl_error[CURL_ERROR_SIZE];
         uint64_t range_start;
 
@@ -62,8 +64,16 @@ void transfer_close(Transfer *t);
 /* Forgets what came so far. */
 int transfer_start_over(Transfer *t);
 
+/* What this host knows of a server. */
+typedef struct TransferHost {
+        const char *proxy;                /* "": none; NULL: the environment's */
+        const char *ca_file, *cert, *key; /* of the host's apt; NULL: the system's, none */
+        const AptLogin *login;            /* NULL: none */
+        bool withheld;                    /* there is one, but the URL is not of TLS */
+} TransferHost;
+
 /* Makes t->easy, ready for curl_multi_add_handle(). */
-int transfer_start(Transfer *t, const char *proxy);
+int transfer_start(Transfer *t, const TransferHost *host);
 
 /* What came of a try. 0: the file is in the store; 1: worth another try (t->reason says why);
  * negative: final. */

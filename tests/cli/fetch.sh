@@ -88,6 +88,19 @@ artifact "$URL/file" "$sha"
 run lock "$T/images/a.json"
 check "a partial file that is too long is fetched anew" stored
 
+# A local file that is broken off goes on: what lies before the break is another one's by now.
+cp "$SITE/file" "$T/local"
+artifact "file://$T/local" "$sha"
+head -c 2000000 "$SITE/file" >"$T/cache/blobs/partial/$sha"
+dd if=/dev/urandom of="$T/local" bs=1000000 count=1 conv=notrunc status=none
+run lock "$T/images/a.json"
+check "a broken download of a file: URL goes on where it had stopped" stored
+cp "$SITE/file" "$T/local"
+artifact "file://$T/local" "$sha"
+head -c 2000000 /dev/urandom >"$T/cache/blobs/partial/$sha"
+run lock "$T/images/a.json"
+check "… and is fetched anew where that was garbage" stored
+
 touch -d '8 days ago' "$T/cache/blobs/partial/old"
 touch -d '6 days ago' "$T/cache/blobs/partial/young"
 fetch "$URL/file" "$sha"
