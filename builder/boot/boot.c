@@ -305,7 +305,8 @@ static void pull_out(Boot *b) {
 static int attempt(Boot *b) {
         const VmFolders folders = {
                 .folder = b->folder,
-                .logs = b->logs,
+                .console = b->console,
+                .journal = b->o->no_journal ? NULL : b->journal,
                 .image = b->image_folder,
                 .kvm = b->vm.kvm,
         };

@@ -43,16 +43,59 @@ static void write_line(const char *line, void *userdata) {
         fflush(f);
 }
 
+/* A log's place is that of its file alone: QEMU, which a guest may have taken over, sees neither the
+ * store's other logs nor what else is in the folder of --save. */
+static int add_log(const char *file, SandboxBind *binds, size_t *n) {
+        char *target = file ? path_join(VM_LOG_FOLDER, path_basename(file)) : NULL;
+
+        if (!file)
+                return 0;
+        if (!target)
+                return -ENOMEM;
+        binds[(*n)++] = (SandboxBind) { .source = file, .target = target, .writable = true };
+        return 0;
+}
+
+#define VM_BINDS_MAX 5
+
+/* In the runner, whose end frees all. */
+static int vm_binds(const VmFolders *f, SandboxBind binds[static VM_BINDS_MAX], size_t *ret_n) {
+        size_t n = 0;
+        int r;
+
+        binds[n++] = (SandboxBind) { .source = f->folder, .target = VM_FOLDER, .writable = true };
+        binds[n++] = (SandboxBind) { .source = f->image, .target = VM_IMAGE_FOLDER };
+        if (f->kvm)
+                binds[n++] = (SandboxBind) {
+                        .source = "/dev/kvm", .target = "/dev/kvm", .device = true
+                };
+        r = add_log(f->console, binds, &n);
+        if (r < 0)
+                return r;
+        r = add_log(f->journal, binds, &n);
+        if (r < 0)
+                return r;
+
+        *ret_n = n;
+        return 0;
+}
+
+static int run_qemu(Tools *tools, const VmFolders *folders, char *const argv[], FILE *log,
+                int *ret_status) {
+        const SpawnOptions options = { .on_line = write_line, .line_data = log };
+        SandboxBind binds[VM_BINDS_MAX];
+        Sandbox s;
+        int r;
+
+        tools_sandbox(tools, &s);
+        s.network = s.low_ports = true; /* for the forwards */
+        s.binds = binds;
+        r = vm_binds(folders, binds, &s.n_binds);
+        return r < 0 ? r : sandbox_run(&s, &options, argv, ret_status);
+}
+
 static _noreturn_ void runner_main(
                 Tools *tools, const VmFolders *folders, char *const argv[], pid_t parent) {
-        const SandboxBind binds[] = {
-                { .source = folders->folder, .target = VM_FOLDER, .writable = true },
-                { .source = folders->logs, .target = VM_LOG_FOLDER, .writable = true },
-                { .source = folders->image, .target = VM_IMAGE_FOLDER },
-                { .source = "/dev/kvm", .target = "/dev/kvm", .device = true },
-        };
-        SpawnOptions options = { .on_line = write_line };
-        Sandbox s;
         int r, status = 0;
 
         setpgid(0, 0); /* a Ctrl-C is for us, not for the machine */
@@ -61,12 +104,7 @@ static _noreturn_ void runner_main(
         FILE *f = inside_print_output(folders->folder, LOG);
         if (!f)
                 _exit(126);
-        options.line_data = f;
-        tools_sandbox(tools, &s);
-        s.network = s.low_ports = true; /* for the forwards */
-        s.binds = binds;
-        s.n_binds = folders->kvm ? ELEMENTSOF(binds) : ELEMENTSOF(binds) - 1;
-        r = sandbox_run(&s, &options, argv, &status);
+        r = run_qemu(tools, folders, argv, f, &status);
         if (r < 0) {
                 fprintf(f, "cannot run QEMU: %s\n", strerror(-r));
                 status = 126;

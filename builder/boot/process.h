@@ -8,10 +8,11 @@
 
 typedef struct VmProcess VmProcess;
 
-/* Starts argv with the folder, the log folder and the image's folder bound in as qemu.h says. What
- * QEMU itself writes goes to FOLDER/qemu.log. */
+/* Starts argv with the folder, the image's folder and two files of logs bound in as qemu.h says.
+ * What QEMU itself writes goes to FOLDER/qemu.log. */
 typedef struct VmFolders {
-        const char *folder, *logs, *image;
+        const char *folder, *image;
+        const char *console, *journal; /* files that are there; NULL: no journal */
         bool kvm; /* the device too */
 } VmFolders;
 int vm_start(Tools *tools, const VmFolders *folders, char *const argv[], VmProcess **ret);

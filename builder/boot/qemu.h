@@ -7,7 +7,7 @@
 
 /* Where QEMU, inside the tools tree, finds what is bound into its sandbox. */
 #define VM_FOLDER "/run/vm"          /* writable: disks, firmware variables, seed, monitor */
-#define VM_LOG_FOLDER "/run/log"     /* writable: console and journal */
+#define VM_LOG_FOLDER "/run/log"     /* the files of console and journal, writable */
 #define VM_IMAGE_FOLDER "/run/image" /* read-only: the image's folder */
 
 /* The virtio-serial port that the guest's journal comes through. */
