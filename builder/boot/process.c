@@ -56,10 +56,7 @@ static int add_log(const char *file, SandboxBind *binds, size_t *n) {
         return 0;
 }
 
-#define VM_BINDS_MAX 5
-
-/* In the runner, whose end frees all. */
-static int vm_binds(const VmFolders *f, SandboxBind binds[static VM_BINDS_MAX], size_t *ret_n) {
+int vm_binds(const VmFolders *f, SandboxBind binds[static VM_BINDS_MAX], size_t *ret_n) {
         size_t n = 0;
         int r;
 

@@ -13,8 +13,14 @@ typedef struct VmProcess VmProcess;
 typedef struct VmFolders {
         const char *folder, *image;
         const char *console, *journal; /* files that are there; NULL: no journal */
-        bool kvm; /* the device too */
+        bool kvm;                      /* the device too */
 } VmFolders;
+
+/* What QEMU's sandbox has besides the tools tree. Targets of logs are allocated; the caller is the
+ * runner, whose end frees them. */
+#define VM_BINDS_MAX 5
+int vm_binds(const VmFolders *f, SandboxBind binds[static VM_BINDS_MAX], size_t *ret_n);
+
 int vm_start(Tools *tools, const VmFolders *folders, char *const argv[], VmProcess **ret);
 
 /* Kills what is left. */
