@@ -53,16 +53,24 @@ mkosi_tree() {
                 trixie "$BENCH/mkosi" >>"$BENCH/log" 2>&1
 }
 
-# mkosi_project RECIPE: a project with the same packages, name by name, as the recipe's lock.
+# docs_of RECIPE: mkosi's WithDocs for it. Ours leaves documentation out where the recipe has the overlay slim.
+docs_of() {
+        if "$IMGBUILD" plan "$RECIPES/$1.json" --cache "$CACHE" --json 2>>"$BENCH/log" | grep -q '"run:slim'; then echo no; else echo yes; fi
+}
+
+# mkosi_project RECIPE: a project with the same packages, name by name, as the recipe's lock has of Debian's own: what repositories of
+# vendors add, and what we compile, is not in it, to our disadvantage. Packages, caches and images of two recipes are apart.
 mkosi_project() {
         local work=$BENCH/mkosi-work packages
+        rm -rf "$BENCH/mkosi-out"
         rm -rf "$work"
         mkdir -p "$work/mkosi.sandbox/etc/apt/sources.list.d" "$work/mkosi.extra/etc" \
                 "$BENCH"/mkosi-{cache,packages,out,tmp}
         packages=$(python3 -c '
 import json, sys
 lock = json.load(open(sys.argv[1]))
-print(",".join(sorted({p["name"] for s in lock["stages"] if not s["id"].startswith("compile:") for p in s["packages"]})))' \
+print(",".join(sorted({p["name"] for s in lock["stages"] if not s["id"].startswith("compile:") for p in s["packages"]
+                       if p.get("origin", "debian").startswith("debian")})))' \
                 "$RECIPES/$1.lock.json")
         cat >"$work/mkosi.conf" <<EOF
 [Distribution]
@@ -81,7 +89,7 @@ PackageCacheDirectory=/packages
 [Content]
 Bootable=yes
 Bootloader=systemd-boot
-WithDocs=yes
+WithDocs=$(docs_of "$1")
 Packages=systemd-boot,$packages
 EOF
         echo one >"$work/mkosi.extra/etc/bench"
@@ -96,7 +104,7 @@ for line in targets.splitlines():
         seen.setdefault(label, uri)
 suites = {"Debian": "trixie trixie-updates", "Debian-Security": "trixie-security"}
 for label, uri in seen.items():
-    print("Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n"
+    print("Types: deb\nURIs: %s\nSuites: %s\nComponents: main contrib non-free non-free-firmware\nSigned-By: %s\n"
           % (uri, suites[label], "/usr/share/keyrings/debian-archive-keyring.gpg"))' \
                 >"$work/mkosi.sandbox/etc/apt/sources.list.d/mkosi.sources"
 }
