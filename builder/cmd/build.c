@@ -51,11 +51,29 @@ static int run_checks(Context *ctx, const Plan *plan, char *const *layers, Findi
         return findings_errors(findings) > 0 ? -EIO : 0;
 }
 
+/* Reads back what is delivered: `files` in `folder`, of these formats. */
+static int prove(Context *ctx, DiskProof *proof, const DiskInfo *disk, char *const *formats,
+                const char *folder, char *const *files) {
+        int r = 0;
+
+        progress_set(ctx->progress, "proof", PROGRESS_RUNNING);
+        for (size_t i = 0; files[i] && r >= 0; i++) {
+                _cleanup_free_ char *image = path_join(folder, files[i]);
+
+                r = !image ? log_oom()
+                           : disk_proof_finish(proof, disk, image,
+                                             image_format_find(formats[i])->driver);
+        }
+        progress_set(ctx->progress, "proof", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
+        return r;
+}
+
 /* The disk, its formats, its proof and its manifest, all below `folder`. */
 static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *layers,
                 const Findings *findings, const BuildOptions *o, const char *folder, Clock *c) {
         _cleanup_free_ char *scratch = NULL, *raw = NULL, *manifest = NULL;
         _cleanup_json_ json_object *base = NULL;
+        _cleanup_disk_proof_free_ DiskProof *proof = NULL;
         _cleanup_strv_free_ char **files = NULL;
         DiskInfo disk = {};
         int r;
@@ -68,6 +86,11 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *
         if (!raw || !manifest)
                 return log_oom();
 
+        if (!o->no_proof) {
+                r = disk_proof_begin(ctx, plan, layers, &proof);
+                if (r < 0)
+                        return r;
+        }
         progress_set(ctx->progress, "disk", PROGRESS_RUNNING);
         r = disk_build(ctx, plan, tools, layers, raw, &disk);
         progress_set(ctx->progress, "disk", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
@@ -82,10 +105,8 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *
                 return r;
         lap(c, "export");
 
-        if (!o->no_proof) {
-                progress_set(ctx->progress, "proof", PROGRESS_RUNNING);
-                r = disk_proof(ctx, plan, layers, &disk, raw, "raw");
-                progress_set(ctx->progress, "proof", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
+        if (proof) {
+                r = prove(ctx, proof, &disk, plan->recipe->disk.formats, folder, files);
                 if (r < 0)
                         return r;
                 lap(c, "proof");

@@ -8,9 +8,10 @@
  *   output_settle()     finishes what a killed build left          output.h
  *   output_check()      before the first stage: OUT/NAME may be replaced
  *   output_begin()      an empty draft of OUT/NAME
+ *   disk_proof_begin()  libguestfs starts beside what follows
  *   disk_build()        the raw disk
  *   disk_export()       the recipe's formats of it                 export.h
- *   disk_proof()        the disk, read back by libguestfs
+ *   disk_proof_finish() each of them, read back by libguestfs
  *   manifest_write()    what is in it, from what
  *   output_commit()     OUT/NAME, in one rename (place.c)
  *
@@ -37,10 +38,19 @@ typedef struct DiskInfo {
 int disk_build(Context *ctx, const Plan *plan, Tools *tools, char *const *layers, const char *path,
                 DiskInfo *ret);
 
-/* Reads the finished disk once through libguestfs, read-only, and compares with the tree and what
- * disk_build() said. Logs each difference; -EIO where there is one. */
-int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const DiskInfo *disk,
-                const char *image, const char *format);
+/* The proof of a disk that is still to be written: starts the appliance that will read it. Errors are
+ * logged, -ENOPKG where this host cannot run one. An appliance that does not start is no error
+ * yet. */
+typedef struct DiskProof DiskProof;
+int disk_proof_begin(Context *ctx, const Plan *plan, char *const *layers, DiskProof **ret);
+DiskProof *disk_proof_free(DiskProof *p);
+DEFINE_CLEANUP(DiskProof *, disk_proof_free);
+#define _cleanup_disk_proof_free_ _cleanup_(disk_proof_freep)
+
+/* Reads a finished image (format: qemu-img's name of it) through libguestfs, read-only, and compares
+ * with the tree and what disk_build() said. Logs each difference; -EIO where there is one. May be
+ * called for several images. */
+int disk_proof_finish(DiskProof *p, const DiskInfo *disk, const char *image, const char *format);
 
 typedef struct ManifestTiming {
         const char *what;

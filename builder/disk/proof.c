@@ -1,290 +1,105 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The finished disk, read back by somebody else: not by the tools that wrote it, but by a Linux
- * kernel, in libguestfs' appliance, started once and read-only. Whether the boot loader, the
- * partition table and the files are what the tree had is decided by comparing, never by trusting
- * that no tool complained. */
+ * kernel, in libguestfs' appliance, read-only. What is read is the file that is delivered. Its start
+ * takes longer than all reading, so it begins beside the writing of the disk (proof-process.c); where
+ * that appliance cannot be had, or died, there is another one, started the plain way. */
 
-#include "disk/internal.h"
+#include "disk/proof-process.h"
 
-#include "disk/proof-sample.h"
-#include "inspect/inspect.h"
+#include "shared/file-util.h"
 #include "shared/log.h"
-#include "shared/spawn.h"
+#include "store/store.h"
 
-#include <sys/stat.h>
+struct DiskProof {
+        Context *ctx;
+        const Plan *plan;
+        char *const *layers;
+        char *folder;
+        ProofProcess *process; /* NULL: there is none, or it failed */
+};
 
-#define DIFFERENCES_SHOWN 20
-#define CHUNK (1024 * 1024) /* a message of libguestfs' has room for 4 MiB */
-/* Smaller files are read and hashed here: starting a program in the appliance costs more. */
-#define INLINE_MAX (512 * 1024)
-#define DEVICE "/dev/sda"
-
-typedef struct Proof {
-        guestfs_h *g;
-        const DiskInfo *disk;
-        const Recipe *recipe;
-        size_t differences;
-} Proof;
-
-static void _printf_(2, 3) differs(Proof *p, const char *format, ...) {
-        _cleanup_free_ char *text = NULL;
-        va_list ap;
-
-        va_start(ap, format);
-        int n = vasprintf(&text, format, ap);
-        va_end(ap);
-        if (p->differences++ < DIFFERENCES_SHOWN)
-                log_error("proof: %s", n < 0 ? "something differs" : text);
-        if (n < 0)
-                text = NULL;
-}
-
-/* A call that failed: an error of the disk, as far as one can tell from here. */
-static void failed(Proof *p, const char *what) {
-        differs(p, "%s: %s", what, strempty(guestfs_last_error(p->g)));
-}
-
-static void expect(Proof *p, const char *what, const char *found, const char *expected) {
-        if (!found)
-                failed(p, what);
-        else if (strcasecmp(found, expected) != 0)
-                differs(p, "%s is %s on the disk and should be %s", what, found, expected);
-}
-
-static void check_partitions(Proof *p) {
-        const DiskInfo *d = p->disk;
-        const uint64_t starts[] = { d->bios_start, d->esp_start, d->root_start };
-        struct guestfs_partition_list *list = guestfs_part_list(p->g, DEVICE);
-        _cleanup_free_ char *guid = guestfs_part_get_disk_guid(p->g, DEVICE);
-        size_t n = 0;
-
-        expect(p, "the disk's GUID", guid, d->disk_guid);
-        if (!list)
-                return failed(p, "the partition table");
-        for (size_t i = 0; i < ELEMENTSOF(starts); i++) {
-                if (starts[i] == 0)
-                        continue;
-                if (n >= list->len || list->val[n].part_start != starts[i])
-                        differs(p, "partition %zu does not begin at byte %llu", n + 1,
-                                        (unsigned long long) starts[i]);
-                else if (starts[i] == d->root_start && list->val[n].part_size != d->root_size)
-                        differs(p, "the root partition has %llu bytes and should have %llu",
-                                        (unsigned long long) list->val[n].part_size,
-                                        (unsigned long long) d->root_size);
-                n++;
-        }
-        if (list->len != n)
-                differs(p, "the disk has %u partitions and should have %zu", list->len, n);
-        guestfs_free_partition_list(list);
-}
-
-/* Adds a part of the disk (path NULL) or of a file on it. */
-static int hash_guest(Proof *p, Hash *h, const char *path, uint64_t offset, uint64_t size) {
-        while (size > 0) {
-                int count = (int) MIN(size, (uint64_t) CHUNK);
-                size_t got = 0;
-                _cleanup_free_ char *data =
-                                path ? guestfs_pread(p->g, path, count, (int64_t) offset, &got)
-                                     : guestfs_pread_device(
-                                                       p->g, DEVICE, count, (int64_t) offset, &got);
-
-                if (!data || got == 0)
-                        return -EIO;
-                hash_bytes(h, data, got);
-                offset += got;
-                size -= got;
-        }
-        return 0;
-}
-
-static void check_bios_loader(Proof *p) {
-        _cleanup_hash_free_ Hash *h = NULL;
-        Digest found;
-
-        if (p->disk->bios_start == 0)
-                return;
-        if (hash_new(&h) < 0 || hash_guest(p, h, NULL, 0, BIOS_BOOT_CODE) < 0 ||
-                        hash_guest(p, h, NULL, p->disk->bios_start, p->disk->bios_loader_size) < 0)
-                return failed(p, "the BIOS boot loader");
-        hash_end(h, found);
-        expect(p, "the BIOS boot loader's SHA-256", found, p->disk->bios_loader);
-}
-
-/* False where the files cannot be looked at, which is a difference. */
-static bool mount_all(Proof *p) {
-        unsigned number = 1 + (p->disk->bios_start > 0);
-        _cleanup_free_ char *esp = NULL, *root = NULL, *type = NULL, *uuid = NULL, *esp_uuid = NULL;
-
-        esp = strf("%s%u", DEVICE, number);
-        root = strf("%s%u", DEVICE, number + (p->disk->esp_start > 0));
-        if (!esp || !root) {
-                differs(p, "out of memory");
-                return false;
-        }
-
-        type = guestfs_vfs_type(p->g, root);
-        uuid = guestfs_vfs_uuid(p->g, root);
-        expect(p, "root's file system", type, p->recipe->disk.filesystem);
-        expect(p, "root's UUID", uuid, p->disk->root_uuid);
-        if (guestfs_mount_ro(p->g, root, "/") < 0) {
-                failed(p, "the root file system does not mount");
-                return false;
-        }
-        if (p->disk->esp_start == 0)
-                return true;
-
-        esp_uuid = guestfs_vfs_uuid(p->g, esp);
-        expect(p, "the ESP's serial number", esp_uuid, p->disk->esp_id);
-        if (guestfs_mount_ro(p->g, esp, "/boot/efi") < 0) {
-                failed(p, "the ESP does not mount");
-                return false;
-        }
-        return true;
-}
-
-/* Fills ret with the SHA-256 of a file on the disk; "" where that fails. */
-static void digest_guest_file(Proof *p, const char *path, uint64_t size, Digest ret) {
-        _cleanup_hash_free_ Hash *h = NULL;
-
-        ret[0] = '\0';
-        if (size > INLINE_MAX) {
-                _cleanup_free_ char *sum = guestfs_checksum(p->g, "sha256", path);
-                if (sum && digest_valid(sum))
-                        memcpy(ret, sum, sizeof(Digest));
-        } else if (hash_new(&h) >= 0 && hash_guest(p, h, path, 0, size) >= 0)
-                hash_end(h, ret);
-}
-
-static void check_file_digest(Proof *p, const char *path, const char *expected) {
-        Digest found;
-
-        if (!*expected)
-                return;
-        digest_guest_file(p, path, UINT64_MAX, found);
-        if (!*found)
-                failed(p, path);
-        else if (!streq(found, expected))
-                differs(p, "%s has SHA-256 %s and should have %s", path, found, expected);
-}
-
-static char *guest_capability(Proof *p, const char *path) {
-        size_t size = 0;
-        _cleanup_free_ char *value = guestfs_lgetxattr(p->g, path, "security.capability", &size);
-        char *hex = value ? malloc(2 * size + 1) : NULL;
-
-        for (size_t i = 0; hex && i < size; i++)
-                sprintf(hex + 2 * i, "%02x", (unsigned char) value[i]);
-        return hex;
-}
-
-static void check_attributes(Proof *p, const Sample *s, const struct guestfs_statns *st) {
-        uint32_t mode = (uint32_t) st->st_mode;
-
-        if (mode != s->mode)
-                differs(p, "%s has mode %06o and should have %06o", s->path, mode, s->mode);
-        if (st->st_uid != s->uid || st->st_gid != s->gid)
-                differs(p, "%s belongs to %lld:%lld and should to %u:%u", s->path,
-                                (long long) st->st_uid, (long long) st->st_gid, s->uid, s->gid);
-        if (st->st_mtime_sec != s->mtime)
-                differs(p, "%s is of second %lld and should be of %lld", s->path,
-                                (long long) st->st_mtime_sec, (long long) s->mtime);
-}
-
-static void check_content(Proof *p, const Sample *s, uint64_t size) {
-        Digest found;
-
-        if (size != s->size)
-                return differs(p, "%s has %lld bytes and should have %llu", s->path,
-                                (long long) size, (unsigned long long) s->size);
-        digest_guest_file(p, s->path, s->size, found);
-        if (!*found)
-                failed(p, s->path);
-        else if (!streq(found, s->sha256))
-                differs(p, "%s has SHA-256 %s and should have %s", s->path, found, s->sha256);
-}
-
-static void check_capability(Proof *p, const Sample *s) {
-        _cleanup_free_ char *found = NULL;
-
-        if (!s->capability)
-                return;
-        found = guest_capability(p, s->path);
-        if (!streq_ptr(found, s->capability))
-                differs(p, "%s has lost its file capabilities", s->path);
-}
-
-static void check_target(Proof *p, const Sample *s) {
-        _cleanup_free_ char *target = NULL;
-
-        if (!s->target)
-                return;
-        target = guestfs_readlink(p->g, s->path);
-        if (!target)
-                failed(p, s->path);
-        else if (!streq(target, s->target))
-                differs(p, "%s leads to %s and should to %s", s->path, target, s->target);
-}
-
-static void check_sample(Proof *p, const Sample *s) {
-        struct guestfs_statns *st = guestfs_lstatns(p->g, s->path);
-
-        if (!st)
-                return failed(p, s->path);
-        check_attributes(p, s, st);
-        if (S_ISREG(st->st_mode) && S_ISREG(s->mode)) {
-                check_content(p, s, (uint64_t) st->st_size);
-                check_capability(p, s);
-        } else if (S_ISLNK(st->st_mode))
-                check_target(p, s);
-        guestfs_free_statns(st);
-}
-
-/* Everything that is compared once root and the ESP are mounted. */
-static void check_files(Proof *p, Context *ctx, const Samples *samples) {
-        check_file_digest(p, "/boot/efi/EFI/BOOT/BOOTX64.EFI", p->disk->efi_loader);
-        check_file_digest(p, "/etc/fstab", p->disk->fstab);
-        check_file_digest(p, "/boot/grub/grub.cfg", p->disk->grub_config);
-        for (size_t i = 0; i < samples->n && !interrupt_signal(); i++) {
-                check_sample(p, samples->samples + i);
-                progress_bytes(ctx->progress, "proof", i + 1, samples->n);
-        }
-}
-
-int disk_proof(Context *ctx, const Plan *plan, char *const *layers, const DiskInfo *disk,
-                const char *image, const char *format) {
-        /* The disk's own: they come from the top layer that only disk.c has. Folders it
-         * touched are left out too. */
-        static const char *const of_the_disk[] = { "/etc/fstab", "/boot/grub/grub.cfg",
-                "/boot/grub", "/boot/efi", "/boot", "/etc", NULL };
-        _cleanup_guestfs_ guestfs_h *g = NULL;
-        _cleanup_samples_ Samples samples = {};
-        Proof p = { .disk = disk, .recipe = plan->recipe };
+int disk_proof_begin(Context *ctx, const Plan *plan, char *const *layers, DiskProof **ret) {
+        _cleanup_free_ char *missing = guestfs_missing();
+        _cleanup_disk_proof_free_ DiskProof *p = calloc(1, sizeof(*p));
         int r;
 
-        r = samples_take(ctx->store, plan, layers, (char *const *) of_the_disk, &samples);
-        if (r < 0)
-                return r;
-        progress_detail(ctx->progress, "proof", "starting libguestfs");
-        r = guestfs_open_readonly((const char *const[]) { image, NULL },
-                        (const char *const[]) { format, NULL }, &g);
-        if (r < 0)
-                return r;
-        p.g = g;
-        check_partitions(&p);
-        check_bios_loader(&p);
-        if (mount_all(&p))
-                check_files(&p, ctx, &samples);
-
-        if (interrupt_signal())
-                return -ECANCELED;
-        if (p.differences > DIFFERENCES_SHOWN)
-                log_error("proof: %zu more differences", p.differences - DIFFERENCES_SHOWN);
-        if (p.differences > 0) {
-                log_error("The finished disk is not what the tree was, so it is thrown away. Is the host's memory or disk damaged?");
-                return -EIO;
+        if (missing) {
+                log_error("libguestfs cannot read the finished disk back: this host lacks %s (--no-proof builds without)",
+                                missing);
+                return -ENOPKG;
         }
-        log_debug("proof: boot loader, kernel, fstab and %zu files are what the tree had",
-                        samples.n);
+        if (!p)
+                return log_oom();
+        *p = (DiskProof) { .ctx = ctx, .plan = plan, .layers = layers };
+        r = store_scratch(ctx->store, "proof", &p->folder);
+        if (r < 0)
+                return log_error_errno(r, "Cannot make room for the proof");
+        r = proof_process_start(ctx, plan, layers, p->folder, &p->process);
+        if (r < 0)
+                log_debug("The proof's appliance does not start early: %s", strerror(-r));
+        *ret = TAKE_PTR(p);
         return 0;
+}
+
+DiskProof *disk_proof_free(DiskProof *p) {
+        if (!p)
+                return NULL;
+        proof_process_free(p->process);
+        if (p->folder)
+                (void) rm_rf(p->folder);
+        free(p->folder);
+        free(p);
+        return NULL;
+}
+
+static void show_progress(size_t done, size_t total, void *userdata) {
+        const DiskProof *p = userdata;
+
+        progress_bytes(p->ctx->progress, "proof", done, total);
+}
+
+typedef struct Plain {
+        const DiskProof *proof;
+        const DiskInfo *disk;
+        Samples samples;
+} Plain;
+
+static int compare_plain(guestfs_h *g, void *userdata) {
+        Plain *plain = userdata;
+        const ProofWatch watch = { show_progress, (void *) plain->proof };
+
+        return proof_compare(g, "/dev/sda", plain->proof->plan->recipe, plain->disk,
+                        &plain->samples, &watch);
+}
+
+static int proof_plain(
+                const DiskProof *p, const DiskInfo *disk, const char *image, const char *format) {
+        Plain plain = { .proof = p, .disk = disk };
+        int r;
+
+        r = proof_samples(p->ctx, p->plan, p->layers, &plain.samples);
+        if (r < 0)
+                return r;
+        progress_detail(p->ctx->progress, "proof", "starting libguestfs");
+        r = guestfs_use_readonly(image, format, compare_plain, &plain);
+        samples_done(&plain.samples);
+        return r;
+}
+
+int disk_proof_finish(DiskProof *p, const DiskInfo *disk, const char *image, const char *format) {
+        const ProofWatch watch = { show_progress, p };
+        _cleanup_free_ char *path = realpath(image, NULL);
+        int r;
+
+        if (!path)
+                return log_error_errno(errno, "%s: cannot read it back", image);
+        if (p->process) {
+                r = proof_process_ask(p->process, disk, path, format, &watch);
+                if (r != -EAGAIN)
+                        return r;
+                p->process = proof_process_free(p->process);
+                log_debug("The proof's early appliance is gone; starting another one");
+        }
+        return proof_plain(p, disk, path, format);
 }

@@ -11,6 +11,8 @@
 
 #include <glob.h>
 
+#define PLACEHOLDER (1024 * 1024) /* bytes */
+
 static bool any_readable(const char *pattern, bool *ret_exists) {
         glob_t g = {};
         bool readable = false;
@@ -42,9 +44,24 @@ char *guestfs_missing(void) {
 }
 
 typedef struct Launch {
-        const char *const *images, *const *formats;
+        const char *const *images, *const *formats; /* end with NULL */
+        const char *folder;  /* for its files; NULL: libguestfs' own choice */
+        const char *monitor; /* where QEMU is to listen; NULL: nowhere */
         guestfs_h *g;
 } Launch;
+
+static bool prepare(guestfs_h *g, const Launch *l, bool kvm) {
+        if (guestfs_set_backend(g, "direct") < 0 ||
+                        (!kvm && guestfs_set_backend_setting(g, "force_tcg", "1") < 0))
+                return false;
+        if (l->folder && guestfs_set_tmpdir(g, l->folder) < 0)
+                return false;
+        if (!l->monitor)
+                return true;
+        /* It does not start without any disk. */
+        return guestfs_add_drive_scratch(g, PLACEHOLDER, -1) >= 0 &&
+               guestfs_config(g, "-qmp", l->monitor) >= 0;
+}
 
 static int launch(bool kvm, void *userdata) {
         Launch *l = userdata;
@@ -54,8 +71,7 @@ static int launch(bool kvm, void *userdata) {
         if (!g)
                 return -ENOMEM;
         guestfs_set_error_handler(g, NULL, NULL); /* guestfs_last_error() says it when we want to */
-        if (guestfs_set_backend(g, "direct") < 0 ||
-                        (!kvm && guestfs_set_backend_setting(g, "force_tcg", "1") < 0))
+        if (!prepare(g, l, kvm))
                 return log_error_errno(-EIO, "libguestfs: %s", guestfs_last_error(g));
         for (size_t i = 0; images[i]; i++)
                 if (guestfs_add_drive_opts(g, images[i], GUESTFS_ADD_DRIVE_OPTS_READONLY, 1,
@@ -96,36 +112,48 @@ static int find_formats(const char *const *images, const char *const *formats, c
         return 0;
 }
 
+static int start(Launch *l, guestfs_h **ret) {
+        _cleanup_free_ char *missing = guestfs_missing(), *why = NULL;
+        bool blame_kvm = false;
+        int r;
+
+        if (missing) {
+                log_error("libguestfs cannot look into the image: this host lacks %s", missing);
+                return -ENOPKG;
+        }
+        bool kvm = kvm_probe(&why) > 0;
+        if (!kvm)
+                log_debug("libguestfs runs without KVM: %s", strempty(why));
+        r = appliance_launch(launch, kvm, l, &blame_kvm);
+        if (blame_kvm)
+                kvm_distrust("libguestfs' appliance did not start with it, twice, and did without");
+        if (r >= 0)
+                *ret = l->g;
+        return r;
+}
+
 int guestfs_open_readonly(const char *const *images, const char *const *formats, guestfs_h **ret) {
-        _cleanup_free_ char *missing = NULL, *why = NULL;
         _cleanup_free_ const char **found = NULL;
         int r;
 
         r = find_formats(images, formats, &found);
         if (r < 0)
                 return r;
-        missing = guestfs_missing();
-        if (missing) {
-                log_error("libguestfs cannot look into the image: this host lacks %s", missing);
-                return -ENOPKG;
-        }
-
-        bool kvm = kvm_probe(&why) > 0, blame_kvm = false;
-        Launch l = { .images = images, .formats = found };
-
-        if (!kvm)
-                log_debug("libguestfs runs without KVM: %s", strempty(why));
-        r = appliance_launch(launch, kvm, &l, &blame_kvm);
-        if (blame_kvm)
-                kvm_distrust("libguestfs' appliance did not start with it, twice, and did without");
+        r = start(&(Launch) { .images = images, .formats = found }, ret);
         if (r == -EAGAIN) {
                 log_error("libguestfs' appliance does not start; 'libguestfs-test-tool' shows why");
                 return -ENOPKG;
         }
-        if (r < 0)
-                return r;
-        *ret = l.g;
-        return 0;
+        return r;
+}
+
+int guestfs_open_bare(const char *folder, const char *monitor, guestfs_h **ret) {
+        static const char *const none[] = { NULL };
+        _cleanup_free_ char *listen = strf("unix:%s,server=on,wait=off", monitor);
+
+        if (!listen)
+                return -ENOMEM;
+        return start(&(Launch) { none, none, .folder = folder, .monitor = listen }, ret);
 }
 
 typedef struct Use {

@@ -18,6 +18,16 @@ int guestfs_open_readonly(const char *const *images, const char *const *formats,
 typedef int (*ApplianceUse)(guestfs_h *g, void *userdata);
 int guestfs_use_readonly(const char *image, const char *format, ApplianceUse use, void *userdata);
 
+/* Starts an appliance without an image, its files in `folder`, for those that come to be later.
+ * `monitor`: a path for a socket, without a comma and short. -EAGAIN, not logged: it does not
+ * start. */
+int guestfs_open_bare(const char *folder, const char *monitor, guestfs_h **ret);
+
+/* hot-plug.c. Gives it an image, read-only; *ret_device is what that is called there. Returns once its
+ * `partitions` can be used. Errors are debug messages. */
+int guestfs_plug(guestfs_h *g, const char *monitor, const char *image, const char *format,
+                unsigned partitions, char **ret_device);
+
 /* NULL: fine. Else why the appliance cannot work on this host; a cheap look at files,
  * nothing is started. */
 char *guestfs_missing(void);
