@@ -59,8 +59,6 @@ static int open_socket(int dir, const char *name, int *ret) {
 
         if (fd < 0)
                 return -errno;
-        if (taken(dir, name))
-                return -EADDRINUSE;
         (void) unlinkat(dir, name, 0);
         if (bind(fd, (struct sockaddr *) &a, sizeof(a)) < 0)
                 return -errno;
@@ -70,13 +68,27 @@ static int open_socket(int dir, const char *name, int *ret) {
         return 0;
 }
 
-static void send_to(Port *p, int dir, const char *name, const void *frame, size_t size) {
-        struct sockaddr_un a = address_in(dir, name);
+static void send_to(Port *p, const char *name, const void *frame, size_t size) {
+        struct sockaddr_un a = address_in(p->link_dir, name);
 
         if (sendto(p->vm_fd, frame, size, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *) &a,
                             sizeof(a)) < 0 &&
-                        errno == ECONNREFUSED && dir == p->link_dir)
-                (void) unlinkat(dir, name, 0); /* its machine was killed */
+                        errno == ECONNREFUSED)
+                (void) unlinkat(p->link_dir, name, 0); /* its machine was killed */
+}
+
+/* The machine's folder is QEMU's to write: a link that it might have made instead of its socket would
+ * lead to sockets of the host's. */
+static void to_qemu(Port *p, const void *frame, size_t size) {
+        _cleanup_close_ int there = openat(p->vm_dir, p->qemu, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        struct sockaddr_un a = { .sun_family = AF_UNIX };
+        struct stat st;
+
+        if (there < 0 || fstat(there, &st) < 0 || !S_ISSOCK(st.st_mode))
+                return;
+        snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d", there);
+        (void) sendto(p->vm_fd, frame, size, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *) &a,
+                        sizeof(a));
 }
 
 static void send_to_all(Port *p, const void *frame, size_t size) {
@@ -90,7 +102,7 @@ static void send_to_all(Port *p, const void *frame, size_t size) {
         }
         while ((e = readdir(d)))
                 if (e->d_name[0] != '.' && !streq(e->d_name, p->own))
-                        send_to(p, p->link_dir, e->d_name, frame, size);
+                        send_to(p, e->d_name, frame, size);
         closedir(d);
 }
 
@@ -103,7 +115,7 @@ static void from_qemu(Port *p, const unsigned char *frame, size_t size) {
         if ((frame[0] & 1) || faccessat(p->link_dir, to, F_OK, 0) < 0)
                 send_to_all(p, frame, size);
         else
-                send_to(p, p->link_dir, to, frame, size);
+                send_to(p, to, frame, size);
 }
 
 static _noreturn_ void port_main(Port *p, pid_t parent) {
@@ -125,7 +137,7 @@ static _noreturn_ void port_main(Port *p, pid_t parent) {
                 while ((n = recv(p->vm_fd, frame, sizeof(frame), 0)) >= 2 * MAC_BYTES)
                         from_qemu(p, frame, (size_t) n);
                 while ((n = recv(p->link_fd, frame, sizeof(frame), 0)) >= 2 * MAC_BYTES)
-                        send_to(p, p->vm_dir, p->qemu, frame, (size_t) n);
+                        to_qemu(p, frame, (size_t) n);
         }
 }
 
@@ -160,7 +172,10 @@ static int port_open(Port *p, const VmLink *l, const char *vm_folder, size_t ind
         snprintf(p->qemu, sizeof(p->qemu), LINK_QEMU_SOCKET, index);
         snprintf(name, sizeof(name), LINK_PORT_SOCKET, index);
         r = open_socket(p->vm_dir, name, &p->vm_fd);
-        return r < 0 ? r : open_socket(p->link_dir, p->own, &p->link_fd);
+        if (r < 0)
+                return r;
+        return taken(p->link_dir, p->own) ? -EADDRINUSE
+                                          : open_socket(p->link_dir, p->own, &p->link_fd);
 }
 
 int link_start(const VmLink *l, const char *vm_folder, size_t index, pid_t *ret) {

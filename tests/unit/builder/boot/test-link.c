@@ -282,6 +282,21 @@ static void a_killed_machine_is_forgotten_and_may_come_back(void **state) {
         assert_int_equal(receive(l, 2, true), 60);
 }
 
+static void a_socket_of_qemus_that_is_a_link_gets_nothing(void **state) {
+        Lab *l = *state;
+        _cleanup_free_ char *own = strf("%s/link0-qemu.sock", l->vm[2]),
+                            *other = strf("%s/other.sock", l->folder);
+        struct sockaddr_un a = address_of(l->folder, "other.sock");
+        int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+        assert_int_equal(bind(fd, (struct sockaddr *) &a, sizeof(a)), 0);
+        assert_int_equal(unlink(own), 0);
+        assert_int_equal(symlink(other, own), 0);
+        send_frame(l, 0, "\x02\0\0\0\0\x02", 60);
+        assert_int_equal(poll(&(struct pollfd) { .fd = fd, .events = POLLIN }, 1, 300), 0);
+        close(fd);
+}
+
 #define lab_test(f) cmocka_unit_test_setup_teardown(f, lab_setup, lab_teardown)
 
 int main(void) {
@@ -298,6 +313,7 @@ int main(void) {
                 lab_test(a_broadcast_goes_to_all_others),
                 lab_test(a_frame_for_an_address_that_nobody_is_named_by_goes_to_all),
                 lab_test(one_address_is_on_a_link_once),
+                lab_test(a_socket_of_qemus_that_is_a_link_gets_nothing),
                 lab_test(a_killed_machine_is_forgotten_and_may_come_back),
         };
 
