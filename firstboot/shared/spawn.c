@@ -20,6 +20,7 @@
 #define LINE_LENGTH_MAX 8192
 #define KILL_DELAY_USEC (5 * USEC_PER_SEC)
 #define TICK_MS 200
+#define FORK_TRIES_MAX 100             /* 5 s */
 #define CAPTURE_MAX (16 * 1024 * 1024) /* bytes */
 
 static volatile sig_atomic_t interrupted;
@@ -323,6 +324,15 @@ static int attend(pid_t pid, const SpawnOptions *o, int *output, int *ret_status
         return r;
 }
 
+/* A host that is full of processes for a moment is none that fails. */
+static pid_t fork_patiently(void) {
+        pid_t pid;
+
+        for (unsigned n = 0; (pid = fork()) < 0 && errno == EAGAIN && n < FORK_TRIES_MAX; n++)
+                usleep(TICK_MS * 1000);
+        return pid;
+}
+
 int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status) {
         static const SpawnOptions none = {};
         const SpawnOptions *o = options ? options : &none;
@@ -332,7 +342,7 @@ int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status) 
 
         if (pipe2(output, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0)
                 return -errno;
-        pid = fork();
+        pid = fork_patiently();
         if (pid < 0)
                 return -errno;
         if (pid == 0)

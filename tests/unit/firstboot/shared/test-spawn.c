@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -242,6 +244,40 @@ static void programs_are_found_on_the_path(void **state _unused_) {
         assert_false(program_find("", NULL));
 }
 
+static void *sleep_a_while(void *userdata _unused_) {
+        usleep(300000);
+        return NULL;
+}
+
+/* As a user who may have two processes, and has them: the thread counts as one. */
+static int spawn_on_a_full_host(void) {
+        const struct rlimit two = { 2, 2 };
+        pthread_t thread;
+        int status = -1;
+
+        if (setresgid(54321, 54321, 54321) < 0 || setresuid(54321, 54321, 54321) < 0 ||
+                        setrlimit(RLIMIT_NPROC, &two) < 0 ||
+                        pthread_create(&thread, NULL, sleep_a_while, NULL) != 0 ||
+                        pthread_detach(thread) != 0)
+                return 2;
+        if (fork() >= 0)
+                return 3; /* not full */
+        return spawn_run(NULL, ARGV("true"), &status) < 0 || status != 0;
+}
+
+static void a_host_full_of_processes_is_waited_for(void **state _unused_) {
+        int status;
+        pid_t pid;
+
+        if (geteuid() != 0)
+                skip();
+        pid = fork();
+        if (pid == 0)
+                _exit(spawn_on_a_full_host());
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(the_exit_code_comes_back),
@@ -260,6 +296,7 @@ int main(void) {
                 cmocka_unit_test(a_grandchild_with_our_output_does_not_hold_us),
                 cmocka_unit_test(prepare_can_fail_or_stand_for_the_program),
                 cmocka_unit_test(a_signal_cancels_the_child),
+                cmocka_unit_test(a_host_full_of_processes_is_waited_for),
                 cmocka_unit_test(programs_are_found_on_the_path),
         };
 
