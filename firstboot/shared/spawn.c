@@ -20,7 +20,7 @@
 #define LINE_LENGTH_MAX 8192
 #define KILL_DELAY_USEC (5 * USEC_PER_SEC)
 #define TICK_MS 200
-#define FORK_TRIES_MAX 100             /* 5 s */
+#define FORK_TRIES_MAX 25              /* a tick apart: 5 s */
 #define CAPTURE_MAX (16 * 1024 * 1024) /* bytes */
 
 static volatile sig_atomic_t interrupted;
