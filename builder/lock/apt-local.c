@@ -3,6 +3,7 @@
 /* Packages that lie here already, as apt sees them: locked ones that the indexes have no more, and
  * those that overlays bring as artifacts. */
 
+#include "lock/deb-control.h"
 #include "shared/file-util.h"
 #include "store/store.h"
 #include "lock/apt.h"
@@ -147,19 +148,40 @@ static const Artifact *find_artifact(const Recipe *recipe, const LockedArtifact 
         return NULL;
 }
 
+/* apt would name a file of the store that no package has a name for. */
+static int require_package(
+                const Artifact *artifact, const LockedArtifact *locked, const char *blob) {
+        _cleanup_deb_control_ DebControl c = {};
+        int r;
+
+        r = deb_control_read(blob, &c);
+        if (r == -EBADMSG) {
+                log_error("Artifact %s of overlay %s is no Debian package: see what %s serves",
+                                artifact->name, locked->overlay, locked->url);
+                return -EINVAL;
+        }
+        return r < 0 ? log_error_errno(r, "Artifact %s of overlay %s cannot be read",
+                                       artifact->name, locked->overlay)
+                     : 0;
+}
+
 /* Paths of the packages that overlays bring as artifacts, and names of the overlays. */
 static int link_artifacts(const Apt *a, const Lock *l, char ***paths, char ***brought_by) {
         for (size_t i = 0; i < l->n_artifacts; i++) {
                 const LockedArtifact *locked = l->artifacts + i;
                 const Artifact *artifact = find_artifact(a->recipe, locked);
                 _cleanup_free_ char *blob = NULL, *link = NULL;
+                int r;
 
                 if (!artifact || artifact->kind != INSTALL_PACKAGE ||
                                 !store_has_blob(a->ctx->store, locked->sha256))
                         continue;
                 blob = store_blob_path(a->ctx->store, locked->sha256);
+                r = blob ? require_package(artifact, locked, blob) : log_oom();
+                if (r < 0)
+                        return r;
                 link = strf("%s/artifact-%zu.deb", a->root, strv_length(*paths));
-                if (!blob || !link || strv_extend(paths, link) < 0)
+                if (!link || strv_extend(paths, link) < 0)
                         return log_oom();
                 if (symlink(blob, link) < 0)
                         return log_error_errno(-errno, "Cannot show apt an artifact");

@@ -323,6 +323,24 @@ static int solve_stage(const Resolution *x, Apt *apt, size_t i, Lock *l, bool *c
         return 0;
 }
 
+/* Signed once is signed for ever: whoever serves an old index takes mended packages back. Without
+ * --update nothing that is locked moves. */
+static int require_progress(const Resolution *x, int64_t epoch) {
+        char locked[32] = "", served[32] = "";
+        struct tm tm;
+
+        if (!x->old || !x->options->update || epoch >= x->old->epoch)
+                return 0;
+        if (gmtime_r(&(time_t) { x->old->epoch }, &tm))
+                strftime(locked, sizeof(locked), "%F %H:%M UTC", &tm);
+        if (gmtime_r(&(time_t) { epoch }, &tm))
+                strftime(served, sizeof(served), "%F %H:%M UTC", &tm);
+        log_error("The distribution's index is of %s, older than the one that %s was made with (%s): "
+                  "another mirror may be newer (--mirror); to go back on purpose, remove the lock first",
+                        served, x->recipe->lock_path, locked);
+        return -EBADMSG;
+}
+
 static int solve_stages(const Resolution *x, Lock *l) {
         _cleanup_apt_free_ Apt *apt = NULL;
         bool changed = false;
@@ -330,6 +348,9 @@ static int solve_stages(const Resolution *x, Lock *l) {
         int r;
 
         r = open_apt(x, &apt, &epoch);
+        if (r < 0)
+                return r;
+        r = require_progress(x, epoch);
         if (r < 0)
                 return r;
         r = apt_origins(apt, updates_all(x) ? NULL : x->old, l);

@@ -161,6 +161,11 @@ static int run_later(StageBuild *b, const Sandbox *sandbox, const char *folder) 
         int r;
 
         r = shims_later(folder, b->ctx->jobs, &later);
+        if (r == -EINVAL || r == -ELOOP || r == -EFBIG) {
+                log_error("Stage %s: where its packages' scripts note what is left to do lies something else than a small file",
+                                b->stage->id);
+                return -EIO;
+        }
         if (r < 0)
                 return log_error_errno(r, "Stage %s: cannot read what its packages left to do",
                                 b->stage->id);
