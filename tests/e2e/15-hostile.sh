@@ -156,7 +156,7 @@ s=$?
 check "packages whose scripts try everything, and plant what they like, are installed" $s
 [[ $s -eq 0 ]] || tail -n 20 "$W/out"
 in_tree 'cat /usr/share/climber' >"$W/report"
-[[ $(wc -l <"$W/report") -eq $(grep -cE "^(call|result)\(|; (call|result)\(" "$D/climber/DEBIAN/postinst") ]]
+[[ $(wc -l <"$W/report") -eq 42 ]]
 check "its script came to its end" $?
 while read -r name result; do
         [[ $result == refused ]]
