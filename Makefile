@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # all      the programs, under build/            image    bakes images/IMAGE.json under out/ and boots it
+# cluster  bakes a head and a node, boots a head and two nodes
 # check    every test; ends with one line        check-sanitize   all unit tests under ASan and UBSan
 # lint     clang-tidy and shellcheck             format   clang-format over the tree
 # soak     the long repetitions                  bench    ratios against peers
@@ -35,7 +36,7 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 say = @$(if $(V),:,printf '  %-4s %s\n' $(1) $(2))
 
-.PHONY: all image check check-sanitize lint soak bench install deps docs format clean stage-code
+.PHONY: all image cluster check check-sanitize lint soak bench install deps docs format clean stage-code
 all: $(BUILD)/imgbuild firstboot-all
 
 # --- imgbuild: objects are linked directly, for an archive would swallow files of the same name --------------
@@ -175,6 +176,15 @@ image: deps
 	$(MAKE) all
 	$(BUILD)/imgbuild build images/$(IMAGE).json
 	$(BUILD)/imgbuild boot out/$(IMAGE)/$(IMAGE).qcow2 --until multi-user --nvme 4
+
+# A head and two nodes, for as long as nobody says Ctrl-C.
+cluster: deps
+	$(MAKE) all
+	$(BUILD)/imgbuild build images/hpc-head.json
+	$(BUILD)/imgbuild build images/cluster-node.json
+	@printf '%s\n' '' 'Once all are ready, in another terminal, with the ssh command that is shown for head:' \
+		'  cluster user add alice --gid 9876' '  srun -N 2 hostname' '  su - alice -c "srun -N 2 id"' ''
+	$(BUILD)/imgbuild cluster images/clusters/demo.json
 
 check: deps
 	$(MAKE) all unit

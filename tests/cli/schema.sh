@@ -74,6 +74,9 @@ mapfile -t overlays < <(ls overlays/*/overlay.json)
 validate overlay "${overlays[@]}"
 check "all ${#overlays[@]} shipped overlays are valid" $?
 
+validate cluster images/clusters/*.json
+check "all shipped clusters are valid" $?
+
 # What recipes and overlays bake into the node, section by section.
 python3 - "$work" "${recipes[@]}" "${overlays[@]}" <<'PY'
 import json, re, sys

@@ -1,0 +1,60 @@
+#!/bin/bash
+# A head and two nodes, as `make cluster` boots them: images/clusters/demo.json with the recipes it names. One start, in which the
+# head's own commands are the test: users, jobs on both nodes, home folders, accounting, logins between nodes.
+#
+# lane: machine
+# after: e2e/60
+set -u
+source "$TOP/tests/e2e/lib.bash"
+project
+for name in hpc-head cluster-node; do
+        build "$name" >"$E2E/build.log" 2>&1
+        s=$?
+        check "$name builds" $s
+        [[ $s -eq 0 ]] || { tail -n 40 "$E2E/build.log"; exit 1; }
+done
+
+cat >"$E2E/commands" <<'C'
+set -u
+say() { echo "== $1"; }
+say units; systemctl --failed --plain --no-legend
+say nodes; for i in $(seq 60); do [ "$(sinfo -h -N -t idle -o %N | wc -l)" = 2 ] && break; sleep 1; done; sinfo -h -N -o '%N %T'
+say add; cluster user add alice --gid 9876; cluster user list; cluster user add alice; echo "again $?"; cluster user add Alice; echo "bad $?"
+say id; id alice
+say srun; srun -N 2 hostname | sort
+say user; su - alice -c 'srun -N 2 sh -c "echo \$(id -un):\$(id -g) \$(hostname) \$(stat -f -c %T /home)"' | sort
+say home; su - alice -c 'echo shared >from-head; srun -w node2 cat from-head'
+say ssh; su - alice -c 'ssh node1 ssh node2 hostname'
+say mtu; ping -c 1 -q -M do -s 8900 node1 >/dev/null && echo jumbo
+say accounting; for i in $(seq 20); do [ "$(sacct -n -X -a -o State | grep -c COMPLETED)" -ge 3 ] && break; sleep 1; done; sacct -n -X -a -o User,NNodes,State | sort | uniq -c
+say batch; su - alice -c 'sbatch -W -N 2 -o out.%j --wrap "srun hostname" >/dev/null; sort out.*'
+say end
+C
+"$IMGBUILD" cluster "$TOP/images/clusters/demo.json" --cache "$CACHE" --output "$OUT" --offline --progress plain --save "$E2E/save" \
+        -- "$(cat "$E2E/commands")" >"$E2E/out" 2>"$E2E/log"
+s=$?
+check "all three come up, and the commands run" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$E2E/log" "$E2E/out"; exit 1; }
+
+# part NAME: what the commands said below that heading.
+part() { sed -n "/^== $1$/,/^== /p" "$E2E/out" | sed '/^== /d' | tr -d '\r'; }
+# says TEXT PART EXPECTED
+says() { [[ $(part "$2") == "$3" ]]; local s=$?; check "$1" $s; [[ $s -eq 0 ]] || part "$2" | sed 's/^/# /'; }
+
+says "no unit of the head has failed" units ''
+says "both nodes are idle" nodes $'node1 idle\nnode2 idle'
+says "a user is added once, under a sound name" add $'group alice has number 9876\nuser alice has number 10000, group 9876, home folder /home/alice\nalice\nagain 1\nbad 2'
+says "the head knows the user" id 'uid=10000(alice) gid=9876(alice) groups=9876(alice)'
+says "srun on both nodes" srun $'node1\nnode2'
+says "… as the user, at home on the head's disk" user $'alice:9876 node1 nfs\nalice:9876 node2 nfs'
+says "a file from the head is read on a node" home shared
+says "from node to node without a password" ssh node2
+says "frames of 9000 bytes" mtu jumbo
+says "a batch job" batch $'node1\nnode2'
+part accounting | grep -q 'alice .*2 .*COMPLETED'
+check "sacct has the user's job on two nodes" $?
+grep -q '^\* node2' "$E2E/log" && [[ -s $E2E/save/node2/boot.json ]]
+check "progress and logs of each machine" $?
+[[ -z $(ls -A /run/imgbuild/link 2>/dev/null) ]] && no_scratch && no_leftovers
+check "nothing is left running, mounted or in scratch" $?
+exit $rc
