@@ -6,57 +6,31 @@
 
 #define DEVICE "/dev/sda"
 
-static void partition_listp(struct guestfs_partition_list **l) {
-        if (*l)
-                guestfs_free_partition_list(*l);
-}
-
-/* GPT: a GUID; MBR: "0x83". NULL where there is none. */
-static char *partition_type(guestfs_h *g, const char *device, int number, bool gpt) {
-        int id;
-
-        if (gpt)
-                return guestfs_part_get_gpt_type(g, device, number);
-        id = guestfs_part_get_mbr_id(g, device, number);
-        return id >= 0 ? strf("0x%02x", (unsigned) id) : NULL;
-}
-
-static int add_partition(guestfs_h *g, json_object *partitions, const char *device,
-                const struct guestfs_partition *p, bool gpt) {
-        _cleanup_free_ char *type = partition_type(g, device, p->part_num, gpt),
-                            *name = gpt ? guestfs_part_get_name(g, device, p->part_num) : NULL;
+static int add_partition(json_object *partitions, const Partition *p) {
         json_object *o = NULL;
         int r;
 
         r = json_append_object(partitions, &o);
         if (r < 0)
                 return r;
-        return json_set_fields(o, JSON_INT("number", p->part_num), JSON_INT("start", p->part_start),
-                        JSON_INT("size", p->part_size), JSON_STRING("type", unless_empty(type)),
-                        JSON_STRING("name", unless_empty(name)));
+        return json_set_fields(o, JSON_INT("number", p->number), JSON_INT("start", p->start),
+                        JSON_INT("size", p->size), JSON_STRING("type", unless_empty(p->type)),
+                        JSON_STRING("name", unless_empty(p->name)));
 }
 
-static int add_partitions(guestfs_h *g, json_object *disk, const char *device) {
-        _cleanup_(partition_listp) struct guestfs_partition_list *l = guestfs_part_list(g, device);
-        _cleanup_free_ char *table = NULL;
+static int add_partitions(json_object *disk, const PartitionTable *t) {
         json_object *partitions = NULL;
         int r;
 
-        if (!l)
+        if (isempty(t->kind))
                 return 0; /* no partition table: one file system, LVM, or nothing */
-        table = guestfs_part_get_parttype(g, device);
-        r = json_set_string(disk, "partition_table", unless_empty(table));
+        r = json_set_string(disk, "partition_table", t->kind);
         if (r < 0)
                 return r;
         r = json_add_array(disk, "partitions", &partitions);
-        if (r < 0)
-                return r;
-        for (uint32_t i = 0; i < l->len; i++) {
-                r = add_partition(g, partitions, device, l->val + i, streq_ptr(table, "gpt"));
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        for (size_t i = 0; r >= 0 && i < t->n; i++)
+                r = add_partition(partitions, t->partitions + i);
+        return r;
 }
 
 static void statvfsp(struct guestfs_statvfs **s) {
@@ -113,8 +87,47 @@ static int add_filesystem(guestfs_h *g, json_object *filesystems, const char *de
         return r;
 }
 
+/* What of the partitions can be told by looking at each alone. Stacked on partitions are LVM, RAID and
+ * btrfs' volumes; Windows' dynamic disks leave no signature in theirs. */
+static bool is_plain(const char *type, const Partition *p) {
+        static const char *const types[] = { "", "ext2", "ext3", "ext4", "vfat", "xfs", "swap" };
+        static const char *const dynamic[] = { "5808C8AA-7E8F-42E0-85D2-E1E90434CFB3",
+                "AF9B60A0-1431-4F62-BC68-3311714A69AD", "0x42" };
+
+        for (size_t i = 0; i < ELEMENTSOF(dynamic); i++)
+                if (streq(p->type, dynamic[i]))
+                        return false;
+        for (size_t i = 0; i < ELEMENTSOF(types); i++)
+                if (streq(type, types[i]))
+                        return true;
+        return false;
+}
+
+/* As guestfs_list_filesystems(), which asks LVM, RAID and others for seconds: device, type … Where all
+ * partitions are plain, each is asked alone. */
+static int list_filesystems(guestfs_h *g, const PartitionTable *t, char ***ret) {
+        _cleanup_strv_free_ char **found = NULL;
+
+        for (size_t i = 0; i < t->n; i++) {
+                _cleanup_free_ char *device = strf(DEVICE "%u", t->partitions[i].number),
+                                    *type = device ? guestfs_vfs_type(g, device) : NULL;
+                int r;
+
+                if (!type || !is_plain(type, t->partitions + i)) {
+                        found = strv_free(found);
+                        break;
+                }
+                r = strv_extend_many(&found, device, isempty(type) ? "unknown" : type, NULL);
+                if (r < 0)
+                        return r;
+        }
+        *ret = found ? TAKE_PTR(found) : guestfs_list_filesystems(g);
+        return 0;
+}
+
 int inspect_disk(guestfs_h *g, json_object *o) {
         int64_t size = guestfs_blockdev_getsize64(g, DEVICE);
+        _cleanup_partition_table_ PartitionTable table = {};
         _cleanup_strv_free_ char **found = NULL;
         json_object *filesystems = NULL;
         int r;
@@ -124,14 +137,21 @@ int inspect_disk(guestfs_h *g, json_object *o) {
                 if (r < 0)
                         return r;
         }
-        r = add_partitions(g, o, DEVICE);
+        r = partition_table_read(g, DEVICE, &table);
+        if (r == -EIO)
+                r = inspect_problem(o, "partition table", guestfs_last_error(g));
+        if (r < 0)
+                return r;
+        r = add_partitions(o, &table);
         if (r < 0)
                 return r;
         r = json_add_array(o, "filesystems", &filesystems);
         if (r < 0)
                 return r;
 
-        found = guestfs_list_filesystems(g); /* device, type, device, type … */
+        r = list_filesystems(g, &table, &found);
+        if (r < 0)
+                return r;
         if (!found)
                 return inspect_problem(o, "file systems", guestfs_last_error(g));
         for (size_t i = 0; found[i] && found[i + 1]; i += 2) {

@@ -156,6 +156,19 @@ static int describe_os(guestfs_h *g, const char *root, json_object *o) {
         return r < 0 ? r : inspect_support(o);
 }
 
+static bool has_filesystem(json_object *o) {
+        json_object *filesystems = json_get(o, "filesystems");
+
+        for (size_t i = 0; i < json_object_array_length(filesystems); i++) {
+                const char *type =
+                                json_get_string(json_object_array_get_idx(filesystems, i), "type");
+
+                if (!streq_ptr(type, "unknown") && !streq_ptr(type, "swap"))
+                        return true;
+        }
+        return false;
+}
+
 static int describe(guestfs_h *g, const char *path, const char *format, json_object *o) {
         _cleanup_strv_free_ char **roots = NULL;
         json_object *problems = NULL;
@@ -177,6 +190,8 @@ static int describe(guestfs_h *g, const char *path, const char *format, json_obj
         if (r < 0)
                 return r;
 
+        if (!has_filesystem(o))
+                return 0; /* to look for a system takes seconds */
         roots = guestfs_inspect_os(g);
         if (!roots)
                 log_debug("libguestfs: %s", strempty(guestfs_last_error(g)));

@@ -11,6 +11,7 @@
 
 #include "inspect/appliance.h"
 #include "inspect/diff.h"
+#include "inspect/partitions.h"
 #include "shared/json-util.h"
 
 /* What an image is by its first bytes: "qcow2", "vmdk", "vdi", "vhdx", "vpc" (VHD), "raw" where
