@@ -160,12 +160,12 @@ static int next_answer(const ProofProcess *p, Answer *ret) {
 int proof_process_ask(ProofProcess *p, const DiskInfo *disk, const char *image, const char *format,
                 const ProofWatch *watch) {
         Question q = { .disk = *disk };
-        Answer a;
+        Answer a = {};
 
         if (strlen(image) >= sizeof(q.image) || strlen(format) >= sizeof(q.format))
                 return -EAGAIN;
-        strcpy(q.image, image);
-        strcpy(q.format, format);
+        snprintf(q.image, sizeof(q.image), "%s", image);
+        snprintf(q.format, sizeof(q.format), "%s", format);
         if (send(p->fd, &q, sizeof(q), MSG_NOSIGNAL) < 0)
                 return -EAGAIN; /* it did not start */
         for (;;) {

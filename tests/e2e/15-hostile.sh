@@ -181,7 +181,7 @@ for what in link fifo large; do
         mkdir -p "$D/later-$what/DEBIAN"
         case $what in
         link) do="ln -s $W/canary" ;;
-        fifo) do=mkfifo ;;
+        fifo) do="mkfifo" ;;
         large) do='truncate -s 1G' ;;
         esac
         cat >"$D/later-$what/DEBIAN/postinst" <<E
