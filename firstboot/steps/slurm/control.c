@@ -53,7 +53,7 @@ int probe_clock(const char *output, int64_t *ret_seconds) {
 
 char *client_conf(json_object *slurm) {
         json_object *list = json_get(slurm, "controllers");
-        const char *port = NULL;
+        const char *port = NULL, *user = json_get_string(slurm, "slurm_user");
         char *text = NULL;
         size_t size;
         FILE *f = open_memstream(&text, &size);
@@ -72,7 +72,8 @@ char *client_conf(json_object *slurm) {
         }
         if (port)
                 fprintf(f, "SlurmctldPort=%s\n", port);
-        fprintf(f, "SlurmUser=%s\n", json_get_string(slurm, "slurm_user"));
+        if (user) /* else root, as slurm.conf has it */
+                fprintf(f, "SlurmUser=%s\n", user);
         fprintf(f, "AuthType=auth/munge\nMessageTimeout=10\n");
         if (fclose(f) != 0) {
                 free(text);

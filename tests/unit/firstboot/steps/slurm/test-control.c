@@ -50,6 +50,16 @@ static void the_controllers_clock_is_told_in_utc(void **state) {
         assert_int_equal(probe_clock("", &t), -EBADMSG);
 }
 
+static void without_a_user_the_controllers_is_slurms_default(void **state) {
+        _cleanup_json_ json_object *o =
+                        json_tokener_parse("{\"cluster_name\":\"c\",\"controllers\":[\"a\"]}");
+        _cleanup_free_ char *text = client_conf(o);
+
+        (void) state;
+        assert_null(strstr(text, "SlurmUser"));
+        assert_null(strstr(text, "(null)"));
+}
+
 static void the_client_configuration_names_all_controllers(void **state) {
         _cleanup_json_ json_object *o = json_tokener_parse(
                         "{\"cluster_name\":\"c\",\"slurm_user\":\"slurm\",\"controllers\":[\"a:7000\",\"b\"]}");
@@ -65,6 +75,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(scontrols_words_are_understood),
                 cmocka_unit_test(the_controllers_clock_is_told_in_utc),
+                cmocka_unit_test(without_a_user_the_controllers_is_slurms_default),
                 cmocka_unit_test(the_client_configuration_names_all_controllers),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
