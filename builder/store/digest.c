@@ -168,7 +168,7 @@ static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
         return 0;
 }
 
-static int sorted_names(DIR *d, char ***ret) {
+int digest_sorted_names(DIR *d, char ***ret) {
         _cleanup_strv_free_ char **names = NULL;
 
         FOLDER_FOREACH (name, d) {
@@ -192,7 +192,7 @@ static int hash_folder(Hash *h, int folder, const char *prefix) {
         r = folder_from_fd(folder, &d);
         if (r < 0)
                 return r;
-        r = sorted_names(d, &names);
+        r = digest_sorted_names(d, &names);
         if (r < 0)
                 return r;
         STRV_FOREACH (name, names) {

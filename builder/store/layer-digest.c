@@ -149,12 +149,9 @@ static int hash_children(Hash *h, int folder, const char *prefix) {
         r = folder_from_fd(folder, &d);
         if (r < 0)
                 return r;
-        FOLDER_FOREACH (name, d) {
-                r = strv_extend(&names, name);
-                if (r < 0)
-                        return r;
-        }
-        strv_sort(names);
+        r = digest_sorted_names(d, &names);
+        if (r < 0)
+                return r;
         STRV_FOREACH (name, names) {
                 _cleanup_free_ char *path = strf("%s/%s", prefix, *name);
 
