@@ -212,7 +212,7 @@ case_optional() {
 case_timeout() {
         step a '{"timeout":"400ms"}' <<<'sleep 60'
         node_boot
-        check "a step that hangs is stopped at its limit" node_wait failed 100
+        check "a step that hangs is stopped at its limit" node_wait failed
         check "and its code is step.timeout" is 'o["step"]["a"]["result"]["code"]' step.timeout
         check "its unit was stopped" grep -q '^StopUnit firstboot@a' "$NODE/calls"
 }

@@ -9,15 +9,19 @@ failed=
 ctl=$node_build/firstbootctl
 
 tool() { { echo '#!/bin/bash'; cat; } >"$NODE/bin/$1"; chmod +x "$NODE/bin/$1"; }
-# until COMMAND…: at most 15 s.
-until_() { for _ in $(seq 300); do "$@" >/dev/null 2>&1 && return 0; sleep 0.05; done; return 1; }
-state() { grep -qsE "\"node\": ?\"$1\"" "$NODE/run/firstboot/status.json"; }
-# well SECONDS: the node stays ready for so long.
-stays() { local end=$((SECONDS + $2)); while ((SECONDS < end)); do state "$1" || return 1; sleep 0.1; done; }
-kernel() { echo "3,$((++lines)),$(awk '{ printf "%d", $1 * 1000000 }' /proc/uptime),-;$1" >>"$NODE/dev/kmsg"; }
+# until_ COMMAND…: at most two minutes, which end what hangs and say nothing about speed.
+until_() { local end=$((SECONDS + 120)); while ((SECONDS < end)); do "$@" >/dev/null 2>&1 && return 0; sleep 0.05; done; return 1; }
+# stays STATE SECONDS: the node is so all the time.
+stays() { local end=$((SECONDS + $2)); while ((SECONDS < end)); do node_is "$1" || return 1; sleep 0.1; done; }
+# The clock that a shell can read counts hundredths and cuts off the rest: what is written just after "ready" would seem to be older
+# than that, and not count. So a hundredth is added.
+kernel() { echo "3,$((++lines)),$(awk '{ printf "%d", $1 * 1000000 + 10000 }' /proc/uptime),-;$1" >>"$NODE/dev/kmsg"; }
 slurm_state() { grep -q "$1" "$NODE/node.state"; }
 
-# fresh [KEYS]: a node that is ready, watched closely.
+# The agent asks systemd about the units before it looks for the first time. A file system's error is a reason to look and no finding.
+watched() { kernel 'EXT4-fs error (device vda1): here is a reason to look'; until_ test -s "$NODE/looked"; }
+
+# fresh [KEYS]: a node that is ready, and watched closely by now unless the keys say otherwise.
 fresh() {
         node_end 2>/dev/null
         node_new
@@ -28,7 +32,7 @@ fresh() {
         mkdir "$NODE/sys/class/net/eth0/device"; echo 3 >"$NODE/sys/class/net/eth0/carrier_down_count"
         touch "$NODE/usr/sbin/slurmd"; chmod +x "$NODE/usr/sbin/slurmd"
         echo "{\"watch\":{\"calm\":\"500ms\",\"interval\":\"1s\",\"healthy\":\"${healthy:-1s}\"${1:-}},
-                \"slurm\":{\"controllers\":[\"head\"],\"node_name\":\"n1\",\"munge_key\":\"$(head -c 96 /dev/zero | base64 -w0)\",\"give_up\":\"2s\"}}" >"$NODE/etc/firstboot/node.json"
+                \"slurm\":{\"controllers\":[\"head\"],\"node_name\":\"n1\",\"munge_key\":\"$(head -c 96 /dev/zero | base64 -w0)\",\"give_up\":\"60s\"}}" >"$NODE/etc/firstboot/node.json"
         tool munge <<<'exit 0'
         tool scontrol <<'P'
 node=$FIRSTBOOT_ROOT/node.state
@@ -57,7 +61,8 @@ P
         chmod +x "$NODE"/exec/*
         mkdir -p "$NODE/usr/bin"; ln -s "$ctl" "$NODE/usr/bin/firstbootctl" # the slurm step asks it before it lifts a drain
         node_boot
-        node_wait ready
+        node_wait ready || check "the node gets ready" false
+        [[ ${1:-} == *'"enabled":false'* ]] || watched || check "the node is watched" false
 }
 
 # --- a probe that fails, for a moment and for good ------------------------------------------------------------------
@@ -67,8 +72,8 @@ check "and is looked at again and again" until_ bash -c '[[ $(wc -l <"$1") -ge 3
 check "by quick looks alone" bash -c '! grep -q full "$1"' - "$NODE/looked"
 echo '# from here on' >>"$NODE/calls"
 touch "$NODE/bad"
-check "what goes wrong ends ready" until_ state failed
-check "the ready file is gone" test ! -e "$NODE/run/firstboot/ready"
+check "what goes wrong ends ready" node_wait failed
+check "the ready file is gone" until_ test ! -e "$NODE/run/firstboot/ready"
 check "node-ready.target is stopped" until_ grep -q '^StopUnit node-ready.target' "$NODE/calls"
 check "the node is drained with the reason, without drain_on_failure" until_ slurm_state '^IDLE+DRAIN \[firstboot\] probe.bad: it is bad'
 check "slurmd is left alone: jobs run on" bash -c '! sed "1,/^# from here on/d" "$1" | grep -qE "(Stop|Restart)Unit slurmd"' - "$NODE/calls"
@@ -77,33 +82,33 @@ check "explain too" bash -c '"$1" explain | grep -q probe.bad' - "$ctl"
 check "check fails while the node is not ready" bash -c 'out=$(PATH=$NODE/bin:$PATH "$1" check); [[ $? == 1 && $out == "probe.bad: it is bad"* ]]' - "$ctl"
 check "and it stays so" stays failed 2
 rm "$NODE/bad"
-check "well again for long enough it is ready" until_ state ready
+check "well again for long enough it is ready" node_wait ready
 check "after a full check" grep -q full "$NODE/looked"
 check "its own drain is lifted" until_ slurm_state '^IDLE *$'
-check "and the ready file is back" test -e "$NODE/run/firstboot/ready"
+check "and the ready file is back" until_ test -e "$NODE/run/firstboot/ready"
 
 # --- the agent killed while the node is not ready -------------------------------------------------------------------
 touch "$NODE/bad"
-until_ state failed; until_ slurm_state DRAIN
+node_wait failed; until_ slurm_state DRAIN
 kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
 rm "$NODE/looked"
 agent_start
 check "an agent that was restarted knows that the node is not ready" stays failed 3
 rm "$NODE/bad"
-check "and brings it back only after a full check" bash -c 'for _ in $(seq 300); do grep -qE "\"node\": ?\"ready\"" "$NODE/run/firstboot/status.json" && break; sleep 0.05; done; grep -q full "$NODE/looked"'
+check "and brings it back only after a full check" eval 'node_wait ready && grep -q full "$NODE/looked"'
 
 # --- somebody else's drain ------------------------------------------------------------------------------------------
-touch "$NODE/bad"; until_ state failed; until_ slurm_state DRAIN
+touch "$NODE/bad"; node_wait failed; until_ slurm_state DRAIN
 echo 'IDLE+DRAIN RMA ticket 4711' >"$NODE/node.state"
 rm "$NODE/bad"
-until_ state degraded
+node_wait degraded
 check "a drain of somebody else's is never lifted" slurm_state '^IDLE+DRAIN RMA ticket 4711'
 node_end
 
 # --- each source ----------------------------------------------------------------------------------------------------
 # source_ NAME CODE: what the commands before it did leads to this code.
 healthy=60s
-source_() { until_ state failed; check "$1: $2" is 'o["code"]' "$2"; }
+source_() { node_wait failed; check "$1: $2" is 'o["code"]' "$2"; }
 
 fresh
 kernel 'pcieport 0000:00:01.0: AER: Corrected error message received from 0000:3b:00.0'
@@ -127,13 +132,14 @@ echo '# from here on' >>"$NODE/calls"
 source_ "slurmd that was stopped" watch.unit
 until_ slurm_state DRAIN
 check "and it is not started again behind its admin's back" bash -c '! sed "1,/^# from here on/d" "$1" | grep -qE "(Start|Restart)Unit slurmd"' - "$NODE/calls"
+# grow FILE: it grows all the time, as nobody can see from outside when it was read first. A reader finds the old number or the new one.
+grow() { local n=7; while :; do echo $((n += 100)) >"$NODE/grown"; mv "$NODE/grown" "$1"; sleep 0.1; done; }
 fresh
-sleep 1 # what it was before has to be seen first
-echo 9 >"$NODE/sys/class/net/eth0/carrier_down_count"
+grow "$NODE/sys/class/net/eth0/carrier_down_count" & grows=$!
 source_ "a link that flaps" watch.link-flaps
+kill "$grows"; wait "$grows" 2>/dev/null
 fresh
-sleep 1
-( for i in $(seq 8 200); do echo "$((i * 100))" >"$NODE/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error"; sleep 0.1; done ) & grows=$!
+grow "$NODE/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error" & grows=$!
 source_ "a counter that grows and grows" rdma.errors-grow
 kill "$grows"; wait "$grows" 2>/dev/null
 check "an old error alone is none" test "$(cat "$NODE/sys/class/infiniband/mlx5_0/ports/1/counters/link_downed")" = 7
@@ -142,11 +148,11 @@ healthy=1s
 # --- what must not happen -------------------------------------------------------------------------------------------
 fresh
 mkdir -p "$NODE/proc/77"; echo slurmstepd >"$NODE/proc/77/comm"; printf 'slurmstepd: [12.batch]\0' >"$NODE/proc/77/cmdline"
-touch "$NODE/bad"; until_ state failed; rm "$NODE/bad"
+touch "$NODE/bad"; node_wait failed; rm "$NODE/bad"
 check "while a job is on the node nothing measures it" stays failed 4
 check "by a full check" bash -c '! grep -q full "$1"' - "$NODE/looked"
 rm -r "$NODE/proc/77"
-check "once it has ended the node comes back" until_ state ready
+check "once it has ended the node comes back" node_wait ready
 fresh ',"enabled":false'
 touch "$NODE/bad"
 check "a node that is not to be watched is not" stays ready 3
@@ -154,12 +160,12 @@ fresh
 kill "$bus_pid"; wait "$bus_pid" 2>/dev/null
 touch "$NODE/bad"
 bus_start
-check "the bus restarted in the middle loses nothing" until_ state failed
+check "the bus restarted in the middle loses nothing" node_wait failed
 check "and the drain is made when it is back" until_ slurm_state DRAIN
 rm "$NODE/bad"
-check "the way back too" until_ state ready
+check "the way back too" node_wait ready
 rm "$NODE/usr/lib/firstboot/firstboot-step"
-check "checks that cannot look do not pass for ever" until_ state failed
+check "checks that cannot look do not pass for ever" node_wait failed
 check "with a code of their own" is 'o["code"]' check.no-answer
 node_end
 [[ -z $failed ]]
