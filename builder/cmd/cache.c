@@ -50,7 +50,7 @@ static int parse_age(const char *text, uint64_t *ret) {
                         return 0;
                 }
 
-        return log_error_errno(
+        return log_error_return(
                         -EINVAL, "--max-age=%s: a number with one of the units s m h d w", text);
 }
 
@@ -237,7 +237,7 @@ static int take(void *values, int id, const char *value) {
         case OPT_MAX_SIZE:
                 if (parse_bytes(value, &o->max_size) >= 0)
                         return 0;
-                return log_error_errno(-EINVAL,
+                return log_error_return(-EINVAL,
                                 "--max-size=%s: a number with one of the units B K M G T", value);
         case OPT_DRY_RUN:
                 o->dry_run = true;

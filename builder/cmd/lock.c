@@ -145,12 +145,30 @@ static int take(void *values, int id, const char *value _unused_) {
         }
 }
 
+/* "--update tmux RECIPE" is as good as "RECIPE --update tmux": the recipe is what is called *.json. */
+static void recipe_first(VerbCall *call) {
+        char **a = call->arguments;
+        size_t i = 0;
+
+        while (i < call->n_arguments && !endswith(a[i], ".json"))
+                i++;
+        if (i == call->n_arguments)
+                return;
+        for (; i > 0; i--) {
+                char *name = a[i - 1];
+
+                a[i - 1] = a[i];
+                a[i] = name;
+        }
+}
+
 static int check(VerbCall *call) {
         LockOptions *o = call->options;
 
         if (call->n_arguments == 0 || (call->n_arguments > 1 && !o->update))
                 return -EINVAL;
 
+        recipe_first(call);
         if (call->n_arguments > 1)
                 o->names = call->arguments + 1;
         return 0;

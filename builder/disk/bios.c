@@ -94,7 +94,7 @@ int disk_write_bios(Disk *d) {
         if (r < 0)
                 return r;
         if (boot_size != SECTOR || core_size <= SECTOR)
-                return log_error_errno(-EIO, "GRUB's images for BIOS are not what they should be");
+                return log_error_return(-EIO, "GRUB's images for BIOS are not what they should be");
 
         put_sector(boot + BOOT_KERNEL_SECTOR, start);
         memset(boot + BOOT_DRIVE_CHECK, 0x90, 2);

@@ -64,7 +64,7 @@ static int check_boot_file(const char *root, const char *prefix, const char *ker
                 return -errno;
         fd = inside_open_regular(root_fd, path, SIZE_MAX, &size);
         if (fd < 0 || size == 0)
-                return log_error_errno(-ENOENT,
+                return log_error_return(-ENOENT,
                                 "The tree has no /boot/%s%s, so nothing could boot it", prefix,
                                 kernel);
         return 0;
@@ -98,7 +98,7 @@ int disk_measure(Disk *d) {
         int r;
 
         if (!d->plan->kernel)
-                return log_error_errno(-EINVAL, "%s installs no kernel, so it has no disk",
+                return log_error_return(-EINVAL, "%s installs no kernel, so it has no disk",
                                 d->plan->recipe->path);
         m.shared = mmap(NULL, sizeof(*m.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                         -1, 0);

@@ -102,7 +102,7 @@ static int find_inode(const Inodes *l, const char *path, uint64_t *ret) {
         if (l->n > 0)
                 found = bsearch(&key, l->inodes, l->n, sizeof(key), compare_inodes);
         if (!found)
-                return log_error_errno(-ENOENT, "mkfs.xfs has left out %s", *path ? path : "/");
+                return log_error_return(-ENOENT, "mkfs.xfs has left out %s", *path ? path : "/");
         *ret = found->number;
         return 0;
 }

@@ -34,7 +34,7 @@ static int run_deterministic(
         struct tm tm;
 
         if (!gmtime_r(&epoch, &tm) || strftime(clock, sizeof(clock), "%Y-%m-%d %H:%M:%S", &tm) == 0)
-                return log_error_errno(-ERANGE, "The lock's epoch is no time");
+                return log_error_return(-ERANGE, "The lock's epoch is no time");
         time_setting = strf("FAKETIME=%s", clock);
         seed_setting = strf("FAKERANDOM_SEED=0x%.8s%.4s%.4s", seed, seed + 9, seed + 14);
         if (!time_setting || !seed_setting)

@@ -47,7 +47,7 @@ int appliance_use(ApplianceOpen open_it, ApplianceUse use, void *userdata) {
                 if (interrupt_signal())
                         return -ECANCELED;
                 if (attempt == USE_ATTEMPTS)
-                        return log_error_errno(-EIO,
+                        return log_error_return(-EIO,
                                         "libguestfs' appliance died twice; 'libguestfs-test-tool' shows why");
                 log_info("libguestfs' appliance died; starting it once more");
         }

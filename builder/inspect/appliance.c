@@ -72,11 +72,11 @@ static int launch(bool kvm, void *userdata) {
                 return -ENOMEM;
         guestfs_set_error_handler(g, NULL, NULL); /* guestfs_last_error() says it when we want to */
         if (!prepare(g, l, kvm))
-                return log_error_errno(-EIO, "libguestfs: %s", guestfs_last_error(g));
+                return log_error_return(-EIO, "libguestfs: %s", guestfs_last_error(g));
         for (size_t i = 0; images[i]; i++)
                 if (guestfs_add_drive_opts(g, images[i], GUESTFS_ADD_DRIVE_OPTS_READONLY, 1,
                                     GUESTFS_ADD_DRIVE_OPTS_FORMAT, formats[i], -1) < 0)
-                        return log_error_errno(-EIO, "libguestfs cannot open %s: %s", images[i],
+                        return log_error_return(-EIO, "libguestfs cannot open %s: %s", images[i],
                                         guestfs_last_error(g));
         if (guestfs_launch(g) < 0) {
                 log_debug("libguestfs: %s", strempty(guestfs_last_error(g)));

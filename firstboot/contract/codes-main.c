@@ -16,6 +16,10 @@ static void print_catalog(void) {
                 printf("-- %s\nSubject: %s\nDefined-By: firstbootd\nSupport: man:firstbootd(8)\n"
                        "Documentation: man:firstbootctl(1)\n\n",
                                 c->id, c->title);
+                if (streq(c->code, "step.own-reason")) {
+                        printf("Step @STEP@ gives reason @CODE@: @TEXT@\n\n@MEANING@\n\n@REMEDY@\n\n");
+                        continue;
+                }
                 if (code_is_reason(c))
                         printf("Step @STEP@ gives reason %s: @TEXT@\n\n", c->code);
                 printf("%s\n\n%s\n\n", c->meaning, c->remedy);

@@ -64,6 +64,10 @@ const Code codes[] = {
         { "step.failed", "0cb40e9180904ff08892775e011b5a44", "A step failed without a reason of its own",
           "The step's program reported failure but gave no reason code.",
           "firstbootctl log STEP shows what it said." },
+        { "step.own-reason", "8b1f0f3d3c9a4b0c9d5a4a3ab7c6e215", "A step gives a reason of its own",
+          "The step names a reason code that is not one of firstboot's. Where its step file explains the code (\"codes\"), "
+          "that explanation is shown instead of this one.",
+          "firstbootctl explain CODE shows what the step file says of it; firstbootctl log STEP shows what the step said." },
         { "step.exit-code", "aa401e385a944bcd83d4b4cc8da96de7", "A step's program ended with an error",
           "The program left no result file and its exit code was not 0.",
           "firstbootctl log STEP shows what it said." },

@@ -21,6 +21,7 @@
 #define PATH_RUN_CONFIG "/run/firstboot/config.json"
 #define PATH_RUN_STATUS "/run/firstboot/status.json"
 #define PATH_RUN_RESULTS "/run/firstboot/results"
+#define PATH_RUN_SECTIONS "/run/firstboot/sections"
 #define PATH_RUN_CHECK "/run/firstboot/check"
 #define PATH_READY "/run/firstboot/ready"
 #define PATH_SLURMD_PERMIT "/run/firstboot/slurmd-permit"

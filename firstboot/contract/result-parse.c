@@ -12,7 +12,7 @@ bool result_status_is_known(const char *status) {
         return status && strv_contains(ARGV("done", "degraded", "skipped", "failed"), status);
 }
 
-static bool code_is_valid(const char *code) {
+bool result_code_is_valid(const char *code) {
         size_t n = strlen(code);
 
         return n > 0 && n <= CODE_MAX &&
@@ -29,6 +29,7 @@ static const char *wrong_field(json_object *o) {
                 { "status", json_type_string },
                 { "code", json_type_string },
                 { "message", json_type_string },
+                { "meaning", json_type_string },
                 { "remedy", json_type_string },
                 { "transient", json_type_boolean },
                 { "figures", json_type_object },
@@ -64,7 +65,7 @@ const char *result_parse(const char *text, size_t size, json_object **ret, char 
                 return unreadable(ret_message,
                                 strf("\"%s\" in its verdict has a value of the wrong type", field));
         code = json_get_string(o, "code");
-        if (code && !code_is_valid(code))
+        if (code && !result_code_is_valid(code))
                 return unreadable(ret_message,
                                 strf("\"code\" in its verdict is no reason code of at most %d letters, digits, '.', '-' and '_'",
                                                 CODE_MAX));

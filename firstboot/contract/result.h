@@ -7,6 +7,7 @@
  *   status     "done", "degraded", "skipped" or "failed"
  *   code       reason code of what is wrong
  *   message    one sentence with the names and figures that matter
+ *   meaning    why the node is refused, where the code is none of firstboot's
  *   remedy     what to do, where the code's own text does not say it all
  *   transient  whether trying again may help
  *   figures    an object, free
@@ -49,6 +50,9 @@ char *result_words(json_object *verdict);
 
 /* "done", "degraded", "skipped" or "failed". */
 bool result_status_is_known(const char *status);
+
+/* At most 63 letters, digits, '.', '-' and '_'. */
+bool result_code_is_valid(const char *code);
 
 /* A verdict as it came: NULL with *ret where it can be counted on; else as result_take(). */
 const char *result_parse(const char *text, size_t size, json_object **ret, char **ret_message);

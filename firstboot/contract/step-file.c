@@ -6,6 +6,7 @@
 #include "contract/condition.h"
 #include "contract/paths.h"
 #include "contract/quantity.h"
+#include "contract/step-codes.h"
 
 #include <sys/stat.h>
 
@@ -20,6 +21,7 @@ void step_clear(Step *s) {
         strv_free(s->requires);
         strv_free(s->after);
         strv_free(s->only_if);
+        json_object_put(s->codes);
 }
 
 RetryPlan step_retry_plan(const Step *s) {
@@ -129,7 +131,7 @@ static bool decide(json_object *config, json_object *v) {
 static int check_keys(const Step *s, json_object *o, char ***errors) {
         char *const *known = ARGV("description", "requires", "after", "when", "timeout", "retries",
                         "retry_delay", "retry_delay_max", "required", "run_on_failure", "exec",
-                        "only_if", "check", "spread", "slow_retry");
+                        "only_if", "check", "spread", "slow_retry", "codes");
         int r;
 
         json_object_object_foreach (o, key, value) {
@@ -251,6 +253,10 @@ static int fill_step(Step *s, json_object *o, json_object *config, char ***error
         if (r < 0)
                 return r;
         r = take_lists(s, o, errors);
+        if (r < 0)
+                return r;
+        s->codes = json_object_get(json_get(o, "codes"));
+        r = step_codes_check(s, s->codes, errors);
         if (r < 0)
                 return r;
         r = take_when(s, o, errors);

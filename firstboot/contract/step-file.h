@@ -11,12 +11,13 @@
 typedef struct Step {
         char *name;
         char *description;
-        char *file;        /* where it is described */
-        char **exec;       /* site steps: program and arguments; NULL: built into firstboot-step */
-        char **requires;   /* must be done before it starts; names of steps in the graph */
-        char **after;      /* must have ended, well or not; names of steps in the graph */
-        char **only_if;    /* conditions of which one must hold (condition.h), NULL: none */
-        bool requires_all; /* "*": requires every step that does not wait for it */
+        char *file;         /* where it is described */
+        char **exec;        /* site steps: program and arguments; NULL: built into firstboot-step */
+        char **requires;    /* must be done before it starts; names of steps in the graph */
+        char **after;       /* must have ended, well or not; names of steps in the graph */
+        json_object *codes; /* its own reason codes, NULL: none (step-codes.h) */
+        char **only_if;     /* conditions of which one must hold (condition.h), NULL: none */
+        bool requires_all;  /* "*": requires every step that does not wait for it */
         bool first_boot_only;
         bool required;                       /* its failure fails the node, else degrades it */
         bool check;                          /* its program knows FIRSTBOOT_CHECK */

@@ -5,17 +5,45 @@
 
 #include "ctl/ctl.h"
 #include "contract/codes.h"
+#include "contract/graph.h"
 #include "shared/log.h"
 
-static void print_code(FILE *f, const char *code, const char *remedy) {
+/* The entry of a site's code in the step files, and the step's name. *g is the caller's, and what is
+ * returned is part of it. NULL: no step has it. */
+static json_object *find_own(const char *code, Graph **g, const char **ret_step) {
+        if (graph_load(NULL, g) < 0)
+                return NULL;
+
+        for (size_t i = 0; i < (*g)->n; i++) {
+                json_object *entry = json_get((*g)->steps[i].codes, code);
+
+                *ret_step = (*g)->steps[i].name;
+                if (entry)
+                        return entry;
+        }
+        return NULL;
+}
+
+/* A code's text. What the verdict (NULL: there is none) says itself goes first. */
+static void print_code(FILE *f, const char *code, json_object *verdict) {
+        const char *meaning = json_get_string(verdict, "meaning"),
+                   *remedy = json_get_string(verdict, "remedy"), *step;
         const Code *c = code_find(code);
+        _cleanup_graph_ Graph *g = NULL;
+        json_object *own = c ? NULL : find_own(code, &g, &step);
 
         if (c)
-                fprintf(f, "  %s\n\n  What to do: %s\n", c->meaning,
-                                isempty(remedy) ? c->remedy : remedy);
-        else if (!isempty(remedy))
+                meaning = c->meaning;
+        else if (isempty(meaning))
+                meaning = json_get_string(own, "meaning");
+        if (isempty(remedy))
+                remedy = c ? c->remedy : json_get_string(own, "remedy");
+
+        if (!isempty(meaning))
+                fprintf(f, "  %s\n%s", meaning, isempty(remedy) ? "" : "\n");
+        if (!isempty(remedy))
                 fprintf(f, "  What to do: %s\n", remedy);
-        else
+        if (isempty(meaning) && isempty(remedy))
                 fprintf(f, "  This code is of a step of your site; firstbootctl log STEP shows more.\n");
 }
 
@@ -62,7 +90,7 @@ static void explain_step(FILE *f, json_object *step) {
                                                 JSON_C_TO_STRING_SPACED |
                                                                 JSON_C_TO_STRING_NOSLASHESCAPE));
         fputc('\n', f);
-        print_code(f, code, json_get_string(result, "remedy"));
+        print_code(f, code, result);
         print_next_try(f, step, name);
         fprintf(f, "  More: firstbootctl log %s\n", name);
 }
@@ -90,14 +118,19 @@ char *explain_status(json_object *status) {
 
 static int explain_code(const char *name) {
         const Code *code = code_find(name);
+        const char *step;
+        _cleanup_graph_ Graph *g = NULL;
 
-        if (!code) {
-                log_error("There is no reason code \"%s\"; docs/reason-codes.md lists them all",
+        if (!code && !find_own(name, &g, &step)) {
+                log_error("There is no reason code \"%s\"; docs/reason-codes.md lists firstboot's, \"codes\" in a step's file those of a site's own step",
                                 name);
                 return EXIT_FAILURE;
         }
-        printf("%s: %s\n\n", code->code, code->title);
-        print_code(stdout, code->code, NULL);
+        if (code)
+                printf("%s: %s\n\n", code->code, code->title);
+        else
+                printf("%s: a reason of step %s\n\n", name, step);
+        print_code(stdout, name, NULL);
         return EXIT_SUCCESS;
 }
 

@@ -6,6 +6,21 @@
 #include "contract/step-file.h"
 #include "shared/log.h"
 
+/* A step whose file has been taken out may still have a journal; a name that never was a step's has
+ * none. */
+static bool is_step(const char *name) {
+        _cleanup_strv_free_ char **names = NULL;
+        _cleanup_free_ char *list = NULL;
+
+        if (step_list(&names) < 0 || strv_contains(names, name))
+                return true;
+
+        list = strv_join(names, ", ");
+        log_error("There is no step \"%s\"; there are: %s. journalctl -u firstboot@%s.service shows what a step wrote that was taken out",
+                        name, list ? list : "none", name);
+        return false;
+}
+
 int verb_log(Ctl *c, int argc, char *argv[]) {
         _cleanup_free_ char *unit = NULL;
 
@@ -16,6 +31,8 @@ int verb_log(Ctl *c, int argc, char *argv[]) {
                 log_error("\"%s\" is not the name of a step", argv[0]);
                 return EXIT_FAILURE;
         }
+        if (argc == 1 && !is_step(argv[0]))
+                return EXIT_FAILURE;
 
         unit = argc == 1 ? strf("firstboot@%s.service", argv[0]) : strdup("firstbootd.service");
         if (!unit)

@@ -25,30 +25,60 @@ static int priority_of(const Code *c) {
         return streq(c->code, "event.ready") ? LOG_NOTICE : LOG_INFO;
 }
 
-void journal_event(const char *code, const char *step, unsigned attempt, uint64_t duration_usec,
-                const char *format, ...) {
-        const Code *c = code_find(code);
-        _cleanup_free_ char *text = NULL;
-        va_list ap;
+typedef struct Entry {
+        const char *code, *step, *text, *meaning, *remedy;
+        unsigned attempt;
+        uint64_t duration_usec;
+} Entry;
+
+static void send(const Entry *e) {
+        const Code *c = code_find(e->code);
+        const char *colon = e->step ? ": " : "";
 
         if (!c)
-                c = code_find("step.failed");
+                c = code_find("step.own-reason");
+
+        /* Without the journal (in a container, say) standard error is what there is. */
+        if (access("/run/systemd/journal/socket", W_OK) < 0) {
+                log_full(priority_of(c), 0, "%s%s%s [%s]", strempty(e->step), colon, e->text,
+                                e->code);
+                return;
+        }
+        (void) sd_journal_send("MESSAGE=%s%s%s", strempty(e->step), colon, e->text, "MESSAGE_ID=%s",
+                        c->id, "PRIORITY=%i", priority_of(c), "CODE=%s", e->code, "STEP=%s",
+                        e->step ? e->step : "node", "TEXT=%s", e->text, "ATTEMPT=%u", e->attempt,
+                        "DURATION_USEC=%llu", (unsigned long long) e->duration_usec, "MEANING=%s",
+                        isempty(e->meaning) ? c->meaning : e->meaning, "REMEDY=%s",
+                        isempty(e->remedy) ? c->remedy : e->remedy, NULL);
+}
+
+void journal_event(const char *code, const char *step, unsigned attempt, uint64_t duration_usec,
+                const char *format, ...) {
+        _cleanup_free_ char *text = NULL;
+        va_list ap;
+        int n;
+
         va_start(ap, format);
-        int n = vasprintf(&text, format, ap);
+        n = vasprintf(&text, format, ap);
         va_end(ap);
         if (n < 0) {
                 text = NULL;
                 return;
         }
+        send(&(Entry) { .code = code,
+                        .step = step,
+                        .text = text,
+                        .attempt = attempt,
+                        .duration_usec = duration_usec });
+}
 
-        /* Without the journal (in a container, say) standard error is what there is. */
-        if (access("/run/systemd/journal/socket", W_OK) < 0) {
-                log_full(priority_of(c), 0, "%s%s%s [%s]", strempty(step), step ? ": " : "", text,
-                                code);
-                return;
-        }
-        (void) sd_journal_send("MESSAGE=%s%s%s", strempty(step), step ? ": " : "", text,
-                        "MESSAGE_ID=%s", c->id, "PRIORITY=%i", priority_of(c), "CODE=%s", code,
-                        "STEP=%s", step ? step : "node", "TEXT=%s", text, "ATTEMPT=%u", attempt,
-                        "DURATION_USEC=%llu", (unsigned long long) duration_usec, NULL);
+void journal_reason(const char *code, const char *step, unsigned attempt, uint64_t duration_usec,
+                json_object *verdict) {
+        send(&(Entry) { .code = code,
+                        .step = step,
+                        .text = strempty(json_get_string(verdict, "message")),
+                        .meaning = json_get_string(verdict, "meaning"),
+                        .remedy = json_get_string(verdict, "remedy"),
+                        .attempt = attempt,
+                        .duration_usec = duration_usec });
 }

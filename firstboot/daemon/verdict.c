@@ -6,6 +6,7 @@
 #include "daemon/verdict.h"
 #include "daemon/journal.h"
 #include "contract/result.h"
+#include "contract/step-codes.h"
 #include "contract/secrets.h"
 #include "shared/time-util.h"
 
@@ -168,8 +169,8 @@ static void flatten(json_object *result, const char *key) {
 }
 
 /* The run's result, from either side; a failure without a code gets one. */
-static void take_result(
-                StepRun *run, json_object *result, const char *code, char *message, bool good) {
+static void take_result(const Step *step, StepRun *run, json_object *result, const char *code,
+                char *message, bool good) {
         if (!result && (code || message)) {
                 step_run_set_result(run, code, message);
                 return;
@@ -177,7 +178,9 @@ static void take_result(
         free(message);
         json_putp(&run->result);
         run->result = result;
+        step_codes_explain(step, result);
         flatten(result, "message");
+        flatten(result, "meaning");
         flatten(result, "remedy");
         if (result && !good && !json_get_string(result, "code"))
                 (void) json_set_string(result, "code", "step.failed");
@@ -213,7 +216,7 @@ static void end_well(const Step *step, StepRun *run, const char *status, uint64_
         journal_event(event, step->name, n, took, "%s",
                         text ? text : step_status_to_string(run->status));
         if (run->status == STEP_DEGRADED && code)
-                journal_event(code, step->name, n, took, "%s", strempty(text));
+                journal_reason(code, step->name, n, took, run->result);
 }
 
 static void end_for_now(const Step *step, StepRun *run, uint64_t took, uint64_t pause) {
@@ -230,8 +233,8 @@ static void end_for_now(const Step *step, StepRun *run, uint64_t took, uint64_t 
 
 static void end_badly(const Step *step, StepRun *run, uint64_t took) {
         run->status = STEP_FAILED;
-        journal_event(strempty(step_run_code(run)), step->name, step_run_tries(run), took, "%s",
-                        strempty(json_get_string(run->result, "message")));
+        journal_reason(strempty(step_run_code(run)), step->name, step_run_tries(run), took,
+                        run->result);
 }
 
 /* Failed, and told so once; but it goes on. */
@@ -273,7 +276,7 @@ void verdict_give(const Step *step, StepRun *run, json_object *result, const cha
                          streq_ptr(code, "step.timeout") || streq_ptr(code, "step.signal");
         uint64_t took;
 
-        take_result(run, result, code, message, good);
+        take_result(step, run, result, code, message, good);
         took = close_attempt(run, good ? NULL : step_run_code(run));
 
         run->retry_usec = 0;

@@ -26,4 +26,6 @@ int log_full(int level, int error, const char *format, ...) _printf_(3, 4);
 #define log_error(...) log_full(LOG_ERR, 0, __VA_ARGS__)
 #define log_warning_errno(error, ...) log_full(LOG_WARNING, error, __VA_ARGS__)
 #define log_error_errno(error, ...) log_full(LOG_ERR, error, __VA_ARGS__)
+/* The message says all; what is returned is for the caller alone. */
+#define log_error_return(error, ...) (log_error(__VA_ARGS__), (error))
 #define log_oom() log_full(LOG_ERR, ENOMEM, "Cannot go on")

@@ -9,6 +9,7 @@
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
+#include "steps/site.h"
 
 #define RESULT "result.json"
 
@@ -66,15 +67,14 @@ static int judge(const char *folder, int status, json_object **ret) {
         return 0;
 }
 
-static int run(const Step *s, const char *folder, json_object **ret) {
-        _cleanup_free_ char *result = path_join(folder, RESULT), *config = fb_path(PATH_RUN_CONFIG);
+static int run(const Step *s, json_object *document, const char *folder, json_object **ret) {
+        _cleanup_free_ char *result = path_join(folder, RESULT);
         SpawnOptions o = { .on_line = on_line, .timeout_usec = s->timeout_usec };
         int r, status = 0;
 
-        if (!result || !config || setenv("FIRSTBOOT_STEP", s->name, 1) < 0 ||
-                        setenv("FIRSTBOOT_RESULT", result, 1) < 0 ||
-                        setenv("FIRSTBOOT_CONFIG", config, 1) < 0)
-                return -ENOMEM;
+        r = site_environment(s->name, document, result);
+        if (r < 0)
+                return r;
         r = spawn_run(&o, s->exec, &status);
         if (r == -ETIMEDOUT)
                 return make_result("failed", "step.timeout", "it did not end in time", ret);
@@ -83,7 +83,7 @@ static int run(const Step *s, const char *folder, json_object **ret) {
         return judge(folder, status, ret);
 }
 
-int site_check(const Step *s, json_object **ret) {
+int site_check(const Step *s, json_object *document, json_object **ret) {
         _cleanup_free_ char *folder = fb_pathf("%s/XXXXXX", PATH_RUN_CHECK);
         int r;
 
@@ -97,7 +97,7 @@ int site_check(const Step *s, json_object **ret) {
                 return r;
         if (!mkdtemp(folder))
                 return -errno;
-        r = run(s, folder, ret);
+        r = run(s, document, folder, ret);
         (void) rm_rf(folder);
         return r;
 }

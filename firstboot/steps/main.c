@@ -16,6 +16,7 @@
 #include "contract/paths.h"
 #include "contract/result.h"
 #include "steps/common/attempt.h"
+#include "steps/site.h"
 
 #define CONFIG_MAX (16 * 1024 * 1024)
 
@@ -152,13 +153,13 @@ static int check_site(const char *name, json_object *document) {
         s = graph_find(graph, name);
         if (!s || strv_length(s->exec) == 0)
                 return log_error_errno(ENOENT, "Step %s", name);
-        r = site_check(s, &result);
+        r = site_check(s, document, &result);
         return r < 0 ? log_error_errno(r, "Cannot look at step %s", name) : print_result(result);
 }
 
 static int run_site(const char *name, json_object *document) {
         _cleanup_graph_ Graph *graph = NULL;
-        _cleanup_free_ char *result = result_path(name), *config = fb_path(PATH_RUN_CONFIG);
+        _cleanup_free_ char *result = result_path(name);
         int r;
 
         r = graph_load(json_get(document, "config"), &graph);
@@ -170,10 +171,9 @@ static int run_site(const char *name, json_object *document) {
                                 PATH_SITE_STEPS);
                 return EXIT_FAILURE;
         }
-        if (!result || !config || setenv("FIRSTBOOT_STEP", name, 1) < 0 ||
-                        setenv("FIRSTBOOT_RESULT", result, 1) < 0 ||
-                        setenv("FIRSTBOOT_CONFIG", config, 1) < 0)
-                return log_oom();
+        r = site_environment(name, document, result);
+        if (r < 0)
+                return log_error_errno(r, "Cannot give step %s its configuration", name);
         execv(s->exec[0], s->exec);
         return log_error_errno(errno, "Cannot run %s; see \"exec\" in %s", s->exec[0], s->file);
 }

@@ -4,7 +4,7 @@
 set -eu
 for program in /usr/lib/firstboot/firstbootd /usr/lib/firstboot/firstboot-helper /usr/lib/firstboot/firstboot-step \
         /usr/lib/firstboot/firstboot-lvm /usr/lib/firstboot/firstboot-slurm \
-        /usr/lib/firstboot/rdma-exporter /usr/bin/firstbootctl; do
+        /usr/lib/firstboot/rdma-exporter /usr/bin/firstbootctl /usr/bin/firstboot-get; do
         if ldd "$program" | grep 'not found'; then
                 echo "$program: a library is missing; name its package in overlays/firstboot/overlay.json"
                 exit 1

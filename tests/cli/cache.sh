@@ -52,7 +52,7 @@ usage() { # usage NAME ARGS…: wrong usage, and a message with PATTERN
         local pattern=$1
         shift
         cache "$@"
-        [[ $? -eq 2 ]] && grep -qe "$pattern" "$T/err"
+        [[ $? -eq 2 ]] && grep -qe "$pattern" "$T/err" && ! grep -q "Invalid argument" "$T/err"
         check "cache $*: exit code 2 and why" $?
 }
 usage 'list, prune or verify' clean
