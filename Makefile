@@ -91,7 +91,7 @@ $(unit_builder_fuzz) $(builder_fixtures): libraries = $(LIBS)
 # --- firstboot: tests link the objects that firstboot/Makefile makes ---------------------------------------------
 firstboot_build := $(BUILD)/firstboot
 firstboot_mains := contract/codes-main daemon/main daemon/helper/main steps/main steps/scratch/lvm-main \
-	steps/rdma/exporter-main steps/gpu/facts-main steps/slurm/hook-main ctl/main
+	steps/rdma/exporter-main steps/gpu/facts-main steps/slurm/hook-main ctl/main ctl/get-main
 firstboot_tested := $(addprefix $(firstboot_build)/,$(addsuffix .o,$(filter-out $(firstboot_mains),$(patsubst firstboot/%.c,%,\
 	$(foreach folder,shared contract daemon daemon/helper steps steps/* ctl,$(wildcard firstboot/$(folder)/*.c)))) steps/gpu-api))
 firstboot_libs := $(shell pkg-config --libs json-c libsystemd libcurl blkid openssl) -lldap -llber -lresolv

@@ -12,6 +12,7 @@
 #include "steps/site.h"
 
 #define RESULT "result.json"
+#define SECTION "section.json"
 
 int step_check_mode(StepCheck *ret) {
         const char *text = getenv("FIRSTBOOT_CHECK");
@@ -68,11 +69,12 @@ static int judge(const char *folder, int status, json_object **ret) {
 }
 
 static int run(const Step *s, json_object *document, const char *folder, json_object **ret) {
-        _cleanup_free_ char *result = path_join(folder, RESULT);
+        _cleanup_free_ char *result = path_join(folder, RESULT),
+                            *section = path_join(folder, SECTION);
         SpawnOptions o = { .on_line = on_line, .timeout_usec = s->timeout_usec };
         int r, status = 0;
 
-        r = site_environment(s->name, document, result);
+        r = site_environment(s->name, document, result, section);
         if (r < 0)
                 return r;
         r = spawn_run(&o, s->exec, &status);

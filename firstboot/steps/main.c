@@ -159,7 +159,8 @@ static int check_site(const char *name, json_object *document) {
 
 static int run_site(const char *name, json_object *document) {
         _cleanup_graph_ Graph *graph = NULL;
-        _cleanup_free_ char *result = result_path(name);
+        _cleanup_free_ char *result = result_path(name),
+                            *section = fb_pathf("%s/%s.json", PATH_RUN_SECTIONS, name);
         int r;
 
         r = graph_load(json_get(document, "config"), &graph);
@@ -171,7 +172,7 @@ static int run_site(const char *name, json_object *document) {
                                 PATH_SITE_STEPS);
                 return EXIT_FAILURE;
         }
-        r = site_environment(name, document, result);
+        r = site_environment(name, document, result, section);
         if (r < 0)
                 return log_error_errno(r, "Cannot give step %s its configuration", name);
         execv(s->exec[0], s->exec);

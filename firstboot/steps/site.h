@@ -9,6 +9,8 @@
  *   FIRSTBOOT_STEP     its name
  *   FIRSTBOOT_RESULT   where it may leave its verdict: result
  *   FIRSTBOOT_CONFIG   the document of this boot; the node configuration is its key "config"
- *   FIRSTBOOT_SECTION  the section of the configuration that has the step's name, {} without one
- * and writes the section's file, which only root reads. 0 or -errno. */
-int site_environment(const char *name, json_object *document, const char *result);
+ *   FIRSTBOOT_SECTION  the section of the configuration that has the step's name, {} without one:
+ *                      the file section, which is written and only root reads
+ * 0 or -errno. */
+int site_environment(
+                const char *name, json_object *document, const char *result, const char *section);
