@@ -31,7 +31,7 @@ fresh() {
         for f in symbol_error link_downed port_rcv_errors; do echo 7 >"$NODE/sys/class/infiniband/mlx5_0/ports/1/counters/$f"; done
         mkdir "$NODE/sys/class/net/eth0/device"; echo 3 >"$NODE/sys/class/net/eth0/carrier_down_count"
         touch "$NODE/usr/sbin/slurmd"; chmod +x "$NODE/usr/sbin/slurmd"
-        echo "{\"watch\":{\"calm\":\"500ms\",\"interval\":\"1s\",\"healthy\":\"${healthy:-1s}\"${1:-}},
+        echo "{\"watch\":{\"calm\":\"500ms\",\"interval\":\"${interval:-1s}\",\"healthy\":\"${healthy:-1s}\"${1:-}},
                 \"slurm\":{\"controllers\":[\"head\"],\"node_name\":\"n1\",\"munge_key\":\"$(head -c 96 /dev/zero | base64 -w0)\",\"give_up\":\"60s\"}}" >"$NODE/etc/firstboot/node.json"
         tool munge <<<'exit 0'
         tool scontrol <<'P'
@@ -107,7 +107,7 @@ node_end
 
 # --- each source ----------------------------------------------------------------------------------------------------
 # source_ NAME CODE: what the commands before it did leads to this code.
-healthy=60s
+healthy=60s interval=60s # no check finds it first, by another code
 source_() { node_wait failed; check "$1: $2" is 'o["code"]' "$2"; }
 
 fresh
@@ -144,7 +144,7 @@ source_ "a counter that grows and grows" rdma.errors-grow
 kill "$grows"; wait "$grows" 2>/dev/null
 check "an old error alone is none" test "$(cat "$NODE/sys/class/infiniband/mlx5_0/ports/1/counters/link_downed")" = 7
 
-healthy=1s
+healthy=1s interval=1s
 # --- what must not happen -------------------------------------------------------------------------------------------
 fresh
 mkdir -p "$NODE/proc/77"; echo slurmstepd >"$NODE/proc/77/comm"; printf 'slurmstepd: [12.batch]\0' >"$NODE/proc/77/cmdline"
