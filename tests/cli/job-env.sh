@@ -1,0 +1,68 @@
+#!/bin/bash
+# The command job-env outside of Slurm, and the check of its overlay, which has to notice when it is broken. Real jobs are in e2e/47.
+set -u
+rc=0
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+overlay=$TOP/overlays/job-env
+# expect NAME EXIT-CODE TEXT COMMAND…
+expect() {
+        local name=$1 code=$2 text=$3 s=0
+        shift 3
+        "$@" >"$T/out" 2>&1 || s=$?
+        [[ $s -eq $code ]] && { [[ -z $text ]] || grep -qF -- "$text" "$T/out"; } && { echo "ok - $name"; return; }
+        echo "not ok - $name (exit code $s)"
+        sed 's/^/# /' "$T/out"
+        rc=1
+}
+job_env() { env -i PATH="$PATH" "$@"; }
+task() { # VARIABLE… COMMAND: a task of a job
+        job_env SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_STEP_NODELIST='a[1-2]' SLURM_STEP_TASKS_PER_NODE='1(x2)' SLURM_PROCID=1 SLURM_LOCALID=0 SLURM_NODEID=1 "$@"
+}
+J=$overlay/files/usr/bin/job-env
+expect "outside of a job" 1 "this is no Slurm job (SLURM_JOB_ID is not set): use it in a script for sbatch" job_env "$J"
+expect "… nor a host file" 1 "this is no Slurm job" job_env "$J" --hostfile "$T/hosts"
+expect "an unknown option" 2 "unknown: '--nonsense'; 'job-env --help' shows how" job_env "$J" --nonsense
+expect "an empty list" 2 "wants one list" job_env "$J" --expand ''
+expect "a list that is none" 1 "is no list of hosts" job_env "$J" --expand 'a[1-'
+expect "a range that holds no numbers" 1 "is no list of hosts" job_env "$J" --expand 'a[1-x]'
+expect "a host file where none can be" 1 "cannot write '$T/none/hosts'" task "$J" --hostfile "$T/none/hosts"
+expect "hosts and tasks that do not fit" 1 "Slurm names 2 hosts ('a[1-2]') and tasks for 1 ('2')" task SLURM_STEP_TASKS_PER_NODE=2 "$J"
+expect "a heterogeneous job" 1 "set the variables by hand" task SLURM_HET_SIZE=2 "$J"
+expect "tasks laid out by a file that is not there" 1 "set MASTER_ADDR by hand" task SLURM_DISTRIBUTION=arbitrary "$J"
+expect "the task prolog ends well whatever is wrong" 0 "" task SLURM_STEP_NODELIST='a[' "$J" --task-prolog
+expect "no variable is set for TensorFlow that the kernel would refuse" 0 "WORLD_SIZE=20000" task SLURM_STEP_NODELIST='a[001-500]' SLURM_STEP_TASKS_PER_NODE='40(x500)' "$J"
+! grep -q TF_CONFIG "$T/out"
+s=$?
+[[ $s -eq 0 ]] && echo "ok - … it is left out" || { echo "not ok - … it is left out"; rc=1; }
+
+missing=$("$J" --help | grep -oE -e '--[a-z]+' | sort -u | while read -r option; do
+        sed 's/\\-/-/g' "$overlay/files/usr/share/man/man1/job-env.1" | grep -qF -e "$option" || echo "$option"
+done)
+[[ -z $missing ]] && echo "ok - every option is in the manual page" || { echo "not ok - every option is in the manual page: $missing"; rc=1; }
+if command -v man >/dev/null; then
+        expect "the manual page renders" 0 "MASTER_PORT" env LC_ALL=C.UTF-8 man --warnings -E UTF-8 -l "$overlay/files/usr/share/man/man1/job-env.1"
+        ! grep -q 'job-env.1:[0-9]*: warning' "$T/out" || { echo "not ok - … without a warning"; grep warning "$T/out"; rc=1; }
+fi
+
+# The overlay's check, on a tree that is whole and on broken ones.
+tree() {
+        rm -rf "$T/tree" && cp -r "$overlay/files" "$T/tree"
+        sed -i "s,/usr/bin/job-env,$T/tree/usr/bin/job-env," "$T"/tree/usr/lib/job-env/*
+        sed -i "s,=/usr/,=$T/tree/usr/," "$T"/tree/etc/hpc-head/slurm.conf.d/*
+        sed "s,/etc/hpc-head,$T/tree/etc/hpc-head,g" "$overlay/check-job-env.sh" >"$T/check"
+        rm -f /tmp/job-env.10241.0.2
+}
+tree
+expect "the check passes a whole tree" 0 "" sh "$T/check"
+tree
+rm "$T/tree/usr/lib/job-env/task-epilog"
+expect "… not one without the epilog" 1 "every task would fail" sh "$T/check"
+tree
+chmod a-x "$T/tree/usr/lib/job-env/task-prolog"
+expect "… not one whose prolog cannot be run" 1 "every task would fail" sh "$T/check"
+tree
+sed -i 's/RANK "\$SLURM_PROCID"/RANK "$SLURM_LOCALID"/' "$T/tree/usr/bin/job-env"
+expect "… not one that mistakes a rank" 1 "says for a task of a job" sh "$T/check"
+rm -f /tmp/job-env.10241.0.2 /tmp/job-env.7.0.1
+exit $rc
