@@ -5,18 +5,29 @@
 # after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
+# Each group of parts has a controller of its own: what one remembers of a node and its jobs is not the next one's. All of them
+# wait most of the time, so they do it beside each other, each in a folder and a network of its own. ONLY=PARTS runs these alone.
+[[ -z ${ONLY:-} ]] || E2E=$E2E/${ONLY%% *}
+mkdir -p "$E2E"
 source "$TOP/tests/e2e/head.bash"
-# Each group of parts has a controller of its own: what one remembers of a node and its jobs is not the next one's.
-if [[ -z ${HEAD_INSIDE:-}${ONLY:-} ]]; then
-        for group in 'down drains' 'reboot power dynamic' 'munge hooks'; do ONLY=$group bash "$0" "$@" || rc=1; done
-        exit $rc
-fi
-if [[ -z ${HEAD_INSIDE:-} ]]; then
+if [[ -z ${HEAD_INSIDE:-}${BESIDE:-} ]]; then
         exec {suite_lock}<"$SHARED"
         flock "$suite_lock"
         project
         head_build || { echo "not ok - the head node's tree builds"; exit 1; }
         exec {suite_lock}<&-
+fi
+if [[ -z ${HEAD_INSIDE:-}${ONLY:-} ]]; then
+        groups=('down drains' 'reboot power dynamic' 'munge hooks') pids=()
+        for i in "${!groups[@]}"; do
+                BESIDE=1 ONLY=${groups[i]} bash "$0" "$@" >"$E2E/group$i.log" 2>&1 &
+                pids+=($!)
+        done
+        for i in "${!groups[@]}"; do
+                wait "${pids[i]}" || rc=1
+                cat "$E2E/group$i.log"
+        done
+        exit $rc
 fi
 head_enter "$@"
 source "$TOP/tests/e2e/native.bash"
@@ -40,10 +51,13 @@ job_state() { head_run scontrol show job "$1" | sed -n 's/.*JobState=\([A-Z]*\).
 job_ends() { local i; for ((i = 0; i < 100; i++)); do [[ $(job_state "$1") == COMPLETED ]] && return; sleep 0.2; done; job_state "$1"; return 1; }
 cluster() { # LINE…: the controller with these lines of slurm.conf besides
         # In order, with its state saved: a controller that is killed forgets what ended last.
+        local i pid
         if [[ -s $HEAD/pid/slurm ]]; then
-                # The sandbox's first process, the controller, its scripts.
-                head_descendants "$(cat "$HEAD/pid/slurm")" | sed -n 2p | xargs kill -TERM
-                for ((i = 0; i < 100; i++)); do kill -0 "$(cat "$HEAD/pid/slurm")" 2>/dev/null || break; sleep 0.1; done
+                for pid in $(head_descendants "$(cat "$HEAD/pid/slurm")"); do
+                        [[ $(cat "/proc/$pid/comm" 2>/dev/null) != slurmctld ]] || kill -TERM "$pid"
+                done
+                for ((i = 0; i < 600; i++)); do kill -0 "$(cat "$HEAD/pid/slurm")" 2>/dev/null || break; sleep 0.1; done
+                [[ $i -lt 600 ]] || echo "# the controller does not end"
                 head_stop slurm
         fi
         head_cluster
