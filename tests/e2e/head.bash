@@ -38,12 +38,12 @@ address(b"lo:1", 0x891c, "255.255.255.255")                              # SIOCS
         trap 'head_stop portmap "${HEAD_SERVICES[@]}"' EXIT
 }
 
-# head_layers: the tree, as overlayfs wants it.
+# head_layers [RECIPE]: the tree, as overlayfs wants it.
 head_layers() {
         local digest lower=''
         while read -r digest; do
                 lower=$CACHE/layers/$digest/tree${lower:+:$lower}
-        done < <("$IMGBUILD" plan "$RECIPES/head.json" --cache "$CACHE" --offline --json |
+        done < <("$IMGBUILD" plan "${1:-$RECIPES/head.json}" --cache "$CACHE" --offline --json |
                 python3 -c 'import json, sys; [print(s["digest"][:32]) for s in json.load(sys.stdin)["stages"]]')
         echo "$lower"
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# GPU and InfiniBand hooks come switched on with the package; Slurm's PMI and PyTorch hooks lie beside.
+# GPU and InfiniBand hooks come switched on; Slurm's PMI and PyTorch hooks lie beside.
 set -eu
 for hook in 98-nvidia 99-mellanox; do
         chmod 0755 "/etc/enroot/hooks.d/$hook.sh"

@@ -5,11 +5,16 @@ fail() { echo "$1"; exit 1; }
 for hook in 98-nvidia 99-mellanox 50-slurm-pmi 50-slurm-pytorch; do
         [ -x "/etc/enroot/hooks.d/$hook.sh" ] || fail "/etc/enroot/hooks.d/$hook.sh is missing or not executable"
 done
+# Its folders are not there yet.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for key in RUNTIME CACHE DATA TEMP CONFIG; do export "ENROOT_${key}_PATH=$work/$key"; done
+said=$(enroot version 2>&1) || fail "enroot does not run: $(echo "$said" | tail -n 1)"
 for key in RUNTIME CACHE DATA TEMP; do
         grep -Eq "^ENROOT_${key}_PATH +/mnt/localdisk/" /etc/enroot/enroot.conf ||
                 fail "/etc/enroot/enroot.conf: ENROOT_${key}_PATH is not on /mnt/localdisk"
 done
 for program in enroot-mksquashovlfs enroot-aufs2ovlfs; do
         getcap "$(command -v "$program")" | grep -q cap_sys_admin ||
-                fail "$program has no cap_sys_admin: is enroot+caps installed after enroot?"
+                fail "$program has no cap_sys_admin: enroot+caps or enroot-source's capabilities.sh gives it"
 done

@@ -1,0 +1,110 @@
+#!/bin/bash
+# Containers under Slurm, all of it real: Enroot and Pyxis compiled from their sources by the overlays enroot-source and pyxis, a
+# registry, slurmctld and two slurmd's from one tree, in sandboxes. Their kernel is this machine's.
+#
+# after: e2e/10
+set -u
+source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/e2e/containers.bash"
+source "$TOP/tests/e2e/head.bash"
+tree=$E2E/project/images/containers.json
+imgbuild() { "$IMGBUILD" "$1" "$tree" --cache "$CACHE" --progress plain "${@:2}"; }
+if [[ -z ${HEAD_INSIDE:-} ]]; then
+        setpriv --reuid 20001 --regid 20000 --clear-groups unshare --user --mount true 2>/dev/null ||
+                { echo "user namespaces for ordinary users, which this kernel does not give"; exit 77; }
+        containers_sources || { echo "not ok - the overlays name the vendors' archives"; exit 1; }
+        cat >"$tree" <<'R'
+{
+        "name": "containers",
+        "kind": "tree",
+        "base": { "distro": "debian", "release": "trixie" },
+        "overlays": ["slurm-node", "enroot-source", "pyxis"],
+        "packages": ["slurmctld", "docker-registry"]
+}
+R
+        imgbuild check >"$E2E/check.log" 2>&1
+        s=$?
+        check "Enroot and Pyxis are compiled, and the tree passes every check" $s
+        [[ $s -eq 0 ]] || { tail -n 30 "$E2E/check.log"; exit 1; }
+fi
+PROJECT=$E2E/project RECIPES=$E2E/project/images
+head_enter "$@"
+trap 'head_stop registry slurmctld slurmd1 slurmd2 node1 node2 head' EXIT
+containers_new && registry_start && slurm_start
+check "a registry, a controller and two nodes run" $?
+small_image "$HEAD/small"
+python3 "$TOP/tests/fixtures/push-image" http://127.0.0.1:5000 small 1 "$HEAD/small" >"$HEAD/digest"
+check "an image goes to the registry" $?
+
+
+# run OPTION…: alice's srun; what it says is in $E2E/out, $E2E/err.
+run() { as_alice "srun $*" >"$E2E/out" 2>"$E2E/err"; }
+told() { check "$1" "$2"; [[ $2 -eq 0 ]] || tail -n 20 "$E2E/out" "$E2E/err" "$HEAD_LOG"/slurm*.log; }
+blobs() { grep -c 'GET /v2/small/blobs/' "$HEAD_LOG/registry.log"; }
+in_box='bash -c "hostname; grep PRETTY /etc/os-release"'
+both=$'PRETTY_NAME="A small image"\nPRETTY_NAME="A small image"\nnode1\nnode2'
+
+run -N 2 --ntasks-per-node 1 "--container-image=head:5000#small:1 --container-name=box $in_box"
+s=$?
+[[ $s -eq 0 && $(sort "$E2E/out") == "$both" && $(grep -c 'imported docker image' "$E2E/err") -eq 2 ]]
+told "a container of the registry's image on both nodes" $?
+fetched=$(blobs)
+run -N 2 "--container-image=head:5000#small:1 --container-mounts=/home/alice:/data bash -c 'echo \$MADE_BY >/data/\$SLURM_NODEID; id -un'"
+[[ $? -eq 0 && $(cat "$E2E/out") == $'alice\nalice' && $(cat "$HEAD"/node1/root/home/alice/0 "$HEAD"/node2/root/home/alice/1) == $'the image\nthe image' ]]
+told "another of it, unnamed: the user is himself, has the image's environment, and a folder of the node" $?
+[[ $fetched -ge 4 && $(blobs) -eq $fetched ]]
+told "for it no layer came from the registry again ($fetched downloads)" $?
+run -N 2 --mpi=pmi2 "--container-name=box bash -c 'echo \$PMI_RANK of \$PMI_SIZE'"
+[[ $? -eq 0 && $(sort "$E2E/out") == $'0 of 2\n1 of 2' ]]
+told "a container's MPI finds PMI's variables" $?
+run "--container-name=box -N 1 bash -c 'exit 7'"
+[[ $? -eq 7 ]]
+told "a command's exit code is the job's" $?
+
+# What users do wrong, and what fails under them.
+run "--container-image=head:5000#small@sha256:$(printf 0%.0s {1..64}) id"
+[[ $? -ne 0 ]] && grep -q 'failed to import docker image' "$E2E/err" && grep -q '404 Not Found' "$E2E/err"
+told "an image by a wrong digest: said, with the registry's answer" $?
+truncate -s 200M "$HEAD/small/data" && head -c 50M /dev/urandom | dd of="$HEAD/small/data" conv=notrunc status=none
+python3 "$TOP/tests/fixtures/push-image" http://127.0.0.1:5000 large 1 "$HEAD/small" >/dev/null
+on node1 sh -c 'dd if=/dev/zero of=/mnt/localdisk/fill bs=1M 2>/dev/null; truncate -s -20M /mnt/localdisk/fill'
+run "-w node1 --container-image=head:5000#large:1 id"
+[[ $? -ne 0 ]] && grep -q 'No space left on device' "$E2E/err"
+told "scratch is full while an image is imported: said" $?
+on node1 rm -f /mnt/localdisk/fill
+head_stop registry
+run "--container-image=head:5000#other:1 id"
+[[ $? -ne 0 ]] && grep -qE 'pyxis:.*(Could not|Failed to|error code)' "$E2E/err"
+told "no registry: said" $?
+run -N 2 "--container-name=box $in_box"
+[[ $? -eq 0 && $(sort "$E2E/out") == "$both" ]]
+told "what was imported under a name starts without it" $?
+
+# An array, two at a time on each node; then nothing is there but what has a name.
+as_alice "sbatch -W --array=1-${COUNT:-16} -n 1 -o /dev/null --wrap 'srun --container-name=box --container-mounts=/home/alice:/data bash -c \"echo x >/data/job.\\\$SLURM_ARRAY_TASK_ID\"'" >"$E2E/out" 2>"$E2E/err"
+[[ $? -eq 0 && $(cat "$HEAD"/node[12]/root/home/alice/job.* | wc -l) -eq ${COUNT:-16} ]]
+told "an array of ${COUNT:-16} jobs in containers" $?
+clean() { # MACHINE: no process of alice's, no mount, and in Enroot's and Pyxis' folders only the container with a name and the cache
+        on "$1" bash -c '! ps -u alice -o args= | grep . && ! grep enroot/data /proc/*/mounts &&
+                cd /mnt/localdisk/enroot && diff <(find data/*/ runtime tmp /run/pyxis/*/ -mindepth 1 -maxdepth 1) <(echo data/user-20001/pyxis_box; echo runtime/user-20001) &&
+                ! find runtime/user-20001 tmp cache -mindepth 1 -name "*.*" | grep . && ! find cache/user-20001 -name "*.??????????" | grep .'
+}
+waits clean node1 && waits clean node2
+told "nothing else is left: processes, mounts, files of imports" $?
+
+# The plugin of another Slurm: a minor version more in its plugin_version.
+cp "$TOP/overlays/pyxis/check-pyxis.sh" "$HEAD/head/root/root/"
+on head /root/check-pyxis.sh >"$E2E/out" 2>&1
+told "the overlay's check passes" $?
+python3 - "$(find "$HEAD/head/root/usr/lib" -name spank_pyxis.so)" "$(on head srun --version)" <<'P'
+import re, sys
+data = open(sys.argv[1], "rb").read()
+major, minor, micro = map(int, re.search(r"(\d+)\.(\d+)\.(\d+)", sys.argv[2]).groups())
+version = bytes([micro, minor, major, 0])  # a number, as the processor has it
+assert data.count(version) == 1, data.count(version)
+open(sys.argv[1], "wb").write(data.replace(version, bytes([micro, minor + 1, major, 0])))
+P
+! on head /root/check-pyxis.sh >"$E2E/out" 2>&1 && grep -q '^Slurm .* does not load Pyxis: .*Incompatible' "$E2E/out"
+told "… and not with a plugin that was compiled against another Slurm" $?
+head_stop registry slurmctld slurmd1 slurmd2 node1 node2 head
+exit $rc

@@ -1,0 +1,123 @@
+# Sourced after lib.bash: Enroot and Pyxis compiled from their sources, with a registry and two nodes of real Slurm, natively.
+#
+#   containers_sources        own_project whose overlays take the sources from $SOURCES; skips where they are not
+#   containers_new            the tree of images/containers.json thrice: head, node1 and node2, with a user, keys and scratch
+#   on MACHINE COMMAND…       a command on one of them, as root
+#   as_alice COMMAND…         a shell's command line on the head, as the user
+#   small_image FOLDER        bash and a few programs of the tree with their libraries, as an image's root
+
+SOURCES=${SOURCES:-$TOP/../shared/sources}
+
+containers_sources() {
+        local overlay archive
+        for archive in enroot-4.1.2.tar.gz pyxis-0.24.0.tar.gz; do
+                [[ -e $SOURCES/$archive ]] || { echo "$archive (Enroot and Pyxis have no other source here; SOURCES=FOLDER has it)"; exit 77; }
+        done
+        own_project
+        # The vendors' archives of the same versions, from a file.
+        for overlay in enroot:enroot-source pyxis:pyxis; do
+                sed -i "s|https://github.com/NVIDIA/${overlay%:*}/archive/refs/tags/v|file://$(realpath "$SOURCES")/${overlay%:*}-|" \
+                        "$PROJECT/overlays/${overlay#*:}/overlay.json"
+                grep -q 'url": "file:///' "$PROJECT/overlays/${overlay#*:}/overlay.json" || return 1
+        done
+}
+
+# A machine is a tree of its own with namespaces of its own, and a first process that only waits. No bubblewrap: Enroot's programs
+# have file capabilities, which that takes away.
+machine_new() { # NAME
+        local m=$HEAD/$1 path
+        mkdir -p "$m"/{root,upper,work}
+        mount -t overlay -o "lowerdir=$layers,upperdir=$m/upper,workdir=$m/work" "$1" "$m/root" || return 1
+        for path in proc sys dev run tmp; do mkdir -p "$m/root/$path"; done
+        unshare --mount --pid --uts --fork --kill-child -- bash -c '
+root=$1
+cd "$root" && hostname "$2" && mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev && mount -t tmpfs run run &&
+        mount -t tmpfs -o mode=1777 tmp tmp && mkdir -p run/old mnt/localdisk && mount -t tmpfs -o mode=755,size=256M disk mnt/localdisk &&
+        pivot_root . run/old && cd / && umount -l /run/old && touch /run/up || exit 1
+sleep infinity & wait' machine "$m/root" "$1" >"$HEAD_LOG/$1.log" 2>&1 &
+        echo $! >"$HEAD/pid/$1"
+}
+
+on() { # MACHINE COMMAND…
+        nsenter -t "$(pgrep -P "$(cat "$HEAD/pid/$1")")" --mount --uts --pid --root --wd -- env -i PATH=/usr/sbin:/usr/bin HOME=/root LC_ALL=C.UTF-8 "${@:2}"
+}
+as_alice() { on head setpriv --reuid 20001 --regid 20000 --clear-groups env HOME=/home/alice USER=alice bash -c "cd; $*"; }
+
+# waits COMMAND…: until it succeeds, for two minutes.
+waits() { local i; for ((i = 0; i < 600; i++)); do "$@" >/dev/null 2>&1 && return 0; sleep 0.2; done; "$@"; }
+
+containers_new() {
+        local layers machine root
+        layers=$(head_layers "$RECIPES/containers.json")
+        mkdir -p "$HEAD/pid"
+        head -c 1024 /dev/urandom >"$HEAD/slurm.key"
+        for machine in head node1 node2; do
+                machine_new "$machine" && waits on "$machine" test -e /run/up || return 1
+                root=$HEAD/$machine/root
+                printf '127.0.0.1 localhost head node1 node2\n' >"$root/etc/hosts"
+                echo "$machine" >"$root/etc/hostname"
+                rm -f "$root/etc/resolv.conf" && touch "$root/etc/resolv.conf"
+                echo 'alice:x:20001:20000:Alice:/home/alice:/bin/bash' >>"$root/etc/passwd"
+                echo 'crew:x:20000:' >>"$root/etc/group"
+                install -d -o 20001 -g 20000 -m 0700 "$root/home/alice"
+                install -m 0600 "$HEAD/slurm.key" "$root/etc/slurm/slurm.key"
+                on "$machine" systemd-tmpfiles --create /usr/lib/enroot-scratch/tmpfiles.conf
+                echo 'ENROOT_ALLOW_HTTP yes' >"$root/etc/enroot/enroot.conf.d/test.conf"
+        done
+        cat >"$HEAD/head/root/etc/slurm/slurm.conf" <<'CONF'
+ClusterName=e2e
+SlurmctldHost=head
+SlurmUser=root
+AuthType=auth/slurm
+CredType=cred/slurm
+SlurmctldParameters=enable_configless
+StateSaveLocation=/var/spool/slurmctld
+SlurmdSpoolDir=/var/spool/slurmd
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SlurmdTimeout=3600
+# On a busy machine nothing may be too late.
+MessageTimeout=100
+TCPTimeout=60
+BatchStartTimeout=300
+AuthInfo=ttl=600,cred_expire=600
+NodeName=node1 NodeAddr=127.0.0.1 Port=17001 CPUs=2 RealMemory=1000
+NodeName=node2 NodeAddr=127.0.0.1 Port=17002 CPUs=2 RealMemory=1000
+PartitionName=all Nodes=ALL Default=YES State=UP
+CONF
+        echo 'CgroupPlugin=disabled' >"$HEAD/head/root/etc/slurm/cgroup.conf"
+}
+
+# launch MACHINE NAME COMMAND…: in the background, with a log.
+launch() {
+        setsid nsenter -t "$(pgrep -P "$(cat "$HEAD/pid/$1")")" --mount --uts --pid --root --wd -- env -i PATH=/usr/sbin:/usr/bin "${@:3}" \
+                >>"$HEAD_LOG/$2.log" 2>&1 </dev/null &
+        echo $! >"$HEAD/pid/$2"
+}
+
+registry_start() {
+        printf 'version: 0.1\nstorage: { filesystem: { rootdirectory: /var/lib/docker-registry } }\nhttp: { addr: "127.0.0.1:5000" }\n' \
+                >"$HEAD/head/root/etc/registry.yml"
+        launch head registry docker-registry serve /etc/registry.yml
+        waits python3 -c 'import socket; socket.create_connection(("127.0.0.1", 5000), 1)'
+}
+
+slurm_start() {
+        mkdir -p "$HEAD"/{head,node1,node2}/root/var/spool/{slurmctld,slurmd}
+        launch head slurmctld slurmctld -D
+        waits on head scontrol ping
+        for n in 1 2; do launch "node$n" "slurmd$n" slurmd -D -N "node$n" --conf-server head; done
+        waits on head sh -c '[ "$(sinfo -h -N -t idle -o %N | wc -l)" = 2 ]'
+}
+
+small_image() { # FOLDER
+        local root=$1 file
+        mkdir -p "$root"/{usr/bin,usr/lib64,etc,tmp,proc,sys,dev,run,home}
+        ln -s usr/bin "$root/bin" && ln -s usr/lib "$root/lib" && ln -s usr/lib64 "$root/lib64"
+        for file in bash cat env grep hostname id ls sh sleep touch; do cp "$HEAD/head/root/usr/bin/$file" "$root/usr/bin/"; done
+        for file in bash cat grep hostname id ls; do on head ldd "/usr/bin/$file"; done | grep -o '/lib[^ ]*' | sort -u | while read -r file; do
+                install -D "$(realpath "$HEAD/head/root/usr$file")" "$root/usr$file"
+        done
+        echo 'PRETTY_NAME="A small image"' >"$root/etc/os-release"
+}
