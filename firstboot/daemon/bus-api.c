@@ -29,20 +29,26 @@ static int get_code(sd_bus *bus, const char *path, const char *interface, const 
 
 static int get_instance(sd_bus *bus, const char *path, const char *interface, const char *property,
                 sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const State *s = ((const BusApi *) userdata)->node->state;
+        const Node *n = ((const BusApi *) userdata)->node;
+        const char *id = n->state ? n->state->instance_id
+                                  : json_get_string(node_before(n), "instance_id");
 
         (void) bus, (void) path, (void) interface, (void) property, (void) error;
-        return sd_bus_message_append(reply, "s", s ? s->instance_id : "");
+        return sd_bus_message_append(reply, "s", strempty(id));
 }
 
 static int get_time(sd_bus *bus, const char *path, const char *interface, const char *property,
                 sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const State *s = ((const BusApi *) userdata)->node->state;
-        uint64_t usec = 0;
+        const Node *n = ((const BusApi *) userdata)->node;
+        bool started = streq(property, "StartedMonotonic");
+        uint64_t usec;
 
         (void) bus, (void) path, (void) interface, (void) error;
-        if (s)
-                usec = streq(property, "StartedMonotonic") ? s->started_usec : s->settled_usec;
+        if (n->state)
+                usec = started ? n->state->started_usec : n->state->settled_usec;
+        else
+                usec = (uint64_t) json_get_int(
+                                node_before(n), started ? "started_usec" : "settled_usec", 0);
         return sd_bus_message_append(reply, "t", usec);
 }
 

@@ -54,7 +54,7 @@ static json_object *watch_document(const State *s) {
         return o;
 }
 
-json_object *status_document(const Node *n) {
+static json_object *status_now(const Node *n) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *steps = steps_document(n);
         const State *s = n->state;
@@ -85,4 +85,10 @@ json_object *status_document(const Node *n) {
                         JSON_INT("started_usec", s->started_usec),
                         JSON_INT("settled_usec", s->settled_usec));
         return r < 0 ? NULL : TAKE_PTR(o);
+}
+
+json_object *status_document(const Node *n) {
+        json_object *before = node_before(n);
+
+        return before ? json_object_get(before) : status_now(n);
 }

@@ -17,6 +17,7 @@
 #include "daemon/configure.h"
 #include "daemon/connection.h"
 #include "daemon/fingerprint.h"
+#include "daemon/instance.h"
 #include "daemon/journal.h"
 #include "daemon/late.h"
 #include "daemon/node.h"
@@ -427,6 +428,10 @@ int engine_new(sd_event *event, Engine **ret) {
 
 int engine_start(Engine *e) {
         int r;
+
+        /* Before anybody can ask. */
+        e->node.before = instance_recall_status();
+        e->node.fingerprint = json_object_get(json_get(e->node.before, "fingerprint"));
 
         r = late_watch(e->host.event, &e->node, &e->late);
         if (r < 0)

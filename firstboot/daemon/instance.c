@@ -11,6 +11,7 @@
 #include <systemd/sd-id128.h>
 
 #define RECORD_MAX (1024 * 1024)
+#define STATUS_MAX (4 * 1024 * 1024)
 
 static int boot_id(char ret[SD_ID128_STRING_MAX]) {
         const char *given = secure_getenv("FIRSTBOOT_BOOT_ID");
@@ -91,6 +92,17 @@ int instance_load_state(json_object *document, State **ret, bool *ret_told) {
         *ret_told = origin == STATE_RESUMED && state->settled_usec > 0;
         *ret = state;
         return 0;
+}
+
+json_object *instance_recall_status(void) {
+        _cleanup_free_ char *path = fb_path(PATH_RUN_STATUS);
+        _cleanup_json_ json_object *o = NULL;
+        char boot[SD_ID128_STRING_MAX];
+        JsonError e = {};
+
+        if (!path || boot_id(boot) < 0 || json_load(path, STATUS_MAX, &e, &o) < 0)
+                return NULL;
+        return streq_ptr(json_get_string(o, "boot_id"), boot) ? TAKE_PTR(o) : NULL;
 }
 
 int instance_fits(json_object *document, State *s) {

@@ -10,6 +10,10 @@
  * is forgotten. *ret_told: the node's verdict was given before in this boot. 0 or -errno. */
 int instance_load_state(json_object *document, State **ret, bool *ret_told);
 
+/* What firstbootd told of this boot (in /run/firstboot/status.json) before it was restarted; NULL where
+ * it told nothing. */
+json_object *instance_recall_status(void);
+
 /* Whether a state that is in use is of the instance that a newer document tells of; then what is
  * known by now is taken over. 1, 0 or -ENOMEM. */
 int instance_fits(json_object *document, State *s);

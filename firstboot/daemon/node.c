@@ -15,6 +15,7 @@ void node_done(Node *n) {
         node_drop_jobs(n);
         json_putp(&n->document);
         json_putp(&n->fingerprint);
+        json_putp(&n->before);
         n->graph = graph_free(n->graph);
         n->state = state_free(n->state);
         free(n->problem_text);
@@ -47,7 +48,15 @@ json_object *node_config(const Node *n) {
         return json_get(n->document, "config");
 }
 
+json_object *node_before(const Node *n) {
+        return n->state ? NULL : n->before;
+}
+
 NodeStatus node_status(const Node *n) {
+        const char *before = json_get_string(node_before(n), "node");
+
+        if (before)
+                return node_status_from_string(before);
         return n->state ? n->state->node : NODE_STARTING;
 }
 
@@ -58,9 +67,34 @@ static const Job *first_with_status(const Node *n, StepStatus status) {
         return NULL;
 }
 
+/* The code of the first step that has this status in a document. */
+static const char *first_code(json_object *document, const char *status) {
+        json_object *steps = json_get(document, "steps");
+        size_t n = json_object_is_type(steps, json_type_array) ? json_object_array_length(steps)
+                                                               : 0;
+
+        for (size_t i = 0; i < n; i++) {
+                json_object *step = json_object_array_get_idx(steps, i);
+
+                if (streq_ptr(json_get_string(step, "status"), status))
+                        return json_get_string(json_get(step, "result"), "code");
+        }
+        return NULL;
+}
+
+static const char *code_before(json_object *document) {
+        const char *code = json_get_string(document, "code");
+
+        if (!code)
+                code = first_code(document, "failed");
+        return strempty(code ? code : first_code(document, "degraded"));
+}
+
 const char *node_code(const Node *n) {
         const Job *j;
 
+        if (node_before(n))
+                return code_before(n->before);
         if (n->problem)
                 return n->problem;
         if (n->state && n->state->watch_code)

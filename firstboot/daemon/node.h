@@ -16,6 +16,10 @@ typedef struct Node {
 
         json_object *fingerprint; /* NULL until the verdict */
 
+        /* What was told of this boot before firstbootd was restarted: it holds until the state is
+         * there. NULL where there is none. */
+        json_object *before;
+
         /* What keeps the whole node from going on, a reason code, or NULL. */
         const char *problem;
         char *problem_text;
@@ -32,6 +36,9 @@ Job *node_find_job(const Node *n, const char *name); /* NULL where there is none
 
 /* The configuration, merged; NULL before there is one. */
 json_object *node_config(const Node *n);
+
+/* What was told before a restart, as long as it holds; or NULL. */
+json_object *node_before(const Node *n);
 
 /* The verdict as it was given, NODE_STARTING before. */
 NodeStatus node_status(const Node *n);

@@ -245,6 +245,53 @@ case_agent_restart() {
         check "and keeps it" is 'o["node"]' ready
 }
 
+# What the bus says: exit code of firstbootctl status, and some properties.
+told() {
+        "$ctl" status >/dev/null; echo "$?"
+        for p in State Code InstanceId; do
+                busctl --address="unix:path=$NODE/bus" get-property org.imgbuild.FirstBoot1 /org/imgbuild/FirstBoot1 org.imgbuild.FirstBoot1.Manager "$p"
+        done
+}
+
+# Waits until the agent that runs owns its name.
+agent_is_there() {
+        local end=$((SECONDS + 120))
+        while ((SECONDS < end)); do
+                busctl --address="unix:path=$NODE/bus" status org.imgbuild.FirstBoot1 2>/dev/null | grep -q "^PID=$agent_pid$" && return 0
+                sleep 0.05
+        done
+        return 1
+}
+
+# The configuration takes its time; what was told of this boot holds until then.
+case_knows_at_once() {
+        step a '{}' <<<'result "{\"status\":\"failed\",\"code\":\"host.memory\"}"; exit 1'
+        node_boot
+        check "the node fails" node_wait failed
+        told >"$NODE/before"
+        "$ctl" status --json >"$NODE/before.json"
+        rm "$NODE/usr/lib/firstboot/firstboot-helper"
+        printf '#!/bin/bash\nuntil [[ -e %s/go ]]; do sleep 0.05; done\nexec %s/firstboot-helper "$@"\n' "$NODE" "$node_build" >"$NODE/usr/lib/firstboot/firstboot-helper"
+        chmod +x "$NODE/usr/lib/firstboot/firstboot-helper"
+        restart_agent
+        check "firstbootd that was killed is back" agent_is_there
+        told >"$NODE/after"
+        check "it answers as before, with its configuration not there yet" diff "$NODE/before" "$NODE/after"
+        "$ctl" status --json >"$NODE/after.json"
+        check "with every step" diff "$NODE/before.json" "$NODE/after.json"
+        touch "$NODE/go"
+        for _ in $(seq 600); do "$ctl" config >/dev/null 2>&1 && break; sleep 0.05; done
+        "$ctl" status --json >"$NODE/after.json"
+        check "and so it goes on, fingerprint and all" diff "$NODE/before.json" "$NODE/after.json"
+
+        rm "$NODE/go"
+        export FIRSTBOOT_BOOT_ID=$(printf '%032x' 2)
+        restart_agent
+        check "in the next boot" agent_is_there
+        check "it does not know yet" test "$(told | head -n 2 | paste -s)" = $'3\ts "starting"'
+        touch "$NODE/go"
+}
+
 case_ended_while_away() {
         step a '{}' <<<'sleep 0.4; result "{\"status\":\"done\",\"message\":\"while you were away\"}"; echo >>$FIRSTBOOT_ROOT/a.ran'
         node_boot
@@ -481,7 +528,7 @@ refused_by_agent() {
         [[ $said == *"Only root, and whom polkit lets"* ]] || { echo "# $said"; return 1; }
 }
 
-for case in ${ONLY:-order retry slow_retry heal slow_off spread metadata only_if failure optional timeout timeout_without_bus agent_restart ended_while_away bus_restart next_boot identity \
+for case in ${ONLY:-order retry slow_retry heal slow_off spread metadata only_if failure optional timeout timeout_without_bus agent_restart knows_at_once ended_while_away bus_restart next_boot identity \
         config_errors site_step drain metrics crashes secrets bus_api}; do
         node_new
         chmod 755 "$NODE"
