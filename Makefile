@@ -42,7 +42,8 @@ all: $(BUILD)/imgbuild firstboot-all
 # --- imgbuild: objects are linked directly, for an archive would swallow files of the same name --------------
 # Not under $(BUILD)/firstboot: that is firstboot/Makefile's.
 shared_objects  := $(patsubst firstboot/%.c,$(BUILD)/%.o,$(wildcard firstboot/shared/*.c) \
-	$(addprefix firstboot/contract/,json-schema.c config-schema.c config-rules.c quantity.c))
+	$(addprefix firstboot/contract/,json-schema.c config.c config-check.c config-defaults.c \
+	config-schema.c config-rules.c quantity.c secrets.c mask-text.c))
 builder_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard builder/*/*.c))
 builder_tested  := $(filter-out $(BUILD)/builder/cmd/main.o,$(builder_objects)) $(shared_objects)
 

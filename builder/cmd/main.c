@@ -46,11 +46,12 @@ static const Verb *find_verb(const char *name) {
 }
 
 /* Help needs no namespace. */
-static bool wants_help(int argc, char *argv[]) {
+static bool needs_root(const Verb *verb, int argc, char *argv[]) {
         for (int i = 2; i < argc && !streq(argv[i], "--"); i++)
-                if (streq(argv[i], "--help") || streq(argv[i], "-h"))
-                        return true;
-        return false;
+                if (streq(argv[i], "--help") || streq(argv[i], "-h") ||
+                                streq_ptr(verb->reads_only, argv[i]))
+                        return false;
+        return verb->needs_root;
 }
 
 int main(int argc, char *argv[]) {
@@ -76,7 +77,7 @@ int main(int argc, char *argv[]) {
                 log_error("There is no verb '%s'; 'imgbuild --help' lists them", argv[1]);
                 return EXIT_USAGE;
         }
-        if (verb->needs_root && !wants_help(argc, argv) && userns_enter(argc, argv) < 0)
+        if (needs_root(verb, argc, argv) && userns_enter(argc, argv) < 0)
                 return EXIT_HOST;
         return verb_main(verb, verbs, argc - 1, argv + 1);
 }

@@ -155,10 +155,10 @@ static void call_done(VerbCall *call) {
         common_options_done(&call->common);
 }
 
-static int open_host(VerbCall *call, Context *ctx) {
+static int open_host(VerbCall *call, bool reads_only, Context *ctx) {
         int r;
 
-        if (!call->verb->needs_store) {
+        if (!call->verb->needs_store || reads_only) {
                 r = interrupt_install();
                 if (r < 0)
                         return log_error_errno(r, "Cannot catch signals"), EXIT_FAILED;
@@ -180,6 +180,7 @@ int verb_main(const Verb *verb, const Verb *const *verbs, int argc, char *argv[]
                 .options = calloc(1, MAX(verb->options_size, (size_t) 1)),
                 .arguments = calloc((size_t) argc + 1, sizeof(char *)),
         };
+        bool reads_only = verb->reads_only && strv_contains(argv, verb->reads_only);
         _cleanup_context_ Context ctx = {};
         int r;
 
@@ -194,7 +195,7 @@ int verb_main(const Verb *verb, const Verb *const *verbs, int argc, char *argv[]
         r = check(&call);
         if (r != 0)
                 return r;
-        r = open_host(&call, &ctx);
+        r = open_host(&call, reads_only, &ctx);
         if (r != 0)
                 return r;
 

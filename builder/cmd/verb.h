@@ -40,11 +40,12 @@ struct Verb {
         const char *about;        /* --help, between usage and options */
         void (*more_about)(void); /* prints more of it; may be NULL */
 
-        bool needs_root;  /* works on layers, so an ordinary user gets a user namespace first */
-        bool needs_store; /* is called with an open context */
-        bool quiet;       /* shows no progress unless it is asked to */
-        bool hidden;      /* in the manual, not in 'imgbuild --help' */
-        bool command;     /* what comes after "--" is no argument */
+        bool needs_root; /* works on layers, so an ordinary user gets a user namespace first */
+        const char *reads_only; /* an option, "--node", with which it needs neither; may be NULL */
+        bool needs_store;       /* is called with an open context */
+        bool quiet;             /* shows no progress unless it is asked to */
+        bool hidden;            /* in the manual, not in 'imgbuild --help' */
+        bool command;           /* what comes after "--" is no argument */
 
         /* How many arguments there may be (max_arguments 0: check() counts them), and what is said
          * otherwise: 'imgbuild NAME' WANTED; see … */

@@ -51,6 +51,7 @@ Overlay *overlay_free(Overlay *o) {
         free(o->run);
         free(o->name);
         free(o->path);
+        free(o->file);
         free(o->description);
         strv_free(o->requires);
         strv_free(o->needs);

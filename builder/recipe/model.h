@@ -56,6 +56,7 @@ typedef struct Services {
 typedef struct Overlay {
         char *name;
         char *path; /* absolute folder */
+        char *file; /* its overlay.json, as the person would write it */
         char *description;
         char **requires, **conflicts;
         char **needs; /* all that it requires, itself or through others */

@@ -159,6 +159,9 @@ int overlay_load(Problems *p, const OverlayContext *ctx, const char *name, Overl
                 if (r < 0)
                         return r;
         }
+        overlay->file = strdup(file);
+        if (!overlay->file)
+                return -ENOMEM;
         *ret = TAKE_PTR(overlay);
         *ret_file = TAKE_PTR(file);
         return 0;

@@ -8,6 +8,7 @@
 #include "recipe/lock-place.h"
 #include "recipe/limits.h"
 #include "recipe/merge.h"
+#include "recipe/node-config.h"
 #include "recipe/patterns.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -150,7 +151,7 @@ static int build_node(Building *b) {
                 return -ENOMEM;
         if (json_object_object_length(node) > 0)
                 recipe->node = TAKE_PTR(node);
-        return 0;
+        return node_config_check(b->problems, recipe, b->file, own);
 }
 
 static int build_arch_and_packages(Building *b) {
@@ -204,7 +205,8 @@ int recipe_load(const char *path, char *const *overlay_dirs, Recipe **ret) {
         if (access(path, R_OK) < 0 && errno == EACCES)
                 return log_error_errno(-EACCES, "%s: cannot read it", path);
         r = chain_load(&problems, path, &chain);
-        if (r == 0 && chain.n > 0)
+        /* Without what it extends, everything would seem to be missing. */
+        if (r == 0 && chain.n > 0 && !problems_at(&problems, NULL, "$.extends"))
                 r = build_recipe(&problems, &chain, path, overlay_dirs, recipe);
         wrong = problems_log(&problems);
         if (r == -ENOMEM || wrong == -ENOMEM)

@@ -26,6 +26,11 @@ Recipe *recipe_free(Recipe *r);
 DEFINE_CLEANUP(Recipe *, recipe_free);
 #define _cleanup_recipe_free_ _cleanup_(recipe_freep)
 
+/* Checks node configuration: the files are its layers, weakest first, each JSON as
+ * /etc/firstboot/conf.d has it, or user data in JSON with the key "firstboot". All faults are
+ * logged. 0, -EINVAL where there are some, -ENOMEM. */
+int node_files_check(char *const *paths);
+
 /* What recipes, overlays and clusters may hold, as JSON Schema (draft 2020-12), made from the tables that
  * check them. What spans several keys or files (an overlay that is not there) no schema says. 0 or
  * -ENOMEM; the caller puts *ret. */

@@ -66,6 +66,26 @@ check "the log of a step that is none is refused" ended 1 "$ctl" log nosuch
 check "with the names of those that are" sh -c "'$ctl' log nosuch 2>&1 | grep -q 'licence, lone'"
 node_end
 
+# What the tree lacks is found before a node boots: firstboot-helper check, which a build runs in the finished tree.
+faults_of() { "$node_build/firstboot-helper" check 2>&1; }
+node_new
+mkdir -p "$NODE/usr/share/zoneinfo/Etc"; touch "$NODE/usr/share/zoneinfo/Etc/UTC"
+echo '{"host":{"timezone":"Etc/UTC"}}' >"$NODE/etc/firstboot/node.json"
+own good '{}' <<<true
+check "a program and a time zone that are there are no fault" test -z "$(faults_of)"
+echo '{"host":{"timezone":"Mars/Olympus"}}' >"$NODE/etc/firstboot/node.json"
+echo '{"exec":["/nowhere/program"]}' >"$NODE/etc/firstboot/steps.d/gone.json"
+echo '{"exec":["program"]}' >"$NODE/etc/firstboot/steps.d/relative.json"
+chmod -x "$NODE/own-good"
+errors=$(faults_of)
+named() { check "$1" grep -qF "$2" <<<"$errors"; }
+named "a program that is missing is one" 'gone.json: exec: /nowhere/program: No such file or directory'
+named "one that nobody may run too" 'own-good is not a program that can be run'
+named "one without a path too" 'relative.json: exec: program must be a path that begins with /'
+named "a time zone that is none too" '/etc/firstboot/node.json: host.timezone: there is no time zone "Mars/Olympus"'
+check "with exit code 1" ended 1 "$node_build/firstboot-helper" check
+node_end
+
 # A table with faults: the node does not start on it.
 node_new
 step a '{"codes":{"b.c":{"meaning":"m","remedy":"r"},"a.d":{"meaning":"m"},"a.e":{"meaning":"m","remedy":"r","remdy":"r"},"a.f":"text","a.g h":{"meaning":"m","remedy":"r"}}}' <<<true

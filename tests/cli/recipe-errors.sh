@@ -148,6 +148,40 @@ echo '{ "name": "x", "base": { "distro": "rocky", "release": "9" }, "kernel": { 
 refused "a family that cannot be built yet" images/x.json \
         'images/x.json: $.base.distro: building rocky (family el) is not built yet; use debian or ubuntu'
 
+overlay cfg ', "node": { "host": { "timezone": 5 } }'
+recipe x ', "overlays": ["cfg"], "node": { "scratch": { "stripe_size": "65K" }, "mounst": [], "licence": { "server": "a" } }'
+refused "node configuration is judged with the file it came from; an unknown section may be a step's" images/x.json \
+        'overlays/cfg/overlay.json: $.node.host.timezone: must be a string, not int' \
+        'images/x.json: $.node.mounst: unknown key; did you mean "mounts"?' \
+        'images/x.json: $.node.scratch.stripe_size: must be a power of two'
+
+echo '{ "name": "x", "extends": "nosuch" }' >images/x.json
+refused "what cannot be extended is one error, not four" images/x.json \
+        'images/x.json: $.extends: there is no recipe images/nosuch.json'
+
+# node_file NAME STATUS FILES LINE…: what check --node says of the files, to a user without any right.
+node_file() {
+        local name=$1 wanted=$2 files=$3 out status
+        shift 3
+        out=$(cd "$work" && HOME=/nonexistent "$IMGBUILD" check --node $files 2>&1)
+        status=$?
+        [[ $status -eq $wanted && $out == "$(printf '%s\n' "$@")" ]] && { echo "ok - $name"; return; }
+        echo "not ok - $name"
+        echo "# exit code $status"; sed 's/^/#   /' <<<"$out"
+        rc=1
+}
+echo '{ "host": { "timezone": "Etc/UTC" } }' >node.json
+echo '{ "host": { "timezon": "Etc/UTC" } }' >wrong.json
+echo '{ "firstboot": { "slurm": { "cluster": "a" } } }' >data.json
+echo '{ "host": ' >torn.json
+node_file "check --node passes a good configuration" 0 node.json 'node.json: no faults'
+node_file "names key, file and what was meant" 3 wrong.json 'imgbuild: error: wrong.json: host.timezon: unknown key; did you mean "timezone"?'
+node_file "a syntax error has its line" 3 torn.json 'imgbuild: error: torn.json:2:1: the file ends in the middle of a value'
+node_file "a file that is not there is said" 3 none.json 'imgbuild: error: none.json: cannot read it: No such file or directory'
+node_file "user data in JSON counts by its key firstboot; later files are later layers" 3 'node.json data.json' \
+        'imgbuild: error: data.json: slurm.cluster: unknown key; did you mean "cluster_name"?' \
+        'imgbuild: error: data.json: slurm: "controllers" is missing: slurmctld, HOST or HOST:PORT, primary first.'
+
 # A failed plan leaves no lock file behind.
 if compgen -G 'images/*.lock.json' >/dev/null; then
         echo "not ok - no lock file is left"

@@ -2,7 +2,8 @@
 
 /* firstboot-helper: what needs libcurl, OpenSSL or libldap, in processes of its own.
  *
- *   check     prints the faults of configuration and step files, without asking any network
+ *   check     prints the faults of configuration and step files, and what they ask of the tree that
+ *             is not there, without asking any network
  *   config    merges the node configuration and prints it as one JSON document
  *   notify    tells the site's command and URL how the node stands
  *   directory URI
@@ -12,6 +13,7 @@
 #include "daemon/helper/directory.h"
 #include "daemon/helper/notify.h"
 #include "contract/graph.h"
+#include "daemon/helper/tree-faults.h"
 #include "contract/paths.h"
 #include "shared/log.h"
 
@@ -77,6 +79,9 @@ static int print_faults(void) {
         r = graph_load(c->values, &graph);
         if (r < 0)
                 return log_error_errno(r, "Cannot check the steps");
+        r = tree_faults(c, graph, &c->errors);
+        if (r < 0)
+                return log_oom();
 
         STRV_FOREACH (e, c->errors)
                 puts(*e);
