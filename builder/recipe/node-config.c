@@ -33,8 +33,8 @@ static int free_sections(json_object *values, char ***ret) {
         if (r < 0)
                 return r;
         json_object_object_foreach (values, key, value) {
-                if (!json_object_is_type(value, json_type_object) || strv_contains(known, key) ||
-                                suggest_nearest(key, known))
+                (void) value;
+                if (strv_contains(known, key) || suggest_nearest(key, known))
                         continue;
                 r = strv_extend(&l, key);
                 if (r < 0)

@@ -12,7 +12,7 @@ static void reads_a_whole_recipe(void **state) {
                         "  \"overlays\": [\"one\"], \"packages\": [\"vim-tiny\", \"htop\"],\n"
                         "  \"disk\": { \"size\": \"8G\", \"filesystem\": \"xfs\", \"firmware\": [\"uefi\", \"bios\"],\n"
                         "            \"formats\": [\"raw\"] }, /* a node */\n"
-                        "  \"node\": { \"scratch\": { \"stripe_kib\": 64 } } }\n");
+                        "  \"node\": { \"licence\": { \"seats\": 64 } } }\n");
         Recipe *r = load_good(*state, "images/full.json");
 
         assert_string_equal(r->name, "full");
@@ -29,7 +29,7 @@ static void reads_a_whole_recipe(void **state) {
         assert_string_equal(r->disk.filesystem, "xfs");
         assert_int_equal(strv_length(r->disk.firmware), 2);
         assert_string_equal(r->disk.formats[0], "raw");
-        assert_int_equal(json_get_int(json_get(r->node, "scratch"), "stripe_kib", 0), 64);
+        assert_int_equal(json_get_int(json_get(r->node, "licence"), "seats", 0), 64);
 }
 
 static void fills_in_what_a_short_recipe_leaves_out(void **state) {
