@@ -138,14 +138,23 @@ int output_is_current(Output *o, Context *ctx, const char *recipe_path) {
         return r < 0 ? log_oom() : r;
 }
 
+static int open_lock(const Output *o) {
+        int fd = open(o->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+
+        return fd < 0 ? log_error_errno(errno,
+                                        "%s: cannot lock it against other builds (of another user? name another place with --output)",
+                                        o->lock_path)
+                      : fd;
+}
+
 /* Waits by asking, not in flock(): a Ctrl-C must end it. -EAGAIN where `wait` is false and another
  * build has it. */
 static int take_lock(Output *o, bool wait) {
         bool said = false;
 
-        o->lock_fd = open(o->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        o->lock_fd = open_lock(o);
         if (o->lock_fd < 0)
-                return log_error_errno(errno, "%s: cannot create it", o->lock_path);
+                return o->lock_fd;
         while (flock(o->lock_fd, LOCK_EX | LOCK_NB) < 0) {
                 if (errno != EWOULDBLOCK && errno != EINTR)
                         return log_error_errno(errno, "%s: cannot lock it", o->lock_path);
@@ -178,13 +187,19 @@ int output_settle(Output *o) {
 int output_check(Output *o) {
         const Recipe *recipe = o->plan->recipe;
         _cleanup_strv_free_ char **files = NULL;
+        _cleanup_close_ int lock = -EBADF;
+        int r;
 
         if (strv_extend_many(&files, "manifest.json", "SHA256SUMS", NULL) < 0)
                 return log_oom();
         STRV_FOREACH (format, recipe->disk.formats)
                 if (strv_extendf(&files, "%s.%s", recipe->name, *format) < 0)
                         return log_oom();
-        return place_check(&o->place, files);
+        r = place_check(&o->place, files);
+        if (r < 0)
+                return r;
+        lock = open_lock(o); /* what cannot be had at the end is told before the work */
+        return lock < 0 ? lock : 0;
 }
 
 int output_begin(Output *o) {

@@ -43,7 +43,7 @@ char *lock_place(const char *folder, const char *name) {
         top = own_folder();
         below = top ? path_join(top, folder) : NULL;
         own = below ? path_join(below, file) : NULL;
-        if (own && access(own, F_OK) < 0 && access(beside, R_OK) >= 0)
-                return TAKE_PTR(beside); /* came with the recipe */
+        if (own && access(own, F_OK) < 0 && access(beside, F_OK) >= 0)
+                return TAKE_PTR(beside); /* came with the recipe; one that is not readable is told */
         return TAKE_PTR(own);
 }

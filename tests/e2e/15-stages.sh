@@ -7,6 +7,7 @@
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/small.bash"
+source "$TOP/tests/fixtures/user.bash"
 small_project
 
 small build >"$W/log" 2>&1
@@ -123,37 +124,13 @@ trees "$W/again" >"$W/trees-again"
 check "the same lock gives the same layers" $?
 rm -rf "$W/again"
 
-# An ordinary user: one that exists, with subordinate ids, in a mount namespace of the test's own only.
-U=$(mktemp -d /tmp/imgbuild-user.XXXXXX)
-as_user() {
-        local f
-        for f in passwd group subuid subgid; do
-                cp "/etc/$f" "$U/$f" 2>/dev/null || : >"$U/$f"
-        done
-        echo "imgbuild-test:x:64321:64321::$U/home:/bin/sh" >>"$U/passwd"
-        echo "imgbuild-test:x:64321:" >>"$U/group"
-        echo "imgbuild-test:1000000000:65536" | tee -a "$U/subuid" >>"$U/subgid"
-        chmod 0644 "$U"/{passwd,group,subuid,subgid}
-        for f in passwd group subuid subgid; do
-                [[ -e /etc/$f ]] || return 77
-                mount --bind "$U/$f" "/etc/$f" || return 77
-        done
-        setpriv --reuid 64321 --regid 64321 --clear-groups env HOME="$U/home" "$@"
-}
-export -f as_user
-export U
-if ! command -v newuidmap >/dev/null; then
-        echo "skip - an ordinary user's build: newuidmap is missing"
-elif ! setpriv --reuid 64321 --regid 64321 --clear-groups unshare -U true 2>/dev/null; then
-        echo "skip - an ordinary user's build: this kernel refuses user namespaces to ordinary users"
+if ! user_begin; then
+        echo "skip - an ordinary user's build: $why"
 else
-        chmod 0755 "$U"
-        mkdir -p "$U/home/cache"
         blobs_of "$W/images/small.lock.json" "$U/home/cache" copied # they are to be the user's own
-        cp -r "$W/images" "$W/overlays" "$IMGBUILD" "$U/home/"
+        cp -r "$W/images" "$W/overlays" "$U/home/"
         chown -R 64321:64321 "$U/home"
-        unshare -m bash -c 'as_user "$U/home/imgbuild" build "$U/home/images/small.json" --cache "$U/home/cache" --offline \
-                --jobs 3 --progress plain' >"$W/log" 2>&1
+        as_user "$U/home/imgbuild" build "$U/home/images/small.json" --cache "$U/home/cache" --offline --jobs 3 --progress plain >"$W/log" 2>&1
         s=$?
         check "an ordinary user builds it too" $s
         [[ $s -eq 0 ]] || tail -n 40 "$W/log"
@@ -164,6 +141,6 @@ else
                 --clear-groups "$U/home/imgbuild" cache --cache "$U/home/other"' >"$W/out" 2>&1
         [[ $? -eq 5 ]] && grep -q 'usermod --add-subuids' "$W/out"
         check "a user without subordinate ids is told what to do" $?
+        user_end
 fi
-rm -rf "$U"
 exit $rc
