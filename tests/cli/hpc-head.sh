@@ -76,6 +76,19 @@ refuse "a private key" 1 "is a private key" user key alice key
 refuse "no key" 1 "holds no public ssh key" user key alice db
 refuse "a key that is not there" 1 "cannot read" user key alice nothing.pub
 refuse "an unknown command" 2 "unknown: sing" sing
+# A database server that hangs up twice, and one that always does.
+mkdir etc
+echo 'StoragePass=secret' >etc/slurmdbd.conf
+printf '#!/bin/sh\n' >bin/sleep
+printf '#!/bin/sh\necho x >>tries\n[ "$(wc -l <tries)" -gt "$HANGS_UP" ] && cat >sql\n' >bin/mariadb
+chmod 0755 bin/{sleep,mariadb}
+sed "s,/etc/slurm,etc,; s,/var/lib/hpc-head,etc," "$TOP/overlays/hpc-head/files/usr/lib/hpc-head/new-database" >new-database
+HANGS_UP=2 PATH=$work/bin:$PATH bash new-database >out 2>&1
+[[ $? -eq 0 && $(wc -l <tries) -eq 3 && -e etc/database ]] && grep -q "slurm@localhost IDENTIFIED BY 'secret'" sql
+check "a database server that hangs up at first" $?
+rm -f etc/database
+! HANGS_UP=1000 PATH=$work/bin:$PATH bash new-database >out 2>&1 && grep -q 'journalctl -u mariadb' out && [[ ! -e etc/database ]]
+check "… and one that always does: what to do" $?
 cluster --help && grep -q 'cluster user add NAME' out
 check "help" $?
 exit $rc
