@@ -28,7 +28,7 @@ say ssh; su - alice -c 'ssh node1 ssh node2 hostname'
 say mtu; ping -c 1 -q -M do -s 8900 node1 >/dev/null && echo jumbo
 say accounting; for i in $(seq 20); do [ "$(sacct -n -X -a -o State | grep -c COMPLETED)" -ge 3 ] && break; sleep 1; done; sacct -n -X -a -o User,NNodes,State | sort | uniq -c
 say batch; su - alice -c 'sbatch -W -N 2 -o out.%j --wrap "srun hostname" >/dev/null; sort out.*'
-say env; su - alice -c 'srun -N 2 sh -c "echo \$RANK/\$WORLD_SIZE \$MASTER_ADDR \$(hostname)"' | sort
+say env; su - alice -c 'srun -N 2 sh -c "test \$MASTER_ADDR = \$(hostname) && first=first; echo \$RANK/\$WORLD_SIZE \${first:-not}"' | sort
 say end
 C
 "$IMGBUILD" cluster "$TOP/images/clusters/demo.json" --cache "$CACHE" --output "$OUT" --offline --progress plain --save "$E2E/save" \
@@ -52,7 +52,7 @@ says "a file from the head is read on a node" home shared
 says "from node to node without a password" ssh node2
 says "frames of 9000 bytes" mtu jumbo
 says "a batch job" batch $'node1\nnode2'
-says "each task is told who it is, and who the first" env $'0/2 node1 node1\n1/2 node1 node2'
+says "each task is told who it is, and who the first" env $'0/2 first\n1/2 not'
 part accounting | grep -q 'alice .*2 .*COMPLETED'
 check "sacct has the user's job on two nodes" $?
 grep -q '^\* node2' "$E2E/log" && [[ -s $E2E/save/node2/boot.json ]]
