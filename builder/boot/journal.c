@@ -74,6 +74,8 @@ static void entry_done(JournalEntry *e) {
         free(e->job_result);
         free(e->identifier);
         free(e->systemd_unit);
+        free(e->code);
+        free(e->step);
 }
 
 static int take_field(JournalEntry *e, const char *name, size_t name_size, const char *value,
@@ -89,6 +91,8 @@ static int take_field(JournalEntry *e, const char *name, size_t name_size, const
                 { "JOB_RESULT", &e->job_result },
                 { "SYSLOG_IDENTIFIER", &e->identifier },
                 { "_SYSTEMD_UNIT", &e->systemd_unit },
+                { "CODE", &e->code },
+                { "STEP", &e->step },
         };
         const struct {
                 const char *name;

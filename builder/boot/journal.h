@@ -9,6 +9,7 @@
 typedef struct JournalEntry {
         char *message, *message_id, *unit, *job_type, *job_result, *identifier;
         char *systemd_unit; /* the unit whose process wrote it */
+        char *code, *step;  /* CODE= and STEP=, which firstbootd sends */
         uint64_t monotonic; /* µs since the guest's kernel started */
         int pid;            /* as the guest's kernel told its journal; -1 where there is none */
         int priority;       /* syslog level; LOG_INFO where there is none */

@@ -90,6 +90,7 @@ static json_object *result(const Boot *b, int code) {
                         JSON_STRING("accelerator", b->vm.kvm ? "kvm" : "tcg"),
                         JSON_TAKE("reached_usec", at),
                         JSON_TAKE("failed_units", list(b->watch.failed)),
+                        JSON_TAKE("node", node_report_to_json(&b->watch.node)),
                         JSON_INT("journal_entries", b->watch.journal.n_entries),
                         JSON_INT("restarts", b->resets), JSON_STRING("console", b->console),
                         JSON_STRING("journal", b->o->no_journal ? NULL : b->journal));
@@ -109,6 +110,18 @@ static void show_console(const Boot *b) {
         if (b->watch.console.used > 0)
                 log_full(LOG_ERR, 0, "  | %.*s", (int) b->watch.console.used,
                                 b->watch.console.line);
+}
+
+/* What the node's own agent says, where it is not that all is well. */
+static void show_node(const NodeReport *n) {
+        if (n->steps) {
+                json_object_object_foreach (n->steps, step, reason)
+                        log_warning("%s: %s [%s]", step, json_get_string(reason, "message"),
+                                        json_get_string(reason, "code"));
+        }
+        if (n->verdict && !streq(n->verdict, "ready"))
+                log_warning("The node is %s; firstbootctl explain on it (imgbuild boot --keep) says what to do",
+                                n->verdict);
 }
 
 void boot_report_end(Boot *b, int code) {
@@ -133,6 +146,7 @@ void boot_report_end(Boot *b, int code) {
         else if (code == EXIT_TIMED_OUT)
                 log_error("The guest did not reach %s within %u s (%s); --timeout gives it longer",
                                 marker(b), b->o->timeout, strempty(spent));
+        show_node(&b->watch.node);
         if (!isempty(failed))
                 log_warning("Failed units: %s", failed);
         if (!up && code != EXIT_INTERRUPTED)

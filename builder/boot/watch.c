@@ -78,6 +78,7 @@ void boot_watch_done(BootWatch *w) {
         w->failed = strv_free(w->failed);
         if (w->has_pattern)
                 regfree(&w->pattern);
+        node_report_done(&w->node);
         console_done(&w->console);
         journal_done(&w->journal);
         *w = (BootWatch) {};
@@ -180,6 +181,10 @@ void boot_watch_console(BootWatch *w, const char *data, size_t size, uint64_t no
         console_feed(&w->console, data, size, console_event, w);
 }
 
+static bool waits_for_ready(const BootWatch *w) {
+        return w->unit && streq(w->unit, "node-ready.target");
+}
+
 static void unit_changed(BootWatch *w, const JournalEntry *e, UnitEvent event) {
         if (event == UNIT_NOTHING || !e->unit)
                 return; /* most entries are of no unit: kernel messages, say */
@@ -206,17 +211,16 @@ static void unit_changed(BootWatch *w, const JournalEntry *e, UnitEvent event) {
                         if (streq(e->unit, dead_ends[i].unit) && !streq_ptr(w->unit, e->unit))
                                 boot_watch_fail(w, w->now, "%s", dead_ends[i].why);
         if (w->unit && streq(e->unit, w->unit)) {
-                if (event == UNIT_STARTED)
+                /* firstbootd's verdict, which says whether all is well, follows in a moment. */
+                if (event == UNIT_STARTED && waits_for_ready(w) && !w->node.verdict)
+                        w->ready_at = w->now;
+                else if (event == UNIT_STARTED)
                         reached(w, "journal");
                 else if (event == UNIT_FAILED)
                         boot_watch_fail(w, w->now, "%s failed: %s", w->unit, strempty(e->message));
         }
         if (w->on_unit)
                 w->on_unit(w, e->unit, event, e->message, w->userdata);
-}
-
-static bool waits_for_ready(const BootWatch *w) {
-        return w->unit && streq(w->unit, "node-ready.target");
 }
 
 static void journal_event(const JournalEntry *e, void *userdata) {
@@ -238,6 +242,8 @@ static void journal_event(const JournalEntry *e, void *userdata) {
         if (waits_for_ready(w) && streq_ptr(e->systemd_unit, "firstbootd.service") &&
                         streq_ptr(e->message_id, NODE_FAILED_ID))
                 boot_watch_fail(w, w->now, "firstbootd: %s", strempty(e->message));
+        if (node_report_take(&w->node, e) > 0 && w->ready_at != 0)
+                reached(w, "journal");
         if (matches(w, e->message))
                 reached(w, "journal");
 }
@@ -254,6 +260,8 @@ BootVerdict boot_watch_verdict(BootWatch *w, uint64_t now) {
         w->now = now;
         if (w->console_says_at != 0 && now >= w->console_says_at + grace)
                 reached(w, "console");
+        if (w->ready_at != 0 && now >= w->ready_at + BOOT_GRACE_NODE_USEC)
+                reached(w, "journal");
         /* getty comes up before multi-user is complete, on a slow machine long before. */
         if (silent && w->login_at != 0 && now >= w->login_at + BOOT_GRACE_LOGIN_USEC)
                 reached(w, "console");

@@ -5,6 +5,7 @@
  * a failure that is final. Runs nothing and reads no clock: the caller tells the time. */
 
 #include "shared/strv.h"
+#include "boot/node-report.h"
 #include "boot/console.h"
 #include "boot/journal.h"
 
@@ -24,6 +25,8 @@ typedef enum BootVerdict { BOOT_WAITING, BOOT_REACHED, BOOT_FAILED } BootVerdict
  * channel yet. */
 #define BOOT_GRACE_SILENT_USEC (5 * USEC_PER_SEC)
 #define BOOT_GRACE_USEC (20 * USEC_PER_SEC)
+#define BOOT_GRACE_NODE_USEC \
+        (5 * USEC_PER_SEC) /* node-ready.target, and no word of firstbootd yet */
 #define BOOT_GRACE_LOGIN_USEC (30 * USEC_PER_SEC) /* a login prompt, and never a journal */
 
 typedef struct BootWatch BootWatch;
@@ -42,9 +45,11 @@ struct BootWatch {
         uint64_t verdict_at;
         const char *evidence; /* "journal" or "console", once reached */
         uint64_t console_says_at, login_at;
-        char *why;     /* once failed */
-        char **failed; /* units that are failed now */
-        char *systemd; /* what it said of itself: "Welcome to Debian GNU/Linux 13 (trixie)!" */
+        char *why;         /* once failed */
+        char **failed;     /* units that are failed now */
+        NodeReport node;   /* what the guest's firstbootd said */
+        uint64_t ready_at; /* node-ready.target was started, and firstbootd's verdict is waited for */
+        char *systemd;     /* what it said of itself: "Welcome to Debian GNU/Linux 13 (trixie)!" */
 
         /* All may be NULL. */
         void (*on_phase)(BootWatch *w, BootPhase phase, void *userdata);

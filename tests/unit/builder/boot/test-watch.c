@@ -91,7 +91,22 @@ static void other_target_is_not_the_marker(void **state _unused_) {
         feed_journal(&w, STARTED("multi-user.target"), 1);
         assert_int_equal(boot_watch_verdict(&w, 1), BOOT_WAITING);
         feed_journal(&w, STARTED("node-ready.target"), 2);
+        assert_int_equal(boot_watch_verdict(&w, 2 + BOOT_GRACE_NODE_USEC), BOOT_REACHED);
+}
+
+#define SAID(code, step, message)                                                     \
+        "_PID=300\n_SYSTEMD_UNIT=firstbootd.service\nMESSAGE=" message "\nCODE=" code \
+        "\nSTEP=" step "\n\n"
+
+static void ready_waits_a_moment_for_the_nodes_own_verdict(void **state _unused_) {
+        _cleanup_(boot_watch_done) BootWatch w;
+
+        start(&w, "ready");
+        feed_journal(&w, STARTED("node-ready.target"), 1);
+        assert_int_equal(boot_watch_verdict(&w, 1), BOOT_WAITING);
+        feed_journal(&w, SAID("event.degraded", "node", "Node is degraded"), 2);
         assert_int_equal(boot_watch_verdict(&w, 2), BOOT_REACHED);
+        assert_string_equal(w.node.verdict, "degraded");
 }
 
 static void console_is_believed_after_its_grace(void **state _unused_) {
@@ -312,6 +327,7 @@ int main(void) {
                 cmocka_unit_test(dead_ends_are_failures),
                 cmocka_unit_test(emergency_target_in_the_journal_is_a_failure),
                 cmocka_unit_test(failed_marker_is_a_failure),
+                cmocka_unit_test(ready_waits_a_moment_for_the_nodes_own_verdict),
                 cmocka_unit_test(verdict_of_firstbootd_ends_the_wait_for_ready),
                 cmocka_unit_test(verdict_of_firstbootd_has_its_number),
                 cmocka_unit_test(failed_units_are_those_that_did_not_recover),
