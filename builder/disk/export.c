@@ -58,13 +58,14 @@ static int convert_command(
         return 0;
 }
 
-static int qemu_img_convert(Tools *tools, const char *source, const char *driver,
-                const char *folder, const char *name, const ImageFormat *format) {
+/* Of the folder it sees the draft alone, under a name that a format may keep in the image. */
+static int qemu_img_convert(Tools *tools, const char *source, const char *driver, const char *draft,
+                const ImageFormat *format) {
+        _cleanup_free_ char *target = strf("/run/image/disk.%s", format->name);
         const SandboxBind binds[] = {
                 { .source = source, .target = "/source" },
-                { .source = folder, .target = "/target", .writable = true },
+                { .source = draft, .target = target, .writable = true },
         };
-        _cleanup_free_ char *target = path_join("/target", name);
         _cleanup_strv_free_ char **argv = NULL;
 
         if (!target || convert_command(driver, format, target, &argv) < 0)
@@ -133,7 +134,7 @@ static int convert(Tools *tools, const char *source, const char *driver, const c
                 const ImageFormat *format, Draft *d) {
         int r;
 
-        r = qemu_img_convert(tools, source, driver, folder, path_basename(d->path), format);
+        r = qemu_img_convert(tools, source, driver, d->path, format);
         if (r < 0 || !format->pack)
                 return r;
         return pack(format, d, folder);

@@ -51,31 +51,43 @@ static void expect(Proof *p, const char *what, const char *found, const char *ex
                 differs(p, "%s is %s on the disk and should be %s", what, found, expected);
 }
 
-static void check_partitions(Proof *p) {
+static void check_table(Proof *p, const char *which, const PartitionTable *t) {
         const DiskInfo *d = p->disk;
         const uint64_t starts[] = { d->bios_start, d->esp_start, d->root_start };
-        struct guestfs_partition_list *list = guestfs_part_list(p->g, p->device);
-        _cleanup_free_ char *guid = guestfs_part_get_disk_guid(p->g, p->device);
         size_t n = 0;
 
-        expect(p, "the disk's GUID", guid, d->disk_guid);
-        if (!list)
-                return failed(p, "the partition table");
+        if (!streq(t->kind, "gpt"))
+                return differs(p, "%s is %s and should be gpt", which,
+                                t->kind[0] ? t->kind : "damaged");
+        if (strcasecmp(t->id, d->disk_guid) != 0)
+                differs(p, "%s gives the disk's GUID as %s and should give %s", which, t->id,
+                                d->disk_guid);
         for (size_t i = 0; i < ELEMENTSOF(starts); i++) {
                 if (starts[i] == 0)
                         continue;
-                if (n >= list->len || list->val[n].part_start != starts[i])
-                        differs(p, "partition %zu does not begin at byte %llu", n + 1,
+                if (n >= t->n || t->partitions[n].start != starts[i])
+                        differs(p, "%s: partition %zu does not begin at byte %llu", which, n + 1,
                                         (unsigned long long) starts[i]);
-                else if (starts[i] == d->root_start && list->val[n].part_size != d->root_size)
-                        differs(p, "the root partition has %llu bytes and should have %llu",
-                                        (unsigned long long) list->val[n].part_size,
+                else if (starts[i] == d->root_start && t->partitions[n].size != d->root_size)
+                        differs(p, "%s: the root partition has %llu bytes and should have %llu",
+                                        which, (unsigned long long) t->partitions[n].size,
                                         (unsigned long long) d->root_size);
                 n++;
         }
-        if (list->len != n)
-                differs(p, "the disk has %u partitions and should have %zu", list->len, n);
-        guestfs_free_partition_list(list);
+        if (t->n != n)
+                differs(p, "%s has %zu partitions and should have %zu", which, t->n, n);
+}
+
+/* The firmware reads either table, whichever is sound. */
+static void check_partitions(Proof *p) {
+        _cleanup_partition_table_ PartitionTable table = {}, backup = {};
+
+        if (partition_table_read(p->g, p->device, &table) < 0)
+                return failed(p, "the partition table");
+        check_table(p, "the partition table", &table);
+        if (partition_table_read_backup(p->g, p->device, &backup) < 0)
+                return failed(p, "the backup partition table");
+        check_table(p, "the backup partition table", &backup);
 }
 
 /* Adds a part of the disk (path NULL) or of a file on it. */

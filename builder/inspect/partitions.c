@@ -147,6 +147,24 @@ static int read_slowly(guestfs_h *g, const char *device, PartitionTable *t) {
         return t->partitions ? 0 : -ENOMEM;
 }
 
+int partition_table_read_backup(guestfs_h *g, const char *device, PartitionTable *ret) {
+        static const char nothing[SECTOR];
+        char path[64];
+        _cleanup_close_ int fd = guest_memory_file(path);
+        bool elsewhere;
+        int r;
+
+        if (fd < 0)
+                return fd;
+        r = copy_ends(g, device, fd);
+        if (r < 0)
+                return r;
+        /* Without the header at the beginning libblkid takes the one at the end. */
+        if (pwrite(fd, nothing, SECTOR, SECTOR) != SECTOR)
+                return -EIO;
+        return partition_table_parse(fd, ret, &elsewhere);
+}
+
 int partition_table_read(guestfs_h *g, const char *device, PartitionTable *ret) {
         char path[64];
         _cleanup_close_ int fd = guest_memory_file(path);

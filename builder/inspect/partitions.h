@@ -25,6 +25,9 @@ void partition_table_done(PartitionTable *t);
 /* Errors are not logged; -EIO: the appliance says why (guestfs_last_error()). */
 int partition_table_read(guestfs_h *g, const char *device, PartitionTable *ret);
 
+/* GPT's other copy, at the end of the disk, by itself. */
+int partition_table_read_backup(guestfs_h *g, const char *device, PartitionTable *ret);
+
 /* Of a file that has the disk's sectors where tables lie: all but what `elsewhere` then names, the logical
  * partitions of an MBR. */
 int partition_table_parse(int fd, PartitionTable *ret, bool *ret_elsewhere);

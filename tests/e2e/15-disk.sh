@@ -41,7 +41,7 @@ build disk-small --no-proof >"$E2E/out" 2>&1
 [[ $? -eq 3 && ! -e $OUT/disk-small ]] && grep -q 'disk.size: the tree has .* does not fit' "$E2E/out"
 check "a disk that the tree does not fit in is refused, with the size it needs" $?
 
-# The proof must be able to fail: the same disk with a bit flipped in each boot loader, a mode, an owner and a time
+# The proof must be able to fail: the same disk with a bit flipped in each boot loader and in the backup of its partition table, a mode, an owner and a time
 # changed, and a file gone.
 # It cannot be started beside here: QEMU takes no monitor, so there has to be another one.
 mkdir -p "$E2E/damaged"
@@ -52,7 +52,7 @@ make -s -C "$TOP" "$BUILD/tests/fixtures/damaged-disk" >"$E2E/out" 2>&1 &&
 s=$?
 [[ $s -eq 1 ]]
 check "a damaged disk does not pass the proof" $?
-for what in "the BIOS boot loader's SHA-256 is" 'BOOTX64.EFI has SHA-256' '/boot/vmlinuz-[^ ]* has mode 100600' \
+for what in 'the backup partition table is damaged' "the BIOS boot loader's SHA-256 is" 'BOOTX64.EFI has SHA-256' '/boot/vmlinuz-[^ ]* has mode 100600' \
         '/usr/lib/os-release belongs to 1000:0' '/usr/lib/os-release is of second 1 ' '/etc/fstab'; do
         grep -q "proof: .*$what" "$E2E/out"
         check "the proof names it: $what" $?
@@ -60,13 +60,21 @@ done
 rm -rf "$E2E/damaged"
 
 raw=$OUT/disk-ext4/disk-ext4.raw
+# What qemu-img is given to write to, by the sandbox's own command line: the draft, not the folder with whatever else lies there.
+mkdir -p "$E2E/bin"
+printf '#!/bin/bash\nprintf "%%s\\n" "$@" >>%q\nexec %q "$@"\n' "$E2E/bwrap.argv" "$(command -v bwrap)" >"$E2E/bin/bwrap"
+chmod 0755 "$E2E/bin/bwrap"
+: >"$E2E/bwrap.argv"
 export_to() { (cd "$PROJECT" && "$IMGBUILD" export "$@" --cache "$CACHE" --force --progress plain) >"$E2E/out" 2>&1; }
 for format in qcow2 vhd vmdk; do
-        export_to "$raw" --format=$format --output=there.$format && export_to there.$format --format=raw &&
+        PATH=$E2E/bin:$PATH export_to "$raw" --format=$format --output=there.$format && export_to there.$format --format=raw &&
                 cmp -s "$raw" "$PROJECT/there.raw"
         check "raw to $format and back is the same disk" $?
         rm -f "$PROJECT"/there.*
 done
+
+grep -qx "$PROJECT/.imgbuild-draft-.*" "$E2E/bwrap.argv" && ! grep -qx "$PROJECT" "$E2E/bwrap.argv"
+check "qemu-img sees the file that it writes, and nothing beside it" $?
 
 qcow2=$OUT/disk-ext4/disk-ext4.qcow2
 export_to "$raw" --format=qcow2 --output=again.qcow2 && cmp -s "$qcow2" "$PROJECT/again.qcow2"

@@ -49,6 +49,26 @@ static void a_gpt_with_names(void **state _unused_) {
         assert_string_equal(t.partitions[1].name, "a b");
 }
 
+/* What partition_table_read_backup() builds on: where the header at the beginning is not there, the
+ * table is the one at the end, and where that is damaged, there is none. */
+static void a_gpt_has_a_backup_at_its_end(void **state _unused_) {
+        _cleanup_partition_table_ PartitionTable first = {}, backup = {}, damaged = {};
+        static const char nothing[512];
+        _cleanup_close_ int fd = -EBADF;
+        bool elsewhere;
+
+        parse("label: gpt\nsize=20M, type=uefi\ntype=linux\n", &first);
+        fd = open("disk", O_RDWR | O_CLOEXEC);
+        assert_int_equal(pwrite(fd, nothing, 512, 512), 512);
+        assert_int_equal(partition_table_parse(fd, &backup, &elsewhere), 0);
+        assert_string_equal(backup.id, first.id);
+        assert_int_equal(backup.n, 2);
+        assert_int_equal(backup.partitions[1].start, first.partitions[1].start);
+        assert_int_equal(pwrite(fd, "x", 1, (64 << 20) - 512 + 56), 1);
+        assert_int_equal(partition_table_parse(fd, &damaged, &elsewhere), 0);
+        assert_string_not_equal(damaged.kind, "gpt");
+}
+
 static void an_mbr_has_types_and_no_names(void **state _unused_) {
         _cleanup_partition_table_ PartitionTable t = {};
 
@@ -78,6 +98,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
                 TEST(a_gpt_with_names),
+                TEST(a_gpt_has_a_backup_at_its_end),
                 TEST(an_mbr_has_types_and_no_names),
                 TEST(logical_partitions_are_elsewhere),
                 TEST(a_disk_without_a_table),
