@@ -111,6 +111,8 @@ node_json_file '{"scratch":{"lable":1}}'
 "$node_build/firstboot-helper" check >"$NODE/faults"
 check "an image's configuration can be checked by itself" bash -c '[[ $1 == 1 ]] && grep -q "scratch.lable: unknown key" "$2"' - $? "$NODE/faults"
 
+# cloud-init's word alone: the service, which is away, would be waited for each time.
+node_json_file '{"metadata":{"provider":"none"}}'
 for id in '"instance_id":"iid-datasource-none","cloud_name":"none"' '"instance_id":"nocloud","platform":"nocloud"' '"instance_id":"iid-local01","cloud_name":"openstack"'; do
         echo "{\"v1\":{$id}}" >"$NODE/run/cloud-init/instance-data.json"
         check "no instance by $id" gives 'i.get("id")' None

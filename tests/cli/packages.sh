@@ -1,6 +1,8 @@
 #!/bin/bash
 # The tarball is reproducible; the Debian packages are built from it in a clean tree, lintian finds no error in them, and
 # installed over the host's files (in an overlay that nobody else sees) they work and can be removed again.
+#
+# long: yes
 set -u
 cd "$TOP" || exit 1
 for program in dh dpkg-buildpackage lintian; do
