@@ -58,6 +58,13 @@ static int report_missing(Ordering *o, const OverlayRef *ref) {
         where = strv_join(o->ctx->dirs, " or ");
         if (!suggestion || !where)
                 return -ENOMEM;
+        /* One remedy, told once, however many overlays the recipe names. */
+        if (strv_length(names) == 0) {
+                problems_add(o->problems, ref->file, NULL,
+                                "there are no overlays in %s; --overlays=FOLDER says where they are",
+                                isempty(where) ? "any folder" : where);
+                return 0;
+        }
         problems_add(o->problems, ref->file, ref->path, "there is no overlay \"%s\" in %s%s",
                         ref->name, isempty(where) ? "any folder" : where, suggestion);
         return 0;

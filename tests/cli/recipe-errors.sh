@@ -159,6 +159,18 @@ echo '{ "name": "x", "extends": "nosuch" }' >images/x.json
 refused "what cannot be extended is one error, not four" images/x.json \
         'images/x.json: $.extends: there is no recipe images/nosuch.json'
 
+mkdir -p alone/images
+echo '{ "name": "y", "base": { "distro": "debian", "release": "trixie" }, "kernel": { "package": "linux-image-amd64" }, "overlays": ["a", "b", "c"] }' >alone/images/y.json
+out=$("$IMGBUILD" plan alone/images/y.json --offline --cache "$work/cache" 2>&1 >/dev/null)
+status=$?
+if [[ $status -eq 3 && $(wc -l <<<"$out") -eq 1 && $out == *'alone/images/y.json: there are no overlays in alone/overlays or '*'; --overlays=FOLDER says where they are' ]]; then
+        echo "ok - where there are no overlays at all one message says what to do"
+else
+        echo "not ok - where there are no overlays at all one message says what to do"
+        sed 's/^/#   /' <<<"$out"
+        rc=1
+fi
+
 # node_file NAME STATUS FILES LINE…: what check --node says of the files, to a user without any right.
 node_file() {
         local name=$1 wanted=$2 files=$3 out status
