@@ -11,7 +11,7 @@
 #include <systemd/sd-bus.h>
 
 typedef struct Ctl {
-        bool json, wait, color, utf8;
+        bool json, wait, watch, color, utf8;
         bool quick, full, probes, history; /* of check and plot */
         const char *step;
         uint64_t timeout_usec;      /* of --wait; 0: none */

@@ -46,6 +46,7 @@ static const Verb verbs[] = {
 
 enum {
         OPT_WAIT = 256,
+        OPT_WATCH,
         OPT_JSON,
         OPT_TIMEOUT,
         OPT_QUICK,
@@ -59,6 +60,8 @@ enum {
 /* clang-format off */
 static const OptionSpec options[] = {
         { .name = "wait", .id = OPT_WAIT, .help = "wait until the node has settled (status, rerun)" },
+        { .name = "watch", .id = OPT_WATCH,
+          .help = "show it as it goes on, until Ctrl-C; with --wait until it has settled (status)" },
         { .name = "timeout", .id = OPT_TIMEOUT, .argument = "TIME",
           .help = "give up waiting after TIME, such as 90s or 10min" },
         { .name = "json", .id = OPT_JSON, .help = "machine-readable output (status, config, check, history)" },
@@ -136,6 +139,9 @@ static int parse_options(Ctl *c, int argc, char *argv[]) {
                         break;
                 case OPT_QUICK:
                         c->quick = true;
+                        break;
+                case OPT_WATCH:
+                        c->watch = true;
                         break;
                 case OPT_FULL:
                         c->full = true;

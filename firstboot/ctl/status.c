@@ -221,6 +221,83 @@ static void wait_change(sd_bus *bus, uint64_t usec) {
                 ;
 }
 
+static bool is_settled(json_object *status) {
+        int code = ctl_exit_code(status);
+
+        return code != EXIT_NODE_GOING && code != EXIT_UNKNOWN;
+}
+
+/* What a look is for: states, tries, reasons. Times go on by themselves. NULL on out of memory; the
+ * caller frees it. */
+static char *essence(json_object *status) {
+        size_t n;
+        json_object *steps = status_steps(status, &n);
+        _cleanup_strv_free_ char **l = NULL;
+
+        if (strv_extendf(&l, "%s %s", strempty(json_get_string(status, "node")),
+                            strempty(json_get_string(status, "code"))) < 0)
+                return NULL;
+        for (size_t i = 0; i < n; i++) {
+                json_object *step = json_object_array_get_idx(steps, i),
+                            *attempts = json_get(step, "attempts");
+
+                if (strv_extendf(&l, "%s %s %zu %s", strempty(json_get_string(step, "name")),
+                                    strempty(json_get_string(step, "status")),
+                                    attempts ? json_object_array_length(attempts) : 0,
+                                    strempty(json_get_string(json_get(step, "result"), "code"))) <
+                                0)
+                        return NULL;
+        }
+        return strv_join(l, "\n");
+}
+
+/* A terminal shows the node as it is, twice a second; a file or a pipe gets a table (or, as JSON, a
+ * document) for each change. */
+static int show_live(const Ctl *c, json_object *status, char **last) {
+        bool terminal = isatty(STDOUT_FILENO) && !c->json;
+        _cleanup_free_ char *now = essence(status), *table = status_table(c, status);
+
+        if (!now || !table)
+                return -ENOMEM;
+        if (!terminal && streq_ptr(*last, now))
+                return 0;
+        if (terminal)
+                printf("\033[H\033[J%s", table);
+        else if (c->json)
+                puts(json_object_to_json_string_ext(
+                                status, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+        else
+                printf("%s%s", *last ? "\n" : "", table);
+        free(*last);
+        *last = TAKE_PTR(now);
+        return fflush(stdout) == 0 ? 0 : -EIO;
+}
+
+/* Shows the node until Ctrl-C, --timeout, or with --wait until it has settled. */
+static int watch_live(Ctl *c, json_object **ret) {
+        uint64_t deadline = c->timeout_usec ? now_usec() + c->timeout_usec : UINT64_MAX;
+        _cleanup_free_ char *last = NULL;
+        sd_bus *bus = NULL;
+        int r;
+
+        for (;;) {
+                json_object *status = NULL;
+                uint64_t now = now_usec();
+
+                bus = listen(c, bus);
+                if (ctl_status(c, &status) >= 0) {
+                        json_putp(ret);
+                        *ret = status;
+                        r = show_live(c, status, &last);
+                        if (r < 0 || (c->wait && is_settled(status)))
+                                return r;
+                }
+                if (now >= deadline)
+                        return 0;
+                wait_change(bus == c->bus ? bus : NULL, MIN(deadline - now, USEC_PER_SEC / 2));
+        }
+}
+
 /* Until the node has settled; where the bus is not there (yet), the status file is looked at. */
 static void wait_settled(Ctl *c, json_object **ret) {
         uint64_t deadline = c->timeout_usec ? now_usec() + c->timeout_usec : UINT64_MAX;
@@ -232,11 +309,9 @@ static void wait_settled(Ctl *c, json_object **ret) {
 
                 bus = listen(c, bus);
                 if (ctl_status(c, &status) >= 0) {
-                        int code = ctl_exit_code(status);
-
                         json_putp(ret);
                         *ret = status;
-                        if (code != EXIT_NODE_GOING && code != EXIT_UNKNOWN)
+                        if (is_settled(status))
                                 return;
                 }
                 if (now >= deadline)
@@ -252,13 +327,17 @@ int verb_status(Ctl *c, int argc, char *argv[]) {
         (void) argv;
         if (argc > 0)
                 return EXIT_USAGE;
-        if (c->wait)
+        if (c->watch && watch_live(c, &status) < 0)
+                return EXIT_FAILURE;
+        if (c->wait && !c->watch)
                 wait_settled(c, &status);
-        else
+        if (!status)
                 (void) ctl_status(c, &status);
         if (!status) {
                 log_error("firstbootd does not run and left no status; see systemctl status firstbootd");
                 return EXIT_UNKNOWN;
         }
-        return print_status(c, status) < 0 ? EXIT_UNKNOWN : ctl_exit_code(status);
+        if (!c->watch && print_status(c, status) < 0)
+                return EXIT_UNKNOWN;
+        return ctl_exit_code(status);
 }
