@@ -194,11 +194,12 @@ static void advance_step(Engine *e, Job *j) {
         job_start(j);
 }
 
-/* The slurm step drains the node for what the watch has found, and lifts that drain: it alone talks to
- * the controller. */
+/* The slurm step drains the node for what the watch has found, or for a step that failed since, and
+ * lifts that drain: it alone talks to the controller. */
 static void renew_membership(Engine *e) {
         Job *j = node_find_job(&e->node, "slurm");
 
+        e->drain_due = e->drain_due || (j && node_drain_is_due(&e->node, j));
         if (!e->drain_due)
                 return;
         if (j && job_run(j)->status == STEP_RUNNING)

@@ -3,6 +3,7 @@
 /* The node's steps looked at together: which may start, and what they come to. */
 
 #include "daemon/node.h"
+#include "contract/paths.h"
 
 void node_drop_jobs(Node *n) {
         for (size_t i = 0; i < n->n_jobs; i++)
@@ -112,8 +113,11 @@ NodeStatus node_verdict(const Node *n) {
         for (size_t i = 0; i < n->n_jobs; i++) {
                 StepStatus s = step_run_standing(job_run(&n->jobs[i]));
 
-                if (!step_status_is_final(s))
+                if (!step_status_is_final(s)) {
+                        if (node_must_drain(n, &n->jobs[i]))
+                                continue;
                         return NODE_STARTING;
+                }
                 if (!step_status_is_good(s) && n->jobs[i].step->required)
                         node = NODE_FAILED;
                 else if (s != STEP_DONE && s != STEP_SKIPPED && node == NODE_READY)
@@ -133,6 +137,22 @@ const Job *node_failed_requirement(const Node *n, const Job *j) {
         return NULL;
 }
 
+bool node_must_drain(const Node *n, const Job *j) {
+        _cleanup_free_ char *permit = NULL;
+
+        if (!streq(j->step->name, "slurm") || !node_failed_requirement(n, j))
+                return false;
+        permit = fb_path(PATH_SLURMD_PERMIT);
+        return permit && access(permit, F_OK) >= 0;
+}
+
+bool node_drain_is_due(const Node *n, const Job *j) {
+        const StepRun *run = job_run(j);
+
+        return (run->status == STEP_DONE || run->status == STEP_DEGRADED) && !run->despite &&
+               node_must_drain(n, j);
+}
+
 Hurdle node_hurdle(const Node *n, const Job *j, const Job **ret_failed) {
         Hurdle h = HURDLE_NONE;
         const Job *failed;
@@ -145,7 +165,7 @@ Hurdle node_hurdle(const Node *n, const Job *j, const Job **ret_failed) {
                         h = HURDLE_WAIT;
 
         failed = j->step->run_on_failure ? NULL : node_failed_requirement(n, j);
-        if (!failed)
+        if (!failed || node_must_drain(n, j))
                 return h;
         *ret_failed = failed;
         return HURDLE_FAILED;

@@ -48,8 +48,15 @@ NodeStatus node_status(const Node *n);
 const char *node_code(const Node *n);
 
 /* What the steps say by now: NODE_STARTING until every one has come to its end, whether or not one
- * has failed before. */
+ * has failed before. It does not wait for a node to be drained. */
 NodeStatus node_verdict(const Node *n);
+
+/* Whether j is the slurm step and has to drain the node: slurmd was let run in this boot, so that jobs
+ * may come, and something required has failed since. */
+bool node_must_drain(const Node *n, const Job *j);
+
+/* The same, and its last run was before that failure. */
+bool node_drain_is_due(const Node *n, const Job *j);
 
 typedef enum Hurdle {
         HURDLE_NONE,

@@ -49,7 +49,7 @@ P
         echo "{\"check\":true,\"exec\":[\"$NODE/exec/probe\"]}" >"$NODE/etc/firstboot/steps.d/probe.json"
         cat >"$NODE/exec/probe" <<'P'
 #!/bin/bash
-[[ -n ${FIRSTBOOT_CHECK:-} ]] || exit 0
+[[ -n ${FIRSTBOOT_CHECK:-} ]] || { [[ ! -e $FIRSTBOOT_ROOT/broken ]]; exit; }
 echo "$FIRSTBOOT_CHECK" >>"$FIRSTBOOT_ROOT/looked"
 [[ -e $FIRSTBOOT_ROOT/bad ]] && { echo '{"status":"failed","code":"probe.bad","message":"it is bad"}' >"$FIRSTBOOT_RESULT"; exit 1; }
 exit 0
@@ -103,6 +103,28 @@ echo 'IDLE+DRAIN RMA ticket 4711' >"$NODE/node.state"
 rm "$NODE/bad"
 node_wait degraded
 check "a drain of somebody else's is never lifted" slurm_state '^IDLE+DRAIN RMA ticket 4711'
+node_end
+
+# --- a step that fails once the node was ready -----------------------------------------------------------------------
+fresh
+echo '# from here on' >>"$NODE/calls"
+echo '{"status":"failed","message":"after all, no"}' >"$NODE/run/firstboot/results/probe.json"
+check "a verdict that comes late ends ready" node_wait failed
+check "and drains the node, without drain_on_failure" until_ slurm_state '^IDLE+DRAIN \[firstboot\] step.verdict-late: .*after all, no'
+check "slurmd is left alone then, too" bash -c '! sed "1,/^# from here on/d" "$1" | grep -qE "(Stop|Restart)Unit slurmd"' - "$NODE/calls"
+until_ is 'o["step"]["slurm"]["status"]' degraded
+check "the step can be run again" "$ctl" rerun --wait probe
+check "after which the node is ready" node_wait ready
+check "and in service" until_ slurm_state '^IDLE *$'
+touch "$NODE/broken"
+"$ctl" rerun --wait probe >/dev/null
+check "one that fails when it is run again drains the node as well" until_ slurm_state '^IDLE+DRAIN \[firstboot\] step.exit-code: '
+check "and the verdict is that" node_wait failed
+until_ is 'o["step"]["slurm"]["status"]' degraded
+rm "$NODE/broken"
+"$ctl" rerun --wait probe >/dev/null
+check "until it is mended" node_wait ready
+check "the drain is lifted" until_ slurm_state '^IDLE *$'
 node_end
 
 # --- each source ----------------------------------------------------------------------------------------------------
