@@ -270,7 +270,7 @@ const Code codes[] = {
           "The message has the server's words. After a referral, name the server that has the users in identity.uri; ldapsearch with the same base shows more." },
         { "identity.cache-only", "47fde38970ca4634818de06f3fe4d2a6", "Users are known by sssd's cache alone",
           "No LDAP server confirmed the probe user on this boot, but sssd still finds him in its cache. Users who are not in the cache cannot log in, and those removed from the directory still can.",
-          "The message says why the directory does not answer; firstbootctl explain with its code (identity.unreachable, identity.certificate, identity.bind) says what to do. Then firstbootctl rerun identity." },
+          "The message says why the directory does not answer; firstbootctl explain with its code (identity.unreachable, identity.certificate, identity.bind) says what to do. The directory is asked again every few minutes; firstbootctl rerun identity asks at once." },
         { "identity.stale", "cb9884baf1de4b56b79aaa8f74a63e8b", "sssd knows the probe user by another number",
           "The directory answers, but sssd's cache has the user with another uidNumber: files of one user would be another's.",
           "sss_cache -E empties what sssd takes for fresh; if that does not help, stop sssd, remove /var/lib/sss/db/* and start it again." },

@@ -69,7 +69,9 @@ unsigned step_run_tries(const StepRun *run) {
 }
 
 StepStatus step_run_standing(const StepRun *run) {
-        return run->slow && !step_status_is_final(run->status) ? STEP_FAILED : run->status;
+        if (!run->slow || step_status_is_final(run->status))
+                return run->status;
+        return run->slow_defect ? STEP_DEGRADED : STEP_FAILED;
 }
 
 Attempt *step_run_add_attempt(StepRun *run, uint64_t started_usec) {
@@ -146,6 +148,7 @@ json_object *step_run_to_json(const StepRun *run) {
                         JSON_BOOL("completed", run->completed),
                         JSON_INT("free_usec", run->free_usec),
                         JSON_INT("retry_usec", run->retry_usec), JSON_BOOL("slow", run->slow),
+                        JSON_BOOL("slow_defect", run->slow_defect),
                         JSON_INT("slow_tries", run->slow_tries), JSON_BOOL("despite", run->despite),
                         JSON_TAKE("result", json_object_get(run->result)));
         return r < 0 ? NULL : TAKE_PTR(o);
@@ -196,6 +199,7 @@ static int run_from_json(State *s, json_object *o, bool same_boot) {
 
         /* Last, for adding an attempt looks at it. */
         run->slow = run->n_attempts > 0 && json_get_bool(o, "slow", false);
+        run->slow_defect = run->slow && json_get_bool(o, "slow_defect", false);
         run->slow_tries = (unsigned) json_get_int(o, "slow_tries", 0);
         return 0;
 }

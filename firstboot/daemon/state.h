@@ -24,6 +24,7 @@ typedef struct StepRun {
         uint64_t retry_usec; /* when the next attempt begins; 0: there is none to wait for */
         uint64_t seed;       /* of its pauses (contract/retry.h); not kept */
         bool slow;           /* its fast retries are used up: it has failed until one goes well */
+        bool slow_defect;    /* slow, but it is degraded until then */
         unsigned slow_tries; /* begun since */
         bool despite;        /* its last attempt began though a requirement had failed */
         Attempt *attempts;
@@ -81,7 +82,7 @@ Attempt *step_run_last_attempt(const StepRun *run); /* NULL: none */
 /* All attempts, slow ones too. */
 unsigned step_run_tries(const StepRun *run);
 
-/* How the step counts: one that is being tried again slowly has failed meanwhile. */
+/* How the step counts: one that is being tried again slowly has failed meanwhile, or is degraded. */
 StepStatus step_run_standing(const StepRun *run);
 
 /* Sets the result to a code (may be NULL) and a message (taken over, may be NULL). */

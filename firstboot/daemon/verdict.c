@@ -237,17 +237,37 @@ static void end_badly(const Step *step, StepRun *run, uint64_t took) {
                         run->result);
 }
 
-/* Failed, and told so once; but it goes on. */
-static void end_slowly(const Step *step, StepRun *run, uint64_t took, uint64_t pause) {
-        if (!run->slow)
-                end_badly(step, run, took);
-        run->status = STEP_FAILED;
+static void go_on_slowly(const Step *step, StepRun *run, uint64_t took, uint64_t pause) {
         run->slow = true;
+        run->slow_defect = run->status == STEP_DEGRADED;
         run->retry_usec = now_usec() + pause;
         journal_event("event.step-slow-retry", step->name, step_run_tries(run), took,
                         "%s [%s]; tried again in %.1f min",
                         strempty(json_get_string(run->result, "message")),
                         strempty(step_run_code(run)), (double) pause / USEC_PER_SEC / 60);
+}
+
+/* Failed, and told so once; but it goes on. */
+static void end_slowly(const Step *step, StepRun *run, uint64_t took, uint64_t pause) {
+        if (!run->slow || run->slow_defect)
+                end_badly(step, run, took);
+        run->status = STEP_FAILED;
+        go_on_slowly(step, run, took, pause);
+}
+
+/* A defect that may pass: the step is done, told so once, and looks again, slowly at once. */
+static void end_with_defect(const Step *step, StepRun *run, uint64_t took) {
+        RetryPlan plan = step_retry_plan(step);
+        uint64_t pause;
+
+        if (!run->slow || !run->slow_defect)
+                end_well(step, run, "degraded", took);
+        run->status = STEP_DEGRADED;
+        plan.retries = 0;
+        if (retry_next(&plan, run->seed, step_run_tries(run), &pause) == RETRY_SLOW)
+                go_on_slowly(step, run, took, pause);
+        else
+                run->slow = run->slow_defect = false;
 }
 
 /* What follows a failure that may pass. */
@@ -284,11 +304,15 @@ void verdict_give(const Step *step, StepRun *run, json_object *result, const cha
                 end_transient(step, run, took);
                 return;
         }
+        if (good && transient && streq_ptr(status, "degraded")) {
+                end_with_defect(step, run, took);
+                return;
+        }
         if (good)
                 end_well(step, run, status, took);
         else
                 end_badly(step, run, took);
-        run->slow = false;
+        run->slow = run->slow_defect = false;
 }
 
 void verdict_late(const Step *step, StepRun *run, char *const *secrets) {

@@ -15,6 +15,16 @@ restart_agent() {
         agent_start
 }
 
+until_starts() { # STEP TIMES
+        local end=$((SECONDS + 120))
+        while ((SECONDS < end)); do [[ $(starts "$1") -ge $2 ]] && return 0; sleep 0.05; done
+        return 1
+}
+until_ready_file() { # WORD
+        local end=$((SECONDS + 120))
+        while ((SECONDS < end)); do [[ $(cat "$NODE/run/firstboot/ready" 2>/dev/null) == "$1" ]] && return 0; sleep 0.05; done
+        return 1
+}
 starts() { grep -c "^StartUnit firstboot@$1.service" "$NODE/calls"; }
 config() { echo "$1" >"$NODE/etc/firstboot/node.json"; }
 
@@ -71,12 +81,9 @@ case_slow_retry() {
         check "a site-wide outage fails the node" node_wait failed
         check "status says when it is tried again" sh -c "'$ctl' | grep -Eq 'a .*failed.*tries.*step.exit-code.*\(next try (now|in [0-9.]+ s)\)'"
         check "and so does explain" sh -c "'$ctl' explain | grep -Eq 'Next try: .*firstbootctl rerun a'"
-        for _ in $(seq 100); do [[ $(starts a) -ge 5 ]] && break; sleep 0.05; done
-        check "it goes on slowly after the last fast retry" test "$(starts a)" -ge 5
+        check "it goes on slowly after the last fast retry" until_starts a 5
         check "firstbootd can be killed meanwhile" restart_agent
-        n=$(starts a)
-        for _ in $(seq 100); do [[ $(starts a) -ge $((n + 2)) ]] && break; sleep 0.05; done
-        check "and goes on" test "$(starts a)" -ge $((n + 2))
+        check "and goes on" until_starts a $(($(starts a) + 2))
         check "the node stays failed" is 'o["node"], o["step"]["a"]["status"], o["step"]["b"]["status"]' "('failed', 'failed', 'blocked')"
         check "and there is no list without end" is 'len(o["step"]["a"]["attempts"]), o["step"]["a"]["slow_tries"] > 3' "(3, True)"
         check "a failure that cannot pass is left alone" test "$(starts c)" = 1
@@ -90,6 +97,30 @@ case_slow_retry() {
         check "what ran in spite of the failure runs again" is \
                 'o["step"]["slurm"]["attempts"][-1]["started_usec"] > o["step"]["b"]["attempts"][-1]["finished_usec"]' True
         check "nothing is tried any more" is 'sum(s["retry_usec"] for s in o["steps"])' 0
+}
+
+# A defect of that kind: the node is in service, and is rid of it by itself.
+case_slow_defect() {
+        config '{"retry":{"slow":"400ms"}}'
+        step a '{}' <<<'[ -e $FIRSTBOOT_ROOT/bad ] && exit 75
+                [ -e $FIRSTBOOT_ROOT/ok ] || result "{\"status\":\"degraded\",\"code\":\"identity.cache-only\",\"message\":\"cache\",\"transient\":true}"'
+        step b '{"requires":["a"]}' <<<true
+        node_boot
+        check "a defect that may pass degrades the node" node_wait degraded
+        check "status says when it is looked at again" sh -c "'$ctl' | grep -Eq 'a .*degraded.*\(next try (now|in [0-9.]+ s)\)'"
+        check "and it is" until_starts a 3
+        check "the node stays as it is meanwhile" is 'o["node"], o["step"]["a"]["status"], o["step"]["b"]["status"]' "('degraded', 'degraded', 'done')"
+        check "and its verdict was told once" test "$(grep -c '^StartUnit node-ready.target' "$NODE/calls")" = 1
+        check "firstbootd can be killed meanwhile, too" restart_agent
+        check "and goes on here as well" until_starts a $(($(starts a) + 2))
+        touch "$NODE/bad"
+        check "what gets worse fails the node" node_wait failed
+        rm "$NODE/bad"
+        check "a defect again" node_wait degraded
+        touch "$NODE/ok"
+        check "and none, by itself" node_wait ready
+        check "nothing is tried any more then" is 'sum(s["retry_usec"] for s in o["steps"])' 0
+        check "the ready file tells of it" until_ready_file ready
 }
 
 # The same with a step of ours, its own loop and its short slow attempts: a file server that comes back.
@@ -282,7 +313,7 @@ case_knows_at_once() {
         "$ctl" status --json >"$NODE/after.json"
         check "with every step" diff "$NODE/before.json" "$NODE/after.json"
         touch "$NODE/go"
-        for _ in $(seq 600); do "$ctl" config >/dev/null 2>&1 && break; sleep 0.05; done
+        for _ in $(seq 2400); do "$ctl" config >/dev/null 2>&1 && break; sleep 0.05; done
         "$ctl" status --json >"$NODE/after.json"
         check "and so it goes on, fingerprint and all" diff "$NODE/before.json" "$NODE/after.json"
 
@@ -511,8 +542,7 @@ case_bus_api() {
         # The same calls by the same stranger: what refused them was polkit's word alone.
         echo org.imgbuild.FirstBoot1.rerun >"$NODE/polkit"
         check "one whom polkit lets may rerun" sh -c "$(stranger Rerun s a)"
-        for _ in $(seq 100); do [[ $(starts a) == 2 ]] && break; sleep 0.05; done
-        check "and it runs" test "$(starts a)" = 2
+        check "and it runs" until_starts a 2
         check "but not read the configuration" refused_by_agent GetConfig
         echo org.imgbuild.FirstBoot1.read-config >"$NODE/polkit"
         check "unless polkit lets it do that" sh -c "$(stranger GetConfig) | grep -q config"
@@ -530,7 +560,7 @@ refused_by_agent() {
         [[ $said == *"Only root, and whom polkit lets"* ]] || { echo "# $said"; return 1; }
 }
 
-for case in ${ONLY:-order retry slow_retry heal slow_off spread metadata only_if failure optional timeout timeout_without_bus agent_restart knows_at_once ended_while_away bus_restart next_boot identity \
+for case in ${ONLY:-order retry slow_retry slow_defect heal slow_off spread metadata only_if failure optional timeout timeout_without_bus agent_restart knows_at_once ended_while_away bus_restart next_boot identity \
         config_errors site_step drain metrics crashes secrets bus_api}; do
         node_new
         chmod 755 "$NODE"

@@ -29,10 +29,11 @@ typedef struct StepContext {
 
 /* Each records the verdict and its one sentence. The first failure stays; a failure outweighs a
  * defect, a defect outweighs the rest. step_fail() returns -EPROTO, step_fail_later() (trying
- * again may help) -EAGAIN, the others 0. */
+ * again may help) -EAGAIN, the others 0. A defect for now is looked at again, slowly. */
 int step_fail(StepContext *c, const char *code, const char *format, ...) _printf_(3, 4);
 int step_fail_later(StepContext *c, const char *code, const char *format, ...) _printf_(3, 4);
 int step_degrade(StepContext *c, const char *code, const char *format, ...) _printf_(3, 4);
+int step_degrade_for_now(StepContext *c, const char *code, const char *format, ...) _printf_(3, 4);
 int step_done(StepContext *c, const char *format, ...) _printf_(2, 3);
 int step_skip(StepContext *c, const char *format, ...) _printf_(2, 3);
 

@@ -278,7 +278,7 @@ static int judge(StepContext *c, const Proof *p) {
                                 streq(d->code, "identity.no-group") ? group : user, d->uri, d->text,
                                 p->user ? "; what sssd knows of users is its cache's" : "");
         if (sssd_is_right(p))
-                return step_degrade(c, "identity.cache-only",
+                return step_degrade_for_now(c, "identity.cache-only",
                                 "user %s is known by sssd's cache alone; %s: %s", user, d->uri,
                                 d->text);
         return step_fail_later(c, d->code, "%s: %s", d->uri, d->text);

@@ -212,6 +212,57 @@ static void then_it_goes_on_slowly_and_counts_as_failed_meanwhile(void **state) 
         free(run.attempts);
 }
 
+static json_object *words(const char *status) {
+        json_object *o = json_object_new_object();
+
+        assert_return_code(
+                        json_set_fields(o, JSON_STRING("status", status),
+                                        JSON_STRING("code", "a.b"), JSON_BOOL("transient", true)),
+                        0);
+        return o;
+}
+
+static void a_defect_that_may_pass_is_looked_at_slowly_and_stays_a_defect(void **state) {
+        StepRun run = { .name = (char *) "a" };
+        Step s = step;
+
+        (void) state;
+        s.retries = 1;
+        s.slow_usec = 1000;
+        for (unsigned i = 1; i < 10; i++) {
+                assert_non_null(step_run_add_attempt(&run, i));
+                verdict_give(&s, &run, words("degraded"), NULL, NULL);
+                assert_int_equal(run.status, STEP_DEGRADED);
+                assert_true(run.slow && run.retry_usec > 0);
+                assert_true(run.completed);
+                run.status = STEP_RUNNING;
+                assert_int_equal(step_run_standing(&run), STEP_DEGRADED);
+        }
+
+        assert_non_null(step_run_add_attempt(&run, 10));
+        verdict_give(&s, &run, words("failed"), NULL, NULL);
+        assert_int_equal(step_run_standing(&run), STEP_FAILED);
+        assert_true(run.slow && run.retry_usec > 0);
+        run.status = STEP_RUNNING;
+        assert_int_equal(step_run_standing(&run), STEP_FAILED);
+
+        verdict_give(&s, &run, NULL, NULL, NULL);
+        assert_int_equal(step_run_standing(&run), STEP_DONE);
+        assert_int_equal(run.retry_usec, 0);
+        free(run.attempts);
+}
+
+static void without_slow_retries_a_defect_is_left_alone(void **state) {
+        StepRun run = { .name = (char *) "a" };
+
+        (void) state;
+        verdict_give(&step, &run, words("degraded"), NULL, NULL);
+        assert_int_equal(run.status, STEP_DEGRADED);
+        assert_false(run.slow);
+        assert_int_equal(run.retry_usec, 0);
+        json_putp(&run.result);
+}
+
 static void what_does_not_pass_is_not_tried_slowly_either(void **state) {
         StepRun run = { .name = (char *) "a" };
         Step s = step;
@@ -242,6 +293,8 @@ int main(void) {
                 TEST(what_a_terminal_would_obey_is_taken_out_of_a_message),
                 TEST(a_failure_without_a_code_gets_one),
                 TEST(then_it_goes_on_slowly_and_counts_as_failed_meanwhile),
+                TEST(a_defect_that_may_pass_is_looked_at_slowly_and_stays_a_defect),
+                TEST(without_slow_retries_a_defect_is_left_alone),
                 TEST(what_does_not_pass_is_not_tried_slowly_either),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
