@@ -1,6 +1,7 @@
 #!/bin/bash
-# The overlay job-env in real jobs: slurmctld and three slurmds from the head's tree, without a machine. Each task says where it is and
-# what it was told, and what it was told is held against that: layouts, steps, arrays, several jobs on a node, what a user sets himself.
+# The overlays job-env, pmix and openmpi in real jobs: slurmctld and three slurmds from the head's tree, without a machine. Each task says where
+# it is and what it was told, and what it was told is held against that: layouts, steps, arrays, several jobs on a node, what a user sets
+# himself. MPI passes data between tasks on all nodes. mpirun is not shown here: all hosts have one address, and it takes them for one.
 #
 # lane: compute
 # after: e2e/10
@@ -16,35 +17,20 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
 fi
 head_enter "$@"
 head_make || exit 1
-root=$HEAD/root data=$HEAD/export/data nodes=()
-trap 'for node in "${nodes[@]}"; do kill -KILL "$node"; done 2>/dev/null; head_stop "${HEAD_SERVICES[@]}"' EXIT
-
-cp -a "$TOP"/overlays/job-env/files/usr "$root/"
-echo 'CgroupPlugin=disabled' >"$root/etc/slurm/cgroup.conf"
-: >"$root/etc/slurm/plugstack.conf"
-sed -i -E '/^(NodeName|PartitionName|SlurmdSpoolDir)=/d' "$root/etc/slurm/slurm.conf"
-{
-        # More processors than there are: where tasks lie is the matter here, not what they compute.
-        printf '%s\n' 'SlurmdSpoolDir=/var/spool/slurmd.%n' 'SelectTypeParameters=CR_CPU' 'SlurmdParameters=config_overrides'
-        cat "$TOP/overlays/job-env/files/etc/hpc-head/slurm.conf.d/50-job-env.conf"
-        printf 'NodeName=n%d NodeAddr=127.0.0.1 Port=1700%d CPUs=8 RealMemory=1000\n' 1 1 2 2 3 3
-        echo 'PartitionName=all Nodes=ALL Default=YES State=UP OverSubscribe=FORCE:4'
-} >>"$root/etc/slurm/slurm.conf"
-printf '127.0.0.1 n%d\n' 1 2 3 >>"$root/etc/hosts"
-mkdir -p "$root"/var/spool/slurmd.n{1,2,3}
-chmod 1777 "$data"
-head_start munge slurm || exit 1
-for n in 1 2 3; do
-        bwrap --bind "$root" / --dev /dev --proc /proc --perms 1777 --tmpfs /tmp --tmpfs /run --bind "$HEAD/run/munge" /run/munge \
-                --bind "$HEAD/export" /export --unshare-uts --hostname "n$n" --cap-add ALL --die-with-parent --new-session \
-                slurmd -D -N "n$n" >"$HEAD_LOG/n$n.log" 2>&1 &
-        nodes+=($!)
-        disown
-done
-for ((i = 0; i < 300; i++)); do [[ $(head_run sinfo -h -t idle -N -o %N | wc -l) -eq 3 ]] && break; sleep 0.2; done
-[[ $i -lt 300 ]]
+source "$TOP/tests/e2e/nodes.bash"
+trap nodes_end EXIT
+data=$HEAD/export/data
+NODE_OPTIONS=()
+cp -a "$TOP"/overlays/job-env/files/usr "$HEAD/root/"
+"$IMGBUILD" check "$RECIPES/head.json" --cache "$CACHE" --offline --progress none >"$E2E/checks" 2>&1
+s=$?
+check "the overlays' own checks pass" $s
+[[ $s -eq 0 ]] || sed 's/^/# /' "$E2E/checks"
+sed -i '/^MpiDefault=/d' "$HEAD/root/etc/slurm/slurm.conf"
+mapfile -t lines < <(cat "$TOP"/overlays/{job-env,pmix}/files/etc/hpc-head/slurm.conf.d/*.conf)
+nodes_start "${lines[@]}"
 check "a controller and three nodes" $?
-[[ $rc -eq 0 ]] || { tail -n 20 "$HEAD_LOG"/*.log; exit 1; }
+[[ $rc -eq 0 ]] || exit 1
 
 # What a task says of itself: one line.
 cat >"$data/probe" <<'P'
@@ -75,6 +61,11 @@ echo "hosts|$(job-env --hosts | tr '\n' ' ')|$(job-env --hostfile | tr '\n' ';')
 job-env --hostfile here && echo "file|$(tr '\n' ';' <here)"
 srun -N 1 -n 1 bash -c 'eval "$(job-env)"; echo "in-task|$RANK|$WORLD_SIZE|$TF_CONFIG"'
 srun -N 2 -n 3 sh -c 'exit 3'; echo "exit|$?"
+export OMPI_MCA_btl_tcp_if_include=lo
+srun mpi-hello | sed 's/^/mpi-default|/'
+srun --mpi=pmix -N 3 -n 4 mpi-hello | sed 's/^/mpi-pmix|/'
+srun --mpi=none -N 1 -n 2 mpi-hello 2>/dev/null | sed 's/^/mpi-none|/'
+srun --mpi=pmi2 -N 3 -n 3 bash -c 'echo "cmd=init pmi_version=2 pmi_subversion=0" >&$PMI_FD; read -r -u $PMI_FD answer; echo "mpi-pmi2|$PMI_RANK of $PMI_SIZE $answer"'
 # A job made from within a task has that task's variables, and its own right ones.
 srun -w n2 -N 1 -n 1 sbatch -W -N 1 -n 1 -w n3 -o inner --wrap 'echo "inner|$MASTER_ADDR|$(job-env --hosts)|${JOB_HOSTFILE##*/}"; srun /export/data/probe inner-task' >/dev/null
 B
@@ -137,6 +128,12 @@ is "… or in a file" "$(line file)" 'n1 slots=2;n2 slots=2;n3 slots=2;'
 [[ $(line in-task) == '0|1|{"cluster": {"worker": ["n'?:*'"]}, "task": {"type": "worker", "index": 0}}' ]]
 check "eval in a task: quoted so that JSON survives a shell" $?
 is "a task's exit code is its own" "$(line exit)" 3
+is "srun starts MPI on all nodes, without an option" "$(line mpi-default | sort | tr '\n' ';')" \
+        'task 0 of 6 on n1;task 1 of 6 on n1;task 2 of 6 on n2;task 3 of 6 on n2;task 4 of 6 on n3;task 5 of 6 on n3;the ring of 6 is well;'
+is "… and with it" "$(line mpi-pmix | grep ring)" 'the ring of 4 is well'
+is "without PMIx each task would be alone" "$(line mpi-none | grep -c 'ring of 1')" 2
+is "--mpi=pmi2: each task is answered by PMI-2" "$(line mpi-pmi2 | sort | tr '\n' ';')" \
+        "$(printf '%d of 3 cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0;' 0 1 2)"
 inner=$((job + 1))
 is "a job made from within a task" "$(line inner inner)" "n3|n3|job-env.$inner.batch.0"
 is "… and its steps" "$(line inner-task inner | cut -d'|' -f 1-8)" "n3|0|0|1|0|1|n3|$((10240 + inner % 10240))"
@@ -148,7 +145,7 @@ is "an array's jobs have a port each" "$(grep -c '^array|' "$data/arrays") $(cut
 head_run sh -c 'cd /export/data && id=$(sbatch --parsable -n 2 -N 2 -o killed --wrap "srun sh -c \"touch up.\\\$SLURM_PROCID; sleep 300\"") &&
         for i in $(seq 300); do [ -e up.0 ] && [ -e up.1 ] && break; sleep 0.2; done; scancel $id
         for i in $(seq 300); do [ -z "$(squeue -h)" ] && break; sleep 0.2; done'
-left=$(head_run srun -N 3 --ntasks-per-node=1 --export=PATH,JOB_ENV=off sh -c 'ls -d /tmp/job-env.* 2>/dev/null')
+left=$(head_run srun -N 3 --ntasks-per-node=1 --export=PATH,JOB_ENV=off sh -c 'ls -d /tmp/job-env.* 2>/dev/null || true')
 [[ -e $data/up.0 && -z $left ]]
 check "no host file is left, of jobs that ended or were killed" $?
 
