@@ -13,7 +13,8 @@ static int ring(int rank, int size) {
         for (int i = 0; i < N; i++)
                 sent[i] = rank ^ i;
 
-        MPI_Sendrecv(sent, N, MPI_INT, (rank + 1) % size, 0, got, N, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(sent, N, MPI_INT, (rank + 1) % size, 0, got, N, MPI_INT,
+                        (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 
         for (int i = 0; i < N; i++)
                 if (got[i] != ((((rank + size - 1) % size)) ^ i))
@@ -40,7 +41,8 @@ int main(int argc, char *argv[]) {
                 all++;
 
         if (rank == 0)
-                printf(all > 0 ? "wrong data came round the ring\n" : "the ring of %d is well\n", size);
+                printf(all > 0 ? "wrong data came round the ring\n" : "the ring of %d is well\n",
+                                size);
 
         MPI_Finalize();
         return all > 0;
