@@ -21,6 +21,15 @@ void lock_sort(Lock *l);
 /* The text of a lock file. */
 int lock_to_text(const Lock *l, char **ret);
 
+/* Whether a value of a lock file may be one (valid.c). */
+bool lock_name_valid(const char *s);
+bool lock_version_valid(const char *s);
+bool lock_id_valid(const char *s);
+bool lock_text_valid(const char *s);
+bool lock_path_valid(const char *s);
+bool lock_url_valid(const char *s);
+bool lock_base64_valid(const char *s);
+
 /* Digest of all that decides which packages each request may get: its own packages and
  * repositories, the release, and the requests before it. `ret` has room for n. */
 int resolve_request_digests(

@@ -37,62 +37,6 @@ static void unknown_key(Reader *r, const char *where, const char *key) {
         bad(r, where, "unknown key \"%s\"; was this lock written by a newer imgbuild?", key);
 }
 
-static bool only(const char *s, const char *also) {
-        for (; *s; s++)
-                if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
-                                    (*s >= '0' && *s <= '9') || strchr(also, *s)))
-                        return false;
-        return true;
-}
-
-/* Names become parts of file names and of apt's command line: no slash, nothing that looks like an
- * option. */
-static bool name_valid(const char *s) {
-        return s[0] && only((char[]) { s[0], 0 }, "") && only(s, "+._-");
-}
-
-static bool version_valid(const char *s) {
-        return s[0] && s[0] != '-' && only(s, "+.:~-");
-}
-
-static bool id_valid(const char *s) {
-        return s[0] && only((char[]) { s[0], 0 }, "") && only(s, "+._-:/");
-}
-
-static bool printable(const char *s) {
-        for (const char *p = s; *p; p++)
-                if ((unsigned char) *p <= ' ' || *p == 0x7f)
-                        return false;
-        return s[0] != '\0';
-}
-
-/* A path that leads out of the mirror would fetch anything the same host serves. */
-static bool path_valid(const char *s) {
-        if (!printable(s) || s[0] == '/')
-                return false;
-        for (const char *p = s; p; p = strchr(p, '/')) {
-                p += *p == '/';
-                if (startswith(p, "../") || streq(p, ".."))
-                        return false;
-        }
-        return true;
-}
-
-static bool url_valid(const char *s) {
-        return printable(s) && strchr(s, ':');
-}
-
-static bool base64_valid(const char *s) {
-        size_t n = strlen(s), digits = n;
-
-        while (digits > 0 && n - digits < 2 && s[digits - 1] == '=')
-                digits--;
-        for (size_t i = 0; i < digits; i++)
-                if (!only((char[]) { s[i], 0 }, "+/"))
-                        return false;
-        return n > 0 && n % 4 == 0;
-}
-
 typedef struct Field {
         const char *key;
         bool (*valid)(const char *s); /* NULL: a number from 0 */
@@ -162,28 +106,28 @@ static json_object *array(
 #define DIGEST_WANTED "a sha256 of 64 lower-case hex digits"
 
 static const Field origin_fields[] = {
-        { "name", name_valid, false, "the origin's name" },
-        { "uri", url_valid, true, "a URI" },
-        { "suite", printable, false, "a suite such as trixie" },
-        { "fingerprint", name_valid, true, "a key's fingerprint" },
-        { "key", base64_valid, true, "a public key in base64" },
+        { "name", lock_name_valid, false, "the origin's name" },
+        { "uri", lock_url_valid, true, "a URI" },
+        { "suite", lock_text_valid, false, "a suite such as trixie" },
+        { "fingerprint", lock_name_valid, true, "a key's fingerprint" },
+        { "key", lock_base64_valid, true, "a public key in base64" },
 };
 
 static const Field package_fields[] = {
-        { "name", name_valid, false, "a package's name" },
-        { "version", version_valid, false, "a package's version" },
-        { "arch", name_valid, false, "an architecture" },
-        { "origin", name_valid, false, "the name of one of $.origins" },
-        { "path", path_valid, false, "a path below the origin's URI, without '..'" },
+        { "name", lock_name_valid, false, "a package's name" },
+        { "version", lock_version_valid, false, "a package's version" },
+        { "arch", lock_name_valid, false, "an architecture" },
+        { "origin", lock_name_valid, false, "the name of one of $.origins" },
+        { "path", lock_path_valid, false, "a path below the origin's URI, without '..'" },
         { "size", NULL, false, "a number of bytes" },
         { "sha256", digest_valid, false, DIGEST_WANTED },
 };
 
 static const Field artifact_fields[] = {
-        { "overlay", name_valid, false, "an overlay's name" },
-        { "name", name_valid, false, "an artifact's name" },
-        { "version", printable, true, "a version" },
-        { "url", url_valid, false, "a URL" },
+        { "overlay", lock_name_valid, false, "an overlay's name" },
+        { "name", lock_name_valid, false, "an artifact's name" },
+        { "version", lock_text_valid, true, "a version" },
+        { "url", lock_url_valid, false, "a URL" },
         { "size", NULL, false, "a number of bytes" },
         { "sha256", digest_valid, false, DIGEST_WANTED },
 };
@@ -233,7 +177,7 @@ static int read_stage(Reader *r, json_object *o, const char *where, Lock *l) {
                 if (!streq(key, keys[0]) && !streq(key, keys[1]) && !streq(key, keys[2]))
                         unknown_key(r, where, key);
         }
-        if (!id || !id_valid(id))
+        if (!id || !lock_id_valid(id))
                 bad(r, where, "\"id\" must be a stage such as \"packages:slurm\"");
         else if (lock_find_stage(l, id))
                 bad(r, where, "there are two stages \"%s\"", id);
@@ -333,7 +277,7 @@ static int read_root(Reader *r, json_object *root, Lock **ret) {
                 if (!known)
                         unknown_key(r, "$", key);
         }
-        if (!recipe || !name_valid(recipe)) {
+        if (!recipe || !lock_name_valid(recipe)) {
                 bad(r, "$", "\"recipe\" must be the recipe's name");
                 recipe = "";
         }

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What of a lock holds still and what moves: a stage whose request is as it was, and of which nothing is to
+ * move, keeps its packages. */
+
+#include "lock/resolution.h"
+
+bool resolution_updates_all(const Resolution *x) {
+        return x->options->update && !x->options->names;
+}
+
+/* Packages of one source lie in one folder of the pool, and often want each other's very
+ * version. */
+static char *source_of(const LockedPackage *p) {
+        const char *slash = strrchr(p->path, '/');
+
+        return slash ? strf("%s:%.*s", p->origin, (int) (slash - p->path), p->path)
+                     : strf("%s:=%s", p->origin, p->name);
+}
+
+/* 1 when the package is to move, 0 when it is not. */
+int resolution_package_moves(const Resolution *x, const LockedPackage *p) {
+        _cleanup_free_ char *source = NULL;
+
+        if (!x->moving)
+                return resolution_updates_all(x);
+        source = source_of(p);
+        return source ? strv_contains(x->moving, source) : -ENOMEM;
+}
+
+static bool name_is_known(const Resolution *x, const char *name) {
+        for (size_t i = 0; i < x->n; i++)
+                if (strv_contains(x->requests[i].packages, name))
+                        return true;
+        for (size_t i = 0; i < x->recipe->n_overlays; i++)
+                for (size_t k = 0; k < x->recipe->overlays[i]->n_artifacts; k++)
+                        if (streq(x->recipe->overlays[i]->artifacts[k].name, name))
+                                return true;
+        return false;
+}
+
+/* From names on the command line to source packages. */
+int resolution_find_moving(Resolution *x) {
+        STRV_FOREACH (name, x->options->names) {
+                bool known = name_is_known(x, *name);
+
+                for (size_t i = 0; x->old && i < x->old->n_stages; i++)
+                        for (size_t k = 0; k < x->old->stages[i].n_packages; k++) {
+                                const LockedPackage *p = x->old->stages[i].packages + k;
+
+                                if (!streq(p->name, *name))
+                                        continue;
+                                known = true;
+                                if (strv_push(&x->moving, source_of(p)) < 0)
+                                        return log_oom();
+                        }
+                if (!known) {
+                        log_error("--update %s: neither a package nor an artifact that %s locks",
+                                        *name, x->recipe->lock_path);
+                        return -EINVAL;
+                }
+        }
+        return 0;
+}
+
+/* Whether the lock answers request i as it stands, its predecessors aside. */
+int resolution_keeps(const Resolution *x, size_t i) {
+        const LockedStage *s = lock_find_stage(x->old, x->requests[i].id);
+
+        if (!s || !streq(s->request, x->digests[i]) || resolution_updates_all(x))
+                return 0;
+        for (size_t k = 0; k < s->n_packages; k++) {
+                int r = resolution_package_moves(x, s->packages + k);
+
+                if (r != 0)
+                        return r < 0 ? r : 0;
+        }
+        return 1;
+}
+
+int locked_stage_copy(const LockedStage *from, LockedStage *to) {
+        for (size_t i = 0; i < from->n_packages; i++)
+                if (locked_stage_add(to, from->packages + i) < 0)
+                        return log_oom();
+        return 0;
+}
+
+/* Whether any stage needs apt. 1, 0 or negative errno. */
+int resolution_wants_packages(const Resolution *x) {
+        for (size_t i = 0; i < x->n; i++) {
+                int r = resolution_keeps(x, i);
+
+                if (r <= 0)
+                        return r < 0 ? r : 1;
+        }
+        return 0;
+}
+
+/* Origins of a lock that needed no apt: the old one's, without repositories that no overlay brings
+ * any more. */
+static int keep_origins(const Resolution *x, Lock *l) {
+        for (size_t i = 0; x->old && i < x->old->n_origins; i++) {
+                const LockedOrigin *o = x->old->origins + i;
+                bool wanted = !o->uri;
+
+                for (size_t k = 0; k < x->recipe->n_overlays && !wanted; k++)
+                        for (size_t m = 0; m < x->recipe->overlays[k]->n_repositories; m++)
+                                wanted = wanted ||
+                                         streq(x->recipe->overlays[k]->repositories[m].name,
+                                                         o->name);
+                if (wanted && lock_add_origin(l, o) < 0)
+                        return log_oom();
+        }
+        return 0;
+}
+
+int resolution_keep_stages(const Resolution *x, Lock *l) {
+        l->epoch = x->old ? x->old->epoch : 0;
+        for (size_t i = 0; i < x->n; i++) {
+                LockedStage *s;
+
+                if (lock_add_stage(l, x->requests[i].id, x->digests[i], &s) < 0)
+                        return log_oom();
+                int r = locked_stage_copy(lock_find_stage(x->old, x->requests[i].id), s);
+                if (r < 0)
+                        return r;
+        }
+        return keep_origins(x, l);
+}

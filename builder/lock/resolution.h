@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* One resolving, as its files share it: kept.c knows what holds still, solve.c asks apt for the rest,
+ * resolve.c decides between them. All return 0 or -errno, logged, unless said. */
+
+#include "lock/internal.h"
+
+typedef struct Resolution {
+        Context *ctx;
+        const Recipe *recipe;
+        const Lock *old;
+        const ResolveOptions *options;
+        PackageRequest *requests;
+        size_t n;
+        Digest *digests;
+        char **moving; /* "ORIGIN:FOLDER" of source packages that --update NAME lets go */
+} Resolution;
+
+bool resolution_updates_all(const Resolution *x);
+
+/* From names on the command line to source packages, x->moving. */
+int resolution_find_moving(Resolution *x);
+int resolution_package_moves(
+                const Resolution *x, const LockedPackage *p); /* 1, 0, -ENOMEM (not logged) */
+
+/* Whether the lock answers request i as it stands, its predecessors aside. 1, 0, -ENOMEM (not logged). */
+int resolution_keeps(const Resolution *x, size_t i);
+int resolution_wants_packages(const Resolution *x); /* whether any stage needs apt; the same */
+
+int locked_stage_copy(const LockedStage *from, LockedStage *to);
+
+/* Fills `l`: with what is locked, or with what apt says. */
+int resolution_keep_stages(const Resolution *x, Lock *l);
+int resolution_solve(const Resolution *x, Lock *l);
