@@ -213,7 +213,7 @@ static int verify(Context *ctx, const CacheOptions *o) {
                                 format_bytes(size, v.bytes), seconds,
                                 (unsigned long long) v.damaged);
                 if (v.unknown > 0)
-                        printf("%llu layers of an older imgbuild have no digest to compare with\n",
+                        printf("%llu layers of an older imgbuild had no digest to compare with, and have one now\n",
                                         (unsigned long long) v.unknown);
         }
         return v.damaged > 0 ? EXIT_FAILED : EXIT_OK;

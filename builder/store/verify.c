@@ -12,6 +12,9 @@
 #include "shared/file-util.h"
 #include "shared/log.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 /* In place of what was set aside under that name before. */
 static int set_aside(Store *s, const char *path) {
         _cleanup_free_ char *damaged = path_join(s->path, "damaged"),
@@ -69,6 +72,38 @@ static int layer_damaged(Store *s, const char *digest, const char *path) {
         return 0;
 }
 
+/* Of an imgbuild before 0.2, which kept no digest: from now on it has that of what is there. */
+static int adopt_layer(Store *s, const char *digest, const char *path) {
+        _cleanup_free_ char *tree = store_layer_path(s, digest, "tree"),
+                            *meta_path = store_layer_path(s, digest, "meta.json");
+        _cleanup_json_ json_object *meta = NULL;
+        struct stat st;
+        Digest found;
+        int r;
+
+        if (!tree || !meta_path)
+                return -ENOMEM;
+        r = store_read_layer_meta(s, digest, &meta);
+        if (r < 0)
+                return r;
+        r = layer_digest(tree, found);
+        if (r < 0)
+                return r;
+        r = json_set_string(meta, "tree_sha256", found);
+        if (r < 0)
+                return r;
+        if (stat(path, &st) < 0)
+                return -errno;
+        r = json_save(meta_path, meta, 0644);
+        if (r < 0)
+                return r;
+        /* The folder's time says when the layer was last used. */
+        return utimensat(AT_FDCWD, path, (const struct timespec[]) { st.st_atim, st.st_mtim }, 0) <
+                                               0
+                               ? -errno
+                               : 0;
+}
+
 /* `again`: although it was looked at since the host started. */
 static int check_layer(Store *s, const char *digest, bool again) {
         _cleanup_free_ char *path = store_layer_path(s, digest, NULL),
@@ -87,7 +122,9 @@ static int check_layer(Store *s, const char *digest, bool again) {
         r = compare_layer(s, digest);
         if (r == 0)
                 return layer_damaged(s, digest, path);
-        if (r > 0)
+        if (r == -ENODATA && adopt_layer(s, digest, path) < 0)
+                return r; /* the next look tries again */
+        if (r > 0 || r == -ENODATA)
                 (void) layer_mark_verified(path);
         return r;
 }
@@ -95,7 +132,7 @@ static int check_layer(Store *s, const char *digest, bool again) {
 int store_check_layer(Store *s, const char *digest) {
         int r = check_layer(s, digest, false);
 
-        return r == -ENODATA ? 1 : r; /* of an imgbuild before 0.2 */
+        return r == -ENODATA ? 1 : r; /* it had nothing to be held against until now */
 }
 
 int store_check_blob(Store *s, const char *sha256) {

@@ -15,7 +15,7 @@ int store_check_blob(Store *s, const char *sha256);
 typedef struct StoreVerdict {
         uint64_t layers, blobs, bytes; /* those that are whole, and what was read */
         uint64_t damaged;              /* logged and set aside */
-        uint64_t unknown;              /* layers of an older imgbuild, which kept no digest */
+        uint64_t unknown; /* layers of an older imgbuild without a digest: they have one now */
 } StoreVerdict;
 
 /* All of it, whenever it was looked at last. Errors are logged. */

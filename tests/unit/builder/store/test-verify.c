@@ -96,6 +96,41 @@ static void it_is_looked_at_once_in_a_start_of_the_host(void **state _unused_) {
         assert_int_equal(store_check_layer(store, A), -ENOENT);
 }
 
+/* As an older imgbuild left it. */
+static void forget_the_digest(void) {
+        _cleanup_json_ json_object *meta = NULL;
+        JsonError error;
+
+        assert_int_equal(json_load("layers/" NAME "/meta.json", 1 << 20, &error, &meta), 0);
+        json_object_object_del(meta, "tree_sha256");
+        assert_int_equal(json_save("layers/" NAME "/meta.json", meta, 0644), 0);
+        host_starts_again();
+}
+
+static void a_layer_without_a_digest_gets_one_when_it_is_first_used(void **state _unused_) {
+        forget_the_digest();
+        assert_int_equal(store_check_layer(store, A), 1);
+        assert_null(lines);
+        host_starts_again();
+        put(TREE "etc", "file", "tExt");
+        assert_int_equal(store_check_layer(store, A), 0);
+}
+
+static void a_layer_that_got_its_digest_is_not_taken_for_used(void **state _unused_) {
+        struct stat st;
+        StoreVerdict v;
+
+        forget_the_digest();
+        set_time("layers/" NAME, EPOCH);
+        assert_int_equal(store_verify(store, &v), 0);
+        assert_int_equal(v.unknown, 1);
+        assert_int_equal(stat("layers/" NAME, &st), 0);
+        assert_int_equal(st.st_mtime, EPOCH);
+        assert_int_equal(store_verify(store, &v), 0);
+        assert_int_equal(v.unknown, 0);
+        assert_int_equal(v.layers, 1);
+}
+
 static void flip_a_bit(void) {
         int fd = open(TREE "etc/file", O_WRONLY | O_CLOEXEC);
 
@@ -208,6 +243,8 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
                 TEST(a_whole_layer_is_found_whole),
                 TEST(it_is_looked_at_once_in_a_start_of_the_host),
+                TEST(a_layer_without_a_digest_gets_one_when_it_is_first_used),
+                TEST(a_layer_that_got_its_digest_is_not_taken_for_used),
                 TEST(every_kind_of_damage_is_found),
                 TEST(what_a_host_may_change_is_no_damage),
                 TEST(a_damaged_blob_is_set_aside),
