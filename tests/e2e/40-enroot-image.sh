@@ -7,6 +7,7 @@
 # after: e2e/11
 set -u
 source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/e2e/containers.bash"
 own_project
 
 FIXTURES=$TOP/tests/fixtures
@@ -73,8 +74,8 @@ report "the recipe is locked" $?
 python3 - "$lock" "$url" "$T/site" <<'EOF' >>"$T/out" 2>&1
 import hashlib, json, sys
 lock, url, site = json.load(open(sys.argv[1])), sys.argv[2], sys.argv[3]
-stage, = [s for s in lock["stages"] if s["id"] == "packages:container-toolkit"]
-packages = {p["name"]: p for p in stage["packages"]}
+stages = [s for s in lock["stages"] if s["id"] in ("packages:container-toolkit-common", "packages:container-toolkit")]
+packages = {p["name"]: p for s in stages for p in s["packages"]}
 for name in ("nvidia-container-toolkit", "nvidia-container-toolkit-base", "libnvidia-container1", "libnvidia-container-tools"):
     p = packages[name]
     assert p["version"] == "1.20.0-1", p
@@ -146,6 +147,20 @@ grep -q 'enable_cdi = true' "$T/dump" && grep -q 'BinaryName = "/usr/bin/nvidia-
 report "containerd itself reads the configuration: CDI on, NVIDIA's runtime there" $?
 inside sh -c 'grep -rl "'"$url"'/toolkit" /etc/apt/sources.list.d/' | grep -q nvidia-container-toolkit
 report "the image keeps the repository, with its key" $?
+
+# A published tutorial's node: the same and Slurm's part of it, with Enroot from its source.
+if missing=$(have_source enroot-4.1.2.tar.gz && have_source pyxis-0.24.0.tar.gz); then
+        recipe=$RECIPES/slurm-enroot.json
+        from_sources "$PROJECT" enroot-source pyxis && imgbuild check
+        report "slurm-enroot is built and passes every check" $?
+        inside sh -c 'enroot version 2>/dev/null; dpkg-query -W -f "\${Package}\n" enroot gcc libslurm-dev 2>/dev/null' >"$T/inside"
+        [[ $(cat "$T/inside") == 4.* && $(wc -l <"$T/inside") -eq 1 ]]
+        report "it has neither the vendor's package nor a compiler" $?
+        inside sh -c 'for p in bridge host-local loopback; do test -x /usr/lib/cni/$p || exit 1; done; test -x /usr/bin/nvidia-container-cli'
+        report "containerd has network plugins, Enroot's GPU hook has what it calls" $?
+else
+        echo "skip - slurm-enroot is built: $missing"
+fi
 no_leftovers
 check "nothing of it is mounted or running" $?
 exit $rc

@@ -32,7 +32,7 @@ head_enter "$@"
 trap 'head_stop registry slurmctld slurmd1 slurmd2 node1 node2 head' EXIT
 containers_new && registry_start && slurm_start
 check "a registry, a controller and two nodes run" $?
-small_image "$HEAD/small"
+small_image "$HEAD/small" "$HEAD/head/root"
 python3 "$TOP/tests/fixtures/push-image" http://127.0.0.1:5000 small 1 "$HEAD/small" >"$HEAD/digest"
 check "an image goes to the registry" $?
 

@@ -1,25 +1,36 @@
 # Sourced after lib.bash: Enroot and Pyxis compiled from their sources, with a registry and two nodes of real Slurm, natively.
 #
+#   have_source ARCHIVE       whether $SOURCES has it; says what is missing
+#   from_sources PROJECT OVERLAY…   these overlays of it take their archives from there
 #   containers_sources        own_project whose overlays take the sources from $SOURCES; skips where they are not
 #   containers_new            the tree of images/containers.json thrice: head, node1 and node2, with a user, keys and scratch
 #   on MACHINE COMMAND…       a command on one of them, as root
 #   as_alice COMMAND…         a shell's command line on the head, as the user
-#   small_image FOLDER        bash and a few programs of the tree with their libraries, as an image's root
+#   small_image FOLDER [TREE] bash and a few programs of the tree (the machine's own) with their libraries, as an image's root
 
 SOURCES=${SOURCES:-$TOP/../shared/sources}
 
+have_source() { [[ -e $SOURCES/$1 ]] || { echo "$1 (it has no other source here; SOURCES=FOLDER has it)"; return 1; }; }
+
+# The vendors' archives of the same versions, from files.
+from_sources() { # PROJECT OVERLAY…
+        local overlay archive file
+        for overlay in "${@:2}"; do
+                case $overlay in
+                enroot-source) archive='enroot-${version}.tar.gz' ;;
+                pyxis) archive='pyxis-${version}.tar.gz' ;;
+                container-toolkit-source) archive='nvidia-container-toolkit-${version}.tar.xz' ;;
+                esac
+                file=$1/overlays/$overlay/overlay.json
+                sed -i "s|\"https://github.com/NVIDIA/[^\"]*/archive/refs/tags/v[^\"]*\"|\"file://$(realpath "$SOURCES")/$archive\"|" "$file"
+                grep -q '"url": "file:///' "$file" || { echo "# $file names no archive of a tag"; return 1; }
+        done
+}
+
 containers_sources() {
-        local overlay archive
-        for archive in enroot-4.1.2.tar.gz pyxis-0.24.0.tar.gz; do
-                [[ -e $SOURCES/$archive ]] || { echo "$archive (Enroot and Pyxis have no other source here; SOURCES=FOLDER has it)"; exit 77; }
-        done
+        have_source enroot-4.1.2.tar.gz && have_source pyxis-0.24.0.tar.gz || exit 77
         own_project
-        # The vendors' archives of the same versions, from a file.
-        for overlay in enroot:enroot-source pyxis:pyxis; do
-                sed -i "s|https://github.com/NVIDIA/${overlay%:*}/archive/refs/tags/v|file://$(realpath "$SOURCES")/${overlay%:*}-|" \
-                        "$PROJECT/overlays/${overlay#*:}/overlay.json"
-                grep -q 'url": "file:///' "$PROJECT/overlays/${overlay#*:}/overlay.json" || return 1
-        done
+        from_sources "$PROJECT" enroot-source pyxis
 }
 
 # A machine is a tree of its own with namespaces of its own, and a first process that only waits. No bubblewrap: Enroot's programs
@@ -111,13 +122,13 @@ slurm_start() {
         waits on head sh -c '[ "$(sinfo -h -N -t idle -o %N | wc -l)" = 2 ]'
 }
 
-small_image() { # FOLDER
-        local root=$1 file
+small_image() { # FOLDER [TREE]
+        local root=$1 tree=${2:-} file
         mkdir -p "$root"/{usr/bin,usr/lib64,etc,tmp,proc,sys,dev,run,home}
         ln -s usr/bin "$root/bin" && ln -s usr/lib "$root/lib" && ln -s usr/lib64 "$root/lib64"
-        for file in bash cat env grep hostname id ls sh sleep touch; do cp "$HEAD/head/root/usr/bin/$file" "$root/usr/bin/"; done
+        for file in bash cat env grep hostname id ls sh sleep touch; do cp "$tree/usr/bin/$file" "$root/usr/bin/"; done
         for file in bash cat grep hostname id ls; do on head ldd "/usr/bin/$file"; done | grep -o '/lib[^ ]*' | sort -u | while read -r file; do
-                install -D "$(realpath "$HEAD/head/root/usr$file")" "$root/usr$file"
+                install -D "$(realpath "$tree/usr$file")" "$root/usr$file"
         done
         echo 'PRETTY_NAME="A small image"' >"$root/etc/os-release"
 }
