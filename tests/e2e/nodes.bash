@@ -3,7 +3,7 @@
 #
 #   nodes_start [LINE…]   head_make has been called; lines of slurm.conf besides
 #   nodes_end
-#   NODE_OPTIONS=(…)      set before: options of bwrap for each node
+#   NODE_OPTIONS=(…)      set before: options of bwrap for each node, @ stands for its number; NODE_LINE: of slurm.conf; NODES_IDLE: fewer than 3
 
 nodes_root=$HEAD/root nodes=()
 
@@ -26,12 +26,12 @@ nodes_start() {
         head_start munge slurm || return 1
         for n in 1 2 3; do
                 bwrap --bind "$nodes_root" / --dev /dev --proc /proc --perms 1777 --tmpfs /tmp --tmpfs /run --bind "$HEAD/run/munge" /run/munge \
-                        --bind "$HEAD/export" /export "${NODE_OPTIONS[@]}" --unshare-uts --hostname "n$n" --cap-add ALL --die-with-parent --new-session \
-                        slurmd ${NODE_VERBOSE:-} -D -N "n$n" >"$HEAD_LOG/n$n.log" 2>&1 &
+                        --bind "$HEAD/export" /export "${NODE_OPTIONS[@]//@/$n}" --unshare-uts --hostname "n$n" --cap-add ALL --die-with-parent --new-session \
+                        slurmd -D -N "n$n" >"$HEAD_LOG/n$n.log" 2>&1 &
                 nodes+=($!)
                 disown
         done
-        for ((i = 0; i < ${NODE_TRIES:-300}; i++)); do [[ $(head_run sinfo -h -t idle -N -o %N | wc -l) -eq 3 ]] && return 0; sleep 0.2; done
+        for ((i = 0; i < 300; i++)); do [[ $(head_run sinfo -h -t idle -N -o %N | wc -l) -eq ${NODES_IDLE:-3} ]] && return 0; sleep 0.2; done
         head_run sinfo -N -l
         tail -n 20 "$HEAD_LOG"/*.log
         return 1

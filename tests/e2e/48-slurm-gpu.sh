@@ -1,0 +1,73 @@
+#!/bin/bash
+# The overlay slurm-gpu in real jobs: slurmctld and three slurmds from the head's tree, without a machine. GPUs are doubles, what NVIDIA's driver
+# shows below /proc: a job has as many as it asked for, and no two have one
+# together; a node that has fewer than it promised gets no job.
+#
+# lane: compute
+# after: e2e/10
+set -u
+source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/e2e/head.bash"
+if [[ -z ${HEAD_INSIDE:-} ]]; then
+        exec {suite_lock}<"$SHARED"
+        flock "$suite_lock"
+        project
+        head_build || { echo "not ok - the head node's tree builds"; exit 1; }
+        exec {suite_lock}<&-
+fi
+head_enter "$@"
+head_make || exit 1
+source "$TOP/tests/e2e/nodes.bash"
+trap nodes_end EXIT
+data=$HEAD/export/data
+cp "$TOP"/overlays/slurm-gpu/files/etc/slurm/*.conf "$HEAD/root/etc/slurm/"
+
+# What NVIDIA's driver shows of four GPUs; n3 has lost one.
+for n in 1 2 3; do
+        for i in 0 1 2 3; do
+                [[ $n$i != 33 ]] || continue
+                gpu=0000:0$i:00.0
+                mkdir -p "$E2E/driver$n/nvidia/gpus/$gpu" "$E2E/sys/bus/pci/drivers/nvidia/$gpu"
+                printf 'Model: \t\t NVIDIA A100-SXM4-40GB\nGPU UUID: \t GPU-%d\nBus Location: \t %s\nDevice Minor: \t %d\n' $i $gpu $i >"$E2E/driver$n/nvidia/gpus/$gpu/information"
+                echo 0-1 >"$E2E/sys/bus/pci/drivers/nvidia/$gpu/local_cpulist"
+        done
+done
+NODE_OPTIONS=(--ro-bind "$E2E/sys" /sys --ro-bind "$E2E/driver@" /proc/driver)
+for i in 0 1 2 3; do NODE_OPTIONS+=(--dev-bind /dev/null "/dev/nvidia$i"); done
+NODE_LINE='Gres=gpu:4' NODES_IDLE=2
+# Without its accounting, which the head's tree has not.
+mapfile -t lines < <(cat "$TOP"/overlays/slurm-gpu/files/etc/hpc-head/slurm.conf.d/*.conf | grep -v AccountingStorageTRES)
+mapfile -t -O ${#lines[@]} lines < <(grep -E '^(HealthCheckNodeState|SchedulerParameters)=' "$TOP/overlays/hpc-head/files/usr/lib/hpc-head/new-cluster")
+nodes_start "${lines[@]}"
+check "two nodes have the GPUs that they promised" $?
+[[ $rc -eq 0 ]] || exit 1
+for ((i = 0; i < 300; i++)); do state=$(head_run sinfo -h -N -n n3 -o '%T|%E'); [[ $state == *lower* ]] && break; sleep 0.2; done
+is() { # WHAT GOT WANTED
+        [[ $2 == "$3" ]]
+        local s=$?
+        check "$1" $s
+        [[ $s -eq 0 ]] || printf '# got    %s\n# wanted %s\n' "$2" "$3"
+}
+is "one that has lost a GPU is drained, and says why" "$state" 'inval|gres/gpu count reported lower than configured (3 < 4)'
+run() { head_run sh -c "cd /export/data; $1" 2>&1; }
+gpus='echo $(hostname) $CUDA_VISIBLE_DEVICES'
+is "--gpus-per-node on both" "$(run "srun -N 2 --gpus-per-node=3 sh -c '$gpus' | sort | tr '\n' ';'")" 'n1 0,1,2;n2 0,1,2;'
+is "--gpus-per-task: each task its own" "$(run "srun -N 1 -n 4 --gpus-per-task=1 --gpu-bind=per_task:1 sh -c 'echo \$SLURM_LOCALID \$CUDA_VISIBLE_DEVICES' | sort | tr '\n' ';'")" '0 0;1 1;2 2;3 3;'
+is "no GPU without asking" "$(run "srun -N 1 sh -c 'echo \${CUDA_VISIBLE_DEVICES-none}'")" none
+[[ $(run 'srun -N 1 --gpus-per-node=5 true') == *'Requested node configuration is not available'* ]]
+check "more than a node has are refused at once" $?
+
+# Two jobs on one node, each waits for the other.
+cat >"$data/beside" <<'B'
+#!/bin/bash
+touch "here.$1"
+for ((i = 0; i < 600; i++)); do [[ -e here.a && -e here.b ]] && break; sleep 0.1; done
+echo "$CUDA_VISIBLE_DEVICES" >"saw.$1"
+B
+chmod 0755 "$data/beside"
+run 'for j in a b; do timeout 120 srun -w n1 -N 1 --gpus-per-node=2 ./beside $j & done; wait'
+is "two jobs on a node have two GPUs each, none in common" "$(cat "$data"/saw.[ab] | tr ',' '\n' | sort | tr '\n' ' ')" '0 1 2 3 '
+run 'id=$(sbatch --parsable -w n1 -N 1 --gpus-per-node=4 -o killed --wrap "srun sh -c \"touch up; sleep 300\"")
+        for i in $(seq 300); do [ -e up ] && break; sleep 0.2; done; scancel $id; for i in $(seq 300); do [ -z "$(squeue -h)" ] && break; sleep 0.2; done'
+is "the GPUs of a killed job are free again" "$(run "srun -w n1 -N 1 --gpus-per-node=4 sh -c '$gpus'")" 'n1 0,1,2,3'
+exit $rc
