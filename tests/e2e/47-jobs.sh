@@ -149,6 +149,14 @@ left=$(head_run srun -N 3 --ntasks-per-node=1 --export=PATH,JOB_ENV=off sh -c 'l
 [[ -e $data/up.0 && -z $left ]]
 check "no host file is left, of jobs that ended or were killed" $?
 
+# The head's list of nodes, as OCI's stack has it.
+cp "$TOP/overlays/hpc-head/files/usr/lib/hpc-head/hostfiles" "$data/"
+head_run sh -c 'cd /export/data && ./hostfiles list && ls -i list/hostfile.tcp >first && ./hostfiles list && ls -i list/hostfile.tcp >second'
+is "the head lists its nodes" "$(cat "$data/list/hostfile.tcp")" $'n1\nn2\nn3'
+is "… and writes the list where it changed" "$(cat "$data/second")" "$(cat "$data/first")"
+head_run sh -c 'cd /export/data && SLURM_CONF=/nothing ./hostfiles list' 2>/dev/null
+is "… keeps it where no controller answers" "$? $(wc -l <"$data/list/hostfile.tcp") $(ls -A "$data/list" | wc -l)" '0 3 1'
+
 # Slurm's own reading of lists against ours.
 python3 - >"$data/lists" <<'P'
 import random
