@@ -35,6 +35,8 @@ grep -q '"fingerprint": "C95B 321B 61E8 8C18 09C4 F759 DDCA E044 F796 ECB0"' ove
 check "the container toolkit's key is pinned by its whole fingerprint" $?
 ! grep -rq '"sha256"' overlays/enroot/overlay.json
 check "Enroot's digests come from the lock" $?
+diff <(grep -h '"version"' overlays/enroot/overlay.json | sort -u | tr -d ' ') <(grep -h '"version"' overlays/enroot-source/overlay.json | tr -d ' ')
+check "Enroot is one version, as a package and from its source" $?
 ! find overlays -name '*.key' -o -name 'id_*' | grep -q .
 check "no overlay carries a key" $?
 

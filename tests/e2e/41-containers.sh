@@ -40,7 +40,8 @@ check "an image goes to the registry" $?
 # run OPTION…: alice's srun; what it says is in $E2E/out, $E2E/err.
 run() { as_alice "srun $*" >"$E2E/out" 2>"$E2E/err"; }
 told() { check "$1" "$2"; [[ $2 -eq 0 ]] || tail -n 20 "$E2E/out" "$E2E/err" "$HEAD_LOG"/slurm*.log; }
-blobs() { grep -c 'GET /v2/small/blobs/' "$HEAD_LOG/registry.log"; }
+blobs() { grep -c '"GET /v2/small/blobs/[^"]*" 200 ' "$HEAD_LOG/registry.log"; }
+fetched() { [[ $(blobs) -ge $1 ]]; }
 in_box='bash -c "hostname; grep PRETTY /etc/os-release"'
 both=$'PRETTY_NAME="A small image"\nPRETTY_NAME="A small image"\nnode1\nnode2'
 
@@ -48,12 +49,12 @@ run -N 2 --ntasks-per-node 1 "--container-image=head:5000#small:1 --container-na
 s=$?
 [[ $s -eq 0 && $(sort "$E2E/out") == "$both" && $(grep -c 'imported docker image' "$E2E/err") -eq 2 ]]
 told "a container of the registry's image on both nodes" $?
-fetched=$(blobs)
+waits fetched 4 # a configuration and a layer each; the registry may write it down later
 run -N 2 "--container-image=head:5000#small:1 --container-mounts=/home/alice:/data bash -c 'echo \$MADE_BY >/data/\$SLURM_NODEID; id -un'"
 [[ $? -eq 0 && $(cat "$E2E/out") == $'alice\nalice' && $(cat "$HEAD"/node1/root/home/alice/0 "$HEAD"/node2/root/home/alice/1) == $'the image\nthe image' ]]
 told "another of it, unnamed: the user is himself, has the image's environment, and a folder of the node" $?
-[[ $fetched -ge 4 && $(blobs) -eq $fetched ]]
-told "for it no layer came from the registry again ($fetched downloads)" $?
+[[ $(blobs) -eq 4 ]]
+told "for it no layer came from the registry again" $?
 run -N 2 --mpi=pmi2 "--container-name=box bash -c 'echo \$PMI_RANK of \$PMI_SIZE'"
 [[ $? -eq 0 && $(sort "$E2E/out") == $'0 of 2\n1 of 2' ]]
 told "a container's MPI finds PMI's variables" $?

@@ -60,7 +60,7 @@ waits() { local i; for ((i = 0; i < 600; i++)); do "$@" >/dev/null 2>&1 && retur
 containers_new() {
         local layers machine root
         layers=$(head_layers "$RECIPES/containers.json")
-        mkdir -p "$HEAD/pid"
+        mkdir -p "$HEAD/pid" && rm -f "${HEAD_LOG:?}"/*
         head -c 1024 /dev/urandom >"$HEAD/slurm.key"
         for machine in head node1 node2; do
                 machine_new "$machine" && waits on "$machine" test -e /run/up || return 1
