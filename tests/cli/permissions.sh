@@ -40,5 +40,5 @@ denied "a folder of images that cannot be made" "$U/theirs/out" build "$T/images
 denied "the lock of somebody else's build" "$U/shared/.disk.lock" build "$T/images/disk.json" --cache "$U/home/cache" --output "$U/shared" --offline
 chmod 0600 "$T/images/disk.lock.json"
 denied "a lock that may not be read" disk.lock.json build "$T/images/disk.json" --cache "$U/home/cache" --output "$U/home/out" --offline
-[[ ! -e $U/home/out && -z $(ls -A "$U/home/cache/layers" "$U/home/cache/work" 2>/dev/null | grep -v :$ | sed '/^$/d') ]]
+[[ ! -e $U/home/out && -z $(find "$U/home/cache/layers" "$U/home/cache/work" -mindepth 1 2>/dev/null) ]]
 check "no stage was begun in the user's own store" test $? -eq 0

@@ -73,7 +73,8 @@ for format in qcow2 vhd vmdk; do
         rm -f "$PROJECT"/there.*
 done
 
-grep -qx "$PROJECT/.imgbuild-draft-.*" "$E2E/bwrap.argv" && ! grep -qx "$PROJECT" "$E2E/bwrap.argv"
+place=$(realpath "$PROJECT")
+grep -qx "$place/.imgbuild-draft-.*" "$E2E/bwrap.argv" && ! grep -qx "$place" "$E2E/bwrap.argv"
 check "qemu-img sees the file that it writes, and nothing beside it" $?
 
 qcow2=$OUT/disk-ext4/disk-ext4.qcow2
