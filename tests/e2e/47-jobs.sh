@@ -1,7 +1,7 @@
 #!/bin/bash
 # The overlays job-env, pmix and openmpi in real jobs: slurmctld and three slurmds from the head's tree, without a machine. Each task says where
 # it is and what it was told, and what it was told is held against that: layouts, steps, arrays, several jobs on a node, what a user sets
-# himself. MPI passes data between tasks on all nodes. mpirun is not shown here: all hosts have one address, and it takes them for one.
+# himself. MPI passes data between tasks on all nodes. mpirun has its turn in e2e/70: here all hosts have one address, and it takes them for one.
 #
 # lane: compute
 # after: e2e/10

@@ -29,6 +29,20 @@ say mtu; ping -c 1 -q -M do -s 8900 node1 >/dev/null && echo jumbo
 say accounting; for i in $(seq 20); do [ "$(sacct -n -X -a -o State | grep -c COMPLETED)" -ge 3 ] && break; sleep 1; done; sacct -n -X -a -o User,NNodes,State | sort | uniq -c
 say batch; su - alice -c 'sbatch -W -N 2 -o out.%j --wrap "srun hostname" >/dev/null; sort out.*'
 say env; su - alice -c 'srun -N 2 sh -c "test \$MASTER_ADDR = \$(hostname) && first=first; echo \$RANK/\$WORLD_SIZE \${first:-not}"' | sort
+cat >/home/mpi <<'M'
+#!/bin/bash
+#SBATCH -N 2 --ntasks-per-node=1 -o mpi.out
+export OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 PRTE_MCA_prte_if_include=10.77.0.0/24
+srun mpi-hello
+mpirun mpi-hello
+srun --mpi=pmi2 bash -c 'echo "cmd=init pmi_version=2 pmi_subversion=0" >&$PMI_FD; read -r -u $PMI_FD answer; echo "$PMI_RANK of $PMI_SIZE $answer"'
+M
+say mpi; su - alice -c 'timeout 200 sbatch -W /home/mpi >/dev/null; sed "/^srun: /d; s/^task . of 2 on/task of 2 on/" mpi.out | sort'
+say hosts; systemctl is-active cluster-ssh >/dev/null || systemctl status cluster-ssh
+for i in $(seq 60); do [ "$(srun -N 2 systemctl is-active cluster-ssh | grep -c "^active")" = 2 ] && break; sleep 1; done
+for h in head node1 node2; do su - alice -c "rm -f .ssh/known_hosts; ssh -o StrictHostKeyChecking=yes $h hostname"; done
+say anew; srun -w node1 sh -c 'rm /etc/ssh/ssh_host_*; ssh-keygen -q -t ed25519 -N "" -f /etc/ssh/ssh_host_ed25519_key; systemctl restart cluster-ssh'
+su - alice -c 'ssh -o StrictHostKeyChecking=yes node1 hostname; ssh node2 ssh -o StrictHostKeyChecking=yes node1 hostname; test -e .ssh/known_hosts || echo no list of his own'
 say end
 C
 "$IMGBUILD" cluster "$TOP/images/clusters/demo.json" --cache "$CACHE" --output "$OUT" --offline --progress plain --save "$E2E/save" \
@@ -53,6 +67,11 @@ says "from node to node without a password" ssh node2
 says "frames of 9000 bytes" mtu jumbo
 says "a batch job" batch $'node1\nnode2'
 says "each task is told who it is, and who the first" env $'0/2 first\n1/2 not'
+says "MPI over both nodes by srun and by mpirun, and PMI-2 answers" mpi "$(printf '%s\n' '0 of 2 cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0' \
+        '1 of 2 cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0' 'task of 2 on node1' 'task of 2 on node1' 'task of 2 on node2' 'task of 2 on node2' 'the ring of 2 is well' \
+        'the ring of 2 is well')"
+says "every host's key is known beforehand" hosts $'head\nnode1\nnode2'
+says "… also that of a node that was made anew" anew $'node1\nnode1\nno list of his own'
 part accounting | grep -q 'alice .*2 .*COMPLETED'
 check "sacct has the user's job on two nodes" $?
 grep -q '^\* node2' "$E2E/log" && [[ -s $E2E/save/node2/boot.json ]]
