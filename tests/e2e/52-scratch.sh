@@ -87,27 +87,6 @@ says() { # NAME PATTERN
         check "$1" $s
         [[ $s -eq 0 ]] || { echo "# nothing like $2 in:"; head -c 2000 "$VM/answers"; vm 'tail -n 30 /run/step.log'; }
 }
-# The disks' content; holes hold zeros only, and are not read.
-bytes() {
-        (cd "$VM/state" && python3 - nvme?.raw) <<'P'
-import errno, hashlib, os, sys
-for name in sys.argv[1:]:
-    fd, h, at = os.open(name, os.O_RDONLY), hashlib.sha1(), 0
-    while True:
-        try:
-            start = os.lseek(fd, at, os.SEEK_DATA)
-        except OSError as e:
-            assert e.errno == errno.ENXIO
-            break
-        at = os.lseek(fd, start, os.SEEK_HOLE)
-        for place in range(start - start % 4096, at, 1 << 20):
-            data = os.pread(fd, min(1 << 20, at - place), place)
-            for i in range(0, len(data), 4096):
-                if data.count(0, i, i + 4096) != len(data[i:i + 4096]):
-                    h.update(b"%d:" % (place + i) + data[i:i + 4096])
-    print(name, h.hexdigest())
-P
-}
 keep() { rm -rf "$VM/kept" && mkdir "$VM/kept" && cp --sparse=always "$VM"/state/nvme?.raw "$VM/kept/"; }
 put_back() { # as keep found them; the node has nothing of them open
         local i
@@ -118,15 +97,15 @@ put_back() { # as keep found them; the node has nothing of them open
 # refuses CODES NAME [MORE KEYS]: the step fails with one of these codes, and no byte of any disk is changed by it.
 refuses() {
         local before
-        before=$(bytes)
+        before=$(vm_bytes)
         node "step '${3:-}'; down"
         says "$2: refused" "\"code\":\"scratch\.($1)\""
-        [[ $(bytes) == "$before" ]]
+        [[ $(vm_bytes) == "$before" ]]
         check "$2: every byte is what it was" $?
 }
 
 vm_status
-[[ $(vm_py 'o["step"]["scratch"]["result"]["message"]') == *"QEMU NVMe Ctrl"* && $(bytes | cut -d' ' -f2 | sort -u | wc -l) == 1 ]]
+[[ $(vm_py 'o["step"]["scratch"]["result"]["message"]') == *"QEMU NVMe Ctrl"* && $(vm_bytes | cut -d' ' -f2 | sort -u | wc -l) == 1 ]]
 check "disks of a hypervisor's are left alone while nobody names them" $?
 
 # --- the volume, and what may become of it ------------------------------------------------------------------------------
