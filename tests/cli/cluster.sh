@@ -11,7 +11,7 @@ check() { if [[ $2 -eq 0 ]]; then echo "ok - $1"; else echo "not ok - $1"; cat o
 refuse() {
         local name=$1 code=$2 text=$3 status
         shift 3
-        timeout 60 "$IMGBUILD" cluster --cache "$work/cache" c.json "$@" >out 2>&1 </dev/null
+        timeout 180 "$IMGBUILD" cluster --cache "$work/cache" c.json "$@" >out 2>&1 </dev/null
         status=$?
         [[ $status -eq $code ]] && grep -qF -e "$text" out && [[ ! -e $work/cache/layers ]]
         check "$name" $?

@@ -85,7 +85,7 @@ offers '' imgbuild shell node.json -- n
 
 # A whole Tab in zsh, through a terminal.
 if command -v zsh >/dev/null; then
-        found=$(cd "$work/here" && TERM=dumb timeout 60 zsh -f -c '
+        found=$(cd "$work/here" && TERM=dumb timeout 180 zsh -f -c '
                 zmodload zsh/zpty || exit 77
                 zpty z zsh -f -i
                 zpty -w z "PS1=; autoload -U compinit; compinit -u -D; source '"$work/zsh"'; print rea\dy"

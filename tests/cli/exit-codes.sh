@@ -10,7 +10,7 @@ cd "$work" || exit 1
 ends() {
         local want=$1 status
         shift
-        timeout 20 "$IMGBUILD" "$@" >out 2>&1 </dev/null
+        timeout 120 "$IMGBUILD" "$@" >out 2>&1 </dev/null
         status=$?
         [[ $status -eq $want ]] && return 0
         echo "# imgbuild $*: exit code $status, expected $want: $(tail -n 1 out)"

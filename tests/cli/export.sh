@@ -10,7 +10,7 @@ cd "$work" || exit 1
 refused() {
         local name=$1 want=$2 message=$3 out status
         shift 3
-        out=$(timeout 20 "$IMGBUILD" export "$@" --cache "$work/cache" 2>&1 >/dev/null)
+        out=$(timeout 120 "$IMGBUILD" export "$@" --cache "$work/cache" 2>&1 >/dev/null)
         status=$?
         if [[ $status -eq $want && $out == *"$message"* ]]; then
                 echo "ok - $name"

@@ -112,7 +112,7 @@ for signal in KILL INT TERM; do
         artifact "$URL/!$signal/!dripx1/file" "$sha"
         IMGBUILD_FETCH_STALL_SECONDS=30 "$IMGBUILD" lock "$T/images/a.json" --cache="$T/cache" --mirror="$URL/debian" >"$T/out" 2>&1 &
         pid=$!
-        for _ in $(seq 100); do [[ -s $T/cache/blobs/partial/$sha ]] && break; sleep 0.05; done
+        for _ in $(seq 2400); do [[ -s $T/cache/blobs/partial/$sha ]] && break; sleep 0.05; done
         kill -$signal $pid
         wait $pid 2>/dev/null
         rc=$?

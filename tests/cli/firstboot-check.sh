@@ -11,7 +11,7 @@ ctl=$node_build/firstbootctl
 tool() { { echo '#!/bin/bash'; cat; } >"$NODE/bin/$1"; chmod +x "$NODE/bin/$1"; }
 # look OPTION…: rc, out (standard output) and err of a check.
 look() {
-        out=$(PATH=$NODE/bin:$PATH timeout 60 "$ctl" check "$@" 2>"$NODE/err"); rc=$?
+        out=$(PATH=$NODE/bin:$PATH timeout 180 "$ctl" check "$@" 2>"$NODE/err"); rc=$?
         err=$(<"$NODE/err")
 }
 says() { [[ $rc == "$1" && $out == "$2"* && ( -n $2 || -z $out ) ]] || { echo "# $rc: $out | $err"; return 1; }; }

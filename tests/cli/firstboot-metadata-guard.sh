@@ -22,7 +22,7 @@ PY
 server_pid=$!
 # reaches UID HOST PORT
 reaches() { setpriv --reuid="$1" --regid=65534 --clear-groups timeout 3 /bin/bash -c 'exec 3<>"/dev/tcp/$1/$2"' - "$2" "$3" 2>/dev/null; }
-for _ in $(seq 100); do reaches 0 192.0.2.1 80 && reaches 0 fd00:ec2::254 80 && break; sleep 0.05; done
+for _ in $(seq 2400); do reaches 0 192.0.2.1 80 && reaches 0 fd00:ec2::254 80 && break; sleep 0.05; done
 
 node_new
 chmod 755 "$NODE"
@@ -47,7 +47,7 @@ check "what the unit loads is what was set" eval 'nft flush ruleset && nft -f "$
 # A container: a network of its own, and this machine forwards for it. Whoever it is there, it is not root here.
 unshare -n sleep 30 &
 inside=$!
-for _ in $(seq 100); do [[ $(readlink /proc/$inside/ns/net) != "$(readlink /proc/self/ns/net)" ]] && break; sleep 0.05; done
+for _ in $(seq 2400); do [[ $(readlink /proc/$inside/ns/net) != "$(readlink /proc/self/ns/net)" ]] && break; sleep 0.05; done
 ip link add outer type veth peer name inner netns $inside
 ip addr add 10.9.0.1/24 dev outer && ip link set outer up
 nsenter -t $inside -n sh -c 'ip addr add 10.9.0.2/24 dev inner && ip link set inner up && ip route add default via 10.9.0.1'

@@ -50,7 +50,7 @@ os.rename(node + "/port.new", node + "/port")
 server.serve_forever()
 PY
 server_pid=$!
-for _ in $(seq 200); do [[ -e $NODE/port ]] && break; sleep 0.05; done
+for _ in $(seq 2400); do [[ -e $NODE/port ]] && break; sleep 0.05; done
 export FIRSTBOOT_METADATA_URL=http://127.0.0.1:$(cat "$NODE/port")
 
 ask() { python3 -c '

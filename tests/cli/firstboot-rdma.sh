@@ -9,7 +9,7 @@ sysfs() { "$TOP/tests/fixtures/rdma-sysfs" "$NODE" "$@"; }
 config() { echo "{\"config\":$1,\"instance\":${2:-{\}}}" >"$NODE/run/firstboot/config.json"; }
 # Short waits: nothing here comes up by itself.
 rdma() { config "{\"rdma\":{\"watch\":\"0ms\",\"give_up\":\"0ms\"${1:+,$1}}}" "${2:-{\}}"; run_step; }
-run_step() { rm -f "$NODE/run/firstboot/results/rdma.json"; timeout 60 "$node_build/firstboot-step" rdma >"$NODE/agent.log" 2>&1; rc=$?; }
+run_step() { rm -f "$NODE/run/firstboot/results/rdma.json"; timeout 180 "$node_build/firstboot-step" rdma >"$NODE/agent.log" 2>&1; rc=$?; }
 result() { python3 -c 'import json,sys; o=json.load(open(sys.argv[1]+"/run/firstboot/results/rdma.json")); f=o.get("figures",{}); print(eval(sys.argv[2]))' "$NODE" "$1" 2>&1; }
 verdict() { local got; got=$(result '" ".join(filter(None,[o.get("status"),o.get("code")]))'); [[ $got == "$1" ]] || { echo "# $got: $(result 'o.get("message")')"; return 1; }; }
 message_has() { [[ $(result 'o.get("message")') == *"$1"* ]] || { echo "# $(result 'o.get("message")')"; return 1; }; }

@@ -258,7 +258,7 @@ L
                 check "the disks are locked against udev while they change" bash -c 'grep -q "^vgcreate held" "$1" && ! grep -qE "^(vgcreate|lvcreate) free" "$1"' - "$NODE/locks"
                 check "and no longer" flock --nonblock "${loops[0]}" true
                 check "a group that was not finished carries both tags" bash -c '[[ $1 == *firstboot.incomplete,firstboot.scratch* ]]' - "$(tags)"
-                check "the file system's module loads meanwhile" timeout 5 bash -c 'until grep -qw fs-xfs "$1/modules"; do sleep 0.1; done 2>/dev/null' - "$NODE"
+                check "the file system's module loads meanwhile" timeout 120 bash -c 'until grep -qw fs-xfs "$1/modules"; do sleep 0.1; done 2>/dev/null' - "$NODE"
                 check "the disks are on record before the first byte" grep -q '"S1"' "$NODE/var/lib/firstboot/scratch.json"
                 run_step
                 check "the next run takes the group up, not for foreign" test "$(result code)" = scratch.lvm

@@ -167,7 +167,7 @@ rm "$NODE/run/firstboot/status.json"; : >"$NODE/proc/self/mounts"; mv "$NODE/no-
 python3 -c 'import socket, sys, time
 s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], file=open(sys.argv[1], "w"), flush=True); time.sleep(120)' "$NODE/port" &
 nfs_pid=$!
-for _ in $(seq 100); do [[ -s $NODE/port ]] && break; sleep 0.05; done
+for _ in $(seq 2400); do [[ -s $NODE/port ]] && break; sleep 0.05; done
 other_port=$(entry "127.0.0.1:/a" "$NODE/m/a" read true 1s)
 config "{\"mounts\":[${other_port%\}},\"options\":\"vers=4,port=$(cat "$NODE/port")\"}]}"
 run_step mounts
@@ -188,7 +188,7 @@ cd "$TOP" || exit 1
 printf 'alice 20001\nusers 20000\n' >"$NODE/tls/names"
 tests/fixtures/ldap-double "$NODE/tls" &
 ldap_pid=$!
-for _ in $(seq 100); do [[ -s $NODE/tls/ports ]] && break; sleep 0.05; done
+for _ in $(seq 2400); do [[ -s $NODE/tls/ports ]] && break; sleep 0.05; done
 read -r ldaps_port ldap_port silent_port <"$NODE/tls/ports"
 # identity URI[","URI…] CA-FILE
 identity() { config "{\"identity\":{\"uri\":[\"$1\"],\"base\":\"dc=x\",\"ca_file\":\"$2\",\"starttls\":true,\"probe_user\":\"alice\",\"probe_group\":\"users\",\"ssh_keys\":true,\"mkhomedir\":true,\"give_up\":\"${give_up:-1s}\"}}"; }

@@ -88,6 +88,6 @@ check "no other step is touched" is "o['step']['other']['status']" "done"
 kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
 echo '{"status":"failed"}' >"$NODE/run/firstboot/results/other.json"
 agent_start
-for _ in $(seq 200); do [[ $(code_of other) == step.verdict-late ]] && break; sleep 0.05; done
+for _ in $(seq 2400); do [[ $(code_of other) == step.verdict-late ]] && break; sleep 0.05; done
 check "one that came while firstbootd was away is seen at its return" fails other step.verdict-late
 [[ -z $failed ]]

@@ -33,7 +33,7 @@ cp "$T/Packages" "$SITE/debian/dists/trixie/main/binary-amd64/Packages"
 for signal in INT TERM KILL; do
         "$IMGBUILD" lock "$T/images/r.json" --cache="$T/cache" --mirror="$URL/!hang/debian" >"$T/out" 2>&1 &
         pid=$!
-        for _ in $(seq 100); do grep -q '!hang' "$LOG" && break; sleep 0.05; done
+        for _ in $(seq 2400); do grep -q '!hang' "$LOG" && break; sleep 0.05; done
         start=$SECONDS
         kill -$signal $pid
         wait $pid 2>/dev/null

@@ -43,7 +43,7 @@ check "more operations than may be in flight" $?
 port=$(free_port)
 for i in 0 1; do
         SLURM_PROCID=$i SLURM_NTASKS=2 SLURM_LOCALID=$i SLURM_STEP_ID=0 SLURM_JOB_ID=1 SLURM_STEP_NODELIST=localhost \
-                MASTER_PORT=$port timeout 60 "$bench" -b 1K -e 1K -n 2 "${libraries[@]}" >"$work/out.$i" 2>&1 &
+                MASTER_PORT=$port timeout 180 "$bench" -b 1K -e 1K -n 2 "${libraries[@]}" >"$work/out.$i" 2>&1 &
 done
 wait
 grep -q '^# 2 ranks in 2 processes (srun)' "$work/out.0" && grep -q '^# Verdict: pass' "$work/out.0"
@@ -51,14 +51,14 @@ check "started by srun" $?
 port=$(free_port)
 for i in 0 1; do
         RANK=$i WORLD_SIZE=2 LOCAL_RANK=$i MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
-                timeout 60 "$bench" -b 1K -e 1K -n 2 "${libraries[@]}" >"$work/out.$i" 2>&1 &
+                timeout 180 "$bench" -b 1K -e 1K -n 2 "${libraries[@]}" >"$work/out.$i" 2>&1 &
 done
 wait
 grep -q '^# 2 ranks in 2 processes (torchrun)' "$work/out.0" && grep -q '^# Verdict: pass' "$work/out.0"
 check "started with torchrun's variables" $?
 
 # Which GPUs a process takes.
-timeout 60 "$bench" --devices=3,1 -b 1K -e 1K -n 1 "${libraries[@]}" >"$work/out" 2>&1
+timeout 180 "$bench" --devices=3,1 -b 1K -e 1K -n 1 "${libraries[@]}" >"$work/out" 2>&1
 grep -q 'Rank  0 .* device  3 ' "$work/out" && grep -q 'Rank  1 .* device  1 ' "$work/out"
 check "--devices names the GPUs in rank order" $?
 CUDA_DOUBLE_DEVICES=1 run_all 2 -b 1K -e 1K -n 1
@@ -69,7 +69,7 @@ grep -q 'cuda.no-device' "$work/out.3" && [[ $(cat "$work"/rc.*) == $'1\n1\n1\n1
 check "more processes than GPUs is an error in all of them" $?
 
 # JSON.
-timeout 60 "$bench" all -b 1K -e 1K -n 1 --json "${libraries[@]}" >"$work/json" 2>"$work/err" &&
+timeout 180 "$bench" all -b 1K -e 1K -n 1 --json "${libraries[@]}" >"$work/json" 2>"$work/err" &&
         python3 - "$work/json" <<'PY'
 import json, sys
 d = json.load(open(sys.argv[1]))
@@ -84,10 +84,10 @@ assert abs(r['out_of_place']['algbw'] - 1024 / r['out_of_place']['time_us'] / 10
 assert d['ranks'][3]['pci'] == '0000:1e:00.0' and d['ranks'][3]['device'] == 3
 PY
 check "--json is one JSON document with everything" $?
-timeout 60 "$bench" -b 1K -e 1K -n 1 -J "$work/file.json" "${libraries[@]}" >"$work/out" && grep -q Verdict "$work/out" &&
+timeout 180 "$bench" -b 1K -e 1K -n 1 -J "$work/file.json" "${libraries[@]}" >"$work/out" && grep -q Verdict "$work/out" &&
         python3 -c 'import json,sys; assert json.load(open(sys.argv[1]))["verdict"]["pass"]' "$work/file.json"
 check "-J writes the JSON beside the table" $?
-timeout 60 "$bench" -b 1K -e 1K -n 1 -J /nonexistent/file.json "${libraries[@]}" >/dev/null 2>"$work/err"
+timeout 180 "$bench" -b 1K -e 1K -n 1 -J /nonexistent/file.json "${libraries[@]}" >/dev/null 2>"$work/err"
 [[ $? -eq 1 ]] && grep -q 'Cannot write the report' "$work/err"
 check "a report that cannot be written is a failure" $?
 exit $rc

@@ -29,7 +29,7 @@ documented=$(sed -n '/^## Reason codes/,/^## The JSON/s/^| `\([a-z.-]*\)` .*/\1/
 check "docs/ncclbench.md has every reason code and no other" $?
 [[ $rc -eq 0 ]] || diff <(echo "$codes") <(echo "$documented")
 
-timeout 30 "$bench" -b 1K -e 1K -n 1 --corrupt=0:0 -f 2 --json "${libraries[@]}" >"$work/json" 2>/dev/null
+timeout 120 "$bench" -b 1K -e 1K -n 1 --corrupt=0:0 -f 2 --json "${libraries[@]}" >"$work/json" 2>/dev/null
 python3 - "$work/json" docs/ncclbench.md <<'PY'
 import json, re, sys
 text = open(sys.argv[2]).read()

@@ -23,53 +23,53 @@ PY
         rm -f "$work/json"
 }
 
-fault "no CUDA library" cuda.no-driver 5 -- --cuda-library=/nonexistent
-fault "a CUDA library without its functions" driver.library-mismatch 5 -- --cuda-library="$doubles/libnccl.so.2"
-fault "no NCCL library" nccl.no-library 5 -- --nccl-library=/nonexistent
-fault "an NCCL library without its functions" nccl.too-old 5 -- --nccl-library="$doubles/libcuda.so.1"
-fault "no GPU" cuda.no-device 5 CUDA_DOUBLE_DEVICES=0 --
-fault "error 100" cuda.no-device 5 CUDA_DOUBLE_INIT=100 --
-fault "7 of 8 GPUs" cuda.no-device 5 CUDA_DOUBLE_DEVICES=7 -- -g 8
-fault "error 802" cuda.fabric-not-ready 5 CUDA_DOUBLE_INIT=802 --
-fault "error 803" driver.library-mismatch 5 CUDA_DOUBLE_INIT=803 --
-fault "a driver too old for the kernels" driver.library-mismatch 5 CUDA_DOUBLE_PTX=222 --
-fault "error 999" cuda.error 5 CUDA_DOUBLE_INIT=999 --
-fault "no memory" cuda.out-of-memory 5 CUDA_DOUBLE_MEMORY=100 --
-fault "an ECC error in a kernel" cuda.error 5 CUDA_DOUBLE_STREAM=214 --
-fault "cuInit hangs" cuda.timeout 20 CUDA_DOUBLE_HANG=1 -- -T 1
-fault "cuInit hangs and ignores SIGTERM" cuda.timeout 20 CUDA_DOUBLE_HANG=stubborn -- -T 1
-fault "the process crashes" worker.died 5 CUDA_DOUBLE_CRASH=1 --
-fault "init error" nccl.init-failed 5 NCCL_DOUBLE_INIT=2 --
-fault "NCCL needs a newer driver" driver.library-mismatch 5 NCCL_DOUBLE_INIT=1 \
+fault "no CUDA library" cuda.no-driver 60 -- --cuda-library=/nonexistent
+fault "a CUDA library without its functions" driver.library-mismatch 60 -- --cuda-library="$doubles/libnccl.so.2"
+fault "no NCCL library" nccl.no-library 60 -- --nccl-library=/nonexistent
+fault "an NCCL library without its functions" nccl.too-old 60 -- --nccl-library="$doubles/libcuda.so.1"
+fault "no GPU" cuda.no-device 60 CUDA_DOUBLE_DEVICES=0 --
+fault "error 100" cuda.no-device 60 CUDA_DOUBLE_INIT=100 --
+fault "7 of 8 GPUs" cuda.no-device 60 CUDA_DOUBLE_DEVICES=7 -- -g 8
+fault "error 802" cuda.fabric-not-ready 60 CUDA_DOUBLE_INIT=802 --
+fault "error 803" driver.library-mismatch 60 CUDA_DOUBLE_INIT=803 --
+fault "a driver too old for the kernels" driver.library-mismatch 60 CUDA_DOUBLE_PTX=222 --
+fault "error 999" cuda.error 60 CUDA_DOUBLE_INIT=999 --
+fault "no memory" cuda.out-of-memory 60 CUDA_DOUBLE_MEMORY=100 --
+fault "an ECC error in a kernel" cuda.error 60 CUDA_DOUBLE_STREAM=214 --
+fault "cuInit hangs" cuda.timeout 60 CUDA_DOUBLE_HANG=1 -- -T 1
+fault "cuInit hangs and ignores SIGTERM" cuda.timeout 60 CUDA_DOUBLE_HANG=stubborn -- -T 1
+fault "the process crashes" worker.died 60 CUDA_DOUBLE_CRASH=1 --
+fault "init error" nccl.init-failed 60 NCCL_DOUBLE_INIT=2 --
+fault "NCCL needs a newer driver" driver.library-mismatch 60 NCCL_DOUBLE_INIT=1 \
         "NCCL_DOUBLE_LAST_ERROR=Cuda failure 'CUDA driver version is insufficient for CUDA runtime version'" --
-fault "the communicator is never ready" nccl.init-timeout 10 NCCL_DOUBLE_INIT=hang -- --init-timeout=1
-fault "an operation never ends" nccl.timeout 10 NCCL_DOUBLE_HANG=stream -- -T 1.5
-fault "the call for an operation never returns" nccl.timeout 20 NCCL_DOUBLE_HANG=call -- -T 1.5
-fault "an asynchronous error" nccl.error 5 NCCL_DOUBLE_ERROR=6 --
-fault "one wrong element" nccl.wrong-result 5 NCCL_DOUBLE_WRONG=2:17 --
+fault "the communicator is never ready" nccl.init-timeout 60 NCCL_DOUBLE_INIT=hang -- --init-timeout=1
+fault "an operation never ends" nccl.timeout 60 NCCL_DOUBLE_HANG=stream -- -T 1.5
+fault "the call for an operation never returns" nccl.timeout 60 NCCL_DOUBLE_HANG=call -- -T 1.5
+fault "an asynchronous error" nccl.error 60 NCCL_DOUBLE_ERROR=6 --
+fault "one wrong element" nccl.wrong-result 60 NCCL_DOUBLE_WRONG=2:17 --
 grep -q '2 wrong elements; first: all_reduce float sum 1024 bytes out of place: rank 2, element 17 is ' "$work/out"
 check "a wrong element is counted and named" $?
-fault "one wrong element in place of a piece" nccl.wrong-result 5 NCCL_DOUBLE_WRONG=1:3 -- reduce_scatter
-fault "a spoiled element of our own" nccl.wrong-result 5 -- --corrupt=3:255
-fault "a rank's data is missing" nccl.wrong-result 5 NCCL_DOUBLE_MISSING=3 --
-fault "ranks are swapped" nccl.wrong-result 5 NCCL_DOUBLE_SWAP=1 -- all_gather
-fault "ranks are swapped" nccl.wrong-result 5 NCCL_DOUBLE_SWAP=1 -- alltoall
-fault "pieces are swapped" nccl.wrong-result 5 NCCL_DOUBLE_SWAP=1 -- reduce_scatter
-fault "a rank never receives" nccl.wrong-result 5 NCCL_DOUBLE_UNWRITTEN=1 -- broadcast
-fault "a rank never receives" nccl.wrong-result 5 NCCL_DOUBLE_UNWRITTEN=0 -- sendrecv
-fault "a slow link" nccl.slow 5 NCCL_DOUBLE_USEC=2000 -- --expect=1K:0.002
+fault "one wrong element in place of a piece" nccl.wrong-result 60 NCCL_DOUBLE_WRONG=1:3 -- reduce_scatter
+fault "a spoiled element of our own" nccl.wrong-result 60 -- --corrupt=3:255
+fault "a rank's data is missing" nccl.wrong-result 60 NCCL_DOUBLE_MISSING=3 --
+fault "ranks are swapped" nccl.wrong-result 60 NCCL_DOUBLE_SWAP=1 -- all_gather
+fault "ranks are swapped" nccl.wrong-result 60 NCCL_DOUBLE_SWAP=1 -- alltoall
+fault "pieces are swapped" nccl.wrong-result 60 NCCL_DOUBLE_SWAP=1 -- reduce_scatter
+fault "a rank never receives" nccl.wrong-result 60 NCCL_DOUBLE_UNWRITTEN=1 -- broadcast
+fault "a rank never receives" nccl.wrong-result 60 NCCL_DOUBLE_UNWRITTEN=0 -- sendrecv
+fault "a slow link" nccl.slow 60 NCCL_DOUBLE_USEC=2000 -- --expect=1K:0.002
 for type in int8 uint8 int32 uint32 int64 uint64 half double bfloat16 f8e4m3 f8e5m2; do
-        fault "a missing rank in $type" nccl.wrong-result 5 NCCL_DOUBLE_MISSING=0 -- -d $type
-        fault "one wrong element in $type" nccl.wrong-result 5 NCCL_DOUBLE_WRONG=0:1 -- -d $type
+        fault "a missing rank in $type" nccl.wrong-result 60 NCCL_DOUBLE_MISSING=0 -- -d $type
+        fault "one wrong element in $type" nccl.wrong-result 60 NCCL_DOUBLE_WRONG=0:1 -- -d $type
 done
 for op in prod min max avg; do
-        fault "a missing rank in $op" nccl.wrong-result 5 NCCL_DOUBLE_MISSING=2 -- -o $op -d half
+        fault "a missing rank in $op" nccl.wrong-result 60 NCCL_DOUBLE_MISSING=2 -- -o $op -d half
 done
 
-NCCL_DOUBLE_MISSING=3 timeout 30 "$bench" -b 1K -e 1K -n 2 -c 0 "${libraries[@]}" >"$work/out" 2>&1 && grep -q 'N/A' "$work/out"
+NCCL_DOUBLE_MISSING=3 timeout 120 "$bench" -b 1K -e 1K -n 2 -c 0 "${libraries[@]}" >"$work/out" 2>&1 && grep -q 'N/A' "$work/out"
 check "-c 0 checks nothing and says so" $?
 
-NCCL_DOUBLE_HANG=stream timeout -s KILL 30 "$bench" -b 1K -e 1K -T 100 "${libraries[@]}" >"$work/out" 2>&1 &
+NCCL_DOUBLE_HANG=stream timeout -s KILL 180 "$bench" -b 1K -e 1K -T 100 "${libraries[@]}" >"$work/out" 2>&1 &
 pid=$!
 sleep 1
 pkill -TERM -P $pid -x ncclbench || kill -TERM $pid
@@ -77,7 +77,7 @@ wait $pid
 [[ $? -eq 1 ]] && grep -q '^# Verdict: FAIL interrupted: ' "$work/out"
 check "a signal ends it with a verdict" $?
 
-timeout 5 "$bench" --nonsense "${libraries[@]}" >/dev/null 2>"$work/err"
+timeout 120 "$bench" --nonsense "${libraries[@]}" >/dev/null 2>"$work/err"
 [[ $? -eq 2 ]] && grep -q 'unknown option --nonsense; see ncclbench --help' "$work/err"
 check "a wrong option exits 2" $?
 exit $rc

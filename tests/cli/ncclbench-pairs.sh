@@ -61,7 +61,8 @@ for i in 0 1 2 3; do
                 --master=127.0.0.1:"$port" >"$work/out.$i" 2>&1 &
         pids[i]=$!
 done
-sleep 2
+joined "$port" 3
+sleep 1 # in its midst
 pkill -KILL -P "${pids[3]}"
 wait
 [[ $(verdicts) == "node0 pass node1 pass node2 pass node3 GONE " ]]
@@ -79,14 +80,14 @@ check "--json" $?
 
 port=$(free_port)
 for i in 0 1; do
-        SLURMD_NODENAME=same timeout 60 "$bench" "${common[@]}" "${libraries[@]}" --rank=$i --world-size=2 \
+        SLURMD_NODENAME=same timeout 180 "$bench" "${common[@]}" "${libraries[@]}" --rank=$i --world-size=2 \
                 --master=127.0.0.1:"$port" >"$work/out.$i" 2>&1 &
 done
 wait
 grep -q 'are both on same: start one a node' "$work/out.0"
 check "two processes on one node are refused" $?
 
-timeout 5 "$bench" pairs "${libraries[@]}" >"$work/out" 2>&1
+timeout 120 "$bench" pairs "${libraries[@]}" >"$work/out" 2>&1
 [[ $? -eq 2 ]] && grep -q 'two nodes at least' "$work/out"
 check "one node is a usage error" $?
 exit $rc

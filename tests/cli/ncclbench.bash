@@ -43,3 +43,14 @@ run_all() {
         done
         wait
 }
+
+# joined PORT N: waits until N connections to process 0 are made.
+joined() {
+        local end=$((SECONDS + 60)) port
+        port=$(printf '%04X' "$1")
+        while ((SECONDS < end)); do
+                [[ $(awk -v p=":$port\$" '$2 ~ p && $4 == "01"' /proc/net/tcp | wc -l) -ge $2 ]] && return 0
+                sleep 0.1
+        done
+        return 1
+}

@@ -14,7 +14,7 @@ cat "$T/tls.crt" "$T/tls.key" >"$T/tls.pem"
 HTTPD_TLS=$T/tls.pem HTTPD_AWAY=$URL python3 "$FIXTURES/httpd" "$SITE" "$T/tls-port" "$T/tls-requests" &
 tls_server=$!
 trap 'kill $tls_server 2>/dev/null; archive_cleanup' EXIT
-for _ in $(seq 100); do [[ -e $T/tls-port ]] && break; sleep 0.05; done
+for _ in $(seq 2400); do [[ -e $T/tls-port ]] && break; sleep 0.05; done
 TLS=https://127.0.0.1:$(cat "$T/tls-port")
 
 mkdir "$T/auth.conf.d"

@@ -18,7 +18,7 @@ recipe() {
 refused() {
         local name=$1 file=$2 out status
         shift 2
-        out=$(timeout 20 "$IMGBUILD" plan "$file" --offline --cache "$work/cache" 2>&1 >stdout)
+        out=$(timeout 120 "$IMGBUILD" plan "$file" --offline --cache "$work/cache" 2>&1 >stdout)
         status=$?
         if [[ $status -eq 3 && $out == "$(printf '%s\n' "${@/#/imgbuild: error: }")" && ! -s stdout ]]; then
                 echo "ok - $name"
@@ -126,7 +126,7 @@ mkdir -p overlays/out/files/etc
 ln -s ../../../secret overlays/out/files/etc/link
 mkfifo overlays/out/files/fifo
 recipe x ', "overlays": ["out"], "zebra": 1'
-out=$(timeout 20 "$IMGBUILD" plan images/x.json --offline --cache "$work/cache" 2>&1 >/dev/null)
+out=$(timeout 120 "$IMGBUILD" plan images/x.json --offline --cache "$work/cache" 2>&1 >/dev/null)
 status=$?
 if [[ $status -eq 3 && $(wc -l <<<"$out") -eq 3 && $out == *'$.zebra: unknown key'* &&
         $out == *'files/etc/link: the link leads out of the tree, to "../../../secret"'* &&

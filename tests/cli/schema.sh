@@ -125,7 +125,7 @@ wrong_recipe() { # NAME MEMBERS
                 python3 -c 'import json,sys; json.dump(json.loads(sys.stdin.read()), sys.stdout)' >"$work/images/r.json"
         validate recipe "$work/images/r.json" >"$work/said"
         local schema=$?
-        timeout 20 "$IMGBUILD" plan "$work/images/r.json" --offline --cache "$work/cache" --overlays "$work/overlays" >/dev/null 2>&1
+        timeout 120 "$IMGBUILD" plan "$work/images/r.json" --offline --cache "$work/cache" --overlays "$work/overlays" >/dev/null 2>&1
         both "$1" $schema $? 3
 }
 wrong_overlay() { # NAME MEMBERS
@@ -133,18 +133,18 @@ wrong_overlay() { # NAME MEMBERS
         echo '{ "name": "r", "base": { "distro": "debian", "release": "trixie" }, "kernel": { "package": "linux-image-amd64" }, "overlays": ["x"] }' >"$work/images/r.json"
         validate overlay "$work/overlays/x/overlay.json" >"$work/said"
         local schema=$?
-        timeout 20 "$IMGBUILD" plan "$work/images/r.json" --offline --cache "$work/cache" --overlays "$work/overlays" >/dev/null 2>&1
+        timeout 120 "$IMGBUILD" plan "$work/images/r.json" --offline --cache "$work/cache" --overlays "$work/overlays" >/dev/null 2>&1
         both "$1" $schema $? 3
 }
 wrong_node() { # NAME CONFIGURATION
         echo "$2" >"$work/node/etc/firstboot/node.json"
         validate node "$work/node/etc/firstboot/node.json" >"$work/said"
         local schema=$?
-        FIRSTBOOT_ROOT=$work/node timeout 20 "$BUILD/firstboot/firstboot-helper" check >/dev/null 2>&1
+        FIRSTBOOT_ROOT=$work/node timeout 120 "$BUILD/firstboot/firstboot-helper" check >/dev/null 2>&1
         both "$1" $schema $? 1
 }
 echo '{}' >"$work/node/etc/firstboot/node.json"
-FIRSTBOOT_ROOT=$work/node timeout 20 "$BUILD/firstboot/firstboot-helper" check >"$work/said" 2>&1
+FIRSTBOOT_ROOT=$work/node timeout 120 "$BUILD/firstboot/firstboot-helper" check >"$work/said" 2>&1
 check "firstboot-helper check passes what is right" $?
 
 wrong_recipe "an unknown key" '"colour": "red"'

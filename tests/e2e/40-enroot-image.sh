@@ -16,7 +16,7 @@ python3 "$FIXTURES/httpd" "$T/site" "$T/port" "$T/requests" &
 server=$!
 trap 'kill $server 2>/dev/null; rm -rf "$T"' EXIT
 mkdir -p "$T/site/enroot/v4.1.2"
-for _ in $(seq 100); do [[ -e $T/port ]] && break; sleep 0.05; done
+for _ in $(seq 2400); do [[ -e $T/port ]] && break; sleep 0.05; done
 url=http://127.0.0.1:$(cat "$T/port")
 export no_proxy=127.0.0.1 IMGBUILD_FETCH_BACKOFF_MS=20
 

@@ -32,7 +32,7 @@ also() {
                 [[ $2 == *referral* ]] && echo "$2" || printf 'database mdb\nsuffix dc=example,dc=org\ndirectory /var/lib/head-ldap-%s\n%s\n' "$1" "$2"; } >"$etc/slapd-$1.conf"
         head_bwrap -- slapd -d stats -f "/etc/head/slapd-$1.conf" -h "ldaps://:$1/" >"$HEAD_LOG/slapd-$1.log" 2>&1 &
         more+=($!)
-        for _ in $(seq 100); do (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null && return 0; sleep 0.1; done
+        for _ in $(seq 1200); do (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null && return 0; sleep 0.1; done
         tail "$HEAD_LOG/slapd-$1.log"
         return 1
 }
@@ -75,7 +75,7 @@ identity = {"uri": ["ldaps://10.0.2.2"], "base": "dc=example,dc=org", "ca_file":
             "starttls": True, "ssh_keys": True, "mkhomedir": True, "give_up": "100ms", **json.loads("{%s}" % sys.argv[1])}
 print(json.dumps({"config": {"identity": identity}, "instance": {"id": "i"}}))
 P
-        PATH=$NODE/bin:$PATH timeout 60 "$node_build/firstboot-step" identity >>"$NODE/agent.log" 2>&1
+        PATH=$NODE/bin:$PATH timeout 180 "$node_build/firstboot-step" identity >>"$NODE/agent.log" 2>&1
         got=$(python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(o["status"], o.get("code", ""), o["message"])' \
                 "$NODE/run/firstboot/results/identity.json")
         [[ $got == "$3 "* && $got == *"${4:-}"* ]]
