@@ -48,8 +48,11 @@ bool watch_kernel_line(WatchKernel *k, const char *line) {
         KernelEventKind kind;
         KernelRecord r;
 
-        if (!kernel_record_parse(line, &r) || r.usec < k->from_usec ||
-                        !kernel_event_of(r.message, &kind))
+        if (!kernel_record_parse(line, &r) || !kernel_event_of(r.message, &kind))
+                return false;
+        if (k->look_usec > 0)
+                r.usec = k->look_usec;
+        else if (r.usec < k->from_usec)
                 return false;
         if (kind == KERNEL_AER_CORRECTED)
                 add_to_storm(k, r.usec);
@@ -134,9 +137,14 @@ bool watch_kernel_look(WatchKernel *k, Conditions *l, uint64_t now) {
         int r = open_log(k);
         bool any = false;
 
-        if (r >= 0)
+        /* What is new since the last look happened since; the log's own clock is not NTP's, and in a
+         * month or two minutes off ours. */
+        if (k->look_usec > 0)
+                k->look_usec = now;
+        if (r >= 0) {
                 any = read_log(k);
-        else if (k->untold) {
+                k->look_usec = now;
+        } else if (k->untold) {
                 log_warning_errno(r, "The kernel log cannot be watched");
                 k->untold = false;
         }

@@ -21,6 +21,7 @@ typedef struct WatchKernel {
         char *rest; /* the beginning of a line */
         size_t n_rest;
         uint64_t from_usec; /* what is older is not counted */
+        uint64_t look_usec; /* of the last look; 0: the log was not read yet */
         bool lost;          /* messages were overwritten before we read them */
         bool untold;        /* that the log cannot be read was not said yet */
         WatchEvents events[_KERNEL_EVENT_KINDS];
