@@ -157,6 +157,17 @@ is "… and writes the list where it changed" "$(cat "$data/second")" "$(cat "$d
 head_run sh -c 'cd /export/data && SLURM_CONF=/nothing ./hostfiles list' 2>/dev/null
 is "… keeps it where no controller answers" "$? $(wc -l <"$data/list/hostfile.tcp") $(ls -A "$data/list" | wc -l)" '0 3 1'
 
+# Slurm's figures for node_exporter.
+cp "$TOP/overlays/monitoring/files/usr/lib/monitoring/slurm-textfile" "$data/"
+head_run sh -c 'cd /export/data && mkdir figures && id=$(sbatch --parsable -a 1-3 -n 8 --exclusive -N 3 -o /dev/null --wrap "sleep 300") && ./slurm-textfile figures && scancel $id'
+figures() { grep -v '^#' "$data/figures/slurm.prom" | tr '\n' ' '; }
+[[ $(figures) == 'slurm_up 1 slurm_nodes{state="'*'slurm_jobs{state="'*'slurm_cpus{state="allocated"} '* ]]
+check "Slurm's figures" $?
+is "… of all jobs of an array" "$(awk '/^slurm_jobs/ { n += $2 } END { print n }' "$data/figures/slurm.prom")" 3
+is "… of all processors" "$(awk '/^slurm_cpus/ { n += $2 } END { print n }' "$data/figures/slurm.prom")" 24
+head_run sh -c 'cd /export/data && SLURM_CONF=/nothing ./slurm-textfile figures'
+is "… without a controller" "$? $(figures) $(ls -A "$data/figures" | wc -l)" '0 slurm_up 0  1'
+
 # Slurm's own reading of lists against ours.
 python3 - >"$data/lists" <<'P'
 import random
