@@ -192,7 +192,7 @@ check: deps
 	tests/run
 
 check-sanitize: deps
-	$(MAKE) SANITIZE=1 all unit
+	$(MAKE) SANITIZE=1 BUILD=build/sanitize all unit
 	BUILD=build/sanitize tests/run unit
 
 # What make would run, read by a program; nothing is built for it.
