@@ -2,7 +2,8 @@
 #pragma once
 
 /* One boot as the files of this room share it: prepare.c makes what is there before QEMU starts,
- * boot.c runs and watches it, ssh.c works in the guest, report.c tells how it went. */
+ * boot.c runs it, follow.c reads what it says, conclude.c does what comes after the verdict, ssh.c works
+ * in the guest, report.c tells how it went. */
 
 #include "boot/boot.h"
 #include "boot/process.h"
@@ -54,6 +55,16 @@ int ssh_run(const char *key, uint16_t port, char *const *command, int *ret_statu
 int boot_ssh_key(Boot *b);
 int boot_ssh_wait(Boot *b, VmProcess *p, uint64_t deadline); /* until root can log in */
 int boot_ssh_command(Boot *b, int *ret_status);
+
+/* A running machine: what it says now, to watch.c and the display. */
+void boot_follow(Boot *b);
+void boot_look(Boot *b, VmProcess *p);
+void boot_rest(void); /* until the next look, or a signal */
+void boot_tell(const Boot *b, const char *format, ...) _printf_(2, 3); /* a line for cluster.c */
+
+/* After the verdict; an exit code. */
+int boot_conclude(Boot *b, VmProcess *p, uint64_t deadline);
+void boot_switch_off(Boot *b, VmProcess *p);
 
 void boot_report_start(const Boot *b);
 void boot_report_end(Boot *b, int exit_code);

@@ -58,6 +58,11 @@ int boot_options_check(const BootOptions *o) {
                 return -EINVAL;
         }
 
+        if (o->strict && o->no_journal) {
+                log_error("--strict asks the guest's journal which units failed: not with --no-journal");
+                return -EINVAL;
+        }
+
         r = check_network(o);
         if (r < 0)
                 return r;

@@ -32,6 +32,9 @@ static const struct {
  * node is not ready. */
 #define NODE_FAILED_ID "024713687dc641a4896ea7c35e688394"
 
+/* SD_MESSAGE_STARTUP_FINISHED: the system manager's queue of jobs is empty. */
+#define STARTUP_FINISHED_ID "b07a249cd024414a82dd00cd181378ff"
+
 static const char *const unit_suffixes[] = { ".service", ".target", ".mount", ".socket", ".timer",
         ".path", ".device", ".swap" };
 
@@ -235,6 +238,8 @@ static void journal_event(const JournalEntry *e, void *userdata) {
         UnitEvent event = journal_unit_event(e);
         if (event != UNIT_NOTHING)
                 unit_changed(w, e, event);
+        if (e->pid == 1 && streq_ptr(e->message_id, STARTUP_FINISHED_ID))
+                w->settled = true;
         /* A marker job that never ran because something it needs failed. */
         if (w->unit && e->pid == 1 && e->unit && streq(e->unit, w->unit) &&
                         streq_ptr(e->job_result, "dependency"))

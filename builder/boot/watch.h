@@ -49,7 +49,8 @@ struct BootWatch {
         char **failed;     /* units that are failed now */
         NodeReport node;   /* what the guest's firstbootd said */
         uint64_t ready_at; /* node-ready.target was started, and firstbootd's verdict is waited for */
-        char *systemd;     /* what it said of itself: "Welcome to Debian GNU/Linux 13 (trixie)!" */
+        bool settled; /* systemd has nothing more to start: what will fail in this boot has failed */
+        char *systemd; /* what it said of itself: "Welcome to Debian GNU/Linux 13 (trixie)!" */
 
         /* All may be NULL. */
         void (*on_phase)(BootWatch *w, BootPhase phase, void *userdata);

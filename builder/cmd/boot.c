@@ -77,7 +77,7 @@ static const OptionSpec options[] = {
                         COMPLETE_FOLDER },
         { "state", OPT_STATE, "FOLDER", "keep the disks there, and boot from them the next time",
                         COMPLETE_FOLDER },
-        { "strict", OPT_STRICT, NULL, "a failed unit fails the boot" },
+        { "strict", OPT_STRICT, NULL, "wait until the boot has settled; a failed unit fails it" },
         { "allow-failed", OPT_ALLOW_FAILED, "UNIT",
                         "a unit, or a pattern of units, that may fail all the same",
                         .repeats = true },

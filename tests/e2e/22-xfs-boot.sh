@@ -9,12 +9,28 @@ own_project
 disk_xfs
 build disk-xfs >"$E2E/log" 2>&1 || { tail -n 40 "$E2E/log"; echo "not ok - disk-xfs builds"; exit 1; } # nothing to do after 15-disk
 
+# A unit that fails when multi-user is long reached, and is seen all the same: it says what the root is, too.
+cat >"$E2E/late.service" <<'E'
+[Unit]
+After=multi-user.target
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'echo root is $$(df -B1 --output=fstype,size / | tail -n 1); sleep 5; exit 1'
+E
+printf '[Unit]\nWants=late.service\n' >"$E2E/late.conf"
+
 # From the project, whose lock of the tools tree is the one that the image was made with.
 (cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/disk-xfs/disk-xfs.qcow2" --firmware bios --disk-size 20G --cache "$CACHE" --progress plain --until multi-user \
-        --timeout 900 --save "$E2E/disk-xfs.boot" -- df -B1 --output=fstype,size /) >"$E2E/xfs.df" 2>"$E2E/log"
+        --strict --load-credential "systemd.extra-unit.late.service:$E2E/late.service" \
+        --load-credential "systemd.unit-dropin.multi-user.target:$E2E/late.conf" \
+        --timeout 900 --save "$E2E/disk-xfs.boot" -- echo the command ran) >"$E2E/log" 2>&1
 s=$?
-check "the XFS disk boots by BIOS" $s
-[[ $s -eq 0 ]] || tail -n 40 "$E2E/log" "$E2E/disk-xfs.boot/console.log"
+grep -q 'multi-user reached after' "$E2E/log"
+check "the XFS disk boots by BIOS" $?
+[[ $s -eq 1 ]] && grep -q -- '--strict: failed in the guest: late.service ' "$E2E/log" && ! grep -q '^the command ran' "$E2E/log"
+check "a unit that fails after the marker fails a strict boot, by name" $?
+[[ $rc -eq 0 ]] || tail -n 40 "$E2E/log" "$E2E/disk-xfs.boot/console.log"
+sed -n 's/.*: root is //p' "$E2E/disk-xfs.boot/journal.log" >"$E2E/xfs.df"
 read -r type size < <(tail -n 1 "$E2E/xfs.df")
 [[ $type == xfs && $size -gt $((18 << 30)) ]]
 check "its root has grown to the volume" $?

@@ -243,6 +243,30 @@ static void failed_units_are_those_that_did_not_recover(void **state _unused_) {
         assert_int_equal(boot_watch_verdict(&w, 1), BOOT_WAITING);
 }
 
+#define FINISHED(pid) \
+        "_PID=" pid   \
+        "\nMESSAGE=Startup finished in 1s.\nMESSAGE_ID=b07a249cd024414a82dd00cd181378ff\n\n"
+
+static void the_marker_is_not_the_end_of_the_boot(void **state _unused_) {
+        _cleanup_(boot_watch_done) BootWatch w;
+
+        start(&w, "multi-user");
+        feed_journal(&w, STARTED("multi-user.target"), 1);
+        assert_int_equal(boot_watch_verdict(&w, 1), BOOT_REACHED);
+        assert_false(w.settled);
+        feed_journal(&w, FAILED("late.service") FINISHED("1"), 2);
+        assert_true(w.settled);
+        assert_string_equal(w.failed[0], "late.service");
+}
+
+static void nobody_but_systemd_says_that_the_boot_has_settled(void **state _unused_) {
+        _cleanup_(boot_watch_done) BootWatch w;
+
+        start(&w, "multi-user");
+        feed_journal(&w, FINISHED("300"), 1);
+        assert_false(w.settled);
+}
+
 static void first_verdict_stays(void **state _unused_) {
         _cleanup_(boot_watch_done) BootWatch w;
 
@@ -331,6 +355,8 @@ int main(void) {
                 cmocka_unit_test(verdict_of_firstbootd_ends_the_wait_for_ready),
                 cmocka_unit_test(verdict_of_firstbootd_has_its_number),
                 cmocka_unit_test(failed_units_are_those_that_did_not_recover),
+                cmocka_unit_test(the_marker_is_not_the_end_of_the_boot),
+                cmocka_unit_test(nobody_but_systemd_says_that_the_boot_has_settled),
                 cmocka_unit_test(first_verdict_stays),
                 cmocka_unit_test(pattern_matches_console_and_journal),
                 cmocka_unit_test(bad_pattern_is_explained),
