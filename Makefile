@@ -228,7 +228,7 @@ install: all
 	set -e; for page in docs/man/imgbuild*.[1-8]; do \
 		install -D -m 0644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
 	set -e; for folder in overlays images firstboot; do \
-		(cd $$folder && git ls-files -z 2>/dev/null | grep -z . || find . -type f -print0) | \
+		(cd $$folder && git ls-files -z 2>/dev/null | grep -z . || find . \( -type f -o -type l \) -print0) | \
 		(cd $$folder && tar --null --no-recursion -T - -cf -) | \
 		(mkdir -p $(DESTDIR)$(PREFIX)/share/imgbuild/$$folder && tar -C $(DESTDIR)$(PREFIX)/share/imgbuild/$$folder --no-same-owner -xf -); done
 	install -D -m 0644 builder/common/support.json $(DESTDIR)$(PREFIX)/share/imgbuild/support.json

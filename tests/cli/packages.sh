@@ -22,7 +22,7 @@ make -s dist BUILD="$work/a" >"$work/log" 2>&1 && make -s dist BUILD="$work/b" >
 check "make dist gives the same bytes twice" $?
 [[ $rc -eq 0 ]] || { cat "$work/log"; exit 1; }
 if [[ -e .git ]]; then
-        diff <(git ls-files | while IFS= read -r f; do [[ ! -e $f ]] || echo "imgbuild-$version/$f"; done | sort) <(tar -tf "$work/a/$tarball" | sort)
+        diff <(git ls-files | while IFS= read -r f; do [[ ! -e $f && ! -L $f ]] || echo "imgbuild-$version/$f"; done | sort) <(tar -tf "$work/a/$tarball" | sort)
         check "the tarball has git's tracked files and no others" $?
 fi
 mkdir "$work/unpacked"
