@@ -277,6 +277,11 @@ case_agent_restart() {
         for _ in $(seq 2400); do "$ctl" config >/dev/null 2>&1 && break; sleep 0.05; done
         check "a restart after the verdict runs nothing" test "$(grep -c '^StartUnit firstboot@' "$NODE/calls")" = "$n"
         check "and keeps it" is 'o["node"]' ready
+        # As if it had been killed between the two.
+        kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
+        rm "$NODE/run/firstboot/ready"
+        agent_start
+        check "a verdict that was not announced yet is announced after a restart" node_wait ready
 }
 
 # What the bus says: exit code of firstbootctl status, and some properties.
