@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A look is cheap as long as nothing is suspicious: three numbers of the whole machine. Only when
- * they have grown by what the command may have are its processes counted, in /proc. */
+/* A look is cheap as long as nothing is suspicious: three numbers of the whole machine. When they
+ * have grown by what the command may have, and every few seconds (others may have given back what it
+ * took), its processes are counted, in /proc. */
 
 #include "sandbox/limits.h"
 
@@ -20,6 +21,7 @@
 #define TIME_DEFAULT (2 * 3600 * USEC_PER_SEC)
 #define PROCESSES_DEFAULT 4096
 #define FLOOR_MAX (UINT64_C(1) << 30) /* bytes; 2 % of a smaller file system */
+#define LOOKS_PER_COUNT 15            /* 3 s */
 #define DESPERATE 20                  /* a machine with less than a 20th of its memory left */
 
 typedef struct Memory {
@@ -131,8 +133,22 @@ static bool descends(Process *list, size_t n, const Process *p) {
         return false;
 }
 
-/* Adds up `pid` and all that come from it. */
-static int add_up(pid_t pid, uint64_t *ret_processes, uint64_t *ret_memory) {
+/* What the process alone is to be charged with: of a page that n processes share, an nth. 0 where it
+ * has ended. proc_pid_smaps_rollup(5). */
+static uint64_t own_memory(pid_t pid) {
+        _cleanup_free_ char *path = strf("/proc/%d/smaps_rollup", (int) pid), *text = NULL;
+        unsigned long long kib;
+        const char *at;
+
+        if (!path || read_file(path, 65536, &text, NULL) < 0)
+                return 0;
+        at = strstr(text, "\nPss:");
+        return at && sscanf(at, " Pss: %llu kB", &kib) == 1 ? kib * 1024 : 0;
+}
+
+/* Adds up `pid` and all that come from it. Memory that they share counts for each of them, or where
+ * it is to be exact, which takes longer, once. */
+static int add_up(pid_t pid, bool exact, uint64_t *ret_processes, uint64_t *ret_memory) {
         _cleanup_free_ Process *list = NULL;
         Process *first;
         size_t n = 0;
@@ -151,7 +167,7 @@ static int add_up(pid_t pid, uint64_t *ret_processes, uint64_t *ret_memory) {
                         continue;
                 list[i].ours = true;
                 *ret_processes += list[i].threads;
-                *ret_memory += list[i].memory;
+                *ret_memory += exact ? own_memory(list[i].pid) : list[i].memory;
         }
         return 0;
 }
@@ -226,11 +242,9 @@ static int look_at_memory(LimitWatch *w, const Memory *m, uint64_t memory) {
 
         if (memory <= w->limits.memory && m->available >= m->total / DESPERATE)
                 return 0;
-        w->why = strf("it has %s of memory, and the machine %s less than before; limits.memory "
-                      "allows %s",
+        w->why = strf("it has %s of memory, and %s are left on the machine; limits.memory allows %s",
                         format_bytes(has, memory),
-                        format_bytes((char[FORMAT_BYTES_MAX]) {},
-                                        m->total - m->available - w->used),
+                        format_bytes((char[FORMAT_BYTES_MAX]) {}, m->available),
                         format_bytes(may, w->limits.memory));
         return -EDQUOT;
 }
@@ -238,7 +252,7 @@ static int look_at_memory(LimitWatch *w, const Memory *m, uint64_t memory) {
 int limit_watch_look(pid_t pid, void *userdata) {
         LimitWatch *w = userdata;
         uint64_t processes, memory;
-        bool many, much;
+        bool many, much, due;
         Memory m;
         int r;
 
@@ -249,9 +263,15 @@ int limit_watch_look(pid_t pid, void *userdata) {
                 return 0;
         much = m.total - m.available > w->used + w->limits.memory;
         many = count_processes() > w->procs + w->limits.processes / 2;
-        if ((!much && !many) || add_up(pid, &processes, &memory) < 0)
+        due = ++w->looks % LOOKS_PER_COUNT == 0;
+        if ((!much && !many && !due) || add_up(pid, false, &processes, &memory) < 0)
                 return 0;
 
         r = look_at_processes(w, processes);
-        return r < 0 || !much ? r : look_at_memory(w, &m, memory);
+        if (r < 0)
+                return r;
+        if (!much && (memory <= w->limits.memory || add_up(pid, true, &processes, &memory) < 0 ||
+                                     memory <= w->limits.memory))
+                return 0;
+        return look_at_memory(w, &m, memory);
 }

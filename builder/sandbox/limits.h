@@ -23,6 +23,7 @@ typedef struct LimitWatch {
         const char *store; /* a folder of the file system that has to keep room; borrowed */
         uint64_t used;     /* bytes of memory when the command began */
         uint64_t procs;
+        unsigned looks; /* so far */
         uint64_t floor; /* bytes that have to stay free */
         char *why;      /* why the command was ended */
 } LimitWatch;

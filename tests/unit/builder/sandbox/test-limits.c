@@ -47,6 +47,9 @@ static int take(void *userdata) {
         return 0;
 }
 
+/* Memory that something else gives back while the command runs, in bytes. */
+static uint64_t given_back;
+
 static int run(const Greed *g, const Limits *limits, char **ret_why, uint64_t *ret_usec) {
         _cleanup_(limit_watch_done) LimitWatch w = {};
         uint64_t began = now_usec();
@@ -59,6 +62,7 @@ static int run(const Greed *g, const Limits *limits, char **ret_why, uint64_t *r
         int r, status;
 
         limit_watch_begin(&w, limits, "/tmp");
+        w.used += given_back;
         o.timeout_usec = w.limits.time_usec;
         r = spawn_run(&o, NULL, &status);
         *ret_why = w.why ? strdup(w.why) : NULL;
@@ -166,10 +170,38 @@ static void an_overlays_limit_goes_before_the_recipes(void **state _unused_) {
         assert_int_equal(l.processes, 3);
 }
 
+static void what_others_give_back_hides_no_greed(void **state _unused_) {
+        const Greed g = { .memory = 200 * MIB };
+        _cleanup_free_ char *why = NULL;
+        uint64_t usec;
+        int r;
+
+        given_back = 1024 * MIB;
+        r = run(&g, &(Limits) { .memory = 64 * MIB }, &why, &usec);
+        given_back = 0;
+        assert_int_equal(r, -EDQUOT);
+        assert_non_null(strstr(why, "limits.memory allows 64.0 MiB"));
+}
+
+/* What processes share counts once. */
+static void shared_memory_is_counted_once(void **state _unused_) {
+        const Greed g = { .memory = 40 * MIB, .processes = 4 };
+        _cleanup_free_ char *why = NULL;
+        uint64_t usec;
+
+        given_back = 1024 * MIB;
+        assert_int_equal(run(&g, &(Limits) { .memory = 120 * MIB, .time_usec = 5 * USEC_PER_SEC },
+                                         &why, &usec),
+                        -ETIMEDOUT);
+        given_back = 0;
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(too_many_processes_are_ended),
                 cmocka_unit_test(too_much_memory_is_ended),
+                cmocka_unit_test(what_others_give_back_hides_no_greed),
+                cmocka_unit_test(shared_memory_is_counted_once),
                 cmocka_unit_test(too_long_is_ended),
                 cmocka_unit_test(what_keeps_to_its_limits_is_left_alone),
                 cmocka_unit_test(others_are_not_counted),
