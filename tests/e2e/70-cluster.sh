@@ -43,6 +43,9 @@ for i in $(seq 60); do [ "$(srun -N 2 systemctl is-active cluster-ssh | grep -c 
 for h in head node1 node2; do su - alice -c "rm -f .ssh/known_hosts; ssh -o StrictHostKeyChecking=yes $h hostname"; done
 say anew; srun -w node1 sh -c 'rm /etc/ssh/ssh_host_*; ssh-keygen -q -t ed25519 -N "" -f /etc/ssh/ssh_host_ed25519_key; systemctl restart cluster-ssh'
 su - alice -c 'ssh -o StrictHostKeyChecking=yes node1 hostname; ssh node2 ssh -o StrictHostKeyChecking=yes node1 hostname; test -e .ssh/known_hosts || echo no list of his own'
+say hostfile; for i in $(seq 120); do [ "$(wc -l </etc/opt/oci-hpc/hostfile.tcp 2>/dev/null)" = 2 ] && break; sleep 1; done; cat /etc/opt/oci-hpc/hostfile.tcp
+say time; srun -N 2 sh -c 'chronyc -n sources | grep -c " 10.77.0.1 "'
+say pid; journalctl -b -u slurmdbd -u slurmctld | grep -i 'pid *file'
 say end
 C
 "$IMGBUILD" cluster "$TOP/images/clusters/demo.json" --cache "$CACHE" --output "$OUT" --offline --progress plain --save "$E2E/save" \
@@ -72,6 +75,9 @@ says "MPI over both nodes by srun and by mpirun, and PMI-2 answers" mpi "$(print
         'the ring of 2 is well')"
 says "every host's key is known beforehand" hosts $'head\nnode1\nnode2'
 says "… also that of a node that was made anew" anew $'node1\nnode1\nno list of his own'
+says "the head lists its nodes" hostfile $'node1\nnode2'
+says "nodes ask the head for the time" time $'1\n1'
+says "no daemon misses a place for its PID file" pid ''
 part accounting | grep -q 'alice .*2 .*COMPLETED'
 check "sacct has the user's job on two nodes" $?
 grep -q '^\* node2' "$E2E/log" && [[ -s $E2E/save/node2/boot.json ]]
