@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p /run/sshd
 
 host() { # FOLDER: for /etc/ssh, with a key of its own
-        rm -rf "$work/$1"
+        rm -rf "$work/${1:?}"
         mkdir -p "$work/$1/sshd_config.d"
         ssh-keygen -q -t ed25519 -N '' -f "$work/$1/ssh_host_ed25519_key"
 }

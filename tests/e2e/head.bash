@@ -39,6 +39,7 @@ address(b"lo:1", 0x891c, "255.255.255.255")                              # SIOCS
 }
 
 # head_layers [RECIPE]: the tree, as overlayfs wants it.
+# shellcheck disable=SC2120 # other scripts give it one
 head_layers() {
         local digest lower=''
         while read -r digest; do
