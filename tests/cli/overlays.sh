@@ -48,6 +48,19 @@ for folder in overlays/*/; do
 done
 check "overlays/README.md has every overlay with its description" $bad
 
+# Slurm starts a task prolog inside of the container, where it fails, and every task with it.
+mkdir -p "$BUILD/tests/overlays-sh"
+for recipe in slurm-enroot slurm-enroot-head; do
+        out=$("$IMGBUILD" plan "images/$recipe.json" --offline --json --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
+        ! grep -q 'conflict' <<<"$out" && ! grep -q 'job-env' <<<"$out"
+        check "$recipe has no task prolog" $?
+done
+echo '{ "name": "both", "extends": "cluster-node", "overlays": ["pyxis"] }' >"$BUILD/tests/overlays-sh/both.json"
+cp images/cluster-node.json images/debian-13-*.json "$BUILD/tests/overlays-sh/"
+out=$("$IMGBUILD" plan "$BUILD/tests/overlays-sh/both.json" --overlays "$TOP/overlays" --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
+[[ $? -eq 3 && $out == *pyxis*job-env* || $out == *job-env*pyxis* ]]
+check "pyxis and job-env in one image are refused" $?
+
 # The driver's two kinds are one script but for the package they build.
 diff <(sed 's/nvidia-kernel/nvidia-X-kernel/g' overlays/nvidia-driver/compile.sh) \
         <(sed 's/nvidia-open-kernel/nvidia-X-kernel/g' overlays/nvidia-driver-open/compile.sh) | sed 's/^/# /'
