@@ -51,26 +51,13 @@ run_step() { modprobe_double; PATH=$NODE/bin:$PATH:/usr/sbin:/sbin "$node_build/
 result() { sed -n "s/.*\"$1\":\"\(\([^\"\\\\]\|\\\\.\)*\)\".*/\1/p" "$NODE/run/firstboot/results/scratch.json"; }
 # Content of the disks; holes are not read, for they hold zeros only.
 sums() {
-        python3 - "$NODE"/dev/nvme?n1 <<'PY'
-import errno, hashlib, os, sys
-for name in sys.argv[1:]:
-    real = os.path.realpath(name)
-    fd = os.open(name if not real.startswith("/dev/loop") else name.replace("nvme", "image").replace("n1", ""), os.O_RDONLY)
-    h, at = hashlib.sha1(), 0
-    while True:
-        try:
-            start = os.lseek(fd, at, os.SEEK_DATA)
-        except OSError as e:
-            assert e.errno == errno.ENXIO
-            break
-        at = os.lseek(fd, start, os.SEEK_HOLE)
-        for place in range(start - start % 4096, at, 1 << 20):
-            data = os.pread(fd, min(1 << 20, at - place), place)
-            for i in range(0, len(data), 4096):
-                if data.count(0, i, i + 4096) != len(data[i:i + 4096]):
-                    h.update(b"%d:" % (place + i) + data[i:i + 4096])
-    print(name, h.hexdigest())
-PY
+        local disk disks=()
+        for disk in "$NODE"/dev/nvme?n1; do
+                # Of a loop device, the file behind it.
+                [[ $(realpath "$disk") != /dev/loop* ]] || disk=$disk=$(sed 's/nvme/image/g; s/n1//g' <<<"$disk")
+                disks+=("$disk")
+        done
+        python3 tests/fixtures/disk-bytes "${disks[@]}"
 }
 
 # bytes KIND FILE: superblocks as their formats say, where no program is at hand.

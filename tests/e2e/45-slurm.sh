@@ -10,13 +10,7 @@ source "$TOP/tests/e2e/lib.bash"
 [[ -z ${ONLY:-} ]] || E2E=$E2E/${ONLY%% *}
 mkdir -p "$E2E"
 source "$TOP/tests/e2e/head.bash"
-if [[ -z ${HEAD_INSIDE:-}${BESIDE:-} ]]; then
-        exec {suite_lock}<"$SHARED"
-        flock "$suite_lock"
-        project
-        head_build || { echo "not ok - the head node's tree builds"; exit 1; }
-        exec {suite_lock}<&-
-fi
+if [[ -z ${HEAD_INSIDE:-}${BESIDE:-} ]]; then head_tree; fi
 if [[ -z ${HEAD_INSIDE:-}${ONLY:-} ]]; then
         groups=('down drains' 'reboot power dynamic' 'munge hooks') pids=()
         for i in "${!groups[@]}"; do

@@ -7,14 +7,7 @@ set -u
 source "$TOP/tests/fixtures/node.bash"
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
-if [[ -z ${HEAD_INSIDE:-} ]]; then
-        # Scripts beside this one need the tree too: one of them makes it.
-        exec {suite_lock}<"$SHARED"
-        flock "$suite_lock"
-        project
-        head_build || { echo "not ok - the head node's tree builds"; exit 1; }
-        exec {suite_lock}<&-
-fi
+if [[ -z ${HEAD_INSIDE:-} ]]; then head_tree; fi
 head_enter "$@"
 ends() { kill "$server" 2>/dev/null; node_end; }
 trap ends EXIT

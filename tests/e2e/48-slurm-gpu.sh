@@ -8,13 +8,7 @@
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
-if [[ -z ${HEAD_INSIDE:-} ]]; then
-        exec {suite_lock}<"$SHARED"
-        flock "$suite_lock"
-        project
-        head_build || { echo "not ok - the head node's tree builds"; exit 1; }
-        exec {suite_lock}<&-
-fi
+if [[ -z ${HEAD_INSIDE:-} ]]; then head_tree; fi
 head_enter "$@"
 head_make || exit 1
 source "$TOP/tests/e2e/nodes.bash"

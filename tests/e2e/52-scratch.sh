@@ -9,13 +9,7 @@ set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
 source "$TOP/tests/e2e/vm.bash"
-if [[ -z ${HEAD_INSIDE:-} ]]; then
-        exec {suite_lock}<"$SHARED"
-        flock "$suite_lock"
-        project
-        build debian-13-cpu >"$E2E/build.log" 2>&1 || { tail -n 40 "$E2E/build.log"; echo "not ok - debian-13-cpu builds"; exit 1; }
-        exec {suite_lock}<&-
-fi
+if [[ -z ${HEAD_INSIDE:-} ]]; then alone cpu_image; fi
 head_enter "$@"
 trap 'vm_off; rm -rf "$VM_SSH"; [[ $rc -ne 0 ]] || rm -rf "$VM/state"' EXIT
 make_key

@@ -6,6 +6,7 @@
 # after: e2e/60
 set -u
 source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/e2e/cluster.bash"
 project
 for name in hpc-head cluster-node; do
         build "$name" >"$E2E/build.log" 2>&1
@@ -48,16 +49,7 @@ say time; srun -N 2 sh -c 'chronyc -n sources | grep -c " 10.77.0.1 "'
 say pid; journalctl -b -u slurmdbd -u slurmctld | grep -i 'pid *file'
 say end
 C
-"$IMGBUILD" cluster "$TOP/images/clusters/demo.json" --cache "$CACHE" --output "$OUT" --offline --progress plain --save "$E2E/save" \
-        -- "$(cat "$E2E/commands")" >"$E2E/out" 2>"$E2E/log"
-s=$?
-check "all three come up, and the commands run" $s
-[[ $s -eq 0 ]] || { tail -n 40 "$E2E/log" "$E2E/out"; exit 1; }
-
-# part NAME: what the commands said below that heading.
-part() { sed -n "/^== $1$/,/^== /p" "$E2E/out" | sed '/^== /d' | tr -d '\r'; }
-# says TEXT PART EXPECTED
-says() { [[ $(part "$2") == "$3" ]]; local s=$?; check "$1" $s; [[ $s -eq 0 ]] || part "$2" | sed 's/^/# /'; }
+cluster_run "$TOP/images/clusters/demo.json"
 
 says "no unit of the head has failed" units ''
 says "both nodes are idle" nodes $'node1 idle\nnode2 idle'

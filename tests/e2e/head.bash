@@ -3,6 +3,7 @@
 # network reaches the namespace's loopback at 10.0.2.2; nothing reaches the real network.
 #
 #   head_build          makes the tree (needs the network, the first time)
+#   head_tree           the same while no other script does, and ends the script where it fails
 #   head_enter "$@"     runs the script again inside the namespaces; returns there
 #   head_make           a fresh head node: keys, certificates, directory, exports
 #   head_start NAME…    ldap, portmap, nfs, time, munge, slurm; returns once each answers
@@ -18,6 +19,9 @@ HEAD_SERVICES=(ldap nfs time munge slurm)
 # HEAD_NFS3=1, set before head_make: NFS 3 as well, which wants portmap started before nfs.
 NODE=node-e2e
 
+# head_tree: the same for a script that shares the tree with others, of recipes that are up to date; without it there is nothing to test.
+head_tree() { alone head_project || { echo "not ok - the head node's tree builds"; exit 1; }; }
+head_project() { project && head_build; }
 head_build() { build head >"$E2E/head-build.log" 2>&1 || { tail -n 40 "$E2E/head-build.log"; return 1; }; }
 
 head_enter() {

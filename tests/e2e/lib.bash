@@ -60,6 +60,23 @@ own_project() {
         RECIPES=$PROJECT/images
 }
 
+# alone COMMAND…: while no other script works on what all of them share; one of those that need it makes it.
+alone() {
+        local alone_lock status
+        exec {alone_lock}<"$SHARED"
+        flock "$alone_lock"
+        "$@"
+        status=$?
+        exec {alone_lock}<&-
+        return $status
+}
+
+# cpu_image: debian-13-cpu, of recipes that are up to date; without it there is nothing to test.
+cpu_image() {
+        project
+        build debian-13-cpu >"$E2E/build.log" 2>&1 || { tail -n 40 "$E2E/build.log"; echo "not ok - debian-13-cpu builds"; exit 1; }
+}
+
 build() { "$IMGBUILD" build "$RECIPES/$1.json" --cache "$CACHE" --output "$OUT" --progress plain "${@:2}"; }
 
 manifest() { python3 -c 'import json,sys

@@ -21,14 +21,8 @@ NVME=(--nvme 'count=4,size=1G')
 
 vm_suite() {
         if [[ -z ${HEAD_INSIDE:-} ]]; then
-                # Scripts beside this one need the same two: one of them makes what is missing.
-                exec {suite_lock}<"$SHARED"
-                flock "$suite_lock"
-                project
-                build debian-13-cpu >"$E2E/build.log" 2>&1 ||
-                        { tail -n 40 "$E2E/build.log"; echo "not ok - debian-13-cpu builds"; exit 1; }
-                head_build || { echo "not ok - the head node's tree builds"; exit 1; }
-                exec {suite_lock}<&-
+                alone cpu_image
+                head_tree
         fi
         head_enter "$@"
         trap vm_end EXIT
@@ -123,26 +117,7 @@ vm() { # sshd may be a moment behind the marker
 }
 
 # vm_bytes: a sum of each disk's content; holes hold zeros only, and are not read.
-vm_bytes() {
-        (cd "$VM/state" && python3 - nvme?.raw) <<'P'
-import errno, hashlib, os, sys
-for name in sys.argv[1:]:
-    fd, h, at = os.open(name, os.O_RDONLY), hashlib.sha1(), 0
-    while True:
-        try:
-            start = os.lseek(fd, at, os.SEEK_DATA)
-        except OSError as e:
-            assert e.errno == errno.ENXIO
-            break
-        at = os.lseek(fd, start, os.SEEK_HOLE)
-        for place in range(start - start % 4096, at, 1 << 20):
-            data = os.pread(fd, min(1 << 20, at - place), place)
-            for i in range(0, len(data), 4096):
-                if data.count(0, i, i + 4096) != len(data[i:i + 4096]):
-                    h.update(b"%d:" % (place + i) + data[i:i + 4096])
-    print(name, h.hexdigest())
-P
-}
+vm_bytes() { (cd "$VM/state" && python3 "$TOP/tests/fixtures/disk-bytes" nvme?.raw); }
 
 # vm_reaches UNIT: within twenty minutes.
 vm_reaches() { vm "for i in \$(seq 1200); do systemctl -q is-active $1 && exit 0; sleep 1; done; exit 1"; }

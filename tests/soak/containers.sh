@@ -5,6 +5,7 @@
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
+source "$TOP/tests/e2e/cluster.bash"
 containers_sources || { echo "not ok - the overlays name the vendors' archives"; exit 1; }
 COUNT=${COUNT:-200}
 
@@ -65,13 +66,7 @@ srun -N 2 bash -c 'ps -u alice -o args=; grep -l enroot/data /proc/[0-9]*/mounts
 say end
 C
 } >"$E2E/commands"
-"$IMGBUILD" cluster "$E2E/cluster.json" --cache "$CACHE" --output "$OUT" --offline --progress plain --save "$E2E/save" \
-        -- "$(cat "$E2E/commands")" >"$E2E/out" 2>"$E2E/log"
-s=$?
-check "head and nodes come up, and the commands run" $s
-[[ $s -eq 0 ]] || { tail -n 40 "$E2E/log" "$E2E/out"; exit 1; }
-part() { sed -n "/^== $1$/,/^== /p" "$E2E/out" | sed '/^== /d' | tr -d '\r'; }
-says() { [[ $(part "$2") == "$3" ]]; local s=$?; check "$1" $s; [[ $s -eq 0 ]] || part "$2" | sed 's/^/# /'; }
+cluster_run "$E2E/cluster.json"
 
 says "scratch is on local disks, with Enroot's folders" disks $'      2 1777\n      2 xfs'
 says "srun -N 2 --container-image: both nodes" first $'PRETTY_NAME="A small image"\nPRETTY_NAME="A small image"\nnode1\nnode2'
