@@ -187,7 +187,7 @@ int apt_add_repository(Apt *a, const Overlay *overlay, const Repository *reposit
         const AptSource *there = find_source(a, repository);
         int r;
 
-        if (there && there->repository && streq(there->uri, repository->uri) &&
+        if (there && there->repository && streq_ptr(there->repository->uri, repository->uri) &&
                         streq(there->suite, repository->suite) &&
                         streq(there->repository->fingerprint, repository->fingerprint))
                 return 0; /* two overlays may bring the same one */
@@ -202,7 +202,9 @@ int apt_add_repository(Apt *a, const Overlay *overlay, const Repository *reposit
         r = repository_key(a->ctx, overlay, repository, keyring);
         if (r < 0)
                 return r;
-        r = add_source(a, repository->name, repository, repository->uri, repository->suite,
+        /* Sources' first is the distribution's main archive. */
+        r = add_source(a, repository->name, repository,
+                        repository->uri ? repository->uri : a->sources[0].uri, repository->suite,
                         repository->suite, components, keyring);
         return r < 0 ? log_error_errno(r, "Cannot set up repository %s", repository->name) : 0;
 }
@@ -342,7 +344,7 @@ int apt_origins(const Apt *a, const Lock *old, Lock *l) {
                 int r;
 
                 if (s->repository) {
-                        o.uri = s->uri;
+                        o.uri = s->repository->uri;
                         o.fingerprint = s->repository->fingerprint;
                         keyring = strf("%s/%s.gpg", a->root, s->origin);
                         if (!keyring)

@@ -30,19 +30,18 @@ static char *escape_path(const char *path) {
         return escaped;
 }
 
-static const char *origin_uri(const Lock *lock, const Mirrors *mirrors, const char *name) {
-        const LockedOrigin *origin = lock_find_origin(lock, name);
-        const Mirror *mirror;
-
-        if (origin && origin->uri)
-                return origin->uri;
-        mirror = mirrors_get(mirrors, name);
-        return mirror ? mirror->uri : NULL;
+/* The mirror that has the origin's packages; NULL for a repository with a place of its own. */
+static const Mirror *origin_mirror(const Mirrors *mirrors, const LockedOrigin *origin) {
+        if (!origin || origin->uri || mirrors->n == 0)
+                return NULL;
+        return origin->fingerprint ? mirrors->mirrors : mirrors_get(mirrors, origin->name);
 }
 
 static int describe(const Recipe *recipe, const Lock *lock, const Mirrors *mirrors,
                 const char *history, const LockedPackage *p, Download *d, FetchItem *item) {
-        const char *uri = origin_uri(lock, mirrors, p->origin);
+        const LockedOrigin *origin = lock_find_origin(lock, p->origin);
+        const Mirror *mirror = origin_mirror(mirrors, origin);
+        const char *uri = mirror ? mirror->uri : origin ? origin->uri : NULL;
         _cleanup_free_ char *path = escape_path(p->path);
         size_t n;
 
@@ -65,7 +64,7 @@ static int describe(const Recipe *recipe, const Lock *lock, const Mirrors *mirro
                 .sha256 = p->sha256,
                 .size = p->size,
                 .what = d->what,
-                .archive = mirrors_get(mirrors, p->origin) ? history : NULL,
+                .archive = mirror ? history : NULL,
                 .update = d->update,
         };
         return 0;

@@ -101,7 +101,7 @@ int resolution_wants_packages(const Resolution *x) {
 static int keep_origins(const Resolution *x, Lock *l) {
         for (size_t i = 0; x->old && i < x->old->n_origins; i++) {
                 const LockedOrigin *o = x->old->origins + i;
-                bool wanted = !o->uri;
+                bool wanted = !o->fingerprint;
 
                 for (size_t k = 0; k < x->recipe->n_overlays && !wanted; k++)
                         for (size_t m = 0; m < x->recipe->overlays[k]->n_repositories; m++)

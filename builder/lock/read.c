@@ -146,7 +146,7 @@ static int read_origins(Reader *r, json_object *root, Lock *l) {
                         continue;
                 if (lock_find_origin(l, s[0]))
                         bad(r, where, "there are two origins \"%s\"", s[0]);
-                if (s[1] && (!s[3] || !s[4]))
+                if ((s[1] || s[3] || s[4]) && (!s[3] || !s[4]))
                         bad(r, where, "a repository's \"fingerprint\" and \"key\" are missing");
                 LockedOrigin o = {
                         .name = (char *) s[0],

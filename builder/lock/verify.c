@@ -89,7 +89,8 @@ static int verify_field(const Verification *v, const LockedOrigin *o, const char
         return streq_ptr(locked, wanted) ? 0
                                          : differs(v, "repository", o->name,
                                                            "%s %s is locked, the overlay says %s",
-                                                           field, locked ? locked : "none", wanted);
+                                                           field, locked ? locked : "none",
+                                                           wanted ? wanted : "none");
 }
 
 static int verify_repository(

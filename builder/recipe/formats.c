@@ -120,7 +120,8 @@ const Schema recipe_keys[] = {
 static const Schema debian_repository_keys[] = {
         { "name", STRING | REQUIRED, .check = value_file_name,
                         .meaning = "Of its file in /etc/apt/sources.list.d." },
-        { "uri", STRING | REQUIRED, .check = value_url, .meaning = "Where the repository is." },
+        { "uri", STRING, .check = value_url,
+                        .meaning = "Where the repository is; without it, below the distribution's own archive." },
         { "suite", STRING | REQUIRED, .check = value_suite,
                         .meaning = "As stable, or ./ for a flat repository." },
         { "components", LIST, .item = &component,

@@ -10,7 +10,7 @@
 
 typedef struct Repository {
         char *name;  /* file name under /etc/apt/sources.list.d or /etc/yum.repos.d, no suffix */
-        char *uri;   /* https://…; $(ARCH) is not expanded */
+        char *uri;   /* https://…; NULL: a further suite of the distribution's own archive */
         char *suite; /* apt: suite, or "./" and the like for a flat repository */
         char **components; /* apt: empty for a flat repository */
         char *key; /* path inside the overlay, or URL of the signing key (armoured or binary) */

@@ -33,6 +33,43 @@ char *overlay_load_script(const OverlayLoading *l, const char *path, const char 
         return overlay_resolve_script(&at, l->overlay->path, relative);
 }
 
+/* Hosts have the distribution's archive in different places; none of them is for an image. */
+static void check_kept(const OverlayLoading *l, const Repository *q, const char *path) {
+        if (q->keep && !q->uri && streq(l->family, "debian") &&
+                        !problems_at(l->problems, l->file, path))
+                problems_add(l->problems, l->file, path,
+                                "missing: an image cannot keep a repository that lies in the distribution's archive, wherever a host has that; give its place, or \"keep\": false");
+}
+
+static int load_repository(
+                const OverlayLoading *l, json_object *item, const char *where, Repository *to) {
+        _cleanup_free_ char *uri_path = strf("%s.uri", where), *key_path = strf("%s.key", where),
+                            *key = NULL;
+        char *write;
+
+        if (!uri_path || !key_path || overlay_load_string(item, "name", &to->name) < 0 ||
+                        overlay_load_string(item, "uri", &to->uri) < 0 ||
+                        overlay_load_string(item, "suite", &to->suite) < 0 ||
+                        overlay_load_string(item, "key", &to->key) < 0 ||
+                        overlay_load_string(item, "fingerprint", &to->fingerprint) < 0 ||
+                        schema_get_strv(item, "components", &to->components) < 0)
+                return -ENOMEM;
+        to->keep = json_get_bool(item, "keep", true);
+        check_kept(l, to, uri_path);
+
+        write = to->fingerprint;
+        for (const char *c = to->fingerprint; *c; c++)
+                if (*c != ' ')
+                        *write++ = (char) toupper((unsigned char) *c);
+        *write = '\0';
+
+        if (!strstr(to->key, "://")) {
+                TreePlace at = { .problems = l->problems, .file = l->file, .path = key_path };
+                key = overlay_resolve(&at, l->overlay->path, to->key, false);
+        }
+        return 0;
+}
+
 int overlay_load_repositories(const OverlayLoading *l, json_object *o) {
         Overlay *overlay = l->overlay;
         json_object *list = json_get(json_get(o, "repositories"), l->family);
@@ -42,35 +79,17 @@ int overlay_load_repositories(const OverlayLoading *l, json_object *o) {
                 return -ENOMEM;
         for (size_t i = 0; i < json_list_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
-                Repository *to = &overlay->repositories[overlay->n_repositories];
-                _cleanup_free_ char *path = strf("$.repositories.%s[%zu].key", l->family, i),
-                                    *key = NULL;
-                char *write;
+                _cleanup_free_ char *where = strf("$.repositories.%s[%zu]", l->family, i);
+                int r;
 
                 if (!item)
                         continue;
-                if (!path)
+                if (!where)
                         return -ENOMEM;
-                overlay->n_repositories++;
-                if (overlay_load_string(item, "name", &to->name) < 0 ||
-                                overlay_load_string(item, "uri", &to->uri) < 0 ||
-                                overlay_load_string(item, "suite", &to->suite) < 0 ||
-                                overlay_load_string(item, "key", &to->key) < 0 ||
-                                overlay_load_string(item, "fingerprint", &to->fingerprint) < 0 ||
-                                schema_get_strv(item, "components", &to->components) < 0)
-                        return -ENOMEM;
-                to->keep = json_get_bool(item, "keep", true);
-
-                write = to->fingerprint;
-                for (const char *c = to->fingerprint; *c; c++)
-                        if (*c != ' ')
-                                *write++ = (char) toupper((unsigned char) *c);
-                *write = '\0';
-
-                if (!strstr(to->key, "://")) {
-                        TreePlace at = { .problems = l->problems, .file = l->file, .path = path };
-                        key = overlay_resolve(&at, overlay->path, to->key, false);
-                }
+                r = load_repository(
+                                l, item, where, overlay->repositories + overlay->n_repositories++);
+                if (r < 0)
+                        return r;
         }
         return 0;
 }

@@ -108,7 +108,7 @@ static const Repository *find_namesake(const Overlay *o, const Repository *wante
                 const Repository *q = &o->repositories[i];
 
                 if (streq(q->name, wanted->name) &&
-                                (!streq(q->uri, wanted->uri) ||
+                                (!streq_ptr(q->uri, wanted->uri) ||
                                                 !streq_ptr(q->suite, wanted->suite)))
                         return q;
         }

@@ -110,3 +110,31 @@ overlay twin "{ \"description\": \"the same name, another place\", \"repositorie
 recipe t '"overlays": ["suited", "twin"]'
 run lock "$T/images/t.json"
 check "two repositories of one name are refused" bash -c "test $rc -eq 3 && grep -q suited '$T/out'"
+
+# A repository without "uri" is a further suite of the distribution's archive, wherever the host has that.
+package tool 2.0
+publish trixie-backports --origin='Debian Backports'
+cp "$T/key/key.asc" "$SITE/debian.asc"
+# backports [FINGERPRINT] [MEMBERS]
+backports() {
+        overlay backports "{ \"description\": \"newer tools\", \"repositories\": { \"debian\": [ { \"name\": \"backports\",
+                ${2-} \"suite\": \"trixie-backports\", \"components\": [\"main\"], \"key\": \"$URL/debian.asc\", \"keep\": false,
+                \"fingerprint\": \"${1:-$(cat "$T/key/fingerprint")}\" } ] }, \"packages\": { \"debian\": [\"tool\"] } }"
+}
+backports
+recipe b '"overlays": ["backports"]'
+run lock "$T/images/b.json"
+check "a repository without uri lies in the distribution's archive" test "$rc $(version tool b)" = "0 2.0"
+check "… and the lock names no host for it" bash -c "grep -q '\"name\": \"backports\", \"suite\": \"trixie-backports\", \"fingerprint\"' '$T/images/b.lock.json' && ! grep -q 'http:\|file:' '$T/images/b.lock.json'"
+cp "$T/images/b.lock.json" "$T/first"
+rm "$T/images/b.lock.json"
+"$IMGBUILD" lock "$T/images/b.json" --cache="$T/cache" --progress=plain --mirror="file://$SITE/debian" >"$T/out" 2>&1
+check "the lock is the same by another mirror" cmp "$T/first" "$T/images/b.lock.json"
+backports "$other"
+run lock "$T/images/b.json"
+check "its key is pinned like any other's" bash -c "test $rc -eq 4 && grep -q 'the overlay pins $other' '$T/out'"
+backports
+cp "$T/first" "$T/images/b.lock.json"
+sed -i 's|"suite": "trixie-backports"|"uri": "http://elsewhere.example", &|' "$T/images/b.lock.json"
+run lock "$T/images/b.json"
+check "a lock that gives it a place is refused" bash -c "test $rc -ne 0 && grep -q 'repository backports: uri http://elsewhere.example is locked, the overlay says none' '$T/out'"

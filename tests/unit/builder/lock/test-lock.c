@@ -218,6 +218,30 @@ static void test_repository_without_key(void **state) {
                         "$.origins[0]: a repository's \"fingerprint\" and \"key\" are missing");
 }
 
+static void test_repository_in_the_archive_without_key(void **state) {
+        (void) state;
+        refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": 1, \"origins\": [ { \"name\": \"v\", \"suite\": "
+                "\"x\", \"fingerprint\": \"AB\" } ], \"stages\": [], \"artifacts\": [] }",
+                        "$.origins[0]: a repository's \"fingerprint\" and \"key\" are missing");
+}
+
+static void test_repository_in_the_archive_names_no_place(void **state) {
+        static const char text[] =
+                        "{\n  \"version\": 1,\n  \"recipe\": \"r\",\n  \"epoch\": 1,\n  \"origins\": [\n"
+                        "    { \"name\": \"v\", \"suite\": \"x\", \"fingerprint\": \"AB\", \"key\": \"YWJj\" }\n"
+                        "  ],\n  \"stages\": [\n  ],\n  \"artifacts\": [\n  ]\n}\n";
+        _cleanup_lock_free_ Lock *l = NULL;
+        _cleanup_free_ char *again = NULL;
+
+        (void) state;
+        assert_int_equal(write_file_atomic(path, text, strlen(text), 0644), 0);
+        assert_int_equal(lock_read(path, &l), 0);
+        assert_null(l->origins[0].uri);
+        assert_string_equal(l->origins[0].key, "YWJj");
+        assert_int_equal(lock_to_text(l, &again), 0);
+        assert_string_equal(again, text);
+}
+
 static void test_key_that_is_not_base64(void **state) {
         (void) state;
         refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": 1, \"origins\": [ { \"name\": \"v\", \"uri\": "
@@ -278,6 +302,8 @@ int main(void) {
                 cmocka_unit_test(test_name_like_an_option),
                 cmocka_unit_test(test_unknown_origin),
                 cmocka_unit_test(test_repository_without_key),
+                cmocka_unit_test(test_repository_in_the_archive_without_key),
+                cmocka_unit_test(test_repository_in_the_archive_names_no_place),
                 cmocka_unit_test(test_key_that_is_not_base64),
                 cmocka_unit_test(test_negative_size),
                 cmocka_unit_test(test_stage_given_twice),

@@ -89,6 +89,12 @@ static void test_fingerprint_changes_what_may_come_from_there(void **state) {
         changed("-123");
 }
 
+static void test_place_changes_what_may_come_from_there(void **state) {
+        (void) state;
+        repository.uri = NULL; /* the distribution's own archive */
+        changed("-123");
+}
+
 static void test_mirror_changes_nothing(void **state) {
         (void) state;
         recipe.base.mirror = (char *) "http://mirror.example/debian";
@@ -117,6 +123,7 @@ int main(void) {
                 cmocka_unit_test_setup(test_throwaway_changes_only_itself, setup),
                 cmocka_unit_test_setup(test_what_it_does_without_changes_only_itself, setup),
                 cmocka_unit_test_setup(test_fingerprint_changes_what_may_come_from_there, setup),
+                cmocka_unit_test_setup(test_place_changes_what_may_come_from_there, setup),
                 cmocka_unit_test_setup(test_mirror_changes_nothing, setup),
                 cmocka_unit_test_setup(test_lists_do_not_run_into_each_other, setup),
         };

@@ -112,6 +112,25 @@ static void a_repository_needs_all_it_is_trusted_by(void **state) {
                         "$.repositories.debian[0].key: there is no \"none.asc\" in this overlay's folder");
 }
 
+#define IN_THE_ARCHIVE(keep)                                                                           \
+        ", \"repositories\": {\"debian\": [{\"name\": \"backports\", \"suite\": \"trixie-backports\"," \
+        "\"components\": [\"main\"], \"key\": \"https://v.example/key\","                              \
+        "\"fingerprint\": \"" FINGERPRINT "\"" keep "}]}"
+
+static void a_repository_may_lie_in_the_distributions_archive(void **state) {
+        Overlay *o = load_overlay(*state, IN_THE_ARCHIVE(", \"keep\": false"));
+
+        assert_int_equal(o->n_repositories, 1);
+        assert_null(o->repositories[0].uri);
+        assert_string_equal(o->repositories[0].suite, "trixie-backports");
+}
+
+static void such_a_repository_is_not_kept(void **state) {
+        assert_overlay_refused(*state, IN_THE_ARCHIVE(""),
+                        "$.repositories.debian[0].uri: missing: an image cannot keep a repository that lies in the "
+                        "distribution's archive, wherever a host has that; give its place, or \"keep\": false");
+}
+
 static void artifacts_are_read(void **state) {
         Overlay *o = load_overlay(*state,
                         ", \"artifacts\": [{\"name\": \"enroot+caps\", \"version\": \"4.0.1-1\", \"sha256\": \"" SHA
@@ -482,6 +501,8 @@ int main(void) {
                 TEST(the_kernels_release_may_be_in_a_name),
                 TEST(repositories_are_read),
                 TEST(a_repository_needs_all_it_is_trusted_by),
+                TEST(a_repository_may_lie_in_the_distributions_archive),
+                TEST(such_a_repository_is_not_kept),
                 TEST(artifacts_are_read),
                 TEST(artifacts_are_checked),
                 TEST(compile_stages_are_read),

@@ -394,6 +394,24 @@ static void one_repository_name_means_one_repository(void **state) {
                         "\"vendor\"; rename one");
 }
 
+static void one_of_two_such_may_lie_in_the_archive_by_mistake(void **state) {
+        static const char repository[] =
+                        ", \"repositories\": {\"debian\": [{\"name\": \"vendor\", %s\"suite\": \"x\","
+                        "\"keep\": false, \"key\": \"https://x.example/key\","
+                        "\"fingerprint\": \"0123456789abcdef0123456789abcdef01234567\"}]}";
+        _cleanup_free_ char *in_archive = strf(repository, ""),
+                            *elsewhere = strf(repository, "\"uri\": \"https://a.example\", ");
+
+        put_overlay("one", in_archive);
+        put_overlay("two", in_archive);
+        put_recipe("x", ", \"overlays\": [\"one\", \"two\"]");
+        load_good(*state, "images/x.json");
+        put_overlay("two", elsewhere);
+        assert_refused(*state, "images/x.json",
+                        "images/x.json: $.overlays: overlays \"one\" and \"two\" mean different repositories by "
+                        "\"vendor\"; rename one");
+}
+
 static void json_shows_the_merged_recipe(void **state) {
         _cleanup_json_ json_object *o = NULL;
 
@@ -444,6 +462,7 @@ int main(void) {
                 TEST(the_first_overlay_folder_wins),
                 TEST(node_defaults_of_overlays_lie_under_the_recipes),
                 TEST(one_repository_name_means_one_repository),
+                TEST(one_of_two_such_may_lie_in_the_archive_by_mistake),
                 TEST(json_shows_the_merged_recipe),
         };
 
