@@ -1,5 +1,5 @@
 #!/bin/bash
-# debian-13-gpu: built, with the real driver, compiled for the image's kernel. 30-gpu.sh boots it.
+# debian-13-gpu: built, with the real driver, compiled for the image's kernel. 30-gpu.sh boots an image that extends it.
 #
 # lane: compute
 # after: e2e/10

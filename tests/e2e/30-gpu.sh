@@ -1,19 +1,61 @@
 #!/bin/bash
-# debian-13-gpu, built by 11-gpu-build.sh, booted where there is no GPU to drive.
+# debian-13-gpu-enroot, built by 40-enroot-image.sh with doubles of the vendor's packages, booted where there is no GPU to drive: a
+# double of the driver's /proc tells of two, and the toolkit's double describes for containers (CDI) what it is told.
 #
 # lane: machine
-# after: e2e/11 cli unit
+# after: e2e/40 cli unit
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/guest.bash"
 project
-build debian-13-gpu >"$E2E/build.log" 2>&1 || { tail -n 40 "$E2E/build.log"; echo "not ok - debian-13-gpu builds"; exit 1; } # nothing to do
+image=debian-13-gpu-enroot
+[[ -e $OUT/$image/manifest.json ]] || { echo "not ok - there is $image to boot (e2e/40-enroot-image.sh builds it)"; exit 1; }
+
+cat >"$E2E/gpu" <<'E'
+d=/proc/driver/nvidia/gpus/0000:0$1:00.0
+mkdir -p "$d" && printf 'Model: \t\t double\nDevice Minor: \t %s\n' "$1" >"$d/information"
+E
+cat >"$E2E/double.service" <<E
+[Unit]
+DefaultDependencies=no
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/bin/mount -t tmpfs double /proc/driver
+ExecStart=/usr/bin/sh -c 'echo $(base64 -w0 "$E2E/gpu") | base64 -d >/run/gpu; for i in 0 1; do sh /run/gpu \$\$i; done; echo double >/proc/driver/nvidia/version'
+E
+printf '[Unit]\nRequires=double.service\nAfter=double.service\n' >"$E2E/double.conf"
+
+# Which GPUs are described; and a third one, which the driver takes later. NVMe controllers are what this machine can bind: the rule
+# that says when to describe anew is tried with their names.
+cdi='
+cdi() { sed -n "s/^  - name: \"\(.*\)\"/\1/p" /run/cdi/nvidia.yaml | tr "\n" " "; }
+echo "cdi=$(cdi)"
+echo "cdi_all=$(sed -n "/name: \"all\"/,/^[^ ]/s/.*path: //p" /run/cdi/nvidia.yaml | tr "\n" " ")"
+echo "cdi_at_boot=$(systemctl show -P Result nvidia-cdi-refresh.service) $(systemctl show -P ConditionResult nvidia-cdi-refresh.service)"
+nvme=$(basename "$(readlink -f /sys/class/nvme/nvme3/device)")
+mkdir -p /run/udev/rules.d
+sed "s/\"0x10de\"/\"$(cat /sys/bus/pci/devices/$nvme/vendor)\"/; s/DRIVER==\"nvidia\"/DRIVER==\"nvme\"/" /etc/udev/rules.d/61-nvidia-cdi.rules \
+        >/run/udev/rules.d/62-double.rules
+udevadm control --reload
+sh /run/gpu 2
+echo "cdi_before=$(cdi)"
+echo $nvme >/sys/bus/pci/drivers/nvme/unbind
+echo $nvme >/sys/bus/pci/drivers/nvme/bind
+for i in $(seq 600); do [ "$(cdi)" = "0 1 2 all " ] && break; sleep 0.2; done
+echo "cdi_after=$(cdi)"
+'
 
 # Units that need a GPU may fail where there is none, and the gpu step must.
-boot_image debian-13-gpu 'nvidia-* firstboot@gpu.service' || exit 1
+boot_image $image 'nvidia-* firstboot@gpu.service' "$cdi" --load-credential "systemd.extra-unit.double.service:$E2E/double.service" \
+        --load-credential "systemd.unit-dropin.nvidia-cdi-refresh.service:$E2E/double.conf" || exit 1
 seen_in_guest
-check "modinfo's version is the manifest's" "$([[ $(fact nvidia) == "$(manifest debian-13-gpu versions.driver)" ]]; echo $?)"
+check "modinfo's version is the manifest's" "$([[ $(fact nvidia) == "$(manifest $image versions.driver)" ]]; echo $?)"
 check "the module is built for the running kernel" "$([[ $(fact vermagic) == "$(fact kernel)" ]]; echo $?)"
 check "nouveau is not loaded" "$([[ $(fact nouveau) == 0 ]]; echo $?)"
+check "at boot, containers get a description of the two GPUs that are there" "$([[ $(fact cdi) == "0 1 all " && $(fact cdi_at_boot) == "success yes" ]]; echo $?)"
+check "… each with its device, and one name for both" "$([[ $(fact cdi_all) == "/dev/nvidia0 /dev/nvidia1 " ]]; echo $?)"
+check "a GPU that the driver takes later is described by itself" "$([[ $(fact cdi_before) == "0 1 all " && $(fact cdi_after) == "0 1 2 all " ]]; echo $?)"
+[[ $rc -eq 0 ]] || grep ^cdi "$E2E/$booted.facts"
 
 exit $rc

@@ -1,8 +1,9 @@
 # Sourced: boots an image of this suite once, asks the guest over ssh what it is, and checks that.
 
-# boot_image NAME ALLOWED-FAILURES: runs the questions in the guest; facts lie in $E2E/NAME.facts.
+# boot_image NAME ALLOWED-FAILURES [MORE-QUESTIONS [OPTION…]]: runs the questions in the guest, and then this shell text; facts lie in
+# $E2E/NAME.facts. The options are imgbuild boot's.
 boot_image() {
-        local image=$OUT/$1/$1.qcow2 allowed=() unit sum port knocking
+        local image=$OUT/$1/$1.qcow2 allowed=() unit sum port knocking more=${3-} options=("${@:4}")
         booted=$1
         for unit in $2; do allowed+=("--allow-failed=$unit"); done
         rm -rf "$E2E/$1.boot" "$E2E/$1.facts"
@@ -22,7 +23,7 @@ E
         knocking=$!
         # From the project, whose lock of the tools tree is the one that the image was made with.
         (cd "$PROJECT" && exec "$IMGBUILD" boot "$image" --cache "$CACHE" --progress plain --nvme 4 --disk-size 20G --strict "${allowed[@]}" --forward "$port:22" \
-                --until multi-user --timeout 900 --save "$E2E/$1.boot" --user-data "$E2E/user-data" -- sh -c '
+                --until multi-user --timeout 900 --save "$E2E/$1.boot" --user-data "$E2E/user-data" "${options[@]}" -- sh -c '
                 echo "os=$(. /etc/os-release; echo $ID-$VERSION_ID)"
                 echo "hostname=$(hostname)"
                 echo "kernel=$(uname -r)"
@@ -41,7 +42,7 @@ E
                 echo "sources=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources 2>/dev/null | grep -cE "^(deb|URIs)")"
                 for i in $(seq 600); do [ -s /tmp/seed-key ] && break; sleep 0.2; done
                 echo "login=$(cat /tmp/seed-key)"
-        ') >"$E2E/$1.facts" 2>"$E2E/$1.boot.log"
+                '"$more") >"$E2E/$1.facts" 2>"$E2E/$1.boot.log"
         local s=$?
         kill $knocking 2>/dev/null
         check "$1 boots under OVMF to multi-user, and its units are well" $s
