@@ -225,7 +225,8 @@ completions_zsh := $(PREFIX)/share/zsh/vendor-completions
 
 install: all
 	install -D -m 0755 $(BUILD)/imgbuild $(DESTDIR)$(PREFIX)/bin/imgbuild
-	set -e; for page in docs/man/imgbuild*.[1-8]; do \
+	install -m 0755 $(BUILD)/firstboot/firstboot-get $(DESTDIR)$(PREFIX)/bin/firstboot-get
+	set -e; for page in docs/man/imgbuild*.[1-8] docs/man/firstboot-get.1; do \
 		install -D -m 0644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
 	set -e; for folder in overlays images firstboot; do \
 		(cd $$folder && git ls-files -z 2>/dev/null | grep -z . || find . \( -type f -o -type l \) -print0) | \

@@ -226,7 +226,7 @@ static int check_tools(DoctorReport *r) {
 
         if (!recipe)
                 return doctor_add(r, "tools tree", verbs, DOCTOR_MISSING,
-                                "no recipe of it: neither images/tools.json nor " DATADIR
+                                "no recipe of it: neither images/tools.json, nor beside this program, nor " DATADIR
                                 "/images/tools.json",
                                 "make install puts it there, or run imgbuild beside images/");
         return doctor_add(r, "tools tree", verbs, DOCTOR_OK, recipe, NULL);

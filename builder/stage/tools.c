@@ -8,6 +8,7 @@
 #include "stage/tools.h"
 #include "stage/stage.h"
 #include "sandbox/logged-command.h"
+#include "common/data-folder.h"
 #include "store/store.h"
 
 #include "shared/file-util.h"
@@ -31,26 +32,37 @@ static char *lock_path(Context *ctx, const char *folder) {
                 return NULL;
         if (access(lock, R_OK) >= 0)
                 return TAKE_PTR(lock);
-        if (streq(folder, DATADIR "/images") || access(folder, W_OK) < 0)
+        if (startswith(folder, DATADIR) || access(folder, W_OK) < 0)
                 return path_join(store_path(ctx->store), "tools.lock.json");
         return TAKE_PTR(lock);
 }
 
-char *tools_recipe(void) {
-        static const char *const paths[] = { "images/tools.json", DATADIR "/images/tools.json" };
+/* Of the shipped recipes. */
+static char *shipped_folder(void) {
+        _cleanup_free_ char *data = data_folder();
 
-        for (size_t i = 0; i < ELEMENTSOF(paths); i++)
-                if (access(paths[i], F_OK) >= 0)
-                        return strdup(paths[i]);
+        return data ? path_join(data, "images") : NULL;
+}
+
+char *tools_recipe(void) {
+        _cleanup_free_ char *shipped = shipped_folder();
+        const char *const folders[] = { "images", shipped };
+
+        for (size_t i = 0; shipped && i < ELEMENTSOF(folders); i++) {
+                _cleanup_free_ char *path = path_join(folders[i], "tools.json");
+
+                if (path && access(path, F_OK) >= 0)
+                        return TAKE_PTR(path);
+        }
         return NULL;
 }
 
 /* Where the recipe is and where its lock is to be. */
 static int find_recipe(Context *ctx, const char *near, char **ret_recipe, char **ret_lock) {
-        _cleanup_free_ char *beside = near ? path_folder(near) : NULL;
-        const char *const folders[] = { beside, "images", DATADIR "/images" };
+        _cleanup_free_ char *beside = near ? path_folder(near) : NULL, *shipped = shipped_folder();
+        const char *const folders[] = { beside, "images", shipped };
 
-        if (near && !beside)
+        if ((near && !beside) || !shipped)
                 return -ENOMEM;
         for (size_t i = beside ? 0 : 1; i < ELEMENTSOF(folders); i++) {
                 _cleanup_free_ char *recipe = path_join(folders[i], "tools.json"), *lock = NULL;
@@ -96,7 +108,7 @@ int tools_open(Context *ctx, const char *near, Tools **ret) {
         t->ctx = ctx;
         r = find_recipe(ctx, near, &recipe, &lock);
         if (r == -ENOENT) {
-                log_error("The recipe of the disk tools, tools.json, is neither beside the image's recipe, nor in ./images, nor in " DATADIR
+                log_error("The recipe of the disk tools, tools.json, is neither beside the image's recipe, nor in ./images, nor beside this program, nor in " DATADIR
                           "/images: 'make install' puts it there");
                 return -ENOPKG;
         }
