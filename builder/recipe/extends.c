@@ -4,7 +4,9 @@
 
 #include "recipe/extends.h"
 #include "shared/file-util.h"
+#include "common/data-folder.h"
 #include "recipe/formats.h"
+#include "recipe/patterns.h"
 #include "shared/suggest.h"
 
 #include "shared/folder.h"
@@ -16,13 +18,23 @@ char *recipe_stem(const char *path) {
         return endswith(name, ".json") ? strndup(name, strlen(name) - strlen(".json")) : NULL;
 }
 
+/* That of a recipe that imgbuild brings. */
+static char *shipped_path(const char *name) {
+        _cleanup_free_ char *data = data_folder();
+
+        return data ? strf("%s/images/%s.json", data, name) : NULL;
+}
+
 /* Path of the recipe that `file` extends, as messages should show it. */
 static char *extended_path(const char *file, const char *extends) {
         _cleanup_free_ char *folder = path_folder(file);
+        const char *shipped = startswith(extends, SHIPPED_PREFIX);
         bool is_path = strchr(extends, '/') || endswith(extends, ".json");
 
         if (!folder)
                 return NULL;
+        if (shipped)
+                return shipped_path(shipped);
         if (streq(folder, "."))
                 return strf("%s%s", extends, is_path ? "" : ".json");
         return strf("%s/%s%s", folder, extends, is_path ? "" : ".json");

@@ -45,6 +45,12 @@ const char *value_overlay_name(const char *s) {
 }
 
 const char *value_extends(const char *s) {
+        const char *shipped = startswith(s, SHIPPED_PREFIX);
+
+        if (shipped)
+                return value_recipe_name(shipped)
+                                       ? "names no recipe of imgbuild's own; write \"imgbuild:debian-13-cpu\", say"
+                                       : NULL;
         return *s && *s != '/' && !has_control(s)
                                ? NULL
                                : "is neither the name of a recipe in this folder nor a relative path to one";

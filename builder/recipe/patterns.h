@@ -9,6 +9,9 @@
 
 #include <sys/types.h>
 
+/* "extends": what comes behind it is the name of a recipe that imgbuild brings. */
+#define SHIPPED_PREFIX "imgbuild:"
+
 const char *value_recipe_name(const char *s);
 const char *value_host_name(const char *s);
 const char *value_overlay_name(const char *s);

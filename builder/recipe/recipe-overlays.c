@@ -6,6 +6,7 @@
 #include "recipe/building.h"
 #include "recipe/order.h"
 #include "shared/file-util.h"
+#include "shared/log.h"
 
 #include <sys/stat.h>
 
@@ -76,13 +77,63 @@ static char *overlays_beside(const char *recipe) {
         return path_join(folder, "../overlays");
 }
 
-static int default_dirs(const char *recipe, char ***ret) {
-        _cleanup_strv_free_ char **dirs = NULL;
+static bool same_folder(const char *a, const char *b) {
+        _cleanup_free_ char *one = realpath(a, NULL), *two = realpath(b, NULL);
 
-        if (strv_push(&dirs, overlays_beside(recipe)) < 0 ||
+        return one && two && streq(one, two);
+}
+
+/* Those of the recipe itself come first; a recipe that it extends brings its own, where there are any. */
+static int add_chain_dirs(const RecipeChain *c, char ***dirs) {
+        for (size_t i = 0; i < c->n; i++) {
+                _cleanup_free_ char *dir = overlays_beside(c->files[i].shown);
+                bool known = false;
+
+                if (!dir)
+                        return -ENOMEM;
+                STRV_FOREACH (other, *dirs)
+                        known = known || same_folder(*other, dir);
+                if (known || (i > 0 && access(dir, F_OK) < 0))
+                        continue;
+                if (strv_push(dirs, TAKE_PTR(dir)) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
+/* *ret_n: how many of them are the recipes' own. */
+static int default_dirs(const RecipeChain *c, char ***ret, size_t *ret_n) {
+        _cleanup_strv_free_ char **dirs = NULL;
+        size_t n;
+
+        if (add_chain_dirs(c, &dirs) < 0)
+                return -ENOMEM;
+        n = strv_length(dirs);
+        if (!strv_contains(dirs, DATADIR "/overlays") &&
                         strv_extend(&dirs, DATADIR "/overlays") < 0)
                 return -ENOMEM;
         *ret = TAKE_PTR(dirs);
+        *ret_n = n;
+        return 0;
+}
+
+/* An overlay of the site's takes the place of another of its name, for those that require it too: told,
+ * because nobody may have meant it. */
+static int tell_namesakes(const Recipe *r, char *const *dirs, size_t n) {
+        for (size_t i = 0; i < r->n_overlays; i++) {
+                const Overlay *o = r->overlays[i];
+
+                for (size_t k = 0; k < n; k++) {
+                        _cleanup_free_ char *file = strf("%s/%s/overlay.json", dirs[k], o->name);
+
+                        if (!file)
+                                return -ENOMEM;
+                        if (access(file, F_OK) < 0 || same_folder(file, o->file))
+                                continue;
+                        log_warning("%s is taken for overlay \"%s\", not %s of the recipe that is extended; rename yours if you want both",
+                                        o->file, o->name, file);
+                }
+        }
         return 0;
 }
 
@@ -166,9 +217,10 @@ int build_overlays(Building *b) {
         _cleanup_strv_free_ char **dirs = NULL, **named = NULL, **removed = NULL;
         _cleanup_(refs_done) OverlayRefs refs = {};
         Recipe *recipe = b->recipe;
+        size_t n_own = 0;
         int r;
 
-        if (!b->overlay_dirs && default_dirs(b->file, &dirs) < 0)
+        if (!b->overlay_dirs && default_dirs(b->chain, &dirs, &n_own) < 0)
                 return -ENOMEM;
         if (schema_get_strv(b->merged, "overlays", &named) < 0 ||
                         find_removed(b->chain, named, &removed) < 0)
@@ -195,5 +247,5 @@ int build_overlays(Building *b) {
         }
         check_repositories(b);
         check_kernel_wanted(b);
-        return 0;
+        return tell_namesakes(recipe, dirs, n_own);
 }

@@ -70,6 +70,54 @@ static void a_path_leads_to_another_folder(void **state) {
         assert_strv(load_good(*state, "site/x.json")->packages, "vim");
 }
 
+/* A recipe of another folder, with an overlay of that folder's shelf. */
+static void put_other_folder(void) {
+        put_file("other/overlays/theirs/overlay.json", "{\"description\": \"the other's\"}");
+        put_file("other/images/base.json",
+                        "{\"name\": \"base\", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\"},"
+                        "\"kernel\": {\"package\": \"linux-image-amd64\"}, \"overlays\": [\"theirs\"]}");
+}
+
+static void a_recipe_of_another_folder_brings_its_overlays(void **state) {
+        put_other_folder();
+        put_overlay("mine", ", \"requires\": [\"theirs\"]");
+        put_extending("x", "../other/images/base.json", ", \"overlays\": [\"mine\"]");
+        Recipe *r = load_good(*state, "images/x.json");
+
+        assert_int_equal(r->n_overlays, 2);
+        assert_non_null(endswith(r->overlays[0]->path, "/other/overlays/theirs"));
+        assert_string_equal(r->overlays[1]->name, "mine");
+}
+
+static void an_overlay_of_ones_own_wins_and_that_is_told(void **state) {
+        Fixture *f = *state;
+
+        put_other_folder();
+        put_overlay("theirs", "");
+        put_extending("x", "../other/images/base.json", "");
+        assert_int_equal(load(f, "images/x.json"), 0);
+        assert_string_equal(f->recipe->overlays[0]->description, "the theirs overlay");
+        assert_int_equal(strv_length(f->lines), 1);
+        assert_true(was_logged(f,
+                        "overlays/theirs/overlay.json is taken for overlay \"theirs\", not "
+                        "images/../other/overlays/theirs/overlay.json"));
+}
+
+static void an_overlay_is_looked_for_in_both_shelves(void **state) {
+        put_other_folder();
+        put_extending("x", "../other/images/base.json", ", \"overlays\": [\"their\"]");
+        assert_int_equal(load(*state, "images/x.json"), -EINVAL);
+        assert_true(was_logged(*state,
+                        "there is no overlay \"their\" in overlays or images/../other/overlays or "));
+        assert_true(was_logged(*state, "did you mean \"theirs\"?"));
+}
+
+static void a_shipped_recipe_needs_a_name(void **state) {
+        put_extending("x", "imgbuild:../x", "");
+        assert_int_equal(load(*state, "images/x.json"), -EINVAL);
+        assert_true(was_logged(*state, "\"imgbuild:../x\" names no recipe of imgbuild's own"));
+}
+
 static void an_absolute_path_is_refused(void **state) {
         put_extending("x", "/etc/x", "");
         assert_int_equal(load(*state, "images/x.json"), -EINVAL);
@@ -162,6 +210,10 @@ int main(void) {
                 TEST(removing_what_is_not_there_is_refused),
                 TEST(extending_goes_on_for_several_files),
                 TEST(a_path_leads_to_another_folder),
+                TEST(a_recipe_of_another_folder_brings_its_overlays),
+                TEST(an_overlay_of_ones_own_wins_and_that_is_told),
+                TEST(an_overlay_is_looked_for_in_both_shelves),
+                TEST(a_shipped_recipe_needs_a_name),
                 TEST(an_absolute_path_is_refused),
                 TEST(a_missing_one_suggests_its_neighbour),
                 TEST(a_circle_shows_its_way),
