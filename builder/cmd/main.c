@@ -5,11 +5,12 @@
 #include "common/userns.h"
 #include "cmd/verb.h"
 
-extern const Verb verb_build, verb_plan, verb_lock, verb_check, verb_boot, verb_cluster,
+extern const Verb verb_init, verb_build, verb_plan, verb_lock, verb_check, verb_boot, verb_cluster,
                 verb_inspect, verb_diff, verb_export, verb_shell, verb_cache, verb_doctor,
                 verb_schema, verb_completion;
 
 static const Verb *const verbs[] = {
+        &verb_init,
         &verb_build,
         &verb_plan,
         &verb_lock,

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* imgbuild init: a project of one's own, copied from images/project of the shipped files. A new folder
+ * appears whole, in one rename; into an empty one its parts are moved when all of them are written.
+ * What is called dot-NAME there is .NAME in the project. */
+
+#include "common/data-folder.h"
+#include "shared/file-util.h"
+#include "shared/folder.h"
+#include "shared/log.h"
+#include "cmd/verb.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define FILE_MAX (1024 * 1024) /* bytes */
+#define DRAFT ".imgbuild-init"
+
+static char *project_name(const char *name) {
+        const char *hidden = startswith(name, "dot-");
+
+        return hidden ? strf(".%s", hidden) : strdup(name);
+}
+
+static int copy_plain(const char *from, const char *to, mode_t mode) {
+        _cleanup_free_ char *data = NULL;
+        size_t size;
+        int r;
+
+        r = read_file(from, FILE_MAX, &data, &size);
+        if (r < 0)
+                return r;
+        return write_file_atomic(to, data, size, mode & 0100 ? 0755 : 0644);
+}
+
+/* Files and folders, nothing else; programs stay programs. */
+static int copy_folder(const char *from, const char *to) {
+        _cleanup_closedir_ DIR *d = NULL;
+        int r;
+
+        r = folder_open(from, &d);
+        if (r < 0)
+                return r;
+        if (mkdir(to, 0755) < 0)
+                return -errno;
+        FOLDER_FOREACH (name, d) {
+                _cleanup_free_ char *own = project_name(name), *source = path_join(from, name),
+                                    *target = own ? path_join(to, own) : NULL;
+                struct stat st;
+
+                if (!source || !target)
+                        return -ENOMEM;
+                if (stat(source, &st) < 0)
+                        return -errno;
+                r = S_ISDIR(st.st_mode) ? copy_folder(source, target)
+                                        : copy_plain(source, target, st.st_mode);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* Moves what is in `draft` into `folder`; what was moved is taken out again where one cannot be. */
+static int move_parts(const char *draft, const char *folder) {
+        _cleanup_strv_free_ char **moved = NULL;
+        _cleanup_closedir_ DIR *d = NULL;
+        int r;
+
+        r = folder_open(draft, &d);
+        if (r < 0)
+                return r;
+        FOLDER_FOREACH (name, d) {
+                _cleanup_free_ char *from = path_join(draft, name), *to = path_join(folder, name);
+
+                if (!from || !to)
+                        r = -ENOMEM;
+                else if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) < 0)
+                        r = -errno;
+                else
+                        r = strv_push(&moved, TAKE_PTR(to));
+                if (r < 0)
+                        break;
+        }
+        if (r < 0)
+                STRV_FOREACH (path, moved)
+                        rm_rf(*path);
+        return r;
+}
+
+/* 1: a folder with nothing in it; 0: nothing there; -ENOTEMPTY, -ENOTDIR … */
+static int look_at(const char *folder) {
+        _cleanup_closedir_ DIR *d = NULL;
+        int r;
+
+        r = folder_open(folder, &d);
+        if (r == -ENOENT)
+                return 0;
+        if (r < 0)
+                return r;
+        return folder_next_name(d) ? -ENOTEMPTY : 1;
+}
+
+/* Beside the new folder, or within the empty one. */
+static char *draft_place(const char *folder, bool exists) {
+        _cleanup_free_ char *above = NULL;
+
+        if (exists)
+                return path_join(folder, DRAFT);
+        above = path_folder(folder);
+        return above ? strf("%s/.%s.%d" DRAFT, above, path_basename(folder), getpid()) : NULL;
+}
+
+static int place(const char *draft, const char *folder, bool exists) {
+        if (exists)
+                return move_parts(draft, folder);
+        if (renameat2(AT_FDCWD, draft, AT_FDCWD, folder, RENAME_NOREPLACE) < 0)
+                return -errno;
+        return 0;
+}
+
+static int make_project(const char *template, const char *folder, bool exists) {
+        _cleanup_free_ char *draft = draft_place(folder, exists);
+        int r;
+
+        if (!draft)
+                return -ENOMEM;
+        r = copy_folder(template, draft);
+        if (r < 0) {
+                rm_rf(draft);
+                return r;
+        }
+
+        r = place(draft, folder, exists);
+        rm_rf(draft);
+        return r;
+}
+
+static int report(int r, const char *folder) {
+        switch (r) {
+        case -ENOTEMPTY:
+        case -EEXIST:
+                log_error("%s is not empty: name a folder that is empty or not there yet; nothing was written",
+                                folder);
+                break;
+        case -ENOTDIR:
+                log_error("%s is no folder: name one that is empty or not there yet", folder);
+                break;
+        case -ENOENT:
+                log_error("The folder that %s is to be in is not there", folder);
+                break;
+        default:
+                log_error_errno(r, "Cannot make a project in %s", folder);
+        }
+        return EXIT_FAILED;
+}
+
+static void tell(const char *folder) {
+        printf("A project is in %s. What comes next:\n\n", folder);
+        if (!streq(folder, "."))
+                printf("    cd %s\n", folder);
+        printf("    imgbuild plan images/site-node.json\n"
+               "    sudo imgbuild build images/site-node.json\n"
+               "    imgbuild boot out/site-node/site-node.qcow2 --until ready\n\n"
+               "Its README.md says what is where.\n");
+}
+
+static int run(VerbCall *call) {
+        _cleanup_free_ char *data = data_folder(), *template = NULL, *folder = NULL;
+        int r;
+
+        template = data ? path_join(data, "images/project") : NULL;
+        folder = strdup(call->n_arguments > 0 ? call->arguments[0] : ".");
+        if (!template || !folder)
+                return log_oom();
+        for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--)
+                folder[n - 1] = '\0';
+        if (access(template, R_OK) < 0) {
+                log_error("%s, what projects are made from, is not there: 'make install' puts it there",
+                                template);
+                return EXIT_HOST;
+        }
+
+        r = look_at(folder);
+        if (r < 0)
+                return report(r, folder);
+        r = make_project(template, folder, r > 0);
+        if (r < 0)
+                return report(r, folder);
+        tell(folder);
+        return EXIT_OK;
+}
+
+const Verb verb_init = {
+        .spec = { "init", "make a project of your own: recipe, overlay, step, tests", NULL,
+                        "FOLDER", COMPLETE_FOLDER },
+        .usage = "[FOLDER] [OPTION…]",
+        .about = "Makes a project in FOLDER (the current one unless named), which is empty or not there yet: a recipe that\n"
+                 "extends a shipped one, an overlay with a package, a service, a check and a step of its own, that step's\n"
+                 "test, node configuration and a script for CI. It builds and boots as it is.",
+        .max_arguments = 1,
+        .wanted = "takes one folder at most",
+        .run = run,
+};

@@ -1,0 +1,72 @@
+#!/bin/bash
+# imgbuild init: the project that it makes is whole and without faults, before anything is baked, for a checkout's program and an
+# installed one; a folder with something in it stays as it is.
+set -u
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+rc=0
+check() { # NAME COMMAND…
+        local name=$1
+        shift
+        if "$@" >"$work/out" 2>&1; then echo "ok - $name"; else echo "not ok - $name"; sed 's/^/# /' "$work/out"; rc=1; fi
+}
+says() { grep -qF -- "$1" <<<"$said"; }
+ended() { [[ $status == "$1" ]]; }
+run() { said=$("$@" 2>&1); status=$?; }
+same() { diff -r "$1" "$2"; }
+lists() { (cd "$1" && find . -mindepth 1 | sed 's/dot-/./' | sort); }
+# Without a network there is no lock; that recipe and overlays are understood shows before it is missed.
+understood() { # PROGRAM PROJECT
+        run "$1" plan "$2/images/site-node.json" --offline --cache "$work/cache"
+        echo "$said"
+        ! grep -qE 'overlay|json: \$|unknown|no recipe' <<<"$said" && [[ $status -ne 3 ]]
+}
+export PATH=$TOP/$BUILD/firstboot:$PATH
+hash -r
+
+run "$IMGBUILD" init site
+check "init makes a project" ended 0
+check "with every file that it is to have" diff <(lists "$TOP/images/project") <(lists site)
+check "of which programs can be run" test -x site/ci -a -x site/overlays/site/test-space -a ! -x site/README.md
+check "and says what comes next" says 'imgbuild plan images/site-node.json'
+check "nothing else is left" test "$(ls -A)" = "$(printf 'out\nsite')"
+check "its recipe and overlays are understood" understood "$IMGBUILD" site
+check "its node configuration has no faults" "$IMGBUILD" check --node site/node/site.json
+check "its step's test passes" site/overlays/site/test-space
+sed -i 's/-lt/-gt/' site/overlays/site/files/usr/local/lib/site/space
+check "and fails where the step is wrong" eval '! site/overlays/site/test-space'
+cp -r site before
+
+run "$IMGBUILD" init site
+check "a project is not made twice in one place" ended 1
+check "and why is said" says 'site is not empty'
+check "nothing of it was changed" same before site
+mkdir one && touch one/.hidden
+run "$IMGBUILD" init one
+check "a hidden file is something too" ended 1
+check "and nothing is beside it" test "$(ls -A one)" = .hidden
+touch file
+run "$IMGBUILD" init file
+check "a file is no folder" ended 1
+run "$IMGBUILD" init nowhere/site
+check "a folder's folder must be there" ended 1
+check "and is named" says 'nowhere/site'
+mkdir empty
+run env -C empty "$IMGBUILD" init
+check "without a name it is the current folder, where that is empty" diff <(lists "$TOP/images/project") <(lists empty)
+run "$IMGBUILD" init a b
+check "two folders are wrong use" ended 2
+
+# As 'make install' lays it out.
+mkdir -p prefix/bin prefix/share/imgbuild
+cp "$IMGBUILD" prefix/bin/
+cp -r "$TOP/images" "$TOP/overlays" "$TOP/firstboot" prefix/share/imgbuild/
+run prefix/bin/imgbuild init installed
+check "an installed program makes the same" same "$work/empty" installed
+check "and finds its recipes and overlays beside itself" understood prefix/bin/imgbuild installed
+sed -i 's/imgbuild:debian-13-cpu/imgbuild:debian-13-cpo/' installed/images/site-node.json
+run prefix/bin/imgbuild plan installed/images/site-node.json --offline --cache "$work/cache"
+check "a shipped recipe that there is not" ended 3
+check "is told with the one that may be meant" says 'did you mean "debian-13-cpu"?'
+exit $rc
