@@ -198,7 +198,7 @@ check-sanitize: deps
 # What make would run, read by a program; nothing is built for it.
 compile_commands.json: Makefile firstboot/Makefile
 	$(call say,GEN,$@)
-	$(Q)$(MAKE) -nB V=1 BUILD=$(BUILD) all unit 2>/dev/null | tests/lint/compile-commands >$@.tmp
+	$(Q)MAKEFLAGS= $(MAKE) -nB -j1 V=1 BUILD=$(BUILD) all unit 2>/dev/null | tests/lint/compile-commands >$@.tmp
 	@mv $@.tmp $@
 
 docs: docs/reason-codes.md

@@ -28,9 +28,8 @@ bool kernel_record_parse(const char *line, KernelRecord *ret) {
 
         if (line[0] == ' ' || !message)
                 return false;
-        if (parse_digits(&p, 10, &priority) < 0 || *p++ != ',')
-                return false;
-        if (parse_digits(&p, 10, &r.sequence) < 0 || *p++ != ',')
+        if (parse_digits_until(&p, 10, ',', &priority) < 0 ||
+                        parse_digits_until(&p, 10, ',', &r.sequence) < 0)
                 return false;
         if (parse_digits(&p, 10, &r.usec) < 0 || p > message)
                 return false;

@@ -119,11 +119,13 @@ static int clear(const char *step) {
 static int new_id(char ret[ID_DIGITS + 2]) {
         unsigned char bytes[ID_BYTES];
 
-        if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-                return -errno;
+        ssize_t n = getrandom(bytes, sizeof(bytes), 0);
+        if (n != sizeof(bytes))
+                return n < 0 ? -errno : -EIO;
         for (size_t i = 0; i < ID_BYTES; i++)
                 sprintf(ret + 2 * i, "%02x", bytes[i]);
-        strcpy(ret + ID_DIGITS, "\n");
+        ret[ID_DIGITS] = '\n';
+        ret[ID_DIGITS + 1] = '\0';
         return 0;
 }
 

@@ -142,14 +142,15 @@ void watch_counters_gpus(WatchCounters *w, json_object *gpus, uint64_t now) {
 }
 
 void watch_counters_line(WatchCounters *w, Conditions *l, const char *line, uint64_t now) {
-        const char *p = line + 1;
+        const char *p = line + 2;
         uint64_t per_minute, value, grown, usec;
         WatchCounter *c;
         bool fresh;
 
-        if ((line[0] != 'E' && line[0] != 'L') || *p++ != ' ' ||
-                        parse_digits(&p, 10, &per_minute) < 0 || *p++ != ' ' ||
-                        parse_digits(&p, 10, &value) < 0 || *p++ != ' ')
+        if ((line[0] != 'E' && line[0] != 'L') || line[1] != ' ')
+                return;
+        if (parse_digits_until(&p, 10, ' ', &per_minute) < 0 ||
+                        parse_digits_until(&p, 10, ' ', &value) < 0)
                 return;
         c = get(w, p, &fresh);
         if (!c)

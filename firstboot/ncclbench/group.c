@@ -36,6 +36,8 @@ int group_failed(const Group *g, const Gpu *gpu, ncclResult_t error, Reason reas
         if (error == ncclUnhandledCudaError && last &&
                         strstr(last, "driver version is insufficient"))
                 reason = REASON_DRIVER_LIBRARY_MISMATCH;
+        if (error == ncclInvalidUsage && last && strstr(last, "Duplicate GPU"))
+                reason = REASON_NCCL_DUPLICATE_GPU;
 
         if (!gpu)
                 return failure_set(f, reason, "%s: %s%s%s", what, strempty(text),

@@ -60,7 +60,7 @@ typedef struct Part {
 static int find_part(Worker *w, const Row *row, const Gpu *gpu, bool in_place, uint32_t seed,
                 int part, Part *ret) {
         char *send, *receive;
-        Part p;
+        Part p = {};
         int r;
 
         row_buffers(w, row, gpu, in_place, 0, &send, &receive);
@@ -110,7 +110,7 @@ static int compare_result(Worker *w, const Row *row, const Gpu *gpu, bool in_pla
 /* Compares one part of each GPU's result. */
 static int compare_part(
                 Worker *w, const Row *row, bool in_place, uint32_t seed, int part, Measured *m) {
-        Part parts[OPTION_GPUS_MAX];
+        Part parts[OPTION_GPUS_MAX] = {};
         int r;
 
         for (unsigned i = 0; i < w->n_gpus; i++) {

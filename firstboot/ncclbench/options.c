@@ -6,6 +6,7 @@
 #include "ncclbench/option-table.h"
 #include "ncclbench/values.h"
 #include "shared/strv.h"
+#include "shared/suggest.h"
 
 #include <getopt.h>
 
@@ -170,6 +171,20 @@ static int read_perf_environment(Options *o, char **ret_error) {
         return 0;
 }
 
+/* What an operation that is none may have meant. */
+static char *unknown_operation(const char *word) {
+        static const char *const others[] = { "all", "pairs", "load", "runtime" };
+        _cleanup_strv_free_ char **known = NULL;
+        _cleanup_free_ char *hint = NULL;
+
+        for (size_t i = 0; i < collective_count + ELEMENTSOF(others); i++)
+                if (strv_extend(&known, i < collective_count ? collective_table[i].name
+                                                             : others[i - collective_count]) < 0)
+                        return NULL;
+        hint = suggest_text(word, known);
+        return strf("unknown operation %s%s", word, strempty(hint));
+}
+
 /* What stands beside the options: an operation, or "pairs". */
 static int read_operation(int argc, char *argv[], Options *o, char **ret_error) {
         if (o->perf && argc > 0) {
@@ -190,7 +205,7 @@ static int read_operation(int argc, char *argv[], Options *o, char **ret_error) 
                 return 0;
         o->collective = collective_find(argv[0]);
         if (!o->collective && !streq(argv[0], "all")) {
-                *ret_error = strf("unknown operation %s", argv[0]);
+                *ret_error = unknown_operation(argv[0]);
                 return -EINVAL;
         }
         return 0;

@@ -48,6 +48,8 @@ const ReasonInfo reason_table[_REASON_MAX] = {
                         "Install NCCL 2.14 or newer (2.24 for 8-bit floats)." },
         [REASON_NCCL_INIT_FAILED] = { "nccl.init-failed", "NCCL could not set up its communicator.",
                         "Run again with NCCL_DEBUG=INFO; check NCCL_SOCKET_IFNAME, NCCL_IB_HCA and /etc/nccl.conf." },
+        [REASON_NCCL_DUPLICATE_GPU] = { "nccl.duplicate-gpu", "Two ranks were given the same GPU.",
+                        "Start no more processes on a node than it has GPUs (mpirun --map-by ppr:N:node, srun --ntasks-per-node=N); see that CUDA_VISIBLE_DEVICES, NCCL_TESTS_DEVICE or the job's --gpus-per-task give each its own." },
         [REASON_NCCL_INIT_TIMEOUT] = { "nccl.init-timeout",
                         "NCCL's communicator was not ready in time.",
                         "Run again with NCCL_DEBUG=INFO; check that all ranks reach each other over NCCL_SOCKET_IFNAME and that no firewall is between them." },

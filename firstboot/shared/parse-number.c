@@ -32,6 +32,21 @@ int parse_digits(const char **text, unsigned base, uint64_t *ret) {
         return 0;
 }
 
+int parse_digits_until(const char **text, unsigned base, char end, uint64_t *ret) {
+        const char *p = *text;
+        uint64_t n;
+        int r;
+
+        r = parse_digits(&p, base, &n);
+        if (r < 0)
+                return r;
+        if (*p != end)
+                return -EINVAL;
+        *text = p + 1;
+        *ret = n;
+        return 0;
+}
+
 int parse_number(const char *text, unsigned base, uint64_t *ret) {
         uint64_t n;
         int r;

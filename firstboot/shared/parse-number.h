@@ -13,6 +13,10 @@ int parse_number(const char *text, unsigned base, uint64_t *ret);
 /* The number that *text begins with; *text is then behind it. Errors as above. */
 int parse_digits(const char **text, unsigned base, uint64_t *ret);
 
+/* As parse_digits(), and the character `end` that must follow; *text is then behind that. -EINVAL
+ * where another one follows. */
+int parse_digits_until(const char **text, unsigned base, char end, uint64_t *ret);
+
 /* The decimal number that a text such as "16.0 GT/s PCIe" begins with; text may be NULL. 0, or
  * -EINVAL where it begins with no digit. */
 int parse_leading_real(const char *text, double *ret);

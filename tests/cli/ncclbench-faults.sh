@@ -42,6 +42,8 @@ fault "the process crashes" worker.died 60 CUDA_DOUBLE_CRASH=1 --
 fault "init error" nccl.init-failed 60 NCCL_DOUBLE_INIT=2 --
 fault "NCCL needs a newer driver" driver.library-mismatch 60 NCCL_DOUBLE_INIT=1 \
         "NCCL_DOUBLE_LAST_ERROR=Cuda failure 'CUDA driver version is insufficient for CUDA runtime version'" --
+fault "two ranks on one GPU" nccl.duplicate-gpu 60 NCCL_DOUBLE_INIT=5 \
+        "NCCL_DOUBLE_LAST_ERROR=Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 60" --
 fault "the communicator is never ready" nccl.init-timeout 60 NCCL_DOUBLE_INIT=hang -- --init-timeout=1
 fault "an operation never ends" nccl.timeout 60 NCCL_DOUBLE_HANG=stream -- -T 1.5
 fault "the call for an operation never returns" nccl.timeout 60 NCCL_DOUBLE_HANG=call -- -T 1.5
@@ -80,4 +82,8 @@ check "a signal ends it with a verdict" $?
 timeout 120 "$bench" --nonsense "${libraries[@]}" >/dev/null 2>"$work/err"
 [[ $? -eq 2 ]] && grep -q 'unknown option --nonsense; see ncclbench --help' "$work/err"
 check "a wrong option exits 2" $?
+
+timeout 120 "$bench" allreduce "${libraries[@]}" >/dev/null 2>"$work/err"
+[[ $? -eq 2 ]] && grep -q 'unknown operation allreduce; did you mean "all_reduce"?' "$work/err"
+check "an operation that is none names the nearest" $?
 exit $rc

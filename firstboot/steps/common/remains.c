@@ -241,7 +241,7 @@ static int look_into_partition(int fd, uint64_t bytes, Signature *found, int *n)
 int probe_remains(int fd, Signature ret[SIGNATURES_MAX]) {
         _cleanup_free_ uint8_t *buffer = malloc(CHUNK);
         Place places[PLACES_MAX * 2];
-        uint64_t bytes;
+        uint64_t bytes = 0;
         int n = 0, r;
 
         if (!buffer)
@@ -288,7 +288,7 @@ static uint64_t sample_at(uint64_t bytes, uint64_t i) {
 
 int probe_data(int fd, uint64_t *ret_at) {
         _cleanup_free_ uint8_t *buffer = malloc(BLOCK);
-        uint64_t bytes;
+        uint64_t bytes = 0;
         int r;
 
         if (!buffer)

@@ -173,7 +173,7 @@ static void take_line(GpuFacts *f, const char *line, bool *first) {
 
         if (line[0] == ' ' || !message)
                 return;
-        if (parse_digits(&p, 10, &priority) < 0 || *p++ != ',')
+        if (parse_digits_until(&p, 10, ',', &priority) < 0)
                 return;
         (void) parse_digits(&p, 10, &sequence);
         if (*first && sequence > 0)

@@ -52,6 +52,19 @@ static void digits_are_read_up_to_what_follows(void **state) {
         assert_int_equal(n, 79);
 }
 
+static void what_must_follow_a_number_is_taken_with_it(void **state) {
+        const char *text = "6,1234;message", *other = "6;1", *all = "6";
+        uint64_t n = 7;
+
+        (void) state;
+        assert_int_equal(parse_digits_until(&text, 10, ',', &n), 0);
+        assert_int_equal(n, 6);
+        assert_string_equal(text, "1234;message");
+        assert_int_equal(parse_digits_until(&other, 10, ',', &n), -EINVAL);
+        assert_string_equal(other, "6;1");
+        assert_int_equal(parse_digits_until(&all, 10, ',', &n), -EINVAL);
+}
+
 static void a_rate_begins_with_its_number(void **state) {
         double d = 7;
 
@@ -71,6 +84,7 @@ int main(void) {
                 cmocka_unit_test(a_whole_text_is_one_number),
                 cmocka_unit_test(what_is_no_number_is_refused_and_changes_nothing),
                 cmocka_unit_test(digits_are_read_up_to_what_follows),
+                cmocka_unit_test(what_must_follow_a_number_is_taken_with_it),
                 cmocka_unit_test(a_rate_begins_with_its_number),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
