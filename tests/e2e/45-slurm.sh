@@ -27,10 +27,10 @@ head_enter "$@"
 source "$TOP/tests/e2e/native.bash"
 trap 'native_end; head_stop "${HEAD_SERVICES[@]}"' EXIT
 
-# shows STATE [REASON]: within seconds, what the controller shows of the node; a reason that begins so.
+# shows STATE [REASON]: within a minute or more, what the controller shows of the node; a reason that begins so.
 shows() {
         local got i
-        for ((i = 0; i < ${within:-50}; i++)); do
+        for ((i = 0; i < 300; i++)); do
                 got=$(head_run sinfo -h -N -n "${node:-$NODE}" -o '%T|%E')
                 [[ $got == $1"|${2:-}"* ]] && return 0
                 sleep 0.2
@@ -42,7 +42,16 @@ admin() { head_run scontrol update NodeName="${node:-$NODE}" "$@"; }
 # submit SCRIPT: its job's number. It writes where the test can read it.
 submit() { head_run sh -c "printf '#!/bin/sh\n%s\n' '$1' >/tmp/job && sbatch --parsable -o /dev/null -D / ${2:-} /tmp/job"; }
 job_state() { head_run scontrol show job "$1" | sed -n 's/.*JobState=\([A-Z]*\).*/\1/p'; }
-job_ends() { local i; for ((i = 0; i < 100; i++)); do [[ $(job_state "$1") == COMPLETED ]] && return; sleep 0.2; done; job_state "$1"; return 1; }
+within() { local i; for ((i = 0; i < 300; i++)); do "$@" && return 0; sleep 0.2; done; echo "# not within a minute: $*"; return 1; } # COMMAND…
+job_is() { [[ $(job_state "$1") == "$2" ]]; }
+job_ends() { within job_is "$1" COMPLETED || { job_state "$1"; return 1; }; }
+# never_ran JOB: it waits, and has had no node so far.
+never_ran() {
+        job_is "$1" PENDING && ! grep "Allocate JobId=$1 " "$HEAD_LOG/slurm.log" && [[ ! -e $HEAD/export/data/ran-on-a-bad-node ]]
+}
+slurmd_is_gone() { ! kill -0 "$(cat "$N/pid/slurmd.service")" 2>/dev/null; }
+# Slurm holds whole seconds against each other: when a node answered, was told to boot, and booted.
+next_second() { local now=$EPOCHSECONDS; while [[ $EPOCHSECONDS -le $now ]]; do sleep 0.1; done; }
 cluster() { # LINE…: the controller with these lines of slurm.conf besides
         # In order, with its state saved: a controller that is killed forgets what ended last.
         local i pid
@@ -154,8 +163,8 @@ part_down() {
         native_step
         cluster SlurmdTimeout=6 >/dev/null
         native_plug
-        for ((i = 0; i < 150; i++)); do head_run scontrol show node "$NODE" | grep -q 'State=DOWN' && break; sleep 0.2; done
-        shows 'drained*' '[firstboot] gpu.missing: 7 of 8 GPUs #' && head_run scontrol show node "$NODE" | grep -q 'State=DOWN'
+        is_down() { head_run scontrol show node "$NODE" | grep -q 'State=DOWN'; }
+        within is_down && shows 'drained*' '[firstboot] gpu.missing: 7 of 8 GPUs #' && is_down
         check "a node that we drained and that is away for long is DOWN" $?
         cluster >/dev/null
         native_config
@@ -164,8 +173,8 @@ part_down() {
         check "with ReturnToService=0 it is resumed, once it is well" $?
 
         # It boots, and nobody has told Slurm. -b: slurmd tells the time of its start as that of the boot.
-        sleep 1
         native_plug
+        next_second
         native_config '{"options": ["-b"]}'
         good
         native_is degraded slurm.rebooted && shows down
@@ -191,61 +200,78 @@ part_down() {
 }
 
 # --- scontrol reboot ---------------------------------------------------------------------------------------------------------
-part_reboot() {
-        local job
-        good
-        shows idle
-        head_run scontrol reboot ASAP nextstate=RESUME reason='firmware 4714' "$NODE"
-        within=100 shows '*^*' 'firmware 4714'
-        sleep 1
+# reboots REASON: it was told to, and is down.
+reboots() {
+        next_second
+        head_run scontrol reboot ASAP nextstate=RESUME reason="$1" "$NODE"
+        shows '*^*' "$1"
+        within slurmd_is_gone
         native_plug
         native_config '{"options": ["-b"]}'
+}
+part_reboot() {
+        local job lines
+        good
+        shows idle
+        reboots 'firmware 4714'
         good
         native_is done '' && shows idle
         check "after scontrol reboot a good node is in service" $?
 
-        head_run scontrol reboot ASAP nextstate=RESUME reason='firmware 4715' "$NODE"
-        within=100 shows '*^*' 'firmware 4715'
-        sleep 1
-        native_plug
-        native_config '{"options": ["-b"]}'
+        reboots 'firmware 4715'
         job=$(submit 'echo bad >/export/data/ran-on-a-bad-node')
+        lines=$(wc -l <"$HEAD_LOG/slurm.log")
         native_fails gpu.missing '7 of 8 GPUs'
         native_step
         native_is degraded slurm.drained-by-firstboot && shows drained '[firstboot] gpu.missing: 7 of 8 GPUs; before: firmware 4715'
         check "a bad one is drained, though Slurm would have resumed it" $?
-        sleep 2
-        [[ $(job_state "$job") == PENDING && ! -e $HEAD/export/data/ran-on-a-bad-node ]]
+        # The controller takes the end of its own order to boot, which may come late, for an answer of the node: one that is free
+        # gets a job then, before slurmd runs.
+        ! tail -n "+$((lines + 1))" "$HEAD_LOG/slurm.log" | grep 'update_node: .* state set to IDLE'
+        check "and was never free in between" $?
+        never_ran "$job"
         check "no job got in between" $?
         head_run scancel "$job"
         good
         native_is done '' && shows idle
         check "repaired, it is in service" $?
+
+        # slurmd does not come up.
+        reboots 'firmware 4716'
+        native_fails gpu.missing '7 of 8 GPUs'
+        printf '%s\n' '#!/bin/sh' '[ "$1" = stop ]' >"$N/slurmd.fails" && chmod +x "$N/slurmd.fails"
+        mv "$N/exec/slurmd.service" "$N/slurmd.service" && mv "$N/slurmd.fails" "$N/exec/slurmd.service"
+        native_step
+        mv "$N/slurmd.service" "$N/exec/slurmd.service"
+        native_is failed slurm.slurmd && shows '*^*' '[firstboot] gpu.missing: 7 of 8 GPUs; before: firmware 4716'
+        check "one whose slurmd does not start is held back" $?
+        good
+        native_is done '' && shows idle 'firmware 4716'
+        check "repaired, it is in service, too" $?
 }
 
 # --- power saving ------------------------------------------------------------------------------------------------------------
+suspended() {
+        admin State=POWER_DOWN
+        shows 'idle[%~]'
+        native_plug
+        shows 'idle~'
+}
 part_power() {
         cluster 'SuspendProgram=/usr/bin/true' 'ResumeProgram=/usr/bin/true' SuspendTime=3600 SuspendTimeout=3 ResumeTimeout=120 >/dev/null
         native_config '{"options": ["-b"]}'
         good
-        admin State=POWER_DOWN
-        sleep 1
-        native_plug
-        within=100 shows 'idle~'
+        suspended
         check "the node is suspended" $?
         admin State=POWER_UP
         shows 'idle#'
-        sleep 1
         native_config '{"options": ["-b"]}'
         good
         native_is done '' && shows idle
         check "woken by Slurm, it is in service" $?
-        admin State=POWER_DOWN
-        sleep 1
-        native_plug
-        within=100 shows 'idle~'
+        suspended
         admin State=POWER_UP
-        sleep 2
+        shows 'idle#'
         native_config '{"options": ["-b"]}'
         native_fails gpu.missing '7 of 8 GPUs'
         native_step
@@ -255,6 +281,7 @@ part_power() {
         native_is done '' && shows idle
         check "repaired, it is in service" $?
         cluster >/dev/null
+        shows idle
         native_config
 }
 
@@ -269,8 +296,7 @@ part_dynamic() {
         native_step
         native_is degraded slurm.drained-by-firstboot && shows drained '[firstboot] gpu.missing: 7 of 8 GPUs'
         check "a dynamic node with a fault registers drained" $?
-        sleep 2
-        [[ $(job_state "$job") == PENDING && ! -e $HEAD/export/data/ran-on-a-bad-node ]]
+        never_ran "$job"
         check "and gets no job in between" $?
         head_run scancel "$job"
         good
@@ -322,7 +348,7 @@ part_hooks() {
         job=$(submit 'echo 2 >/export/data/second')
         shows drained '[firstboot] gpu.xid: Xid 79 on GPU 2'
         check "a fault between two jobs drains the node with its code" $?
-        [[ -e $HEAD/export/data/first && ! -e $HEAD/export/data/second && $(job_state "$job") == PENDING ]]
+        within job_is "$job" PENDING && [[ -e $HEAD/export/data/first && ! -e $HEAD/export/data/second ]]
         check "before the second starts, which waits" $?
         native_check 0
         good
@@ -340,7 +366,7 @@ part_hooks() {
 
         # A fault that comes while the job runs.
         job=$(submit 'touch /export/data/runs; while [ ! -e /export/data/go ]; do sleep 0.2; done')
-        for ((i = 0; i < 100; i++)); do [[ -e $HEAD/export/data/runs ]] && break; sleep 0.1; done
+        within test -e "$HEAD/export/data/runs"
         native_check 1 'rdma.port-down: mlx5_0'
         touch "$HEAD/export/data/go"
         job_ends "$job" && shows drained '[firstboot] rdma.port-down: mlx5_0'
@@ -355,7 +381,7 @@ part_hooks() {
         native_config
         good
         job=$(submit 'touch /export/data/runs; while [ ! -e /export/data/go ]; do sleep 0.2; done')
-        for ((i = 0; i < 100; i++)); do [[ -e $HEAD/export/data/runs ]] && break; sleep 0.1; done
+        within test -e "$HEAD/export/data/runs"
         native_check 1 'gpu.xid: Xid 79 on GPU 2'
         shows draining '[firstboot] gpu.xid: Xid 79 on GPU 2'
         check "the health check finds a fault on a node in use" $?
@@ -364,7 +390,8 @@ part_hooks() {
         check "and leaves its job alone" $?
         admin State=DRAIN Reason='RMA ticket 4716'
         : >"$N/run/check.calls"
-        for ((i = 0; i < 100; i++)); do [[ $(wc -l <"$N/run/check.calls") -ge 2 ]] && break; sleep 0.2; done
+        twice() { [[ $(wc -l <"$N/run/check.calls") -ge 2 ]]; }
+        within twice
         shows drained 'RMA ticket 4716'
         check "an admin's reason is left alone" $?
         native_check 0

@@ -68,7 +68,7 @@ native_service() { # UNIT COMMAND [ENVIRONMENT]
 pid=\$(cat "$N/pid/$1" 2>/dev/null)
 if [[ -n \$pid ]]; then
         for p in \$(pgrep -P "\$pid"); do kill -KILL "\$p"; done
-        for i in {1..100}; do kill -0 "\$pid" 2>/dev/null || break; sleep 0.05; done
+        for i in {1..400}; do kill -0 "\$pid" 2>/dev/null || break; sleep 0.05; done
         rm -f "$N/pid/$1"
 fi
 [[ \$1 != stop ]] || exit 0
@@ -93,10 +93,10 @@ CONF
         dbus-daemon --config-file="$N/bus.conf" --nofork --nopidfile >"$N/bus.log" 2>&1 &
         native_pids=($!)
         local i
-        for ((i = 0; i < 100; i++)); do [[ -S $N/bus ]] && break; sleep 0.05; done
+        for ((i = 0; i < 1200; i++)); do [[ -S $N/bus ]] && break; sleep 0.05; done
         "$TOP/$BUILD/tests/fixtures/fake-systemd" &
         native_pids+=($!)
-        for ((i = 0; i < 200; i++)); do busctl status org.freedesktop.systemd1 >/dev/null 2>&1 && return 0; sleep 0.05; done
+        for ((i = 0; i < 1200; i++)); do busctl status org.freedesktop.systemd1 >/dev/null 2>&1 && return 0; sleep 0.05; done
         return 1
 }
 

@@ -98,18 +98,22 @@ static bool ends_with_reboot(const NodeInfo *node) {
         return node_state_has(node->state, "REBOOT_ISSUED") && node->next_state[0];
 }
 
+/* Whether somebody holds the node back, who has given a reason. */
+static bool held(const NodeInfo *node) {
+        return node_state_has(node->state, "DRAIN") || node_state_has(node->state, "FAIL");
+}
+
 int drain_choose(const NodeInfo *node, const char *reason, char **ret_reason) {
         _cleanup_free_ char *before = NULL, *text = NULL;
-        bool ours = drain_is_ours(node->reason, &before);
+        bool ours = drain_is_ours(node->reason, &before), rebooted = ends_with_reboot(node),
+             failing = node_state_has(node->state, "FAIL");
         size_t n = without_slurms(node->reason, strlen(node->reason));
 
         if (ours && !before)
                 return -ENOMEM;
-        if (ends_with_reboot(node))
-                return DRAIN_END_REBOOT;
-        if (node_state_has(node->state, "DRAIN") && !ours)
+        if (!ours && (rebooted ? failing : held(node)))
                 return DRAIN_HOLDS_FOREIGN;
-        if (node_state_has(node->state, "DOWN") && !ours && !is_slurms(node->reason))
+        if (!ours && !rebooted && node_state_has(node->state, "DOWN") && !is_slurms(node->reason))
                 return DRAIN_REFUSED;
 
         if (!ours && !is_slurms(node->reason))
@@ -119,25 +123,26 @@ int drain_choose(const NodeInfo *node, const char *reason, char **ret_reason) {
                 return -ENOMEM;
         if (strlen(text) >= REASON_SIZE)
                 return DRAIN_REFUSED;
-        if (node_state_has(node->state, "DRAIN") && startswith(node->reason, text))
+        bool same = startswith(node->reason, text) != NULL;
+        if (rebooted && failing && same)
+                return DRAIN_HOLDS_FAIL;
+        if (!rebooted && node_state_has(node->state, "DRAIN") && same)
                 return DRAIN_HOLDS;
         *ret_reason = TAKE_PTR(text);
-        return DRAIN_WRITE;
+        return rebooted ? DRAIN_WRITE_FAIL : DRAIN_WRITE;
 }
 
 LiftMove lift_choose(const NodeInfo *node) {
-        bool ours = drain_is_ours(node->reason, NULL),
-             drained = node_state_has(node->state, "DRAIN"),
-             down = node_state_has(node->state, "DOWN");
+        bool ours = drain_is_ours(node->reason, NULL), down = node_state_has(node->state, "DOWN");
 
         if (!node_state_answers(node->state))
                 return LIFT_WAIT;
-        if (!drained && !down)
+        if (!held(node) && !down)
                 return LIFT_NOTHING;
         if (!ours)
-                return drained ? LIFT_FOREIGN : LIFT_DOWN;
+                return held(node) ? LIFT_FOREIGN : LIFT_DOWN;
         /* An admin's reboot is still to come: he has the node. */
         if (node_state_has(node->state, "REBOOT_REQUESTED"))
                 return LIFT_FOREIGN;
-        return down ? LIFT_RESUME : LIFT_UNDRAIN;
+        return down || node_state_has(node->state, "FAIL") ? LIFT_RESUME : LIFT_UNDRAIN;
 }

@@ -59,8 +59,8 @@ int slurmd_stop(sd_bus *bus) {
 }
 
 /* One look, and at most one write after it. 1: the node is drained, with somebody else's reason; 0:
- * with ours. -EAGAIN: look again; -EBUSY: it may not be drained; -ENOENT: the controller does not
- * know it. */
+ * with ours. -EAGAIN: look again; -EINPROGRESS: it is held back, and drained once slurmd has
+ * registered; -EBUSY: it may not be drained; -ENOENT: the controller does not know it. */
 static int drain_once(const char *name, const char *drain, bool running, NodeInfo *ret) {
         _cleanup_free_ char *reason = NULL;
         int r;
@@ -76,10 +76,12 @@ static int drain_once(const char *name, const char *drain, bool running, NodeInf
                 return 1;
         case DRAIN_REFUSED:
                 return -EBUSY;
-        case DRAIN_END_REBOOT:
+        case DRAIN_HOLDS_FAIL:
+                return -EINPROGRESS;
+        case DRAIN_WRITE_FAIL:
                 if (running) /* it is going down now, and comes by here again */
                         return 1;
-                r = update_node(name, "RESUME", NULL, NULL);
+                r = update_node(name, "FAIL", reason, NULL);
                 return r < 0 ? r : -EAGAIN;
         case DRAIN_WRITE:
                 r = update_node(name, "DRAIN", reason, NULL);
@@ -97,6 +99,8 @@ int slurm_drain_now(const char *node, const char *drain) {
                 r = drain_once(node, drain, true, &info);
                 if (r >= 0 || r == -EBUSY)
                         return r;
+                if (r == -EINPROGRESS)
+                        return 0;
         }
         return r;
 }
@@ -112,6 +116,8 @@ int slurm_ensure_drained(Slurm *s, sd_bus *bus) {
                         break;
                 if (r == -ENOENT && s->dynamic && !s->started)
                         return 0; /* it registers drained: environment.h */
+                if (r == -EINPROGRESS && !s->started)
+                        return 0;
                 if (r == -EBUSY || !slurm_again(s, &pause)) {
                         (void) slurmd_stop(bus);
                         return step_fail_later(s->context, "slurm.drain-failed",
@@ -121,7 +127,7 @@ int slurm_ensure_drained(Slurm *s, sd_bus *bus) {
                                                       : " is not known to the controller",
                                         info.reason[0] ? ": " : "", info.reason);
                 }
-                if (r == -EAGAIN)
+                if (r == -EAGAIN || r == -EINPROGRESS)
                         pause = 200 * USEC_PER_MSEC;
         }
 

@@ -54,20 +54,22 @@ typedef enum DrainMove {
         DRAIN_HOLDS,         /* the node is drained with just this reason */
         DRAIN_HOLDS_FOREIGN, /* somebody else drained it: nothing is to be written */
         DRAIN_WRITE,         /* State=DRAIN with *ret_reason */
-        DRAIN_END_REBOOT,    /* first State=RESUME: Slurm would lift any drain as slurmd registers
-                              * after the reboot that it ordered. Only while slurmd is not up */
-        DRAIN_REFUSED, /* somebody else set it DOWN with a reason that a drain would replace */
+        DRAIN_WRITE_FAIL, /* State=FAIL with *ret_reason, only while slurmd is not up: Slurm lifts
+                              * any drain, but no FAIL, as slurmd registers after the reboot that it
+                              * ordered. State=RESUME would end that too, and leave the node free */
+        DRAIN_HOLDS_FAIL, /* that is done; State=DRAIN once slurmd has registered */
+        DRAIN_REFUSED,    /* somebody else set it DOWN with a reason that a drain would replace */
 } DrainMove;
 
-/* What is to be done so that a node with a fault gets no job. With DRAIN_WRITE, *ret_reason is what
- * is to be written, and the caller's to free. Negative errno. */
+/* What is to be done so that a node with a fault gets no job. With DRAIN_WRITE and DRAIN_WRITE_FAIL, *ret_reason
+ * is what is to be written, and the caller's to free. Negative errno. */
 int drain_choose(const NodeInfo *node, const char *reason, char **ret_reason);
 
 typedef enum LiftMove {
         LIFT_NOTHING, /* in service */
         LIFT_WAIT,    /* not heard of yet, or a reboot is under way */
         LIFT_UNDRAIN, /* State=UNDRAIN */
-        LIFT_RESUME,  /* State=RESUME, for it is DOWN as well */
+        LIFT_RESUME,  /* State=RESUME, for it is DOWN as well, or FAIL */
         LIFT_FOREIGN, /* somebody else's drain, or Slurm's */
         LIFT_DOWN,    /* DOWN, but not for a reason of ours */
 } LiftMove;

@@ -122,14 +122,47 @@ static void a_fault_is_drained_unless_somebody_else_has_the_node(void **state) {
 }
 
 static void a_drain_that_slurm_would_lift_after_a_reboot_is_none(void **state) {
-        _cleanup_free_ char *ours = drain_reason("gpu.missing", "7 of 8"), *written = NULL;
-        NodeInfo n = node("DOWN+DRAIN+REBOOT_ISSUED", "firmware");
+        _cleanup_free_ char *ours = drain_reason("gpu.missing", "7 of 8"), *written = NULL,
+                            *over = drain_reason_over(ours, "firmware");
+        NodeInfo n = node("DOWN+DRAIN+REBOOT_ISSUED", "firmware : reboot issued");
 
         (void) state;
         /* No next state: the admin's own drain, which stays. */
         assert_int_equal(drain_choose(&n, ours, &written), DRAIN_HOLDS_FOREIGN);
         strcpy(n.next_state, "RESUME");
-        assert_int_equal(drain_choose(&n, ours, &written), DRAIN_END_REBOOT);
+        assert_int_equal(drain_choose(&n, ours, &written), DRAIN_WRITE_FAIL);
+        assert_string_equal(written, over);
+}
+
+/* State=RESUME before State=DRAIN would leave the node free in between. */
+static void after_a_reboot_the_node_is_held_by_fail_until_it_has_registered(void **state) {
+        _cleanup_free_ char *ours = drain_reason("gpu.missing", "7 of 8"),
+                            *other = drain_reason("gpu.ecc", "GPU 3"), *written = NULL;
+        NodeInfo n = node("DOWN+FAIL+REBOOT_ISSUED", ours), registered = node("IDLE+FAIL", ours),
+                 worse = n;
+
+        (void) state;
+        strcpy(n.next_state, "RESUME");
+        assert_int_equal(drain_choose(&n, ours, &written), DRAIN_HOLDS_FAIL);
+        assert_null(written);
+        assert_int_equal(drain_choose(&registered, ours, &written), DRAIN_WRITE);
+        assert_string_equal(written, ours);
+        free(TAKE_PTR(written));
+        strcpy(worse.next_state, "RESUME");
+        assert_int_equal(drain_choose(&worse, other, &written), DRAIN_WRITE_FAIL);
+        assert_string_equal(written, other);
+}
+
+static void what_an_admin_has_set_to_fail_is_his(void **state) {
+        _cleanup_free_ char *ours = drain_reason("gpu.missing", "7 of 8"), *written = NULL;
+        NodeInfo n = node("IDLE+FAIL", "RMA ticket 4711"),
+                 away = node("DOWN+FAIL+REBOOT_ISSUED", "RMA ticket 4711");
+
+        (void) state;
+        assert_int_equal(drain_choose(&n, ours, &written), DRAIN_HOLDS_FOREIGN);
+        strcpy(away.next_state, "RESUME");
+        assert_int_equal(drain_choose(&away, ours, &written), DRAIN_HOLDS_FOREIGN);
+        assert_null(written);
 }
 
 static void only_a_drain_of_ours_is_lifted(void **state) {
@@ -152,6 +185,9 @@ static void only_a_drain_of_ours_is_lifted(void **state) {
                 { "DOWN+DRAIN", "RMA ticket 4711", LIFT_FOREIGN },
                 { "IDLE+DRAIN+REBOOT_REQUESTED", ours, LIFT_FOREIGN },
                 { "DOWN+DRAIN+REBOOT_ISSUED", ours, LIFT_WAIT },
+                { "DOWN+FAIL+REBOOT_ISSUED", ours, LIFT_WAIT },
+                { "IDLE+FAIL", ours, LIFT_RESUME },
+                { "IDLE+FAIL", "RMA ticket 4711", LIFT_FOREIGN },
                 { "DOWN", "Not responding", LIFT_DOWN },
                 { "DOWN", "Node unexpectedly rebooted", LIFT_DOWN },
                 { "IDLE*", "", LIFT_WAIT },
@@ -173,6 +209,8 @@ int main(void) {
                 cmocka_unit_test(a_note_comes_back),
                 cmocka_unit_test(a_fault_is_drained_unless_somebody_else_has_the_node),
                 cmocka_unit_test(a_drain_that_slurm_would_lift_after_a_reboot_is_none),
+                cmocka_unit_test(after_a_reboot_the_node_is_held_by_fail_until_it_has_registered),
+                cmocka_unit_test(what_an_admin_has_set_to_fail_is_his),
                 cmocka_unit_test(only_a_drain_of_ours_is_lifted),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
