@@ -3,13 +3,10 @@
 /* What a boot tells at its end: for people, as a file, and for programs. */
 
 #include "boot/internal.h"
+#include "shared/duration.h"
 #include "shared/file-util.h"
 
 #include <fnmatch.h>
-
-static double seconds(uint64_t usec) {
-        return (double) usec / USEC_PER_SEC;
-}
 
 static const char *marker(const Boot *b) {
         return b->o->until;
@@ -45,6 +42,7 @@ static char *phases(const Boot *b) {
         _cleanup_strv_free_ char **l = NULL;
 
         for (BootPhase p = 0; p < BOOT_UP; p++) {
+                char text[FORMAT_DURATION_MAX];
                 uint64_t from = b->watch.reached_at[p], to = b->ended;
 
                 if (from == 0)
@@ -54,7 +52,8 @@ static char *phases(const Boot *b) {
                                 to = b->watch.reached_at[next];
                                 break;
                         }
-                if (strv_extendf(&l, "%s %.1f s", boot_phase_names[p], seconds(to - from)) < 0)
+                if (strv_extendf(&l, "%s %s", boot_phase_names[p],
+                                    format_duration(text, to - from)) < 0)
                         return NULL;
         }
         return strv_join(l, ", ");
@@ -128,29 +127,32 @@ void boot_report_end(Boot *b, int code) {
         _cleanup_free_ char *spent = phases(b), *failed = strv_join(b->watch.failed, " ");
         _cleanup_json_ json_object *o = result(b, code);
         bool up = b->watch.verdict == BOOT_REACHED;
+        char after[FORMAT_DURATION_MAX] = "0.0 s";
 
         for (BootPhase p = 0; p < BOOT_UP; p++)
                 if (b->watch.reached_at[p] != 0)
                         progress_set(b->ctx->progress, boot_phase_names[p],
                                         !up && p == b->watch.phase ? PROGRESS_FAILED
                                                                    : PROGRESS_DONE);
+        /* What matters comes last, where a terminal shows it. */
+        if (!up && code != EXIT_INTERRUPTED)
+                show_console(b);
+        if (b->watch.verdict_at > b->started)
+                format_duration(after, b->watch.verdict_at - b->started);
         if (up)
-                log_info("%s reached after %.1f s (%s)%s", marker(b),
-                                seconds(b->watch.verdict_at - b->started), strempty(spent),
+                log_info("%s reached after %s (%s)%s", marker(b), after, strempty(spent),
                                 streq_ptr(b->watch.evidence, "console") ? "; the console says so"
                                                                         : "");
         else if (b->watch.verdict == BOOT_FAILED)
-                log_error("The guest did not reach %s: %s (after %.1f s: %s)", marker(b),
-                                strempty(b->watch.why), seconds(b->watch.verdict_at - b->started),
-                                strempty(spent));
+                log_error("The guest did not reach %s: %s (after %s: %s)", marker(b),
+                                strempty(b->watch.why), after, strempty(spent));
         else if (code == EXIT_TIMED_OUT)
-                log_error("The guest did not reach %s within %u s (%s); --timeout gives it longer",
-                                marker(b), b->o->timeout, strempty(spent));
+                log_error("The guest did not reach %s within %s (%s); --timeout gives it longer",
+                                marker(b), format_duration(after, b->o->timeout * USEC_PER_SEC),
+                                strempty(spent));
         show_node(&b->watch.node);
         if (!isempty(failed))
                 log_warning("Failed units: %s", failed);
-        if (!up && code != EXIT_INTERRUPTED)
-                show_console(b);
         if (!up || b->o->save)
                 log_full(up ? LOG_INFO : LOG_ERR, 0, "Console: %s%s%s", b->console,
                                 b->o->no_journal ? "" : ", journal: ",

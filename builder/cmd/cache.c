@@ -91,11 +91,104 @@ static int entry_json(const StoreEntry *entry, json_object *list) {
                         JSON_INT("used", entry->used));
 }
 
+/* What one recipe's layers take, and how many. */
+typedef struct RecipeSum {
+        char *name;
+        uint64_t bytes, layers;
+        int64_t used;
+} RecipeSum;
+
+typedef struct RecipeSums {
+        RecipeSum *sums;
+        size_t n;
+} RecipeSums;
+
+static void sums_done(RecipeSums *l) {
+        for (size_t i = 0; i < l->n; i++)
+                free(l->sums[i].name);
+        free(l->sums);
+}
+
+static int sums_add(RecipeSums *l, const StoreEntry *entry) {
+        size_t length = strcspn(entry->what, " "), i = 0; /* "RECIPE STAGE" */
+        RecipeSum *s;
+
+        while (i < l->n && (strlen(l->sums[i].name) != length ||
+                                           strncmp(l->sums[i].name, entry->what, length) != 0))
+                i++;
+        if (i == l->n) {
+                s = reallocarray(l->sums, l->n + 1, sizeof(*s));
+                if (!s)
+                        return -ENOMEM;
+                l->sums = s;
+                s[l->n] = (RecipeSum) { .name = strndup(entry->what, length) };
+                if (!s[l->n].name)
+                        return -ENOMEM;
+                l->n++;
+        }
+        s = l->sums + i;
+        s->bytes += entry->bytes;
+        s->layers++;
+        s->used = MAX(s->used, entry->used);
+        return 0;
+}
+
+static int by_size(const void *a, const void *b) {
+        const RecipeSum *x = a, *y = b;
+
+        if (x->bytes != y->bytes)
+                return x->bytes > y->bytes ? -1 : 1;
+        return strcmp(x->name, y->name);
+}
+
+/* By the recipe that made each layer; others may use it, too. The largest first. */
+static int sums_fill(RecipeSums *l, const StoreEntry *entries, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (!entries[i].blob && sums_add(l, entries + i) < 0)
+                        return -ENOMEM;
+        if (l->n > 1)
+                qsort(l->sums, l->n, sizeof(*l->sums), by_size);
+        return 0;
+}
+
+static void print_sums(const RecipeSums *l) {
+        printf("\n%-28s  %6s  %10s  %6s\n", "MADE BY", "LAYERS", "SIZE", "USED");
+        for (size_t i = 0; i < l->n; i++) {
+                const RecipeSum *s = l->sums + i;
+                char size[FORMAT_BYTES_MAX];
+
+                printf("%-28s  %6llu  %10s  ", isempty(s->name) ? "(unknown)" : s->name,
+                                (unsigned long long) s->layers, format_bytes(size, s->bytes));
+                print_age(s->used);
+                putchar('\n');
+        }
+}
+
+static int sums_json(const RecipeSums *l, json_object *o) {
+        json_object *list = NULL;
+
+        if (json_add_array(o, "recipes", &list) < 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < l->n; i++) {
+                json_object *item = NULL;
+
+                if (json_append_object(list, &item) < 0 ||
+                                json_set_fields(item, JSON_STRING("recipe", l->sums[i].name),
+                                                JSON_INT("layers", l->sums[i].layers),
+                                                JSON_INT("bytes", l->sums[i].bytes),
+                                                JSON_INT("used", l->sums[i].used)) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
 static int list_json(const StoreEntry *entries, size_t n, const StoreUsage *usage) {
         _cleanup_json_ json_object *o = NULL;
+        _cleanup_(sums_done) RecipeSums sums = {};
         json_object *layers;
 
-        if (usage_json(usage, &o) < 0)
+        if (usage_json(usage, &o) < 0 || sums_fill(&sums, entries, n) < 0 ||
+                        sums_json(&sums, o) < 0)
                 return -ENOMEM;
         layers = json_object_new_array();
         if (json_set(o, "entries", layers) < 0)
@@ -112,6 +205,7 @@ static int list_json(const StoreEntry *entries, size_t n, const StoreUsage *usag
 static void list_table(
                 const Context *ctx, const StoreEntry *entries, size_t n, const StoreUsage *usage) {
         char layers[FORMAT_BYTES_MAX], blobs[FORMAT_BYTES_MAX], scratch[FORMAT_BYTES_MAX];
+        _cleanup_(sums_done) RecipeSums sums = {};
 
         printf("%-12s  %10s  %6s  %s\n", "LAYER", "SIZE", "USED", "WHAT");
         for (size_t i = n; i-- > 0;) { /* the last used first */
@@ -124,6 +218,8 @@ static void list_table(
                 printf("  %s\n", entries[i].what);
         }
 
+        if (sums_fill(&sums, entries, n) >= 0)
+                print_sums(&sums);
         printf("\n%s: %llu layers %s, %llu downloads %s, scratch %s\n", store_path(ctx->store),
                         (unsigned long long) usage->layers,
                         format_bytes(layers, usage->layer_bytes), (unsigned long long) usage->blobs,

@@ -99,6 +99,7 @@ static int lock(Context *ctx, const LockOptions *o, const char *path) {
         r = lock_read(recipe->lock_path, &old);
         if (r < 0 && r != -ENOENT)
                 return exit_code_from_errno(r);
+        options.target = o->check ? NULL : recipe->lock_path;
         r = resolve(ctx, recipe, old, &options, &new);
         if (r < 0)
                 return exit_code_from_errno(r);

@@ -183,17 +183,8 @@ int apt_solve(Apt *a, const char *id, char *const *packages, char *const *withou
                 return r;
         if (status != 0 && strstr(output, strerror(ENOSPC)))
                 return apt_log_no_space(a);
-        if (status != 0) {
-                _cleanup_free_ char *complaint = apt_complaint(output);
-                _cleanup_free_ char *components = strv_join(a->recipe->base.components, " ");
-
-                log_error("Stage %s cannot have its packages from %s (%s) and the overlays' repositories. apt says:\n"
-                          "%s\n"
-                          "Correct the names in the recipe or overlay, or add a component or repository that has them",
-                                id, a->recipe->base.release, strempty(components),
-                                strempty(complaint));
-                return -EINVAL;
-        }
+        if (status != 0)
+                return apt_log_unsolved(a, id, output);
         lines = strv_split(output, "\n");
         if (!lines)
                 return log_oom();

@@ -4,7 +4,7 @@
 /* apt's solver on a system that does not exist: private sources, indexes and dpkg status in
  * scratch, the host's own Acquire settings (proxies …), and nothing else of the host. resolve.c
  * drives it stage by stage; apt.c sets it up and fetches indexes, apt-config.c writes its
- * configuration, apt-solve.c asks questions, apt-local.c shows it packages that lie here already.
+ * configuration, apt-solve.c asks questions, apt-unsolved.c tells why there is no answer, apt-local.c shows it packages that lie here already.
  * All of these log their errors. */
 
 #include "lock/internal.h"
@@ -90,6 +90,12 @@ char *apt_next_stanza(char **p);
  * apt says, an URI a line where *ret_status is 0. */
 int apt_ask(const Apt *a, char *const *packages, char *const *without, char **ret_output,
                 int *ret_status);
+
+/* The packages that apt says it does not know, each once. 0 or -ENOMEM. */
+int apt_unknown_names(const char *output, char ***ret);
+
+/* Logs that a stage cannot have its packages. Returns -EINVAL. */
+int apt_log_unsolved(const Apt *a, const char *id, const char *output);
 
 /* The command's output with what apt only says to pass the time left out, for messages. NULL on
  * out of memory. */

@@ -82,7 +82,8 @@ static int fetch_wanted(Context *ctx, const Recipe *recipe, Wanted *wanted, size
                 items[i] = (FetchItem) { .url = a->url,
                         .sha256 = a->sha256,
                         .what = w->what,
-                        .update = a->sha256 ? w->update : NULL };
+                        .update = a->sha256 ? w->update : NULL,
+                        .file = w->overlay->file };
         }
         r = fetch_all(ctx, "resolve", items, n);
         if (r < 0)

@@ -11,6 +11,8 @@
 
 int lock_read(const char *path, Lock **ret);     /* -ENOENT; -EINVAL: logged, with the remedy */
 int lock_write(const Lock *l, const char *path); /* durably and sorted, one package a line */
+/* Whether lock_write() may write there, before anything is asked: 0 or -errno, not logged. */
+int lock_probe(const char *path);
 Lock *lock_free(Lock *l);
 DEFINE_CLEANUP(Lock *, lock_free);
 #define _cleanup_lock_free_ _cleanup_(lock_freep)

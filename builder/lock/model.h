@@ -58,6 +58,8 @@ typedef struct PackageRequest {
 typedef struct ResolveOptions {
         bool update; /* move what is locked already; else only what the lock lacks is resolved */
         char *const *names; /* with update: only these packages or artifacts move; NULL: all */
+        const char *target; /* where the lock will be written: looked at before the network is asked;
+                               NULL: nowhere */
 } ResolveOptions;
 
 typedef struct LockChange {

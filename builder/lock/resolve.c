@@ -75,6 +75,16 @@ static int refuse_change(const Resolution *x, const char *what) {
         return -EINVAL;
 }
 
+/* What is found after half a minute must have a place. */
+static int check_target(const char *path) {
+        int r = path ? lock_probe(path) : 0;
+
+        return r < 0 ? log_error_errno(r,
+                                       "%s: the lock cannot be written there; make its folder writable, or use a copy of the recipe in one of your own",
+                                       path)
+                     : 0;
+}
+
 static int fill_lock(const Resolution *x, Lock *l, bool packages, bool artifacts) {
         int r = resolve_artifacts(x->ctx, x->recipe, x->old, x->options, l);
 
@@ -118,6 +128,9 @@ static int run(Resolution *x, Lock **ret) {
                 return -ENETUNREACH;
         }
         if (packages || artifacts) {
+                r = check_target(x->options->target);
+                if (r < 0)
+                        return r;
                 progress_add(progress, "resolve");
                 progress_set(progress, "resolve", PROGRESS_RUNNING);
         }

@@ -6,7 +6,9 @@
 #include "shared/file-util.h"
 #include "lock/internal.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <unistd.h>
 
 /* One object a line, keys in the order of the calls. */
 static json_object *object(const char *const keys[], const char *const values[], size_t n) {
@@ -109,4 +111,23 @@ int lock_write(const Lock *l, const char *path) {
         if (r < 0)
                 return r;
         return write_file_durable(path, text, strlen(text), 0644);
+}
+
+int lock_probe(const char *path) {
+        _cleanup_free_ char *folder = strdup(path);
+
+        if (!folder)
+                return -ENOMEM;
+        /* The nearest folder that is there: the others will be made. */
+        for (char *slash; (slash = strrchr(folder, '/'));) {
+                *slash = '\0';
+                if (access(folder[0] ? folder : "/", F_OK) >= 0)
+                        return faccessat(AT_FDCWD, folder[0] ? folder : "/", W_OK | X_OK,
+                                               AT_EACCESS) < 0
+                                               ? -errno
+                                               : 0;
+                if (errno != ENOENT)
+                        return -errno;
+        }
+        return faccessat(AT_FDCWD, ".", W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
 }

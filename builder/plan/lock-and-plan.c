@@ -14,7 +14,8 @@ static int complete_lock(Context *ctx, const Recipe *recipe, const char *path, L
         r = lock_read(path, &old);
         if (r < 0 && r != -ENOENT)
                 return r;
-        r = resolve(ctx, recipe, old, &(ResolveOptions) {}, &lock);
+        r = resolve(ctx, recipe, old, &(ResolveOptions) { .target = ctx->keep_lock ? NULL : path },
+                        &lock);
         if (r < 0)
                 return r;
         if (r > 0 && ctx->keep_lock)

@@ -4,15 +4,19 @@
  * its lines with the seconds since it began. */
 
 #include "sandbox/logged-command.h"
+#include "sandbox/complaint.h"
 #include "store/store.h"
 
+#include "shared/duration.h"
+#include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
 
 #include <sys/statvfs.h>
 
-#define LINES_SHOWN 40             /* of a failing command's output */
+#define LINES_SHOWN 40 /* of a failing command's output */
+#define SCRIPT_SIZE_MAX (1024 * 1024)
 #define ROOM_MIN (4 * 1024 * 1024) /* bytes: with less, a failure is the full disk's */
 
 typedef struct Output {
@@ -24,6 +28,7 @@ typedef struct Output {
         uint64_t started;
         char *last[LINES_SHOWN]; /* a ring */
         size_t n;                /* lines so far */
+        Complaint complaint;
 } Output;
 
 static void output_done(Output *o) {
@@ -31,6 +36,7 @@ static void output_done(Output *o) {
                 fclose(o->log);
         for (size_t i = 0; i < LINES_SHOWN; i++)
                 free(o->last[i]);
+        complaint_done(&o->complaint);
         free(o->path);
 }
 
@@ -51,17 +57,25 @@ static int output_open(Output *o, char *const argv[]) {
 
 static void output_line(const char *line, void *userdata) {
         Output *o = userdata;
-        char **slot = o->last + o->n++ % LINES_SHOWN;
+        uint64_t usec = now_usec() - o->started;
+        char **slot = o->last + o->n % LINES_SHOWN;
 
+        complaint_take(&o->complaint, line, o->n++, usec);
         free(*slot);
         *slot = strdup(line);
-        fprintf(o->log, "%7.2f %s\n", (double) (now_usec() - o->started) / USEC_PER_SEC, line);
+        fprintf(o->log, "%7.2f %s\n", (double) usec / USEC_PER_SEC, line);
         progress_detail(o->ctx->progress, o->name, line);
         if (o->caller && o->caller->on_line)
                 o->caller->on_line(line, o->caller->line_data);
 }
 
 static void output_show(const Output *o) {
+        char after[FORMAT_DURATION_MAX];
+
+        /* What matters may be far above the last lines: make -j goes on with the rest. */
+        if (o->complaint.first && o->n > o->complaint.line + LINES_SHOWN)
+                log_notice("  | %s\n  | … (that was the first error, after %s; the last lines are)",
+                                o->complaint.first, format_duration(after, o->complaint.usec));
         for (size_t i = o->n > LINES_SHOWN ? o->n - LINES_SHOWN : 0; i < o->n; i++)
                 if (o->last[i % LINES_SHOWN])
                         log_notice("  | %s", o->last[i % LINES_SHOWN]);
@@ -77,17 +91,60 @@ static bool store_is_full(Store *s) {
 
 /* It was ended for what it took. */
 static int over_limit(const Output *o, const LimitWatch *w, const char *program, int r) {
-        unsigned long long minutes = w->limits.time_usec / (60 * USEC_PER_SEC);
+        char time[FORMAT_DURATION_MAX];
 
         if (r == -ETIMEDOUT)
-                log_error("Stage %s: %s was ended: it ran for %llu min %llu s, which is all that "
-                          "limits.time allows",
-                                o->name, program, minutes,
-                                (unsigned long long) (w->limits.time_usec / USEC_PER_SEC % 60));
+                log_error("Stage %s: %s was ended: it ran for %s, which is all that limits.time allows",
+                                o->name, program, format_duration(time, w->limits.time_usec));
         else
                 log_error("Stage %s: %s was ended: %s", o->name, program, strempty(w->why));
         output_show(o);
         return r == -EDQUOT ? -EIO : r;
+}
+
+/* bubblewrap's last words, where the program is there but did not begin. */
+static bool did_not_begin(const Output *o) {
+        const char *last = o->n > 0 ? o->last[(o->n - 1) % LINES_SHOWN] : NULL;
+
+        return last && startswith(last, "bwrap: execvp ") != NULL;
+}
+
+/* The script is there, so it is its first line that names what is not. */
+static void log_not_begun(const Output *o, const char *script) {
+        _cleanup_free_ char *text = NULL;
+        char *line;
+
+        if (read_file(script, SCRIPT_SIZE_MAX, &text, NULL) < 0 || !startswith(text, "#!")) {
+                log_error("Stage %s: %s cannot be run in the tree", o->name, script);
+                return;
+        }
+        line = text + strlen("#!");
+        line[strcspn(line, "\n")] = '\0';
+        if (endswith(line, "\r")) {
+                log_error("Stage %s: %s cannot be run: its lines end as Windows writes them; sed -i 's/\\r$//' makes them right",
+                                o->name, script);
+                return;
+        }
+        line += strspn(line, " ");
+        log_error("Stage %s: %s cannot be run: the interpreter of its first line, %s, is not in the tree: add the package that has it",
+                        o->name, script, line);
+}
+
+static void log_failed(const Output *o, const char *program, const char *script, int status) {
+        _cleanup_free_ char *remedy =
+                        o->complaint.missing ? complaint_remedy(o->complaint.missing) : NULL;
+
+        if (did_not_begin(o) && script) {
+                log_not_begun(o, script);
+                return;
+        }
+        if (did_not_begin(o))
+                log_error("Stage %s: %s is not in the tree, or may not be run: a package that has it is missing",
+                                o->name, program);
+        else
+                log_error("Stage %s: %s ended with exit code %d%s%s; its last lines were", o->name,
+                                program, status, remedy ? ": " : "", strempty(remedy));
+        output_show(o);
 }
 
 int logged_command_status(Context *ctx, const char *name, const Sandbox *s,
@@ -95,6 +152,7 @@ int logged_command_status(Context *ctx, const char *name, const Sandbox *s,
         _cleanup_(limit_watch_done) LimitWatch watch = {};
         _cleanup_(output_done) Output output = { .ctx = ctx, .name = name, .caller = options };
         SpawnOptions o = options ? *options : (SpawnOptions) {};
+        const char *program = s->script ? s->script : argv[0];
         int r, status;
 
         r = output_open(&output, argv);
@@ -112,20 +170,18 @@ int logged_command_status(Context *ctx, const char *name, const Sandbox *s,
         r = sandbox_run(s, &o, argv, &status);
         fflush(output.log);
         if (s->limits && (r == -EDQUOT || r == -ENOSPC || r == -ETIMEDOUT))
-                return over_limit(&output, &watch, argv[0], r);
+                return over_limit(&output, &watch, program, r);
         if (r == -ECANCELED || (interrupt_signal() && (r < 0 || status != 0)))
                 return -ECANCELED; /* Ctrl-C reaches the command too, and it may end first */
         if (r < 0) {
-                log_error_errno(r, "Stage %s: cannot run %s", name, argv[0]);
+                log_error_errno(r, "Stage %s: cannot run %s", name, program);
                 if (output.n > 0) /* what the sandbox's child said before it became the command */
                         output_show(&output);
                 return r;
         }
 
         if (status != 0 && !quiet) {
-                log_error("Stage %s: %s ended with exit code %d; its last lines were", name,
-                                argv[0], status);
-                output_show(&output);
+                log_failed(&output, program, s->script, status);
                 if (store_is_full(ctx->store))
                         return -ENOSPC;
         }

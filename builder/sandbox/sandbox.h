@@ -46,6 +46,7 @@ typedef struct Sandbox {
         int64_t epoch;
         const char *path_prefix; /* folder inside that goes in front of PATH; may be NULL */
         const char *cwd;         /* inside; NULL: / */
+        const char *script; /* what argv[0] is on the host, for messages; NULL: not from there */
 } Sandbox;
 
 /* Runs argv in the tree. `options` as for spawn_run(); prepare, env and cwd are the sandbox's. */

@@ -8,6 +8,7 @@
 #include "store/store.h"
 #include "stage/unpack.h"
 #include "lock/lock.h"
+#include "sandbox/complaint.h"
 #include "sandbox/copy-tree.h"
 #include "sandbox/open-inside.h"
 
@@ -29,16 +30,22 @@
 
 /* The compiler's first complaint; everything after it is often only its echo. */
 static void remember_error(const char *line, void *userdata) {
-        char **first = userdata;
+        complaint_take(userdata, line, 0, 0);
+}
 
-        if (!*first && (strstr(line, "error:") || strstr(line, "Error:")))
-                *first = strdup(line);
+/* "g++ is not in the tree …: in compile[0].packages of overlays/x/overlay.json" */
+static char *missing_text(const StageBuild *b, const Complaint *c) {
+        _cleanup_free_ char *remedy = c->missing ? complaint_remedy(c->missing) : NULL;
+
+        return remedy ? strf(". %s to $.compile[%zu].packages of %s", remedy, b->stage->index,
+                                        b->stage->overlay->file)
+                      : strdup("");
 }
 
 /* One message with all that matters: what was compiled for what (the script's own line where it
  * wrote one), and the compiler's first error. */
-static int explain(const StageBuild *b, const char *first_error, const char *folder, int status) {
-        _cleanup_free_ char *context = NULL;
+static int explain(const StageBuild *b, const Complaint *c, const char *folder, int status) {
+        _cleanup_free_ char *context = NULL, *missing = missing_text(b, c);
 
         if (inside_read_output(folder, CONTEXT, CONTEXT_MAX, &context, NULL) >= 0)
                 context[strcspn(context, "\n")] = '\0';
@@ -48,9 +55,9 @@ static int explain(const StageBuild *b, const char *first_error, const char *fol
                                 b->plan->kernel ? " with kernel " : "", strempty(b->plan->kernel));
         }
 
-        if (first_error)
-                log_error("Stage %s: %s does not compile: %s", b->stage->id, strempty(context),
-                                first_error);
+        if (c->first)
+                log_error("Stage %s: %s does not compile: %s%s", b->stage->id, strempty(context),
+                                c->first, strempty(missing));
         else
                 log_error("Stage %s: %s does not compile: the script ended with exit code %d",
                                 b->stage->id, strempty(context), status);
@@ -125,8 +132,9 @@ static int script_environment(const StageBuild *b, const Compile *c, char ***ret
 
 static int run_script(StageBuild *b, Sandbox *s, const Compile *c, const Folders *f) {
         _cleanup_strv_free_ char **env = NULL;
-        _cleanup_free_ char *first_error = NULL, *build = path_join(f->build, "build");
-        const SpawnOptions options = { .on_line = remember_error, .line_data = &first_error };
+        _cleanup_(complaint_done) Complaint complaint = {};
+        _cleanup_free_ char *build = path_join(f->build, "build");
+        const SpawnOptions options = { .on_line = remember_error, .line_data = &complaint };
         int r, status;
 
         if (!build || script_environment(b, c, &env) < 0)
@@ -147,11 +155,12 @@ static int run_script(StageBuild *b, Sandbox *s, const Compile *c, const Folders
         s->n_binds = ELEMENTSOF(binds) - (c->source ? 0 : 1);
         s->env = env;
         s->cwd = INSIDE_BUILD;
+        s->script = c->script;
         r = logged_command_status(
                         b->ctx, b->stage->id, s, &options, ARGV(INSIDE_SCRIPT), false, &status);
         if (r < 0)
                 return r;
-        return status == 0 ? 0 : explain(b, first_error, f->build, status);
+        return status == 0 ? 0 : explain(b, &complaint, f->build, status);
 }
 
 static int copy_dest(const char *root, void *userdata) {

@@ -75,9 +75,11 @@ static void add_artifacts(const Downloads *d, const Stage *s, FetchItem *items, 
                 if (!a || !plan_stage_uses(s, o->artifacts + k) ||
                                 store_check_blob(d->ctx->store, a->sha256) > 0)
                         continue;
-                items[(*n)++] = (FetchItem) {
-                        .url = a->url, .sha256 = a->sha256, .size = a->size, .what = a->name
-                };
+                items[(*n)++] = (FetchItem) { .url = a->url,
+                        .sha256 = a->sha256,
+                        .size = a->size,
+                        .what = a->name,
+                        .file = o->file };
         }
 }
 

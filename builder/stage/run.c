@@ -22,5 +22,6 @@ int stage_run(StageBuild *b) {
         s.n_binds = 1;
         s.env = env;
         s.network = run->network;
+        s.script = run->script;
         return stage_command(b, &s, ARGV(INSIDE_SCRIPT));
 }

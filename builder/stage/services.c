@@ -44,8 +44,50 @@ static int want_services(Units *all, const Services *s) {
         return want(all, s->mask, UNIT_MASK);
 }
 
-static int run_systemctl(StageBuild *b, const char *verb, char **units) {
+/* The list of an overlay that a verb is for. */
+static char **list_of(const Services *s, UnitState state) {
+        return state == UNIT_ENABLE ? s->enable : state == UNIT_DISABLE ? s->disable : s->mask;
+}
+
+/* What systemctl is told, and the unit that it does not know. */
+typedef struct Systemctl {
+        char *const *units;
+        const char *missing;
+} Systemctl;
+
+/* "Failed to enable unit: Unit nosuch.service does not exist", "unit nosuch.service does not exist." */
+static void look_for_missing(const char *line, void *userdata) {
+        Systemctl *s = userdata;
+
+        if (s->missing || (!strstr(line, "does not exist") && !strstr(line, "not found")))
+                return;
+        STRV_FOREACH (unit, s->units) {
+                _cleanup_free_ char *word = strf("nit %s", *unit);
+                const char *at = word ? strstr(line, word) : NULL;
+
+                if (at && (at[strlen(word)] == ' ' || at[strlen(word)] == '.')) {
+                        s->missing = *unit;
+                        return;
+                }
+        }
+}
+
+/* Which overlay asked for it. */
+static void log_missing(const StageBuild *b, const char *verb, UnitState state, const char *unit) {
+        for (size_t i = 0; i < b->plan->recipe->n_overlays; i++) {
+                const Overlay *o = b->plan->recipe->overlays[i];
+
+                if (strv_contains(list_of(&o->services, state), unit))
+                        log_error("%s: $.services.%s: there is no unit %s in the image; correct its name, or add the package or file that brings it",
+                                        o->file, verb, unit);
+        }
+}
+
+static int run_systemctl(StageBuild *b, const char *verb, UnitState state, char **units) {
         _cleanup_strv_free_ char **argv = NULL;
+        Systemctl s = { .units = units };
+        const SpawnOptions options = { .on_line = look_for_missing, .line_data = &s };
+        int r;
 
         if (strv_length(units) == 0)
                 return 0;
@@ -53,7 +95,10 @@ static int run_systemctl(StageBuild *b, const char *verb, char **units) {
         if (strv_extend_strv(&argv, ARGV("systemctl", "--root=/", "--no-pager", verb)) < 0 ||
                         strv_extend_strv(&argv, units) < 0)
                 return log_oom();
-        return stage_command(b, &b->sandbox, argv);
+        r = logged_command(b->ctx, b->stage->id, &b->sandbox, &options, argv);
+        if (r < 0 && s.missing)
+                log_missing(b, verb, state, s.missing);
+        return r;
 }
 
 int stage_services(StageBuild *b) {
@@ -67,7 +112,7 @@ int stage_services(StageBuild *b) {
                         return log_oom();
         }
         for (size_t i = 0; i < UNIT_STATES; i++) {
-                r = run_systemctl(b, verbs[i], all.lists[i]);
+                r = run_systemctl(b, verbs[i], i, all.lists[i]);
                 if (r < 0)
                         return r;
         }

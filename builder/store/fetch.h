@@ -12,11 +12,12 @@ typedef struct FetchItem {
         const char *sha256; /* expected; NULL: whatever comes is stored under its own digest */
         uint64_t size;      /* expected bytes, 0: unknown; filled with the file's size */
 
-        /* For messages. The last two may be NULL: a mirror that keeps old versions, and the command
+        /* For messages. The last three may be NULL: a mirror that keeps old versions, and the command
          * that lets the lock move past this item. */
         const char *what; /* "libc6 2.41-12" */
         const char *archive;
         const char *update;
+        const char *file; /* that has the URL, to be corrected there: "overlays/x/overlay.json"; NULL: a mirror's */
 
         Digest result; /* filled where sha256 is NULL */
 } FetchItem;

@@ -12,7 +12,10 @@
 static void log_refused(const Transfer *t, const char *reason) {
         const FetchItem *item = t->item;
 
-        if (t->gone && item->update)
+        if (t->gone && item->file)
+                log_error("%s is not where its overlay says: %s: %s. Correct its url (and version) in %s",
+                                item->what, item->url, reason, item->file);
+        else if (t->gone && item->update)
                 log_error("%s is gone from its source: %s: %s. Move the lock past it: %s%s%s",
                                 item->what, item->url, reason, item->update,
                                 item->archive ? "; or take it from an archive that keeps old versions: --mirror "
@@ -52,8 +55,10 @@ static void log_failure(Context *ctx, const Transfer *t) {
                                 strempty(item->update));
                 break;
         case ENETUNREACH:
-                log_error("%s cannot be downloaded: %s: %s, %d tries. Check network and proxy, or use --mirror; what came so far is kept for the next run",
-                                item->what, item->url, reason, TRIES_MAX);
+                log_error("%s cannot be downloaded: %s: %s, %d tries. Check network and proxy, or %s%s; what came so far is kept for the next run",
+                                item->what, item->url, reason, TRIES_MAX,
+                                item->file ? "correct its url in " : "use --mirror",
+                                strempty(item->file));
                 break;
         case ENOSPC:
         case EDQUOT:

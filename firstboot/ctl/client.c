@@ -6,6 +6,7 @@
 #include "contract/paths.h"
 #include "contract/status.h"
 #include "shared/json-strv.h"
+#include "shared/duration.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
 
@@ -149,12 +150,11 @@ uint64_t step_duration(json_object *step) {
 
 char *next_try(json_object *o) {
         uint64_t at = (uint64_t) json_get_int(o, "retry_usec", 0), now = now_usec();
+        char text[FORMAT_DURATION_MAX];
 
         if (json_get_bool(o, "trying", false) || (at > 0 && at <= now))
                 return strdup("now");
         if (at == 0)
                 return NULL;
-        if (at - now < 100 * USEC_PER_SEC)
-                return strf("in %.1f s", (double) (at - now) / USEC_PER_SEC);
-        return strf("in %.1f min", (double) (at - now) / USEC_PER_SEC / 60);
+        return strf("in %s", format_duration(text, at - now));
 }

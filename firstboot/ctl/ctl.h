@@ -74,7 +74,7 @@ int step_waits_for(json_object *step, char ***ret);
 uint64_t step_duration(json_object *step);
 
 /* When the step (or, with the status itself, the gathering of the configuration) is tried again:
- * "in 4.2 min", "now". NULL where it is not, or on out of memory; caller frees. */
+ * "in 4 min 12 s", "now". NULL where it is not, or on out of memory; caller frees. */
 char *next_try(json_object *o);
 
 /* The time line of a status document as SVG text; NULL on out of memory. Caller frees. */
@@ -95,3 +95,6 @@ char *status_table(const Ctl *c, json_object *status);
 
 /* What is wrong, why, and what to do, for all steps of a status that are not good. Caller frees. */
 char *explain_status(json_object *status);
+
+/* The figures of a step's result, as lines and tables for people. NULL: none. */
+void figures_print(FILE *f, json_object *figures);

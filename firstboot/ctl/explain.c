@@ -74,25 +74,6 @@ static bool is_bad(const char *status) {
         return streq(status, "failed") || streq(status, "degraded") || streq(status, "retrying");
 }
 
-/* One a line; what is a list or an object itself stays JSON. */
-static void print_figures(FILE *f, json_object *figures) {
-        int width = 0;
-
-        if (!figures)
-                return;
-        json_object_object_foreach (figures, name, unused) {
-                (void) unused;
-                width = MAX(width, (int) strlen(name));
-        }
-        json_object_object_foreach (figures, key, value)
-                fprintf(f, "    %-*s  %s\n", width, key,
-                                json_object_is_type(value, json_type_string)
-                                                ? json_object_get_string(value)
-                                                : json_object_to_json_string_ext(value,
-                                                                  JSON_C_TO_STRING_SPACED |
-                                                                                  JSON_C_TO_STRING_NOSLASHESCAPE));
-}
-
 static void explain_step(FILE *f, json_object *step) {
         json_object *result = json_get(step, "result"), *figures = json_get(result, "figures");
         const char *status = strempty(json_get_string(step, "status")),
@@ -103,7 +84,7 @@ static void explain_step(FILE *f, json_object *step) {
 
         fprintf(f, "%s%s is %s: %s\n  %s\n", ftell(f) > 0 ? "\n" : "", name, status, code,
                         strempty(json_get_string(result, "message")));
-        print_figures(f, figures);
+        figures_print(f, figures);
         fputc('\n', f);
         print_code(f, code, result);
         print_next_try(f, step, name);

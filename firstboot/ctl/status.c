@@ -6,6 +6,7 @@
 #include "ctl/ctl.h"
 #include "contract/paths.h"
 #include "contract/status.h"
+#include "shared/duration.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
 
@@ -29,13 +30,6 @@ static const Look *look_of(const char *status) {
                 if (streq_ptr(looks[i].status, status))
                         return &looks[i];
         return &looks[ELEMENTSOF(looks) - 1];
-}
-
-static void print_duration(FILE *f, uint64_t usec) {
-        if (usec >= 600 * USEC_PER_SEC)
-                fprintf(f, "%6.1f min", (double) usec / USEC_PER_SEC / 60);
-        else
-                fprintf(f, "%8.1f s", (double) usec / USEC_PER_SEC);
 }
 
 /* What a waiting step waits for: those that are not at their end yet. */
@@ -86,14 +80,12 @@ static void print_step(FILE *f, const Ctl *c, json_object *steps, json_object *s
         int64_t slow = json_get_int(step, "slow_tries", 0);
         const Look *look = look_of(status);
         size_t n = attempts ? json_object_array_length(attempts) : 0;
+        char took[FORMAT_DURATION_MAX];
 
         fprintf(f, "  %s%s%s %-*s  %s%-8s%s ", color(c, look->color),
                         c->utf8 ? look->mark : look->ascii, color(c, NULL), width, strempty(name),
                         color(c, look->color), strempty(status), color(c, NULL));
-        if (n > 0)
-                print_duration(f, step_duration(step));
-        else
-                fprintf(f, "%10s", "");
+        fprintf(f, "%10s", n > 0 ? format_duration(took, step_duration(step)) : "");
         if (n > 1)
                 fprintf(f, "  %zu tries", n + (size_t) (slow > 1 ? slow - 1 : 0));
         if (code)
@@ -119,10 +111,11 @@ static void print_node(FILE *f, const Ctl *c, json_object *status) {
 
         fprintf(f, "%sNode is %s%s", color(c, look->color), strempty(node), color(c, NULL));
         if (started > 0) {
+                char took[FORMAT_DURATION_MAX];
                 uint64_t to = settled > started ? settled : now_usec();
 
-                fprintf(f, " %s %.1f s", settled > started ? "after" : "since",
-                                (double) (to - started) / USEC_PER_SEC);
+                fprintf(f, " %s %s", settled > started ? "after" : "since",
+                                format_duration(took, to - started));
         }
         fprintf(f, ", instance %s, boot %lld\n", instance ? instance : "unknown",
                         (long long) json_get_int(status, "boots", 0));

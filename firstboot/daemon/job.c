@@ -10,6 +10,7 @@
 #include "contract/paths.h"
 #include "contract/result.h"
 #include "contract/secrets.h"
+#include "shared/duration.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
 
@@ -197,11 +198,13 @@ void job_removed(Job *j, const char *job_path, const char *result) {
                 return;
 
         if (j->stopping) {
+                char text[FORMAT_DURATION_MAX];
+
                 if (streq_ptr(j->stop_job, job_path))
                         finish(j, NULL, "step.timeout",
-                                        strf("it did not end within %.0f s and was stopped",
-                                                        (double) j->step->timeout_usec /
-                                                                        USEC_PER_SEC));
+                                        strf("it did not end within %s and was stopped",
+                                                        format_duration(text,
+                                                                        j->step->timeout_usec)));
                 return;
         }
         if (!j->start_job) { /* the reply with the path is still on its way */
@@ -271,6 +274,7 @@ static bool stop(Job *j) {
 
 /* Once: stop the unit. Twice: it would not stop, kill it and call the attempt over. */
 static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata) {
+        char text[FORMAT_DURATION_MAX];
         Job *j = userdata;
 
         (void) s, (void) usec;
@@ -286,8 +290,8 @@ static int on_deadline(sd_event_source *s, uint64_t usec, void *userdata) {
                 (void) manager_kill(j->host->bus, j->unit);
 
         finish(j, NULL, "step.timeout",
-                        strf("it did not end within %.0f s",
-                                        (double) j->step->timeout_usec / USEC_PER_SEC));
+                        strf("it did not end within %s",
+                                        format_duration(text, j->step->timeout_usec)));
         return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "daemon/manager.h"
 #include "daemon/metrics.h"
 #include "contract/paths.h"
+#include "shared/duration.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 
@@ -149,6 +150,7 @@ static void announce_ready(
                 const Node *n, sd_bus *bus, const char *path, uint64_t took, const char *why) {
         const char *status = node_status_to_string(n->state->node);
         _cleanup_free_ char *line = strf("%s\n", status);
+        char after[FORMAT_DURATION_MAX];
         int r;
 
         r = line ? write_file_atomic(path, line, strlen(line), 0644) : -ENOMEM;
@@ -157,7 +159,7 @@ static void announce_ready(
 
         call_unit(bus, "StartUnit", "node-ready.target");
         journal_event(n->state->node == NODE_READY ? "event.ready" : "event.degraded", NULL, 0,
-                        took, "Node is %s after %.1f s%s%s", status, (double) took / USEC_PER_SEC,
+                        took, "Node is %s after %s%s%s", status, format_duration(after, took),
                         isempty(why) ? "" : ": ", why);
 }
 

@@ -8,6 +8,7 @@
 #include "contract/result.h"
 #include "contract/step-codes.h"
 #include "contract/secrets.h"
+#include "shared/duration.h"
 #include "shared/time-util.h"
 
 #include <signal.h>
@@ -221,14 +222,14 @@ static void end_well(const Step *step, StepRun *run, const char *status, uint64_
 
 static void end_for_now(const Step *step, StepRun *run, uint64_t took, uint64_t pause) {
         unsigned n = (unsigned) run->n_attempts;
+        char text[FORMAT_DURATION_MAX];
 
         run->status = STEP_BACKOFF;
         run->retry_usec = now_usec() + pause;
-        journal_event("event.step-retry", step->name, n, took,
-                        "%s [%s]; attempt %u of %u in %.1f s",
+        journal_event("event.step-retry", step->name, n, took, "%s [%s]; attempt %u of %u in %s",
                         strempty(json_get_string(run->result, "message")),
                         strempty(step_run_code(run)), n + 1, step->retries + 1,
-                        (double) pause / USEC_PER_SEC);
+                        format_duration(text, pause));
 }
 
 static void end_badly(const Step *step, StepRun *run, uint64_t took) {
@@ -238,13 +239,15 @@ static void end_badly(const Step *step, StepRun *run, uint64_t took) {
 }
 
 static void go_on_slowly(const Step *step, StepRun *run, uint64_t took, uint64_t pause) {
+        char text[FORMAT_DURATION_MAX];
+
         run->slow = true;
         run->slow_defect = run->status == STEP_DEGRADED;
         run->retry_usec = now_usec() + pause;
         journal_event("event.step-slow-retry", step->name, step_run_tries(run), took,
-                        "%s [%s]; tried again in %.1f min",
+                        "%s [%s]; tried again in %s",
                         strempty(json_get_string(run->result, "message")),
-                        strempty(step_run_code(run)), (double) pause / USEC_PER_SEC / 60);
+                        strempty(step_run_code(run)), format_duration(text, pause));
 }
 
 /* Failed, and told so once; but it goes on. */

@@ -80,8 +80,11 @@ static int run(const Step *s, json_object *document, const char *folder, json_ob
         r = spawn_run(&o, s->exec, &status);
         if (r == -ETIMEDOUT)
                 return make_result("failed", "step.timeout", "it did not end in time", ret);
-        if (r < 0)
-                return make_result("failed", "step.no-unit", strerror(-r), ret);
+        if (r < 0) {
+                _cleanup_free_ char *why = site_why_not(s, r);
+
+                return make_result("failed", "step.not-runnable", strempty(why), ret);
+        }
         return judge(folder, status, ret);
 }
 

@@ -114,7 +114,8 @@ static int check_builtin(const StepFunction *f, json_object *document, StepCheck
         _cleanup_json_ json_object *result = json_object_new_object();
         json_object *config = json_get(document, "config");
         StepContext c = { f->name, config, json_get(config, f->name),
-                json_get(document, "instance"), result, 0, false, check };
+                json_get(document, "instance"), result, 0, false, check,
+                json_get(document, "sources") };
 
         if (!result)
                 return log_oom();
@@ -127,7 +128,8 @@ static int run_builtin(const StepFunction *f, json_object *document) {
         _cleanup_free_ char *path = result_path(f->name);
         json_object *config = json_get(document, "config");
         StepContext c = { f->name, config, json_get(config, f->name),
-                json_get(document, "instance"), result, 0, false, STEP_CHECK_NO };
+                json_get(document, "instance"), result, 0, false, STEP_CHECK_NO,
+                json_get(document, "sources") };
         int r;
 
         if (!result || !path)
@@ -157,6 +159,20 @@ static int check_site(const char *name, json_object *document) {
         return r < 0 ? log_error_errno(r, "Cannot look at step %s", name) : print_result(result);
 }
 
+/* Its program never began, so the verdict is ours. */
+static int not_runnable(const Step *s, int error, const char *path) {
+        _cleanup_json_ json_object *result = json_object_new_object();
+        _cleanup_free_ char *why = site_why_not(s, error);
+
+        log_error("%s", strempty(why));
+        if (json_set_fields(result, JSON_STRING("status", "failed"),
+                            JSON_STRING("code", "step.not-runnable"),
+                            JSON_STRING("message", why)) < 0)
+                return log_oom();
+        (void) write_result(path, result);
+        return exit_code(result);
+}
+
 static int run_site(const char *name, json_object *document) {
         _cleanup_graph_ Graph *graph = NULL;
         _cleanup_free_ char *result = result_path(name),
@@ -176,7 +192,7 @@ static int run_site(const char *name, json_object *document) {
         if (r < 0)
                 return log_error_errno(r, "Cannot give step %s its configuration", name);
         execv(s->exec[0], s->exec);
-        return log_error_errno(errno, "Cannot run %s; see \"exec\" in %s", s->exec[0], s->file);
+        return not_runnable(s, -errno, result);
 }
 
 int main(int argc, char *argv[]) {

@@ -41,3 +41,33 @@ int site_environment(
                         return -errno;
         return 0;
 }
+
+/* "#!/usr/bin/python3": what a script is run by. NULL where it is none. */
+static char *interpreter_of(const char *program) {
+        _cleanup_fclose_ FILE *f = fopen(program, "re");
+        char line[256];
+
+        if (!f || !fgets(line, sizeof(line), f) || !startswith(line, "#!"))
+                return NULL;
+        line[strcspn(line, "\r\n")] = '\0';
+        return strdup(line + strlen("#!"));
+}
+
+char *site_why_not(const Step *s, int error) {
+        const char *program = s->exec[0];
+        _cleanup_free_ char *interpreter = interpreter_of(program);
+
+        if (access(program, F_OK) < 0)
+                return strf("%s, which \"exec\" in %s names, is not there", program, s->file);
+        if (access(program, X_OK) < 0)
+                return strf("%s, which \"exec\" in %s names, is not executable: chmod +x it",
+                                program, s->file);
+        if (error == -ENOENT && interpreter)
+                return strf("%s is run by %s, which is not there: install it, or correct the first line",
+                                program, interpreter);
+        if (error == -ENOEXEC)
+                return strf("%s is no program: its first line does not say what runs it, as #!/bin/sh does",
+                                program);
+        return strf("%s, which \"exec\" in %s names, cannot be run: %s", program, s->file,
+                        strerror(-error));
+}

@@ -3,6 +3,7 @@
 
 /* What the program of a site's own step finds in its environment. */
 
+#include "contract/graph.h"
 #include "shared/json-util.h"
 
 /* Sets, for the program of the step name:
@@ -14,3 +15,7 @@
  * 0 or -errno. */
 int site_environment(
                 const char *name, json_object *document, const char *result, const char *section);
+
+/* Why the step's program could not be run, as `error` has it, and what would help: for its verdict. NULL
+ * on out of memory; the caller frees it. */
+char *site_why_not(const Step *s, int error);

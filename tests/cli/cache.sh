@@ -25,8 +25,12 @@ layer "$new" 60
 
 cache && grep -q "^aaaaaaaaaaaa .* 10d  r s864000" "$T/out" && grep -q '2 layers' "$T/out"
 check "layers are listed with age, recipe and stage" $?
+grep -q '^r  *2  *200.0 KiB' "$T/out"
+check "and their sum by recipe" $?
 cache list --json && [[ $(json layers) == 2 && $(json layer_bytes) == 204800 ]]
 check "--json has the sums" $?
+[[ $(python3 -c 'import json,sys; print([(r["recipe"], r["layers"], r["bytes"]) for r in json.load(open(sys.argv[1]))["recipes"]])' "$T/out") == "[('r', 2, 204800)]" ]]
+check "and those by recipe" $?
 cache prune --max-age 5d --dry-run --json && [[ $(json freed_bytes) == 102400 && $(json layers) == 2 ]]
 check "a dry run says what would go, and takes nothing" $?
 cache prune --max-age 5d && [[ ! -e $T/store/layers/${old:0:32} && -e $T/store/layers/${new:0:32} ]]

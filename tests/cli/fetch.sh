@@ -133,7 +133,7 @@ fails() {
         check "$name: told once" test "$(grep -c 'artifact thing' "$T/out")" -eq 1
         check "$name: no lock, no blob" test ! -e "$T/images/a.lock.json" -a ! -e "$(blob "$sha")"
 }
-fails "404" "the server answered 404" "$URL/nothing" "$sha"
+fails "404" "the server answered 404.*Correct its url (and version) in .*overlays/thing/overlay.json" "$URL/nothing" "$sha"
 check "404 is final" test "$(requests nothing)" -eq 1
 fails "403" "the server answered 403" "$URL/!403/file" "$sha"
 fails "500 without end" "the server answered 500.*Try again later" "$URL/!500/file" "$sha"
@@ -142,7 +142,8 @@ fails "another content" "not what was locked.*its sha256 is [0-9a-f]*, not $sha"
 check "another content is final" test "$(requests '!wrong')" -eq 1
 check "nothing of it is kept" no_partial
 fails "half without end" "tries" "$URL/!norange/!half/file" "$sha"
-fails "nobody there" "tries. Check network and proxy" "http://127.0.0.1:1/file" "$sha"
+fails "nobody there" "tries. Check network and proxy, or correct its url in .*overlays/thing/overlay.json;" "http://127.0.0.1:1/file" "$sha"
+check "nobody there: no mirror is advised for it" bash -c "! grep -q -- --mirror '$T/out'"
 fails "a host that does not exist" "Could not resolve" "http://nowhere.invalid/file" "$sha"
 fails "a missing file: URL" "no such file" "file://$SITE/nothing" "$sha"
 rm -f "$T/cache/blobs/partial"/*

@@ -30,6 +30,9 @@ own licence '{"codes":{"licence.no-answer":{"meaning":"The licence server is sil
 result '{"status":"failed","code":"licence.no-answer","message":"lic.example says nothing"}'; exit 1
 S
 own words '{"codes":{"words.own":{"meaning":"As the file has it.","remedy":"The file says so."}}}' <<<'result "{\"status\":\"failed\",\"code\":\"words.own\",\"message\":\"m\",\"remedy\":\"The program knows better.\"}"; exit 1'
+own gone '{}' </dev/null && rm "$NODE/own-gone"
+own plain '{}' </dev/null && chmod -x "$NODE/own-plain"
+own lost '{}' </dev/null && sed -i '1s|.*|#!/no/such/interpreter|' "$NODE/own-lost"
 own bare '{}' <<<'cat "$FIRSTBOOT_SECTION" >"$FIRSTBOOT_ROOT/said.bare"'
 own lone '{}' <<<'cat "$FIRSTBOOT_SECTION" >"$FIRSTBOOT_ROOT/said.lone"; result "{\"status\":\"failed\",\"code\":\"lone.word\",\"message\":\"m\"}"; exit 1'
 node_boot
@@ -37,6 +40,11 @@ check "a node whose own step fails is not ready" node_wait failed
 check "the status has the code's meaning" is "o['step']['licence']['result']['meaning']" 'The licence server is silent.'
 check "and its remedy" is "o['step']['licence']['result']['remedy']" 'Call the licence desk, ext. 4711.'
 check "a remedy of the program's own goes first" is "o['step']['words']['result']['remedy']" 'The program knows better.'
+check "a program that is not there has a code of its own" is "o['step']['gone']['result']['code']" step.not-runnable
+check "with the program and the file that names it" is "o['step']['gone']['result']['message']" \
+        "$NODE/own-gone, which \"exec\" in /etc/firstboot/steps.d/gone.json names, is not there"
+check "one that is not executable says so" is "o['step']['plain']['result']['message'].endswith('is not executable: chmod +x it')" True
+check "and one whose interpreter is missing" is "'/no/such/interpreter' in o['step']['lost']['result']['message']" True
 check "explain knows the code" explains licence.no-answer 'The licence server is silent.'
 check "and says what to do" explains licence.no-answer 'What to do: Call the licence desk'
 check "a code of nobody's is an error that says where codes come from" explains licence.nothing '"codes"'

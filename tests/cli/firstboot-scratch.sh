@@ -360,6 +360,17 @@ else
         cleanup
 fi
 
+# More disks configured than there are: the message has key, value, layer and the way out.
+node_new
+for n in 0 1 2; do disk $n "S$n"; done
+config ',"disks":4'
+sed -i 's|"instance":|"sources":{"scratch.disks":"/etc/firstboot/conf.d/40-site.json"},&|' "$NODE/run/firstboot/config.json"
+run_step
+check "fewer disks than configured: key, value and layer are named" \
+        bash -c '[[ $1 == *"3 local disks of 4; scratch.disks is 4 in /etc/firstboot/conf.d/40-site.json"* ]]' - "$(result message)"
+check "and the ways out" bash -c '[[ $1 == *"set scratch.disks to 3"*scratch.allow_fewer* ]]' - "$(result remedy)"
+node_end
+
 # The number of disks that the machine's shape has.
 node_new
 for n in 0 1 2; do disk $n "S$n"; done

@@ -154,8 +154,12 @@ check "a .deb whose dependencies are locked is locked" bash -c "test $rc -eq 0 &
 # What cannot be resolved.
 recipe bad '"packages": ["no-such-package"]'
 run lock "$T/images/bad.json"
+check "an unknown package: the recipe that asks for it" grep -q "Correct the names in .*images/bad.json" "$T/out"
 check "an unknown package is named with its stage" bash -c "test $rc -eq 3 && grep -q 'Stage packages ' '$T/out' && grep -q 'locate package no-such-package' '$T/out'"
 check "no lock is left behind" test ! -e "$T/images/bad.lock.json"
+recipe bad '"packages": ["exra"]'
+run lock "$T/images/bad.json"
+check "a misspelt package has a suggestion" grep -q 'exra: did you mean "extra"?' "$T/out"
 package broken 1.0 'Depends: nowhere'
 package enemy 1.0 'Conflicts: libc6'
 publish trixie

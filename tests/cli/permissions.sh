@@ -38,6 +38,12 @@ check "the lock of a recipe in somebody else's folder is read" test $? -eq 0
 denied "a folder of images of somebody else's" "$U/theirs" build "$T/images/disk.json" --cache "$U/home/cache" --output "$U/theirs" --offline
 denied "a folder of images that cannot be made" "$U/theirs/out" build "$T/images/disk.json" --cache "$U/home/cache" --output "$U/theirs/out" --offline
 denied "the lock of somebody else's build" "$U/shared/.disk.lock" build "$T/images/disk.json" --cache "$U/home/cache" --output "$U/shared" --offline
+recipe partial
+run lock "$T/images/partial.json"
+recipe partial '"packages": ["extra"]'
+: >"$LOG"
+denied "a lock in somebody else's folder that is not complete" partial.lock.json lock "$T/images/partial.json" --cache "$U/home/cache"
+check "… is told before any server is asked" test ! -s "$LOG"
 chmod 0600 "$T/images/disk.lock.json"
 denied "a lock that may not be read" disk.lock.json build "$T/images/disk.json" --cache "$U/home/cache" --output "$U/home/out" --offline
 [[ ! -e $U/home/out && -z $(find "$U/home/cache/layers" "$U/home/cache/work" -mindepth 1 2>/dev/null) ]]

@@ -92,6 +92,13 @@ int step_skip(StepContext *c, const char *format, ...) {
         return 0;
 }
 
+const char *step_source(const StepContext *c, const char *key) {
+        _cleanup_free_ char *path = strf("%s.%s", c->name, key);
+        const char *source = path ? json_get_string(c->sources, path) : NULL;
+
+        return source ? source : "the configuration";
+}
+
 void step_remedy(StepContext *c, const char *format, ...) {
         _cleanup_free_ char *text = NULL;
         va_list ap;

@@ -25,6 +25,7 @@ typedef struct StepContext {
         uint64_t seed;         /* of this attempt's pauses (contract/retry.h) */
         bool slow;             /* fast retries are used up: a look, not a siege */
         StepCheck check;
+        json_object *sources; /* "scratch.disks" → the layer of the configuration that gave it */
 } StepContext;
 
 /* Each records the verdict and its one sentence. The first failure stays; a failure outweighs a
@@ -39,6 +40,9 @@ int step_skip(StepContext *c, const char *format, ...) _printf_(2, 3);
 
 /* A remedy better than the code's own. */
 void step_remedy(StepContext *c, const char *format, ...) _printf_(2, 3);
+
+/* Where a key of the step's own section comes from, for messages: "/etc/firstboot/conf.d/40-site.json". */
+const char *step_source(const StepContext *c, const char *key);
 
 /* Adds to the verdict's figures; takes value over. */
 void step_figure(StepContext *c, const char *name, json_object *value);

@@ -47,7 +47,7 @@ typedef struct ScratchWish {
         char **claim;            /* serials of disks without signature whose data may go */
         char **discard_partial;  /* UUIDs of groups that lack disks and whose data may go */
         const char *machine;     /* identity of this machine; NULL: not known */
-        const char *expected_by; /* why so many are expected; NULL: the configuration says so */
+        const char *expected_by; /* why so many are expected; NULL: as last time */
         const char *left_out;    /* disks that only scratch.models would let in; NULL: none */
 } ScratchWish;
 

@@ -103,8 +103,12 @@ static int count_expected(Scratch *s, ScratchWish *wish) {
         int r;
 
         wish->expected = (int) json_get_int(s->context->section, "disks", -1);
-        if (wish->expected >= 0)
-                return 0;
+        if (wish->expected >= 0) {
+                s->expected_by = strf("scratch.disks is %d in %s", wish->expected,
+                                step_source(s->context, "disks"));
+                wish->expected_by = s->expected_by;
+                return s->expected_by ? 0 : -ENOMEM;
+        }
         r = shape_detect(s->context, NULL, &s->shape);
         if (r < 0)
                 return r;
@@ -333,6 +337,10 @@ int scratch_run(StepContext *c) {
         if (r < 0)
                 return r;
         add_figures(&s);
+        if (streq_ptr(s.plan.code, "scratch.disk-missing") &&
+                        json_get_int(c->section, "disks", -1) > (int) s.disks.n)
+                step_remedy(c, "If %zu disks are right for this machine, set scratch.disks to %zu (it is %d in %s), or scratch.allow_fewer to true for any number. Else a disk is missing: compare the serials (lsblk -d -o NAME,SERIAL) with the provider's console.",
+                                s.disks.n, s.disks.n, wish.expected, step_source(c, "disks"));
         if (s.plan.action == SCRATCH_FAIL)
                 /* Whoever uses a disk may let it go again. */
                 return streq(s.plan.code, "scratch.in-use")
