@@ -31,20 +31,23 @@ static uint64_t download_size(Context *ctx, const Plan *plan, const Stage *s) {
         return size;
 }
 
-static int stage_json(Context *ctx, const Plan *plan, const Stage *s, json_object *list) {
+static int stage_json(
+                Context *ctx, const Plan *plan, size_t i, json_object *record, json_object *list) {
+        const Stage *s = plan->stages + i;
         bool cached = store_has_layer(ctx->store, s->digest);
+        _cleanup_free_ char *why = cached ? NULL : plan_why(plan, i, record);
         json_object *o = json_object_new_object();
 
         if (!o || json_object_array_add(list, o) < 0)
                 return -ENOMEM;
-        return json_set_fields(o, JSON_STRING("id", s->id),
+        return json_set_fields(o, JSON_STRING("why", why), JSON_STRING("id", s->id),
                         JSON_STRING("kind", stage_kind_name(s->kind)),
                         JSON_STRING("digest", s->digest), JSON_BOOL("cached", cached),
                         JSON_INT("packages", s->locked ? s->locked->n_packages : 0),
                         JSON_INT("download", cached ? 0 : download_size(ctx, plan, s)));
 }
 
-static int show_json(Context *ctx, const Plan *plan) {
+static int show_json(Context *ctx, const Plan *plan, json_object *record) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *list = json_object_new_array(), *recipe = NULL;
         int r;
@@ -52,7 +55,7 @@ static int show_json(Context *ctx, const Plan *plan) {
         if (!o || json_set(o, "stages", list) < 0)
                 return -ENOMEM;
         for (size_t i = 0; i < plan->n_stages; i++) {
-                r = stage_json(ctx, plan, plan->stages + i, list);
+                r = stage_json(ctx, plan, i, record, list);
                 if (r < 0)
                         return r;
         }
@@ -70,24 +73,26 @@ static int show_json(Context *ctx, const Plan *plan) {
         return 0;
 }
 
-static void show_table(Context *ctx, const Plan *plan) {
+static void show_table(Context *ctx, const Plan *plan, json_object *record) {
         char download_total[FORMAT_BYTES_MAX];
         uint64_t total = 0;
         size_t cached = 0;
 
-        printf("%-34s %-12s %8s  %-7s %10s\n", "STAGE", "DIGEST", "PACKAGES", "STATE", "DOWNLOAD");
+        printf("%-34s %-12s %8s  %-7s %10s  %s\n", "STAGE", "DIGEST", "PACKAGES", "STATE",
+                        "DOWNLOAD", "WHY");
         for (size_t i = 0; i < plan->n_stages; i++) {
                 const Stage *s = plan->stages + i;
                 bool have = store_has_layer(ctx->store, s->digest);
                 uint64_t size = have ? 0 : download_size(ctx, plan, s);
+                _cleanup_free_ char *why = have ? NULL : plan_why(plan, i, record);
                 char packages[24] = "", download[FORMAT_BYTES_MAX] = "";
 
                 if (s->locked)
                         snprintf(packages, sizeof(packages), "%zu", s->locked->n_packages);
                 if (size > 0)
                         format_bytes(download, size);
-                printf("%-34s %.12s %8s  %-7s %10s\n", s->id, s->digest, packages,
-                                have ? "cached" : "run", download);
+                printf("%-34s %.12s %8s  %-7s %10s%s%s\n", s->id, s->digest, packages,
+                                have ? "cached" : "run", download, why ? "  " : "", strempty(why));
                 cached += have;
                 total += size;
         }
@@ -101,6 +106,7 @@ static void show_table(Context *ctx, const Plan *plan) {
 static int run(VerbCall *call) {
         const PlanOptions *o = call->options;
         _cleanup_loaded_ Loaded loaded = {};
+        _cleanup_json_ json_object *record = NULL;
         int r;
 
         call->ctx->keep_lock = !o->lock;
@@ -108,9 +114,13 @@ static int run(VerbCall *call) {
         if (r < 0)
                 return r;
 
+        r = plan_record_read(call->ctx->store, loaded.plan, &record);
+        if (r < 0)
+                return log_oom();
+
         if (!o->json)
-                show_table(call->ctx, loaded.plan);
-        else if (show_json(call->ctx, loaded.plan) < 0)
+                show_table(call->ctx, loaded.plan, record);
+        else if (show_json(call->ctx, loaded.plan, record) < 0)
                 return log_oom();
         return EXIT_OK;
 }
@@ -135,7 +145,8 @@ const Verb verb_plan = {
         .spec = { "plan", "show the stages, what is cached and what would run", options, "RECIPE",
                         COMPLETE_FILE, "*.json" },
         .usage = "RECIPE [OPTION…]",
-        .about = "Shows the stages of a recipe, their digests, which are cached, and what a build would download.\n"
+        .about = "Shows the stages of a recipe, their digests, which are cached, why the others run, and what a build\n"
+                 "would download. Why is told against what the stages were last made of here.\n"
                  "Writes nothing: what the lock file lacks is found and only used, unless --lock is given.",
         .needs_store = true,
         .min_arguments = 1,

@@ -21,5 +21,8 @@ int dpkg_options_load(const Recipe *recipe, char ***ret);
 /* Lists the stages, without digests. */
 int plan_add_stages(Plan *p);
 
-/* Fills digest and locked of every stage; -ESTALE as plan_new(). */
+/* In a stage's inputs: "package NAME" → "VERSION SHA256". */
+#define PLAN_PACKAGE "package "
+
+/* Fills digest, inputs and locked of every stage; -ESTALE as plan_new(). */
 int plan_digest_stages(Plan *p);

@@ -26,6 +26,7 @@ typedef struct Stage {
         bool early;                /* FILES: the early part only; RUN: before the initramfs */
         const LockedStage *locked; /* BASE, PACKAGES, COMPILE */
         Digest digest;
+        json_object *inputs; /* what the digest is of, its parents aside: label → value */
 } Stage;
 
 /* Kinds whose stages have an entry in the lock. */

@@ -40,8 +40,10 @@ const Stage *plan_find(const Plan *p, const char *id) {
 Plan *plan_free(Plan *p) {
         if (!p)
                 return NULL;
-        for (size_t i = 0; i < p->n_stages; i++)
+        for (size_t i = 0; i < p->n_stages; i++) {
                 free(p->stages[i].id);
+                json_object_put(p->stages[i].inputs);
+        }
         free(p->stages);
         strv_free(p->dpkg_options);
         free(p);

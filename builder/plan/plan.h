@@ -12,6 +12,7 @@
  * make it again. The types are in plan/model.h. */
 
 #include "plan/model.h"
+#include "store/store.h"
 
 /* Loads the recipe, completes its lock where that lacks something (and writes it: the first build
  * of a recipe makes its lock file), and plans, as build, plan, check, shell and the tools tree all
@@ -48,3 +49,14 @@ bool plan_stage_sees(const Plan *p, size_t i, size_t below);
 /* Whether it is this stage that takes one of its overlay's artifacts: a source archive is its compile
  * stage's, all others the artifacts stage's. */
 bool plan_stage_uses(const Stage *s, const Artifact *a);
+
+/* record.c: what the stages of this recipe were made of when their layers were last there, for the question
+ * why they are to be made again. Reads *ret (NULL: no build of it has been here); the caller puts it. */
+int plan_record_read(Store *store, const Plan *p, json_object **ret);
+
+/* Notes the stages 0…last whose layers are there (one flag a stage says which are not). 0 or -errno. */
+int plan_record_write(Store *store, const Plan *p, const bool *missing, size_t last);
+
+/* Why the stage, whose layer is not there, is to be made: "its script changed", "zstd 1.5 → 1.6", "base is made
+ * again". NULL on out of memory; the caller frees it. */
+char *plan_why(const Plan *p, size_t i, json_object *record);

@@ -22,51 +22,99 @@ static const struct {
 #include "plan/stage-code"
 };
 
-static int hash_host_file(Hash *h, const char *label, const char *path) {
+/* What a digest is fed with, and the record of it for people who ask why it is another one. */
+typedef struct Inputs {
+        Hash *h;
+        json_object *record; /* where memory ends, less is recorded */
+} Inputs;
+
+#define NOTE_MAX 200 /* bytes: of what is longer the digest is noted, node configuration say */
+
+static void note(Inputs *in, const char *label, const char *value) {
+        const char *before = json_get_string(in->record, label);
+        _cleanup_free_ char *both = NULL;
+        Digest digest;
+
+        if (value && strlen(value) > NOTE_MAX) {
+                _cleanup_hash_free_ Hash *h = NULL;
+
+                if (hash_new(&h) < 0)
+                        return;
+                hash_field(h, label, value);
+                hash_end(h, digest);
+                value = digest;
+        }
+        both = before ? strf("%s\n%s", before, strempty(value)) : NULL;
+
+        (void) json_set_string(in->record, label, both ? both : strempty(value));
+}
+
+static void take(Inputs *in, const char *label, const char *value) {
+        hash_field(in->h, label, value);
+        note(in, label, value);
+}
+
+static void take_list(Inputs *in, const char *label, char *const *l) {
+        _cleanup_free_ char *text = strv_join(l, " ");
+
+        hash_strv(in->h, label, l);
+        note(in, label, text);
+}
+
+/* Packages are compared one by one. */
+static void take_package(Inputs *in, const LockedPackage *p) {
+        _cleanup_free_ char *label = strf(PLAN_PACKAGE "%s", p->name),
+                            *value = strf("%s %s", strempty(p->version), p->sha256);
+
+        hash_field(in->h, "package", p->name);
+        hash_field(in->h, "sha256", p->sha256);
+        if (label && value)
+                note(in, label, value);
+}
+
+static int hash_host_file(Inputs *in, const char *label, const char *path) {
         Digest digest;
         int r = digest_file(path, digest, NULL);
 
         if (r < 0)
                 return log_error_errno(r, "%s: cannot read it", path);
-        hash_field(h, label, digest);
+        take(in, label, digest);
         return 0;
 }
 
-static int hash_host_tree(Hash *h, const char *label, const char *path) {
+static int hash_host_tree(Inputs *in, const char *label, const char *path) {
         Digest digest;
         int r = digest_tree(path, digest);
 
         if (r < 0)
                 return log_error_errno(r, "%s: cannot read it", path);
-        hash_field(h, label, digest);
+        take(in, label, digest);
         return 0;
 }
 
-static void hash_packages(Hash *h, const Plan *p, const LockedStage *locked) {
-        hash_strv(h, "dpkg", p->dpkg_options);
-        for (size_t i = 0; i < locked->n_packages; i++) {
-                hash_field(h, "package", locked->packages[i].name);
-                hash_field(h, "sha256", locked->packages[i].sha256);
-        }
+static void hash_packages(Inputs *in, const Plan *p, const LockedStage *locked) {
+        take_list(in, "dpkg", p->dpkg_options);
+        for (size_t i = 0; i < locked->n_packages; i++)
+                take_package(in, locked->packages + i);
 }
 
-static void hash_repositories(Hash *h, const Plan *p, const Overlay *o) {
+static void hash_repositories(Inputs *in, const Plan *p, const Overlay *o) {
         for (size_t i = 0; i < o->n_repositories; i++) {
                 const Repository *q = o->repositories + i;
 
-                hash_field(h, "repository", q->name);
+                take(in, "repository", q->name);
                 if (!q->keep)
                         continue; /* leaves no trace in the image: the packages' digests say all */
-                hash_field(h, "uri", q->uri);
-                hash_field(h, "suite", q->suite);
-                hash_strv(h, "components", q->components);
-                hash_field(h, "fingerprint", q->fingerprint);
+                take(in, "uri", q->uri);
+                take(in, "suite", q->suite);
+                take_list(in, "components", q->components);
+                take(in, "fingerprint", q->fingerprint);
                 const LockedOrigin *origin = lock_find_origin(p->lock, q->name);
-                hash_field(h, "key", origin ? origin->key : NULL);
+                take(in, "key", origin ? origin->key : NULL);
         }
 }
 
-static int hash_artifacts(Hash *h, const Plan *p, const Stage *s) {
+static int hash_artifacts(Inputs *in, const Plan *p, const Stage *s) {
         const Overlay *o = s->overlay;
 
         for (size_t i = 0; i < o->n_artifacts; i++) {
@@ -82,10 +130,10 @@ static int hash_artifacts(Hash *h, const Plan *p, const Stage *s) {
                         return -ESTALE;
                 snprintf(numbers, sizeof(numbers), "%d %o %u", (int) a->kind, (unsigned) a->mode,
                                 a->strip);
-                hash_field(h, "artifact", a->name);
-                hash_field(h, "sha256", locked->sha256);
-                hash_field(h, "install", numbers);
-                hash_field(h, "path", a->path);
+                take(in, "artifact", a->name);
+                take(in, "sha256", locked->sha256);
+                take(in, "install", numbers);
+                take(in, "path", a->path);
         }
         return 0;
 }
@@ -94,7 +142,7 @@ static const char *json_text(json_object *o) {
         return o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN) : NULL;
 }
 
-static int hash_early_files(Hash *h, const char *root) {
+static int hash_early_files(Inputs *in, const char *root) {
         for (const char *const *p = plan_early_prefixes; *p; p++) {
                 _cleanup_free_ char *path = path_join(root, *p);
                 struct stat st;
@@ -104,79 +152,79 @@ static int hash_early_files(Hash *h, const char *root) {
                         return -ENOMEM;
                 if (lstat(path, &st) < 0)
                         continue;
-                hash_field(h, "early", *p);
-                r = S_ISDIR(st.st_mode) ? hash_host_tree(h, "files", path)
-                                        : hash_host_file(h, "file", path);
+                take(in, "early", *p);
+                r = S_ISDIR(st.st_mode) ? hash_host_tree(in, "files", path)
+                                        : hash_host_file(in, "file", path);
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-static int hash_files(Hash *h, const Stage *s, const Recipe *recipe) {
+static int hash_files(Inputs *in, const Stage *s, const Recipe *recipe) {
         _cleanup_free_ char *root = NULL;
 
         if (!s->overlay) {
-                hash_field(h, "node", json_text(recipe->node));
+                take(in, "node", json_text(recipe->node));
                 return 0;
         }
 
-        hash_field(h, "modes", json_text(s->overlay->modes));
+        take(in, "modes", json_text(s->overlay->modes));
         root = path_join(s->overlay->path, "files");
         if (!root)
                 return -ENOMEM;
-        return s->early ? hash_early_files(h, root) : hash_host_tree(h, "files", root);
+        return s->early ? hash_early_files(in, root) : hash_host_tree(in, "files", root);
 }
 
-static int hash_compile(Hash *h, const Plan *p, const Stage *s, const Compile *c) {
+static int hash_compile(Inputs *in, const Plan *p, const Stage *s, const Compile *c) {
         int r;
 
-        hash_field(h, "kernel", p->kernel);
-        hash_packages(h, p, s->locked);
+        take(in, "kernel", p->kernel);
+        hash_packages(in, p, s->locked);
         if (c->without)
-                hash_strv(h, "without", c->without);
-        r = hash_artifacts(h, p, s);
+                take_list(in, "without", c->without);
+        r = hash_artifacts(in, p, s);
         if (r < 0)
                 return r;
-        r = hash_host_file(h, "script", c->script);
+        r = hash_host_file(in, "script", c->script);
         if (r < 0 || !c->source)
                 return r;
-        return hash_host_tree(h, "source", c->source);
+        return hash_host_tree(in, "source", c->source);
 }
 
-static int hash_stage(Hash *h, const Plan *p, const Stage *s) {
+static int hash_stage(Inputs *in, const Plan *p, const Stage *s) {
         const Recipe *recipe = p->recipe;
 
         switch (s->kind) {
         case STAGE_BASE:
-                hash_field(h, "distro", recipe->base.distro);
-                hash_field(h, "release", recipe->base.release);
-                hash_field(h, "arch", recipe->base.arch);
-                hash_packages(h, p, s->locked);
+                take(in, "distro", recipe->base.distro);
+                take(in, "release", recipe->base.release);
+                take(in, "arch", recipe->base.arch);
+                hash_packages(in, p, s->locked);
                 return 0;
         case STAGE_PACKAGES:
-                hash_packages(h, p, s->locked);
+                hash_packages(in, p, s->locked);
                 if (s->overlay)
-                        hash_repositories(h, p, s->overlay);
+                        hash_repositories(in, p, s->overlay);
                 return 0;
         case STAGE_ARTIFACTS:
-                return hash_artifacts(h, p, s);
+                return hash_artifacts(in, p, s);
         case STAGE_COMPILE:
-                return hash_compile(h, p, s, s->overlay->compile + s->index);
+                return hash_compile(in, p, s, s->overlay->compile + s->index);
         case STAGE_FILES:
-                return hash_files(h, s, recipe);
+                return hash_files(in, s, recipe);
         case STAGE_RUN:
-                hash_field(h, "network", stage_uses_network(s) ? "yes" : "no");
-                return hash_host_file(h, "script", s->overlay->run[s->index].script);
+                take(in, "network", stage_uses_network(s) ? "yes" : "no");
+                return hash_host_file(in, "script", s->overlay->run[s->index].script);
         case STAGE_SERVICES:
                 for (size_t i = 0; i < recipe->n_overlays; i++) {
-                        hash_strv(h, "enable", recipe->overlays[i]->services.enable);
-                        hash_strv(h, "disable", recipe->overlays[i]->services.disable);
-                        hash_strv(h, "mask", recipe->overlays[i]->services.mask);
+                        take_list(in, "enable", recipe->overlays[i]->services.enable);
+                        take_list(in, "disable", recipe->overlays[i]->services.disable);
+                        take_list(in, "mask", recipe->overlays[i]->services.mask);
                 }
                 return 0;
         case STAGE_INITRAMFS:
-                hash_field(h, "kernel", p->kernel);
+                take(in, "kernel", p->kernel);
                 return 0;
         case STAGE_FINALIZE:
                 return 0;
@@ -199,6 +247,7 @@ static void hash_parents(Hash *h, const Plan *p, size_t i) {
 static int digest_stage(Plan *p, size_t i) {
         _cleanup_hash_free_ Hash *h = NULL;
         Stage *s = p->stages + i;
+        Inputs in = {};
         char epoch[32];
         int r;
 
@@ -211,13 +260,15 @@ static int digest_stage(Plan *p, size_t i) {
         r = hash_new(&h);
         if (r < 0)
                 return r;
+        in = (Inputs) { .h = h, .record = json_object_new_object() };
+        s->inputs = in.record;
         snprintf(epoch, sizeof(epoch), "%lld", (long long) p->lock->epoch);
         hash_field(h, "imgbuild stage", kinds[s->kind].name);
-        hash_field(h, "format", kinds[s->kind].number);
-        hash_field(h, "sandbox", kinds[STAGE_SANDBOX].number);
-        hash_field(h, "epoch", epoch);
+        take(&in, "format", kinds[s->kind].number);
+        take(&in, "sandbox", kinds[STAGE_SANDBOX].number);
+        take(&in, "epoch", epoch);
         hash_parents(h, p, i);
-        r = hash_stage(h, p, s);
+        r = hash_stage(&in, p, s);
         if (r < 0)
                 return r;
 

@@ -204,6 +204,15 @@ static int build_all(
         return 0;
 }
 
+/* For imgbuild plan alone, so that its failure is none of the build's. */
+static void keep_record(Context *ctx, const Plan *plan, const bool *missing, size_t last) {
+        int r = plan_record_write(ctx->store, plan, missing, last);
+
+        if (r < 0)
+                log_debug("The record of what the stages were made of cannot be kept: %s",
+                                strerror(-r));
+}
+
 int stages_build(Context *ctx, const Plan *plan, const Maker *maker, size_t last) {
         _cleanup_free_ bool *missing = calloc(plan->n_stages, sizeof(bool));
         int r;
@@ -211,11 +220,15 @@ int stages_build(Context *ctx, const Plan *plan, const Maker *maker, size_t last
         if (!missing)
                 return log_oom();
         last = MIN(last, plan->n_stages - 1);
-        if (!find_missing(ctx, plan, last, missing))
+        if (!find_missing(ctx, plan, last, missing)) {
+                keep_record(ctx, plan, missing, last);
                 return ctx->drop_downloads ? stage_drop_downloads(ctx, plan, missing, last) : 0;
+        }
 
         r = stage_fetch(ctx, plan, missing, last);
         if (r < 0)
                 return r;
-        return build_all(ctx, plan, maker, missing, last);
+        r = build_all(ctx, plan, maker, missing, last);
+        keep_record(ctx, plan, missing, last);
+        return r;
 }

@@ -63,7 +63,7 @@ int store_drop_blobs(Store *s, const char *const *digests) {
         return MIN(r, 0);
 }
 
-/* Logs, and lock files of layers: small, but they add up. */
+/* Logs, lock files of layers, records of plans: small, but they add up. */
 static int prune_file(const char *folder, const char *name, void *userdata) {
         const int64_t *before = userdata;
         _cleanup_free_ char *path = path_join(folder, name);
@@ -113,17 +113,17 @@ static int prune_entries(Store *s, const EntryList *l, int64_t before, uint64_t 
 }
 
 static int prune_files(Store *s, int64_t before) {
-        _cleanup_free_ char *logs = path_join(s->path, "log"), *locks = path_join(s->path, "locks"),
-                            *damaged = path_join(s->path, "damaged");
-        int r;
+        static const char *const folders[] = { "log", "locks", "plans" };
+        _cleanup_free_ char *damaged = path_join(s->path, "damaged");
 
-        if (!logs || !locks || !damaged)
-                return -ENOMEM;
-        r = store_each_name(logs, prune_file, &before);
-        if (r < 0)
-                return r;
-        r = store_each_name(locks, prune_file, &before);
-        return r < 0 ? r : rm_rf(damaged);
+        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
+                _cleanup_free_ char *path = path_join(s->path, folders[i]);
+                int r = path ? store_each_name(path, prune_file, &before) : -ENOMEM;
+
+                if (r < 0)
+                        return r;
+        }
+        return damaged ? rm_rf(damaged) : -ENOMEM;
 }
 
 int store_prune(Store *s, uint64_t max_age, uint64_t max_bytes, bool dry_run, uint64_t *ret_freed) {

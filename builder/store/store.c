@@ -25,7 +25,7 @@
 #define FORMAT_TRUSTED "imgbuild store 1, trusted.overlay\n"
 #define FORMAT_USER "imgbuild store 1, user.overlay\n"
 
-static const char *const folders[] = { "layers", "blobs/sha256", "work", "locks", "log" };
+static const char *const folders[] = { "layers", "blobs/sha256", "work", "locks", "log", "plans" };
 
 int store_lock(const char *path, int open_flags, int operation) {
         for (;;) {
@@ -159,7 +159,8 @@ static int lay_out(Store *s) {
 /* Whether a folder is a store, or what will become one: nothing in it, or only what stores have.
  * Takes the fd. */
 static int is_store(int fd) {
-        static const char *const names[] = { "format", "layers", "blobs", "work", "locks", "log" };
+        static const char *const names[] = { "format", "layers", "blobs", "work", "locks", "log",
+                "plans" };
         _cleanup_closedir_ DIR *d = NULL;
         bool ours = true;
         int r;

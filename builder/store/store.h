@@ -14,6 +14,7 @@
  *                                  swept by the next
  *   locks/DIGEST[:32]              flock()ed while a layer is made: two builds share the work
  *   log/                           whole output of stages' commands
+ *   plans/                         what each recipe's stages were last made of (plan/record.c)
  *
  * A layer appears by rename() of a finished, synced folder: what is there is whole. Downloads are
  * store/fetch.h, sizes and removal store/contents.h. Paths that are returned are the caller's to
