@@ -48,6 +48,11 @@ for folder in overlays/*/; do
 done
 check "overlays/README.md has every overlay with its description" $bad
 
+# Whether a recipe's overlays fit one another, before any of them is fetched.
+out=$("$IMGBUILD" plan images/aws-hpc.json --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
+[[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
+check "aws-hpc asks for nothing but a lock" $?
+
 # Slurm starts a task prolog inside of the container, where it fails, and every task with it.
 mkdir -p "$BUILD/tests/overlays-sh"
 for recipe in slurm-enroot slurm-enroot-head; do

@@ -4,6 +4,7 @@
 #   from_sources PROJECT OVERLAY…   these overlays of it take their archives from there
 #   containers_sources        own_project whose overlays take the sources from $SOURCES; skips where they are not
 #   containers_new            the tree of images/containers.json thrice: head, node1 and node2, with a user, keys and scratch
+#                             FOLDER_OF_ALL=/PATH, set before: one folder that all three have there
 #   on MACHINE COMMAND…       a command on one of them, as root
 #   as_alice COMMAND…         a shell's command line on the head, as the user
 #   small_image FOLDER [TREE] bash and a few programs of the tree (the machine's own) with their libraries, as an image's root
@@ -40,6 +41,9 @@ machine_new() { # NAME
         mkdir -p "$m"/{root,upper,work}
         mount -t overlay -o "lowerdir=$layers,upperdir=$m/upper,workdir=$m/work" "$1" "$m/root" || return 1
         for path in proc sys dev run tmp; do mkdir -p "$m/root/$path"; done
+        if [[ -n ${FOLDER_OF_ALL:-} ]]; then
+                mkdir -p "$HEAD/of-all" "$m/root/$FOLDER_OF_ALL" && mount --bind "$HEAD/of-all" "$m/root/$FOLDER_OF_ALL" || return 1
+        fi
         unshare --mount --pid --uts --fork --kill-child -- bash -c '
 root=$1
 cd "$root" && hostname "$2" && mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev && mount -t tmpfs run run &&
@@ -58,7 +62,7 @@ as_alice() { on head setpriv --reuid 20001 --regid 20000 --clear-groups env HOME
 waits() { local i; for ((i = 0; i < 600; i++)); do "$@" >/dev/null 2>&1 && return 0; sleep 0.2; done; "$@"; }
 
 containers_new() {
-        local layers machine root
+        local layers machine root n
         layers=$(head_layers "$RECIPES/containers.json")
         mkdir -p "$HEAD/pid" && rm -f "${HEAD_LOG:?}"/*
         head -c 1024 /dev/urandom >"$HEAD/slurm.key"
@@ -73,6 +77,7 @@ containers_new() {
                 install -d -o 20001 -g 20000 -m 0700 "$root/home/alice"
                 install -m 0600 "$HEAD/slurm.key" "$root/etc/slurm/slurm.key"
                 on "$machine" systemd-tmpfiles --create /usr/lib/enroot-scratch/tmpfiles.conf
+                mkdir "$root/opt/dev" && for n in 0 1 2 3 4 5 6 7; do mknod "$root/opt/dev/nvidia$n" c 1 3; done
                 echo 'ENROOT_ALLOW_HTTP yes' >"$root/etc/enroot/enroot.conf.d/test.conf"
         done
         cat >"$HEAD/head/root/etc/slurm/slurm.conf" <<'CONF'
@@ -93,11 +98,14 @@ MessageTimeout=100
 TCPTimeout=60
 BatchStartTimeout=300
 AuthInfo=ttl=600,cred_expire=600
-NodeName=node1 NodeAddr=127.0.0.1 Port=17001 CPUs=2 RealMemory=1000
-NodeName=node2 NodeAddr=127.0.0.1 Port=17002 CPUs=2 RealMemory=1000
-PartitionName=all Nodes=ALL Default=YES State=UP
+GresTypes=gpu
+NodeName=node1 NodeAddr=127.0.0.1 Port=17001 CPUs=2 RealMemory=1000 Gres=gpu:8
+NodeName=node2 NodeAddr=127.0.0.1 Port=17002 CPUs=2 RealMemory=1000 Gres=gpu:8
+PartitionName=compute Nodes=ALL Default=YES State=UP
 CONF
         echo 'CgroupPlugin=disabled' >"$HEAD/head/root/etc/slurm/cgroup.conf"
+        # GPUs that only count: device files of no device.
+        echo 'Name=gpu File=/opt/dev/nvidia[0-7]' >"$HEAD/head/root/etc/slurm/gres.conf"
 }
 
 # launch MACHINE NAME COMMAND…: in the background, with a log.
@@ -126,8 +134,8 @@ small_image() { # FOLDER [TREE]
         local root=$1 tree=${2:-} file
         mkdir -p "$root"/{usr/bin,usr/lib64,etc,tmp,proc,sys,dev,run,home}
         ln -s usr/bin "$root/bin" && ln -s usr/lib "$root/lib" && ln -s usr/lib64 "$root/lib64"
-        for file in bash cat env grep hostname id ls sh sleep touch; do cp "$tree/usr/bin/$file" "$root/usr/bin/"; done
-        for file in bash cat grep hostname id ls; do on head ldd "/usr/bin/$file"; done | grep -o '/lib[^ ]*' | sort -u | while read -r file; do
+        for file in bash cat env expr grep hostname id ls rm sh sleep touch; do cp "$tree/usr/bin/$file" "$root/usr/bin/"; done
+        for file in bash cat expr grep hostname id ls; do on head ldd "/usr/bin/$file"; done | grep -o '/lib[^ ]*' | sort -u | while read -r file; do
                 install -D "$(realpath "$tree/usr$file")" "$root/usr$file"
         done
         echo 'PRETTY_NAME="A small image"' >"$root/etc/os-release"
