@@ -187,6 +187,11 @@ const Code codes[] = {
         { "scratch.changed", "1288d189bab847a99d59731ab190b466", "A local disk was written to while the volume was planned",
           "Right before the first write the disk held something else than a moment before. Nothing was done.",
           "Find out who writes to it: cloud-init's runcmd and bootcmd, fstab, an admin. The step is tried again." },
+        { "scratch.user-data", "9ee1e4759cf64456b29ec7e7bdf34cc7", "User data makes volumes and has not ended",
+          "cloud-init's user data has commands that make volumes or file systems. They go first, and cloud-init did not end "
+          "within the limit. The disks were not touched.",
+          "cloud-init status --long and /var/log/cloud-init-output.log show what it waits for; the step is tried again. Take the "
+          "commands out of the user data to have the agent make the volume." },
         { "scratch.in-use", "bfd845fcf302426ebce42dc8a0f6aea7", "A local disk is in use",
           "The disk is mounted, another device is built on it, or a program has it for itself, and it is not the scratch volume.",
           "lsblk shows by whom. Release it, or leave it out through scratch.models." },

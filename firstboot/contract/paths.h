@@ -29,6 +29,7 @@
 #define PATH_SLURM_CLIENT_CONF "/run/firstboot/slurm-client.conf"
 #define PATH_CLOUD_INIT_DATA "/run/cloud-init/instance-data.json"
 #define PATH_CLOUD_INIT_COMBINED "/run/cloud-init/combined-cloud-config.json"
+#define PATH_CLOUD_INIT_RESULT "/run/cloud-init/result.json"
 
 /* systemd's manager on the bus: org.freedesktop.systemd1(5). */
 #define SYSTEMD "org.freedesktop.systemd1"

@@ -390,6 +390,46 @@ check "a hypervisor's disk is left alone, and named" bash -c '[[ $1 == skipped &
         "$(result status)" "$(result message)"
 node_end
 
+# User data that makes the volume by itself, as documents for other images have it.
+user_data_node() {
+        loop_node 2 || return 1
+        config
+        sed -i "s|/mnt/x|$NODE/mnt|" "$NODE/run/firstboot/config.json"
+        mkdir -p "$NODE/mnt" "$NODE/run/cloud-init" "$NODE/var/lib/cloud/instance"
+        echo '{}' >"$NODE/run/cloud-init/instance-data.json"
+        printf '#cloud-config\nruncmd:\n- vgcreate nvme /dev/nvme0n1\n- mkfs.xfs -L localscratch /dev/nvme/lvol0\n' >"$NODE/var/lib/cloud/instance/cloud-config.txt"
+        printf 'PARTUUID=1 / ext4 defaults 0 1\n' >"$NODE/etc/fstab"
+}
+if user_data_node; then
+        before=$(sums)
+        run_step &
+        step_pid=$!
+        timeout 120 bash -c 'until grep -q "left alone until cloud-init" "$1"; do sleep 0.1; done 2>/dev/null' - "$NODE/agent.log"
+        check "user data that makes volumes goes first: the step waits, and says why" grep -q 'User data has vgcreate' "$NODE/agent.log"
+        check "and has not touched a disk" test "$before" = "$(sums)"
+        mkfs.xfs -q -L localscratch "${loops[0]}"
+        echo "LABEL=localscratch $NODE/mnt/ xfs defaults,noatime 0 0" >>"$NODE/etc/fstab"
+        echo "${loops[0]} $NODE/mnt xfs rw,noatime 0 0" >"$NODE/proc/self/mounts"
+        before=$(sums)
+        echo '{}' >"$NODE/run/cloud-init/result.json"
+        wait "$step_pid"
+        check "the volume that it made, on one of two disks, is adopted and not mounted a second time" bash -c \
+                '[[ $1 == done && $2 == "localscratch on 1 disks adopted"* ]] || { echo "# $*"; exit 1; }' - "$(result status)" "$(result message)"
+        check "no byte of the disks was changed" test "$before" = "$(sums)"
+        check "its line in fstab does not stop a boot with blank disks" grep -q "xfs defaults,noatime,nofail 0 0" "$NODE/etc/fstab"
+        cleanup
+
+        # In vain, as with a disk that is not there: cloud-init ends, and made nothing.
+        user_data_node
+        echo '{}' >"$NODE/run/cloud-init/result.json"
+        run_step
+        check "where user data made nothing, the step goes on to make the volume" grep -q '"serials"' "$NODE/var/lib/firstboot/scratch.json"
+        cleanup
+else
+        echo "skip - user data that makes volumes: no loop device can be had"
+        cleanup
+fi
+
 check "firstboot-lvm refuses force" bash -c '"$1" vgremove --force x; [[ $? == 2 ]] && { "$1" vgremove -ff x; [[ $? == 2 ]]; } && { "$1" pvcreate -yf x; [[ $? == 2 ]]; }' - "$node_build/firstboot-lvm" 2>/dev/null
 check "and yes to its questions" bash -c '"$1" vgcreate --yes x; [[ $? == 2 ]] && { "$1" vgcreate --y x; [[ $? == 2 ]]; } && { "$1" pvcreate -qy x; [[ $? == 2 ]]; }' - "$node_build/firstboot-lvm" 2>/dev/null
 check "and words that the library would split" bash -c '"$1" pvs "a b"; [[ $? == 2 ]]' - "$node_build/firstboot-lvm" 2>/dev/null

@@ -150,7 +150,7 @@ static int plan_labelled(const DiskFacts *facts, const DiskClass *classes, const
                 p->use[on_it++] = d;
         }
 
-        if (on_it < p->n_use) {
+        if (on_it < p->n_use && !wish->users_choice) {
                 r = lacking(p, wish, "scratch.disk-missing",
                                 strf("%s with label %s lies on %zu of %zu local disks; it was not touched",
                                                 device, wish->label, on_it, p->n_use));

@@ -44,6 +44,7 @@ typedef struct ScratchWish {
         const char *vg, *label;
         int expected; /* number of disks; -1: as recorded, else whatever there is */
         bool allow_fewer, required;
+        bool users_choice;       /* user data makes the volume: of which disks is its business */
         char **claim;            /* serials of disks without signature whose data may go */
         char **discard_partial;  /* UUIDs of groups that lack disks and whose data may go */
         const char *machine;     /* identity of this machine; NULL: not known */

@@ -4,7 +4,7 @@
  * (plan.c), then adopted, or looked at once more (hold.c) and made (volume.c), mounted, and proved to
  * be writable. Power may go at any line: until the file system is finished the volume group has the
  * tag "incomplete", and before the first byte is written the disks' serials are on record
- * (record.c). */
+ * (record.c). User data that makes volumes goes before all that (user-data.c). */
 
 #include "shared/json-strv.h"
 #include "shared/log.h"
@@ -14,9 +14,11 @@
 #include "steps/common/own-file.h"
 #include "steps/common/unit.h"
 #include "steps/scratch/facts.h"
+#include "steps/scratch/fstab.h"
 #include "steps/scratch/hold.h"
 #include "steps/scratch/machine.h"
 #include "steps/scratch/record.h"
+#include "steps/scratch/user-data.h"
 #include "steps/scratch/volume.h"
 #include "steps/shape/detect.h"
 #include "steps/steps.h"
@@ -26,6 +28,8 @@
 
 #define MOUNT_USEC (90 * USEC_PER_SEC)
 #define STRIPE_BYTES (64 * 1024)
+/* Less than the step's own limit, so that the step can say what it waited for. */
+#define USER_DATA_USEC (8 * 60 * USEC_PER_SEC)
 
 typedef struct Scratch {
         StepContext *context;
@@ -38,6 +42,7 @@ typedef struct Scratch {
         ScratchPlan plan;
         ShapeDetected shape;
         char *machine, *expected_by, *left_out;
+        char *user_command; /* by which user data makes volumes; NULL: it makes none */
         char **claim, **discard_partial;
 } Scratch;
 
@@ -53,6 +58,7 @@ static void scratch_done(Scratch *s) {
         free(s->machine);
         free(s->expected_by);
         free(s->left_out);
+        free(s->user_command);
         strv_free(s->claim);
         strv_free(s->discard_partial);
 }
@@ -94,7 +100,8 @@ static int gather(Scratch *s) {
                 return step_fail_later(c, "scratch.lvm",
                                 "LVM's view of the local disks could not be read: %s",
                                 strerror(-r));
-        return scratch_record_load(instance_id(s), &s->record);
+        r = s->user_command ? user_data_adopt(&s->disks, s->mount_point, s->facts) : 0;
+        return r < 0 ? r : scratch_record_load(instance_id(s), &s->record);
 }
 
 /* How many disks there must be: as configured; else as many as the machine's shape has, less those
@@ -142,6 +149,7 @@ static int make_wish(Scratch *s, ScratchWish *ret) {
                 .label = s->label,
                 .allow_fewer = json_get_bool(section, "allow_fewer", false),
                 .required = json_get_bool(section, "required", false),
+                .users_choice = s->user_command != NULL,
                 .claim = s->claim,
                 .discard_partial = s->discard_partial,
                 .machine = s->machine,
@@ -283,6 +291,30 @@ static int open_for_use(Scratch *s) {
         return 0;
 }
 
+/* The volume as user data has it stays so, and a boot with blank disks comes up to make it anew. */
+static void keep_users_volume(const Scratch *s) {
+        int r = s->user_command ? fstab_let_fail(s->mount_point) : 0;
+
+        if (r < 0)
+                log_warning_errno(r, "/etc/fstab could not be given nofail for %s", s->mount_point);
+        if (r > 0)
+                log_info("/etc/fstab has nofail for %s now: local disks may be blank at the next boot.",
+                                s->mount_point);
+}
+
+static int fail_by_plan(Scratch *s) {
+        StepContext *c = s->context;
+        const ScratchPlan *p = &s->plan;
+
+        /* Whoever uses a disk may let it go again. */
+        if (!streq(p->code, "scratch.in-use"))
+                return step_fail(c, p->code, "%s", p->message);
+        if (s->user_command)
+                step_remedy(c, "User data has %s: mount what it makes at %s, or set scratch.mount_point to where it is mounted",
+                                s->user_command, s->mount_point);
+        return step_fail_later(c, p->code, "%s", p->message);
+}
+
 static bool is_used(const ScratchPlan *p, size_t disk) {
         for (size_t i = 0; i < p->n_use; i++)
                 if (p->use[i] == disk)
@@ -327,6 +359,12 @@ int scratch_run(StepContext *c) {
         _cleanup_free_ char *device = NULL;
         int r;
 
+        r = user_data_find(&s.user_command);
+        if (r < 0)
+                return r;
+        r = s.user_command ? user_data_wait(c, s.user_command, USER_DATA_USEC) : 0;
+        if (r < 0)
+                return r;
         r = gather(&s);
         if (r < 0)
                 return r;
@@ -342,10 +380,7 @@ int scratch_run(StepContext *c) {
                 step_remedy(c, "If %zu disks are right for this machine, set scratch.disks to %zu (it is %d in %s), or scratch.allow_fewer to true for any number. Else a disk is missing: compare the serials (lsblk -d -o NAME,SERIAL) with the provider's console.",
                                 s.disks.n, s.disks.n, wish.expected, step_source(c, "disks"));
         if (s.plan.action == SCRATCH_FAIL)
-                /* Whoever uses a disk may let it go again. */
-                return streq(s.plan.code, "scratch.in-use")
-                                       ? step_fail_later(c, s.plan.code, "%s", s.plan.message)
-                                       : step_fail(c, s.plan.code, "%s", s.plan.message);
+                return fail_by_plan(&s);
         if (s.plan.code)
                 (void) step_degrade(c, s.plan.code, "%s", s.plan.message);
         if (s.plan.action == SCRATCH_NOTHING)
@@ -363,6 +398,7 @@ int scratch_run(StepContext *c) {
         r = open_for_use(&s);
         if (r < 0)
                 return r;
+        keep_users_volume(&s);
 
         r = scratch_record_save(instance_id(&s), &s.disks, &s.plan, false);
         if (r < 0)

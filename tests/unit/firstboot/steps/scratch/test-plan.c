@@ -79,6 +79,27 @@ static void assert_fails(const char *code, const char *text) {
                 fail_msg("\"%s\" is not in \"%s\"", text, plan.message);
 }
 
+static void a_users_volume_on_two_of_four_disks_is_taken_as_it_is(void **state) {
+        (void) state;
+        for (size_t i = 0; i < 2; i++) {
+                sign(i, "LVM2_member", "raid");
+                facts[i].vg = (char *) "nvme";
+                facts[i].busy = true;
+                facts[i].labelled = (char *) "/dev/mapper/nvme-lvol0";
+        }
+        make_plan(N);
+        assert_fails("scratch.disk-missing", "2 of 4");
+        scratch_plan_done(&plan);
+        plan = (ScratchPlan) {};
+
+        wish.users_choice = true;
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_ADOPT_DEVICE);
+        assert_string_equal(plan.device, "/dev/mapper/nvme-lvol0");
+        assert_int_equal(plan.n_use, 2);
+        assert_null(plan.code);
+}
+
 static void blank_disks_are_used(void **state) {
         (void) state;
         make_plan(N);
@@ -556,6 +577,7 @@ static void no_plan_ever_writes_to_a_disk_that_may_hold_data(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                TEST(a_users_volume_on_two_of_four_disks_is_taken_as_it_is),
                 TEST(blank_disks_are_used),
                 TEST(no_disks_are_nothing),
                 TEST(no_disks_fail_where_required),
