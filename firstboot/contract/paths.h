@@ -24,6 +24,8 @@
 #define PATH_RUN_SECTIONS "/run/firstboot/sections"
 #define PATH_RUN_CHECK "/run/firstboot/check"
 #define PATH_READY "/run/firstboot/ready"
+/* The verdict that was announced in full: the file above, the units, the journal. */
+#define PATH_RUN_ANNOUNCED "/run/firstboot/announced"
 #define PATH_SLURMD_PERMIT "/run/firstboot/slurmd-permit"
 #define PATH_SLURMD_ENV "/run/firstboot/slurmd.env"
 #define PATH_SLURM_CLIENT_CONF "/run/firstboot/slurm-client.conf"

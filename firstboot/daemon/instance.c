@@ -4,6 +4,7 @@
 
 #include "daemon/instance.h"
 #include "daemon/journal.h"
+#include "daemon/publish.h"
 #include "contract/history.h"
 #include "contract/paths.h"
 #include "shared/log.h"
@@ -64,14 +65,6 @@ static void rename_record(const char *name) {
                 log_warning_errno(r, "Cannot write %s", path);
 }
 
-/* Whether the verdict on record was announced, too: firstbootd may have been killed in between. */
-static bool is_announced(const State *s) {
-        _cleanup_free_ char *path = fb_path(PATH_READY);
-        bool good = s->node == NODE_READY || s->node == NODE_DEGRADED;
-
-        return s->settled_usec > 0 && path && (access(path, F_OK) >= 0) == good;
-}
-
 int instance_load_state(json_object *document, State **ret, bool *ret_told) {
         _cleanup_(identity_done) Identity now = {};
         _cleanup_free_ char *path = fb_path(PATH_STATE);
@@ -97,7 +90,7 @@ int instance_load_state(json_object *document, State **ret, bool *ret_told) {
                 forget_other(difference);
         else if (origin != STATE_NEW)
                 rename_record(state->instance_id);
-        *ret_told = origin == STATE_RESUMED && is_announced(state);
+        *ret_told = origin == STATE_RESUMED && publish_is_announced(state);
         *ret = state;
         return 0;
 }

@@ -112,11 +112,40 @@ bool publish_status(Publisher *p, const Node *n) {
         return true;
 }
 
-static void call_unit(sd_bus *bus, const char *method, const char *unit) {
-        int r = manager_call(bus, NULL, method, unit, NULL, NULL);
+/* When the verdict came about, which no other one has. */
+static char *verdict_mark(const State *s) {
+        return strf("%s %llu", node_status_to_string(s->node),
+                        (unsigned long long) s->settled_usec);
+}
+
+/* systemd has answered. Where the mark is missing, a restart of firstbootd announces the verdict
+ * again. */
+static int on_target_answer(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        const Node *n = userdata;
+        _cleanup_free_ char *path = fb_path(PATH_RUN_ANNOUNCED),
+                            *mark = n->state ? verdict_mark(n->state) : NULL,
+                            *line = mark ? strf("%s\n", mark) : NULL;
+        int r;
+
+        (void) error;
+        if (sd_bus_message_is_method_error(m, NULL)) {
+                log_error_errno(-sd_bus_message_get_errno(m),
+                                "systemd does not start or stop node-ready.target; is it installed?");
+                return 0;
+        }
+        r = path && line ? write_file_atomic(path, line, strlen(line), 0644) : -ENOMEM;
+        if (r < 0)
+                log_warning_errno(r,
+                                "Cannot write %s; a restart of firstbootd will announce the verdict again",
+                                PATH_RUN_ANNOUNCED);
+        return 0;
+}
+
+static void call_target(const Node *n, sd_bus *bus, const char *method) {
+        int r = manager_call(bus, NULL, method, "node-ready.target", on_target_answer, (void *) n);
 
         if (r < 0)
-                log_error_errno(r, "Cannot ask systemd for %s of %s", method, unit);
+                log_error_errno(r, "Cannot ask systemd for %s of node-ready.target", method);
 }
 
 /* One line with each step that failed and why. */
@@ -157,16 +186,29 @@ static void announce_ready(
         if (r < 0)
                 log_error_errno(r, "Cannot write %s; node-ready.target will not be reached", path);
 
-        call_unit(bus, "StartUnit", "node-ready.target");
+        call_target(n, bus, "StartUnit");
         journal_event(n->state->node == NODE_READY ? "event.ready" : "event.degraded", NULL, 0,
                         took, "Node is %s after %s%s%s", status, format_duration(after, took),
                         isempty(why) ? "" : ": ", why);
 }
 
-static void announce_failed(sd_bus *bus, const char *path, uint64_t took, const char *why) {
+static void announce_failed(
+                const Node *n, sd_bus *bus, const char *path, uint64_t took, const char *why) {
         (void) unlink(path);
-        call_unit(bus, "StopUnit", "node-ready.target");
+        call_target(n, bus, "StopUnit");
         journal_event("event.failed", NULL, 0, took, "Node is not ready: %s", why);
+}
+
+bool publish_is_announced(const State *s) {
+        _cleanup_free_ char *ready = fb_path(PATH_READY), *path = fb_path(PATH_RUN_ANNOUNCED),
+                            *mark = verdict_mark(s), *text = NULL;
+        bool good = s->node == NODE_READY || s->node == NODE_DEGRADED;
+
+        if (s->settled_usec == 0 || !ready || !path || !mark)
+                return false;
+        if ((access(ready, F_OK) >= 0) != good)
+                return false;
+        return read_line_file(path, &text) >= 0 && streq(text, mark);
 }
 
 void publish_verdict(const Node *n, sd_bus *bus) {
@@ -175,6 +217,7 @@ void publish_verdict(const Node *n, sd_bus *bus) {
         const State *s = n->state;
         bool good = s->node == NODE_READY || s->node == NODE_DEGRADED;
         uint64_t took = s->settled_usec - MIN(s->started_usec, s->settled_usec);
+        int r;
 
         if (!path || !why) {
                 log_oom();
@@ -184,7 +227,10 @@ void publish_verdict(const Node *n, sd_bus *bus) {
         if (good)
                 announce_ready(n, bus, path, took, why);
         else
-                announce_failed(bus, path, took, why);
-        if (good || streq_ptr(on ? json_object_get_string(on) : NULL, "always"))
-                call_unit(bus, "StartUnit", "firstboot-notify.service");
+                announce_failed(n, bus, path, took, why);
+        if (!good && !streq_ptr(on ? json_object_get_string(on) : NULL, "always"))
+                return;
+        r = manager_call(bus, NULL, "StartUnit", "firstboot-notify.service", NULL, NULL);
+        if (r < 0)
+                log_error_errno(r, "Cannot ask systemd for firstboot-notify.service");
 }

@@ -20,3 +20,7 @@ bool publish_status(Publisher *p, const Node *n);
 
 /* The node has settled: /run/firstboot/ready, node-ready.target, the notify unit, the journal. */
 void publish_verdict(const Node *n, sd_bus *bus);
+
+/* Whether the verdict on record was announced, to systemd too: firstbootd may have been killed in
+ * between. */
+bool publish_is_announced(const State *s);

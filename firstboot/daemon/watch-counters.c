@@ -32,13 +32,15 @@ static const struct {
         { "port_rcv_constraint_errors", 0 },
 };
 
+/* The child has ended, or been given up: one that hangs in a driver ends when that lets it. The loop
+ * keeps what waits for it (floating), and is rid of it then. */
 static void drop_reader(WatchCounters *w) {
-        if (w->reader > 0) {
-                (void) kill(w->reader, SIGKILL);
-                (void) waitpid(w->reader, NULL, WNOHANG);
+        if (w->reader) {
+                (void) sd_event_source_send_child_signal(w->reader, SIGKILL, NULL, 0);
+                (void) sd_event_source_set_floating(w->reader, true);
+                w->reader = sd_event_source_unref(w->reader);
                 w->fd = safe_close(w->fd);
         }
-        w->reader = 0;
         w->size = 0;
         free(TAKE_PTR(w->text));
 }
@@ -226,9 +228,15 @@ static _noreturn_ void reader_main(int fd) {
 
 /* --- The parent ------------------------------------------------------------------------------ */
 
-static int start_reader(WatchCounters *w, uint64_t now) {
+static int on_reader_end(sd_event_source *s, const siginfo_t *si, void *userdata) {
+        (void) s, (void) si, (void) userdata;
+        return 0; /* what it has read is taken at the next look */
+}
+
+static int start_reader(WatchCounters *w, sd_event *event, uint64_t now) {
         _cleanup_(close_pairp) int fds[2] = { -EBADF, -EBADF };
         pid_t pid;
+        int r;
 
         if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
                 return -errno;
@@ -237,7 +245,12 @@ static int start_reader(WatchCounters *w, uint64_t now) {
                 return -errno;
         if (pid == 0)
                 reader_main(fds[1]);
-        w->reader = pid;
+        r = sd_event_add_child(event, &w->reader, pid, WEXITED, on_reader_end, NULL);
+        if (r < 0) {
+                (void) kill(pid, SIGKILL);
+                (void) waitpid(pid, NULL, 0); /* it has hardly begun */
+                return r;
+        }
         w->fd = TAKE_FD(fds[0]);
         w->started_usec = now;
         return 0;
@@ -279,14 +292,15 @@ static void follow_reader(WatchCounters *w, Conditions *l, uint64_t now) {
         drop_reader(w);
 }
 
-void watch_counters_look(WatchCounters *w, Conditions *l, uint64_t every_usec, uint64_t now) {
-        if (w->reader > 0)
+void watch_counters_look(WatchCounters *w, sd_event *event, Conditions *l, uint64_t every_usec,
+                uint64_t now) {
+        if (w->reader)
                 follow_reader(w, l, now);
         for (size_t i = 0; i < w->n; i++)
                 if (w->items[i].events)
                         judge_events(l, &w->items[i], now);
-        if (w->reader > 0 || now < w->due_usec)
+        if (w->reader || now < w->due_usec)
                 return;
         w->due_usec = now + every_usec;
-        (void) start_reader(w, now);
+        (void) start_reader(w, event, now);
 }

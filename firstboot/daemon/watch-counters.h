@@ -7,7 +7,7 @@
 #include "daemon/watch-kernel.h"
 #include "shared/json-util.h"
 
-#include <sys/types.h>
+#include <systemd/sd-event.h>
 
 typedef struct WatchCounter {
         char *name; /* "mlx5_0 port 1 symbol_error" */
@@ -23,8 +23,8 @@ typedef struct WatchCounters {
         WatchCounter *items;
         size_t n;
 
-        pid_t reader; /* a child that reads them; 0: none runs */
-        int fd;       /* what it prints */
+        sd_event_source *reader; /* a child that reads them; NULL: none is waited for */
+        int fd;                  /* what it prints */
         char *text;
         size_t size;
         uint64_t started_usec, due_usec;
@@ -33,8 +33,10 @@ typedef struct WatchCounters {
 void watch_counters_done(WatchCounters *w);
 
 /* Takes what the child has read, sets the conditions for what has grown since the look before, and
- * sends the next child once `every` is over. The first look only reads. */
-void watch_counters_look(WatchCounters *w, Conditions *l, uint64_t every_usec, uint64_t now);
+ * sends the next child once `every` is over. The first look only reads. The event loop, for which SIGCHLD is
+ * blocked, reaps the child, whenever its end may be. */
+void watch_counters_look(WatchCounters *w, sd_event *event, Conditions *l, uint64_t every_usec,
+                uint64_t now);
 
 /* The GPUs' counters, as the figures of the gpu step have them. */
 void watch_counters_gpus(WatchCounters *w, json_object *gpus, uint64_t now);

@@ -193,8 +193,8 @@ static void look(Watch *w) {
 
         if (watch_kernel_look(&w->kernel, &w->conditions, now))
                 check_soon(w, now);
-        watch_counters_look(
-                        &w->counters, &w->conditions, MIN(COUNTERS_USEC, 3 * w->tick_usec), now);
+        watch_counters_look(&w->counters, w->event, &w->conditions,
+                        MIN(COUNTERS_USEC, 3 * w->tick_usec), now);
         watch_units_look(w->units, &w->conditions, now);
         judge(w, now);
         if (w->running)

@@ -295,16 +295,27 @@ case_agent_restart() {
         check "the running step was joined, not run twice" test "$(wc -l <"$NODE/a.ran")" = 1
         check "its attempt is counted once" is 'len(o["step"]["a"]["attempts"])' 1
         n=$(grep -c '^StartUnit firstboot@' "$NODE/calls")
+        node_announced
         restart_agent
         agent_is_there
         for _ in $(seq 2400); do "$ctl" config >/dev/null 2>&1 && break; sleep 0.05; done
         check "a restart after the verdict runs nothing" test "$(grep -c '^StartUnit firstboot@' "$NODE/calls")" = "$n"
+        check "and announces nothing anew" test "$(grep -c '^StartUnit node-ready.target' "$NODE/calls")" = 1
         check "and keeps it" is 'o["node"]' ready
         # As if it had been killed between the two.
         kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
         rm "$NODE/run/firstboot/ready"
         agent_start
         check "a verdict that was not announced yet is announced after a restart" node_wait ready
+        # The same, between the file and systemd's being asked.
+        check "which is on record once systemd has answered" node_announced
+        n=$(grep -c '^StartUnit node-ready.target' "$NODE/calls")
+        kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
+        rm -f "$NODE/run/firstboot/announced"
+        agent_start
+        for _ in $(seq 2400); do [[ $(grep -c '^StartUnit node-ready.target' "$NODE/calls") -gt $n ]] && break; sleep 0.05; done
+        check "and node-ready.target is started, where the file alone was written" \
+                test "$(grep -c '^StartUnit node-ready.target' "$NODE/calls")" -gt "$n"
 }
 
 # What the bus says: exit code of firstbootctl status, and some properties.
@@ -330,6 +341,7 @@ case_knows_at_once() {
         step a '{}' <<<'result "{\"status\":\"failed\",\"code\":\"host.memory\"}"; exit 1'
         node_boot
         check "the node fails" node_wait failed
+        node_announced
         told >"$NODE/before"
         "$ctl" status --json >"$NODE/before.json"
         rm "$NODE/usr/lib/firstboot/firstboot-helper"
