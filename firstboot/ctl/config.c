@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* firstbootctl config: the merged configuration, each value with where it came from, secrets
- * masked. */
+ * masked; or one value of it. config-edit.c changes them. */
 
 #include "ctl/ctl.h"
 #include "shared/log.h"
@@ -39,25 +39,50 @@ static void print_notes(json_object *list, const char *kind) {
                                 json_object_get_string(json_object_array_get_idx(list, i)));
 }
 
-int verb_config(Ctl *c, int argc, char *argv[]) {
-        _cleanup_json_ json_object *document = NULL;
-        json_object *config;
+static int show_all(const Ctl *c, json_object *document) {
+        json_object *config = json_get(document, "config");
 
-        (void) argv;
-        if (argc > 0)
-                return EXIT_USAGE;
-        if (ctl_call_json(c, "GetConfig", &document) < 0)
-                return EXIT_FAILURE;
         if (c->json) {
                 ctl_print_json(document);
                 return EXIT_SUCCESS;
         }
-
-        config = json_get(document, "config");
         if (config)
                 print_values(config, "", json_get(document, "sources"));
         print_instance(json_get(document, "instance"));
         print_notes(json_get(document, "errors"), "error");
         print_notes(json_get(document, "warnings"), "warning");
         return EXIT_SUCCESS;
+}
+
+static int show_value(const Ctl *c, json_object *document, const char *key) {
+        _cleanup_strv_free_ char **parts = strv_split(key, ".");
+        json_object *o = json_get(document, "config");
+
+        STRV_FOREACH (part, parts)
+                o = json_get(o, *part);
+        if (!parts || !o) {
+                log_error("The configuration has no key %s; 'firstbootctl config' shows all", key);
+                return EXIT_FAILURE;
+        }
+        puts(json_object_is_type(o, json_type_string) && !c->json
+                                        ? json_object_get_string(o)
+                                        : json_object_to_json_string_ext(o,
+                                                          JSON_C_TO_STRING_PLAIN |
+                                                                          JSON_C_TO_STRING_NOSLASHESCAPE));
+        return EXIT_SUCCESS;
+}
+
+int verb_config(Ctl *c, int argc, char *argv[]) {
+        _cleanup_json_ json_object *document = NULL;
+
+        if (argc == 3 && streq(argv[0], "set"))
+                return config_set_value(c, argv[1], argv[2]);
+        if (argc == 2 && streq(argv[0], "unset"))
+                return config_unset_value(c, argv[1]);
+        if (argc > 0 && (argc != 2 || !streq(argv[0], "get")))
+                return EXIT_USAGE;
+
+        if (ctl_call_json(c, "GetConfig", &document) < 0)
+                return EXIT_FAILURE;
+        return argc == 0 ? show_all(c, document) : show_value(c, document, argv[1]);
 }

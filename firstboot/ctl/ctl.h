@@ -12,6 +12,7 @@
 
 typedef struct Ctl {
         bool json, wait, watch, color, utf8;
+        bool no_rerun;                     /* of config set and unset */
         bool quick, full, probes, history; /* of check and plot */
         const char *step;
         uint64_t timeout_usec;      /* of --wait; 0: none */
@@ -98,3 +99,7 @@ char *explain_status(json_object *status);
 
 /* The figures of a step's result, as lines and tables for people. NULL: none. */
 void figures_print(FILE *f, json_object *figures);
+
+/* config set, unset: this node's own value in a file of conf.d, checked first. An exit code. */
+int config_set_value(Ctl *c, const char *key, const char *text);
+int config_unset_value(Ctl *c, const char *key);

@@ -36,7 +36,9 @@ static const Verb verbs[] = {
           COMPLETE_CHOICES, NULL /* code_words() */ },
         { "rerun", "STEP|config", "run a step and what waits for it again", verb_rerun,
           COMPLETE_COMMAND, "echo config; " LIST_STEPS },
-        { "config", NULL, "the configuration, and where each value came from", verb_config, COMPLETE_NONE, NULL },
+        { "config", "[ACTION]", "the configuration, and where each value came from;\n"
+          "                       get KEY, set KEY VALUE, unset KEY", verb_config,
+          COMPLETE_CHOICES, "get set unset" },
         { "check", NULL, "look whether the node is still well; changes nothing", verb_check, COMPLETE_NONE, NULL },
         { "log", "[STEP]", "the journal of a step, or of firstbootd", verb_log, COMPLETE_COMMAND, LIST_STEPS },
         { "completion", "bash|zsh", "completion script for a shell", verb_completion,
@@ -53,13 +55,14 @@ enum {
         OPT_FULL,
         OPT_STEP,
         OPT_PROBES,
-        OPT_HISTORY
+        OPT_HISTORY,
+        OPT_NO_RERUN
 };
 
 /* Every verb takes them all, before it or behind it. */
 /* clang-format off */
 static const OptionSpec options[] = {
-        { .name = "wait", .id = OPT_WAIT, .help = "wait until the node has settled (status, rerun)" },
+        { .name = "wait", .id = OPT_WAIT, .help = "wait until the node has settled (status, rerun, config set)" },
         { .name = "watch", .id = OPT_WATCH,
           .help = "show it as it goes on, until Ctrl-C; with --wait until it has settled (status)" },
         { .name = "timeout", .id = OPT_TIMEOUT, .argument = "TIME",
@@ -71,6 +74,7 @@ static const OptionSpec options[] = {
           .value = COMPLETE_COMMAND, .words = LIST_STEPS },
         { .name = "probes", .id = OPT_PROBES, .help = "the probes alone, not firstbootd's verdict (check)" },
         { .name = "history", .id = OPT_HISTORY, .help = "the key figures over time, not the boot (plot)" },
+        { .name = "no-rerun", .id = OPT_NO_RERUN, .help = "write the file only (config set, config unset)" },
         { .name = "help", .id = 'h', .help = "this text" },
         {},
 };
@@ -151,6 +155,9 @@ static int parse_options(Ctl *c, int argc, char *argv[]) {
                         break;
                 case OPT_HISTORY:
                         c->history = true;
+                        break;
+                case OPT_NO_RERUN:
+                        c->no_rerun = true;
                         break;
                 case OPT_PROBES:
                         c->probes = true;

@@ -368,7 +368,7 @@ sed -i 's|"instance":|"sources":{"scratch.disks":"/etc/firstboot/conf.d/40-site.
 run_step
 check "fewer disks than configured: key, value and layer are named" \
         bash -c '[[ $1 == *"3 local disks of 4; scratch.disks is 4 in /etc/firstboot/conf.d/40-site.json"* ]]' - "$(result message)"
-check "and the ways out" bash -c '[[ $1 == *"set scratch.disks to 3"*scratch.allow_fewer* ]]' - "$(result remedy)"
+check "and the ways out" bash -c '[[ $1 == *"config set scratch.disks 3"*scratch.allow_fewer* ]]' - "$(result remedy)"
 node_end
 
 # The number of disks that the machine's shape has.

@@ -377,7 +377,7 @@ int scratch_run(StepContext *c) {
         add_figures(&s);
         if (streq_ptr(s.plan.code, "scratch.disk-missing") &&
                         json_get_int(c->section, "disks", -1) > (int) s.disks.n)
-                step_remedy(c, "If %zu disks are right for this machine, set scratch.disks to %zu (it is %d in %s), or scratch.allow_fewer to true for any number. Else a disk is missing: compare the serials (lsblk -d -o NAME,SERIAL) with the provider's console.",
+                step_remedy(c, "If %zu disks are right for this machine: firstbootctl config set scratch.disks %zu (it is %d in %s), or scratch.allow_fewer true for any number. Else a disk is missing: compare the serials (lsblk -d -o NAME,SERIAL) with the provider's console.",
                                 s.disks.n, s.disks.n, wish.expected, step_source(c, "disks"));
         if (s.plan.action == SCRATCH_FAIL)
                 return fail_by_plan(&s);

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# firstbootctl config get, set, unset: a value of the node's own, checked before it is written, and in force afterwards.
+set -u
+source tests/fixtures/node.bash
+trap node_end EXIT
+failed=
+ctl=$node_build/firstbootctl
+own=/etc/firstboot/conf.d/90-firstbootctl.json
+
+ended() { [[ $("${@:2}" >"$NODE/out" 2>&1; echo $?) == "$1" ]]; } # CODE COMMAND…
+said() { grep -qF -- "$1" "$NODE/out"; }
+bytes() { cat "$NODE$own" 2>/dev/null; }
+
+node_new
+echo '{"licence":{"server":"old"}}' >"$NODE/etc/firstboot/conf.d/10-site.json"
+step licence '{}' <<<'cat "$FIRSTBOOT_ROOT/run/firstboot/config.json" >"$FIRSTBOOT_ROOT/seen"'
+node_boot
+check "the node is ready" node_wait ready
+check "get prints a value" test "$("$ctl" config get licence.server)" = old
+check "set writes a value, and with --wait returns when the node has settled" ended 0 "$ctl" config set --wait licence.server new
+check "the step ran again with it" grep -q '"server": *"new"' "$NODE/seen"
+check "it is in force" test "$("$ctl" config get licence.server)" = new
+check "and its layer is known" sh -c "'$ctl' config | grep -q 'licence.server.*$own'"
+check "only root reads the file" test "$(stat -c %a "$NODE$own")" = 600
+before=$(bytes)
+check "an unknown key is refused" ended 1 "$ctl" config set scratch.lable x
+check "with what was meant" said 'did you mean "label"'
+check "and that nothing was written" said 'Nothing was written'
+check "a value of the wrong type is refused" ended 1 "$ctl" config set scratch.disks four
+check "with the key" said 'scratch.disks: '
+check "a value that a rule refuses" ended 1 "$ctl" config set scratch.stripe_size 3K
+check "the file is what it was" test "$(bytes)" = "$before"
+check "a number is one, and text for a text key is text" ended 0 "$ctl" config set --no-rerun scratch.disks 4
+check "the file has it beside the other" python3 -c 'import json,sys; assert json.load(open(sys.argv[1])) == {"licence": {"server": "new"}, "scratch": {"disks": 4}}' "$NODE$own"
+check "--no-rerun only writes" said 'rerun config'
+check "what is not in force yet is not shown" ended 1 "$ctl" config get scratch.disks
+check "unset takes it back" ended 0 "$ctl" config unset --no-rerun scratch.disks
+check "what is not set here is an error" ended 1 "$ctl" config unset scratch.disks
+check "that says where to look" said 'shows which layer gives it'
+check "unset with --wait" ended 0 "$ctl" config unset --wait licence.server
+check "the layer below is in force again" test "$("$ctl" config get licence.server)" = old
+echo '{"licence":{"server":"last"}}' >"$NODE/etc/firstboot/conf.d/95-late.json"
+check "a file that is read later is warned of" ended 0 "$ctl" config set --no-rerun licence.server new
+check "by its name" said '95-late.json'
+check "a key that is not there" ended 1 "$ctl" config get licence.nothing
+check "a set without a value is wrong usage" ended 64 "$ctl" config set licence.server
+check "and so is a key of dots" ended 64 "$ctl" config set licence..server x
+echo '{ broken' >"$NODE$own"
+check "a faulty file is not written over" ended 1 "$ctl" config set licence.server new
+check "but named, with its line" said "$own:1:"
+node_down
+rm "$NODE$own"
+check "without firstbootd it is written for its next start" ended 0 "$ctl" config set licence.server new
+check "and said so" said 'when it starts'
+node_end
+exit ${failed:-0}
