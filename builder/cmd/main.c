@@ -5,6 +5,9 @@
 #include "common/userns.h"
 #include "cmd/verb.h"
 
+#include "shared/strv.h"
+#include "shared/suggest.h"
+
 extern const Verb verb_init, verb_build, verb_plan, verb_lock, verb_check, verb_boot, verb_cluster,
                 verb_inspect, verb_diff, verb_export, verb_shell, verb_cache, verb_doctor,
                 verb_schema, verb_completion;
@@ -55,6 +58,18 @@ static bool needs_root(const Verb *verb, int argc, char *argv[]) {
         return verb->needs_root;
 }
 
+static void log_unknown_verb(const char *name) {
+        _cleanup_strv_free_ char **names = NULL;
+        _cleanup_free_ char *meant = NULL;
+
+        for (const Verb *const *v = verbs; *v; v++)
+                if (!(*v)->hidden && strv_extend(&names, (*v)->spec.name) < 0)
+                        return;
+        meant = suggest_text(name, names);
+        log_error("There is no verb '%s'%s", name,
+                        isempty(meant) ? "; 'imgbuild --help' lists them" : meant);
+}
+
 int main(int argc, char *argv[]) {
         const Verb *verb;
 
@@ -75,7 +90,7 @@ int main(int argc, char *argv[]) {
 
         verb = find_verb(argv[1]);
         if (!verb) {
-                log_error("There is no verb '%s'; 'imgbuild --help' lists them", argv[1]);
+                log_unknown_verb(argv[1]);
                 return EXIT_USAGE;
         }
         if (needs_root(verb, argc, argv) && userns_enter(argc, argv) < 0)

@@ -3,6 +3,7 @@
 /* From a verb's table to a call of it: the tables for getopt_long(), --help, the order of things.
  * Options and arguments may be mixed; what follows "--" is arguments, or a command. */
 
+#include "shared/option-error.h"
 #include "shared/spawn.h"
 #include "cmd/verb.h"
 
@@ -87,8 +88,6 @@ static void add_options(GetoptTables *t, const OptionSpec *options) {
 static int take_option(VerbCall *call, int id, const char *value) {
         int r;
 
-        if (id == '?')
-                return -EINVAL;
         if (id == 'h') {
                 print_help(call->verb);
                 return 1;
@@ -108,7 +107,12 @@ static int parse(VerbCall *call, int argc, char *argv[]) {
         add_options(&tables, call->verb->spec.options);
         add_options(&tables, common_options);
 
+        opterr = 0;
         while ((id = getopt_long(argc, argv, tables.letters, tables.options, NULL)) >= 0) {
+                if (id == '?') {
+                        log_bad_option(argv, tables.options);
+                        return -EINVAL;
+                }
                 if (id == 1) {
                         call->arguments[call->n_arguments++] = optarg;
                         continue;

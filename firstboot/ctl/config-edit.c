@@ -173,8 +173,9 @@ static int save(json_object *layer) {
         if (!path || !line)
                 return log_oom();
         r = mkdir_parents(path, 0755);
-        if (r >= 0)
-                r = write_file_durable(path, line, strlen(line), 0600);
+        if (r < 0)
+                return log_error_errno(r, "Cannot make the folder of %s", path);
+        r = write_file_durable(path, line, strlen(line), 0600);
         return r < 0 ? log_error_errno(r, "Cannot write %s", path) : 0;
 }
 
@@ -198,8 +199,6 @@ static void warn_of_later(const char *key) {
 }
 
 static int apply(Ctl *c) {
-        char *words[] = { (char *) "config", NULL };
-
         if (c->no_rerun) {
                 log_info("Written; 'firstbootctl rerun config' makes it count, or the next boot");
                 return EXIT_SUCCESS;
@@ -208,7 +207,7 @@ static int apply(Ctl *c) {
                 log_info("Written; firstbootd is not to be reached, it takes it when it starts");
                 return EXIT_SUCCESS;
         }
-        return verb_rerun(c, 1, words);
+        return verb_rerun(c, 1, (char **) ARGV("config"));
 }
 
 /* value NULL: the key goes. */

@@ -7,6 +7,7 @@
 #include "contract/codes.h"
 #include "contract/graph.h"
 #include "shared/log.h"
+#include "shared/suggest.h"
 
 /* The entry of a site's code in the step files, and the step's name. *g is the caller's, and what is
  * returned is part of it. NULL: no step has it. */
@@ -112,16 +113,27 @@ char *explain_status(json_object *status) {
         return text;
 }
 
+static int log_unknown_code(const char *name) {
+        _cleanup_strv_free_ char **names = NULL;
+        _cleanup_free_ char *meant = NULL;
+
+        for (size_t i = 0; i < codes_count; i++)
+                if (strv_extend(&names, codes[i].code) < 0)
+                        return EXIT_FAILURE;
+        meant = suggest_text(name, names);
+        log_error("There is no reason code \"%s\"%s", name,
+                        isempty(meant) ? "; docs/reason-codes.md lists firstboot's, \"codes\" in a step's file those of a site's own step"
+                                       : meant);
+        return EXIT_FAILURE;
+}
+
 static int explain_code(const char *name) {
         const Code *code = code_find(name);
         const char *step;
         _cleanup_graph_ Graph *g = NULL;
 
-        if (!code && !find_own(name, &g, &step)) {
-                log_error("There is no reason code \"%s\"; docs/reason-codes.md lists firstboot's, \"codes\" in a step's file those of a site's own step",
-                                name);
-                return EXIT_FAILURE;
-        }
+        if (!code && !find_own(name, &g, &step))
+                return log_unknown_code(name);
         if (code)
                 printf("%s: %s\n\n", code->code, code->title);
         else

@@ -7,7 +7,9 @@
 #include "contract/codes.h"
 #include "contract/quantity.h"
 #include "shared/log.h"
+#include "shared/option-error.h"
 #include "shared/package-note.h"
+#include "shared/suggest.h"
 
 #include <getopt.h>
 #include <langinfo.h>
@@ -126,6 +128,7 @@ static int parse_options(Ctl *c, int argc, char *argv[]) {
         int o;
 
         long_options(list);
+        opterr = 0;
         while ((o = getopt_long(argc, argv, "h", list, NULL)) >= 0)
                 switch (o) {
                 case OPT_WAIT:
@@ -166,6 +169,7 @@ static int parse_options(Ctl *c, int argc, char *argv[]) {
                         help(stdout);
                         return -EXIT_HELPED;
                 default:
+                        log_bad_option(argv, list);
                         return -EXIT_USAGE;
                 }
         return optind;
@@ -203,6 +207,18 @@ static void fill_specs(VerbSpec *specs, const char *words_of_codes) {
         }
 }
 
+static void log_unknown_verb(const char *name) {
+        _cleanup_strv_free_ char **names = NULL;
+        _cleanup_free_ char *meant = NULL;
+
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                if (strv_extend(&names, verbs[i].name) < 0)
+                        return;
+        meant = suggest_text(name, names);
+        log_error("There is no verb \"%s\"%s", name,
+                        isempty(meant) ? "; firstbootctl --help lists them" : meant);
+}
+
 static int run_verb(Ctl *c, int argc, char *argv[]) {
         VerbSpec specs[ELEMENTSOF(verbs) + 1] = {};
         const ProgramSpec program = {
@@ -214,7 +230,7 @@ static int run_verb(Ctl *c, int argc, char *argv[]) {
         int code;
 
         if (!v) {
-                log_error("There is no verb \"%s\"; see firstbootctl --help", name);
+                log_unknown_verb(name);
                 return EXIT_USAGE;
         }
 
@@ -223,7 +239,8 @@ static int run_verb(Ctl *c, int argc, char *argv[]) {
         code = v->run(c, MAX(argc - 1, 0), argc > 0 ? argv + 1 : argv);
         c->program = NULL;
         if (code == EXIT_USAGE)
-                log_error("Wrong arguments for %s; see firstbootctl --help", name);
+                log_error("'firstbootctl %s' takes %s; firstbootctl --help has more", name,
+                                v->argument ? v->argument : "no arguments");
         return code;
 }
 

@@ -1,0 +1,63 @@
+#!/bin/bash
+# Twenty mistakes of a first Monday, made on purpose: each has its exit code, and one message that says what to do next.
+set -u
+source "$TOP/tests/fixtures/archive.bash"
+publish_base
+ctl=$TOP/$BUILD/firstboot/firstbootctl
+cd "$T" || exit 1
+export FIRSTBOOT_ROOT=$T/node DBUS_SYSTEM_BUS_ADDRESS=unix:path=$T/no-bus
+mkdir -p "$FIRSTBOOT_ROOT/etc/firstboot/conf.d"
+
+# mistake NAME CODE PATTERN COMMAND…
+mistake() {
+        local name=$1 want=$2 pattern=$3 status
+        shift 3
+        timeout 120 "$@" >out 2>&1 </dev/null
+        status=$?
+        if [[ $status -eq $want ]] && grep -qE -- "$pattern" out; then
+                echo "ok - $name"
+        else
+                echo "not ok - $name"
+                echo "# exit code $status for $want, and no \"$pattern\" in:"
+                sed 's/^/#   /' out
+                failed=1
+        fi
+}
+failed=
+imgbuild() { mistake "$1" "$2" "$3" "$IMGBUILD" "${@:4}" --cache "$T/cache"; }
+node() { mistake "$1" "$2" "$3" "$ctl" "${@:4}"; }
+
+recipe good '"overlays": ["own"]'
+overlay own '{ "description": "x", "run": ["setup.sh"] }'
+printf '#!/bin/sh\n' >overlays/own/setup.sh
+mistake "a misspelt verb" 2 "There is no verb 'biuld'; did you mean \"build\"\?" "$IMGBUILD" biuld images/good.json
+mistake "a misspelt option" 2 'There is no option --chache; did you mean --cache\?' "$IMGBUILD" plan images/good.json --chache="$T/cache"
+mistake "an option without its value" 2 '--cache wants a value' "$IMGBUILD" plan images/good.json --cache
+imgbuild "a script that is not executable" 3 'overlays/own/overlay.json: \$.run\[0\]: "setup.sh" is not executable; chmod \+x it' plan images/good.json
+chmod +x overlays/own/setup.sh
+recipe other '"overlays": ["owm"]'
+imgbuild "a misspelt overlay" 3 'images/other.json: \$.overlays\[0\]: there is no overlay "owm" .*did you mean "own"\?' plan images/other.json
+recipe other '"packages": ["exra"]'
+imgbuild "a misspelt package" 3 'exra: did you mean "extra"\?' lock images/other.json --mirror "$URL/debian"
+overlay dead '{ "description": "x", "artifacts": [ { "name": "thing", "version": "1", "url": "http://127.0.0.1:1/x",
+        "sha256": "0000000000000000000000000000000000000000000000000000000000000000", "install": { "path": "/opt/x" } } ] }'
+recipe other '"overlays": ["dead"]'
+imgbuild "an artifact's server that is not there" 4 'artifact thing 1 .*correct its url in .*overlays/dead/overlay.json' lock images/other.json
+sed -i "s|http://127.0.0.1:1/x|$URL/gone|" overlays/dead/overlay.json
+imgbuild "an artifact that is gone" 4 'is not where its overlay says: .*404.*Correct its url \(and version\) in .*overlays/dead/overlay.json' lock images/other.json
+imgbuild "offline, before there is a lock" 4 "with --offline nothing is looked up: run 'imgbuild lock .*images/good.json' once without it" plan images/good.json --offline
+imgbuild "a name that the lock has not" 3 '--update nosuch: neither a package nor an artifact' lock images/good.json --update nosuch --mirror "$URL/debian"
+imgbuild "a manifest beside an image" 2 'is a manifest and .* is not: compare two manifests, or two images' diff images/good.json out
+imgbuild "a recipe in the place of an image" 3 'is not a disk image: no qcow2' boot images/good.json
+imgbuild "a format that is none" 2 '--format=vhdx: qcow2, raw, vhd or vmdk' export --format=vhdx out
+imgbuild "pruning without a limit" 2 'takes --max-age, --max-size or both' cache prune
+echo '{ "scratch": { "disks": "four", "lable": "x" } }' >node.json
+mistake "a node configuration with a misspelt key" 3 'node.json: scratch.lable: .*did you mean "label"' "$IMGBUILD" check --node node.json
+
+node "a misspelt verb of firstbootctl" 64 'There is no verb "staus"; did you mean "status"\?' staus
+node "a misspelt option of firstbootctl" 64 'There is no option --josn; did you mean --json\?' status --josn
+node "a misspelt reason code" 1 'did you mean "scratch.foreign-signature"\?' explain scratch.foriegn-signature
+node "no step to run again" 64 "'firstbootctl rerun' takes STEP\|config" rerun
+node "a step to run again without firstbootd" 1 'firstbootd does not answer: .*systemctl status firstbootd' rerun scratch
+node "a value of the wrong type" 1 'scratch.disks: must be .*' config set scratch.disks four
+[[ -z $failed ]]
