@@ -30,7 +30,7 @@ expect "a host file where none can be" 1 "cannot write '$T/none/hosts'" task "$J
 expect "hosts and tasks that do not fit" 1 "Slurm names 2 hosts ('a[1-2]') and tasks for 1 ('2')" task SLURM_STEP_TASKS_PER_NODE=2 "$J"
 expect "a heterogeneous job" 1 "set the variables by hand" task SLURM_HET_SIZE=2 "$J"
 expect "tasks laid out by a file that is not there" 1 "set MASTER_ADDR by hand" task SLURM_DISTRIBUTION=arbitrary "$J"
-expect "the task prolog ends well whatever is wrong" 0 "" task SLURM_STEP_NODELIST='a[' "$J" --task-prolog
+expect "a task is told nothing, and not ended, where Slurm says what cannot be read" 0 "" task SLURM_STEP_NODELIST='a[' "$J" --task 7.0
 expect "no variable is set for TensorFlow that the kernel would refuse" 0 "WORLD_SIZE=20000" task SLURM_STEP_NODELIST='a[001-500]' SLURM_STEP_TASKS_PER_NODE='40(x500)' "$J"
 ! grep -q TF_CONFIG "$T/out"
 s=$?
@@ -45,24 +45,28 @@ if command -v man >/dev/null; then
         ! grep -q 'job-env.1:[0-9]*: warning' "$T/out" || { echo "not ok - … without a warning"; grep warning "$T/out"; rc=1; }
 fi
 
-# The overlay's check, on a tree that is whole and on broken ones.
+# The overlay's check, where it needs no Slurm: the line's place, and what a task is told. e2e/47 has the whole tree.
+mkdir "$T/bin" && printf '#!/bin/sh\necho usage\n' >"$T/bin/srun" && chmod +x "$T/bin/srun"
 tree() {
-        rm -rf "$T/tree" && cp -r "$overlay/files" "$T/tree"
-        sed -i "s,/usr/bin/job-env,$T/tree/usr/bin/job-env," "$T"/tree/usr/lib/job-env/*
-        sed -i "s,=/usr/,=$T/tree/usr/," "$T"/tree/etc/hpc-head/slurm.conf.d/*
-        sed "s,/etc/hpc-head,$T/tree/etc/hpc-head,g" "$overlay/check-job-env.sh" >"$T/check"
-        rm -f /tmp/job-env.10241.0.2
+        cp "$J" "$T/job-env"
+        printf 'optional spank_job_env.so\nrequired spank_pyxis.so\n' >"$T/plugstack.conf"
+        sed "s,/etc/slurm/plugstack.conf,$T/plugstack.conf,g; s,/usr/bin/job-env,$T/job-env,g" "$overlay/check-job-env.sh" >"$T/check"
 }
+checks() { PATH=$T/bin:$PATH bash "$T/check"; }
 tree
-expect "the check passes a whole tree" 0 "" sh "$T/check"
+expect "the check passes a whole tree" 0 "" checks
+printf 'required spank_pyxis.so\noptional spank_job_env.so\n' >"$T/plugstack.conf"
+expect "… not one whose plugin comes after Pyxis" 1 "inside of the container" checks
 tree
-rm "$T/tree/usr/lib/job-env/task-epilog"
-expect "… not one without the epilog" 1 "every task would fail" sh "$T/check"
+sed -i 's/RANK "\$SLURM_PROCID"/RANK "$SLURM_LOCALID"/' "$T/job-env"
+expect "… not one that mistakes a rank" 1 "says for a task of a job" checks
 tree
-chmod a-x "$T/tree/usr/lib/job-env/task-prolog"
-expect "… not one whose prolog cannot be run" 1 "every task would fail" sh "$T/check"
-tree
-sed -i 's/RANK "\$SLURM_PROCID"/RANK "$SLURM_LOCALID"/' "$T/tree/usr/bin/job-env"
-expect "… not one that mistakes a rank" 1 "says for a task of a job" sh "$T/check"
-rm -f /tmp/job-env.10241.0.2 /tmp/job-env.7.0.1
+printf '#!/bin/sh\necho "srun: error: spank: Plugin file not found" >&2\n' >"$T/bin/srun"
+expect "… not one whose plugin Slurm does not load" 1 "Slurm does not load spank_job_env.so" checks
+
+# The run script's line comes first, once, whatever was there.
+sed "s,/etc/slurm,$T/slurm,g" "$overlay/plugstack.sh" >"$T/plugstack.sh"
+sh "$T/plugstack.sh" && echo 'required spank_pyxis.so' >>"$T/slurm/plugstack.conf" && sh "$T/plugstack.sh"
+[[ $(cat "$T/slurm/plugstack.conf") == $'optional spank_job_env.so\nrequired spank_pyxis.so' ]] && echo "ok - its line is the first of plugstack.conf, once" ||
+        { echo "not ok - its line is the first of plugstack.conf, once"; sed 's/^/# /' "$T/slurm/plugstack.conf"; rc=1; }
 exit $rc

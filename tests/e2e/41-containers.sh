@@ -1,6 +1,6 @@
 #!/bin/bash
-# Containers under Slurm, all of it real: Enroot and Pyxis compiled from their sources by the overlays enroot-source and pyxis, a
-# registry, slurmctld and two slurmd's from one tree, in sandboxes. Their kernel is this machine's.
+# Containers under Slurm, all of it real: Enroot and Pyxis compiled from their sources by the overlays enroot-source and pyxis, job-env's
+# plugin beside them, a registry, slurmctld and two slurmd's from one tree, in sandboxes. Their kernel is this machine's.
 #
 # after: e2e/10
 set -u
@@ -18,7 +18,7 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
         "name": "containers",
         "kind": "tree",
         "base": { "distro": "debian", "release": "trixie" },
-        "overlays": ["slurm-node", "enroot-source", "pyxis"],
+        "overlays": ["slurm-node", "enroot-source", "pyxis", "job-env"],
         "packages": ["slurmctld", "docker-registry"]
 }
 R
@@ -30,9 +30,11 @@ fi
 PROJECT=$E2E/project RECIPES=$E2E/project/images
 head_enter "$@"
 trap 'head_stop registry slurmctld slurmd1 slurmd2 node1 node2 head' EXIT
+FOLDER_OF_ALL=/mnt/home
 containers_new && registry_start && slurm_start
 check "a registry, a controller and two nodes run" $?
 small_image "$HEAD/small" "$HEAD/head/root"
+ln -s bash "$HEAD/small/usr/bin/python" # what the tutorial's script calls: here it runs a program for bash
 python3 "$TOP/tests/fixtures/push-image" http://127.0.0.1:5000 small 1 "$HEAD/small" >"$HEAD/digest"
 check "an image goes to the registry" $?
 
@@ -58,6 +60,120 @@ told "for it no layer came from the registry again" $?
 run -N 2 --mpi=pmi2 "--container-name=box bash -c 'echo \$PMI_RANK of \$PMI_SIZE'"
 [[ $? -eq 0 && $(sort "$E2E/out") == $'0 of 2\n1 of 2' ]]
 told "a container's MPI finds PMI's variables" $?
+
+# What tasks are told about themselves, in a container as outside of it: job-env(1).
+folder=$HEAD/of-all/alice
+install -d -o 20001 -g 20000 "$folder"
+cat >"$folder/told" <<'S'
+shopt -s extglob
+hosts=$(<"$JOB_HOSTFILE")
+echo "$RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR $(hostname) ${hosts//$'\n'/ } ${TF_CONFIG//:+([0-9])/}"
+S
+for where in "" "--container-name=box --container-mounts=/mnt/home/alice:/mnt/home/alice"; do
+        run -N 2 --ntasks-per-node=2 "$where bash /mnt/home/alice/told"
+        s=$?
+        cluster='{"cluster": {"worker": ["node1", "node1", "node2", "node2"]}, "task": {"type": "worker", "index":'
+        [[ $s -eq 0 && $(sort "$E2E/out") == "$(for i in 0 1 2 3; do echo "$i $((i % 2)) 4 node1 node$((i / 2 + 1)) node1 slots=2 node2 slots=2 $cluster $i}}"; done)" ]]
+        told "four tasks know who they are${where:+, in containers}" $?
+done
+
+# The tutorial's job, its two scripts unchanged but for the user's name; instead of the training a program that holds TF_CONFIG against where it is.
+run -N 2 --ntasks-per-node 1 "--container-image=head:5000#small:1 --container-name=tensorflow hostname"
+mkdir "$folder/tensorflow"
+cat >"$folder/tensorflow/submit.sh" <<'S'
+#!/bin/bash
+#SBATCH -p compute
+#SBATCH -N 2
+#SBATCH --ntasks-per-node 1
+#SBATCH -J mnist
+#SBATCH --gpus-per-node=8
+
+# Set working directory which contains all programs to train MNIST datasets
+workdir="/mnt/home/user_name/tensorflow"
+# Set node list file which contains GPU node names assigned to this job one at a line
+hfname="slurm_nodelist.txt"
+
+cd $workdir
+rm -f $hfname
+
+# For loop to generate node list file from environment variable SLURM_JOB_NODELIST Slurm dinamically sets
+for hname in `scontrol show hostnames ${SLURM_JOB_NODELIST}`
+do
+  echo $hname >> $hfname
+done
+
+# Start TensorFlow containers on all GPU nodes one at a node and run start_mnist.sh on all the containers
+srun --container-name=tensorflow --container-mounts "/mnt/home/user_name:/mnt/home/user_name" $workdir/start_mnist.sh $hfname $workdir
+S
+cat >"$folder/tensorflow/start_mnist.sh" <<'S'
+#!/bin/bash
+
+# Get node list file from first argument
+hfname=$1
+# Get working directory from second argument
+workdir=$2
+
+# Declare array accomodating all worker host names and set own hostnmae
+declare -a ar_worker=()
+myhname=`hostname`
+
+# Set output file names for standard out/error
+std_out=$myhname".out"
+std_err=$myhname".err"
+
+cd $workdir
+rm -f $std_out
+rm -f $std_err
+
+# Set worker host names in ar_worker each at an element and rank number in desccending order of node list file
+count=0
+while read hname
+do
+  ar_worker[$count]=$hname
+  if [ $myhname == $hname ]
+  then
+    myrank=$count
+  fi
+  count=$(expr $count + 1)
+done < $hfname
+
+# Set TF_CONFIG environment variable for each worker
+# Example
+#  > printenv TF_CONFIG
+#  {"cluster": {"worker": ["node_a:12345", "node_b:23456"]}, "task": {"type": "worker", "index": 0}}
+export TF_CONFIG="{\"cluster\": {\"worker\": [\"${ar_worker[0]}:12345\", \"${ar_worker[1]}:23456\"]}, \"task\": {\"type\": \"worker\", \"index\": $myrank}}"
+
+# Print my rank to standard error file
+echo "My rank = "$myrank > ./$std_err
+echo >> ./$std_err
+
+# Run MNIST training script
+python ./mnist.py > ./$std_out 2>> ./$std_err
+S
+# bash: where it runs is the worker of its index, and both have a place to listen at.
+cat >"$folder/tensorflow/mnist.py" <<'S'
+[[ $TF_CONFIG =~ ^'{"cluster": {"worker": ["'(node1):[0-9]+'", "'(node2):[0-9]+'"]}, "task": {"type": "worker", "index": '([01])'}}'$ ]] || { echo "wrong: $TF_CONFIG"; exit 1; }
+index=${BASH_REMATCH[3]}
+[[ $(hostname) == "${BASH_REMATCH[index + 1]}" ]] && echo "worker $index of 2 trains on $(hostname)"
+S
+sed -i 's/user_name/alice/g' "$folder"/tensorflow/*.sh
+chmod 0755 "$folder"/tensorflow/*.sh && chown -R 20001:20000 "$folder/tensorflow"
+as_alice 'cd /mnt/home/alice/tensorflow && timeout 300 sbatch -W submit.sh' >"$E2E/out" 2>"$E2E/err"
+[[ $? -eq 0 && $(cat "$folder"/tensorflow/node[12].out) == $'worker 0 of 2 trains on node1\nworker 1 of 2 trains on node2' ]]
+s=$?
+told "the tutorial's submit.sh and start_mnist.sh, in its container on two nodes" $s
+[[ $s -eq 0 ]] || tail "$folder"/tensorflow/{slurm-*,node*}
+cat >"$folder/tensorflow/short.sh" <<'S'
+#!/bin/bash
+#SBATCH -p compute -N 2 --ntasks-per-node 1 --gpus-per-node=8 -o short.out
+srun --container-name=tensorflow --container-mounts "/mnt/home/alice:/mnt/home/alice" python /mnt/home/alice/tensorflow/mnist.py
+S
+as_alice 'cd /mnt/home/alice/tensorflow && timeout 300 sbatch -W short.sh' >"$E2E/out" 2>"$E2E/err"
+[[ $? -eq 0 && $(sort "$folder/tensorflow/short.out") == $'worker 0 of 2 trains on node1\nworker 1 of 2 trains on node2' ]]
+s=$?
+told "the same by job-env, without node list and start script" $s
+[[ $s -eq 0 ]] || tail "$folder/tensorflow/short.out"
+
 run "--container-name=box -N 1 bash -c 'exit 7'"
 [[ $? -eq 7 ]]
 told "a command's exit code is the job's" $?
@@ -87,7 +203,7 @@ as_alice "sbatch -W --array=1-${COUNT:-16} -n 1 -o /dev/null --wrap 'srun --cont
 told "an array of ${COUNT:-16} jobs in containers" $?
 clean() { # MACHINE: no process of alice's, no mount, and in Enroot's and Pyxis' folders only the container with a name and the cache
         on "$1" bash -c '! ps -u alice -o args= | grep . && ! grep enroot/data /proc/*/mounts &&
-                cd /mnt/localdisk/enroot && diff <(find data/*/ runtime tmp /run/pyxis/*/ -mindepth 1 -maxdepth 1) <(echo data/user-20001/pyxis_box; echo runtime/user-20001) &&
+                cd /mnt/localdisk/enroot && diff <(find data/*/ runtime tmp /run/pyxis/*/ /run/job-env -mindepth 1 -maxdepth 1 | sort) <(printf "%s\n" data/user-20001/pyxis_{box,tensorflow} runtime/user-20001) &&
                 ! find runtime/user-20001 tmp cache -mindepth 1 -name "*.*" | grep . && ! find cache/user-20001 -name "*.??????????" | grep .'
 }
 waits clean node1 && waits clean node2

@@ -14,14 +14,13 @@ head_make || exit 1
 source "$TOP/tests/e2e/nodes.bash"
 trap nodes_end EXIT
 data=$HEAD/export/data
-NODE_OPTIONS=()
-cp -a "$TOP"/overlays/job-env/files/usr "$HEAD/root/"
+NODE_OPTIONS=() PLUGSTACK='optional spank_job_env.so'
 "$IMGBUILD" check "$RECIPES/head.json" --cache "$CACHE" --offline --progress none >"$E2E/checks" 2>&1
 s=$?
 check "the overlays' own checks pass" $s
 [[ $s -eq 0 ]] || sed 's/^/# /' "$E2E/checks"
 sed -i '/^MpiDefault=/d' "$HEAD/root/etc/slurm/slurm.conf"
-mapfile -t lines < <(cat "$TOP"/overlays/{job-env,pmix}/files/etc/hpc-head/slurm.conf.d/*.conf)
+mapfile -t lines < <(cat "$TOP"/overlays/pmix/files/etc/hpc-head/slurm.conf.d/*.conf)
 nodes_start "${lines[@]}"
 check "a controller and three nodes" $?
 [[ $rc -eq 0 ]] || exit 1
@@ -129,7 +128,7 @@ is "without PMIx each task would be alone" "$(line mpi-none | grep -c 'ring of 1
 is "--mpi=pmi2: each task is answered by PMI-2" "$(line mpi-pmi2 | sort | tr '\n' ';')" \
         "$(printf '%d of 3 cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0;' 0 1 2)"
 inner=$((job + 1))
-is "a job made from within a task" "$(line inner inner)" "n3|n3|job-env.$inner.batch.0"
+is "a job made from within a task" "$(line inner inner)" "n3|n3|$inner.batch.0"
 is "… and its steps" "$(line inner-task inner | cut -d'|' -f 1-8)" "n3|0|0|1|0|1|n3|$((10240 + inner % 10240))"
 
 # Twelve jobs of an array, four at a time on each node; one is killed.
@@ -139,7 +138,7 @@ is "an array's jobs have a port each" "$(grep -c '^array|' "$data/arrays") $(cut
 head_run sh -c 'cd /export/data && id=$(sbatch --parsable -n 2 -N 2 -o killed --wrap "srun sh -c \"touch up.\\\$SLURM_PROCID; sleep 300\"") &&
         for i in $(seq 300); do [ -e up.0 ] && [ -e up.1 ] && break; sleep 0.2; done; scancel $id
         for i in $(seq 300); do [ -z "$(squeue -h)" ] && break; sleep 0.2; done'
-left=$(head_run srun -N 3 --ntasks-per-node=1 --export=PATH,JOB_ENV=off sh -c 'ls -d /tmp/job-env.* 2>/dev/null || true')
+left=$(head_run srun -N 3 --ntasks-per-node=1 --export=PATH,JOB_ENV=off sh -c 'for i in $(seq 300); do set -- /run/job-env/*; [ -e "$1" ] || exit 0; sleep 0.2; done; echo "$@"')
 [[ -e $data/up.0 && -z $left ]]
 check "no host file is left, of jobs that ended or were killed" $?
 

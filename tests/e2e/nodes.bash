@@ -3,7 +3,8 @@
 #
 #   nodes_start [LINE…]   head_make has been called; lines of slurm.conf besides
 #   nodes_end
-#   NODE_OPTIONS=(…)      set before: options of bwrap for each node, @ stands for its number; NODE_LINE: of slurm.conf; NODES_IDLE: fewer than 3
+#   NODE_OPTIONS=(…)      set before: options of bwrap for each node, @ stands for its number; NODE_LINE: of slurm.conf;
+#                         PLUGSTACK: plugstack.conf; NODES_IDLE: fewer than 3
 
 nodes_root=$HEAD/root nodes=()
 
@@ -12,7 +13,7 @@ nodes_end() { for node in "${nodes[@]}"; do kill -KILL "$node"; done 2>/dev/null
 nodes_start() {
         local n i
         echo 'CgroupPlugin=disabled' >"$nodes_root/etc/slurm/cgroup.conf"
-        : >"$nodes_root/etc/slurm/plugstack.conf"
+        echo "${PLUGSTACK:-}" >"$nodes_root/etc/slurm/plugstack.conf"
         sed -i -E '/^(NodeName|PartitionName|SlurmdSpoolDir)=/d' "$nodes_root/etc/slurm/slurm.conf"
         {
                 # More processors than there are: where tasks lie is the matter here, not what they compute.

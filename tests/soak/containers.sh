@@ -14,7 +14,7 @@ cat >"$RECIPES/box-head.json" <<'R'
 { "name": "box-head", "extends": "slurm-enroot-head", "packages": ["docker-registry"] }
 R
 cat >"$RECIPES/box-node.json" <<'R'
-{ "name": "box-node", "extends": "cluster-node", "overlays": ["-job-env", "enroot-source", "pyxis"],
+{ "name": "box-node", "extends": "cluster-node", "overlays": ["enroot-source", "pyxis"],
   "node": { "scratch": { "required": true, "models": ["QEMU NVMe Ctrl"] } } }
 R
 cat >"$E2E/cluster.json" <<'R'
