@@ -27,6 +27,9 @@ static size_t count_packages(const Lock *l, uint64_t *ret_bytes) {
                 }
         for (size_t i = 0; i < l->n_artifacts; i++)
                 *ret_bytes += l->artifacts[i].size;
+        for (size_t i = 0; i < l->n_environments; i++)
+                for (size_t k = 0; k < l->environments[i].n_wheels; k++)
+                        *ret_bytes += l->environments[i].wheels[k].size;
         return n;
 }
 

@@ -14,7 +14,18 @@ typedef struct PlanOptions {
         bool json, lock;
 } PlanOptions;
 
-/* Bytes of the stage's packages and artifacts that the store lacks. */
+static uint64_t wheels_size(Context *ctx, const Plan *plan, const Stage *s) {
+        const LockedEnvironment *e =
+                        lock_find_environment(plan->lock, s->overlay->python.environment);
+        uint64_t size = 0;
+
+        for (size_t i = 0; e && i < e->n_wheels; i++)
+                if (!store_has_blob(ctx->store, e->wheels[i].sha256))
+                        size += e->wheels[i].size;
+        return size;
+}
+
+/* Bytes of the stage's packages, artifacts and wheels that the store lacks. */
 static uint64_t download_size(Context *ctx, const Plan *plan, const Stage *s) {
         uint64_t size = 0;
 
@@ -28,6 +39,8 @@ static uint64_t download_size(Context *ctx, const Plan *plan, const Stage *s) {
                                 !store_has_blob(ctx->store, a->sha256))
                         size += a->size;
         }
+        if (s->kind == STAGE_PYTHON)
+                size += wheels_size(ctx, plan, s);
         return size;
 }
 

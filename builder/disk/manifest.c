@@ -154,6 +154,37 @@ static int add_artifacts(json_object *m, const Lock *lock) {
         return 0;
 }
 
+static int add_wheels(json_object *array, const LockedEnvironment *e) {
+        for (size_t i = 0; i < e->n_wheels; i++) {
+                const LockedWheel *w = e->wheels + i;
+                json_object *o = NULL;
+                int r;
+
+                r = json_append_object(array, &o);
+                if (r < 0)
+                        return r;
+                r = json_set_fields(o, JSON_STRING("environment", e->path),
+                                JSON_STRING("name", w->name), JSON_STRING("version", w->version),
+                                JSON_STRING("licence", w->licence), JSON_STRING("file", w->file),
+                                JSON_STRING("role", w->role), JSON_STRING("sha256", w->sha256));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int add_python(json_object *m, const Lock *lock) {
+        json_object *array = NULL;
+        int r;
+
+        if (lock->n_environments == 0)
+                return 0;
+        r = json_add_array(m, "python", &array);
+        for (size_t i = 0; r == 0 && i < lock->n_environments; i++)
+                r = add_wheels(array, lock->environments + i);
+        return r;
+}
+
 static int add_disk(json_object *m, const Recipe *recipe, const DiskInfo *d) {
         const struct {
                 const char *key;
@@ -305,6 +336,9 @@ static int add_sources(json_object *m, const Plan *plan, const DiskInfo *disk) {
         if (r < 0)
                 return r;
         r = add_artifacts(m, plan->lock);
+        if (r < 0)
+                return r;
+        r = add_python(m, plan->lock);
         if (r < 0)
                 return r;
         return add_disk(m, plan->recipe, disk);

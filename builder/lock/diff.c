@@ -17,6 +17,8 @@ static int pins_of(const Lock *l, Pin **ret, size_t *ret_n) {
 
         for (size_t i = 0; l && i < l->n_stages; i++)
                 total += l->stages[i].n_packages;
+        for (size_t i = 0; l && i < l->n_environments; i++)
+                total += l->environments[i].n_wheels;
         pins = calloc(total + 1, sizeof(*pins));
         if (!pins)
                 return -ENOMEM;
@@ -33,6 +35,13 @@ static int pins_of(const Lock *l, Pin **ret, size_t *ret_n) {
                 pins[n++] = (Pin) { a->overlay, a->name, strempty(a->version), a->sha256, true,
                         false };
         }
+        for (size_t i = 0; l && i < l->n_environments; i++)
+                for (size_t k = 0; k < l->environments[i].n_wheels; k++) {
+                        const LockedWheel *w = l->environments[i].wheels + k;
+
+                        pins[n++] = (Pin) { l->environments[i].path, w->name, w->version, w->sha256,
+                                false, false };
+                }
         *ret = pins;
         *ret_n = n;
         return 0;

@@ -14,6 +14,12 @@ int lock_new(const char *recipe, Lock **ret);
 int lock_add_origin(Lock *l, const LockedOrigin *origin);
 int lock_add_stage(Lock *l, const char *id, const char *request, LockedStage **ret);
 int lock_add_artifact(Lock *l, const LockedArtifact *artifact);
+int lock_add_environment(Lock *l, const char *path, const char *request, const char *target,
+                LockedEnvironment **ret);
+int locked_environment_add(LockedEnvironment *e, const LockedWheel *wheel);
+bool lock_knows_wheel(const Lock *l, const char *name); /* l may be NULL */
+void lock_sort_environments(Lock *l);
+void lock_free_environments(Lock *l);
 int locked_stage_add(LockedStage *s, const LockedPackage *package);
 void locked_stage_sort(LockedStage *s);
 void lock_sort(Lock *l);
@@ -29,6 +35,11 @@ bool lock_text_valid(const char *s);
 bool lock_path_valid(const char *s);
 bool lock_url_valid(const char *s);
 bool lock_base64_valid(const char *s);
+bool lock_environment_valid(const char *s);
+bool lock_wheel_valid(const char *s);
+bool lock_pep440_valid(const char *s);
+bool lock_line_valid(const char *s);
+bool lock_role_valid(const char *s);
 
 /* Digest of all that decides which packages each request may get: its own packages and
  * repositories, the release, and the requests before it. `ret` has room for n. */

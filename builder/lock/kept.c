@@ -42,7 +42,7 @@ static bool name_is_known(const Resolution *x, const char *name) {
 /* From names on the command line to source packages. */
 int resolution_find_moving(Resolution *x) {
         STRV_FOREACH (name, x->options->names) {
-                bool known = name_is_known(x, *name);
+                bool known = name_is_known(x, *name) || lock_knows_wheel(x->old, *name);
 
                 for (size_t i = 0; x->old && i < x->old->n_stages; i++)
                         for (size_t k = 0; k < x->old->stages[i].n_packages; k++) {
@@ -55,7 +55,7 @@ int resolution_find_moving(Resolution *x) {
                                         return log_oom();
                         }
                 if (!known) {
-                        log_error("--update %s: neither a package nor an artifact that %s locks",
+                        log_error("--update %s: neither a package nor an artifact nor a wheel that %s locks",
                                         *name, x->recipe->lock_path);
                         return -EINVAL;
                 }

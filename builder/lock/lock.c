@@ -127,6 +127,7 @@ void lock_sort(Lock *l) {
         sort(l->artifacts, l->n_artifacts, sizeof(*l->artifacts), compare_artifact);
         for (size_t i = 0; i < l->n_stages; i++) /* stages keep the plan's order */
                 locked_stage_sort(l->stages + i);
+        lock_sort_environments(l);
 }
 
 const LockedStage *lock_find_stage(const Lock *l, const char *id) {
@@ -200,6 +201,7 @@ Lock *lock_free(Lock *l) {
                 free(a->url);
                 free(a->sha256);
         }
+        lock_free_environments(l);
         free(l->origins);
         free(l->stages);
         free(l->artifacts);

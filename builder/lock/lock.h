@@ -20,6 +20,8 @@ DEFINE_CLEANUP(Lock *, lock_free);
 const LockedStage *lock_find_stage(const Lock *l, const char *id);
 const LockedArtifact *lock_find_artifact(const Lock *l, const char *overlay, const char *name);
 const LockedOrigin *lock_find_origin(const Lock *l, const char *name);
+const LockedEnvironment *lock_find_environment(const Lock *l, const char *path);
+bool lock_leads_environment(const Recipe *recipe, size_t i); /* overlay i: first to fill its own */
 
 /* "6.12.57+deb13-amd64", of the kernel that stage "kernel" installs; NULL where there is none. */
 const char *lock_kernel_release(const Lock *l);
@@ -42,6 +44,10 @@ const Overlay *lock_compile_base(const Recipe *recipe, const Overlay *o);
 /* The .debs of a locked stage into the store: URLs from the lock's origins and the mirror in force
  * on this host. Errors are logged. */
 int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *stage,
+                const char *progress);
+
+/* The wheels of a locked environment into the store, from where the host's pip finds them. */
+int fetch_wheels(Context *ctx, const Recipe *recipe, const LockedEnvironment *environment,
                 const char *progress);
 
 /* Checks that the store's .debs are the packages that they are locked as. Errors are logged. */

@@ -28,6 +28,25 @@ typedef struct LockedArtifact {
         uint64_t size;
 } LockedArtifact;
 
+/* Of a Python environment. Where a wheel lies is found anew on each host, as packages' mirrors are. */
+typedef struct LockedWheel {
+        char *name; /* as indexes write it: lower case, words joined by minus */
+        char *version;
+        char *file;    /* submitit-1.5.3-py3-none-any.whl */
+        char *licence; /* as its metadata says; NULL: it does not */
+        char *role;    /* "installer": what installs the others, in no image; else NULL */
+        char *sha256;
+        uint64_t size;
+} LockedWheel;
+
+typedef struct LockedEnvironment {
+        char *path;          /* in the image */
+        char *request;       /* digest of what overlays ask for */
+        char *target;        /* what the wheels are for: "cpython-3.13.5-glibc-2.41-x86_64" */
+        LockedWheel *wheels; /* sorted by name, the installer last */
+        size_t n_wheels;
+} LockedEnvironment;
+
 typedef struct LockedStage {
         char *id;      /* "base", "kernel", "packages:slurm", "compile:nvidia-driver/0" */
         char *request; /* digest of what was asked for: recipe's packages, repositories, release */
@@ -44,6 +63,8 @@ typedef struct Lock {
         size_t n_stages;
         LockedArtifact *artifacts;
         size_t n_artifacts;
+        LockedEnvironment *environments;
+        size_t n_environments;
 } Lock;
 
 /* What one stage asks of apt. Names may contain "${kernel}". */

@@ -6,104 +6,10 @@
 
 #include "store/digest.h"
 #include "shared/file-util.h"
-#include "lock/internal.h"
+#include "lock/read.h"
 #include "shared/log.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-
-#define ERRORS_SHOWN 20
-
-typedef struct Reader {
-        const char *path;
-        size_t errors;
-} Reader;
-
-static void bad(Reader *r, const char *where, const char *format, ...) _printf_(3, 4);
-
-static void bad(Reader *r, const char *where, const char *format, ...) {
-        char text[300];
-        va_list ap;
-
-        if (++r->errors > ERRORS_SHOWN)
-                return;
-        va_start(ap, format);
-        vsnprintf(text, sizeof(text), format, ap);
-        va_end(ap);
-        log_error("%s: %s: %s", r->path, where, text);
-}
-
-static void unknown_key(Reader *r, const char *where, const char *key) {
-        bad(r, where, "unknown key \"%s\"; was this lock written by a newer imgbuild?", key);
-}
-
-typedef struct Field {
-        const char *key;
-        bool (*valid)(const char *s); /* NULL: a number from 0 */
-        bool optional;
-        const char *wanted;
-} Field;
-
-/* Fills `strings` (one a text field, in order; NULL where absent) and `number`. */
-static bool read_fields(Reader *r, json_object *o, const char *where, const Field *fields, size_t n,
-                const char *strings[], uint64_t *number) {
-        size_t before = r->errors, s = 0;
-
-        if (!json_object_is_type(o, json_type_object)) {
-                bad(r, where, "must be an object");
-                return false;
-        }
-        json_object_object_foreach (o, key, ignored) {
-                bool known = false;
-
-                (void) ignored;
-                for (size_t i = 0; i < n; i++)
-                        known = known || streq(fields[i].key, key);
-                if (!known)
-                        unknown_key(r, where, key);
-        }
-        for (size_t i = 0; i < n; i++) {
-                const Field *f = fields + i;
-                json_object *value = json_get(o, f->key);
-
-                if (f->valid)
-                        strings[s++] = NULL;
-                if (!value) {
-                        if (!f->optional)
-                                bad(r, where, "\"%s\" is missing: %s", f->key, f->wanted);
-                } else if (!f->valid) {
-                        int64_t v = json_object_is_type(value, json_type_int)
-                                                    ? json_object_get_int64(value)
-                                                    : -1;
-
-                        if (v < 0)
-                                bad(r, where, "\"%s\" must be %s", f->key, f->wanted);
-                        else
-                                *number = (uint64_t) v;
-                } else if (!json_object_is_type(value, json_type_string) ||
-                                !f->valid(json_object_get_string(value)))
-                        bad(r, where, "\"%s\" must be %s", f->key, f->wanted);
-                else
-                        strings[s - 1] = json_object_get_string(value);
-        }
-        return r->errors == before;
-}
-
-/* The array at key, empty where it is not one (which is reported). */
-static json_object *array(
-                Reader *r, json_object *o, const char *where, const char *key, size_t *ret_n) {
-        json_object *a = json_get(o, key);
-
-        *ret_n = 0;
-        if (!a || !json_object_is_type(a, json_type_array)) {
-                bad(r, where, "\"%s\" must be a list", key);
-                return NULL;
-        }
-        *ret_n = json_object_array_length(a);
-        return a;
-}
-
-#define DIGEST_WANTED "a sha256 of 64 lower-case hex digits"
 
 static const Field origin_fields[] = {
         { "name", lock_name_valid, false, "the origin's name" },
@@ -134,20 +40,21 @@ static const Field artifact_fields[] = {
 
 static int read_origins(Reader *r, json_object *root, Lock *l) {
         size_t n;
-        json_object *a = array(r, root, "$", "origins", &n);
+        json_object *a = lock_read_array(r, root, "$", "origins", &n);
 
         for (size_t i = 0; i < n; i++) {
                 const char *s[ELEMENTSOF(origin_fields)];
                 char where[64];
 
                 snprintf(where, sizeof(where), "$.origins[%zu]", i);
-                if (!read_fields(r, json_object_array_get_idx(a, i), where, origin_fields,
+                if (!lock_read_fields(r, json_object_array_get_idx(a, i), where, origin_fields,
                                     ELEMENTSOF(origin_fields), s, NULL))
                         continue;
                 if (lock_find_origin(l, s[0]))
-                        bad(r, where, "there are two origins \"%s\"", s[0]);
+                        lock_bad(r, where, "there are two origins \"%s\"", s[0]);
                 if ((s[1] || s[3] || s[4]) && (!s[3] || !s[4]))
-                        bad(r, where, "a repository's \"fingerprint\" and \"key\" are missing");
+                        lock_bad(r, where,
+                                        "a repository's \"fingerprint\" and \"key\" are missing");
                 LockedOrigin o = {
                         .name = (char *) s[0],
                         .uri = (char *) s[1],
@@ -169,21 +76,21 @@ static int read_stage(Reader *r, json_object *o, const char *where, Lock *l) {
         size_t n;
 
         if (!json_object_is_type(o, json_type_object)) {
-                bad(r, where, "must be an object");
+                lock_bad(r, where, "must be an object");
                 return 0;
         }
         json_object_object_foreach (o, key, ignored) {
                 (void) ignored;
                 if (!streq(key, keys[0]) && !streq(key, keys[1]) && !streq(key, keys[2]))
-                        unknown_key(r, where, key);
+                        lock_unknown_key(r, where, key);
         }
         if (!id || !lock_id_valid(id))
-                bad(r, where, "\"id\" must be a stage such as \"packages:slurm\"");
+                lock_bad(r, where, "\"id\" must be a stage such as \"packages:slurm\"");
         else if (lock_find_stage(l, id))
-                bad(r, where, "there are two stages \"%s\"", id);
+                lock_bad(r, where, "there are two stages \"%s\"", id);
         if (!request || !digest_valid(request))
-                bad(r, where, "\"request\" must be " DIGEST_WANTED);
-        a = array(r, o, where, "packages", &n);
+                lock_bad(r, where, "\"request\" must be " DIGEST_WANTED);
+        a = lock_read_array(r, o, where, "packages", &n);
         if (lock_add_stage(l, strempty(id), strempty(request), &stage) < 0)
                 return -ENOMEM;
 
@@ -193,11 +100,11 @@ static int read_stage(Reader *r, json_object *o, const char *where, Lock *l) {
                 char here[128];
 
                 snprintf(here, sizeof(here), "%s.packages[%zu]", where, i);
-                if (!read_fields(r, json_object_array_get_idx(a, i), here, package_fields,
+                if (!lock_read_fields(r, json_object_array_get_idx(a, i), here, package_fields,
                                     ELEMENTSOF(package_fields), s, &size))
                         continue;
                 if (!lock_find_origin(l, s[3]))
-                        bad(r, here, "origin \"%s\" is not one of $.origins", s[3]);
+                        lock_bad(r, here, "origin \"%s\" is not one of $.origins", s[3]);
                 LockedPackage p = {
                         .name = (char *) s[0],
                         .version = (char *) s[1],
@@ -215,13 +122,14 @@ static int read_stage(Reader *r, json_object *o, const char *where, Lock *l) {
         for (size_t i = 1; i < stage->n_packages; i++)
                 if (streq(stage->packages[i - 1].name, stage->packages[i].name) &&
                                 streq(stage->packages[i - 1].arch, stage->packages[i].arch))
-                        bad(r, where, "package \"%s\" is listed twice", stage->packages[i].name);
+                        lock_bad(r, where, "package \"%s\" is listed twice",
+                                        stage->packages[i].name);
         return 0;
 }
 
 static int read_artifacts(Reader *r, json_object *root, Lock *l) {
         size_t n;
-        json_object *a = array(r, root, "$", "artifacts", &n);
+        json_object *a = lock_read_array(r, root, "$", "artifacts", &n);
 
         for (size_t i = 0; i < n; i++) {
                 const char *s[ELEMENTSOF(artifact_fields)];
@@ -229,12 +137,12 @@ static int read_artifacts(Reader *r, json_object *root, Lock *l) {
                 char where[64];
 
                 snprintf(where, sizeof(where), "$.artifacts[%zu]", i);
-                if (!read_fields(r, json_object_array_get_idx(a, i), where, artifact_fields,
+                if (!lock_read_fields(r, json_object_array_get_idx(a, i), where, artifact_fields,
                                     ELEMENTSOF(artifact_fields), s, &size))
                         continue;
                 if (lock_find_artifact(l, s[0], s[1]))
-                        bad(r, where, "artifact \"%s\" of overlay \"%s\" is listed twice", s[1],
-                                        s[0]);
+                        lock_bad(r, where, "artifact \"%s\" of overlay \"%s\" is listed twice",
+                                        s[1], s[0]);
                 LockedArtifact artifact = {
                         .overlay = (char *) s[0],
                         .name = (char *) s[1],
@@ -251,7 +159,7 @@ static int read_artifacts(Reader *r, json_object *root, Lock *l) {
 
 static int read_root(Reader *r, json_object *root, Lock **ret) {
         static const char *const keys[] = { "version", "recipe", "epoch", "origins", "stages",
-                "artifacts" };
+                "artifacts", "python" };
         _cleanup_lock_free_ Lock *l = NULL;
         const char *recipe = json_get_string(root, "recipe");
         int64_t version = json_get_int(root, "version", 0);
@@ -259,11 +167,12 @@ static int read_root(Reader *r, json_object *root, Lock **ret) {
         size_t n;
 
         if (!json_object_is_type(root, json_type_object)) {
-                bad(r, "$", "must be an object");
+                lock_bad(r, "$", "must be an object");
                 return 0;
         }
         if (version != LOCK_VERSION) {
-                bad(r, "$.version", "this imgbuild reads version %d, the file has %" PRId64 "%s",
+                lock_bad(r, "$.version",
+                                "this imgbuild reads version %d, the file has %" PRId64 "%s",
                                 LOCK_VERSION, version,
                                 version > LOCK_VERSION ? ": it needs a newer imgbuild" : "");
                 return 0;
@@ -275,20 +184,20 @@ static int read_root(Reader *r, json_object *root, Lock **ret) {
                 for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                         known = known || streq(keys[i], key);
                 if (!known)
-                        unknown_key(r, "$", key);
+                        lock_unknown_key(r, "$", key);
         }
         if (!recipe || !lock_name_valid(recipe)) {
-                bad(r, "$", "\"recipe\" must be the recipe's name");
+                lock_bad(r, "$", "\"recipe\" must be the recipe's name");
                 recipe = "";
         }
         if (lock_new(recipe, &l) < 0)
                 return -ENOMEM;
         l->epoch = json_get_int(root, "epoch", -1);
         if (l->epoch < 0)
-                bad(r, "$", "\"epoch\" must be a number of seconds since 1970");
+                lock_bad(r, "$", "\"epoch\" must be a number of seconds since 1970");
         if (read_origins(r, root, l) < 0)
                 return -ENOMEM;
-        a = array(r, root, "$", "stages", &n);
+        a = lock_read_array(r, root, "$", "stages", &n);
         for (size_t i = 0; i < n; i++) {
                 char where[64];
 
@@ -296,7 +205,7 @@ static int read_root(Reader *r, json_object *root, Lock **ret) {
                 if (read_stage(r, json_object_array_get_idx(a, i), where, l) < 0)
                         return -ENOMEM;
         }
-        if (read_artifacts(r, root, l) < 0)
+        if (read_artifacts(r, root, l) < 0 || lock_read_environments(r, root, l) < 0)
                 return -ENOMEM;
         lock_sort(l);
         *ret = TAKE_PTR(l);

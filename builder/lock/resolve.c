@@ -5,7 +5,7 @@
  * it came out different. All versions that are locked and not to move are pinned then, so that
  * adding one package moves no other. */
 
-#include "lock/resolution.h"
+#include "lock/python.h"
 
 #define RESOLVER_FORMAT \
         "1" /* part of every request; raised when equal requests would be answered differently */
@@ -90,15 +90,19 @@ static int fill_lock(const Resolution *x, Lock *l, bool packages, bool artifacts
 
         if (r < 0)
                 return r;
-        if (packages || (artifacts && brings_packages(x->recipe)))
-                return resolution_solve(x, l);
-        return resolution_keep_stages(x, l);
+        r = packages || (artifacts && brings_packages(x->recipe)) ? resolution_solve(x, l)
+                                                                  : resolution_keep_stages(x, l);
+        if (r < 0)
+                return r;
+        r = resolve_environments(x, l); /* the packages say for which Python */
+        return MIN(r, 0);
 }
 
 static int run(Resolution *x, Lock **ret) {
         _cleanup_lock_free_ Lock *l = NULL;
         Progress *progress = x->ctx->progress;
-        int packages, artifacts, r;
+        int packages, artifacts, wheels, r;
+        bool asks;
 
         r = resolution_find_moving(x);
         if (r < 0)
@@ -116,18 +120,22 @@ static int run(Resolution *x, Lock **ret) {
         artifacts = resolve_artifacts(x->ctx, x->recipe, x->old, x->options, NULL);
         if (artifacts < 0)
                 return artifacts;
+        wheels = resolve_environments(x, NULL);
+        if (wheels < 0)
+                return wheels;
+        asks = packages || artifacts || wheels;
 
-        if (x->ctx->locked && (packages || artifacts))
+        if (x->ctx->locked && asks)
                 return refuse_change(x, x->old ? "does not lock all that the recipe asks for"
                                                : "is not there");
-        if (x->ctx->offline && (packages || artifacts)) {
+        if (x->ctx->offline && asks) {
                 log_error("%s does not lock all that the recipe asks for%s, and with --offline nothing is looked up: "
                           "run 'imgbuild lock %s' once without it",
                                 x->recipe->lock_path,
                                 x->options->update ? ", or is to be moved" : "", x->recipe->path);
                 return -ENETUNREACH;
         }
-        if (packages || artifacts) {
+        if (asks) {
                 r = check_target(x->options->target);
                 if (r < 0)
                         return r;
@@ -135,7 +143,7 @@ static int run(Resolution *x, Lock **ret) {
                 progress_set(progress, "resolve", PROGRESS_RUNNING);
         }
         r = fill_lock(x, l, packages, artifacts);
-        if (packages || artifacts)
+        if (asks)
                 progress_set(progress, "resolve", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         if (r < 0)
                 return r;

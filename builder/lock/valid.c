@@ -59,3 +59,27 @@ bool lock_base64_valid(const char *s) {
                         return false;
         return n > 0 && n % 4 == 0;
 }
+
+bool lock_environment_valid(const char *s) {
+        return startswith(s, "/opt/") && lock_path_valid(s + 1) && only(s, "._-/");
+}
+
+/* A file name that pip reads name, version and platform from. */
+bool lock_wheel_valid(const char *s) {
+        return endswith(s, ".whl") && only((char[]) { s[0], 0 }, "") && only(s, "+._-!~");
+}
+
+bool lock_pep440_valid(const char *s) {
+        return only((char[]) { s[0], 0 }, "") && s[0] && only(s, "+.!_-");
+}
+
+bool lock_line_valid(const char *s) {
+        for (const char *p = s; *p; p++)
+                if ((unsigned char) *p < ' ' || *p == 0x7f)
+                        return false;
+        return s[0] != '\0';
+}
+
+bool lock_role_valid(const char *s) {
+        return streq(s, "installer");
+}

@@ -52,6 +52,39 @@ static int put_artifact(FILE *f, const LockedArtifact *a, bool last) {
         return put_line(f, "    ", o, last);
 }
 
+static int put_wheel(FILE *f, const LockedWheel *w, bool last) {
+        static const char *const keys[] = { "name", "version", "file", "licence", "role" };
+        const char *const values[] = { w->name, w->version, w->file, w->licence, w->role };
+        _cleanup_json_ json_object *o = object(keys, values, ELEMENTSOF(keys));
+
+        if (!o || json_set_int(o, "size", (int64_t) w->size) < 0 ||
+                        json_set_string(o, "sha256", w->sha256) < 0)
+                return -ENOMEM;
+        return put_line(f, "        ", o, last);
+}
+
+/* Left out where there are none: most locks have no Python of their own. */
+static int put_environments(FILE *f, const Lock *l) {
+        for (size_t i = 0; i < l->n_environments; i++) {
+                const LockedEnvironment *e = l->environments + i;
+
+                fprintf(f,
+                                "%s    {\n      \"environment\": \"%s\",\n      \"request\": \"%s\",\n"
+                                "      \"target\": \"%s\",\n      \"wheels\": [\n",
+                                i == 0 ? ",\n  \"python\": [\n" : ",\n", e->path, e->request,
+                                e->target);
+                for (size_t k = 0; k < e->n_wheels; k++) {
+                        int r = put_wheel(f, e->wheels + k, k + 1 == e->n_wheels);
+
+                        if (r < 0)
+                                return r;
+                }
+                fputs("      ]\n    }", f);
+        }
+        fputs(l->n_environments > 0 ? "\n  ]\n" : "\n", f);
+        return 0;
+}
+
 static int put_lock(FILE *f, const Lock *l) {
         static const char *const origin_keys[] = { "name", "uri", "suite", "fingerprint", "key" };
         int r = 0;
@@ -82,7 +115,11 @@ static int put_lock(FILE *f, const Lock *l) {
         fputs("  ],\n  \"artifacts\": [\n", f);
         for (size_t i = 0; i < l->n_artifacts && r == 0; i++)
                 r = put_artifact(f, l->artifacts + i, i + 1 == l->n_artifacts);
-        fputs("  ]\n}\n", f);
+        fputs("  ]", f);
+        if (r < 0)
+                return r;
+        r = put_environments(f, l);
+        fputs("}\n", f);
         return r;
 }
 

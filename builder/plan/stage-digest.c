@@ -192,6 +192,24 @@ static int hash_compile(Inputs *in, const Plan *p, const Stage *s, const Compile
         return hash_host_tree(in, "source", c->source);
 }
 
+static int hash_wheels(Inputs *in, const Plan *p, const Stage *s) {
+        const LockedEnvironment *e = lock_find_environment(p->lock, s->overlay->python.environment);
+
+        if (!e)
+                return -ESTALE;
+        hash_field(in->h, "environment", e->path);
+        for (size_t i = 0; i < e->n_wheels; i++) {
+                const LockedWheel *w = e->wheels + i;
+
+                hash_field(in->h, "file", w->file);
+                hash_field(in->h, "role", w->role);
+                take_package(in, &(LockedPackage) { .name = w->name,
+                                                 .version = w->version,
+                                                 .sha256 = w->sha256 });
+        }
+        return 0;
+}
+
 static int hash_stage(Inputs *in, const Plan *p, const Stage *s) {
         const Recipe *recipe = p->recipe;
 
@@ -211,6 +229,8 @@ static int hash_stage(Inputs *in, const Plan *p, const Stage *s) {
                 return hash_artifacts(in, p, s);
         case STAGE_COMPILE:
                 return hash_compile(in, p, s, s->overlay->compile + s->index);
+        case STAGE_PYTHON:
+                return hash_wheels(in, p, s);
         case STAGE_FILES:
                 return hash_files(in, s, recipe);
         case STAGE_RUN:

@@ -66,6 +66,15 @@ static int add_compiles(Plan *p, const Overlay *o) {
         return 0;
 }
 
+static int add_environments(Plan *p, const Overlay *o) {
+        for (size_t i = 0; i < p->recipe->n_overlays; i++)
+                if (p->recipe->overlays[i] == o && lock_leads_environment(p->recipe, i) &&
+                                !stage_add(p, STAGE_PYTHON, o, 0,
+                                                strf("python:%s", o->python.environment)))
+                        return -ENOMEM;
+        return 0;
+}
+
 static int add_files(Plan *p, const Overlay *o, bool early) {
         int r = plan_has_files(o, early);
         Stage *s;
@@ -146,6 +155,7 @@ int plan_add_stages(Plan *p) {
                 { add_early_files },
                 { add_early_runs },
                 { NULL, STAGE_INITRAMFS, "initramfs", recipe->kernel.package },
+                { add_environments },
                 { add_other_files },
                 { NULL, STAGE_FILES, "node", recipe->node },
                 { add_other_runs },

@@ -221,6 +221,19 @@ static const Schema compile_keys[] = {
 };
 static const Schema compile = { .flags = OBJECT, .keys = compile_keys };
 
+static const Schema requirement = { .flags = STRING, .check = value_requirement };
+static const Schema python_keys[] = {
+        { "environment", STRING | REQUIRED, .check = value_environment,
+                        .meaning = "Its folder in the image, below /opt; overlays that name the same one fill it together." },
+        { "requirements", LIST | REQUIRED, .item = &requirement,
+                        .meaning = "What is installed, as pip takes it: \"torch==2.6.0\"." },
+        { "constraints", LIST, .item = &requirement,
+                        .meaning = "Versions of what comes along, should it come." },
+        { "index", STRING, .check = value_url,
+                        .meaning = "Where the wheels come from; the host's own pip configuration unless given." },
+        {},
+};
+
 static const Schema run_keys[] = {
         { "script", STRING | REQUIRED, .check = value_inside,
                         .meaning = "A script inside the overlay, run in the tree." },
@@ -253,6 +266,8 @@ const Schema overlay_keys[] = {
                         .meaning = "Single files, archives and packages from elsewhere." },
         { "compile", LIST, .item = &compile,
                         .meaning = "Programs and modules built for exactly this image." },
+        { "python", OBJECT, .keys = python_keys,
+                        .meaning = "Wheels, locked and installed into an environment of their own." },
         { "modes", OBJECT | SCHEMA_MAP, .check_key = value_inside, .item = &mode,
                         .meaning = "Access modes of paths below files/, octal." },
         { "run", LIST, .item = &run, .meaning = "Scripts run in the tree." },

@@ -33,6 +33,13 @@ static void compile_done(Compile *c) {
         free(c->script);
 }
 
+static void python_done(Python *p) {
+        free(p->environment);
+        strv_free(p->requirements);
+        strv_free(p->constraints);
+        free(p->index);
+}
+
 Overlay *overlay_free(Overlay *o) {
         if (!o)
                 return NULL;
@@ -45,6 +52,7 @@ Overlay *overlay_free(Overlay *o) {
                 compile_done(&o->compile[i]);
         for (size_t i = 0; i < o->n_run; i++)
                 free(o->run[i].script);
+        python_done(&o->python);
         free(o->repositories);
         free(o->artifacts);
         free(o->compile);

@@ -49,6 +49,14 @@ typedef struct Run {
         bool network;
 } Run;
 
+/* Wheels of an environment outside of the system's Python. Overlays that name the same environment
+ * fill it together. */
+typedef struct Python {
+        char *environment;                  /* absolute path in the image, below /opt; NULL: none */
+        char **requirements, **constraints; /* as pip reads them, one each */
+        char *index;                        /* URL; NULL: the host's own pip configuration */
+} Python;
+
 typedef struct Services {
         char **enable, **disable, **mask; /* unit names */
 } Services;
@@ -67,6 +75,7 @@ typedef struct Overlay {
         size_t n_artifacts;
         Compile *compile;
         size_t n_compile;
+        Python python;
         bool has_files;     /* files/ exists */
         json_object *modes; /* {"etc/x": "0600"}: what git cannot carry; may be NULL */
         Run *run;

@@ -324,3 +324,24 @@ int overlay_load_run(const OverlayLoading *l, json_object *o) {
         }
         return 0;
 }
+
+int overlay_load_python(const OverlayLoading *l, json_object *o) {
+        json_object *python = json_get(o, "python");
+        Python *to = &l->overlay->python;
+
+        if (!python || !json_get_string(python, "environment"))
+                return 0; /* where it is missing, that was said */
+        if (streq(l->family, "el")) {
+                problems_add(l->problems, l->file, "$.python", "is for Debian and Ubuntu alone");
+                return 0;
+        }
+        if (overlay_load_string(python, "environment", &to->environment) < 0 ||
+                        overlay_load_string(python, "index", &to->index) < 0 ||
+                        schema_get_strv(python, "requirements", &to->requirements) < 0 ||
+                        schema_get_strv(python, "constraints", &to->constraints) < 0)
+                return -ENOMEM;
+        if (strv_length(to->requirements) == 0 && !problems_at(l->problems, l->file, "$.python"))
+                problems_add(l->problems, l->file, "$.python.requirements",
+                                "is empty: name what is to be installed");
+        return 0;
+}

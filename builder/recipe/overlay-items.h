@@ -21,6 +21,7 @@ int overlay_load_repositories(const OverlayLoading *l, json_object *o);
 int overlay_load_artifacts(const OverlayLoading *l, json_object *o);
 int overlay_load_compile(const OverlayLoading *l, json_object *o);
 int overlay_load_run(const OverlayLoading *l, json_object *o);
+int overlay_load_python(const OverlayLoading *l, json_object *o);
 
 char *overlay_load_script(const OverlayLoading *l, const char *path, const char *relative);
 int overlay_load_string(json_object *o, const char *key, char **ret);

@@ -150,6 +150,7 @@ int overlay_load(Problems *p, const OverlayContext *ctx, const char *name, Overl
                 overlay_load_repositories,
                 overlay_load_artifacts,
                 overlay_load_compile,
+                overlay_load_python,
                 load_files,
                 overlay_load_run,
                 load_checks,

@@ -195,6 +195,27 @@ const char *value_version(const char *s) {
                                                : "is not a version (letters, digits, . + ~ _ : -)";
 }
 
+/* It stands in the first line of scripts, whose length the kernel limits. */
+const char *value_environment(const char *s) {
+        const char *rest = startswith(s, "/opt/");
+
+        return rest && !value_image_path(s) && rest[strspn(rest, WORD "._-/")] == '\0' &&
+                                               strlen(s) <= 80
+                               ? NULL
+                               : "is not a folder below /opt (as /opt/ml/torch: letters, digits, . _ -)";
+}
+
+const char *value_requirement(const char *s) {
+        static const char *const archives[] = { ".whl", ".zip", ".gz", ".bz2", ".tgz", ".xz" };
+
+        for (size_t i = 0; i < ELEMENTSOF(archives); i++)
+                if (endswith(s, archives[i]))
+                        return "is a file; name a package and its version, which come from an index";
+        return is_word(s, WORD, WORD "._-[],<>=!~*+ ;()'\"")
+                               ? NULL
+                               : "is not a requirement (as torch==2.6.0 or numpy>=2,<3; no URL, path or option)";
+}
+
 const char *value_file_name(const char *s) {
         return is_word(s, WORD, WORD "+._-") ? NULL : "is not a name (letters, digits, + . _ -)";
 }

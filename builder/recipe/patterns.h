@@ -31,6 +31,8 @@ const char *value_kernel_package(const char *s);
 const char *value_base_package(const char *s);
 const char *value_el_package(const char *s);
 const char *value_version(const char *s);
+const char *value_environment(const char *s); /* a folder below /opt */
+const char *value_requirement(const char *s); /* as pip takes it; no option, no URL, no path */
 const char *value_file_name(const char *s);
 const char *value_sha256(const char *s);
 const char *value_fingerprint(const char *s);

@@ -12,9 +12,16 @@ static int by_text(const void *a, const void *b) {
         return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
+static const LockedEnvironment *environment_of(const Plan *plan, const Stage *s) {
+        return s->kind == STAGE_PYTHON
+                               ? lock_find_environment(plan->lock, s->overlay->python.environment)
+                               : NULL;
+}
+
 /* Adds the digests of all that a stage is made from; borrowed from the lock. */
 static size_t add_downloads(const Plan *plan, const Stage *s, const char **digests) {
         const Overlay *o = s->overlay;
+        const LockedEnvironment *e;
         size_t n = 0;
 
         for (size_t i = 0; s->locked && i < s->locked->n_packages; i++)
@@ -26,6 +33,9 @@ static size_t add_downloads(const Plan *plan, const Stage *s, const char **diges
                 if (a && plan_stage_uses(s, o->artifacts + i))
                         digests[n++] = a->sha256;
         }
+        e = environment_of(plan, s);
+        for (size_t i = 0; e && i < e->n_wheels; i++)
+                digests[n++] = e->wheels[i].sha256;
         return n;
 }
 
@@ -34,9 +44,10 @@ static size_t count_downloads(const Plan *plan) {
 
         for (size_t i = 0; i < plan->n_stages; i++) {
                 const Stage *s = plan->stages + i;
+                const LockedEnvironment *e = environment_of(plan, s);
 
                 n += (s->locked ? s->locked->n_packages : 0) +
-                     (s->overlay ? s->overlay->n_artifacts : 0);
+                     (s->overlay ? s->overlay->n_artifacts : 0) + (e ? e->n_wheels : 0);
         }
         return n;
 }

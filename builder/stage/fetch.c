@@ -99,11 +99,42 @@ static int fetch_artifacts(Downloads *d) {
         return fetch_all(d->ctx, DOWNLOAD, items, n);
 }
 
+/* Looked at byte by byte, as packages are: one that was damaged in the store is fetched again. */
+static bool lacks_wheels(const Downloads *d, const LockedEnvironment *e) {
+        bool lacks = false;
+
+        for (size_t i = 0; i < e->n_wheels; i++)
+                lacks |= store_check_blob(d->ctx->store, e->wheels[i].sha256) <= 0;
+        return lacks;
+}
+
+static int fetch_environments(Downloads *d) {
+        for (size_t i = 0; i <= d->last; i++) {
+                const Stage *s = d->plan->stages + i;
+                const LockedEnvironment *e;
+                int r;
+
+                if (!d->missing[i] || s->kind != STAGE_PYTHON)
+                        continue;
+                e = lock_find_environment(d->plan->lock, s->overlay->python.environment);
+                if (!e || !lacks_wheels(d, e))
+                        continue;
+                announce(d);
+                r = fetch_wheels(d->ctx, d->plan->recipe, e, DOWNLOAD);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int fetch_everything(Downloads *d) {
         int r;
 
         r = fetch_debs(d);
-        return r < 0 ? r : fetch_artifacts(d);
+        if (r < 0)
+                return r;
+        r = fetch_artifacts(d);
+        return r < 0 ? r : fetch_environments(d);
 }
 
 int stage_fetch(Context *ctx, const Plan *plan, const bool *missing, size_t last) {

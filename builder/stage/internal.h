@@ -27,6 +27,7 @@ int stage_base(StageBuild *b);
 int stage_packages(StageBuild *b);
 int stage_artifacts(StageBuild *b);
 int stage_compile(StageBuild *b);
+int stage_python(StageBuild *b);
 int stage_files(StageBuild *b);
 int stage_run(StageBuild *b);
 int stage_initramfs(StageBuild *b);

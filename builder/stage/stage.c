@@ -18,6 +18,7 @@ static int (*const stage_functions[])(StageBuild *b) = {
         [STAGE_PACKAGES] = stage_packages,
         [STAGE_ARTIFACTS] = stage_artifacts,
         [STAGE_COMPILE] = stage_compile,
+        [STAGE_PYTHON] = stage_python,
         [STAGE_FILES] = stage_files,
         [STAGE_RUN] = stage_run,
         [STAGE_INITRAMFS] = stage_initramfs,

@@ -168,6 +168,40 @@ static void editing_a_file_leaves_the_initramfs(void **state) {
         assert_string_equal(difference, "files:second,run:second/0,services,finalize");
 }
 
+static void an_environment_is_one_stage_and_its_wheels_are_its_digest(void **state) {
+        World *w = *state;
+        char sum[] = "0000000000000000000000000000000000000000000000000000000000000001";
+        LockedWheel wheel = { .name = (char *) "x",
+                .version = (char *) "1",
+                .file = (char *) "x-1-py3-none-any.whl",
+                .sha256 = sum };
+        LockedEnvironment environment = {
+                .path = (char *) "/opt/x", .wheels = &wheel, .n_wheels = 1
+        };
+        _cleanup_plan_free_ Plan *a = NULL, *b = NULL;
+        _cleanup_free_ char *difference = NULL;
+
+        w->first.python.environment = w->second.python.environment = (char *) "/opt/x";
+        w->lock.environments = &environment;
+        w->lock.n_environments = 1;
+        a = plan(w);
+        assert_int_equal(a->n_stages, 13);
+        assert_string_equal(a->stages[7].id, "python:/opt/x");
+        sum[0] = '1';
+        b = plan(w);
+        difference = changed(a, b);
+        assert_string_equal(difference,
+                        "python:/opt/x,files:first,files:second,run:second/0,services,finalize");
+}
+
+static void a_lock_without_the_environment_is_stale(void **state) {
+        World *w = *state;
+        Plan *p = NULL;
+
+        w->first.python.environment = (char *) "/opt/x";
+        assert_int_equal(plan_new(&w->recipe, &w->lock, &p), -ESTALE);
+}
+
 static void editing_an_early_file_remakes_the_initramfs(void **state) {
         World *w = *state;
         _cleanup_plan_free_ Plan *a = plan(w), *b = NULL;
@@ -426,6 +460,11 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(
                                 editing_a_file_leaves_the_initramfs, setup, teardown),
                 cmocka_unit_test_setup_teardown(
+                                an_environment_is_one_stage_and_its_wheels_are_its_digest, setup,
+                                teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_lock_without_the_environment_is_stale, setup, teardown),
+                cmocka_unit_test_setup_teardown(
                                 editing_an_early_file_remakes_the_initramfs, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 a_new_package_changes_what_lies_above, setup, teardown),
@@ -448,13 +487,13 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(
                                 packages_of_later_overlays_leave_what_is_compiled, setup, teardown),
                 cmocka_unit_test_setup_teardown(
+                                what_is_compiled_changes_what_lies_above, setup, teardown),
+                cmocka_unit_test_setup_teardown(
                                 a_source_archive_is_its_compile_stages_alone, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 another_source_archive_is_compiled_anew, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 a_source_archive_that_is_not_locked_is_no_plan, setup, teardown),
-                cmocka_unit_test_setup_teardown(
-                                what_is_compiled_changes_what_lies_above, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,6 +194,45 @@ static void artifacts_are_checked(void **state) {
                         "$.artifacts[1].url: two artifacts of this overlay are called \"a\"");
 }
 
+static void an_environment_is_read(void **state) {
+        Overlay *o = load_overlay(*state,
+                        ", \"python\": {\"environment\": \"/opt/ml/x\", \"requirements\": [\"torch==2.6.0\", \"a[b]>=1,<2; python_version<'4'\"],"
+                        "\"constraints\": [\"numpy<2\"], \"index\": \"https://x.example/whl/cpu\"}");
+
+        assert_string_equal(o->python.environment, "/opt/ml/x");
+        assert_int_equal(strv_length(o->python.requirements), 2);
+        assert_string_equal(o->python.constraints[0], "numpy<2");
+        assert_string_equal(o->python.index, "https://x.example/whl/cpu");
+}
+
+static void an_environment_is_checked(void **state) {
+        static const struct {
+                const char *members, *message;
+        } cases[] = {
+                { "\"environment\": \"/usr/lib\", \"requirements\": [\"x\"]",
+                                "$.python.environment: \"/usr/lib\" is not a folder below /opt (as /opt/ml/torch: letters, digits, . _ -)" },
+                { "\"environment\": \"/opt/../usr\", \"requirements\": [\"x\"]",
+                                "$.python.environment: \"/opt/../usr\" is not a folder below /opt (as /opt/ml/torch: letters, digits, . _ -)" },
+                { "\"environment\": \"/opt/x\", \"requirements\": [\"--pre\"]",
+                                "$.python.requirements[0]: \"--pre\" is not a requirement (as torch==2.6.0 or numpy>=2,<3; no URL, path or option)" },
+                { "\"environment\": \"/opt/x\", \"requirements\": [\"x @ https://x.example\"]",
+                                "$.python.requirements[0]: \"x @ https://x.example\" is not a requirement (as torch==2.6.0 or numpy>=2,<3; no URL, path or option)" },
+                { "\"environment\": \"/opt/x\", \"requirements\": [\"x.whl\"]",
+                                "$.python.requirements[0]: \"x.whl\" is a file; name a package and its version, which come from an index" },
+                { "\"environment\": \"/opt/x\", \"requirements\": [\"x\"], \"index\": \"https://u:p@x.example\"",
+                                "$.python.index: \"https://u:p@x.example\" holds a user or password; what it holds ends up in locks and manifests" },
+                { "\"environment\": \"/opt/x\", \"requirements\": []",
+                                "$.python.requirements: is empty: name what is to be installed" },
+                { "\"environment\": \"/opt/x\"", "$.python.requirements: missing" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_free_ char *keys = strf(", \"python\": {%s}", cases[i].members);
+
+                assert_overlay_refused(*state, keys, cases[i].message);
+        }
+}
+
 static void compile_stages_are_read(void **state) {
         put_script("overlays/one/build.sh");
         put_file("overlays/one/src/main.c", "int main;");
@@ -505,6 +544,8 @@ int main(void) {
                 TEST(such_a_repository_is_not_kept),
                 TEST(artifacts_are_read),
                 TEST(artifacts_are_checked),
+                TEST(an_environment_is_read),
+                TEST(an_environment_is_checked),
                 TEST(compile_stages_are_read),
                 TEST(source_archives_are_read),
                 TEST(source_archives_are_checked),

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What pip says when it finds no answer, in our words: whose requirements do not go together, what is
+ * there as source only, which index does not answer; and the ways out. */
+
+#include "lock/python.h"
+#include "shared/log.h"
+
+#define CAUSE "The conflict is caused by:"
+#define NO_MATCH "No matching distribution found for "
+
+bool pip_is_unreachable(const char *output) {
+        return strstr(output, "WARNING: Retrying (") || strstr(output, "Read timed out") ||
+               strstr(output, "Max retries exceeded") || strstr(output, "Could not fetch URL");
+}
+
+/* The rest of the line behind `mark`; NULL: not there. "" on no line. */
+static char *behind(const char *output, const char *mark) {
+        const char *at = strstr(output, mark);
+
+        return at ? strndup(at + strlen(mark), strcspn(at + strlen(mark), "\n")) : NULL;
+}
+
+/* The lines that name the causes, without their indent, joined. */
+static char **causes(const char *output) {
+        _cleanup_strv_free_ char **all = NULL;
+        const char *line = strstr(output, CAUSE);
+
+        line = line ? strchr(line, '\n') : NULL;
+        while (line && line[1] == ' ') {
+                size_t indent = strspn(line + 1, " "), n = strcspn(line + 1, "\n");
+
+                if (strv_push(&all, strndup(line + 1 + indent, n - indent)) < 0)
+                        return NULL;
+                line = strchr(line + 1, '\n');
+        }
+        return TAKE_PTR(all);
+}
+
+/* "The user requested numpy<2", "The user requested (constraint) numpy<2", "foo 1.0 depends on numpy<2":
+ * whether `name` is the one that asks. */
+static bool is_asked_by(char *const *all, const char *name) {
+        static const char *const starts[] = { "The user requested (constraint) ",
+                "The user requested ", "" };
+
+        STRV_FOREACH (cause, all) {
+                for (size_t i = 0; i < ELEMENTSOF(starts); i++) {
+                        const char *rest = startswith(*cause, starts[i]);
+                        _cleanup_free_ char *asking = rest ? pip_name(rest) : NULL;
+
+                        if (!rest)
+                                continue;
+                        if (asking && streq(asking, name))
+                                return true;
+                        break;
+                }
+        }
+        return false;
+}
+
+static bool asks(char *const *requirements, char *const *all) {
+        STRV_FOREACH (requirement, requirements) {
+                _cleanup_free_ char *name = pip_name(*requirement);
+
+                if (name && is_asked_by(all, name))
+                        return true;
+        }
+        return false;
+}
+
+/* "overlays ml-a and ml-b": of those that fill the environment, those that a cause names; all of
+ * them where it names none. */
+static char *name_overlays(const Recipe *recipe, const char *environment, char *const *all) {
+        _cleanup_strv_free_ char **asking = NULL, **others = NULL;
+
+        for (size_t i = 0; i < recipe->n_overlays; i++) {
+                const Overlay *o = recipe->overlays[i];
+                bool named;
+
+                if (!streq_ptr(o->python.environment, environment))
+                        continue;
+                named = asks(o->python.requirements, all) || asks(o->python.constraints, all);
+                if (strv_extend(named ? &asking : &others, o->name) < 0)
+                        return NULL;
+        }
+        char **those = asking ? asking : others;
+        _cleanup_free_ char *names = strv_join(those, " and ");
+        return names ? strf("overlay%s %s", strv_length(those) > 1 ? "s" : "", names) : NULL;
+}
+
+static int explain_conflict(const Recipe *recipe, const char *environment, const char *output) {
+        _cleanup_strv_free_ char **all = causes(output);
+        _cleanup_free_ char *text = strv_join(all, "; "),
+                            *overlays = name_overlays(recipe, environment, all);
+        bool several;
+
+        if (!text || !overlays)
+                return log_oom();
+        several = strstr(overlays, " and ");
+        log_error("Environment %s: what %s %s for does not go together: %s. Loosen one of them%s",
+                        environment, overlays, several ? "ask" : "asks",
+                        *text ? text : "pip says no more",
+                        several ? ", or give one overlay an environment of its own" : "");
+        return -EINVAL;
+}
+
+static int explain_unreachable(const char *environment, const PipCall *c, const char *output) {
+        _cleanup_free_ char *why = behind(output, "connection broken by ");
+
+        log_error("Environment %s: the index of wheels does not answer%s%.300s. See %s, or try again later",
+                        environment, why ? ": " : "", strempty(why),
+                        c->index ? "the overlay's python.index"
+                                 : "'python3 -m pip config list' and PIP_INDEX_URL");
+        return -ENETUNREACH;
+}
+
+static int explain_missing(const Recipe *recipe, const char *environment, const PipCall *c,
+                const char *output, const char *requirement) {
+        _cleanup_free_ char *name = pip_name(requirement),
+                            *versions = behind(output, "(from versions: "), *overlays = NULL;
+
+        overlays = name_overlays(recipe, environment, ARGV(requirement));
+        if (!name || !overlays)
+                return log_oom();
+        if (versions && !startswith(versions, "none")) {
+                size_t n = strlen(versions);
+
+                log_error("Environment %s (%s): no wheel for %s answers %s. There are: %s%s",
+                                environment, overlays, c->target->name, requirement,
+                                n > 200 ? "… " : "", versions + (n > 200 ? n - 200 : 0));
+                return -EINVAL;
+        }
+        if (pip_knows(c, name)) {
+                log_error("Environment %s (%s): %s is there, but not as a wheel for %s. Where a project has sources only, build it in a compile stage (docs/overlay.md, python)",
+                                environment, overlays, name, c->target->name);
+                return -EINVAL;
+        }
+        log_error("Environment %s (%s): the index does not have %s. See its spelling, and %s",
+                        environment, overlays, name,
+                        c->index ? "the overlay's python.index" : "'python3 -m pip config list'");
+        return -EREMOTEIO;
+}
+
+int pip_explain(const Recipe *recipe, const char *environment, const PipCall *c,
+                const char *output) {
+        _cleanup_free_ char *missing = behind(output, NO_MATCH), *said = NULL;
+
+        /* First: of a project that pip could not ask for there is no version either. */
+        if (pip_is_unreachable(output))
+                return explain_unreachable(environment, c, output);
+        if (strstr(output, CAUSE) || strstr(output, "ResolutionImpossible"))
+                return explain_conflict(recipe, environment, output);
+        if (strstr(output, "DO NOT MATCH THE HASHES")) {
+                log_error("Environment %s: the index serves a wheel with another digest than it names itself: somebody changed one of them. Ask whoever keeps the index",
+                                environment);
+                return -EBADMSG;
+        }
+        if (missing)
+                return explain_missing(recipe, environment, c, output, missing);
+        said = behind(output, "ERROR: ");
+        log_error("Environment %s: pip finds no wheels for it: %.500s", environment,
+                        said ? said : "it does not say why; see with -v");
+        return -EREMOTEIO;
+}

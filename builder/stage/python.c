@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A Python environment: the image's own Python makes a virtual environment, the locked pip, run from
+ * its wheel, installs the locked wheels into it, without network, index or dependencies to look for,
+ * and everything is byte-compiled once. The wheels are seen from outside; nothing of pip stays. */
+
+#include "stage/internal.h"
+#include "store/store.h"
+
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "shared/strv.h"
+
+#define INSIDE_WHEELS INSIDE "/wheels"
+
+/* Byte code says by the source's hash, not by its time, what it was made of, and Python need not look:
+ * the same bytes in every build, and a start-up without a stat() and read of each source. Files that
+ * are no Python of this version (templates, tests for others) stay as they are, as with pip. */
+static const char program[] =
+                "import errno, os, py_compile, subprocess, sys, venv\n"
+                "target, wheels, pip, names = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]\n"
+                "sys.dont_write_bytecode = True\n"
+                "venv.create(target, symlinks=True, with_pip=False)\n"
+                "python = os.path.join(target, 'bin', 'python')\n"
+                "if names:\n"
+                "    subprocess.run([python, '-I', '-B', os.path.join(wheels, pip, 'pip'), 'install', '--no-index',\n"
+                "                    '--no-deps', '--no-compile', '--no-cache-dir', '--no-input', '--no-color',\n"
+                "                    '--progress-bar=off', '--disable-pip-version-check', '--no-warn-script-location',\n"
+                "                    '--root-user-action=ignore', '--find-links', wheels] + names, check=True)\n"
+                "    subprocess.run([python, '-I', '-B', os.path.join(wheels, pip, 'pip'), '--disable-pip-version-check',\n"
+                "                    '--no-color', 'check'], check=True)\n"
+                "for folder, folders, files in os.walk(target):\n"
+                "    folders.sort()\n"
+                "    for name in sorted(files):\n"
+                "        if not name.endswith('.py') or os.path.islink(os.path.join(folder, name)):\n"
+                "            continue\n"
+                "        try:\n"
+                "            py_compile.compile(os.path.join(folder, name), doraise=True, quiet=2,\n"
+                "                               invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)\n"
+                "        except (py_compile.PyCompileError, ValueError, RecursionError):\n"
+                "            pass\n";
+
+/* What was installed from; the lock says to what. */
+static int link_wheels(StageBuild *b, const LockedEnvironment *e, char **ret_folder) {
+        _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
+
+        for (size_t i = 0; i < e->n_wheels; i++)
+                if (strv_push(&blobs, store_blob_path(b->ctx->store, e->wheels[i].sha256)) < 0 ||
+                                strv_extend(&names, e->wheels[i].file) < 0)
+                        return log_oom();
+        return stage_link_debs(b, blobs, names, ret_folder);
+}
+
+static int make_argv(const LockedEnvironment *e, char ***ret) {
+        _cleanup_strv_free_ char **argv = NULL;
+        const LockedWheel *installer = NULL;
+        int r;
+
+        for (size_t i = 0; i < e->n_wheels; i++)
+                if (e->wheels[i].role)
+                        installer = e->wheels + i;
+        if (!installer)
+                return -ESTALE;
+        r = strv_extend_many(&argv, "python3", "-I", "-B", "-c", program, e->path, INSIDE_WHEELS,
+                        installer->file, NULL);
+        for (size_t i = 0; r >= 0 && i < e->n_wheels; i++)
+                if (!e->wheels[i].role)
+                        r = strv_extendf(&argv, "%s==%s", e->wheels[i].name, e->wheels[i].version);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(argv);
+        return 0;
+}
+
+static int run(StageBuild *b, const LockedEnvironment *e, const char *folder) {
+        const SandboxBind binds[] = { { folder, INSIDE_WHEELS, false } };
+        _cleanup_strv_free_ char **argv = NULL;
+        Sandbox s = b->sandbox;
+        int r;
+
+        r = make_argv(e, &argv);
+        if (r == -ESTALE)
+                return log_error_errno(r,
+                                "Stage %s: the lock names nothing that installs its wheels",
+                                b->stage->id);
+        if (r < 0)
+                return log_oom();
+        s.binds = binds;
+        s.n_binds = ELEMENTSOF(binds);
+        s.env = ARGV("PYTHONHASHSEED=0", "PIP_CONFIG_FILE=/dev/null");
+        return stage_command(b, &s, argv);
+}
+
+int stage_python(StageBuild *b) {
+        const LockedEnvironment *e =
+                        lock_find_environment(b->plan->lock, b->stage->overlay->python.environment);
+        _cleanup_free_ char *folder = NULL;
+        int r;
+
+        if (!e)
+                return log_error_errno(
+                                -ESTALE, "Stage %s: the lock does not have it", b->stage->id);
+        r = link_wheels(b, e, &folder);
+        if (r < 0)
+                return r;
+        r = run(b, e, folder);
+        (void) rm_rf(folder);
+        return r;
+}

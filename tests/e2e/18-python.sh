@@ -1,0 +1,76 @@
+#!/bin/bash
+# A Python environment made in a tree: wheels installed without a network by a pip that does not stay, the same bytes twice,
+# and trouble: a wheel with another digest, one that the index no longer has. The wheels come from an index on loopback, as
+# the overlay says; that pip comes from where the host's own gets its own, for it has to know the tree's Python.
+#
+# lane: compute
+# after: e2e/15-stages
+set -u
+source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/fixtures/wheels.bash"
+W=$E2E/python
+rm -rf "$W"
+mkdir -p "$W/site" "$W/images" "$W/overlays/wheels"
+python3 "$TOP/tests/fixtures/httpd" "$W/site" "$W/port" &
+server=$!
+trap 'kill $server 2>/dev/null' EXIT
+for _ in $(seq 2400); do [[ -s $W/port ]] && break; sleep 0.05; done
+INDEX=$W/site/simple
+export no_proxy=127.0.0.1
+wheel tiny 1.0 --licence=MIT --requires=extra
+wheel extra 2.0
+
+cat >"$W/images/py.json" <<'E'
+{ "name": "py", "kind": "tree", "overlays": ["wheels"],
+  "base": { "distro": "debian", "release": "trixie", "arch": "amd64", "components": ["main"] } }
+E
+cat >"$W/overlays/wheels/overlay.json" <<E
+{ "description": "wheels", "packages": { "debian": ["python3"] },
+  "python": { "environment": "/opt/ml/x", "requirements": ["tiny"], "index": "http://127.0.0.1:$(cat "$W/port")/simple" } }
+E
+py() { "$IMGBUILD" "$1" "$W/images/py.json" --cache "$CACHE" --progress plain "${@:2}"; }
+in_tree() { py shell -- /bin/sh -c "$1" 2>>"$W/log"; }
+
+py build >"$W/log" 2>&1
+s=$?
+check "a tree with a Python environment builds" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$W/log"; exit 1; }
+[[ $(in_tree '/opt/ml/x/bin/tiny && /opt/ml/x/bin/python -c "import extra; print(extra.version)"' | tr '\n' ' ') == "tiny 1.0 2.0 " ]]
+check "its programs run, its modules are found" $?
+in_tree 'test ! -e /opt/ml/x/bin/pip && ! /opt/ml/x/bin/python -c "import pip" 2>/dev/null && ! python3 -c "import pip" 2>/dev/null && ! python3 -c "import tiny" 2>/dev/null'
+check "nothing of pip stays, and the system's Python knows nothing of it" $?
+in_tree 'cd /opt/ml/x/lib/python3*/site-packages && test -e tiny/__pycache__/__init__.*.pyc && test ! -e "$(echo tiny/__pycache__/template.*)" && ! grep -q pyc tiny-1.0.dist-info/RECORD &&
+        python3 -c "import glob, struct, sys; sys.exit(struct.unpack(\"<I\", open(glob.glob(\"tiny/__pycache__/__init__*.pyc\")[0], \"rb\").read()[4:8])[0] != 1)"'
+check "it is byte-compiled by hash; what is no Python is left alone" $?
+
+digest=$(py plan --offline --json | python3 -c 'import json,sys; print([s["digest"] for s in json.load(sys.stdin)["stages"] if s["kind"] == "python"][0])')
+layer=$CACHE/layers/${digest:0:32}
+bytes() { (cd "$layer/tree" && find . -printf '%P %y %m %U %T@ %l\n' | sort && find . -type f -print0 | sort -z | xargs -0 sha256sum); }
+bytes >"$W/first"
+rm -rf "$layer"
+unshare -n "$IMGBUILD" build "$W/images/py.json" --cache "$CACHE" --progress plain >"$W/out" 2>&1 && bytes >"$W/second"
+[[ -s $W/first ]] && cmp "$W/first" "$W/second"
+check "made again, without a network, it has the same bytes" $?
+
+# The wheel's blob goes, and the index serves something else under its name; then it has it no more.
+sum=$(sha256sum <"$INDEX/tiny/tiny-1.0-py3-none-any.whl" | cut -d' ' -f1)
+cp "$W/images/py.lock.json" "$W/lock"
+rm -rf "$layer" "$CACHE/blobs/sha256/${sum:0:2}/$sum"
+cp -r "$INDEX/tiny" "$W/tiny"
+wheel tiny 1.0 --licence=other --requires=extra
+py build >"$W/out" 2>&1
+[[ $? -eq 4 ]] && grep -q 'tiny-1.0-py3-none-any.whl' "$W/out" && [[ ! -e $CACHE/blobs/sha256/${sum:0:2}/$sum ]]
+s=$?
+check "a wheel whose digest is not the locked one is refused and named" $s
+[[ $s -eq 0 ]] || tail -n 5 "$W/out"
+rm "$INDEX"/tiny/*.whl
+wheel tiny 1.1 --requires=extra
+py build >"$W/out" 2>&1
+[[ $? -eq 3 ]] && grep -q 'no wheel for cpython-3.* answers tiny==1.0. There are: 1.1' "$W/out"
+s=$?
+check "a wheel that the index has no more is named, with what there is" $s
+[[ $s -eq 0 ]] || tail -n 5 "$W/out"
+rm -rf "$INDEX/tiny" && mv "$W/tiny" "$INDEX/tiny"
+py build >"$W/out" 2>&1 && cmp "$W/lock" "$W/images/py.lock.json" && bytes | cmp - "$W/first"
+check "once it is there again, the build goes on where it was" $?
+exit "$rc"

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "lock/python.h"
+#include "shared/log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#define WHERE "/opt/ml/x"
+
+static char said[4096];
+static char *with_old[] = { (char *) "Foo<2", NULL }, *with_new[] = { (char *) "foo>=2", NULL },
+            *with_other[] = { (char *) "bar", NULL };
+static Overlay old, new, other, *overlays[] = { &old, &new, &other };
+static Recipe recipe = { .overlays = overlays, .n_overlays = 3 };
+static PythonTarget target = { .name = (char *) "cpython-3.13.5-glibc-2.41-x86_64" };
+
+static void remember(int level, const char *line, void *userdata) {
+        (void) level;
+        (void) userdata;
+        snprintf(said, sizeof(said), "%s", line);
+}
+
+static int setup(void **state) {
+        (void) state;
+        log_set_writer(remember, NULL);
+        old = (Overlay) { .name = (char *) "ml-old",
+                .python = { (char *) WHERE, with_old, NULL, NULL } };
+        new = (Overlay) { .name = (char *) "ml-new",
+                .python = { (char *) WHERE, with_new, NULL, NULL } };
+        other = (Overlay) { .name = (char *) "ml-other",
+                .python = { (char *) WHERE, with_other, NULL, NULL } };
+        return 0;
+}
+
+static int teardown(void **state) {
+        (void) state;
+        log_set_writer(NULL, NULL);
+        return 0;
+}
+
+static int explain(const char *output) {
+        const PipCall call = { .target = &target };
+
+        said[0] = '\0';
+        return pip_explain(&recipe, WHERE, &call, output);
+}
+
+static void a_conflict_names_both_overlays_and_the_ways_out(void **state) {
+        (void) state;
+        assert_int_equal(
+                        explain("Collecting foo\n"
+                                "ERROR: Cannot install foo<2 and foo>=2 because these package versions have conflicting dependencies.\n"
+                                "\nThe conflict is caused by:\n"
+                                "    The user requested foo<2\n"
+                                "    The user requested foo>=2\n"
+                                "\nTo fix this you could try to:\n"),
+                        -EINVAL);
+        assert_string_equal(said,
+                        "error: Environment " WHERE
+                        ": what overlays ml-old and ml-new ask for does not go together: "
+                        "The user requested foo<2; The user requested foo>=2. Loosen one of them, or give one overlay an environment of its own");
+}
+
+static void a_conflict_through_a_dependency_names_who_asks_for_it(void **state) {
+        (void) state;
+        assert_int_equal(explain("ERROR: ResolutionImpossible: see\n\nThe conflict is caused by:\n"
+                                 "    bar 1.0 depends on foo==1\n"
+                                 "    The user requested (constraint) foo>=2\n\n"),
+                        -EINVAL);
+        assert_non_null(strstr(said, "ml-old and ml-new and ml-other ask for"));
+        assert_non_null(strstr(said, "bar 1.0 depends on foo==1; "));
+}
+
+static void an_index_that_does_not_answer_is_not_a_missing_package(void **state) {
+        (void) state;
+        assert_int_equal(
+                        explain("WARNING: Retrying (Retry(total=0)) after connection broken by 'refused': /simple/foo/\n"
+                                "ERROR: Could not find a version that satisfies the requirement foo<2 (from versions: none)\n"
+                                "ERROR: No matching distribution found for foo<2\n"),
+                        -ENETUNREACH);
+        assert_non_null(strstr(said,
+                        "does not answer: 'refused': /simple/foo/. See 'python3 -m pip config list'"));
+}
+
+static void a_version_that_is_not_there_names_those_that_are(void **state) {
+        (void) state;
+        assert_int_equal(
+                        explain("ERROR: Could not find a version that satisfies the requirement bar (from versions: 0.1, 0.2)\n"
+                                "ERROR: No matching distribution found for bar\n"),
+                        -EINVAL);
+        assert_non_null(strstr(said,
+                        "(overlay ml-other): no wheel for cpython-3.13.5-glibc-2.41-x86_64 answers bar. There are: 0.1, 0.2)"));
+}
+
+static void anything_else_is_told_in_pips_words(void **state) {
+        (void) state;
+        assert_int_equal(explain("ERROR: something new\n"), -EREMOTEIO);
+        assert_non_null(strstr(said, "pip finds no wheels for it: something new"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(a_conflict_names_both_overlays_and_the_ways_out),
+                cmocka_unit_test(a_conflict_through_a_dependency_names_who_asks_for_it),
+                cmocka_unit_test(an_index_that_does_not_answer_is_not_a_missing_package),
+                cmocka_unit_test(a_version_that_is_not_there_names_those_that_are),
+                cmocka_unit_test(anything_else_is_told_in_pips_words),
+        };
+        return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "lock/python.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static const Recipe recipe = { .base = { .arch = (char *) "amd64" } };
+
+static void add(Lock *l, const char *stage, const char *name, const char *version) {
+        LockedStage *s;
+
+        assert_int_equal(lock_add_stage(l, stage, SHA, &s), 0);
+        assert_int_equal(locked_stage_add(s, &(LockedPackage) { .name = (char *) name,
+                                                             .version = (char *) version,
+                                                             .arch = (char *) "amd64" }),
+                        0);
+}
+
+static void the_packages_say_which_python(void **state) {
+        _cleanup_python_target_ PythonTarget t = {};
+        _cleanup_lock_free_ Lock *l = NULL;
+
+        (void) state;
+        assert_int_equal(lock_new("r", &l), 0);
+        add(l, "base", "libc6", "2.41-12+deb13u1");
+        add(l, "packages:x", "python3", "3.13.5-1");
+        add(l, "packages:y", "python3.13", "3.13.5-2+deb13u4");
+        assert_int_equal(python_target(l, &recipe, &t), 0);
+        assert_string_equal(t.name, "cpython-3.13.5-glibc-2.41-x86_64");
+        assert_string_equal(t.minor, "3.13");
+        assert_string_equal(t.version, "3.13.5");
+        assert_int_equal(t.libc, 41);
+}
+
+static void a_python_that_only_compiles_is_not_the_images(void **state) {
+        PythonTarget t;
+        _cleanup_lock_free_ Lock *l = NULL;
+
+        (void) state;
+        assert_int_equal(lock_new("r", &l), 0);
+        add(l, "base", "libc6", "2.41-12");
+        add(l, "compile:x/0", "python3", "3.13.5-1");
+        add(l, "compile:y/0", "python3.13", "3.13.5-2");
+        assert_int_equal(python_target(l, &recipe, &t), -ENOENT);
+}
+
+static void a_locked_target_is_read_back(void **state) {
+        _cleanup_python_target_ PythonTarget t = {};
+
+        (void) state;
+        assert_int_equal(python_target_parse("cpython-3.9.2-glibc-2.31-aarch64", &t), 0);
+        assert_string_equal(t.minor, "3.9");
+        assert_string_equal(t.machine, "aarch64");
+        assert_int_equal(t.libc, 31);
+}
+
+static void what_is_no_target_is_refused(void **state) {
+        static const char *const wrong[] = { "", "cpython", "cpython-3-glibc-2.31-x",
+                "pypy-3.9.2-glibc-2.31-x", "cpython-3.9.2-glibc-2.4000000-x86_64" };
+        PythonTarget t;
+
+        (void) state;
+        for (size_t i = 0; i < ELEMENTSOF(wrong); i++)
+                assert_int_equal(python_target_parse(wrong[i], &t), -EINVAL);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(the_packages_say_which_python),
+                cmocka_unit_test(a_python_that_only_compiles_is_not_the_images),
+                cmocka_unit_test(a_locked_target_is_read_back),
+                cmocka_unit_test(what_is_no_target_is_refused),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
