@@ -41,12 +41,12 @@ sed -i 's/CPUs=2 /CPUs=8 /; s/^TaskPlugin=.*/&\nSlurmdParameters=config_override
 for machine in head node1 node2; do
         root=$HEAD/$machine/root
         install -D "$TOP/$BUILD/firstboot/ncclbench/ncclbench" "$root/usr/bin/ncclbench"
-        mkdir -p "$root/usr/lib/ncclbench" "$root/opt/nccl-tests"
+        mkdir -p "$root/usr/lib/ncclbench"
         for name in all_reduce all_gather broadcast reduce reduce_scatter alltoall alltoallv scatter gather sendrecv hypercube; do
                 ln -s ../../bin/ncclbench "$root/usr/lib/ncclbench/${name}_perf"
         done
-        cp -a "$TOP/overlays/aws-paths/files/." "$root/"
-        cp "$TOP/overlays/aws-paths/check-aws-paths.sh" "$root/root/"
+        cp "$TOP"/overlays/aws-paths/*.sh "$root/root/"
+        on $machine /root/paths.sh || s=1
         cp "$TOP/$BUILD"/tests/nccl-double/lib{cuda.so.1,nccl.so.2} "$root/usr/lib/x86_64-linux-gnu/"
 done
 [[ $s -eq 0 ]] && slurm_start
