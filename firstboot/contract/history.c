@@ -82,6 +82,9 @@ void history_take(HistoryEntry *e, const char *step, json_object *figures) {
                 take_number(e, HISTORY_SCRATCH, figures, "write_ms");
 }
 
+/* Nothing that is measured is larger, and the largest double, rounded, is no number any more. */
+#define FIGURE_MAX 1e15
+
 json_object *history_to_json(const HistoryEntry *e) {
         _cleanup_json_ json_object *o = json_object_new_object();
         int r;
@@ -98,7 +101,7 @@ json_object *history_to_json(const HistoryEntry *e) {
         for (size_t i = 0; i < _HISTORY_FIGURES; i++) {
                 char text[32];
 
-                if (!e->known[i])
+                if (!e->known[i] || e->figures[i] > FIGURE_MAX || e->figures[i] < -FIGURE_MAX)
                         continue;
                 snprintf(text, sizeof(text), "%.5g", e->figures[i]);
                 if (json_set(o, history_figure_info[i].name,

@@ -5,6 +5,7 @@
 #include "shared/strv.h"
 
 #include <fcntl.h>
+#include <float.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -72,6 +73,21 @@ static void test_a_long_text_gives_way(void **state) {
 }
 
 /* The last thousand, in the order they came, though the clock went back meanwhile. */
+/* A program that prints nonsense: "%.5g" of the largest double is none that can be read. */
+static void test_a_figure_beyond_reason_is_left_out(void **state) {
+        HistoryEntry e = { .sequence = 1, .kind = "boot", .verdict = "ready" }, back;
+        char slot[HISTORY_SLOT];
+
+        (void) state;
+        e.known[HISTORY_BUSBW] = e.known[HISTORY_H2D] = true;
+        e.figures[HISTORY_BUSBW] = -DBL_MAX;
+        e.figures[HISTORY_H2D] = 55.5;
+        assert_int_equal(history_slot_write(&e, slot), 0);
+        assert_int_equal(history_slot_read(slot, &back), 0);
+        assert_false(back.known[HISTORY_BUSBW]);
+        assert_true(back.figures[HISTORY_H2D] == 55.5);
+}
+
 static void test_the_last_thousand_are_kept_in_order(void **state) {
         _cleanup_free_ HistoryEntry *l = NULL;
         _cleanup_free_ char *path = fb_path(PATH_HISTORY);
@@ -213,6 +229,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(
                                 test_a_machine_without_history_has_none, root_setup, root_teardown),
                 cmocka_unit_test(test_a_long_text_gives_way),
+                cmocka_unit_test(test_a_figure_beyond_reason_is_left_out),
                 cmocka_unit_test_setup_teardown(test_the_last_thousand_are_kept_in_order,
                                 root_setup, root_teardown),
                 cmocka_unit_test_setup_teardown(
