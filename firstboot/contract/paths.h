@@ -26,6 +26,8 @@
 #define PATH_READY "/run/firstboot/ready"
 /* The verdict that was announced in full: the file above, the units, the journal. */
 #define PATH_RUN_ANNOUNCED "/run/firstboot/announced"
+/* There while what is on record at PATH_STATE is older than what was to be put there. */
+#define PATH_RUN_UNSAVED "/run/firstboot/unsaved"
 #define PATH_SLURMD_PERMIT "/run/firstboot/slurmd-permit"
 #define PATH_SLURMD_ENV "/run/firstboot/slurmd.env"
 #define PATH_SLURM_CLIENT_CONF "/run/firstboot/slurm-client.conf"

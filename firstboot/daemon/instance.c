@@ -90,6 +90,9 @@ int instance_load_state(json_object *document, State **ret, bool *ret_told) {
                 forget_other(difference);
         else if (origin != STATE_NEW)
                 rename_record(state->instance_id);
+        /* The node may be worse than the record says. Every step shows anew what it is worth. */
+        if (origin == STATE_RESUMED && !publish_is_saved())
+                state_start_over(state);
         *ret_told = origin == STATE_RESUMED && publish_is_announced(state);
         *ret = state;
         return 0;

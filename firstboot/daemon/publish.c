@@ -74,13 +74,24 @@ static void notify_progress(const Node *n) {
 }
 
 static void write_state(const Node *n) {
-        _cleanup_free_ char *path = fb_path(PATH_STATE);
+        _cleanup_free_ char *path = fb_path(PATH_STATE), *unsaved = fb_path(PATH_RUN_UNSAVED);
         int r;
 
-        r = path ? state_save(n->state, path) : -ENOMEM;
+        r = path && unsaved ? state_save(n->state, path) : -ENOMEM;
+        if (r >= 0) {
+                (void) unlink(unsaved);
+                return;
+        }
+        log_error_errno(r, "Cannot save %s; after a restart, steps will run again", PATH_STATE);
+        r = unsaved ? write_file_atomic(unsaved, "", 0, 0644) : -ENOMEM;
         if (r < 0)
-                log_error_errno(r, "Cannot save %s; after a restart, steps will run again",
-                                PATH_STATE);
+                log_error_errno(r, "Cannot write %s", PATH_RUN_UNSAVED);
+}
+
+bool publish_is_saved(void) {
+        _cleanup_free_ char *unsaved = fb_path(PATH_RUN_UNSAVED);
+
+        return unsaved && access(unsaved, F_OK) < 0;
 }
 
 bool publish_status(Publisher *p, const Node *n) {

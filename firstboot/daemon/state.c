@@ -204,6 +204,14 @@ static int run_from_json(State *s, json_object *o, bool same_boot) {
         return 0;
 }
 
+void state_start_over(State *s) {
+        for (size_t i = 0; i < s->n_runs; i++)
+                step_run_reset(&s->runs[i]);
+        s->node = NODE_STARTING;
+        s->started_usec = s->settled_usec = 0;
+        (void) state_set_watch(s, NULL, NULL);
+}
+
 int state_learn(State *s, const Identity *now) {
         const Identity *i = &s->identity;
         const char *name;

@@ -62,6 +62,9 @@ int state_load(const char *path, const Identity *now, const char *boot_id, State
 /* Takes over what is known of the machine now, and names the instance by it. 0 or -ENOMEM. */
 int state_learn(State *s, const Identity *now);
 
+/* As at the begin of a boot: what was completed stays, all else is to be shown anew. */
+void state_start_over(State *s);
+
 int state_save(const State *s, const char *path);
 
 /* The run of a step, made where there is none; NULL on out of memory. Pointers last until the next

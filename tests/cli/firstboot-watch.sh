@@ -97,6 +97,22 @@ check "an agent that was restarted knows that the node is not ready" stays faile
 rm "$NODE/bad"
 check "and brings it back only after a full check" eval 'node_wait ready && grep -q full "$NODE/looked"'
 
+# --- the disk full as the watch finds something, and the agent killed ---------------------------------------------------
+fresh
+mv "$NODE/var/lib/firstboot" "$NODE/before"; ln -s nowhere "$NODE/var/lib/firstboot" # nothing can be written there
+touch "$NODE/bad"
+node_wait failed; until_ slurm_state DRAIN
+kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
+rm "$NODE/var/lib/firstboot"; mv "$NODE/before" "$NODE/var/lib/firstboot" # where the node is ready
+rm "$NODE/bad"; touch "$NODE/broken"                                     # a check does not see it, the step does
+echo '# from here on' >>"$NODE/calls"
+began() { sed '1,/^# from here on/d' "$NODE/calls" | grep -q '^StartUnit firstboot@probe'; }
+agent_start
+check "a record that a full disk kept old is not believed: the steps run anew" until_ began
+check "and decide" node_wait failed
+check "by what they find" is 'o["step"]["probe"]["status"]' failed
+check "meanwhile the node was never ready" bash -c '! sed "1,/^# from here on/d" "$1" | grep -q "^StartUnit node-ready"' - "$NODE/calls"
+
 # --- somebody else's drain ------------------------------------------------------------------------------------------
 touch "$NODE/bad"; node_wait failed; until_ slurm_state DRAIN
 echo 'IDLE+DRAIN RMA ticket 4711' >"$NODE/node.state"

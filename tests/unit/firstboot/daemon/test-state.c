@@ -93,6 +93,25 @@ static void another_boot_keeps_only_what_was_completed(void **state) {
         assert_null(state_run(s, "b")->result);
 }
 
+static void a_start_over_keeps_only_what_was_completed(void **state) {
+        StateOrigin origin;
+
+        (void) state;
+        save_some("i", "b1");
+        _cleanup_state_ State *s = load("i", "b1", &origin);
+        assert_return_code(state_set_watch(s, "probe.bad", "it is bad"), 0);
+        s->node = NODE_READY;
+        s->settled_usec = 40;
+        state_start_over(s);
+        assert_int_equal(s->node, NODE_STARTING);
+        assert_true(s->started_usec == 0 && s->settled_usec == 0);
+        assert_null(s->watch_code);
+        assert_int_equal(s->boots, 1);
+        assert_true(state_run(s, "a")->completed);
+        assert_int_equal(state_run(s, "b")->status, STEP_WAITING);
+        assert_null(state_run(s, "b")->result);
+}
+
 static void another_instance_starts_afresh(void **state) {
         StateOrigin origin;
 
@@ -217,6 +236,7 @@ int main(void) {
                 TEST(there_is_none_at_first),
                 TEST(it_is_resumed_within_a_boot),
                 TEST(another_boot_keeps_only_what_was_completed),
+                TEST(a_start_over_keeps_only_what_was_completed),
                 TEST(another_instance_starts_afresh),
                 TEST(an_instance_that_the_cloud_does_not_name_this_time_keeps_its_name),
                 TEST(one_that_it_names_for_the_first_time_takes_the_name),
