@@ -74,7 +74,7 @@ refuse "bad --accel" 2 "auto, kvm, tcg" --accel hvf
 refuse "two files" 2 "one cluster file" d.json
 
 "$IMGBUILD" cluster --cache "$work/cache" --offline --output out-folder c.json >out 2>&1
-[[ $? -eq 5 ]] && grep -q 'recipe of the disk tools' out
+[[ $? -eq 4 ]] && grep -q 'is not in the store' out
 check "a sound file goes as far as the tools" $?
 
 "$IMGBUILD" cluster --help >out 2>&1 && grep -q -e --state out

@@ -53,6 +53,13 @@ out=$("$IMGBUILD" plan images/aws-hpc.json --offline --cache "$BUILD/tests/overl
 [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
 check "aws-hpc asks for nothing but a lock" $?
 
+out=$("$IMGBUILD" plan images/containerd-instance.json --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
+[[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
+check "containerd-instance asks for nothing but a lock" $?
+folder=$(sed -n 's/^FOLDER=//p' overlays/rootless-common/files/etc/rootless.conf)
+grep -q "^rootless_storage_path = \"${folder:?}/" overlays/podman/files/etc/containers/storage.conf
+check "podman's images are in the folders that rootless-common makes" $?
+
 # A container's task has its variables by a plugin: a task prolog would be started inside of the container, and fail.
 for recipe in slurm-enroot slurm-enroot-head; do
         out=$("$IMGBUILD" plan "images/$recipe.json" --offline --json --cache "$BUILD/tests/overlays-sh/cache" 2>&1)

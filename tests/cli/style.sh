@@ -55,6 +55,7 @@ ROOM/internal.h
 active_healthcheck.py
 b.c
 check_gpu_setup.py
+containerd-rootless-setuptool.sh
 doc/PERFORMANCE.md
 firstbootctl.bash
 include/grub/i386/pc/boot.h
