@@ -247,6 +247,7 @@ const Verb verb_build = {
         .usage = "RECIPE [OPTION…]",
         .about = "Bakes a recipe: stages, checks, disk, proof, manifest. A build with nothing changed only says so.",
         .needs_root = true,
+        .unproved = "--no-proof",
         .needs_store = true,
         .min_arguments = 1,
         .max_arguments = 1,

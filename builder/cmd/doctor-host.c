@@ -49,6 +49,31 @@ static int enter_user_namespace(void *userdata _unused_) {
         return unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ? -errno : 0;
 }
 
+static int write_proc(const char *path, const char *text) {
+        _cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+        return fd < 0 ? -errno : write_all(fd, text, strlen(text));
+}
+
+/* Without a map a file of our own is nobody's there, and an overlay cannot make its work folder. */
+static int enter_as_root(void) {
+        _cleanup_free_ char *uids = strf("0 %u 1", (unsigned) geteuid()),
+                            *gids = strf("0 %u 1", (unsigned) getegid());
+        int r;
+
+        if (!uids || !gids)
+                return -ENOMEM;
+        if (unshare(CLONE_NEWNS | CLONE_NEWUSER) < 0)
+                return -errno;
+        r = write_proc("/proc/self/setgroups", "deny");
+        if (r < 0)
+                return r;
+        r = write_proc("/proc/self/uid_map", uids);
+        if (r < 0)
+                return r;
+        return write_proc("/proc/self/gid_map", gids);
+}
+
 /* A namespace of its own and an overlay in it, as sandbox/ mounts one. */
 static int mount_overlay(void *userdata) {
         _cleanup_free_ char *options = NULL, *lower = path_join(userdata, "lower"),
@@ -56,14 +81,16 @@ static int mount_overlay(void *userdata) {
                             *work = path_join(userdata, "work"),
                             *root = path_join(userdata, "root");
         bool user = geteuid() != 0;
+        int r;
 
         if (!lower || !upper || !work || !root)
                 return -ENOMEM;
         if (mkdir(lower, 0755) < 0 || mkdir(upper, 0755) < 0 || mkdir(work, 0755) < 0 ||
                         mkdir(root, 0755) < 0)
                 return -errno;
-        if (unshare(CLONE_NEWNS | (user ? CLONE_NEWUSER : 0)) < 0)
-                return -errno;
+        r = user ? enter_as_root() : unshare(CLONE_NEWNS) < 0 ? -errno : 0;
+        if (r < 0)
+                return r;
         if (!user && mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
                 return -errno;
         options = strf("%slowerdir=%s,upperdir=%s,workdir=%s", user ? "userxattr," : "", lower,

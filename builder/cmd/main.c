@@ -4,6 +4,7 @@
 
 #include "common/userns.h"
 #include "cmd/verb.h"
+#include "inspect/inspect.h"
 
 #include "shared/strv.h"
 #include "shared/suggest.h"
@@ -49,13 +50,24 @@ static const Verb *find_verb(const char *name) {
         return NULL;
 }
 
+static bool is_given(const char *option, int argc, char *argv[]) {
+        for (int i = 2; i < argc && !streq(argv[i], "--"); i++)
+                if (streq_ptr(option, argv[i]))
+                        return true;
+        return false;
+}
+
 /* Help needs no namespace. */
 static bool needs_root(const Verb *verb, int argc, char *argv[]) {
-        for (int i = 2; i < argc && !streq(argv[i], "--"); i++)
-                if (streq(argv[i], "--help") || streq(argv[i], "-h") ||
-                                streq_ptr(verb->reads_only, argv[i]))
-                        return false;
-        return verb->needs_root;
+        return verb->needs_root && !is_given("--help", argc, argv) && !is_given("-h", argc, argv) &&
+               !is_given(verb->reads_only, argc, argv);
+}
+
+static int become_root(const Verb *verb, int argc, char *argv[]) {
+        if (verb->unproved && !is_given(verb->unproved, argc, argv) &&
+                        appliance_prepare_for_user() < 0)
+                return log_oom();
+        return userns_enter(argc, argv);
 }
 
 static void log_unknown_verb(const char *name) {
@@ -93,7 +105,7 @@ int main(int argc, char *argv[]) {
                 log_unknown_verb(argv[1]);
                 return EXIT_USAGE;
         }
-        if (needs_root(verb, argc, argv) && userns_enter(argc, argv) < 0)
+        if (needs_root(verb, argc, argv) && become_root(verb, argc, argv) < 0)
                 return EXIT_HOST;
         return verb_main(verb, verbs, argc - 1, argv + 1);
 }

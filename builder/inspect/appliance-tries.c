@@ -48,7 +48,7 @@ int appliance_use(ApplianceOpen open_it, ApplianceUse use, void *userdata) {
                         return -ECANCELED;
                 if (attempt == USE_ATTEMPTS)
                         return log_error_return(-EIO,
-                                        "libguestfs' appliance died twice; 'libguestfs-test-tool' shows why");
+                                        "libguestfs' appliance died twice; the same command with LIBGUESTFS_DEBUG=1 before it shows why");
                 log_info("libguestfs' appliance died; starting it once more");
         }
 }

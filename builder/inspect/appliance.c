@@ -6,8 +6,10 @@
 #include "inspect/internal.h"
 
 #include "common/kvm.h"
+#include "common/userns.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
+#include "store/store.h"
 
 #include <glob.h>
 
@@ -50,9 +52,31 @@ typedef struct Launch {
         guestfs_h *g;
 } Launch;
 
+/* Beside the user's store: what libguestfs would take for user 0 is the host's root's. */
+char *appliance_user_cache(void) {
+        return strf("%s-appliance", store_default_path());
+}
+
+static int choose_cache(guestfs_h *g) {
+        _cleanup_free_ char *folder = NULL;
+
+        if (!in_user_namespace() || !isempty(getenv("LIBGUESTFS_CACHEDIR")))
+                return 0;
+        folder = appliance_user_cache();
+        if (!folder)
+                return -ENOMEM;
+        if (access(folder, W_OK) < 0) {
+                log_debug("%s is not there: libguestfs keeps its appliance elsewhere", folder);
+                return 0;
+        }
+        return guestfs_set_cachedir(g, folder) < 0 ? -EIO : 0;
+}
+
 static bool prepare(guestfs_h *g, const Launch *l, bool kvm) {
         if (guestfs_set_backend(g, "direct") < 0 ||
                         (!kvm && guestfs_set_backend_setting(g, "force_tcg", "1") < 0))
+                return false;
+        if (choose_cache(g) < 0)
                 return false;
         if (l->folder && guestfs_set_tmpdir(g, l->folder) < 0)
                 return false;
@@ -141,7 +165,7 @@ int guestfs_open_readonly(const char *const *images, const char *const *formats,
                 return r;
         r = start(&(Launch) { .images = images, .formats = found }, ret);
         if (r == -EAGAIN) {
-                log_error("libguestfs' appliance does not start; 'libguestfs-test-tool' shows why");
+                log_error("libguestfs' appliance does not start; the same command with LIBGUESTFS_DEBUG=1 before it shows why");
                 return -ENOPKG;
         }
         return r;

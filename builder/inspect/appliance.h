@@ -28,6 +28,10 @@ int guestfs_open_bare(const char *folder, const char *monitor, guestfs_h **ret);
 int guestfs_plug(guestfs_h *g, const char *monitor, const char *image, const char *format,
                 unsigned partitions, char **ret_device);
 
+/* appliance-user.c. Before an ordinary user's program becomes root of a user namespace: makes the
+ * appliance for it, some seconds the first time. Where that cannot be, launching says so. -ENOMEM. */
+int appliance_prepare_for_user(void);
+
 /* NULL: fine. Else why the appliance cannot work on this host; a cheap look at files,
  * nothing is started. */
 char *guestfs_missing(void);

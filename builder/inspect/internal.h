@@ -16,6 +16,9 @@ int inspect_packages(guestfs_h *g, const char *root, json_object *o);
 int inspect_software(guestfs_h *g, json_object *o); /* wants the packages */
 int inspect_support(json_object *o);                /* wants kernels and software */
 
+/* appliance.c. Where libguestfs keeps the appliance of an ordinary user's builds. The caller frees it. */
+char *appliance_user_cache(void);
+
 /* guest.c. A part that cannot be read: one more text of "problems". */
 int inspect_problem(json_object *o, const char *what, const char *why);
 

@@ -18,6 +18,7 @@ files() { find "$T/images" "$U/theirs" "$U/shared" -printf '%p\n' -type f -print
 denied() {
         local name=$1 place=$2 before
         shift 2
+        [[ $1 != build ]] || set -- "$@" --no-proof
         before=$(files)
         as_user "$U/home/imgbuild" "$1" --progress=plain --mirror="$URL/debian" "${@:2}" >"$T/out" 2>&1
         rc=$?

@@ -136,7 +136,7 @@ else
         blobs_of "$W/images/small.lock.json" "$U/home/cache" copied # they are to be the user's own
         cp -r "$W/images" "$W/overlays" "$U/home/"
         chown -R 64321:64321 "$U/home"
-        as_user "$U/home/imgbuild" build "$U/home/images/small.json" --cache "$U/home/cache" --offline --jobs 3 --progress plain >"$W/log" 2>&1
+        as_user "$U/home/imgbuild" build "$U/home/images/small.json" --no-proof --cache "$U/home/cache" --offline --jobs 3 --progress plain >"$W/log" 2>&1
         s=$?
         check "an ordinary user builds it too" $s
         [[ $s -eq 0 ]] || tail -n 40 "$W/log"
