@@ -106,7 +106,7 @@ static int be_strict(Boot *b, VmProcess *p, uint64_t deadline) {
         if (boot_unforgiven(b, &unforgiven) < 0)
                 return EXIT_FAILED;
         if (strv_length(unforgiven) == 0)
-                return EXIT_OK;
+                return boot_is_degraded(b) ? BOOT_EXIT_DEGRADED : EXIT_OK;
 
         names = strv_join(unforgiven, " ");
         log_error("--strict: failed in the guest: %s (the journal says why; --allow-failed=UNIT lets one fail)",

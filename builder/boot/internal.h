@@ -68,5 +68,8 @@ void boot_switch_off(Boot *b, VmProcess *p);
 
 void boot_report_start(const Boot *b);
 void boot_report_end(Boot *b, int exit_code);
+/* It waited for ready, and the node's agent calls it that with defects. */
+bool boot_is_degraded(const Boot *b);
+#define BOOT_EXIT_DEGRADED 2 /* with --strict; what firstbootctl status ends with */
 /* Failed units that --strict does not forgive; the caller frees the list. */
 int boot_unforgiven(const Boot *b, char ***ret);

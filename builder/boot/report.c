@@ -37,6 +37,11 @@ int boot_unforgiven(const Boot *b, char ***ret) {
         return 0;
 }
 
+bool boot_is_degraded(const Boot *b) {
+        return b->watch.verdict == BOOT_REACHED && boot_watch_for_ready(&b->watch) &&
+               streq_ptr(b->watch.node.verdict, "degraded");
+}
+
 /* "firmware 4.1 s, boot loader 2.0 s, kernel 6.3 s, services 12.2 s" */
 static char *phases(const Boot *b) {
         _cleanup_strv_free_ char **l = NULL;
@@ -72,10 +77,12 @@ static json_object *list(char *const *l) {
 static json_object *result(const Boot *b, int code) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *at = json_object_new_object();
-        const char *ended = code == EXIT_OK            ? "reached"
-                            : code == EXIT_TIMED_OUT   ? "timed-out"
-                            : code == EXIT_INTERRUPTED ? "interrupted"
-                                                       : "failed";
+        bool well = code == EXIT_OK || code == BOOT_EXIT_DEGRADED;
+        const char *ended = well && boot_is_degraded(b) ? "degraded"
+                            : code == EXIT_OK           ? "reached"
+                            : code == EXIT_TIMED_OUT    ? "timed-out"
+                            : code == EXIT_INTERRUPTED  ? "interrupted"
+                                                        : "failed";
         int r;
 
         for (BootPhase p = 0; at && p < BOOT_PHASES; p++)

@@ -184,7 +184,7 @@ void boot_watch_console(BootWatch *w, const char *data, size_t size, uint64_t no
         console_feed(&w->console, data, size, console_event, w);
 }
 
-static bool waits_for_ready(const BootWatch *w) {
+bool boot_watch_for_ready(const BootWatch *w) {
         return w->unit && streq(w->unit, "node-ready.target");
 }
 
@@ -215,7 +215,7 @@ static void unit_changed(BootWatch *w, const JournalEntry *e, UnitEvent event) {
                                 boot_watch_fail(w, w->now, "%s", dead_ends[i].why);
         if (w->unit && streq(e->unit, w->unit)) {
                 /* firstbootd's verdict, which says whether all is well, follows in a moment. */
-                if (event == UNIT_STARTED && waits_for_ready(w) && !w->node.verdict)
+                if (event == UNIT_STARTED && boot_watch_for_ready(w) && !w->node.verdict)
                         w->ready_at = w->now;
                 else if (event == UNIT_STARTED)
                         reached(w, "journal");
@@ -244,7 +244,7 @@ static void journal_event(const JournalEntry *e, void *userdata) {
         if (w->unit && e->pid == 1 && e->unit && streq(e->unit, w->unit) &&
                         streq_ptr(e->job_result, "dependency"))
                 boot_watch_fail(w, w->now, "%s", strempty(e->message));
-        if (waits_for_ready(w) && streq_ptr(e->systemd_unit, "firstbootd.service") &&
+        if (boot_watch_for_ready(w) && streq_ptr(e->systemd_unit, "firstbootd.service") &&
                         streq_ptr(e->message_id, NODE_FAILED_ID))
                 boot_watch_fail(w, w->now, "firstbootd: %s", strempty(e->message));
         if (node_report_take(&w->node, e) > 0 && w->ready_at != 0)

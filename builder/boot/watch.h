@@ -74,4 +74,7 @@ void boot_watch_journal(BootWatch *w, const char *data, size_t size, uint64_t no
  * one counts. */
 void boot_watch_fail(BootWatch *w, uint64_t now, const char *format, ...) _printf_(3, 4);
 
+/* The marker is node-ready.target, which comes with a verdict of the node's agent. */
+bool boot_watch_for_ready(const BootWatch *w);
+
 BootVerdict boot_watch_verdict(BootWatch *w, uint64_t now);

@@ -73,6 +73,48 @@ static void a_success_shows_no_console(void **state _unused_) {
         assert_true(place_of("multi-user reached after 2 min 5 s") >= 0);
 }
 
+/* boot.json of a boot that waited for `until` and got this verdict of the node's. */
+static json_object *result_of(const char *until, const char *unit, const char *verdict, int code) {
+        BootOptions o = { .image = "x.raw", .until = until, .timeout = 600 };
+        Context ctx = {};
+        Boot b = { .ctx = &ctx, .o = &o, .console = (char *) "x.console" };
+        _cleanup_free_ char *file = strf("/tmp/test-report-%d.json", getpid());
+        json_object *result = NULL;
+
+        assert_non_null(file);
+        b.result = file;
+        b.watch.unit = (char *) unit;
+        b.watch.node.verdict = (char *) verdict;
+        report(&b, BOOT_REACHED, code);
+        assert_int_equal(json_load(file, 100000, &(JsonError) {}, &result), 0);
+        unlink(file);
+        return result;
+}
+
+static void a_degraded_node_is_not_called_reached(void **state _unused_) {
+        _cleanup_json_ json_object *plain = result_of("ready", "node-ready.target", "degraded",
+                                                   EXIT_OK),
+                                   *strict = result_of("ready", "node-ready.target", "degraded",
+                                                   BOOT_EXIT_DEGRADED);
+
+        assert_string_equal(json_get_string(plain, "result"), "degraded");
+        assert_string_equal(json_get_string(strict, "result"), "degraded");
+        assert_true(place_of("The node is degraded") > place_of("ready reached after"));
+}
+
+static void a_node_that_is_ready_is_reached(void **state _unused_) {
+        _cleanup_json_ json_object *o = result_of("ready", "node-ready.target", "ready", EXIT_OK);
+
+        assert_string_equal(json_get_string(o, "result"), "reached");
+}
+
+static void a_verdict_that_nobody_waited_for_is_no_result(void **state _unused_) {
+        _cleanup_json_ json_object *o =
+                        result_of("multi-user", "multi-user.target", "degraded", EXIT_OK);
+
+        assert_string_equal(json_get_string(o, "result"), "reached");
+}
+
 static int free_lines(void **state _unused_) {
         lines = strv_free(lines);
         return 0;
@@ -83,6 +125,9 @@ int main(void) {
                 cmocka_unit_test(a_failure_comes_below_the_console),
                 cmocka_unit_test(a_timeout_comes_below_the_console),
                 cmocka_unit_test(a_success_shows_no_console),
+                cmocka_unit_test(a_degraded_node_is_not_called_reached),
+                cmocka_unit_test(a_node_that_is_ready_is_reached),
+                cmocka_unit_test(a_verdict_that_nobody_waited_for_is_no_result),
         };
 
         return cmocka_run_group_tests(tests, NULL, free_lines);
