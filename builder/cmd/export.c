@@ -4,6 +4,7 @@
  * it. The image itself is only read. */
 
 #include "disk/disk.h"
+#include "disk/exported.h"
 #include "shared/file-util.h"
 #include "inspect/inspect.h"
 #include "shared/log.h"
@@ -73,6 +74,9 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
                 return r;
         if (stat(output, &to) < 0)
                 return log_error_errno(errno, "%s: cannot see it", output);
+        r = exported_note(image, output);
+        if (r < 0)
+                log_warning_errno(r, "Cannot note beside %s which build it is of", output);
         log_info("Wrote %s, %lld MiB on disk", output,
                         (long long) to.st_blocks * 512 / (1024 * 1024));
         return 0;

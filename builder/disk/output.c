@@ -3,6 +3,7 @@
 /* OUT/NAME and its draft OUT/.NAME.new, guarded by OUT/.NAME.lock. A build killed at any moment
  * leaves OUT/NAME as it was; the next one finishes or empties what it finds (place.c). */
 
+#include "disk/exported.h"
 #include "disk/output.h"
 #include "disk/place.h"
 
@@ -221,6 +222,17 @@ int output_begin(Output *o) {
         return 0;
 }
 
+/* They were carried over, and are of the image before. */
+static void tell_stale_exports(const char *folder) {
+        _cleanup_strv_free_ char **stale = NULL;
+
+        if (exported_stale(folder, &stale) < 0)
+                return;
+        STRV_FOREACH (file, stale)
+                log_warning("%s/%s was exported from an earlier build of this image: export it again with --force, or remove it",
+                                folder, *file);
+}
+
 int output_commit(Output *o) {
         const char *draft = o->place.draft;
         _cleanup_close_ int fd = open(draft, O_RDONLY | O_DIRECTORY | O_CLOEXEC), out = -EBADF;
@@ -236,5 +248,6 @@ int output_commit(Output *o) {
         out = open(o->place.out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (out < 0 || fsync(out) < 0)
                 return log_error_errno(errno, "%s: cannot write it out to disk", o->place.out);
+        tell_stale_exports(o->place.folder);
         return 0;
 }

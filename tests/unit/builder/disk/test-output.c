@@ -64,6 +64,28 @@ static void test_what_is_not_of_the_manifest_survives_a_rebuild(void **state _un
         assert_int_equal(access("out/.x.old", F_OK), -1);
 }
 
+static char *warning;
+
+static void keep_warning(int level, const char *line, void *userdata _unused_) {
+        if (level <= LOG_WARNING && !warning)
+                warning = strdup(line);
+}
+
+static void test_an_exported_disk_of_the_build_before_is_told(void **state _unused_) {
+        put_image("out/x", "old");
+        put_file("out/x/x.vhd", "exported");
+        put_file("out/x/x.vhd.from.json", "{\"image\": \"x.qcow2\", \"identity\": \"99\"}");
+        log_set_writer(keep_warning, NULL);
+
+        assert_int_equal(rebuild(), 0);
+
+        log_set_writer(NULL, NULL);
+        assert_non_null(warning);
+        assert_non_null(strstr(warning, "out/x/x.vhd was exported from an earlier build"));
+        free(TAKE_PTR(warning));
+        assert_content("out/x/x.vhd", "exported");
+}
+
 static void test_what_the_manifest_names_goes(void **state _unused_) {
         put_image("out/x", "old");
         put_file("out/x/x.raw", "old");
@@ -124,6 +146,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_setup, fixture_teardown)
                 TEST(what_is_not_of_the_manifest_survives_a_rebuild),
+                TEST(an_exported_disk_of_the_build_before_is_told),
                 TEST(what_the_manifest_names_goes),
                 TEST(a_draft_that_is_given_up_leaves_the_image),
                 TEST(a_draft_at_work_is_not_settled),
