@@ -4,7 +4,6 @@
  * it. The image itself is only read. */
 
 #include "disk/disk.h"
-#include "disk/exported.h"
 #include "shared/file-util.h"
 #include "inspect/inspect.h"
 #include "shared/log.h"

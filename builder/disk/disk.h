@@ -19,6 +19,7 @@
 
 #include "check/check.h"
 #include "disk/export.h"
+#include "disk/exported.h"
 #include "disk/output.h"
 #include "plan/plan.h"
 #include "stage/stage.h"

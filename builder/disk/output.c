@@ -3,8 +3,8 @@
 /* OUT/NAME and its draft OUT/.NAME.new, guarded by OUT/.NAME.lock. A build killed at any moment
  * leaves OUT/NAME as it was; the next one finishes or empties what it finds (place.c). */
 
-#include "disk/exported.h"
 #include "disk/output.h"
+#include "disk/exported.h"
 #include "disk/place.h"
 
 #include "shared/file-util.h"
