@@ -49,9 +49,11 @@ done
 check "overlays/README.md has every overlay with its description" $bad
 
 # Whether a recipe's overlays fit one another, before any of them is fetched.
-out=$("$IMGBUILD" plan images/aws-hpc.json --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
-[[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
-check "aws-hpc asks for nothing but a lock" $?
+for recipe in aws-hpc ml-cluster ml-cluster-head; do
+        out=$("$IMGBUILD" plan "images/$recipe.json" --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
+        [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
+        check "$recipe asks for nothing but a lock" $?
+done
 
 out=$("$IMGBUILD" plan images/containerd-instance.json --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
 [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]

@@ -53,13 +53,17 @@ gone() { # files that documents, comments and messages name are there; NAME stan
 elsewhere='ROOM/ROOM.h
 ROOM/internal.h
 active_healthcheck.py
+add.py
+add_para.py
 b.c
 check_gpu_setup.py
 containerd-rootless-setuptool.sh
 doc/PERFORMANCE.md
 firstbootctl.bash
 include/grub/i386/pc/boot.h
+main.py
 nvidia-bug-report.sh
+run.sh
 sd-messages.h'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -16,7 +16,7 @@ server=$!
 trap 'kill $server 2>/dev/null' EXIT
 for _ in $(seq 2400); do [[ -s $W/port ]] && break; sleep 0.05; done
 INDEX=$W/site/simple
-export no_proxy=127.0.0.1
+export no_proxy=127.0.0.1 IMGBUILD_FETCH_STALL_SECONDS=120
 wheel tiny 1.0 --licence=MIT --requires=extra
 wheel extra 2.0
 

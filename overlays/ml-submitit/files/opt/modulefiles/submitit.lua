@@ -1,0 +1,3 @@
+whatis("Submitit: Python functions as Slurm jobs")
+prepend_path("PATH", "/opt/ml/submitit/bin")
+setenv("VIRTUAL_ENV", "/opt/ml/submitit")
