@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild diff: what changed from one image to the next. Two manifests are compared in no time;
- * two images with libguestfs, files included. */
+/* imgbuild diff: what changed from one image to the next. Two manifests are compared in no time, and
+ * so are two images of the same bytes; others with libguestfs, files included, both at once. */
 
+#include "cmd/diff-print.h"
 #include "inspect/inspect.h"
+#include "shared/duration.h"
+#include "shared/size.h"
 #include "shared/spawn.h"
+#include "shared/time-util.h"
+#include "store/digest.h"
 #include "cmd/verb.h"
 
-#define SHOWN 40 /* files of one kind */
+#include <pthread.h>
+#include <sys/stat.h>
 
 enum { OPT_JSON = OPT_VERB, OPT_ALL, OPT_QUICK, OPT_NO_FILES };
 
@@ -55,7 +61,19 @@ typedef struct Reading {
         const char *path, *format;
         const DiffOptions *o;
         Side *side;
+        uint64_t began;
 } Reading;
+
+/* How far it is: an appliance without KVM takes its time. */
+static void tell_read(const Reading *reading) {
+        char size[FORMAT_BYTES_MAX], took[FORMAT_DURATION_MAX];
+        uint64_t bytes, usec = now_usec() - reading->began;
+        size_t files;
+
+        file_list_sum(reading->side->files, &files, &bytes);
+        log_info("%s: read %zu files, %s, in %s", reading->path, files, format_bytes(size, bytes),
+                        format_duration(took, usec));
+}
 
 static int read_guest(guestfs_h *g, void *userdata) {
         const Reading *reading = userdata;
@@ -75,120 +93,124 @@ static int read_guest(guestfs_h *g, void *userdata) {
                 return -EINVAL;
         }
         if (!o->no_files) {
+                log_info("%s: %s; reading %s", reading->path,
+                                strempty(json_get_string(json_get(inspection, "os"), "name")),
+                                o->quick ? "the list of its files" : "all its files");
                 r = file_list_read(g, !o->quick, &side->files);
                 if (r < 0)
                         return r;
+                tell_read(reading);
         }
         return diff_side_from_inspection(inspection, &side->facts);
 }
 
-static int read_image(const char *path, const DiffOptions *o, Side *ret) {
-        Reading reading = { .path = path, .o = o, .side = ret };
-        int r;
+static int read_image(const char *path, const char *format, const DiffOptions *o, Side *ret) {
+        Reading reading = {
+                .path = path, .format = format, .o = o, .side = ret, .began = now_usec()
+        };
 
-        r = image_format_log(path, &reading.format);
-        if (r < 0)
-                return r == -EACCES ? r : -EINVAL;
-        log_info("Reading %s%s", path,
-                        o->no_files ? ""
-                        : o->quick  ? " and the list of its files"
-                                    : " and all its files");
-        return guestfs_use_readonly(path, reading.format, read_guest, &reading);
+        log_info("Opening %s", path);
+        return guestfs_use_readonly(path, format, read_guest, &reading);
 }
 
-static const char *text_of(json_object *o, const char *key) {
-        json_object *v = json_get(o, key);
-
-        return v ? json_object_is_type(v, json_type_string)
-                                               ? json_object_get_string(v)
-                                               : json_object_to_json_string_ext(
-                                                                 v, JSON_C_TO_STRING_PLAIN)
-                 : NULL;
-}
-
-static void print_changes(json_object *array, const char *key) {
-        for (size_t i = 0; i < json_object_array_length(array); i++) {
-                json_object *o = json_object_array_get_idx(array, i);
-                const char *from = text_of(o, "from"), *to = text_of(o, "to"),
-                           *name = json_get_string(o, key);
-
-                if (from && to)
-                        printf("  ~ %s  %s → %s\n", name, from, to);
-                else
-                        printf("  %c %s  %s\n", from ? '-' : '+', name, from ? from : strempty(to));
-        }
-}
-
-static void print_packages(json_object *packages) {
-        static const char *const kinds[] = { "removed", "added", "changed" };
-        size_t n = 0;
-
-        for (size_t k = 0; k < ELEMENTSOF(kinds); k++)
-                n += json_object_array_length(json_get(packages, kinds[k]));
-        if (n == 0)
-                return;
-        printf("packages\n");
-        for (size_t k = 0; k < ELEMENTSOF(kinds); k++)
-                print_changes(json_get(packages, kinds[k]), "name");
-}
-
-/* "  ~ /etc/hosts  (size, mode)", or the path alone. */
-static void print_file(json_object *o, char mark) {
-        json_object *what = json_get(o, "what");
-
-        printf("  %c %s", mark, what ? json_get_string(o, "path") : json_object_get_string(o));
-        for (size_t i = 0; what && i < json_object_array_length(what); i++)
-                printf("%s%s", i == 0 ? "  (" : ", ",
-                                json_object_get_string(json_object_array_get_idx(what, i)));
-        printf("%s\n", what ? ")" : "");
-}
-
-static void print_files(json_object *files, bool all) {
-        static const struct {
-                const char *key;
-                char mark;
-        } kinds[] = { { "removed", '-' }, { "added", '+' }, { "changed", '~' } };
-        bool any = false;
-
-        for (size_t k = 0; files && k < ELEMENTSOF(kinds); k++) {
-                json_object *l = json_get(files, kinds[k].key);
-                size_t n = json_object_array_length(l);
-
-                if (n > 0 && !any) {
-                        printf("files\n");
-                        any = true;
-                }
-                for (size_t i = 0; i < n && (all || i < SHOWN); i++)
-                        print_file(json_object_array_get_idx(l, i), kinds[k].mark);
-                if (!all && n > SHOWN)
-                        printf("  %c … and %zu more; --all lists them\n", kinds[k].mark, n - SHOWN);
-        }
-}
-
-static void print(json_object *d, bool all) {
-        json_object *facts = json_get(d, "facts");
-
-        if (diff_is_empty(d)) {
-                printf("No difference.\n");
-                return;
-        }
-        if (json_object_array_length(facts) > 0) {
-                printf("versions\n");
-                print_changes(facts, "what");
-        }
-        print_packages(json_get(d, "packages"));
-        print_files(json_get(d, "files"), all);
-}
-
-static int read_side(const char *path, bool manifest, const DiffOptions *o, Side *ret) {
-        int r;
-
-        r = manifest ? read_manifest(path, ret) : read_image(path, o, ret);
+static int exit_code_of(int r) {
         if (r >= 0)
                 return 0;
         return interrupt_signal()          ? EXIT_INTERRUPTED
                : r == -EIO || r == -ENOMEM ? EXIT_HOST
                                            : exit_code_from_errno(r);
+}
+
+typedef struct ImageThread {
+        const char *path, *format;
+        const DiffOptions *o;
+        Side *side;
+        int result;
+} ImageThread;
+
+static void *read_in_thread(void *userdata) {
+        ImageThread *t = userdata;
+
+        t->result = read_image(t->path, t->format, t->o, t->side);
+        return NULL;
+}
+
+/* Each has an appliance of its own, so both are read at once. An exit code. */
+static int read_at_once(const char *const paths[static 2], const char *const formats[static 2],
+                const DiffOptions *o, Side *a, Side *b) {
+        ImageThread second = { .path = paths[1], .format = formats[1], .o = o, .side = b };
+        _cleanup_free_ char *missing = guestfs_missing();
+        pthread_t thread;
+        int r, code;
+
+        if (missing) /* told once */
+                return exit_code_of(read_image(paths[0], formats[0], o, a));
+        r = pthread_create(&thread, NULL, read_in_thread, &second);
+        if (r != 0)
+                return log_error_errno(r, "Cannot read two images at once"), EXIT_HOST;
+        code = exit_code_of(read_image(paths[0], formats[0], o, a));
+        (void) pthread_join(thread, NULL);
+        return code != 0 ? code : exit_code_of(second.result);
+}
+
+static int read_manifests(const char *const paths[static 2], Side *a, Side *b) {
+        int code = exit_code_of(read_manifest(paths[0], a));
+
+        return code != 0 ? code : exit_code_of(read_manifest(paths[1], b));
+}
+
+/* A qcow2 image may be a layer over another file, which its own bytes only name. */
+static bool has_backing_file(const char *path) {
+        static const unsigned char magic[] = { 'Q', 'F', 'I', 0xfb }, none[8] = {};
+        _cleanup_fclose_ FILE *f = fopen(path, "re");
+        unsigned char header[16];
+
+        return !f || fread(header, sizeof(header), 1, f) != 1 ||
+               (memcmp(header, magic, sizeof(magic)) == 0 &&
+                               memcmp(header + 8, none, sizeof(none)) != 0);
+}
+
+/* Two files of the same size and digest need no look inside. */
+static bool same_bytes(const char *const paths[static 2]) {
+        Digest digests[2];
+        struct stat a, b;
+
+        if (stat(paths[0], &a) < 0 || stat(paths[1], &b) < 0 || a.st_size != b.st_size ||
+                        has_backing_file(paths[0]))
+                return false;
+        for (size_t i = 0; i < 2; i++)
+                if (digest_file(paths[i], digests[i], NULL) < 0)
+                        return false;
+        return streq(digests[0], digests[1]);
+}
+
+/* As if both had been read, and nothing was in them. */
+static int pretend_read(Side *a, Side *b, const DiffOptions *o) {
+        Side *const sides[] = { a, b };
+
+        for (size_t i = 0; i < ELEMENTSOF(sides); i++) {
+                _cleanup_json_ json_object *nothing = json_object_new_object();
+
+                if (!nothing || json_set(nothing, "packages", json_object_new_array()) < 0 ||
+                                diff_side_from_inspection(nothing, &sides[i]->facts) < 0)
+                        return log_oom(), EXIT_HOST;
+                sides[i]->files = o->no_files ? NULL : file_list_new();
+                if (!o->no_files && !sides[i]->files)
+                        return log_oom(), EXIT_HOST;
+        }
+        return 0;
+}
+
+static int read_images(const char *const paths[static 2], const DiffOptions *o, Side *a, Side *b) {
+        const char *formats[2];
+
+        for (size_t i = 0; i < 2; i++) {
+                int r = image_format_log(paths[i], formats + i);
+
+                if (r < 0)
+                        return exit_code_of(r == -EACCES ? r : -EINVAL);
+        }
+        return same_bytes(paths) ? pretend_read(a, b, o) : read_at_once(paths, formats, o, a, b);
 }
 
 static int compare_sides(const Side *a, const Side *b, json_object **ret) {
@@ -225,10 +247,7 @@ static int compare(const char *const paths[static 2], const DiffOptions *o) {
                 return EXIT_USAGE;
         }
 
-        r = read_side(paths[0], manifests, o, &a);
-        if (r != 0)
-                return r;
-        r = read_side(paths[1], manifests, o, &b);
+        r = manifests ? read_manifests(paths, &a, &b) : read_images(paths, o, &a, &b);
         if (r != 0)
                 return r;
         if (compare_sides(&a, &b, &d) < 0)
@@ -239,7 +258,7 @@ static int compare(const char *const paths[static 2], const DiffOptions *o) {
                                                d, JSON_C_TO_STRING_PRETTY |
                                                                   JSON_C_TO_STRING_NOSLASHESCAPE));
         else
-                print(d, o->all);
+                diff_print(d, o->all);
         return diff_is_empty(d) ? EXIT_OK : EXIT_FAILED;
 }
 

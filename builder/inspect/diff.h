@@ -20,7 +20,9 @@ bool diff_is_empty(json_object *difference);
  * too. Errors are logged. */
 typedef struct FileList FileList;
 int file_list_read(guestfs_h *g, bool contents, FileList **ret);
+FileList *file_list_new(void); /* NULL on out of memory */
 FileList *file_list_free(FileList *l);
+void file_list_sum(const FileList *l, size_t *ret_files, uint64_t *ret_bytes);
 DEFINE_CLEANUP(FileList *, file_list_free);
 #define _cleanup_file_list_free_ _cleanup_(file_list_freep)
 

@@ -8,6 +8,10 @@
 
 #include <sys/stat.h>
 
+FileList *file_list_new(void) {
+        return calloc(1, sizeof(FileList));
+}
+
 FileList *file_list_free(FileList *l) {
         if (!l)
                 return NULL;
@@ -51,6 +55,15 @@ int file_list_add(FileList *l, const char *path, unsigned mode, unsigned uid, un
         }
         l->entries[l->n++] = e;
         return 0;
+}
+
+void file_list_sum(const FileList *l, size_t *ret_files, uint64_t *ret_bytes) {
+        uint64_t bytes = 0;
+
+        for (size_t i = 0; i < l->n; i++)
+                bytes += l->entries[i].size;
+        *ret_files = l->n;
+        *ret_bytes = bytes;
 }
 
 static int by_path(const void *a, const void *b) {
