@@ -161,8 +161,11 @@ static int attempt(Boot *b) {
         r = wait_for_verdict(b, p, deadline);
         if (r == 0)
                 r = boot_conclude(b, p, deadline);
-        else if (r != -EAGAIN)
+        else if (r != -EAGAIN) {
+                if (r == -ETIMEDOUT && b->o->keep)
+                        boot_keep_running(b, p);
                 r = exit_code_from_errno(r);
+        }
 
         b->ended = now_usec();
         boot_switch_off(b, p);

@@ -39,9 +39,15 @@ static int run_command(Boot *b, VmProcess *p, uint64_t deadline) {
         return EXIT_OK;
 }
 
-static void keep_running(Boot *b, VmProcess *p) {
+void boot_keep_running(Boot *b, VmProcess *p) {
         int status;
 
+        if (!vm_alive(p, &status))
+                return;
+        if (b->watch.verdict != BOOT_REACHED)
+                log_error("The guest did not reach %s%s%s; it keeps running, its console: tail -f %s",
+                                b->o->until, b->watch.why ? ": " : "", strempty(b->watch.why),
+                                b->console);
         if (b->ssh_port)
                 log_info("Running; ssh -p %u root@127.0.0.1 with your key; Ctrl-C ends it",
                                 b->ssh_port);
@@ -118,8 +124,11 @@ int boot_conclude(Boot *b, VmProcess *p, uint64_t deadline) {
         int code = EXIT_OK;
 
         hear_last_words(b, p);
-        if (b->watch.verdict == BOOT_FAILED)
+        if (b->watch.verdict == BOOT_FAILED) {
+                if (b->o->keep)
+                        boot_keep_running(b, p);
                 return EXIT_FAILED;
+        }
         if (b->o->strict)
                 code = be_strict(b, p, deadline);
         if (code == EXIT_OK && b->o->command)
@@ -127,6 +136,6 @@ int boot_conclude(Boot *b, VmProcess *p, uint64_t deadline) {
         if (code == EXIT_OK)
                 boot_tell(b, "up");
         if (b->o->keep)
-                keep_running(b, p);
+                boot_keep_running(b, p);
         return code;
 }

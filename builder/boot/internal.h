@@ -65,6 +65,7 @@ void boot_tell(const Boot *b, const char *format, ...) _printf_(2, 3); /* a line
 /* After the verdict; an exit code. */
 int boot_conclude(Boot *b, VmProcess *p, uint64_t deadline);
 void boot_switch_off(Boot *b, VmProcess *p);
+void boot_keep_running(Boot *b, VmProcess *p); /* until Ctrl-C, or the guest's own end */
 
 void boot_report_start(const Boot *b);
 void boot_report_end(Boot *b, int exit_code);

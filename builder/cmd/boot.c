@@ -70,7 +70,7 @@ static const OptionSpec options[] = {
                         "a card on a private network that other machines of this host join by its\nname; may be given several times",
                         .repeats = true },
         { "hostname", OPT_HOSTNAME, "NAME", "the guest's, by the seed (default: node)" },
-        { "keep", OPT_KEEP, NULL, "let it run until Ctrl-C" },
+        { "keep", OPT_KEEP, NULL, "let it run until Ctrl-C, even where it did not come up" },
         { "power-off", OPT_POWER_OFF, NULL,
                         "at the end, switch the guest off in order instead of pulling the plug" },
         { "save", OPT_SAVE, "FOLDER", "console.log, journal.export, journal.log, boot.json",

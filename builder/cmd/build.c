@@ -12,11 +12,11 @@
 #include "cmd/verb.h"
 #include "shared/time-util.h"
 
-enum { OPT_NO_PROOF = OPT_VERB, OPT_FORCE, OPT_LOCKED, OPT_DROP_DOWNLOADS };
+enum { OPT_NO_PROOF = OPT_VERB, OPT_FORCE, OPT_LOCKED, OPT_DROP_DOWNLOADS, OPT_ON_ERROR };
 
 typedef struct BuildOptions {
         const char *output;
-        bool no_proof, force, locked, drop_downloads;
+        bool no_proof, force, locked, drop_downloads, error_shell;
 } BuildOptions;
 
 typedef struct Clock {
@@ -202,6 +202,7 @@ static int run(VerbCall *call) {
 
         call->ctx->locked = o->locked;
         call->ctx->drop_downloads = o->drop_downloads;
+        call->ctx->error_shell = o->error_shell;
         r = build(call->ctx, o, call->arguments[0]);
 
         if (r < 0 && interrupt_signal())
@@ -215,9 +216,22 @@ static const OptionSpec options[] = {
         { "locked", OPT_LOCKED, NULL, "build only what the lock pins; make or change no lock" },
         { "drop-downloads", OPT_DROP_DOWNLOADS, NULL,
                         "remove each download once the layers made from it are finished" },
+        { "on-error", OPT_ON_ERROR, "WHAT",
+                        "shell: where a stage's command fails, a shell in the tree as it saw it; end: none\n(the default)",
+                        COMPLETE_CHOICES, "shell end" },
         { "force", OPT_FORCE, NULL, "write the disk again even where nothing changed" },
         {},
 };
+
+static int take_on_error(BuildOptions *o, const char *value) {
+        o->error_shell = streq(value, "shell");
+        if (!o->error_shell && !streq(value, "end"))
+                return log_error_return(-EINVAL, "--on-error=%s: shell or end", value);
+        if (o->error_shell && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)))
+                return log_error_return(-EINVAL,
+                                "--on-error=shell wants a terminal, and there is none: run it by hand, or leave it out");
+        return 0;
+}
 
 static int take(void *values, int id, const char *value) {
         BuildOptions *o = values;
@@ -232,6 +246,8 @@ static int take(void *values, int id, const char *value) {
         case OPT_DROP_DOWNLOADS:
                 o->drop_downloads = true;
                 return 0;
+        case OPT_ON_ERROR:
+                return take_on_error(o, value);
         case OPT_LOCKED:
                 o->locked = true;
                 return 0;

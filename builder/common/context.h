@@ -18,5 +18,6 @@ typedef struct Context {
         bool locked;         /* --locked: a lock that is not complete is an error, not completed */
         bool keep_lock;      /* plan: what a lock lacks is found, but not written to it */
         bool drop_downloads; /* --drop-downloads: those of finished layers go */
-        unsigned jobs;       /* parallel jobs for compilers */
+        bool error_shell; /* --on-error=shell: where a stage's command fails, a shell in its tree */
+        unsigned jobs;    /* parallel jobs for compilers */
 } Context;

@@ -91,13 +91,19 @@ static const struct {
         { "sha256", "an artifact's content", false },
         { "install", "how an artifact is installed", false },
         { "path", "where an artifact goes", false },
+        { "repository", "its repositories", false },
+        { "uri", "its repositories", false },
+        { "suite", "its repositories", false },
+        { "components", "its repositories", false },
+        { "fingerprint", "its repositories", false },
+        { "key", "its repositories", false },
         { "epoch", "the lock's date", false },
         { "format", "imgbuild's own way to make it", false },
         { "sandbox", "imgbuild's sandbox", false },
 };
 
 static int add_change(char ***l, const char *label, const char *from, const char *to) {
-        const char *name = "its repositories";
+        const char *name = label; /* a word that says something by itself */
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++)
                 if (streq(names[i].label, label)) {

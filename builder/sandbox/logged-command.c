@@ -147,6 +147,30 @@ static void log_failed(const Output *o, const char *program, const char *script,
         output_show(o);
 }
 
+/* The tree as the failing command saw it, with its mounts and its environment. What is changed there goes
+ * with the stage. */
+static void open_shell(const Output *o, const Sandbox *s) {
+        static const char best[] = "command -v bash >/dev/null && exec bash; exec sh";
+        const SpawnOptions spawn = { .stdin_inherit = true };
+        _cleanup_strv_free_ char **env = strv_copy(s->env);
+        Sandbox shell = *s;
+        int r, status;
+
+        if ((s->env && !env) || strv_extendf(&env, "debian_chroot=%s", o->name) < 0 ||
+                        strv_extendf(&env, "PS1=(%s) # ", o->name) < 0) {
+                log_oom();
+                return;
+        }
+        shell.env = env;
+        o->ctx->progress = progress_free(o->ctx->progress); /* the terminal is the shell's */
+        log_notice("A shell in the tree as it was left%s%s; changes are thrown away, and its end ends the build",
+                        s->script ? ": the script is /run/imgbuild/script, from " : "",
+                        strempty(s->script));
+        r = sandbox_run(&shell, &spawn, ARGV("/bin/sh", "-c", best), &status);
+        if (r < 0)
+                log_error_errno(r, "No shell can be had there");
+}
+
 int logged_command_status(Context *ctx, const char *name, const Sandbox *s,
                 const SpawnOptions *options, char *const argv[], bool quiet, int *ret_status) {
         _cleanup_(limit_watch_done) LimitWatch watch = {};
@@ -182,6 +206,8 @@ int logged_command_status(Context *ctx, const char *name, const Sandbox *s,
 
         if (status != 0 && !quiet) {
                 log_failed(&output, program, s->script, status);
+                if (ctx->error_shell)
+                        open_shell(&output, s);
                 if (store_is_full(ctx->store))
                         return -ENOSPC;
         }

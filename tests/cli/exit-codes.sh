@@ -53,6 +53,7 @@ each 2 "" nonsense "cache nonsense" "doctor nonsense" "schema nonsense" "complet
 { each 3 "folder --cache=cache" "${recipe_verbs[@]}" "${image_verbs[@]}"; echo 3 diff folder other.raw; } | kind "a folder"
 { each 3 "text --cache=cache" "${recipe_verbs[@]}" "${image_verbs[@]}"; echo 3 diff text other.raw; } | kind "what is not what it should be"
 each 5 --cache=text/store "${stored_verbs[@]}" | kind "no place for the store"
+kind "a shell without a terminal, or another word" <<<$'2 build --on-error=shell good.json\n2 build --on-error=nonsense good.json'
 kind "an output in the way" <<<"1 export --format=raw --output=other.raw --cache=cache good.raw"
 kind "an output that cannot be one" <<'E'
 2 export --format=raw --output=folder --cache=cache good.raw

@@ -39,6 +39,16 @@ boot "$work/blank.raw" --accel tcg --until never --timeout 1 >"$work/out" 2>&1
 [[ $? -eq 124 ]] && grep -q "within 1.0 s" "$work/out"
 check "time-out is exit code 124" $?
 
+"$IMGBUILD" boot --cache "$CACHE" --progress plain "$work/blank.raw" --accel tcg --until never --timeout 1 --keep >"$work/out" 2>&1 &
+pid=$!
+for ((i = 0; i < 1200; i++)); do grep -q "it keeps running, its console: tail -f /" "$work/out" && break; sleep 0.1; done
+check "--keep: a guest that did not come up keeps running, and says where its console is" $((i == 1200))
+kill -s INT $pid
+wait $pid
+status=$?
+[[ $status -eq 124 ]]
+check "--keep: its exit code is still the time-out's ($status)" $?
+
 [[ $(sha256sum <"$work/blank.raw") == "$before" ]]
 check "the image is never changed" $?
 

@@ -96,6 +96,37 @@ static void a_script_of_windows_is_known(void **state _unused_) {
         assert_says(text, "its lines end as Windows writes them");
 }
 
+/* The shell's commands come from where a terminal would be. */
+static void a_shell_sees_what_the_failing_command_saw(void **state _unused_) {
+        requires_namespaces();
+        _cleanup_free_ char *path = path_join(f.path, "script"),
+                            *typed = path_join(f.path, "typed"),
+                            *mark = path_join(f.upper, "etc/mark"), *text = NULL;
+        const SandboxBind binds[] = { f.usr, { path, "/run/imgbuild/script", false } };
+        Context ctx = { .store = f.store, .error_shell = true };
+        _cleanup_close_ int saved = dup(STDIN_FILENO), fd = -EBADF;
+        Sandbox s = f.sandbox;
+        int status = 0;
+
+        put(f.path, "script", "#!/bin/sh\necho half >/etc/left\nexit 1\n");
+        put(f.path, "typed",
+                        "cat /etc/left >/etc/mark; echo $KERNEL $debian_chroot >>/etc/mark; test -e /run/imgbuild/script && echo there >>/etc/mark\n");
+        assert_int_equal(chmod(path, 0755), 0);
+        fd = open(typed, O_RDONLY | O_CLOEXEC);
+        assert_true(fd >= 0 && saved >= 0 && dup2(fd, STDIN_FILENO) >= 0);
+        s.binds = binds;
+        s.n_binds = ELEMENTSOF(binds);
+        s.script = path;
+        s.env = ARGV("KERNEL=6.1");
+        assert_int_equal(logged_command_status(&ctx, "run:x/0", &s, NULL,
+                                         ARGV("/run/imgbuild/script"), false, &status),
+                        0);
+        assert_true(dup2(saved, STDIN_FILENO) >= 0);
+        assert_int_equal(status, 1);
+        assert_int_equal(read_file(mark, 100, &text, NULL), 0);
+        assert_string_equal(text, "half\n6.1 run:x/0\nthere\n");
+}
+
 int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(the_script_has_its_name_on_the_host, begin, end),
@@ -108,6 +139,8 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test_setup_teardown(
                                 an_interpreter_that_is_not_there_is_named, begin, end),
                 cmocka_unit_test_setup_teardown(a_script_of_windows_is_known, begin, end),
+                cmocka_unit_test_setup_teardown(
+                                a_shell_sees_what_the_failing_command_saw, begin, end),
         };
 
         if (geteuid() != 0 && userns_enter(argc, argv) < 0) {
