@@ -161,7 +161,7 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
                 lap(&clock, "tools");
         }
 
-        r = tools_maker(ctx, plan, &maker);
+        r = tools_maker(ctx, loaded.plan, &maker);
         if (r < 0)
                 return r;
         r = stages_build(ctx, plan, &maker, plan->n_stages - 1);

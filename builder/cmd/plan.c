@@ -113,6 +113,8 @@ static void show_table(Context *ctx, const Plan *plan, json_object *record) {
                         plan->n_stages - cached, format_bytes(download_total, total));
         if (plan->kernel)
                 printf(" Kernel %s.", plan->kernel);
+        if (plan->maker_kind == MAKER_UNKNOWN)
+                printf(" The tools are not locked yet: digests are other ones when they are.");
         printf("\n");
 }
 

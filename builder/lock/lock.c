@@ -151,6 +151,13 @@ const LockedOrigin *lock_find_origin(const Lock *l, const char *name) {
         return NULL;
 }
 
+const LockedPackage *locked_stage_find(const LockedStage *s, const char *name) {
+        for (size_t i = 0; s && i < s->n_packages; i++)
+                if (streq(s->packages[i].name, name))
+                        return s->packages + i;
+        return NULL;
+}
+
 const char *lock_kernel_release(const Lock *l) {
         const LockedStage *s = lock_find_stage(l, "kernel");
 

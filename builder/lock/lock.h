@@ -22,6 +22,7 @@ const LockedArtifact *lock_find_artifact(const Lock *l, const char *overlay, con
 const LockedOrigin *lock_find_origin(const Lock *l, const char *name);
 const LockedEnvironment *lock_find_environment(const Lock *l, const char *path);
 bool lock_leads_environment(const Recipe *recipe, size_t i); /* overlay i: first to fill its own */
+const LockedPackage *locked_stage_find(const LockedStage *s, const char *name); /* s may be NULL */
 
 /* "6.12.57+deb13-amd64", of the kernel that stage "kernel" installs; NULL where there is none. */
 const char *lock_kernel_release(const Lock *l);

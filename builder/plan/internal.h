@@ -18,6 +18,9 @@ int plan_has_files(const Overlay *o, bool early);
  * line: "--path-exclude=/usr/share/man/\*". Errors are logged. */
 int dpkg_options_load(const Recipe *recipe, char ***ret);
 
+/* Reads whose mmdebstrap makes the base from the lock of the tools, where there is one. */
+int plan_find_maker(Context *ctx, const char *recipe_path, Plan *p);
+
 /* Lists the stages, without digests. */
 int plan_add_stages(Plan *p);
 

@@ -2,7 +2,7 @@
 
 /* From a recipe's path to its plan. */
 
-#include "plan/plan.h"
+#include "plan/internal.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -57,6 +57,11 @@ int lock_and_plan(Context *ctx, const char *recipe_path, const char *lock_path, 
         if (r < 0)
                 return r;
         r = plan_new(l.recipe, l.lock, &l.plan);
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot plan", recipe_path);
+        r = plan_find_maker(ctx, recipe_path, l.plan);
+        if (r == -EINVAL)
+                return r; /* the tools' lock said why */
         if (r < 0)
                 return log_error_errno(r, "%s: cannot plan", recipe_path);
         r = refuse_network(ctx, l.plan);

@@ -34,6 +34,14 @@ typedef struct Stage {
 #define IN_PACKAGE_STAGE(kind) \
         ((kind) == STAGE_BASE || (kind) == STAGE_PACKAGES || (kind) == STAGE_COMPILE)
 
+/* Whose mmdebstrap makes the base. */
+typedef enum MakerKind {
+        MAKER_UNKNOWN, /* the tools' lock has not been read, or there is none yet */
+        MAKER_SELF,    /* these are the tools: the host's */
+        MAKER_HOST,    /* the tools have none */
+        MAKER_TOOLS,
+} MakerKind;
+
 typedef struct Plan {
         const Recipe *recipe;
         const Lock *lock;
@@ -41,6 +49,8 @@ typedef struct Plan {
         size_t n_stages;
         char **dpkg_options; /* in effect wherever packages are installed: "--path-exclude=/x/\*" */
         const char *kernel;  /* release, borrowed from the lock; NULL for a tree */
+        MakerKind maker_kind;
+        Digest maker; /* of the programs that make the base; "" but for MAKER_TOOLS */
 } Plan;
 
 /* A recipe's file with all that follows from it. */

@@ -28,6 +28,14 @@ Plan *plan_free(Plan *p);
 DEFINE_CLEANUP(Plan *, plan_free);
 #define _cleanup_plan_free_ _cleanup_(plan_freep)
 
+/* The base will be made with the programs of this one, the tools' base as it is locked; digests
+ * follow. Without mmdebstrap in it, the host's will. */
+int plan_set_maker(Plan *p, const LockedStage *base);
+
+/* Where the tools' recipe is, and their lock is to be: beside the recipe `near` (may be NULL), in ./images or DATADIR/images. -ENOENT. */
+int tools_recipe_find(Context *ctx, const char *near, char **ret_recipe, char **ret_lock);
+char *tools_recipe(void); /* where none is near; NULL where there is none at all */
+
 const Stage *plan_find(const Plan *p, const char *id);
 const char *stage_kind_name(StageKind kind); /* "base", "packages", … */
 

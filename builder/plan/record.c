@@ -97,6 +97,7 @@ static const struct {
         { "components", "its repositories", false },
         { "fingerprint", "its repositories", false },
         { "key", "its repositories", false },
+        { "maker", "mmdebstrap, dpkg, apt or tar of the tools", false },
         { "epoch", "the lock's date", false },
         { "format", "imgbuild's own way to make it", false },
         { "sandbox", "imgbuild's sandbox", false },

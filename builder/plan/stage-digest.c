@@ -219,6 +219,8 @@ static int hash_stage(Inputs *in, const Plan *p, const Stage *s) {
                 take(in, "release", recipe->base.release);
                 take(in, "arch", recipe->base.arch);
                 hash_packages(in, p, s->locked);
+                if (p->maker_kind == MAKER_TOOLS)
+                        take(in, "maker", p->maker);
                 return 0;
         case STAGE_PACKAGES:
                 hash_packages(in, p, s->locked);
@@ -281,6 +283,7 @@ static int digest_stage(Plan *p, size_t i) {
         if (r < 0)
                 return r;
         in = (Inputs) { .h = h, .record = json_object_new_object() };
+        json_object_put(s->inputs); /* of other tools, see plan_set_maker() */
         s->inputs = in.record;
         snprintf(epoch, sizeof(epoch), "%lld", (long long) p->lock->epoch);
         hash_field(h, "imgbuild stage", kinds[s->kind].name);

@@ -8,7 +8,6 @@
 #include "stage/tools.h"
 #include "stage/stage.h"
 #include "sandbox/logged-command.h"
-#include "common/data-folder.h"
 #include "store/store.h"
 
 #include "shared/file-util.h"
@@ -23,90 +22,31 @@ struct Tools {
         const char *digest;
 };
 
-/* An existing lock lies beside the recipe; a new one does too, unless that folder is not ours to
- * write in. */
-static char *lock_path(Context *ctx, const char *folder) {
-        _cleanup_free_ char *lock = path_join(folder, "tools.lock.json");
-
-        if (!lock)
-                return NULL;
-        if (access(lock, R_OK) >= 0)
-                return TAKE_PTR(lock);
-        if (startswith(folder, DATADIR) || access(folder, W_OK) < 0)
-                return path_join(store_path(ctx->store), "tools.lock.json");
-        return TAKE_PTR(lock);
-}
-
-/* Of the shipped recipes. */
-static char *shipped_folder(void) {
-        _cleanup_free_ char *data = data_folder();
-
-        return data ? path_join(data, "images") : NULL;
-}
-
-char *tools_recipe(void) {
-        _cleanup_free_ char *shipped = shipped_folder();
-        const char *const folders[] = { "images", shipped };
-
-        for (size_t i = 0; shipped && i < ELEMENTSOF(folders); i++) {
-                _cleanup_free_ char *path = path_join(folders[i], "tools.json");
-
-                if (path && access(path, F_OK) >= 0)
-                        return TAKE_PTR(path);
-        }
-        return NULL;
-}
-
-/* Where the recipe is and where its lock is to be. */
-static int find_recipe(Context *ctx, const char *near, char **ret_recipe, char **ret_lock) {
-        _cleanup_free_ char *beside = near ? path_folder(near) : NULL, *shipped = shipped_folder();
-        const char *const folders[] = { beside, "images", shipped };
-
-        if ((near && !beside) || !shipped)
-                return -ENOMEM;
-        for (size_t i = beside ? 0 : 1; i < ELEMENTSOF(folders); i++) {
-                _cleanup_free_ char *recipe = path_join(folders[i], "tools.json"), *lock = NULL;
-
-                if (!recipe)
-                        return -ENOMEM;
-                if (access(recipe, F_OK) < 0)
-                        continue;
-                lock = lock_path(ctx, folders[i]);
-                if (!lock)
-                        return -ENOMEM;
-
-                *ret_recipe = TAKE_PTR(recipe);
-                *ret_lock = TAKE_PTR(lock);
-                return 0;
-        }
-        return -ENOENT;
-}
-
 static const char *last_digest(const Plan *plan) {
         return plan->stages[plan->n_stages - 1].digest;
 }
 
 /* A tree that is there already is nothing to show beside the stages of an image. */
-static int build_tree(Context *ctx, const Plan *plan) {
+static int build_tree(Context *ctx, const Plan *plan, size_t last) {
         Context quiet = *ctx;
 
         quiet.drop_downloads = false; /* the image may need some of them as well */
-        if (store_has_layer(ctx->store, last_digest(plan)))
+        if (store_has_layer(ctx->store, plan->stages[last].digest))
                 quiet.progress = NULL;
-        return stages_build(&quiet, plan, &(Maker) {}, plan->n_stages - 1);
+        return stages_build(&quiet, plan, &(Maker) {}, last);
 }
 
-int tools_open(Context *ctx, const char *near, Tools **ret) {
+/* Found, locked and planned, nothing built yet. */
+static int tools_load(Context *ctx, const char *near, Tools **ret) {
         _cleanup_tools_free_ Tools *t = NULL;
         _cleanup_free_ char *recipe = NULL, *lock = NULL;
-        const Plan *plan;
         int r;
 
         t = calloc(1, sizeof(*t));
         if (!t)
                 return log_oom();
         t->ctx = ctx;
-        r = find_recipe(ctx, near, &recipe, &lock);
+        r = tools_recipe_find(ctx, near, &recipe, &lock);
         if (r == -ENOENT) {
                 log_error("The recipe of the disk tools, tools.json, is neither beside the image's recipe, nor in ./images, nor beside this program, nor in " DATADIR
                           "/images: 'make install' puts it there");
@@ -117,12 +57,24 @@ int tools_open(Context *ctx, const char *near, Tools **ret) {
         r = lock_and_plan(ctx, recipe, lock, &t->loaded);
         if (r < 0)
                 return r;
-        plan = t->loaded.plan;
         if (t->loaded.recipe->kind != RECIPE_TREE) {
                 log_error("%s: $.kind: must be \"tree\": the disk tools are no image", recipe);
                 return -EINVAL;
         }
-        r = build_tree(ctx, plan);
+        *ret = TAKE_PTR(t);
+        return 0;
+}
+
+int tools_open(Context *ctx, const char *near, Tools **ret) {
+        _cleanup_tools_free_ Tools *t = NULL;
+        const Plan *plan;
+        int r;
+
+        r = tools_load(ctx, near, &t);
+        if (r < 0)
+                return r;
+        plan = t->loaded.plan;
+        r = build_tree(ctx, plan, plan->n_stages - 1);
         if (r < 0)
                 return r;
         r = stages_layers(ctx, plan, plan->n_stages - 1, &t->layers);
@@ -162,13 +114,6 @@ int tools_run(Tools *t, const SandboxBind *binds, size_t n_binds, char *const *e
         return logged_command(t->ctx, "tools", &s, options, argv);
 }
 
-static const LockedPackage *find_locked(const LockedStage *s, const char *name) {
-        for (size_t i = 0; s && i < s->n_packages; i++)
-                if (streq(s->packages[i].name, name))
-                        return s->packages + i;
-        return NULL;
-}
-
 /* {"by": "tools", "tools": DIGEST, "mmdebstrap": VERSION, …} of the tools' base, and what that was
  * made with itself. */
 static int describe_maker(Store *store, const Stage *base, json_object **ret) {
@@ -185,7 +130,7 @@ static int describe_maker(Store *store, const Stage *base, json_object **ret) {
         if (r < 0)
                 return r;
         for (size_t i = 0; i < ELEMENTSOF(programs); i++) {
-                const LockedPackage *p = find_locked(base->locked, programs[i]);
+                const LockedPackage *p = locked_stage_find(base->locked, programs[i]);
 
                 r = p ? json_set_string(o, programs[i], p->version) : 0;
                 if (r < 0)
@@ -195,18 +140,11 @@ static int describe_maker(Store *store, const Stage *base, json_object **ret) {
         return 0;
 }
 
-/* A site's own tools.json, from before the tools had it, may lack mmdebstrap. */
 static int make_maker(Tools *t, Maker *ret) {
         const Stage *base = t->loaded.plan->stages;
         _cleanup_maker_ Maker m = {};
         int r;
 
-        if (!find_locked(base->locked, "mmdebstrap")) {
-                log_warning("%s: base.packages has no mmdebstrap: the base is made with this host's",
-                                t->loaded.recipe->path);
-                *ret = (Maker) {};
-                return 0;
-        }
         m.tree = store_layer_tree(t->ctx->store, base->digest);
         r = m.tree ? describe_maker(t->ctx->store, base, &m.made_with) : -ENOMEM;
         if (r < 0)
@@ -216,15 +154,30 @@ static int make_maker(Tools *t, Maker *ret) {
         return 0;
 }
 
-int tools_maker(Context *ctx, const Plan *plan, Maker *ret) {
+/* The lock of the tools may be a new one, or another than it was when the plan was made. */
+int tools_maker(Context *ctx, Plan *plan, Maker *ret) {
         _cleanup_tools_free_ Tools *t = NULL;
         int r;
 
         *ret = (Maker) {};
-        if (plan->recipe->kind == RECIPE_TREE ||
-                        store_has_layer(ctx->store, plan->stages[0].digest))
+        if (plan->maker_kind == MAKER_SELF ||
+                        (plan->maker_kind != MAKER_UNKNOWN &&
+                                        store_has_layer(ctx->store, plan->stages[0].digest)))
                 return 0;
-        r = tools_open(ctx, plan->recipe->path, &t);
+        r = tools_load(ctx, plan->recipe->path, &t);
+        if (r < 0)
+                return r;
+        r = plan_set_maker(plan, t->loaded.plan->stages[0].locked);
+        if (r < 0)
+                return log_error_errno(r, "%s: cannot plan", plan->recipe->path);
+        if (store_has_layer(ctx->store, plan->stages[0].digest))
+                return 0;
+        if (plan->maker_kind == MAKER_HOST) {
+                log_warning("%s: base.packages has no mmdebstrap: the base is made with this host's",
+                                t->loaded.recipe->path);
+                return 0;
+        }
+        r = build_tree(ctx, t->loaded.plan, 0);
         return r < 0 ? r : make_maker(t, ret);
 }
 
@@ -244,7 +197,7 @@ int tools_find_digest(Context *ctx, const char *near, Digest ret) {
         _cleanup_loaded_ Loaded l = {};
         int r;
 
-        r = find_recipe(ctx, near, &recipe, &lock);
+        r = tools_recipe_find(ctx, near, &recipe, &lock);
         if (r < 0)
                 return r;
         r = lock_read(lock, &l.lock);

@@ -18,10 +18,10 @@ typedef struct Maker {
         json_object *made_with; /* for the manifest: docs/disk.md. NULL for the host's */
 } Maker;
 
-/* An image's base is made with the programs of the tools tree, which is opened for that; a tree's,
- * that of the tools themselves among them, with the host's. Nothing is opened where the base is in
- * the store. Errors are logged. */
-int tools_maker(Context *ctx, const Plan *plan, Maker *ret);
+/* A base is made with the programs of the tools tree, which is built for that; that of the tools
+ * themselves with the host's. Nothing is built where the base is in the store. Digests of the plan
+ * that did not know the tools yet (their lock is made here) do so afterwards. Errors are logged. */
+int tools_maker(Context *ctx, Plan *plan, Maker *ret);
 void maker_done(Maker *m);
 #define _cleanup_maker_ _cleanup_(maker_done)
 
@@ -42,9 +42,6 @@ int tools_run(Tools *t, const SandboxBind *binds, size_t n_binds, char *const *e
 
 /* Digest of the tree: part of every disk's identity. */
 const char *tools_digest(const Tools *t);
-
-/* The recipe that tools_open() finds where no other is near; NULL where there is none. */
-char *tools_recipe(void);
 
 /* The digest that tools_open() would give, without building anything. Nothing is logged. */
 int tools_find_digest(Context *ctx, const char *near, Digest ret);

@@ -78,6 +78,7 @@ echo '{ "name": "d", "kind": "tree", "base": { "distro": "debian", "release": "t
 run lock "$T/images/d.json"
 lock=$T/images/d.lock.json
 swap libc6 apt
+host_tools
 run build "$T/images/d.json" --output="$T/out.d"
 check "a .deb under another package's name is not installed" bash -c "test $rc -eq 3 && grep -q 'libc6 2.41-1 amd64.*apt 3.0 amd64' '$T/out' && grep -q 'imgbuild lock' '$T/out'"
 

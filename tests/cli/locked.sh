@@ -3,8 +3,8 @@
 set -u
 source "$TOP/tests/fixtures/archive.bash"
 publish_base
+host_tools
 
-# A tree: no disk tools are wanted for it.
 tree() { echo "{ \"name\": \"t\", \"kind\": \"tree\", ${1-}\"base\": { \"distro\": \"debian\", \"release\": \"trixie\", \"arch\": \"amd64\", \"components\": [\"main\"] } }" >"$T/images/t.json"; }
 tree
 lock=$T/images/t.lock.json

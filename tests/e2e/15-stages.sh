@@ -115,15 +115,24 @@ small_project
 small build --locked >"$W/out" 2>&1 && in_tree 'test ! -e /usr/lib/imgbuild'
 check "run: one that is reproducible builds with --locked, and says nothing" $?
 
-mkdir "$W/again" && blobs_of "$W/images/small.lock.json" "$W/again"
+mkdir "$W/again" && blobs_of "$W/images/small.lock.json" "$W/again" && small_tools "$W/again"
 trees() { # DIR: every layer's content, names, modes, owners and times. Logs carry the time of day; finalize removes them.
         (cd "$1/layers" && for d in $(small_digests); do
                 (cd "${d:0:32}/tree" && find . -mindepth 1 ! -path './var/log/*' -printf '%P %y %m %T@ %l\n' | sort &&
                         find . -type f ! -path './var/log/*' -print0 | sort -z | xargs -0 -r sha256sum)
         done)
 }
-"$IMGBUILD" build "$W/images/small.json" --cache "$W/again" --offline --jobs 3 >"$W/log" 2>&1
+mkdir "$W/host"
+printf '#!/bin/sh\necho "$0 $*" >>"%s"\nexit 1\n' "$W/host/called" | tee "$W"/host/{mmdebstrap,dpkg,apt-get} >/dev/null
+chmod +x "$W"/host/*
+PATH=$W/host:$PATH "$IMGBUILD" build "$W/images/small.json" --cache "$W/again" --offline --jobs 3 >"$W/log" 2>&1
 check "a build from the downloads alone" $?
+[[ ! -e $W/host/called ]] && python3 -c '
+import json, sys
+made = json.load(open(sys.argv[1]))["made_with"]
+assert made["by"] == "tools" and made["mmdebstrap"] and made["bootstrapped_with"]["by"] == "host", made
+' "$W/again/layers/$(small_digests | cut -c1-32)/meta.json"
+check "no host's mmdebstrap, dpkg or apt has a part in it: the base is the tools' work, and who made those is said" $?
 trees "$CACHE" >"$W/trees"
 trees "$W/again" >"$W/trees-again"
 [[ -s $W/trees ]] && cmp "$W/trees" "$W/trees-again"
@@ -133,7 +142,7 @@ rm -rf "$W/again"
 if ! user_begin; then
         echo "skip - an ordinary user's build: $why"
 else
-        blobs_of "$W/images/small.lock.json" "$U/home/cache" copied # they are to be the user's own
+        for lock in small tools; do blobs_of "$W/images/$lock.lock.json" "$U/home/cache" copied; done # they are to be the user's own
         cp -r "$W/images" "$W/overlays" "$U/home/"
         chown -R 64321:64321 "$U/home"
         as_user "$U/home/imgbuild" build "$U/home/images/small.json" --no-proof --cache "$U/home/cache" --offline --jobs 3 --progress plain >"$W/log" 2>&1

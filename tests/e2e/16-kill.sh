@@ -18,7 +18,7 @@ check "the plan lists stages" $?
 new_store() {
         STORE=$W/$1
         rm -rf "$STORE" && mkdir -p "$STORE"
-        blobs_of "$W/images/small.lock.json" "$STORE"
+        blobs_of "$W/images/small.lock.json" "$STORE" && small_tools "$STORE"
 }
 
 # drop STAGE: that stage and all later ones are to be made again.
@@ -94,7 +94,7 @@ full_disk() {
         STORE=$W/full
         mkdir -p "$STORE"
         mount -t tmpfs -o size=1g imgbuild-test "$STORE" || return 77
-        blobs_of "$W/images/small.lock.json" "$STORE"
+        blobs_of "$W/images/small.lock.json" "$STORE" && small_tools "$STORE"
         local stage used
         for stage in $stages; do
                 used=$(df --output=used -k "$STORE" | tail -n 1)
@@ -110,7 +110,7 @@ full_disk() {
         done
         return $rc
 }
-export -f full_disk check small blobs_of
+export -f full_disk check small small_tools blobs_of
 export W CACHE IMGBUILD stages rc
 unshare -m bash -c full_disk
 s=$?

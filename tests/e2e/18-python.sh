@@ -10,7 +10,8 @@ source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/fixtures/wheels.bash"
 W=$E2E/python
 rm -rf "$W"
-mkdir -p "$W/site" "$W/images" "$W/overlays/wheels"
+mkdir -p "$W/site" "$W/overlays/wheels"
+base_tools "$W/images"
 python3 "$TOP/tests/fixtures/httpd" "$W/site" "$W/port" &
 server=$!
 trap 'kill $server 2>/dev/null' EXIT

@@ -60,6 +60,15 @@ own_project() {
         RECIPES=$PROJECT/images
 }
 
+# base_tools FOLDER: for recipes there, tools that can do no more than make their bases: a store of a test's own has them in seconds.
+base_tools() {
+        mkdir -p "$1"
+        cat >"$1/tools.json" <<'E'
+{ "name": "tools", "kind": "tree",
+  "base": { "distro": "debian", "release": "trixie", "arch": "amd64", "components": ["main"], "packages": ["mmdebstrap"] } }
+E
+}
+
 # alone COMMAND…: while no other script works on what all of them share; one of those that need it makes it.
 alone() {
         local alone_lock status

@@ -16,10 +16,12 @@ server=$!
 trap 'kill $server 2>/dev/null' EXIT
 for _ in $(seq 100); do [[ -s $W/port ]] && break; sleep 0.05; done
 
+base_tools "$W/images"
+
 small_project() {
         local o=$W/overlays/small
         rm -rf "$o"
-        mkdir -p "$W/images" "$o/files/etc/small" "$o/files/usr/bin" "$o/files/usr/lib/small"
+        mkdir -p "$o/files/etc/small" "$o/files/usr/bin" "$o/files/usr/lib/small"
         cat >"$W/images/small.json" <<'E'
 { "name": "small", "kind": "tree", "overlays": ["small"],
   "base": { "distro": "debian", "release": "trixie", "arch": "amd64", "components": ["main"] } }
@@ -68,4 +70,13 @@ small() { "$IMGBUILD" "$1" "$W/images/small.json" --cache "${STORE:-$CACHE}" --p
 small_digests() {
         "$IMGBUILD" plan "$W/images/small.json" --cache "$CACHE" --offline --json |
                 python3 -c 'import json,sys; print(*[s["digest"] for s in json.load(sys.stdin)["stages"]])'
+}
+
+# small_tools STORE: the tools' base, as the suite's store has it.
+small_tools() {
+        local base
+        base=$("$IMGBUILD" plan "$W/images/tools.json" --cache "$CACHE" --offline --json |
+                python3 -c 'import json,sys; print(json.load(sys.stdin)["stages"][0]["digest"][:32])')
+        mkdir -p "$1/layers"
+        cp -al "$CACHE/layers/$base" "$1/layers/" 2>/dev/null || cp -a "$CACHE/layers/$base" "$1/layers/"
 }
