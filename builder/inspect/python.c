@@ -14,6 +14,7 @@ static const char *const folders[] = {
         "/usr/local/lib/python3*/dist-packages",
         "/usr/local/lib/python3*/site-packages",
         "/opt/*/lib/python3*/site-packages",
+        "/opt/*/*/lib/python3*/site-packages", /* an overlay's key "python" */
         "/opt/*/envs/*/lib/python3*/site-packages",
 };
 
