@@ -9,11 +9,7 @@
 
 #include <cmocka.h>
 
-static char **lines;
-
-static void keep_line(int level _unused_, const char *line, void *userdata _unused_) {
-        assert_int_equal(strv_extend(&lines, line), 0);
-}
+#include "log-fixture.h"
 
 /* The place of the first line that has the words, -1: there is none. */
 static int place_of(const char *words) {
@@ -36,9 +32,9 @@ static void report(Boot *b, BootVerdict verdict, int code) {
         b->ended = b->watch.verdict_at;
         console_feed(&b->watch.console, console, strlen(console), ignore, NULL);
         lines = strv_free(lines);
-        log_set_writer(keep_line, NULL);
+        log_begin();
         boot_report_end(b, code);
-        log_set_writer(NULL, NULL);
+        log_end();
         console_done(&b->watch.console);
 }
 

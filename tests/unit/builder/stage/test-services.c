@@ -4,23 +4,17 @@
  * has the words of the real one, of several versions. */
 
 #include "sandbox-fixture.h"
+#include "log-fixture.h"
 
-#include "shared/log.h"
 #include "stage/internal.h"
 
-static char **lines;
-
-static void keep_line(int level _unused_, const char *line, void *userdata _unused_) {
-        assert_int_equal(strv_extend(&lines, line), 0);
-}
-
 static int begin(void **state) {
-        log_set_writer(keep_line, NULL);
+        log_begin();
         return setup(state);
 }
 
 static int end(void **state) {
-        log_set_writer(NULL, NULL);
+        log_end();
         lines = strv_free(lines);
         return teardown(state);
 }
