@@ -13,9 +13,7 @@ source "$TOP/tests/e2e/head.bash"
 tree=$E2E/project/images/containers.json
 
 if [[ -z ${HEAD_INSIDE:-} ]]; then
-        setpriv --reuid 20001 --regid 20000 --clear-groups unshare --user --mount true 2>/dev/null ||
-                { echo "user namespaces for ordinary users, which this kernel does not give"; exit 77; }
-        containers_sources || { echo "not ok - the overlays name the vendors' archives"; exit 1; }
+        containers_begin
         cat >"$tree" <<'T'
 {
         "name": "containers",

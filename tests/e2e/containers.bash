@@ -140,3 +140,10 @@ small_image() { # FOLDER [TREE]
         done
         echo 'PRETTY_NAME="A small image"' >"$root/etc/os-release"
 }
+
+# containers_begin: what a test of containers needs before it bakes a tree; the script ends where that is not there.
+containers_begin() {
+        setpriv --reuid 20001 --regid 20000 --clear-groups unshare --user --mount true 2>/dev/null ||
+                { echo "user namespaces for ordinary users, which this kernel does not give"; exit 77; }
+        containers_sources || { echo "not ok - the overlays name the vendors' archives"; exit 1; }
+}
