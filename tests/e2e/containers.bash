@@ -2,6 +2,7 @@
 #
 #   have_source ARCHIVE       whether $SOURCES has it; says what is missing
 #   from_sources PROJECT OVERLAY…   these overlays of it take their archives from there
+#   containers_begin          ends the script where user namespaces or the sources are not there; then as containers_sources
 #   containers_sources        own_project whose overlays take the sources from $SOURCES; skips where they are not
 #   containers_new            the tree of images/containers.json thrice: head, node1 and node2, with a user, keys and scratch
 #                             FOLDER_OF_ALL=/PATH, set before: one folder that all three have there
