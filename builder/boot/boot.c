@@ -161,11 +161,8 @@ static int attempt(Boot *b) {
         r = wait_for_verdict(b, p, deadline);
         if (r == 0)
                 r = boot_conclude(b, p, deadline);
-        else if (r != -EAGAIN) {
-                if (r == -ETIMEDOUT && b->o->keep)
-                        boot_keep_running(b, p);
-                r = exit_code_from_errno(r);
-        }
+        else if (r != -EAGAIN)
+                r = boot_give_up(b, p, r);
 
         b->ended = now_usec();
         boot_switch_off(b, p);

@@ -29,6 +29,7 @@ typedef struct BootOptions {
         const char *hosts;    /* lines for the guest's /etc/hosts; may be NULL */
         char **keys;          /* public ssh keys */
         bool no_seed, no_journal, keep, power_off, strict;
+        bool error_shell;    /* a boot that fails leads the terminal into the guest */
         char **allow_failed; /* glob patterns of units that may fail under strict */
         const char *save, *state;
         int report_fd;  /* > 0: how the boot goes, for cluster.c to read; see machine.h */

@@ -120,22 +120,32 @@ static int be_strict(Boot *b, VmProcess *p, uint64_t deadline) {
         return EXIT_FAILED;
 }
 
+/* What a person asked for, before the plug is pulled. */
+static int linger(Boot *b, VmProcess *p, int code) {
+        if (b->o->error_shell && code != EXIT_OK && code != EXIT_INTERRUPTED)
+                boot_shell(b, p);
+        if (b->o->keep)
+                boot_keep_running(b, p);
+        return code;
+}
+
+int boot_give_up(Boot *b, VmProcess *p, int error) {
+        int code = exit_code_from_errno(error);
+
+        return error == -ETIMEDOUT ? linger(b, p, code) : code;
+}
+
 int boot_conclude(Boot *b, VmProcess *p, uint64_t deadline) {
         int code = EXIT_OK;
 
         hear_last_words(b, p);
-        if (b->watch.verdict == BOOT_FAILED) {
-                if (b->o->keep)
-                        boot_keep_running(b, p);
-                return EXIT_FAILED;
-        }
+        if (b->watch.verdict == BOOT_FAILED)
+                return linger(b, p, EXIT_FAILED);
         if (b->o->strict)
                 code = be_strict(b, p, deadline);
         if (code == EXIT_OK && b->o->command)
                 code = run_command(b, p, deadline);
         if (code == EXIT_OK)
                 boot_tell(b, "up");
-        if (b->o->keep)
-                boot_keep_running(b, p);
-        return code;
+        return linger(b, p, code);
 }

@@ -73,9 +73,10 @@ static void on_unit(BootWatch *w, const char *unit, UnitEvent event, const char 
 static void on_event(const char *event, json_object *data, void *userdata) {
         Boot *b = userdata;
 
-        if (streq(event, "GUEST_PANICKED"))
+        if (streq(event, "GUEST_PANICKED")) {
+                b->panicked = true;
                 boot_watch_fail(&b->watch, now_usec(), "kernel panic");
-        else if (streq(event, "SHUTDOWN"))
+        } else if (streq(event, "SHUTDOWN"))
                 b->guest_ended = json_get_bool(data, "guest", false);
         else if (streq(event, "RESET") && json_get_bool(data, "guest", false)) {
                 b->resets++;

@@ -3,7 +3,7 @@
 
 /* One boot as the files of this room share it: prepare.c makes what is there before QEMU starts,
  * boot.c runs it, follow.c reads what it says, conclude.c does what comes after the verdict, ssh.c works
- * in the guest, report.c tells how it went. */
+ * in the guest, shell.c lets a person do so, report.c tells how it went. */
 
 #include "boot/boot.h"
 #include "boot/process.h"
@@ -34,6 +34,7 @@ typedef struct Boot {
         uint64_t started, ended; /* µs, now_usec() */
         int console_fd, journal_fd;
         bool guest_ended; /* switched itself off */
+        bool panicked;
         unsigned resets;
         char last[160]; /* what the guest's systemd said last */
 } Boot;
@@ -49,6 +50,8 @@ int boot_free_port(uint16_t *ret); /* on the loopback, now */
 int ssh_make_key(const char *folder, char ***keys);
 int ssh_wait(const char *key, uint16_t port, bool (*alive)(void *userdata), void *userdata,
                 uint64_t deadline);
+int ssh_try(const char *key, uint16_t port, uint64_t usec); /* once, without a word: 0, or -errno */
+/* `command` NULL: a login shell. */
 int ssh_run(const char *key, uint16_t port, char *const *command, int *ret_status);
 
 /* The same for a boot with a key of its own. */
@@ -65,7 +68,11 @@ void boot_tell(const Boot *b, const char *format, ...) _printf_(2, 3); /* a line
 /* After the verdict; an exit code. */
 int boot_conclude(Boot *b, VmProcess *p, uint64_t deadline);
 void boot_switch_off(Boot *b, VmProcess *p);
-void boot_keep_running(Boot *b, VmProcess *p); /* until Ctrl-C, or the guest's own end */
+void boot_keep_running(Boot *b, VmProcess *p);      /* until Ctrl-C, or the guest's own end */
+int boot_give_up(Boot *b, VmProcess *p, int error); /* no verdict came: an exit code */
+
+/* shell.c. Leads the terminal into the guest; returns when it is left. */
+void boot_shell(Boot *b, VmProcess *p);
 
 void boot_report_start(const Boot *b);
 void boot_report_end(Boot *b, int exit_code);

@@ -280,7 +280,8 @@ static int prepare_forwards(Boot *b) {
 
         for (size_t i = 0; i < b->vm.n_forwards; i++)
                 ssh = ssh || b->vm.forwards[i].guest == 22;
-        if (!ssh && (b->o->command || b->o->keep) && vm_add_forward(&b->vm, "0:22", &problem) < 0) {
+        if (!ssh && (b->o->command || b->o->keep || b->o->error_shell) &&
+                        vm_add_forward(&b->vm, "0:22", &problem) < 0) {
                 log_error("No forward is left for ssh: %s", problem);
                 return -EINVAL;
         }
@@ -311,8 +312,11 @@ static int open_folder(Boot *b) {
         return 0;
 }
 
+/* The console serves where there is no ssh. */
 static int prepare_key(Boot *b) {
-        return b->o->command ? boot_ssh_key(b) : 0;
+        bool wanted = b->o->command || (b->o->error_shell && program_find("ssh-keygen", NULL));
+
+        return wanted ? boot_ssh_key(b) : 0;
 }
 
 int boot_prepare(Boot *b) {
@@ -347,6 +351,8 @@ int boot_prepare(Boot *b) {
 
         b->vm.console = b->console_name;
         b->vm.journal = b->o->no_journal ? NULL : b->journal_name;
+        b->vm.console_socket = b->o->error_shell;
+        b->vm.console_login = b->o->error_shell && !b->o->no_journal;
         if (b->keys && b->keys[0])
                 b->vm.root_key = b->keys[strv_length(b->keys) - 1];
         return 0;

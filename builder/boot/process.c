@@ -126,6 +126,7 @@ int vm_start(Tools *tools, const VmFolders *folders, char *const argv[], VmProce
         if (p->folder_fd < 0)
                 return -errno;
         (void) unlinkat(p->folder_fd, "qmp.sock", 0);
+        (void) unlinkat(p->folder_fd, VM_CONSOLE_SOCKET, 0);
         fflush(NULL); /* or the runner would write it again */
         p->runner = fork();
         if (p->runner < 0)
@@ -153,20 +154,34 @@ bool vm_alive(VmProcess *p, int *ret_status) {
         return false;
 }
 
-static void monitor_connect(VmProcess *p) {
+/* A socket that QEMU listens at in its folder: a descriptor, or -errno. */
+static int connect_to(const VmProcess *p, const char *name) {
         struct sockaddr_un address = { .sun_family = AF_UNIX };
-        struct ucred peer;
-        socklen_t size = sizeof(peer);
         struct stat st;
         _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
-                            there = openat(p->folder_fd, "qmp.sock",
-                                            O_PATH | O_NOFOLLOW | O_CLOEXEC);
+                            there = openat(p->folder_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
+        if (fd < 0 || there < 0 || fstat(there, &st) < 0)
+                return -errno;
         /* A link that QEMU might have made instead would lead to sockets of the host's. */
-        if (there < 0 || fstat(there, &st) < 0 || !S_ISSOCK(st.st_mode))
-                return;
+        if (!S_ISSOCK(st.st_mode))
+                return -ENOTSOCK;
         snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", there);
-        if (fd < 0 || connect(fd, (struct sockaddr *) &address, sizeof(address)) < 0)
+        if (connect(fd, (struct sockaddr *) &address, sizeof(address)) < 0)
+                return -errno;
+        return TAKE_FD(fd);
+}
+
+int vm_console(VmProcess *p) {
+        return connect_to(p, VM_CONSOLE_SOCKET);
+}
+
+static void monitor_connect(VmProcess *p) {
+        struct ucred peer;
+        socklen_t size = sizeof(peer);
+        _cleanup_close_ int fd = connect_to(p, "qmp.sock");
+
+        if (fd < 0)
                 return; /* not there yet */
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) >= 0)
                 p->qemu = peer.pid;

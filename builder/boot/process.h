@@ -39,6 +39,9 @@ void vm_monitor(VmProcess *p,
 bool vm_monitor_ready(const VmProcess *p);
 int vm_command(VmProcess *p, const char *command); /* -ENOTCONN before the monitor is ready */
 
+/* A connection to its console, where it has a socket for that: a descriptor, or -errno. */
+int vm_console(VmProcess *p);
+
 /* As this host sees it; -1 before the monitor is connected. */
 pid_t vm_qemu_pid(const VmProcess *p);
 

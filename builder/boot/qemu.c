@@ -159,7 +159,13 @@ static int add_links(const VmConfig *c, char ***argv) {
 static int add_console(const VmConfig *c, char ***argv) {
         int r;
 
-        r = add(argv, "-chardev", "file,id=console,path=" VM_LOG_FOLDER "/%s", c->console);
+        if (c->console_socket)
+                r = add(argv, "-chardev",
+                                "socket,id=console,path=" VM_FOLDER "/" VM_CONSOLE_SOCKET
+                                ",server=on,wait=off,logfile=" VM_LOG_FOLDER "/%s",
+                                c->console);
+        else
+                r = add(argv, "-chardev", "file,id=console,path=" VM_LOG_FOLDER "/%s", c->console);
         if (r < 0)
                 return r;
         return strv_extend_many(argv, "-serial", "chardev:console", "-qmp",
@@ -186,6 +192,24 @@ static int add_journal(const VmConfig *c, char ***argv) {
         if (r < 0)
                 return r;
         return add_credential(argv, "systemd.unit-dropin.sysinit.target", journal_wanted);
+}
+
+/* For a person at the console: whoever boots an image owns it. */
+static int add_console_login(const VmConfig *c, char ***argv) {
+        static const char sulogin[] = "[Service]\nEnvironment=SYSTEMD_SULOGIN_FORCE=1\n";
+        static const char *const credentials[][2] = {
+                { "agetty.autologin", "root" },
+                { "systemd.unit-dropin.emergency.service", sulogin },
+                { "systemd.unit-dropin.rescue.service", sulogin },
+        };
+
+        for (size_t i = 0; c->console_login && i < ELEMENTSOF(credentials); i++) {
+                int r = add_credential(argv, credentials[i][0], credentials[i][1]);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 static int add_credentials(const VmConfig *c, char ***argv) {
@@ -240,6 +264,7 @@ int vm_argv(const VmConfig *c, char ***ret) {
                 add_small_devices,
                 add_console,
                 add_journal,
+                add_console_login,
                 add_credentials,
         };
         _cleanup_strv_free_ char **argv = NULL;

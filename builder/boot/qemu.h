@@ -10,6 +10,8 @@
 #define VM_LOG_FOLDER "/run/log"     /* the files of console and journal, writable */
 #define VM_IMAGE_FOLDER "/run/image" /* read-only: the image's folder */
 
+#define VM_CONSOLE_SOCKET "console.sock" /* below VM_FOLDER */
+
 /* The virtio-serial port that the guest's journal comes through. */
 #define VM_JOURNAL_PORT "org.imgbuild.journal"
 

@@ -85,6 +85,22 @@ int ssh_wait(const char *key, uint16_t port, bool (*alive)(void *userdata), void
         }
 }
 
+int ssh_try(const char *key, uint16_t port, uint64_t usec) {
+        const SpawnOptions options = { .timeout_usec = usec };
+        _cleanup_strv_free_ char **argv = NULL;
+        _cleanup_free_ char *output = NULL;
+        int r, status;
+
+        r = ssh_argv(key, port, &argv);
+        if (r < 0)
+                return r;
+        r = strv_extend(&argv, "true");
+        if (r < 0)
+                return r;
+        r = spawn_capture(&options, argv, &output, &status);
+        return r < 0 ? r : status == 0 ? 0 : -ECONNREFUSED;
+}
+
 /* One word is a command line, as with ssh itself; of several, the guest's shell is to see each as it
  * was given. */
 static int add_command(char ***argv, char *const *command) {

@@ -53,6 +53,8 @@ typedef struct VmConfig {
         bool seed;
         bool paused;          /* waits for `cont` on the monitor */
         const char *console;  /* file name below VM_LOG_FOLDER */
+        bool console_socket;  /* it can be joined, at VM_CONSOLE_SOCKET in the folder */
+        bool console_login;   /* with root logged in, by what the guest's systemd is told */
         const char *journal;  /* the same; NULL: no channel, nothing is added to the guest */
         char **credentials;   /* systemd credentials: name, value, name, value … */
         const char *root_key; /* public ssh key for root, as a systemd credential; may be NULL */

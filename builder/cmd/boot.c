@@ -34,6 +34,7 @@ enum {
         OPT_STRICT,
         OPT_ALLOW_FAILED,
         OPT_LOAD_CREDENTIAL,
+        OPT_ON_ERROR,
 };
 
 static const OptionSpec options[] = {
@@ -71,6 +72,9 @@ static const OptionSpec options[] = {
                         .repeats = true },
         { "hostname", OPT_HOSTNAME, "NAME", "the guest's, by the seed (default: node)" },
         { "keep", OPT_KEEP, NULL, "let it run until Ctrl-C, even where it did not come up" },
+        { "on-error", OPT_ON_ERROR, "WHAT",
+                        "shell: where the boot fails, a shell in the guest, by ssh or on its console;\nend: none (the default)",
+                        COMPLETE_CHOICES, "shell end" },
         { "power-off", OPT_POWER_OFF, NULL,
                         "at the end, switch the guest off in order instead of pulling the plug" },
         { "save", OPT_SAVE, "FOLDER", "console.log, journal.export, journal.log, boot.json",
@@ -221,6 +225,8 @@ static int take(void *values, int id, const char *value) {
         case OPT_KEEP:
                 o->keep = true;
                 return 0;
+        case OPT_ON_ERROR:
+                return option_on_error(value, &o->error_shell);
         case OPT_SAVE:
                 o->save = value;
                 return 0;

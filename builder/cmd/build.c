@@ -223,16 +223,6 @@ static const OptionSpec options[] = {
         {},
 };
 
-static int take_on_error(BuildOptions *o, const char *value) {
-        o->error_shell = streq(value, "shell");
-        if (!o->error_shell && !streq(value, "end"))
-                return log_error_return(-EINVAL, "--on-error=%s: shell or end", value);
-        if (o->error_shell && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)))
-                return log_error_return(-EINVAL,
-                                "--on-error=shell wants a terminal, and there is none: run it by hand, or leave it out");
-        return 0;
-}
-
 static int take(void *values, int id, const char *value) {
         BuildOptions *o = values;
 
@@ -247,7 +237,7 @@ static int take(void *values, int id, const char *value) {
                 o->drop_downloads = true;
                 return 0;
         case OPT_ON_ERROR:
-                return take_on_error(o, value);
+                return option_on_error(value, &o->error_shell);
         case OPT_LOCKED:
                 o->locked = true;
                 return 0;

@@ -26,6 +26,18 @@ const OptionSpec common_options[] = {
         {},
 };
 
+int option_on_error(const char *value, bool *ret_shell) {
+        bool shell = streq(value, "shell");
+
+        if (!shell && !streq(value, "end"))
+                return log_error_return(-EINVAL, "--on-error=%s: shell or end", value);
+        if (shell && (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)))
+                return log_error_return(-EINVAL,
+                                "--on-error=shell wants a terminal, and there is none: run it by hand, or leave it out");
+        *ret_shell = shell;
+        return 0;
+}
+
 static bool holds_login(const char *url) {
         const char *host = strstr(url, "://");
 

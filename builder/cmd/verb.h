@@ -81,6 +81,9 @@ int common_option(CommonOptions *o, int id, const char *value);
 void common_options_done(CommonOptions *o);
 #define _cleanup_common_options_ _cleanup_(common_options_done)
 
+/* --on-error: "shell" (of a terminal only) or "end". -EINVAL (logged). */
+int option_on_error(const char *value, bool *ret_shell);
+
 /* Opens store and progress. Errors are logged; context_done() closes. */
 int context_open(const CommonOptions *o, Context *ret);
 void context_done(Context *ctx);

@@ -59,6 +59,8 @@ refuse "bad --until" 2 "--until=(" fs.raw --until '('
 refuse "missing user-data" 2 "Cannot read nothing.yaml" fs.raw --user-data nothing.yaml
 refuse "seed without a seed" 2 "--no-seed" fs.raw --no-seed --user-data user-data
 refuse "--strict without a journal" 2 "not with --no-journal" fs.raw --strict --no-journal
+refuse "a shell without a terminal" 2 "--on-error=shell wants a terminal" fs.raw --on-error=shell
+refuse "--on-error=nonsense" 2 "shell or end" fs.raw --on-error=nonsense
 refuse "missing ssh key" 2 "Cannot read the ssh key" fs.raw --ssh-key nothing.pub
 printf -- '-----BEGIN OPENSSH PRIVATE KEY-----\nx\n-----END OPENSSH PRIVATE KEY-----\n' >id
 refuse "private ssh key" 2 "is a private key" fs.raw --ssh-key id

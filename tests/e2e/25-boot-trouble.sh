@@ -49,6 +49,15 @@ status=$?
 [[ $status -eq 124 ]]
 check "--keep: its exit code is still the time-out's ($status)" $?
 
+# The firmware's own shell, which nothing else is there to give, answers what is typed.
+"$TOP/tests/e2e/typed" 'Ctrl-]' '\r' 'Shell>' 'echo typed 4711\r' $'\ntyped 4711' '\x1d' -- "$IMGBUILD" boot --cache "$CACHE" "$work/blank.raw" \
+        --accel tcg --timeout 300 --nvme serial=console --on-error=shell --save "$work/console" >"$work/out" 2>&1
+status=$?
+[[ $status -eq 1 ]] && grep -q 'typed 4711' "$work/console/console.log"
+check "--on-error=shell: the console of a machine that did not come up, in its log as well ($status)" $?
+none_left serial=console
+check "--on-error=shell: left by its way out, no QEMU is left" $?
+
 [[ $(sha256sum <"$work/blank.raw") == "$before" ]]
 check "the image is never changed" $?
 

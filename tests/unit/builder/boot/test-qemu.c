@@ -90,6 +90,27 @@ static void without_a_journal_the_guest_gets_no_credentials(void **state _unused
         assert_false(any_contains(argv, "virtserialport"));
 }
 
+static void console_that_can_be_joined_is_logged_all_the_same(void **state _unused_) {
+        _cleanup_strv_free_ char **argv = NULL;
+        VmConfig c = plain;
+
+        c.console_socket = true;
+        assert_int_equal(vm_argv(&c, &argv), 0);
+        assert_true(has(argv, "-chardev",
+                        "socket,id=console,path=/run/vm/console.sock,server=on,wait=off,logfile=/run/log/console.log"));
+        assert_false(strv_contains(argv, "-smbios"));
+}
+
+static void console_login_is_a_matter_of_the_guests_systemd(void **state _unused_) {
+        _cleanup_strv_free_ char **argv = NULL;
+        VmConfig c = plain;
+
+        c.console_login = true;
+        assert_int_equal(vm_argv(&c, &argv), 0);
+        assert_true(any_contains(argv, "credential.binary:agetty.autologin=cm9vdA=="));
+        assert_true(any_contains(argv, "credential.binary:systemd.unit-dropin.emergency.service="));
+}
+
 static void journal_comes_as_a_unit_of_the_guest(void **state _unused_) {
         _cleanup_strv_free_ char **argv = NULL;
         VmConfig c = plain;
@@ -118,6 +139,8 @@ int main(void) {
                 cmocka_unit_test(network_card_keeps_its_slot_with_any_disks),
                 cmocka_unit_test(bios_has_no_pflash),
                 cmocka_unit_test(without_a_journal_the_guest_gets_no_credentials),
+                cmocka_unit_test(console_that_can_be_joined_is_logged_all_the_same),
+                cmocka_unit_test(console_login_is_a_matter_of_the_guests_systemd),
                 cmocka_unit_test(journal_comes_as_a_unit_of_the_guest),
                 cmocka_unit_test(paused_only_on_demand),
         };
