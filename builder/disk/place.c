@@ -11,6 +11,7 @@
  * .old is never anything but an image before. */
 
 #include "disk/place.h"
+#include "release/release.h"
 
 #include "shared/file-util.h"
 #include "shared/folder.h"
@@ -91,7 +92,9 @@ static int read_own(const Place *p, const char *folder, char ***ret) {
                 if (r < 0)
                         return r;
         }
-        r = strv_extend_many(&own, "SHA256SUMS", "manifest.json", NULL);
+        /* Signatures of an image are none of the next one's. */
+        r = strv_extend_many(&own, RELEASE_SUMS, RELEASE_MINISIG, RELEASE_ASC, "SHA256SUMS",
+                        "manifest.json", NULL);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(own);

@@ -57,7 +57,7 @@ scripts=$(for p in "${packages[@]}"; do dpkg-deb --ctrl-tarfile "$p" | tar -t; d
 check "no maintainer script starts anything on a build host" $?
 dpkg-deb -f "${packages[1]}" Depends >"$work/depends"
 lacks=0
-for p in mmdebstrap bubblewrap libguestfs-tools uidmap fdisk gpg gpg-agent apt-utils dpkg-dev openssh-client libjson-c5 libcurl; do
+for p in mmdebstrap bubblewrap libguestfs-tools uidmap fdisk gpg gpg-agent gpgv apt-utils dpkg-dev openssh-client libjson-c5 libcurl; do
         grep -q "$p" "$work/depends" || { echo "# imgbuild does not depend on $p"; lacks=1; }
 done
 check "imgbuild depends on the programs that it runs" $lacks

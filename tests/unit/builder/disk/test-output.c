@@ -64,6 +64,21 @@ static void test_what_is_not_of_the_manifest_survives_a_rebuild(void **state _un
         assert_int_equal(access("out/.x.old", F_OK), -1);
 }
 
+static void test_signatures_of_the_image_before_go(void **state _unused_) {
+        put_image("out/x", "old");
+        put_file("out/x/release.sha256", "sums");
+        put_file("out/x/release.sha256.minisig", "signature");
+        put_file("out/x/release.sha256.asc", "signature");
+
+        assert_int_equal(rebuild(), 0);
+
+        assert_content("out/x/x.qcow2", "new");
+        assert_int_equal(access("out/x/release.sha256", F_OK), -1);
+        assert_int_equal(access("out/x/release.sha256.minisig", F_OK), -1);
+        assert_int_equal(access("out/x/release.sha256.asc", F_OK), -1);
+        assert_int_equal(access("out/.x.old", F_OK), -1);
+}
+
 static char *warning;
 
 static void keep_warning(int level, const char *line, void *userdata _unused_) {
@@ -146,6 +161,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_setup, fixture_teardown)
                 TEST(what_is_not_of_the_manifest_survives_a_rebuild),
+                TEST(signatures_of_the_image_before_go),
                 TEST(an_exported_disk_of_the_build_before_is_told),
                 TEST(what_the_manifest_names_goes),
                 TEST(a_draft_that_is_given_up_leaves_the_image),

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* imgbuild sign: the list of sums, and signatures over it. What is not as the build left it is not
+ * signed. */
+
+#include "release/internal.h"
+#include "release/minisign.h"
+
+#include "shared/file-util.h"
+#include "shared/log.h"
+
+#include <time.h>
+
+#define SUMS_MAX (16 * 1024 * 1024)
+
+static int add_sum(Release *r, const char *name, Sums *list) {
+        const Sum *sum;
+        int k;
+
+        if (sums_find(list, name))
+                return 0;
+        k = release_hash(r, name, &sum);
+        if (k < 0 || !sum)
+                return k;
+        return sums_add(list, name, sum->digest, sum->size);
+}
+
+static int make_list(Release *r, char *const *more, Sums *list) {
+        int k = 0;
+
+        for (size_t i = 0; i < r->built.n && k == 0; i++)
+                k = add_sum(r, r->built.sums[i].name, list);
+        STRV_FOREACH (name, ARGV(MANIFEST, SUMS))
+                k = k < 0 ? k : add_sum(r, *name, list);
+        STRV_FOREACH (name, more) {
+                if (k < 0)
+                        return k;
+                if (sums_name_valid(*name) && !startswith(*name, RELEASE_SUMS))
+                        k = add_sum(r, *name, list);
+                else
+                        release_fault(r,
+                                        "%s cannot be signed: name files of the folder, without a path",
+                                        *name);
+        }
+        sums_sort(list);
+        return k;
+}
+
+/* Signatures of another list are no longer any. */
+static int write_list(const char *folder, const char *text) {
+        _cleanup_free_ char *path = path_join(folder, RELEASE_SUMS), *before = NULL;
+
+        if (!path)
+                return -ENOMEM;
+        if (read_file(path, SUMS_MAX, &before, NULL) >= 0 && streq(before, text))
+                return 0;
+        STRV_FOREACH (name, ARGV(RELEASE_MINISIG, RELEASE_ASC)) {
+                _cleanup_free_ char *signature = path_join(folder, *name);
+
+                if (!signature)
+                        return -ENOMEM;
+                if (unlink(signature) < 0 && errno != ENOENT)
+                        return -errno;
+        }
+        return write_file_durable(path, text, strlen(text), 0644);
+}
+
+static int write_signature(const Release *r, const SecretKey *k, const char *text) {
+        _cleanup_free_ char *signature = NULL, *comment = NULL,
+                            *path = path_join(r->folder, RELEASE_MINISIG);
+        char id[2 * KEY_ID + 1];
+        int n;
+
+        comment = strf("timestamp:%lld\tfile:" RELEASE_SUMS "\timage:%s\thashed",
+                        (long long) time(NULL), json_get_string(r->manifest, "name"));
+        if (!path || !comment)
+                return -ENOMEM;
+        n = minisign_sign(k, text, strlen(text), comment, &signature);
+        if (n < 0)
+                return n;
+        n = write_file_durable(path, signature, strlen(signature), 0644);
+        if (n < 0)
+                return n;
+        key_id_format(k->public.id, id);
+        log_info("Signed %s/" RELEASE_SUMS " with the key %s", r->folder, id);
+        return 0;
+}
+
+int release_sign(const char *folder, const SignOptions *o) {
+        _cleanup_release_ Release release = { .folder = folder };
+        _cleanup_secret_key_ SecretKey key = {};
+        _cleanup_sums_ Sums list = {};
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        if (o->key) {
+                r = secret_key_read(o->key, o->passphrase, &key);
+                if (r < 0)
+                        return r;
+        }
+        r = release_open(&release);
+        if (r != 0)
+                return r;
+        if (release_check_images(&release) < 0 || make_list(&release, o->more, &list) < 0)
+                return log_oom();
+        if (release.faults > 0) {
+                log_error("%s is not signed: it is not what its build left", folder);
+                return release.faults;
+        }
+
+        text = sums_format(&list);
+        if (!text)
+                return log_oom();
+        r = write_list(folder, text);
+        if (r < 0)
+                return log_error_errno(r, "%s/" RELEASE_SUMS ": cannot write it", folder);
+        if (o->key) {
+                r = write_signature(&release, &key, text);
+                if (r < 0)
+                        return log_error_errno(
+                                        r, "%s/" RELEASE_MINISIG ": cannot write it", folder);
+        }
+        return o->gpg ? gpg_sign(folder, o->gpg) : 0;
+}
