@@ -34,6 +34,7 @@ static const StepFunction functions[] = {
         { "gpu", gpu_run, gpu_run },
         { "rdma", rdma_run, rdma_run },
         { "nccl", nccl_run, nccl_run },
+        { "python", python_run, python_run },
         { "slurm", slurm_run, slurm_check },
 };
 

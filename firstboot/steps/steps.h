@@ -12,6 +12,7 @@ int mounts_run(StepContext *c);
 int identity_run(StepContext *c);
 int rdma_run(StepContext *c);
 int nccl_run(StepContext *c);
+int python_run(StepContext *c);
 int slurm_run(StepContext *c);
 int gpu_run(StepContext *c);
 
