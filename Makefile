@@ -89,6 +89,11 @@ $(unit_builder): ALL_CFLAGS += -Itests/unit/builder
 $(unit_builder): libraries = $(LIBS) -lcmocka
 $(unit_builder_fuzz) $(builder_fixtures): libraries = $(LIBS)
 
+# Runs in a machine of an image, so it takes no library that a node has not.
+guest_fixtures := $(BUILD)/tests/fixtures/greedy
+$(guest_fixtures): $(addprefix $(BUILD)/builder/sandbox/,cgroup.o limits.o) $(shared_objects)
+$(guest_fixtures): libraries = $(shell pkg-config --libs json-c libsystemd)
+
 # --- firstboot: tests link the objects that firstboot/Makefile makes ---------------------------------------------
 firstboot_build := $(BUILD)/firstboot
 firstboot_mains := contract/codes-main daemon/main daemon/helper/main steps/main steps/scratch/lvm-main \
@@ -159,7 +164,7 @@ $(ncclbench_doubles):
 # --- what all of them have in common -----------------------------------------------------------------------------
 unit_tests := $(unit_builder) $(unit_shared) $(unit_firstboot) $(unit_ncclbench)
 unit_fuzz := $(unit_builder_fuzz) $(unit_firstboot_fuzz) $(unit_ncclbench_fuzz)
-fixtures := $(builder_fixtures) $(firstboot_fixtures)
+fixtures := $(builder_fixtures) $(guest_fixtures) $(firstboot_fixtures)
 
 $(unit_tests): $(BUILD)/tests/unit/%: tests/unit/%.c
 	$(link_test)

@@ -2,12 +2,13 @@
 
 /* A look is cheap as long as nothing is suspicious: three numbers of the whole machine. When they
  * have grown by what the command may have, and every few seconds (others may have given back what it
- * took), its processes are counted, in /proc. */
+ * took), its processes are counted, in /proc. In a cgroup nothing is counted, the kernel does. */
 
 #include "sandbox/limits.h"
 
 #include "shared/file-util.h"
 #include "shared/folder.h"
+#include "shared/log.h"
 #include "shared/parse-number.h"
 #include "shared/size.h"
 #include "shared/strv.h"
@@ -204,13 +205,32 @@ void limit_watch_begin(LimitWatch *w, const Limits *limits, const char *store) {
                 .used = m.total - m.available,
                 .procs = count_processes(),
                 .floor = MIN(total / 50, FLOOR_MAX),
+                .cgroup = CGROUP_NONE,
         };
         /* Where there is less to begin with, the command may try: it could need little. */
         if (room <= w->floor)
                 w->floor = 0;
 }
 
+void limit_watch_cgroup(LimitWatch *w, const char *mount, const char *self) {
+        _cleanup_free_ char *home = NULL;
+        int r;
+
+        r = cgroup_home(mount, self, &home);
+        if (r < 0) {
+                log_debug("No cgroup for a command (%s): it is looked at from outside",
+                                strerror(-r));
+                return;
+        }
+        r = cgroup_make(home, w->limits.memory, w->limits.processes, &w->cgroup);
+        if (r < 0)
+                log_debug("No cgroup for a command below %s (%s): it is looked at from outside",
+                                home, strerror(-r));
+}
+
 void limit_watch_done(LimitWatch *w) {
+        if (w->cgroup.path)
+                cgroup_done(&w->cgroup);
         free(w->why);
         w->why = NULL;
 }
@@ -249,6 +269,24 @@ static int look_at_memory(LimitWatch *w, const Memory *m, uint64_t memory) {
         return -EDQUOT;
 }
 
+int limit_watch_met(LimitWatch *w) {
+        uint64_t memory, processes;
+        char may[FORMAT_BYTES_MAX];
+
+        if (!w->cgroup.path || cgroup_met(&w->cgroup, &memory, &processes) < 0)
+                return 0;
+        if (memory == 0 && processes == 0)
+                return 0;
+        free(w->why);
+        if (memory > 0)
+                w->why = strf("it has asked for more memory than it may have, and the kernel ended it; limits.memory allows %s",
+                                format_bytes(may, w->limits.memory));
+        else
+                w->why = strf("it has asked for more processes and threads than it may have at once; limits.processes allows %llu",
+                                (unsigned long long) w->limits.processes);
+        return -EDQUOT;
+}
+
 int limit_watch_look(pid_t pid, void *userdata) {
         LimitWatch *w = userdata;
         uint64_t processes, memory;
@@ -259,6 +297,8 @@ int limit_watch_look(pid_t pid, void *userdata) {
         r = look_at_disk(w);
         if (r < 0)
                 return r;
+        if (w->cgroup.path)
+                return limit_watch_met(w);
         if (read_memory(&m) < 0)
                 return 0;
         much = m.total - m.available > w->used + w->limits.memory;

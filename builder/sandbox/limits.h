@@ -2,9 +2,11 @@
 #pragma once
 
 /* What one command in a sandbox may take of the machine: time, memory, processes, and the last of
- * the store's disk. Looked at from outside, five times a second: rlimits do not bind root, and few
- * build machines hand out a cgroup. A command that goes over is ended with all of its processes. */
+ * the store's disk. The kernel holds memory and processes where there is a cgroup for it; what is left
+ * is looked at from outside, five times a second: rlimits do not bind root, and few build machines hand
+ * out a cgroup. A command that goes over is ended with all of its processes. */
 
+#include "sandbox/cgroup.h"
 #include "shared/macro.h"
 
 #include <sys/types.h>
@@ -25,12 +27,20 @@ typedef struct LimitWatch {
         uint64_t procs;
         unsigned looks; /* so far */
         uint64_t floor; /* bytes that have to stay free */
+        Cgroup cgroup;  /* limit_watch_cgroup()'s */
         char *why;      /* why the command was ended */
 } LimitWatch;
 
 void limit_watch_begin(LimitWatch *w, const Limits *limits, const char *store);
 void limit_watch_done(LimitWatch *w);
 
+/* Makes a cgroup for the command where this machine has one for us, which has to go in:
+ * w->cgroup.path, else NULL. `mount`, `self`: CGROUP_MOUNT and /proc/self/cgroup. */
+void limit_watch_cgroup(LimitWatch *w, const char *mount, const char *self);
+
 /* For SpawnOptions.watch, with a LimitWatch: 0, or why the command has to end: -EDQUOT for memory
  * and processes, -ENOSPC for the disk; w->why says it. */
 int limit_watch_look(pid_t pid, void *userdata);
+
+/* After the command's end: as limit_watch_look(), of what the kernel refused or ended meanwhile. */
+int limit_watch_met(LimitWatch *w);

@@ -177,6 +177,7 @@ int logged_command_status(Context *ctx, const char *name, const Sandbox *s,
         _cleanup_(output_done) Output output = { .ctx = ctx, .name = name, .caller = options };
         SpawnOptions o = options ? *options : (SpawnOptions) {};
         const char *program = s->script ? s->script : argv[0];
+        Sandbox limited = *s;
         int r, status;
 
         r = output_open(&output, argv);
@@ -187,12 +188,16 @@ int logged_command_status(Context *ctx, const char *name, const Sandbox *s,
         o.line_data = &output;
         if (s->limits) {
                 limit_watch_begin(&watch, s->limits, store_path(ctx->store));
+                limit_watch_cgroup(&watch, CGROUP_MOUNT, "/proc/self/cgroup");
+                limited.cgroup = watch.cgroup.path;
                 o.watch = limit_watch_look;
                 o.watch_data = &watch;
                 o.timeout_usec = watch.limits.time_usec;
         }
-        r = sandbox_run(s, &o, argv, &status);
+        r = sandbox_run(&limited, &o, argv, &status);
         fflush(output.log);
+        if (s->limits && r != -EDQUOT && limit_watch_met(&watch) < 0)
+                r = -EDQUOT;
         if (s->limits && (r == -EDQUOT || r == -ENOSPC || r == -ETIMEDOUT))
                 return over_limit(&output, &watch, program, r);
         if (r == -ECANCELED || (interrupt_signal() && (r < 0 || status != 0)))

@@ -109,6 +109,12 @@ static int run_child(void *userdata) {
         const Run *run = userdata;
         int r;
 
+        if (run->mount.sandbox->cgroup) {
+                r = cgroup_enter(run->mount.sandbox->cgroup);
+                if (r < 0)
+                        return log_error_errno(r, "%s: cannot put a command into its cgroup",
+                                        run->mount.sandbox->cgroup);
+        }
         r = enter_pid_namespace();
         if (r < 0)
                 return r;

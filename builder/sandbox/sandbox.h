@@ -43,6 +43,7 @@ typedef struct Sandbox {
 
         char *const *env;     /* on top of PATH, HOME, LC_ALL=C.UTF-8 and SOURCE_DATE_EPOCH */
         const Limits *limits; /* for logged_command(); NULL: none */
+        const char *cgroup;   /* the folder of that which the command goes into; NULL: ours */
         int64_t epoch;
         const char *path_prefix; /* folder inside that goes in front of PATH; may be NULL */
         const char *cwd;         /* inside; NULL: / */
