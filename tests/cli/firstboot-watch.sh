@@ -114,10 +114,11 @@ check "by what they find" is 'o["step"]["probe"]["status"]' failed
 check "meanwhile the node was never ready" bash -c '! sed "1,/^# from here on/d" "$1" | grep -q "^StartUnit node-ready"' - "$NODE/calls"
 
 # --- somebody else's drain ------------------------------------------------------------------------------------------
+fresh
 touch "$NODE/bad"; node_wait failed; until_ slurm_state DRAIN
 echo 'IDLE+DRAIN RMA ticket 4711' >"$NODE/node.state"
 rm "$NODE/bad"
-node_wait degraded
+check "well again under somebody else's drain the node is degraded" node_wait degraded
 check "a drain of somebody else's is never lifted" slurm_state '^IDLE+DRAIN RMA ticket 4711'
 node_end
 
