@@ -72,7 +72,7 @@ static int prove(Context *ctx, DiskProof *proof, const DiskInfo *disk, char *con
 static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *layers,
                 const Findings *findings, const BuildOptions *o, const char *folder, Clock *c) {
         _cleanup_free_ char *scratch = NULL, *raw = NULL, *manifest = NULL;
-        _cleanup_json_ json_object *base = NULL;
+        _cleanup_json_ json_object *base = NULL, *compiled = NULL;
         _cleanup_disk_proof_free_ DiskProof *proof = NULL;
         _cleanup_strv_free_ char **files = NULL;
         DiskInfo disk = {};
@@ -115,8 +115,12 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *
         r = store_read_layer_meta(ctx->store, plan->stages[0].digest, &base);
         if (r < 0)
                 return log_error_errno(r, "The base's layer says nothing of itself");
+        r = disk_list_compiled(ctx, plan, &compiled);
+        if (r < 0)
+                return r;
         r = manifest_write(plan, findings, &disk, files, tools_digest(tools),
-                        json_get(base, "made_with"), !o->no_proof, c->timings, c->n, manifest);
+                        json_get(base, "made_with"), compiled, !o->no_proof, c->timings, c->n,
+                        manifest);
         if (r < 0)
                 return log_error_errno(r, "%s: cannot write the manifest", manifest);
         return 0;

@@ -58,8 +58,12 @@ typedef struct ManifestTiming {
         uint64_t usec;
 } ManifestTiming;
 
+/* The files that compile stages made: [{stage, path, size, sha256, module, version}]. Errors are logged. */
+int disk_list_compiled(Context *ctx, const Plan *plan, json_object **ret);
+
 /* Writes the manifest to `path` and SHA256SUMS beside it; `files` are names there. Besides what
  * people read, output.c reads back "identity" (output_identity()), "proved" and "files". */
 int manifest_write(const Plan *plan, const Findings *findings, const DiskInfo *disk,
                 char *const *files, const char *tools_digest, json_object *base_made_with,
-                bool proved, const ManifestTiming *timings, size_t n_timings, const char *path);
+                json_object *compiled, bool proved, const ManifestTiming *timings, size_t n_timings,
+                const char *path);

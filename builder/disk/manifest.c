@@ -69,8 +69,16 @@ static int add_recipe(json_object *m, const Recipe *recipe) {
         return json_set(o, "merged", merged);
 }
 
+/* The repository that an overlay named, NULL for the distribution's own archive. */
+static const char *foreign_origin(const Lock *lock, const LockedPackage *p) {
+        const LockedOrigin *origin = p->origin ? lock_find_origin(lock, p->origin) : NULL;
+
+        return origin && origin->uri ? origin->name : NULL;
+}
+
 /* The packages that a stage installed; `locked` may be NULL. */
-static int add_packages(json_object *array, const LockedStage *locked, const char *stage) {
+static int add_packages(json_object *array, const Lock *lock, const LockedStage *locked,
+                const char *stage) {
         for (size_t i = 0; locked && i < locked->n_packages; i++) {
                 const LockedPackage *p = locked->packages + i;
                 json_object *package = NULL;
@@ -81,7 +89,8 @@ static int add_packages(json_object *array, const LockedStage *locked, const cha
                         return r;
                 r = json_set_fields(package, JSON_STRING("name", p->name),
                                 JSON_STRING("version", p->version), JSON_STRING("arch", p->arch),
-                                JSON_STRING("sha256", p->sha256), JSON_STRING("stage", stage));
+                                JSON_STRING("sha256", p->sha256), JSON_STRING("stage", stage),
+                                JSON_STRING("origin", foreign_origin(lock, p)));
                 if (r < 0)
                         return r;
         }
@@ -101,7 +110,7 @@ static int add_all_packages(json_object *m, const Plan *plan) {
                         if (r < 0)
                                 return r;
                 }
-                r = add_packages(array, s->locked, s->id);
+                r = add_packages(array, plan->lock, s->locked, s->id);
                 if (r < 0)
                         return r;
         }
@@ -346,7 +355,8 @@ static int add_sources(json_object *m, const Plan *plan, const DiskInfo *disk) {
 
 int manifest_write(const Plan *plan, const Findings *findings, const DiskInfo *disk,
                 char *const *files, const char *tools_digest, json_object *base_made_with,
-                bool proved, const ManifestTiming *timings, size_t n_timings, const char *path) {
+                json_object *compiled, bool proved, const ManifestTiming *timings, size_t n_timings,
+                const char *path) {
         _cleanup_json_ json_object *m = json_object_new_object();
         _cleanup_free_ char *folder = path_folder(path), *sums_path = NULL, *text = NULL;
         _cleanup_strv_free_ char **sums = NULL;
@@ -361,7 +371,8 @@ int manifest_write(const Plan *plan, const Findings *findings, const DiskInfo *d
         r = add_head(m, plan, findings, tools_digest, proved);
         if (r < 0)
                 return r;
-        r = json_set_fields(m, JSON_TAKE("base_made_with", json_object_get(base_made_with)));
+        r = json_set_fields(m, JSON_TAKE("base_made_with", json_object_get(base_made_with)),
+                        JSON_TAKE("compiled", json_object_get(compiled)));
         if (r < 0)
                 return r;
         r = add_reproducible(m, plan);

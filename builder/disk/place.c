@@ -92,9 +92,7 @@ static int read_own(const Place *p, const char *folder, char ***ret) {
                 if (r < 0)
                         return r;
         }
-        /* Signatures of an image are none of the next one's. */
-        r = strv_extend_many(&own, RELEASE_SUMS, RELEASE_MINISIG, RELEASE_ASC, "SHA256SUMS",
-                        "manifest.json", NULL);
+        r = strv_extend_many(&own, RELEASE_NAMES, "SHA256SUMS", "manifest.json", NULL);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(own);

@@ -5,9 +5,11 @@
 #include "release/internal.h"
 
 #include "sandbox/open-inside.h"
+#include "shared/file-util.h"
 #include "shared/log.h"
 
 #include <stdarg.h>
+#include <sys/stat.h>
 
 #define MANIFEST_MAX (64 * 1024 * 1024)
 #define LINE_MAX_SHOWN 1024
@@ -108,6 +110,13 @@ int release_hash(Release *r, const char *name, const Sum **ret) {
                 return k;
         *ret = sums_find(&r->actual, name);
         return 0;
+}
+
+bool release_has(const Release *r, const char *name) {
+        _cleanup_free_ char *path = path_join(r->folder, name);
+        struct stat st;
+
+        return path && lstat(path, &st) >= 0;
 }
 
 static int check_image(Release *r, const Sum *built) {

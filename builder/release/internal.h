@@ -31,8 +31,14 @@ void release_fault(Release *r, const char *format, ...) _printf_(2, 3);
  * call; NULL for a fault, or for an image that nobody asked for. 0 or -ENOMEM. */
 int release_hash(Release *r, const char *name, const Sum **ret);
 
+/* Whether there is anything of that name. */
+bool release_has(const Release *r, const char *name);
+
 /* Images and SHA256SUMS are what the manifest says. 0 or -ENOMEM. */
 int release_check_images(Release *r);
+
+/* sbom.c. The three documents, where they are there, say what the manifest says. 0 or -ENOMEM. */
+int release_check_sbom(Release *r);
 
 /* against-lock.c. The manifest names what the lock does, no more and no less. 0 or negative errno (logged). */
 int release_check_lock(Release *r, const char *path);

@@ -6,13 +6,26 @@
  *
  *   release.sha256           SHA-256 of every file that is signed, for sha256sum -c
  *   release.sha256.minisig   its signature, as minisign makes and reads it
- *   release.sha256.asc       its signature by GPG */
+ *   release.sha256.asc       its signature by GPG
+ *   release.spdx.json        what is in the image: SPDX 2.3
+ *   release.cdx.json         the same, CycloneDX 1.5
+ *   release.provenance.json  from what it was built: in-toto statement, SLSA provenance v1 */
 
 #include "shared/macro.h"
 
 #define RELEASE_SUMS "release.sha256"
 #define RELEASE_MINISIG RELEASE_SUMS ".minisig"
 #define RELEASE_ASC RELEASE_SUMS ".asc"
+#define RELEASE_SPDX "release.spdx.json"
+#define RELEASE_CYCLONEDX "release.cdx.json"
+#define RELEASE_PROVENANCE "release.provenance.json"
+#define RELEASE_DOCUMENTS RELEASE_SPDX, RELEASE_CYCLONEDX, RELEASE_PROVENANCE
+/* All of them are of one build: the next one removes them. */
+#define RELEASE_NAMES RELEASE_SUMS, RELEASE_MINISIG, RELEASE_ASC, RELEASE_DOCUMENTS
+
+/* Writes the three documents that say what is in the image, from the manifest alone. 0, 1 (a damaged
+ * manifest) or negative errno; all is logged. */
+int release_write_sbom(const char *folder);
 
 typedef struct SignOptions {
         const char *key;        /* minisign's secret key, a file; NULL: none */

@@ -32,6 +32,9 @@ static int make_list(Release *r, char *const *more, Sums *list) {
                 k = add_sum(r, r->built.sums[i].name, list);
         STRV_FOREACH (name, ARGV(MANIFEST, SUMS))
                 k = k < 0 ? k : add_sum(r, *name, list);
+        STRV_FOREACH (name, ARGV(RELEASE_DOCUMENTS))
+                if (k == 0 && release_has(r, *name))
+                        k = add_sum(r, *name, list);
         STRV_FOREACH (name, more) {
                 if (k < 0)
                         return k;
@@ -101,7 +104,8 @@ int release_sign(const char *folder, const SignOptions *o) {
         r = release_open(&release);
         if (r != 0)
                 return r;
-        if (release_check_images(&release) < 0 || make_list(&release, o->more, &list) < 0)
+        if (release_check_images(&release) < 0 || release_check_sbom(&release) < 0 ||
+                        make_list(&release, o->more, &list) < 0)
                 return log_oom();
         if (release.faults > 0) {
                 log_error("%s is not signed: it is not what its build left", folder);

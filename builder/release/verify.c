@@ -82,6 +82,9 @@ static void check_complete(Release *r, const Sums *list) {
         STRV_FOREACH (name, ARGV(MANIFEST, SUMS))
                 if (!sums_find(list, *name))
                         release_fault(r, RELEASE_SUMS " does not name %s", *name);
+        STRV_FOREACH (name, ARGV(RELEASE_DOCUMENTS))
+                if (release_has(r, *name) && !sums_find(list, *name))
+                        release_fault(r, "%s is newer than the signatures: sign again", *name);
 }
 
 /* The signatures of the list, and the list: *ret is empty where there is none, a fault where one is wanted. */
@@ -129,6 +132,9 @@ static int check_manifest(Release *r, const VerifyOptions *o, const Sums *list) 
                 return 0;
         }
         k = release_check_images(r);
+        if (k < 0)
+                return log_oom();
+        k = release_check_sbom(r);
         if (k < 0)
                 return log_oom();
         return o->lock ? release_check_lock(r, o->lock) : 0;

@@ -98,8 +98,8 @@ static int setup(void **state) {
         json_object *made_with = json_object_new_object();
         json_set_string(made_with, "by", "tools");
         json_set_string(findings.versions, "driver", "550.163.01");
-        int r = manifest_write(
-                        &plan, &findings, &info, files, tools, made_with, true, timings, 2, path);
+        int r = manifest_write(&plan, &findings, &info, files, tools, made_with, NULL, true,
+                        timings, 2, path);
         json_object_put(made_with);
         json_object_put(findings.versions);
         if (r < 0 || json_load(path, 1024 * 1024, &error, &w->manifest) < 0 ||

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The manifest's lists as one. */
+
+#include "release/parts.h"
+
+#include "shared/strv.h"
+#include "store/digest.h"
+
+#include <ctype.h>
+#include <time.h>
+
+void parts_done(Parts *p) {
+        for (size_t i = 0; i < p->n; i++)
+                free(p->parts[i].purl);
+        free(p->parts);
+        *p = (Parts) {};
+}
+
+/* Takes part->purl. */
+static int add(Parts *p, const Part *part, const char *id) {
+        Part *more;
+
+        if (isempty(part->name) || !digest_valid(part->sha256)) {
+                free(part->purl);
+                return 0;
+        }
+        more = realloc(p->parts, (p->n + 1) * sizeof(Part));
+        if (!more) {
+                free(part->purl);
+                return -ENOMEM;
+        }
+        p->parts = more;
+        more[p->n] = *part;
+        snprintf(more[p->n].id, sizeof(more[p->n].id), "%s-%zu", id, p->n + 1);
+        p->n++;
+        return 0;
+}
+
+/* Percent-encoded as a purl wants it: a colon stays. NULL on out of memory. */
+static char *encode(const char *s) {
+        char *encoded = malloc(3 * strlen(s) + 1), *to = encoded;
+
+        for (; encoded && *s; s++)
+                if (isalnum((unsigned char) *s) || strchr(".-_~:", *s))
+                        *to++ = *s;
+                else
+                        to += sprintf(to, "%%%02X", (unsigned char) *s);
+        if (encoded)
+                *to = '\0';
+        return encoded;
+}
+
+/* pkg:TYPE/[NAMESPACE/]NAME@VERSION[QUALIFIERS]; NULL on out of memory. */
+static char *make_purl(const char *type, const char *namespace, const char *name,
+                const char *version, const char *qualifiers) {
+        _cleanup_free_ char *n = encode(strempty(name)), *v = encode(strempty(version)),
+                            *s = encode(strempty(namespace));
+
+        if (!n || !v || !s)
+                return NULL;
+        return strf("pkg:%s/%s%s%s%s%s%s", type, s, *s ? "/" : "", n, *v ? "@" : "", v, qualifiers);
+}
+
+static int add_package(Parts *p, json_object *m, json_object *o, PartKind kind) {
+        _cleanup_free_ char *arch = encode(strempty(json_get_string(o, "arch"))),
+                            *release = encode(strempty(json_get_string(m, "release"))),
+                            *qualifiers = NULL;
+        const char *origin = json_get_string(o, "origin");
+        Part part = { .kind = kind,
+                .name = json_get_string(o, "name"),
+                .version = json_get_string(o, "version"),
+                .sha256 = json_get_string(o, "sha256"),
+                .stage = json_get_string(o, "stage") };
+
+        qualifiers = arch && release ? strf("?arch=%s&distro=%s", arch, release) : NULL;
+        if (!qualifiers)
+                return -ENOMEM;
+        part.purl = make_purl("deb", origin ? origin : json_get_string(m, "distro"), part.name,
+                        part.version, qualifiers);
+        if (!part.purl)
+                return -ENOMEM;
+        return add(p, &part, "package");
+}
+
+static int add_packages(Parts *p, json_object *m, json_object *o) {
+        return add_package(p, m, o, PART_PACKAGE);
+}
+
+static int add_build_packages(Parts *p, json_object *m, json_object *o) {
+        return add_package(p, m, o, PART_BUILD_PACKAGE);
+}
+
+static int add_artifact(Parts *p, json_object *m _unused_, json_object *o) {
+        Part part = { .kind = PART_ARTIFACT,
+                .name = json_get_string(o, "name"),
+                .version = json_get_string(o, "version"),
+                .sha256 = json_get_string(o, "sha256"),
+                .stage = json_get_string(o, "overlay"),
+                .url = json_get_string(o, "url") };
+
+        part.purl = make_purl("generic", NULL, part.name, part.version, "");
+        return part.purl ? add(p, &part, "artifact") : -ENOMEM;
+}
+
+static int add_wheel(Parts *p, json_object *m _unused_, json_object *o) {
+        bool installer = streq_ptr(json_get_string(o, "role"), "installer");
+        Part part = { .kind = installer ? PART_BUILD_PACKAGE : PART_WHEEL,
+                .name = json_get_string(o, "name"),
+                .version = json_get_string(o, "version"),
+                .sha256 = json_get_string(o, "sha256"),
+                .licence = json_get_string(o, "licence"),
+                .path = json_get_string(o, "environment") };
+
+        part.purl = make_purl("pypi", NULL, part.name, part.version, "");
+        return part.purl ? add(p, &part, "wheel") : -ENOMEM;
+}
+
+static int add_compiled(Parts *p, json_object *m _unused_, json_object *o) {
+        const char *module = json_get_string(o, "module");
+        Part part = { .kind = module ? PART_MODULE : PART_FILE,
+                .version = json_get_string(o, "version"),
+                .sha256 = json_get_string(o, "sha256"),
+                .stage = json_get_string(o, "stage"),
+                .path = json_get_string(o, "path") };
+
+        part.name = module ? module : part.path;
+        return add(p, &part, module ? "module" : "file");
+}
+
+int parts_read(json_object *manifest, Parts *ret) {
+        static const struct {
+                const char *key;
+                int (*add)(Parts *p, json_object *m, json_object *o);
+        } lists[] = {
+                { "packages", add_packages },
+                { "artifacts", add_artifact },
+                { "python", add_wheel },
+                { "compiled", add_compiled },
+                { "build_packages", add_build_packages },
+        };
+        _cleanup_parts_ Parts p = {};
+
+        for (size_t i = 0; i < ELEMENTSOF(lists); i++) {
+                json_object *list = json_get(manifest, lists[i].key);
+                size_t n = json_object_is_type(list, json_type_array)
+                                           ? json_object_array_length(list)
+                                           : 0;
+
+                for (size_t j = 0; j < n; j++) {
+                        int r = lists[i].add(&p, manifest, json_object_array_get_idx(list, j));
+
+                        if (r < 0)
+                                return r;
+                }
+        }
+        *ret = p;
+        p = (Parts) {};
+        return 0;
+}
+
+void parts_time(json_object *manifest, char ret[32]) {
+        time_t epoch = (time_t) json_get_int(manifest, "epoch", 0);
+        struct tm tm = {};
+
+        gmtime_r(&epoch, &tm);
+        strftime(ret, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+/* Version 8 of RFC 9562: digits of one's own, but for version and variant. */
+void parts_uuid(json_object *manifest, char ret[37]) {
+        json_object *files = json_get(manifest, "files");
+        const char *d = json_get_string(json_object_array_get_idx(files, 0), "sha256");
+
+        snprintf(ret, 37, "%.8s-%.4s-8%.3s-8%.3s-%.12s", d, d + 8, d + 12, d + 15, d + 18);
+}
