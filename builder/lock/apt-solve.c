@@ -194,6 +194,9 @@ int apt_solve(Apt *a, const char *id, char *const *packages, char *const *withou
                         if (r < 0)
                                 return r;
                 }
+        r = apt_settle_suites(a, s);
+        if (r < 0)
+                return r;
         locked_stage_sort(s);
         return 0;
 }

@@ -23,6 +23,7 @@ Apt *apt_free(Apt *a) {
                 free(a->sources[i].uri);
                 free(a->sources[i].suite);
                 free(a->sources[i].prefix);
+                strv_free(a->sources[i].suites);
                 free(a->sources[i].file);
                 free(a->sources[i].text);
         }
@@ -104,6 +105,7 @@ static int add_source(Apt *a, const char *origin, const Repository *repository, 
                 .repository = repository,
                 .uri = strdup(uri),
                 .suite = strdup(suite),
+                .suites = strv_split(suites, " "),
                 .prefix = url_prefix(uri),
         };
         s->file = strf("sources.list.d/%02zu.sources", a->n_sources);
@@ -113,7 +115,7 @@ static int add_source(Apt *a, const char *origin, const Repository *repository, 
                         isempty(components) ? "" : "\n", a->recipe->base.arch, keyring);
         s->enabled = true;
         a->n_sources++;
-        if (!s->uri || !s->suite || !s->prefix || !s->file || !s->text)
+        if (!s->uri || !s->suite || !s->suites || !s->prefix || !s->file || !s->text)
                 return -ENOMEM;
         return apt_write_below(a, s->file, s->text);
 }

@@ -13,6 +13,7 @@
 typedef struct AptSource {
         const char *origin; /* borrowed from the table of archives or the repository */
         char *uri, *suite;
+        char **suites;                /* with `suite` */
         const Repository *repository; /* NULL: the distribution's */
         char *prefix; /* of its packages' URLs, as apt prints them, with a slash at the end */
         char *file;   /* below sources.list.d */
@@ -53,6 +54,10 @@ int apt_update(Apt *a, int64_t *ret_epoch);
 
 /* From now on packages may come from this repository too. */
 int apt_enable_repository(Apt *a, const Repository *repository);
+
+/* Gives each package of the stage, where several suites of one archive are enabled, the origin that has its
+ * version. Afterwards the stage may need sorting. */
+int apt_settle_suites(const Apt *a, LockedStage *s);
 
 /* Makes apt prefer this version where the indexes still have it. One call a package name. */
 int apt_pin(Apt *a, const LockedPackage *package);

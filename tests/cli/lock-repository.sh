@@ -126,6 +126,13 @@ recipe b '"overlays": ["backports"]'
 run lock "$T/images/b.json"
 check "a repository without uri lies in the distribution's archive" test "$rc $(version tool b)" = "0 2.0"
 check "… and the lock names no host for it" bash -c "grep -q '\"name\": \"backports\", \"suite\": \"trixie-backports\", \"fingerprint\"' '$T/images/b.lock.json' && ! grep -q 'http:\|file:' '$T/images/b.lock.json'"
+origins() { # of the stage's packages, NAME=ORIGIN
+        python3 -c 'import json, sys
+for s in json.load(open(sys.argv[1]))["stages"]:
+    for p in s["packages"]: print(p["name"] + "=" + p.get("origin", "debian"))' "$T/images/b.lock.json"
+}
+check "its packages are locked as its own, though they lie in the same pool; others are the archive's" \
+        bash -c "grep -qx tool=backports <<<'$(origins)' && grep -qx base-files=debian <<<'$(origins)'"
 cp "$T/images/b.lock.json" "$T/first"
 rm "$T/images/b.lock.json"
 "$IMGBUILD" lock "$T/images/b.json" --cache="$T/cache" --progress=plain --mirror="file://$SITE/debian" >"$T/out" 2>&1
