@@ -8,7 +8,6 @@ source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/head.bash"
 tree=$E2E/project/images/containers.json
-imgbuild() { "$IMGBUILD" "$1" "$tree" --cache "$CACHE" --progress plain "${@:2}"; }
 if [[ -z ${HEAD_INSIDE:-} ]]; then
         containers_begin
         cat >"$tree" <<'R'
@@ -20,10 +19,7 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
         "packages": ["slurmctld", "docker-registry"]
 }
 R
-        imgbuild check >"$E2E/check.log" 2>&1
-        s=$?
-        check "Enroot and Pyxis are compiled, and the tree passes every check" $s
-        [[ $s -eq 0 ]] || { tail -n 30 "$E2E/check.log"; exit 1; }
+        tree_checks "$tree" "Enroot and Pyxis are compiled, and the tree passes every check"
 fi
 PROJECT=$E2E/project RECIPES=$E2E/project/images
 head_enter "$@"

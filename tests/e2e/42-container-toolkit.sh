@@ -24,10 +24,7 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
         "packages": ["systemd"]
 }
 R
-        "$IMGBUILD" check "$tree" --cache "$CACHE" --progress plain >"$E2E/check.log" 2>&1
-        s=$?
-        check "the toolkit is compiled, and the tree passes every check" $s
-        [[ $s -eq 0 ]] || { tail -n 30 "$E2E/check.log"; exit 1; }
+        tree_checks "$tree" "the toolkit is compiled, and the tree passes every check"
 fi
 PROJECT=$E2E/project RECIPES=$E2E/project/images
 head_enter "$@"

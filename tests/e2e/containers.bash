@@ -4,6 +4,7 @@
 #   from_sources PROJECT OVERLAY…   these overlays of it take their archives from there
 #   containers_begin          ends the script where user namespaces or the sources are not there; then as containers_sources
 #   containers_sources        own_project whose overlays take the sources from $SOURCES; skips where they are not
+#   tree_checks RECIPE TEXT   a check: the recipe is made and passes its own checks; ends the script where it does not
 #   containers_new            the tree of images/containers.json thrice: head, node1 and node2, with a user, keys and scratch
 #                             FOLDER_OF_ALL=/PATH, set before: one folder that all three have there
 #   on MACHINE COMMAND…       a command on one of them, as root
@@ -33,6 +34,13 @@ containers_sources() {
         have_source enroot-4.1.2.tar.gz && have_source pyxis-0.24.0.tar.gz || exit 77
         own_project
         from_sources "$PROJECT" enroot-source pyxis
+}
+
+tree_checks() { # RECIPE TEXT
+        "$IMGBUILD" check "$1" --cache "$CACHE" --progress plain >"$E2E/check.log" 2>&1
+        local s=$?
+        check "$2" $s
+        [[ $s -eq 0 ]] || { tail -n 30 "$E2E/check.log"; exit 1; }
 }
 
 # A machine is a tree of its own with namespaces of its own, and a first process that only waits. No bubblewrap: Enroot's programs

@@ -1,9 +1,11 @@
 #!/bin/bash
-# The recipe aws-hpc, whole: the EFA driver compiled for the image's kernel, AWS' plugin for NCCL compiled against Debian's libfabric, and every
-# check. Without NVIDIA's container toolkit, whose packages come from the vendor alone; e2e/40 has doubles of them.
+# The recipe aws-hpc, whole: the EFA driver compiled for the image's kernel, AWS' plugin for NCCL compiled against Debian's libfabric, every check,
+# a disk, and one boot of it, without a GPU, an EFA device and a head. Without NVIDIA's container toolkit, whose packages come from the vendor alone;
+# e2e/40 has doubles of them.
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
+source "$TOP/tests/e2e/cluster.bash"
 
 # CUDA's headers as the vendor's archives have them, from PyPI's packages of them.
 cuda_headers() {
@@ -27,15 +29,50 @@ containers_sources || { echo "not ok - the overlays name the vendors' archives";
 sed -i -e "s,\"https://github.com/aws/[^\"]*\",\"file://$(realpath "$SOURCES")/aws-ofi-nccl-\${version}.tar.xz\"," \
         -e "s,\"https://developer[^\"]*/cuda_\(cudart\|nvcc\)-[^\"]*\",\"file://$SHARED/cuda/\1.tar\"," "$PROJECT/overlays/efa/overlay.json"
 [[ $(grep -c '"url": "file:///' "$PROJECT/overlays/efa/overlay.json") -eq 3 ]] || { echo "not ok - efa names three archives"; exit 1; }
-echo '{ "name": "aws-tried", "extends": "aws-hpc", "overlays": ["-container-toolkit"] }' >"$RECIPES/aws-tried.json"
-imgbuild() { "$IMGBUILD" "$1" "$RECIPES/aws-tried.json" --cache "$CACHE" --progress plain "${@:2}"; }
-imgbuild check >"$E2E/check.log" 2>&1
-s=$?
-check "aws-hpc passes every check" $s
-[[ $s -eq 0 ]] || { tail -n 30 "$E2E/check.log"; exit 1; }
-imgbuild shell -- sh -c 'modinfo -k "$(ls /usr/lib/modules)" -F depends efa; grep -ao ncclNetPlugin_v8 /opt/amazon/ofi-nccl/lib/*/libnccl-net.so' >"$E2E/inside" 2>/dev/null
+cat >"$RECIPES/aws-tried.json" <<'R'
+{ "name": "aws-tried", "extends": "aws-hpc", "overlays": ["-container-toolkit"], "node": { "scratch": { "models": ["QEMU NVMe Ctrl"] } } }
+R
+tree_checks "$RECIPES/aws-tried.json" "aws-hpc passes every check"
+"$IMGBUILD" shell "$RECIPES/aws-tried.json" --cache "$CACHE" --progress plain -- sh -c 'modinfo -k "$(ls /usr/lib/modules)" -F depends efa; grep -ao ncclNetPlugin_v8 /opt/amazon/ofi-nccl/lib/*/libnccl-net.so' >"$E2E/inside" 2>/dev/null
 grep -q '^ib_core,ib_uverbs$' "$E2E/inside"
 check "the EFA driver is there, on the kernel's own InfiniBand core" $?
 grep -q '^ncclNetPlugin_v8$' "$E2E/inside"
 check "NCCL's plugin has the table that NCCL looks for" $?
+
+build aws-tried >"$E2E/build.log" 2>&1
+s=$?
+check "aws-hpc becomes a disk, which is read back" $s
+[[ $s -eq 0 ]] || { tail -n 30 "$E2E/build.log"; exit 1; }
+cat >"$E2E/commands" <<'C'
+say() { echo "== $1"; }
+modprobe efa
+say efa; lsmod | awk '$1 == "efa" || $4 ~ /efa/ { print $1 }' | sort; modinfo -F vermagic efa | grep -c "^$(uname -r) "
+say taint; dmesg | grep -c 'efa: Unknown symbol'
+say none; fi_info -p efa 2>&1 | grep -c 'No data available'
+say tcp; fi_info -p tcp -t FI_EP_MSG | grep -c '^provider: tcp'
+for i in $(seq 300); do mountpoint -q /mnt/localdisk && systemctl is-active -q docker && break; sleep 1; done
+say scratch; findmnt -n -o FSTYPE /mnt/localdisk; readlink -f /scratch; stat -c %a /mnt/localdisk/enroot/data
+say docker; docker info -f '{{.DockerRootDir}}'
+say tuning; systemctl is-active tuning; cat /proc/sys/vm/nr_hugepages
+say programs; ls /opt/nccl-tests/build | wc -l; enroot version; docker buildx version | cut -d ' ' -f 1
+say gated; systemctl is-active slurmd munge
+say failed; systemctl --failed --plain --no-legend | cut -d ' ' -f 1 | sort
+say end
+C
+"$IMGBUILD" boot "$OUT/aws-tried/aws-tried.qcow2" --cache "$CACHE" --offline --progress plain --save "$E2E/save" --memory 3G --nvme count=2,size=2G \
+        -- "$(cat "$E2E/commands")" >"$E2E/out" 2>"$E2E/log"
+s=$?
+check "it boots" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$E2E/log" "$E2E/out"; exit 1; }
+says "efa.ko loads, on the kernel's own core" efa $'efa\nib_core\nib_uverbs\n1'
+says "… with every symbol known" taint 0
+says "no EFA device: libfabric says that there is none" none 1
+[[ $(part tcp) -ge 1 ]]
+check "… and has TCP" $?
+says "/scratch is on the local disks" scratch $'xfs\n/mnt/localdisk\n1777'
+says "Docker runs, its images on the same" docker /mnt/localdisk/docker
+says "tuning has run; without an EFA device it takes no huge pages" tuning $'active\n0'
+says "nccl-tests' names, Enroot, buildx" programs $'11\n4.1.2\ngithub.com/docker/buildx'
+says "slurmd waits: the node is not ready without its GPUs" gated $'inactive\ninactive'
+part failed | sed 's/^/# failed: /'
 exit $rc
