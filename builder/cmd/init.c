@@ -8,6 +8,7 @@
 #include "shared/file-util.h"
 #include "shared/folder.h"
 #include "shared/log.h"
+#include "shared/quote.h"
 #include "cmd/verb.h"
 
 #include <fcntl.h>
@@ -137,8 +138,11 @@ static int make_project(const char *template, const char *folder, bool exists) {
 
 static int report(int r, const char *folder) {
         switch (r) {
-        case -ENOTEMPTY:
         case -EEXIST:
+                log_error("%s is there, and no folder (a link that leads nowhere?): name one that is empty or not there yet",
+                                folder);
+                break;
+        case -ENOTEMPTY:
                 log_error("%s is not empty: name a folder that is empty or not there yet; nothing was written",
                                 folder);
                 break;
@@ -154,14 +158,40 @@ static int report(int r, const char *folder) {
         return EXIT_FAILED;
 }
 
+/* As a shell takes it: a plain name as it is. */
+static char *word_for_shell(const char *folder) {
+        static const char plain[] =
+                        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+-";
+        _cleanup_free_ char *path = strf("%s%s", folder[0] == '-' ? "./" : "", folder);
+
+        return !path || path[strspn(path, plain)] == '\0' ? TAKE_PTR(path) : shell_quote(path);
+}
+
 static void tell(const char *folder) {
+        _cleanup_free_ char *word = word_for_shell(folder);
+
         printf("A project is in %s. What comes next:\n\n", folder);
         if (!streq(folder, "."))
-                printf("    cd %s\n", folder);
+                printf("    cd %s\n", strempty(word));
         printf("    imgbuild plan images/site-node.json\n"
-               "    sudo imgbuild build images/site-node.json\n"
+               "    imgbuild build images/site-node.json\n"
                "    imgbuild boot out/site-node/site-node.qcow2 --until ready\n\n"
                "Its README.md says what is where.\n");
+}
+
+/* Its name goes into scripts, logs and messages. */
+static int check(VerbCall *call) {
+        const char *folder = call->n_arguments > 0 ? call->arguments[0] : ".";
+        _cleanup_free_ char *shown = strdup(folder);
+
+        if (!shown)
+                return log_oom();
+        text_disarm(shown, false);
+        if (!isempty(folder) && streq(folder, shown))
+                return 0;
+        log_error("%s: name a folder, such as my-site",
+                        isempty(folder) ? "The name is empty" : "The name has control characters");
+        return EXIT_USAGE;
 }
 
 static int run(VerbCall *call) {
@@ -199,5 +229,6 @@ const Verb verb_init = {
                  "test, node configuration and a script for CI. It builds and boots as it is.",
         .max_arguments = 1,
         .wanted = "takes one folder at most",
+        .check = check,
         .run = run,
 };

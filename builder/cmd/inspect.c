@@ -146,6 +146,7 @@ static void print(json_object *o, size_t shown) {
         json_object *os = json_get(o, "os"), *kernels = json_get(o, "kernels"),
                     *found = json_get(o, "software"), *problems = json_get(o, "problems");
 
+        (void) json_disarm(o, false); /* an image's own words */
         printf("image         %s\n", json_get_string(o, "image"));
         if (os)
                 printf("system        %s  (%s)\n", strempty(json_get_string(os, "name")),

@@ -15,9 +15,7 @@ static void add(Problems *p, const char *path, char *line) {
                 p->oom = true;
                 return;
         }
-        for (char *c = taken; *c; c++)
-                if ((unsigned char) *c < ' ' || *c == 0x7f)
-                        *c = '?';
+        text_disarm(taken, false);
         if (strv_contains(p->lines, taken))
                 return;
         if (p->n == PROBLEMS_MAX) {

@@ -4,6 +4,7 @@
 
 #include "contract/step-codes.h"
 #include "contract/codes.h"
+#include "contract/config-rules.h"
 #include "contract/result.h"
 
 /* What is wrong with one entry, or NULL. */
@@ -22,6 +23,8 @@ static const char *fault_of(const Step *s, const char *code, json_object *entry)
                         return "knows \"meaning\" and \"remedy\" alone";
                 if (!json_object_is_type(value, json_type_string))
                         return "\"meaning\" and \"remedy\" must be text";
+                if (check_line(json_object_get_string(value)))
+                        return "\"meaning\" and \"remedy\" are a line each, without control characters";
         }
         if (isempty(json_get_string(entry, "meaning")) || isempty(json_get_string(entry, "remedy")))
                 return "must have \"meaning\", why the node is refused, and \"remedy\", what to do next";

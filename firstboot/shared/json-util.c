@@ -5,6 +5,7 @@
 
 #include "shared/json-util.h"
 #include "shared/file-util.h"
+#include "shared/log.h"
 #include "shared/strv.h"
 
 #include <ctype.h>
@@ -78,6 +79,38 @@ void json_clean_utf8(char *text) {
                         *p = '?';
                 p += MAX(n, 1u);
         }
+}
+
+static int disarm_string(json_object *o, bool lines) {
+        _cleanup_free_ char *text = strdup(json_object_get_string(o));
+
+        if (!text)
+                return -ENOMEM;
+        text_disarm(text, lines);
+        return json_object_set_string(o, text) ? 0 : -ENOMEM;
+}
+
+int json_disarm(json_object *o, bool lines) {
+        if (json_object_is_type(o, json_type_string))
+                return disarm_string(o, lines);
+        for (size_t i = 0;
+                        json_object_is_type(o, json_type_array) && i < json_object_array_length(o);
+                        i++) {
+                int r = json_disarm(json_object_array_get_idx(o, i), lines);
+
+                if (r < 0)
+                        return r;
+        }
+        if (!json_object_is_type(o, json_type_object))
+                return 0;
+        json_object_object_foreach (o, key, value) {
+                int r = json_disarm(value, lines);
+
+                (void) key;
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 /* Goes to the closing quote of the string that begins at *p. */

@@ -28,6 +28,9 @@ int json_parse(const char *text, size_t size, JsonError *ret_error, json_object 
  * '?'. */
 void json_clean_utf8(char *text);
 
+/* Each text in it, at any depth, as text_disarm() has it; names of keys stay. 0 or -ENOMEM. */
+int json_disarm(json_object *o, bool lines);
+
 /* Reads and parses a file of at most `max` bytes. As json_parse(); for a file that cannot be read
  * or is too large (-EFBIG) ret_error->line is 0 and the message says so. */
 int json_load(const char *path, size_t max, JsonError *ret_error, json_object **ret);

@@ -28,11 +28,9 @@ void log_set_writer(log_writer_t writer, void *userdata) {
         log_writer_data = userdata;
 }
 
-/* What a stranger's program or archive says must not command the reader's terminal: control
- * characters become "?", in UTF-8 also those of 0x80 to 0x9f. Line ends and tabs stay. */
-static void disarm(char *text) {
+void text_disarm(char *text, bool lines) {
         for (unsigned char *c = (unsigned char *) text; *c; c++) {
-                if ((*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f)
+                if ((*c < 0x20 && !(lines && (*c == '\n' || *c == '\t'))) || *c == 0x7f)
                         *c = '?';
                 else if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
                         c[0] = c[1] = '?';
@@ -58,7 +56,7 @@ int log_full(int level, int error, const char *format, ...) {
                             text, e ? ": " : "", e ? strerror(e) : "") < 0)
                 return -e;
 
-        disarm(line);
+        text_disarm(line, true);
         if (log_writer)
                 log_writer(level, line, log_writer_data);
         else

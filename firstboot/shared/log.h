@@ -19,6 +19,11 @@ void log_set_writer(log_writer_t writer, void *userdata); /* NULL: standard erro
  * -abs(error). */
 int log_full(int level, int error, const char *format, ...) _printf_(3, 4);
 
+/* What a stranger's program, archive or image says must not command the reader's terminal: control
+ * characters become "?", in UTF-8 also those of 0x80 to 0x9f. `lines`: line ends and tabs stay. Messages
+ * that are logged are so treated. */
+void text_disarm(char *text, bool lines);
+
 #define log_debug(...) log_full(LOG_DEBUG, 0, __VA_ARGS__)
 #define log_info(...) log_full(LOG_INFO, 0, __VA_ARGS__)
 #define log_notice(...) log_full(LOG_NOTICE, 0, __VA_ARGS__)

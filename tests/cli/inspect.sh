@@ -54,6 +54,10 @@ refuse "diff: broken manifest" 3 "broken.json:" diff a.json broken.json
 refuse "diff: no image" 3 "is not a disk image" diff text.img zeros.raw
 refuse "diff: equal manifests" 0 "No difference" diff a.json a.json
 refuse "diff: manifests differ" 1 "~ bash:amd64  5.2 → 5.3" diff a.json b.json
+printf '{"packages": [{"name": "evil\\u001b[2J\\n+ faked", "version": "1\\u0007"}]}' >evil.json
+"$IMGBUILD" diff a.json evil.json >evil 2>&1
+grep -qF 'evil?[2J?+ faked  1?' evil
+check "diff: what an image holds does not command the terminal" $?
 for line in '- old:all' '+ new:all' '~ kernel  6.12.1 → 6.12.2' '~ version of nvidia  550.1 → 550.2'; do
         grep -qF -e "$line" out
         check "diff says '$line'" $?

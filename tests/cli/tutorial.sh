@@ -55,6 +55,20 @@ check "and is named" says 'nowhere/site'
 mkdir empty
 run env -C empty "$IMGBUILD" init
 check "without a name it is the current folder, where that is empty" diff <(lists "$TOP/images/project") <(lists empty)
+mkdir odd && cd odd || exit 1
+for name in "a b's" -dash 'x;y' $'tab\there'; do
+        run env "HOME=$work" "$IMGBUILD" init -- "$name"
+        [[ $name != *$'\t'* ]] || { check "a name with control characters is refused" ended 2; continue; }
+        enter=$(sed -n 's/^    \(cd .*\)/\1/p' <<<"$said")
+        check "the command that enters \"$name\" can be pasted" eval "($enter && test -x ci)"
+done
+check "and nothing else was made" test "$(find . -mindepth 1 -maxdepth 1 -type d | wc -l)" = 3
+ln -s nowhere link
+run "$IMGBUILD" init link
+check "a link that leads nowhere is told as what it is" says 'link is there, and no folder'
+run "$IMGBUILD" init ''
+check "an empty name is wrong use" ended 2
+cd .. || exit 1
 run "$IMGBUILD" init a b
 check "two folders are wrong use" ended 2
 

@@ -70,6 +70,23 @@ static void a_code_of_another_step_is_a_fault(void **state) {
         assert_int_equal(strv_length(errors), 1);
 }
 
+static void a_text_that_would_command_a_terminal_is_a_fault(void **state) {
+        static const char *const texts[] = { "\\u001b[2J", "one\\ntwo", "bell\\u0007" };
+
+        (void) state;
+        for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
+                _cleanup_free_ char *text = strf(
+                                "{\"own.code\":{\"meaning\":\"%s\",\"remedy\":\"do\"}}", texts[i]);
+                _cleanup_json_ json_object *table = json_tokener_parse(text);
+                _cleanup_strv_free_ char **errors = NULL;
+                Step s = { .name = (char[]) { "own" }, .file = (char[]) { "own.json" } };
+
+                assert_non_null(table);
+                assert_return_code(step_codes_check(&s, table, &errors), 0);
+                assert_int_equal(strv_length(errors), 1);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_code_of_the_table_gets_its_meaning_and_remedy),
@@ -78,6 +95,7 @@ int main(void) {
                 cmocka_unit_test(a_verdict_without_a_code_stays_as_it_is),
                 cmocka_unit_test(a_good_table_has_no_faults),
                 cmocka_unit_test(a_code_of_another_step_is_a_fault),
+                cmocka_unit_test(a_text_that_would_command_a_terminal_is_a_fault),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

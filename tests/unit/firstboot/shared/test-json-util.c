@@ -263,6 +263,22 @@ static void arrays_and_objects_grow_in_place(void **state _unused_) {
                         "{\"list\":[\"x\",{\"n\":1}],\"child\":{\"y\":\"z\"}}");
 }
 
+static void texts_at_any_depth_are_disarmed(void **state _unused_) {
+        _cleanup_json_ json_object *o = json_tokener_parse(
+                        "{\"a\": [\"\\u001b[2J\", {\"b\": \"x\\ny\\u009b\"}], \"n\": 3, \"none\": null}");
+
+        assert_int_equal(json_disarm(o, false), 0);
+        assert_string_equal(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN),
+                        "{\"a\":[\"?[2J\",{\"b\":\"x?y??\"}],\"n\":3,\"none\":null}");
+}
+
+static void lines_stay_where_they_may(void **state _unused_) {
+        _cleanup_json_ json_object *o = json_tokener_parse("[\"x\\ny\\u0007\"]");
+
+        assert_int_equal(json_disarm(o, true), 0);
+        assert_string_equal(json_object_get_string(json_object_array_get_idx(o, 0)), "x\ny?");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(comments_are_skipped),
@@ -288,6 +304,8 @@ int main(void) {
                 cmocka_unit_test(set_helpers_build_an_object),
                 cmocka_unit_test(many_fields_are_set_at_once),
                 cmocka_unit_test(arrays_and_objects_grow_in_place),
+                cmocka_unit_test(texts_at_any_depth_are_disarmed),
+                cmocka_unit_test(lines_stay_where_they_may),
                 cmocka_unit_test(objects_are_taken_where_there_is_nothing_to_put_them_into),
         };
 
