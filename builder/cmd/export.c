@@ -23,7 +23,7 @@ static int parse_format(const char *text, const ImageFormat **ret) {
         *ret = image_format_find(text);
         if (*ret)
                 return 0;
-        log_error("--format=%s: qcow2, raw, vhd or vmdk", text);
+        log_error("--format=%s: qcow2, raw, vhd, vmdk, raw.zst, gce or oci", text);
         return -EINVAL;
 }
 
@@ -32,7 +32,7 @@ static char *default_output(const char *image, const ImageFormat *format) {
         const char *base = path_basename(image), *dot = strrchr(base, '.');
         size_t length = dot && dot > base ? (size_t) (dot - image) : strlen(image);
 
-        return strf("%.*s.%s", (int) length, image, format->name);
+        return strf("%.*s.%s", (int) length, image, format->suffix);
 }
 
 static int export_image(Context *ctx, const ExportOptions *o, const char *image) {
@@ -87,7 +87,8 @@ static void print_formats(void) {
 }
 
 static const OptionSpec options[] = {
-        { "format", 'f', "FORMAT", "what to make", COMPLETE_CHOICES, "qcow2 raw vhd vmdk" },
+        { "format", 'f', "FORMAT", "what to make", COMPLETE_CHOICES,
+                        "qcow2 raw vhd vmdk raw.zst gce oci" },
         { "output", 'o', "FILE", "where (default: beside the image, with the format as suffix)",
                         COMPLETE_FILE },
         { "force", OPT_FORCE, NULL, "replace FILE where it exists" },

@@ -4,6 +4,7 @@
 
 #include "disk/internal.h"
 
+#include "disk/pack-archive.h"
 #include "disk/qcow2-pack.h"
 #include "sandbox/open-inside.h"
 
@@ -11,11 +12,18 @@
 #include "shared/log.h"
 
 const ImageFormat image_formats[] = {
-        { "qcow2", "qcow2", "compression_type=zstd", true, true, qcow2_pack,
+        { "qcow2", "qcow2", "qcow2", "compression_type=zstd", true, true, true, qcow2_pack,
                         "QEMU, OpenStack, Oracle Cloud" },
-        { "raw", "raw", NULL, false, true, NULL, "dd, Google Cloud, bare metal" },
-        { "vhd", "vpc", "subformat=fixed,force_size=on", false, false, NULL, "Azure" },
-        { "vmdk", "vmdk", "subformat=streamOptimized", true, false, NULL, "VMware, AWS import" },
+        { "raw", "raw", "raw", NULL, false, false, true, NULL, "dd, bare metal" },
+        { "vhd", "vhd", "vpc", "subformat=fixed,force_size=on", false, false, false, NULL,
+                        "Azure" },
+        { "vmdk", "vmdk", "vmdk", "subformat=streamOptimized", true, false, false, NULL,
+                        "VMware, AWS import" },
+        { "raw.zst", "raw.zst", "raw", NULL, false, false, true, zstd_pack,
+                        "zstd -d, then dd; to send" },
+        { "gce", "tar.gz", "raw", NULL, false, false, true, gce_pack, "Google Cloud" },
+        { "oci", "oci", "qcow2", NULL, true, false, true, oci_pack,
+                        "Oracle Cloud, with its launch options" },
         {},
 };
 
@@ -40,7 +48,7 @@ static int convert_command(
                 if (r < 0)
                         return r;
         }
-        if (format->pack) { /* all threads compress, in no order */
+        if (format->unordered) {
                 r = strv_extend(&argv, "-W");
                 if (r < 0)
                         return r;
@@ -61,7 +69,7 @@ static int convert_command(
 /* Of the folder it sees the draft alone, under a name that a format may keep in the image. */
 static int qemu_img_convert(Tools *tools, const char *source, const char *driver, const char *draft,
                 const ImageFormat *format) {
-        _cleanup_free_ char *target = strf("/run/image/disk.%s", format->name);
+        _cleanup_free_ char *target = strf("/run/image/disk.%s", format->driver);
         const SandboxBind binds[] = {
                 { .source = source, .target = "/source" },
                 { .source = draft, .target = target, .writable = true },

@@ -7,14 +7,14 @@
 #include "stage/stage.h"
 
 typedef struct ImageFormat {
-        const char *name;    /* what recipes and --format say, and the file's suffix */
-        const char *driver;  /* qemu-img's name for it */
-        const char *options; /* -o; NULL: none */
-        bool compress;
+        const char *name;         /* what recipes and --format say */
+        const char *suffix;       /* of the file */
+        const char *driver;       /* qemu-img's name for it */
+        const char *options;      /* -o; NULL: none */
+        bool compress, unordered; /* by qemu-img; in no order, by all its threads */
         bool same_bytes; /* of the same disk; other formats carry random ids and the time of day */
-        int (*pack)(int from,
-                        int to); /* what qemu-img wrote in no order, put in order; may be NULL */
-        const char *used_by;     /* for help and docs */
+        int (*pack)(int from, int to); /* makes of what qemu-img wrote what is kept; may be NULL */
+        const char *used_by;           /* for help and docs */
 } ImageFormat;
 
 extern const ImageFormat image_formats[]; /* ends with a NULL name */

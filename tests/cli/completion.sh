@@ -72,7 +72,7 @@ offers 'uefi bios' imgbuild boot --firmware =
 offers uefi imgbuild boot --firmware = u
 offers 'auto plain json none' imgbuild build node.json --progress = ''
 offers json imgbuild build --progress j
-offers 'qcow2 raw vhd vmdk' imgbuild export -f ''
+offers 'qcow2 raw vhd vmdk raw.zst gce oci' imgbuild export -f ''
 offers 'images node.json out' imgbuild build ''
 offers node.json imgbuild plan --json n
 offers 'images out' imgbuild build --output = ''

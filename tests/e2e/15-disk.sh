@@ -73,6 +73,19 @@ for format in qcow2 vhd vmdk; do
         rm -f "$PROJECT"/there.*
 done
 
+# The archives, opened by other programs. Their disk may be longer, by zeros.
+same_disk() { cmp -n "$(stat -c %s "$raw")" "$raw" -; }
+export_to "$raw" --format=gce --output=there.tar.gz && [[ $(tar -tzvf "$PROJECT/there.tar.gz" | awk '{ print $NF, $3 % 2 ^ 30 }') == 'disk.raw 0' ]] &&
+        tar -xzOf "$PROJECT/there.tar.gz" disk.raw | same_disk
+check "gce: tar finds disk.raw in whole GiB, and the same disk in it" $?
+export_to "$raw" --format=raw.zst --output=there.raw.zst && zstd -q -d -c "$PROJECT/there.raw.zst" | cmp "$raw" -
+check "raw.zst: zstd unpacks the same disk" $?
+export_to "$raw" --format=oci --output=there.oci && tar -C "$PROJECT" -xf "$PROJECT/there.oci" &&
+        python3 -m json.tool "$PROJECT/image_metadata.json" >"$E2E/out" && grep -q UEFI_64 "$E2E/out" &&
+        qemu-img compare -q -f raw -F qcow2 "$raw" "$PROJECT/output.QCOW2"
+check "oci: launch options, and the same disk as qcow2" $?
+rm -f "$PROJECT"/there.* "$PROJECT"/{image_metadata.json,output.QCOW2}
+
 place=$(realpath "$PROJECT")
 grep -qx "$place/.imgbuild-draft-.*" "$E2E/bwrap.argv" && ! grep -qx "$place" "$E2E/bwrap.argv"
 check "qemu-img sees the file that it writes, and nothing beside it" $?
