@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # firstbootd with real steps (shell programs), a real bus and a double of systemd's manager.
 #
-# long: yes
+# lane: clock
 set -u
 source tests/fixtures/node.bash
 trap node_end EXIT

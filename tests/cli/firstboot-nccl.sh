@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The nccl step as a program, with the real ncclbench on doubles of CUDA and NCCL: each of ncclbench's reasons becomes the step's
 # code. Reasons that need several processes or a hanging kernel come from a program that writes such a report.
+#
+# lane: clock
 set -u
 source tests/fixtures/node.bash
 trap node_end EXIT

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The host, mounts, identity and slurm steps, each as a program, with doubles of what they call: systemd's manager,
 # hostname1 and timedate1 on a private bus, and scontrol, getent, growpart … on PATH.
+#
+# long: yes
 set -u
 source tests/fixtures/node.bash
 trap node_end EXIT

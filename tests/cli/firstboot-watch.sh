@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # firstbootd after its verdict: what goes wrong later ends "ready" and drains the node by the real slurm step, what is well
 # again for long enough brings it back. Real agent, real checks; doubles of systemd's manager, scontrol and sysfs.
+#
+# lane: clock
 set -u
 source tests/fixtures/node.bash
 trap node_end EXIT

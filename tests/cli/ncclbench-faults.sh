@@ -1,5 +1,7 @@
 #!/bin/bash
 # Each fault alone gives its own reason code and exit status 1, in time; in the table and in the JSON.
+#
+# lane: clock
 set -u
 . "$TOP/tests/cli/ncclbench.bash"
 

@@ -1,5 +1,7 @@
 #!/bin/bash
 # ncclbench pairs: names the bad node and clears its partner.
+#
+# long: yes
 set -u
 . "$TOP/tests/cli/ncclbench.bash"
 # The doubles' speed varies with the load of this machine, so operations take 50 ms and the limit is wide; what is
