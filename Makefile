@@ -17,7 +17,7 @@ BUILD ?= $(if $(SANITIZE),build/sanitize,build)
 PREFIX ?= /usr/local
 include firstboot/version.mk
 CC ?= gcc
-PKGS := json-c libcurl libcrypto blkid libarchive libseccomp libzstd
+PKGS := json-c libcurl libcrypto blkid libarchive libseccomp libzstd yaml-0.1
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2 \
 	-Wno-missing-field-initializers

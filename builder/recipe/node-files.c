@@ -4,26 +4,75 @@
 
 #include "recipe/node-config.h"
 #include "recipe/recipe.h"
+#include "recipe/user-data.h"
+#include "shared/file-util.h"
 #include "shared/log.h"
 
 #define FILE_MAX (1024 * 1024) /* bytes: what a node takes */
 
-/* A layer, from a file of its own or from user data in JSON, which has it as "firstboot". */
-static int add_file(Config *c, const char *path, Problems *problems) {
+/* What else of ours a file is that holds no node configuration, and what checks that; NULL: nothing. */
+static const char *other_file(json_object *o) {
+        static const struct {
+                const char *key;
+                json_type type;
+                const char *what;
+        } signs[] = {
+                { "extends", json_type_string,
+                                "is a recipe, not node configuration: 'imgbuild plan' checks recipes, with their key \"node\"" },
+                { "base", json_type_object,
+                                "is a recipe, not node configuration: 'imgbuild plan' checks recipes, with their key \"node\"" },
+                { "description", json_type_string,
+                                "is an overlay or a step, not node configuration: 'imgbuild plan' checks them with a recipe that has them" },
+                { "exec", json_type_array,
+                                "is a step, not node configuration: 'imgbuild check RECIPE' checks it in the tree" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(signs); i++)
+                if (json_object_is_type(json_get(o, signs[i].key), signs[i].type))
+                        return signs[i].what;
+        return NULL;
+}
+
+/* A layer in JSON: a file of its own, or user data without its first line. */
+static int add_json(
+                Config *c, const char *path, const char *text, size_t size, Problems *problems) {
         _cleanup_json_ json_object *o = NULL;
-        json_object *layer;
+        const char *other;
         JsonError e = {};
         int r;
 
-        r = json_load(path, FILE_MAX, &e, &o);
+        r = json_parse(text, size, &e, &o);
         if (r == -ENOMEM)
                 return r;
         if (r < 0) {
                 problems_add_syntax(problems, path, &e);
                 return 0;
         }
-        layer = json_get(o, "firstboot");
-        return config_merge(c, layer ? layer : o, path);
+        if (json_get(o, "firstboot"))
+                return user_data_merge_object(c, path, o, problems);
+
+        other = other_file(o);
+        if (other) {
+                problems_add(problems, path, NULL, "%s", other);
+                return 0;
+        }
+        return config_merge(c, o, path);
+}
+
+static int add_file(Config *c, const char *path, Problems *problems) {
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        int r;
+
+        r = read_file(path, FILE_MAX, &text, &size);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0) {
+                problems_add(problems, path, NULL, "cannot read it: %s", strerror(-r));
+                return 0;
+        }
+        return user_data_is_it(path, text) ? user_data_merge(c, path, text, problems)
+                                           : add_json(c, path, text, size, problems);
 }
 
 int node_files_check(char *const *paths) {

@@ -194,6 +194,28 @@ node_file "user data in JSON counts by its key firstboot; later files are later 
         'imgbuild: error: data.json: slurm.cluster: unknown key; did you mean "cluster_name"?' \
         'imgbuild: error: data.json: slurm: "controllers" is missing: slurmctld, HOST or HOST:PORT, primary first.'
 
+printf '%s\n' '#cloud-config' 'packages: [tmux]' 'firstboot: {scratch: {disks: 0o4}, host: {grow_root: "yes"}}' 'write_files:' '- path: /etc/motd' '  content: hello' \
+        '- path: /etc/firstboot/conf.d/50-site.json' '  content: |' '    { "scratch": { "lable": "x" } }' >user.yaml
+node_file "user data in YAML: the key firstboot and files of conf.d" 3 user.yaml \
+        'imgbuild: error: user.yaml: scratch.disks: must be a whole number, not string' \
+        'imgbuild: error: user.yaml: write_files[1] (/etc/firstboot/conf.d/50-site.json): scratch.lable: unknown key; did you mean "label"?' \
+        'imgbuild: error: user.yaml: host.grow_root: must be true or false, not string'
+printf '%s\n' '#cloud-config' 'firstboot: {scratch: {disks: 04}, host: {grow_root: yes}}' 'write_files:' \
+        '- {path: /etc/firstboot/conf.d/50-site.json, encoding: b64, content: eyAic2NyYXRjaCI6IHsgImRpc2tzIjogNCB9IH0=}' >user.yaml
+node_file "types are YAML's, and base64 is read" 0 user.yaml 'user.yaml: no faults'
+printf '%s\n' '#cloud-config' 'firstboot:' '  host: {timezone: Etc/UTC' >user.yaml
+node_file "a fault of YAML has its line" 3 user.yaml "imgbuild: error: user.yaml:4:1: did not find expected ',' or '}'"
+printf '%s\n' 'firstboot: {}' >user.yaml
+node_file "user data that cloud-init would ignore" 3 user.yaml \
+        'imgbuild: error: user.yaml: its first line must be #cloud-config, or cloud-init does nothing with it'
+printf '%s\n' '#cloud-config' 'packages: [tmux]' >user.yaml
+node_file "user data without node configuration" 3 user.yaml \
+        'imgbuild: error: user.yaml: has no node configuration: neither the key firstboot nor write_files below /etc/firstboot/conf.d'
+printf '%s\n' '#!/bin/sh' >user.sh
+node_file "a script" 3 user.sh 'imgbuild: error: user.sh: is a script: node configuration is in cloud-config, whose first line is #cloud-config'
+node_file "a recipe is no node configuration" 3 alone/images/y.json \
+        "imgbuild: error: alone/images/y.json: is a recipe, not node configuration: 'imgbuild plan' checks recipes, with their key \"node\""
+
 # A failed plan leaves no lock file behind.
 if compgen -G 'images/*.lock.json' >/dev/null; then
         echo "not ok - no lock file is left"
