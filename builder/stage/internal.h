@@ -57,6 +57,10 @@ int stage_link_debs(StageBuild *b, char *const *blobs, char *const *names, char 
  * with another upper. */
 int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, char *const *names);
 
+/* python.c: the first thing in a layer's tree that is neither the folder `below` (absolute) nor on the way to
+ * it, with its path inside; NULL in *ret where there is none. */
+int stage_find_stray(const char *upper, const char *below, char **ret);
+
 /* sources.c: apt's sources of the overlay's kept repositories, written into the image. */
 int stage_write_sources(StageBuild *b);
 

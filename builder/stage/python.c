@@ -2,14 +2,19 @@
 
 /* A Python environment: the image's own Python makes a virtual environment, the locked pip, run from
  * its wheel, installs the locked wheels into it, without network, index or dependencies to look for,
- * and everything is byte-compiled once. The wheels are seen from outside; nothing of pip stays. */
+ * and everything is byte-compiled once. The wheels are seen from outside; nothing of pip stays. A wheel may
+ * bring code that any Python of the environment runs when it starts (a .pth file), so what the stage
+ * changed is looked at before it is kept. */
 
 #include "stage/internal.h"
 #include "store/store.h"
 
 #include "shared/file-util.h"
+#include "shared/folder.h"
 #include "shared/log.h"
 #include "shared/strv.h"
+
+#include <fcntl.h>
 
 #define INSIDE_WHEELS INSIDE "/wheels"
 
@@ -91,6 +96,106 @@ static int run(StageBuild *b, const LockedEnvironment *e, const char *folder) {
         return stage_command(b, &s, argv);
 }
 
+/* Whatever lies in the folder under another name than `only`. */
+static int find_other(int folder_fd, const char *only, char **ret) {
+        _cleanup_closedir_ DIR *d = NULL;
+        _cleanup_close_ int copy = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int r;
+
+        if (copy < 0)
+                return -errno;
+        r = folder_from_fd(TAKE_FD(copy), &d);
+        if (r < 0)
+                return r;
+        FOLDER_FOREACH (name, d)
+                if (!streq(name, only)) {
+                        *ret = strdup(name);
+                        return *ret ? 0 : -ENOMEM;
+                }
+        return 0;
+}
+
+/* To the first file in it, for a message. Takes the fd. */
+static int go_down(int folder_fd, char **path) {
+        _cleanup_close_ int fd = folder_fd;
+
+        while (fd >= 0) {
+                _cleanup_free_ char *child = NULL;
+                char *longer;
+                int r = find_other(fd, "", &child), below;
+
+                if (r < 0 || !child)
+                        return r;
+                longer = strf("%s/%s", *path, child);
+                if (!longer)
+                        return -ENOMEM;
+                free(*path);
+                *path = longer;
+                below = openat(fd, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                safe_close(fd);
+                fd = below;
+        }
+        return 0;
+}
+
+int stage_find_stray(const char *upper, const char *below, char **ret) {
+        _cleanup_strv_free_ char **parts = strv_split(below, "/");
+        _cleanup_close_ int fd = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_free_ char *at = strdup("");
+        int r;
+
+        if (!parts || !at)
+                return -ENOMEM;
+        if (fd < 0)
+                return -errno;
+        STRV_FOREACH (part, parts) {
+                _cleanup_free_ char *other = NULL, *next = NULL;
+                int deeper;
+
+                r = find_other(fd, *part, &other);
+                if (r < 0)
+                        return r;
+                next = strf("%s/%s", at, other ? other : *part);
+                if (!next)
+                        return -ENOMEM;
+                deeper = openat(fd, *part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                if (!other && deeper < 0 && errno == ENOENT)
+                        break; /* the layer ends here */
+                if (other || deeper < 0) {
+                        safe_close(deeper);
+                        r = other ? go_down(openat(fd, other,
+                                                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+                                                                            O_CLOEXEC),
+                                                    &next)
+                                  : 0;
+                        if (r < 0)
+                                return r;
+                        *ret = TAKE_PTR(next);
+                        return 0;
+                }
+                safe_close(fd);
+                fd = deeper;
+                free(at);
+                at = TAKE_PTR(next);
+        }
+        *ret = NULL;
+        return 0;
+}
+
+static int refuse_strays(const StageBuild *b, const LockedEnvironment *e) {
+        _cleanup_free_ char *stray = NULL;
+        int r;
+
+        r = stage_find_stray(b->sandbox.upper, e->path, &stray);
+        if (r < 0)
+                return log_error_errno(r, "Stage %s: its layer cannot be read", b->stage->id);
+        if (stray)
+                return log_error_return(-EIO,
+                                "Stage %s: one of its wheels changed %s, and none may change anything but %s. What that is to be, an overlay's files or run scripts can do",
+                                b->stage->id, stray, e->path);
+        return 0;
+}
+
 int stage_python(StageBuild *b) {
         const LockedEnvironment *e =
                         lock_find_environment(b->plan->lock, b->stage->overlay->python.environment);
@@ -105,5 +210,5 @@ int stage_python(StageBuild *b) {
                 return r;
         r = run(b, e, folder);
         (void) rm_rf(folder);
-        return r;
+        return r < 0 ? r : refuse_strays(b, e);
 }
