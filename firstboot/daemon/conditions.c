@@ -92,6 +92,19 @@ const Condition *conditions_firm(const Conditions *l) {
         return first;
 }
 
+const Condition *conditions_tell(const Conditions *l, const char *key) {
+        const Condition *told = key ? find(l, key) : NULL;
+
+        return told && told->there ? told : conditions_firm(l);
+}
+
+const Condition *conditions_with_code(const Conditions *l, const char *code) {
+        for (size_t i = 0; i < l->n; i++)
+                if (l->items[i].there && streq(l->items[i].code, code))
+                        return &l->items[i];
+        return NULL;
+}
+
 bool conditions_any(const Conditions *l) {
         for (size_t i = 0; i < l->n; i++)
                 if (l->items[i].there)

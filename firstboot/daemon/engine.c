@@ -245,6 +245,14 @@ static void on_watch_changed(void *userdata) {
 
 static const WatchOps watch_ops = { .changed = on_watch_changed };
 
+/* The bus may have gone before systemd had heard of the verdict. */
+static void announce_again(Engine *e) {
+        if (!e->told || !e->host.bus || e->node.problem || publish_is_announced(e->node.state))
+                return;
+        pace_end(e->host.bus);
+        publish_verdict(&e->node, e->host.bus);
+}
+
 /* The bus is (again) there: finds out what happened to steps that were running. */
 static void resync(Engine *e) {
         Node *n = &e->node;
@@ -306,6 +314,7 @@ static void on_bus_ready(void *userdata) {
 
         watch_set_bus(e->watch, e->host.bus);
         resync(e);
+        announce_again(e);
 }
 
 static void on_job_removed(const char *unit, const char *job, const char *result, void *userdata) {

@@ -42,6 +42,7 @@ struct Watch {
         WatchCheck *check;
 
         char *code, *text; /* what the node is not ready for */
+        char *key;         /* the condition that says so; NULL: not seen since firstbootd's start */
 };
 
 const char *watch_code(const Watch *w) {
@@ -69,13 +70,28 @@ static void check_soon(Watch *w, uint64_t now) {
                         MAX(now, w->checked_usec + MIN(SPACING_USEC, w->interval_usec)));
 }
 
+static void set_key(Watch *w, const char *key) {
+        char *copy = key ? strdup(key) : NULL;
+
+        free(w->key);
+        w->key = copy;
+}
+
+/* One of several reasons is told. When it goes away, one that remains takes its place: who mends a node
+ * by what it says must not find that mended already. */
 static void judge(Watch *w, uint64_t now) {
-        const Condition *c = conditions_firm(&w->conditions);
+        const Condition *c;
 
         if (conditions_any(&w->conditions))
                 w->well_usec = now;
-        if (!c || w->code)
+        if (w->code && !w->key) {
+                c = conditions_with_code(&w->conditions, w->code);
+                set_key(w, c ? c->key : NULL);
+        }
+        c = conditions_tell(&w->conditions, w->key);
+        if (!c || streq_ptr(w->key, c->key))
                 return;
+        set_key(w, c->key);
         set_code(w, c->code, c->text);
         w->well_usec = now;
         w->ops->changed(w->userdata);
@@ -85,6 +101,7 @@ static void recover(Watch *w, uint64_t now) {
         log_info("Nothing has been wrong for %.0f s and a full check has passed.",
                         (double) (now - w->well_usec) / USEC_PER_SEC);
         set_code(w, NULL, NULL);
+        set_key(w, NULL);
         w->ops->changed(w->userdata);
 }
 
@@ -254,6 +271,7 @@ void watch_end(Watch *w) {
         watch_counters_done(&w->counters);
         conditions_done(&w->conditions);
         set_code(w, NULL, NULL);
+        set_key(w, NULL);
         w->running = false;
 }
 

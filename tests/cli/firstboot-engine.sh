@@ -391,6 +391,32 @@ case_bus_restart() {
         check "without running a step twice" test "$(wc -l <"$NODE/a.ran")" = 1
 }
 
+# The bus goes between the verdict's being saved and systemd's answer.
+case_announced_in_vain() {
+        step a '{}' <<<true
+        # Before systemd answers, the bus is gone.
+        printf '#!/bin/bash\n[[ -e %s/go ]] && exit\ntouch %s/asked\nuntil [[ -e %s/go ]]; do sleep 0.05; done\n' "$NODE" "$NODE" "$NODE" >"$NODE/exec/node-ready.target"
+        chmod +x "$NODE/exec/node-ready.target"
+        node_boot
+        local end=$((SECONDS + 120))
+        while ((SECONDS < end)) && [[ ! -e $NODE/asked ]]; do sleep 0.05; done
+        check "systemd is asked for node-ready.target" test -e "$NODE/asked"
+        kill "$bus_pid"; wait "$bus_pid" 2>/dev/null
+        touch "$NODE/go"
+        bus_start
+        check "a verdict whose announcement the bus took with it is announced when it is back" node_announced
+        check "systemd is asked once more" test "$(grep -c '^StartUnit node-ready.target' "$NODE/calls")" = 2
+        check "no step runs again for it" test "$(starts a)" = 1
+        # Again without that: nothing is told twice.
+        kill "$bus_pid"; wait "$bus_pid" 2>/dev/null
+        bus_start
+        agent_is_there
+        "$ctl" rerun --wait a >/dev/null
+        end=$((SECONDS + 120))
+        while ((SECONDS < end)) && [[ $(grep -c '^StartUnit node-ready.target' "$NODE/calls") -lt 3 ]]; do sleep 0.05; done
+        check "and an announced one is not, when the bus comes again" test "$(grep -c '^StartUnit node-ready.target' "$NODE/calls")" = 3
+}
+
 case_next_boot() {
         config '{}'
         mkdir -p "$NODE/run/cloud-init"
@@ -602,7 +628,7 @@ refused_by_agent() {
         [[ $said == *"Only root, and whom polkit lets"* ]] || { echo "# $said"; return 1; }
 }
 
-for case in ${ONLY:-order retry slow_retry slow_defect heal slow_off spread metadata only_if failure busy optional timeout timeout_without_bus agent_restart knows_at_once ended_while_away bus_restart next_boot identity \
+for case in ${ONLY:-order retry slow_retry slow_defect heal slow_off spread metadata only_if failure busy optional timeout timeout_without_bus agent_restart knows_at_once ended_while_away bus_restart announced_in_vain next_boot identity \
         config_errors site_step drain metrics crashes secrets bus_api}; do
         node_new
         chmod 755 "$NODE"

@@ -89,6 +89,23 @@ check "after a full check" grep -q full "$NODE/looked"
 check "its own drain is lifted" until_ slurm_state '^IDLE *$'
 check "and the ready file is back" until_ test -e "$NODE/run/firstboot/ready"
 
+# --- two reasons, of which the first goes away ------------------------------------------------------------------------
+unit() { busctl --address="$DBUS_SYSTEM_BUS_ADDRESS" call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager "$1" ss "$2" replace >/dev/null; }
+fresh
+touch "$NODE/bad"
+node_wait failed
+check "the first reason is told" until_ is 'o["code"]' probe.bad
+until_ slurm_state 'probe.bad'
+until_ is 'o["step"]["slurm"]["status"]' degraded # what the step does is over
+unit StopUnit slurmd.service
+rm "$NODE/bad"
+check "once it is gone, the reason that remains is told" until_ is 'o["code"], o["message"]' "('watch.unit', 'slurmd.service is inactive')"
+check "to the controller, too" until_ slurm_state '^IDLE+DRAIN \[firstboot\] watch.unit: slurmd.service is inactive'
+check "the node never was ready in between" test ! -e "$NODE/run/firstboot/ready"
+unit StartUnit slurmd.service
+check "without it, too, the node is ready" node_wait ready
+check "and its drain lifted" until_ slurm_state '^IDLE *$'
+
 # --- the agent killed while the node is not ready -------------------------------------------------------------------
 touch "$NODE/bad"
 node_wait failed; until_ slurm_state DRAIN

@@ -24,7 +24,21 @@ static void expect(bool holds, const char *what) {
         abort();
 }
 
-static bool has_more_than_padding(int fd, size_t size) {
+static int fd = -1, disk = -1; /* to write, to read alone; one for all runs */
+
+static void prepare(void) {
+        char path[64];
+
+        if (fd < 0) {
+                fd = memfd_create("disk", MFD_CLOEXEC);
+                snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+                disk = open(path, O_RDONLY | O_CLOEXEC);
+        }
+        expect(fd >= 0 && disk >= 0, "no memory");
+        expect(ftruncate(fd, 0) == 0, "no empty disk");
+}
+
+static bool has_more_than_padding(size_t size) {
         const uint8_t *disk = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
         size_t i = 0;
 
@@ -37,7 +51,7 @@ static bool has_more_than_padding(int fd, size_t size) {
 
 /* The first three bytes are the disk's size in sectors, then come pieces: two bytes of sector, one
  * of length in units of 4. Returns the size in bytes. */
-static uint64_t lay_out(int fd, const uint8_t *data, size_t size, bool *ret_written) {
+static uint64_t lay_out(const uint8_t *data, size_t size, bool *ret_written) {
         uint64_t sectors = 1 + (data[0] | (uint64_t) data[1] << 8) % (data[2] & 1 ? 512 : 64);
 
         if (data[2] == 255)
@@ -58,26 +72,20 @@ static uint64_t lay_out(int fd, const uint8_t *data, size_t size, bool *ret_writ
         }
 
         if (sectors <= 512)
-                *ret_written = has_more_than_padding(fd, sectors * SECTOR);
+                *ret_written = has_more_than_padding(sectors * SECTOR);
         return sectors * SECTOR;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         Signature found[SIGNATURES_MAX];
-        char path[64];
         uint64_t bytes, at = 0;
         bool written = false;
-        int fd, disk, n;
+        int n;
 
         if (size < 3)
                 return 0;
-        fd = memfd_create("disk", MFD_CLOEXEC);
-        expect(fd >= 0, "no memory");
-        bytes = lay_out(fd, data, size, &written);
-
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        disk = open(path, O_RDONLY | O_CLOEXEC);
-        expect(disk >= 0, "cannot open it to read");
+        prepare();
+        bytes = lay_out(data, size, &written);
         n = probe_remains(disk, found);
         expect(n >= 0 && n <= SIGNATURES_MAX, "it cannot be read");
         for (int i = 0; i < n; i++)
@@ -88,7 +96,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         expect(n == 0 || n == 1, "data cannot be read");
         expect(n == 0 || at < bytes, "data beyond the end");
         expect(n == 1 || !written, "data that were not found");
-        close(disk);
-        close(fd);
         return 0;
 }

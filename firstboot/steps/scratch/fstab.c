@@ -54,18 +54,23 @@ static int let_line_fail(const char *line, const char *where, char **ret) {
 }
 
 int fstab_let_fail(const char *where) {
-        _cleanup_free_ char *path = fb_path("/etc/fstab"), *text = NULL, *joined = NULL;
+        _cleanup_free_ char *named = fb_path("/etc/fstab"), *path = NULL, *text = NULL,
+                            *joined = NULL;
         _cleanup_strv_free_ char **lines = NULL;
         struct stat st;
         int changed = 0, r;
 
-        if (!path)
+        if (!named)
                 return -ENOMEM;
+        /* Where it is a link, that stays, and what it leads to is written. */
+        path = realpath(named, NULL);
+        if (!path || stat(path, &st) < 0)
+                return errno == ENOENT ? 0 : -errno;
+        if (!S_ISREG(st.st_mode))
+                return -EINVAL;
         r = read_file(path, FSTAB_MAX, &text, NULL);
         if (r < 0)
-                return r == -ENOENT ? 0 : r;
-        if (stat(path, &st) < 0)
-                return -errno;
+                return r;
 
         for (char *line = text, *end; line; line = end) {
                 char *with = NULL;

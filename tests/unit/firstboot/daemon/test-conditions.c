@@ -60,6 +60,48 @@ static void test_the_cause_is_what_came_first(void **state) {
         assert_string_equal(conditions_firm(&l)->key, "b");
 }
 
+static void test_what_is_told_stays_so_while_it_is_there(void **state) {
+        CONDITIONS;
+
+        (void) state;
+        assert_null(conditions_tell(&l, NULL));
+        set(&l, "b", 100 * S);
+        set(&l, "a", 101 * S);
+        set(&l, "a", 140 * S);
+        assert_string_equal(conditions_tell(&l, NULL)->key, "a");
+        set(&l, "b", 140 * S);
+        assert_string_equal(conditions_firm(&l)->key, "b");
+        assert_string_equal(conditions_tell(&l, "a")->key, "a");
+        conditions_clear(&l, "a");
+        assert_string_equal(conditions_tell(&l, "a")->key, "b");
+        conditions_clear(&l, "b");
+        assert_null(conditions_tell(&l, "a"));
+}
+
+static void test_what_remains_is_told_once_it_is_firm(void **state) {
+        CONDITIONS;
+
+        (void) state;
+        set(&l, "a", 100 * S);
+        set(&l, "a", 140 * S);
+        set(&l, "b", 150 * S);
+        conditions_clear(&l, "a");
+        assert_null(conditions_tell(&l, "a"));
+        set(&l, "b", 180 * S);
+        assert_string_equal(conditions_tell(&l, "a")->key, "b");
+}
+
+static void test_what_was_told_before_a_restart_is_known_by_its_code(void **state) {
+        CONDITIONS;
+
+        (void) state;
+        assert_null(conditions_with_code(&l, "x.y"));
+        set(&l, "a", 100 * S);
+        assert_string_equal(conditions_with_code(&l, "x.y")->key, "a");
+        conditions_clear(&l, "a");
+        assert_null(conditions_with_code(&l, "x.y"));
+}
+
 static void test_what_a_look_did_not_see_is_gone(void **state) {
         CONDITIONS;
 
@@ -126,6 +168,9 @@ int main(void) {
                 cmocka_unit_test(test_what_is_seen_again_after_the_calm_time_does),
                 cmocka_unit_test(test_what_went_in_between_begins_afresh),
                 cmocka_unit_test(test_the_cause_is_what_came_first),
+                cmocka_unit_test(test_what_is_told_stays_so_while_it_is_there),
+                cmocka_unit_test(test_what_remains_is_told_once_it_is_firm),
+                cmocka_unit_test(test_what_was_told_before_a_restart_is_known_by_its_code),
                 cmocka_unit_test(test_what_a_look_did_not_see_is_gone),
                 cmocka_unit_test(test_events_from_before_the_verdict_do_not_count),
                 cmocka_unit_test(test_events_are_forgotten_after_the_window),

@@ -5,6 +5,8 @@
 #include "root-fixture.h"
 #include "steps/scratch/fstab.h"
 
+#include <sys/stat.h>
+
 #define ROOT "PARTUUID=1 / ext4 defaults 0 1\n"
 #define DOCUMENT "LABEL=localscratch /mnt/localdisk/ xfs defaults,noatime 0 0\n"
 
@@ -56,6 +58,37 @@ static void without_the_file_nothing_is_made(void **state) {
         assert_int_equal(access(path, F_OK), -1);
 }
 
+/* As configuration management has it. */
+static void a_link_stays_one(void **state) {
+        _cleanup_free_ char *path = fb_path("/etc/fstab"), *managed = fb_path("/etc/managed/fstab"),
+                            *text = NULL;
+        struct stat st;
+
+        (void) state;
+        root_put("/etc/managed/fstab", DOCUMENT);
+        assert_return_code(symlink("managed/fstab", path), errno);
+        assert_int_equal(fstab_let_fail("/mnt/localdisk"), 1);
+        assert_return_code(lstat(path, &st), errno);
+        assert_true(S_ISLNK(st.st_mode));
+        assert_return_code(read_file(managed, 4096, &text, NULL), 0);
+        assert_non_null(strstr(text, ",nofail"));
+}
+
+/* What is not a file is not ours, and is not waited for either. */
+static void a_pipe_is_left(void **state) {
+        _cleanup_free_ char *path = fb_path("/etc/fstab");
+        struct stat st;
+
+        (void) state;
+        root_put("/etc/x", "");
+        assert_return_code(mkfifo(path, 0600), errno);
+        alarm(60);
+        assert_true(fstab_let_fail("/mnt/localdisk") < 0);
+        alarm(0);
+        assert_return_code(lstat(path, &st), errno);
+        assert_true(S_ISFIFO(st.st_mode));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, root_setup, root_teardown)
 
 int main(void) {
@@ -65,6 +98,8 @@ int main(void) {
                 TEST(a_line_that_may_fail_is_left),
                 TEST(other_lines_and_comments_are_left),
                 TEST(without_the_file_nothing_is_made),
+                TEST(a_link_stays_one),
+                TEST(a_pipe_is_left),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
