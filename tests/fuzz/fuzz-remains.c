@@ -39,13 +39,13 @@ static void prepare(void) {
 }
 
 static bool has_more_than_padding(size_t size) {
-        const uint8_t *disk = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+        const uint8_t *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
         size_t i = 0;
 
-        expect(disk != MAP_FAILED, "cannot map");
-        while (i < size && (disk[i] == 0x00 || disk[i] == 0xff))
+        expect(map != MAP_FAILED, "cannot map");
+        while (i < size && (map[i] == 0x00 || map[i] == 0xff))
                 i++;
-        munmap((void *) disk, size);
+        munmap((void *) map, size);
         return i < size;
 }
 
