@@ -65,19 +65,35 @@ typedef struct Reading {
 } Reading;
 
 /* How far it is: an appliance without KVM takes its time. */
-static void tell_read(const Reading *reading) {
-        char size[FORMAT_BYTES_MAX], took[FORMAT_DURATION_MAX];
-        uint64_t bytes, usec = now_usec() - reading->began;
+static void tell_how_far(unsigned percent, void *userdata) {
+        const Reading *reading = userdata;
+        char took[FORMAT_DURATION_MAX];
+
+        log_info("%s: %u %% of its files, %s", reading->path, percent,
+                        format_duration(took, now_usec() - reading->began));
+}
+
+static void tell_read(const Reading *reading, uint64_t since) {
+        char size[FORMAT_BYTES_MAX], speed[FORMAT_BYTES_MAX], took[FORMAT_DURATION_MAX];
+        uint64_t bytes, usec = MAX(now_usec() - since, UINT64_C(1));
         size_t files;
 
         file_list_sum(reading->side->files, &files, &bytes);
-        log_info("%s: read %zu files, %s, in %s", reading->path, files, format_bytes(size, bytes),
-                        format_duration(took, usec));
+        if (reading->o->quick) {
+                log_info("%s: listed %zu files in %s", reading->path, files,
+                                format_duration(took, usec));
+                return;
+        }
+        log_info("%s: read %zu files, %s, in %s: %s/s", reading->path, files,
+                        format_bytes(size, bytes), format_duration(took, usec),
+                        format_bytes(speed, (uint64_t) ((double) bytes * USEC_PER_SEC /
+                                                            (double) usec)));
 }
 
 static int read_guest(guestfs_h *g, void *userdata) {
-        const Reading *reading = userdata;
+        Reading *reading = userdata;
         const DiffOptions *o = reading->o;
+        uint64_t since;
         _cleanup_json_ json_object *inspection = NULL;
         Side *side = reading->side;
         int r;
@@ -96,10 +112,11 @@ static int read_guest(guestfs_h *g, void *userdata) {
                 log_info("%s: %s; reading %s", reading->path,
                                 strempty(json_get_string(json_get(inspection, "os"), "name")),
                                 o->quick ? "the list of its files" : "all its files");
-                r = file_list_read(g, !o->quick, &side->files);
+                since = now_usec();
+                r = file_list_read(g, !o->quick, tell_how_far, reading, &side->files);
                 if (r < 0)
                         return r;
-                tell_read(reading);
+                tell_read(reading, since);
         }
         return diff_side_from_inspection(inspection, &side->facts);
 }

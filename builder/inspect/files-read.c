@@ -7,9 +7,11 @@
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
+#include "shared/time-util.h"
 
 #include <sys/stat.h>
 
+#define PULSE_USEC (10 * USEC_PER_SEC)
 #define CHUNK 2000 /* names in one call: well below libguestfs' limit on a message, 4 MB */
 
 /* Where the links among the entries from `first` on lead to. All are of one folder. */
@@ -169,7 +171,24 @@ static int take_checksum(FileList *l, char *line, size_t n) {
         return e->content ? 0 : -ENOMEM;
 }
 
-static int read_contents(guestfs_h *g, FileList *l) {
+typedef struct Watch {
+        FileListTell tell;
+        void *userdata;
+        uint64_t expected; /* bytes */
+        int fd;
+} Watch;
+
+/* libguestfs tells nothing while it reads; the text that it writes grows. */
+static void look(void *userdata) {
+        const Watch *w = userdata;
+        struct stat st;
+
+        if (fstat(w->fd, &st) >= 0 && w->expected > 0)
+                w->tell((unsigned) MIN((uint64_t) st.st_size * 100 / w->expected, UINT64_C(99)),
+                                w->userdata);
+}
+
+static int read_contents(guestfs_h *g, FileList *l, FileListTell tell, void *userdata) {
         char path[64];
         _cleanup_close_ int fd = guest_memory_file(path);
         _cleanup_free_ char *line = NULL;
@@ -178,8 +197,13 @@ static int read_contents(guestfs_h *g, FileList *l) {
 
         if (fd < 0)
                 return fd;
+        Watch watch = { tell, userdata, file_list_checksum_text(l), fd };
+        _cleanup_(pulse_stopp) Pulse *pulse = NULL; /* ends before what it looks at */
+        if (tell && pulse_start(PULSE_USEC, look, &watch, &pulse) < 0)
+                log_debug("Nothing is told of how far it is");
         if (guestfs_checksums_out(g, "md5", "/", path) < 0)
                 return -EIO;
+        pulse = pulse_stop(pulse);
         _cleanup_fclose_ FILE *f = fopen(path, "re");
         if (!f)
                 return -errno;
@@ -192,23 +216,23 @@ static int read_contents(guestfs_h *g, FileList *l) {
 }
 
 /* Sorted, so that contents find their files. */
-static int read_all(guestfs_h *g, bool contents, FileList *l) {
+static int read_all(guestfs_h *g, bool contents, FileListTell tell, void *userdata, FileList *l) {
         int r;
 
         r = read_names(g, l);
         if (r < 0)
                 return r;
         file_list_sort(l);
-        return contents ? read_contents(g, l) : 0;
+        return contents ? read_contents(g, l, tell, userdata) : 0;
 }
 
-int file_list_read(guestfs_h *g, bool contents, FileList **ret) {
+int file_list_read(guestfs_h *g, bool contents, FileListTell tell, void *userdata, FileList **ret) {
         _cleanup_file_list_free_ FileList *l = calloc(1, sizeof(*l));
         int r;
 
         if (!l)
                 return log_oom();
-        r = read_all(g, contents, l);
+        r = read_all(g, contents, tell, userdata, l);
         if (r == -EIO)
                 return log_error_errno(r, "libguestfs cannot list the files: %s",
                                 strempty(guestfs_last_error(g)));

@@ -66,6 +66,15 @@ void file_list_sum(const FileList *l, size_t *ret_files, uint64_t *ret_bytes) {
         *ret_bytes = bytes;
 }
 
+uint64_t file_list_checksum_text(const FileList *l) {
+        uint64_t bytes = 0;
+
+        for (size_t i = 0; i < l->n; i++)
+                if (S_ISREG(l->entries[i].mode))
+                        bytes += 32 + strlen("  ./\n") + strlen(l->entries[i].path);
+        return bytes;
+}
+
 static int by_path(const void *a, const void *b) {
         return strcmp(((const FileEntry *) a)->path, ((const FileEntry *) b)->path);
 }

@@ -6,7 +6,7 @@
  *   image_format_log(path, &format);                   what the file is
  *   guestfs_open_readonly(images, formats, &g);        an appliance over it: appliance.h
  *   inspect_image(g, path, format, &inspection);       what is in it, as JSON: docs/inspect.md
- *   file_list_read(g, true, &files);                   its files
+ *   file_list_read(g, true, tell, userdata, &files);   its files
  *   diff_sides(a, b, &difference);                     two of them side by side: diff.h */
 
 #include "inspect/appliance.h"

@@ -58,6 +58,12 @@ const char *inspect_library_version(const char *path);
 /* note.c. The version in the ELF note of an open program; -ENOENT where it has none. */
 int inspect_note_version(int fd, char **ret);
 
+/* pulse.c. Calls `beat` every `usec` µs, from a thread of its own, which logs and looks and does no more. */
+typedef struct Pulse Pulse;
+int pulse_start(uint64_t usec, void (*beat)(void *userdata), void *userdata, Pulse **ret);
+Pulse *pulse_stop(Pulse *p); /* after which it is called no more */
+DEFINE_CLEANUP(Pulse *, pulse_stop);
+
 /* python.c. Adds what pip and conda installed. */
 int inspect_python(guestfs_h *g, json_object *list);
 
@@ -80,3 +86,4 @@ int file_list_add(FileList *l, const char *path, unsigned mode, unsigned uid, un
                 uint64_t size, const char *content);
 void file_list_sort(FileList *l);
 FileEntry *file_list_find(FileList *l, const char *path); /* of a sorted list */
+uint64_t file_list_checksum_text(const FileList *l);      /* bytes that md5sum says of its files */

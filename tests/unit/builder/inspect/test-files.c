@@ -52,10 +52,21 @@ static void files_are_found_in_a_sorted_list(void **state _unused_) {
         assert_null(file_list_find(l, "c"));
 }
 
+static void what_md5sum_will_say_is_known_beforehand(void **state _unused_) {
+        static const char text[] = "d41d8cd98f00b204e9800998ecf8427e  ./etc/motd\n";
+        _cleanup_file_list_free_ FileList *l = calloc(1, sizeof(*l));
+
+        assert_non_null(l);
+        assert_int_equal(file_list_add(l, "etc/motd", S_IFREG | 0644, 0, 0, 0, NULL), 0);
+        assert_int_equal(file_list_add(l, "etc", S_IFDIR | 0755, 0, 0, 0, NULL), 0);
+        assert_int_equal(file_list_checksum_text(l), strlen(text));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(files_differ_in_what_they_differ),
                 cmocka_unit_test(files_are_found_in_a_sorted_list),
+                cmocka_unit_test(what_md5sum_will_say_is_known_beforehand),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
