@@ -80,7 +80,7 @@ define link_test
 endef
 
 unit_builder := $(call tests_of,builder)
-unit_builder_fuzz := $(call fuzz_tests,json recipe openpgp)
+unit_builder_fuzz := $(call fuzz_tests,json recipe openpgp sums minisig)
 # Programs that e2e tests ask for by name.
 builder_fixtures := $(BUILD)/tests/fixtures/damaged-disk
 
