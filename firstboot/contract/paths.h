@@ -45,6 +45,11 @@
 #define DBUS_MANAGER DBUS_NAME ".Manager"
 #define DBUS_STEP DBUS_NAME ".Step"
 
+/* What Manager.Rerun takes beside a step's name; no step has the second one's colon. */
+#define RERUN_ALL "all" /* the configuration is gathered afresh, and every step runs */
+#define RERUN_CHANGES \
+        "config:changes" /* the same, but of the steps those that what differs concerns */
+
 /* The path with the test root before it; NULL on out of memory. The caller frees it. */
 char *fb_path(const char *path);
 

@@ -21,6 +21,7 @@ void step_clear(Step *s) {
         strv_free(s->requires);
         strv_free(s->after);
         strv_free(s->only_if);
+        strv_free(s->reads);
         json_object_put(s->codes);
 }
 
@@ -131,7 +132,7 @@ static bool decide(json_object *config, json_object *v) {
 static int check_keys(const Step *s, json_object *o, char ***errors) {
         char *const *known = ARGV("description", "requires", "after", "when", "timeout", "retries",
                         "retry_delay", "retry_delay_max", "required", "run_on_failure", "exec",
-                        "only_if", "check", "spread", "slow_retry", "codes");
+                        "only_if", "check", "spread", "slow_retry", "codes", "reads");
         int r;
 
         json_object_object_foreach (o, key, value) {
@@ -169,6 +170,7 @@ static int take_lists(Step *s, json_object *o, char ***errors) {
                 { "requires", &s->requires },
                 { "after", &s->after },
                 { "only_if", &s->only_if },
+                { "reads", &s->reads },
         };
         int r;
 
@@ -179,6 +181,7 @@ static int take_lists(Step *s, json_object *o, char ***errors) {
         }
 
         s->requires_all = strv_contains(s->requires, "*");
+        s->reads_all = s->exec && !json_get(o, "reads");
         return check_conditions(s, errors);
 }
 

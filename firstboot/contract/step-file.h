@@ -15,6 +15,8 @@ typedef struct Step {
         char **exec;        /* site steps: program and arguments; NULL: built into firstboot-step */
         char **requires;    /* must be done before it starts; names of steps in the graph */
         char **after;       /* must have ended, well or not; names of steps in the graph */
+        char **reads;       /* sections of the configuration that it reads beside its own */
+        bool reads_all;     /* a site's step that does not say which */
         json_object *codes; /* its own reason codes, NULL: none (step-codes.h) */
         char **only_if;     /* conditions of which one must hold (condition.h), NULL: none */
         bool requires_all;  /* "*": requires every step that does not wait for it */

@@ -39,6 +39,17 @@ static int read_layer(const char *name, json_object **ret) {
         return 0;
 }
 
+/* Sections on the way to a key that went, where nothing else is in them. */
+static void drop_empty(json_object *o, char *const *parts) {
+        json_object *next = json_get(o, parts[0]);
+
+        if (!parts[1] || !json_object_is_type(next, json_type_object))
+                return;
+        drop_empty(next, parts + 1);
+        if (json_object_object_length(next) == 0)
+                json_object_object_del(o, parts[0]);
+}
+
 /* The file takes the value (NULL: loses it). Sections are made as needed. 1: it had it; 0: it had not. */
 static int put(json_object *layer, const char *key, json_object *value) {
         _cleanup_strv_free_ char **parts = strv_split(key, ".");
@@ -63,6 +74,7 @@ static int put(json_object *layer, const char *key, json_object *value) {
         had = json_object_object_get_ex(o, parts[n - 1], NULL);
         if (!value) {
                 json_object_object_del(o, parts[n - 1]);
+                drop_empty(layer, parts);
                 return had;
         }
         return json_set(o, parts[n - 1], json_object_get(value)) < 0 ? -ENOMEM : had;
@@ -199,6 +211,8 @@ static void warn_of_later(const char *key) {
 }
 
 static int apply(Ctl *c) {
+        int r;
+
         if (c->no_rerun) {
                 log_info("Written; 'firstbootctl rerun config' makes it count, or the next boot");
                 return EXIT_SUCCESS;
@@ -207,7 +221,10 @@ static int apply(Ctl *c) {
                 log_info("Written; firstbootd is not to be reached, it takes it when it starts");
                 return EXIT_SUCCESS;
         }
-        return verb_rerun(c, 1, (char **) ARGV("config"));
+        r = verb_rerun(c, 1, (char **) ARGV(RERUN_CHANGES));
+        if (r == EXIT_FAILURE)
+                log_error("It is written; 'firstbootctl rerun config' makes it count, or the next boot");
+        return r;
 }
 
 /* value NULL: the key goes. */

@@ -48,7 +48,7 @@ int verb_rerun(Ctl *c, int argc, char *argv[]) {
         if (argc != 1)
                 return EXIT_USAGE;
 
-        r = call_in_turn(c, streq(argv[0], "config") ? "all" : argv[0], &error);
+        r = call_in_turn(c, streq(argv[0], "config") ? RERUN_ALL : argv[0], &error);
         if (r < 0) {
                 busy = sd_bus_error_has_name(&error, DBUS_NAME ".Busy");
                 if (!error.message)

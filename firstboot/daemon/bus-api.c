@@ -122,6 +122,9 @@ static int do_rerun(const BusApi *a, sd_bus_message *m, const char *step) {
         if (r == -ENOENT)
                 return sd_bus_reply_method_errorf(m, DBUS_NAME ".NoSuchStep",
                                 "There is no step \"%s\" in this boot.", step);
+        if (r == -EBUSY && (streq(step, RERUN_ALL) || streq(step, RERUN_CHANGES)))
+                return sd_bus_reply_method_errorf(m, DBUS_NAME ".Busy",
+                                "A step is running, or the configuration is being read.");
         if (r == -EBUSY)
                 return sd_bus_reply_method_errorf(m, DBUS_NAME ".Busy",
                                 "\"%s\", or a step that waits for it, is running.", step);

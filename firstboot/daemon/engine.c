@@ -26,8 +26,10 @@
 #include "daemon/publish.h"
 #include "daemon/take-document.h"
 #include "daemon/watch.h"
+#include "contract/affected.h"
 #include "contract/condition.h"
 #include "contract/node-seed.h"
+#include "contract/paths.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
 
@@ -42,9 +44,11 @@ struct Engine {
 
         sd_event_source *late; /* the watch of the results' folder */
 
-        bool paced;     /* others have less of the CPU until the verdict */
-        bool drain_due; /* slurm is to run again: what it tells the controller has changed */
-        bool told;      /* settling was announced (a restart of firstbootd does not repeat it) */
+        bool paced;          /* others have less of the CPU until the verdict */
+        bool drain_due;      /* slurm is to run again: what it tells the controller has changed */
+        json_object *ran_by; /* the configuration that the steps ran by; NULL: none yet */
+        bool changes_only;   /* what comes next runs only the steps that it concerns */
+        bool told; /* settling was announced (a restart of firstbootd does not repeat it) */
 };
 
 static void advance(Engine *e);
@@ -274,6 +278,28 @@ static void resync(Engine *e) {
         advance(e);
 }
 
+/* The steps that the change concerns begin anew; where it is not known, or not asked for, the others have
+ * already. */
+static int take_changes(Engine *e) {
+        Node *n = &e->node;
+        _cleanup_strv_free_ char **names = NULL;
+        int r;
+
+        if (e->changes_only && e->ran_by) {
+                r = steps_affected(n->graph, e->ran_by, node_config(n), &names);
+                if (r < 0)
+                        return r;
+        }
+        STRV_FOREACH (name, names) {
+                log_info("The configuration changed for step %s: it runs again", *name);
+                step_run_reset(job_run(node_find_job(n, *name)));
+        }
+        e->changes_only = false;
+        json_putp(&e->ran_by);
+        e->ran_by = json_object_get(node_config(n));
+        return 0;
+}
+
 /* A new document has come: goes by it. */
 static int on_document(json_object *document, void *userdata) {
         Engine *e = userdata;
@@ -288,6 +314,9 @@ static int on_document(json_object *document, void *userdata) {
                 advance(e);
                 return 0;
         }
+        r = take_changes(e);
+        if (r < 0)
+                return r;
 
         if (n->state->watch_code)
                 e->drain_due = true; /* it may not have come about before we were restarted */
@@ -347,27 +376,34 @@ static const ConnectionOps connection_ops = {
 /* --- Once more ------------------------------------------------------------------------------- */
 
 static bool is_part_of_rerun(const Engine *e, const Job *j, const char *name) {
-        return streq(name, "all") || streq(j->step->name, name) ||
+        return streq(name, RERUN_ALL) || streq(j->step->name, name) ||
                graph_waits_for(e->node.graph, j->step, name);
 }
 
+static bool is_running(const Engine *e, const char *name) {
+        const Node *n = &e->node;
+
+        for (size_t i = 0; i < n->n_jobs; i++)
+                if ((streq(name, RERUN_CHANGES) || is_part_of_rerun(e, &n->jobs[i], name)) &&
+                                job_run(&n->jobs[i])->status == STEP_RUNNING)
+                        return true;
+        return false;
+}
+
 /* Runs a step and all that waits for it once more; "all" gathers the configuration afresh and runs
- * every step. -ENOENT: no such step; -EBUSY: it, or something that waits for it, is running. */
+ * every step, RERUN_CHANGES those that what has changed concerns. -ENOENT: no such step; -EBUSY: it, or
+ * something that waits for it, is running. */
 static int rerun(const char *name, void *userdata) {
         Engine *e = userdata;
         Node *n = &e->node;
-        bool all = streq(name, "all");
+        bool all = streq(name, RERUN_ALL), changes = streq(name, RERUN_CHANGES);
 
-        if (!n->state || (!n->graph && !all))
+        if (!n->state || (!n->graph && !all && !changes))
                 return n->state && n->problem ? -ENOENT : -EBUSY;
-        if (!all && !node_find_job(n, name))
+        if (!all && !changes && !node_find_job(n, name))
                 return -ENOENT;
-        if (configure_is_running(e->configure))
+        if (configure_is_running(e->configure) || is_running(e, name))
                 return -EBUSY;
-        for (size_t i = 0; i < n->n_jobs; i++)
-                if (is_part_of_rerun(e, &n->jobs[i], name) &&
-                                job_run(&n->jobs[i])->status == STEP_RUNNING)
-                        return -EBUSY;
 
         for (size_t i = 0; i < n->n_jobs; i++) {
                 if (!is_part_of_rerun(e, &n->jobs[i], name))
@@ -379,7 +415,12 @@ static int rerun(const char *name, void *userdata) {
         n->state->started_usec = now_usec(); /* times are told of this run, not of the boot */
         n->state->settled_usec = 0;
         e->told = false;
+        e->changes_only = changes || (e->changes_only && !all);
 
+        if (changes) {
+                watch_end(e->watch); /* what it has found stays; it begins again by the new settings */
+                return configure_start_over(e->configure);
+        }
         if (all) {
                 /* Every step shows anew what it is worth: more than a full check. */
                 watch_end(e->watch);
@@ -400,6 +441,7 @@ Engine *engine_free(Engine *e) {
         connection_free(e->connection);
         watch_free(e->watch);
         configure_free(e->configure);
+        json_putp(&e->ran_by);
         node_done(&e->node);
         publisher_done(&e->publisher);
         sd_event_unref(e->host.event);

@@ -14,15 +14,26 @@ bytes() { cat "$NODE$own" 2>/dev/null; }
 
 node_new
 echo '{"licence":{"server":"old"}}' >"$NODE/etc/firstboot/conf.d/10-site.json"
-step licence '{}' <<<'cat "$FIRSTBOOT_ROOT/run/firstboot/config.json" >"$FIRSTBOOT_ROOT/seen"'
+step licence '{"reads":[]}' <<<'cat "$FIRSTBOOT_ROOT/run/firstboot/config.json" >"$FIRSTBOOT_ROOT/seen"'
+step space '{"reads":[]}' <<<'echo ran >>"$FIRSTBOOT_ROOT/space.runs"'
+step mirror '{"reads":["licence"]}' <<<'echo ran >>"$FIRSTBOOT_ROOT/mirror.runs"'
+step last '{"requires":["licence"],"reads":[]}' <<<'echo ran >>"$FIRSTBOOT_ROOT/last.runs"'
+ran() { [[ $(wc -l <"$NODE/$1.runs") -eq $2 ]]; } # STEP TIMES
 node_boot
 check "the node is ready" node_wait ready
 check "get prints a value" test "$("$ctl" config get licence.server)" = old
 check "set writes a value, and with --wait returns when the node has settled" ended 0 "$ctl" config set --wait licence.server new
 check "the step ran again with it" grep -q '"server": *"new"' "$NODE/seen"
+check "a step that waits for it ran again, too" ran last 2
+check "and one that says that it reads its section" ran mirror 2
+check "one that the key does not concern did not" ran space 1
 check "it is in force" test "$("$ctl" config get licence.server)" = new
 check "and its layer is known" sh -c "'$ctl' config | grep -q 'licence.server.*$own'"
 check "only root reads the file" test "$(stat -c %a "$NODE$own")" = 600
+check "a step's own settings concern that step alone" ended 0 "$ctl" config set --wait steps.space.retries 1
+check "it ran again" ran space 2
+check "and no other" ran last 2
+check "taken back" ended 0 "$ctl" config unset --wait steps.space.retries
 before=$(bytes)
 check "an unknown key is refused" ended 1 "$ctl" config set scratch.lable x
 check "with what was meant" said 'did you mean "label"'
