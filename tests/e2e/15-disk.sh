@@ -73,18 +73,19 @@ for format in qcow2 vhd vmdk; do
         rm -f "$PROJECT"/there.*
 done
 
-# The archives, opened by other programs. Their disk may be longer, by zeros.
-same_disk() { cmp -n "$(stat -c %s "$raw")" "$raw" -; }
-export_to "$raw" --format=gce --output=there.tar.gz && [[ $(tar -tzvf "$PROJECT/there.tar.gz" | awk '{ print $NF, $3 % 2 ^ 30 }') == 'disk.raw 0' ]] &&
-        tar -xzOf "$PROJECT/there.tar.gz" disk.raw | same_disk
+# The archives, opened by other programs; of a small disk, for they take their time. Theirs may be longer, by zeros.
+small=$E2E/small.raw
+truncate -s 64M "$small" && printf 'label: gpt\nstart=2048, size=60000\n' | sfdisk -q "$small" && dd if="$raw" of="$small" bs=1M skip=140 seek=2 count=9 conv=notrunc status=none
+export_to "$small" --format=gce --output=there.tar.gz && [[ $(tar -tzvf "$PROJECT/there.tar.gz" | awk '{ print $NF, $3 % 2 ^ 30 }') == 'disk.raw 0' ]] &&
+        tar -xzOf "$PROJECT/there.tar.gz" disk.raw | cmp -n $((64 << 20)) "$small" -
 check "gce: tar finds disk.raw in whole GiB, and the same disk in it" $?
-export_to "$raw" --format=raw.zst --output=there.raw.zst && zstd -q -d -c "$PROJECT/there.raw.zst" | cmp "$raw" -
+export_to "$small" --format=raw.zst --output=there.raw.zst && zstd -q -d -c "$PROJECT/there.raw.zst" | cmp "$small" -
 check "raw.zst: zstd unpacks the same disk" $?
-export_to "$raw" --format=oci --output=there.oci && tar -C "$PROJECT" -xf "$PROJECT/there.oci" &&
+export_to "$small" --format=oci --output=there.oci && tar -C "$PROJECT" -xf "$PROJECT/there.oci" &&
         python3 -m json.tool "$PROJECT/image_metadata.json" >"$E2E/out" && grep -q UEFI_64 "$E2E/out" &&
-        qemu-img compare -q -f raw -F qcow2 "$raw" "$PROJECT/output.QCOW2"
+        qemu-img compare -q -f raw -F qcow2 "$small" "$PROJECT/output.QCOW2"
 check "oci: launch options, and the same disk as qcow2" $?
-rm -f "$PROJECT"/there.* "$PROJECT"/{image_metadata.json,output.QCOW2}
+rm -f "$PROJECT"/there.* "$PROJECT"/{image_metadata.json,output.QCOW2} "$small"
 
 place=$(realpath "$PROJECT")
 grep -qx "$place/.imgbuild-draft-.*" "$E2E/bwrap.argv" && ! grep -qx "$place" "$E2E/bwrap.argv"
