@@ -53,9 +53,19 @@ unshare -n "$IMGBUILD" build "$W/images/py.json" --cache "$CACHE" --progress pla
 [[ -s $W/first ]] && cmp "$W/first" "$W/second"
 check "made again, without a network, it has the same bytes" $?
 
+# Code that a wheel has run when a Python of its environment starts, which one does while it is made.
+cp "$W/images/py.lock.json" "$W/lock"
+cp -r "$INDEX/extra" "$W/extra"
+wheel extra 2.1 "--at-start=open('/etc/extra', 'w')"
+py lock --update extra >"$W/out" 2>&1 && py build >"$W/out" 2>&1
+[[ $? -eq 1 ]] && grep -q 'Stage python:/opt/ml/x: one of its wheels changed /etc/extra, and none may change anything but /opt/ml/x' "$W/out"
+s=$?
+check "a wheel that writes outside of its environment when it is installed is refused" $s
+[[ $s -eq 0 ]] || tail -n 5 "$W/out"
+rm -rf "$INDEX/extra" && mv "$W/extra" "$INDEX/extra" && cp "$W/lock" "$W/images/py.lock.json"
+
 # The wheel's blob goes, and the index serves something else under its name; then it has it no more.
 sum=$(sha256sum <"$INDEX/tiny/tiny-1.0-py3-none-any.whl" | cut -d' ' -f1)
-cp "$W/images/py.lock.json" "$W/lock"
 rm -rf "$layer" "$CACHE/blobs/sha256/${sum:0:2}/$sum"
 cp -r "$INDEX/tiny" "$W/tiny"
 wheel tiny 1.0 --licence=other --requires=extra
