@@ -1,0 +1,152 @@
+#!/bin/bash
+# A published tutorial's cloud-config as it stands, as the user data of a machine of ours (docs/clusters/containerd.md): on blank disks, after
+# the disks were wiped, and on disks with a volume from an earlier life. And containers without root, of an image from a registry with a file
+# of another group, by Podman and by containerd under rootlesskit, with a home folder on disk and one on NFS.
+# Without GPUs, and without nerdctl and bypass4netns, which come from their releases alone. A smaller test is cli/firstboot-scratch.
+set -u
+source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/e2e/containers.bash"
+source "$TOP/tests/e2e/cluster.bash"
+own_project
+cat >"$RECIPES/instance.json" <<'R'
+{ "name": "instance", "extends": "debian-13-cpu", "overlays": ["containerd-rootless", "podman", "oci-compat"],
+  "packages": ["docker-registry", "nfs-kernel-server"], "node": { "scratch": { "models": ["QEMU NVMe Ctrl"] } } }
+R
+build instance >"$E2E/build.log" 2>&1
+s=$?
+check "the image is made" $s
+[[ $s -eq 0 ]] || { tail -n 30 "$E2E/build.log"; exit 1; }
+
+cat >"$E2E/user-data" <<'U'
+#cloud-config
+#
+# Change time zone to JST
+timezone: Asia/Tokyo
+
+runcmd:
+#
+# NVMe local storage setting
+  - vgcreate nvme /dev/nvme0n1 /dev/nvme1n1 /dev/nvme2n1 /dev/nvme3n1
+  - lvcreate -l 100%FREE nvme
+  - mkfs.xfs -L localscratch /dev/nvme/lvol0
+  - mkdir -p /mnt/localdisk
+  - echo "LABEL=localscratch /mnt/localdisk/ xfs defaults,noatime 0 0" >> /etc/fstab
+  - systemctl daemon-reload
+  - mount /mnt/localdisk
+#
+# Stop firewalld
+  - systemctl disable --now firewalld
+#
+# Expand root file system to those set by instance configuration
+  - /usr/libexec/oci-growfs -y
+U
+
+state=$E2E/state
+# boots NAME COMMANDS: the machine in $state is switched on, and asked.
+boots() {
+        {
+                cat <<'C'
+set -u
+say() { echo "== $1"; }
+cloud-init status --wait >/dev/null
+say cloud; cloud-init status --format json | python3 -c 'import json, sys; s = json.load(sys.stdin); print(s["status"], s["errors"], s["recoverable_errors"])'
+say volume; vgs --noheadings -o vg_name,pv_count,lv_count | xargs -n 3
+say mount; findmnt -n -l -o TARGET,FSTYPE,LABEL -S LABEL=localscratch | xargs -n 3
+say ready; systemctl is-active node-ready.target
+say word; cat /mnt/localdisk/word 2>&1; echo written >/mnt/localdisk/word
+say zone; readlink /etc/localtime
+say firewall; systemctl is-active firewalld; systemctl is-enabled firewalld
+say root; test "$(df -B1 --output=size / | tail -n 1)" -gt 8000000000 && echo grown
+say failed; systemctl --failed --plain --no-legend
+C
+                cat
+                echo 'say end; sync'
+        } >"$E2E/commands"
+        "$IMGBUILD" boot "$OUT/instance/instance.qcow2" --cache "$CACHE" --offline --progress plain --save "$E2E/save.$1" --state "$state" --power-off \
+                --until ready --timeout 900 --nvme count=4,size=1G --disk-size 10G --user-data "$E2E/user-data" -- "$(cat "$E2E/commands")" >"$E2E/out" 2>"$E2E/log"
+        local s=$?
+        check "$2" $s
+        [[ $s -eq 0 ]] || { tail -n 40 "$E2E/log" "$E2E/out"; exit 1; }
+        says "… cloud-init ends without an error" cloud 'done [] {}'
+        says "… one volume, $3" volume "$3 4 1"
+        says "… mounted once" mount '/mnt/localdisk xfs localscratch'
+        says "… the node is ready" ready active
+        says "… $5" word "$4"
+        says "… and no unit has failed" failed ''
+}
+
+rm -rf "${state:?}"
+{
+        declare -f small_image
+        printf 'base64 -d >/root/push-image <<X\n%s\nX\n' "$(base64 "$TOP/tests/fixtures/push-image")"
+        cat <<'C'
+on() { "${@:2}"; }
+as() { # USER COMMAND: in a session of his
+        local id=$(id -u "$1")
+        runuser -u "$1" -- env HOME="$(getent passwd "$1" | cut -d : -f 6)" XDG_RUNTIME_DIR=/run/user/$id DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/$id/bus \
+                bash -c "cd; $2" 2>/root/err || { echo "exit code $?"; tail -n 5 /root/err; }
+}
+printf 'version: 0.1\nstorage: { filesystem: { rootdirectory: /var/lib/docker-registry } }\nhttp: { addr: ":5000" }\n' >/etc/docker/registry/config.yml
+systemctl restart docker-registry
+for i in $(seq 120); do python3 -c 'import socket; socket.create_connection(("127.0.0.1", 5000), 1)' 2>/dev/null && break; sleep 1; done
+small_image /root/small; echo x >/root/small/etc/of-42; chgrp 42 /root/small/etc/of-42
+python3 /root/push-image --owners http://127.0.0.1:5000 small 1 /root/small >/dev/null
+
+useradd -m -d /home/usera -s /bin/bash -u 10000 usera
+mkdir -p /srv/nfs/userb /mnt/nfs; echo '/srv/nfs *(rw,no_subtree_check)' >/etc/exports; systemctl restart nfs-server
+useradd -M -d /mnt/nfs/userb -s /bin/bash -u 10001 userb; chown userb: /srv/nfs/userb
+mount -t nfs4 localhost:/srv/nfs /mnt/nfs
+
+cat >/usr/local/bin/own-containerd <<'S'
+#!/bin/bash
+# What containerd-rootless.sh does: rootlesskit, and containerd inside. Then an image and a container by containerd's own tool.
+set -eu
+run=$XDG_RUNTIME_DIR/own
+mkdir -p "$run"
+printf 'version = 2\nroot = "%s"\nstate = "%s"\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n[grpc]\naddress = "%s"\n' \
+        "$HOME/.local/share/containerd" "$run/state" "$run/containerd.sock" >"$run/config.toml"
+systemd-run -q --user --unit=own-containerd -p Delegate=yes rootlesskit --state-dir="$run/kit" --net=slirp4netns --mtu=65520 --port-driver=builtin \
+        --copy-up=/etc --copy-up=/run --copy-up=/var/lib --propagation=rslave containerd -c "$run/config.toml"
+inside() { nsenter -U --preserve-credentials -m -n -t "$(cat "$run/kit/child_pid")" -- ctr -a "$run/containerd.sock" "$@"; }
+for i in $(seq 120); do inside version >/dev/null 2>&1 && break; sleep 1; done
+inside image pull --plain-http 10.0.2.2:5000/small:1 >/dev/null
+inside run --rm --cgroup '' --fifo-dir "$run/fifo" 10.0.2.2:5000/small:1 one "$@"
+systemctl --user stop own-containerd
+S
+chmod +x /usr/local/bin/own-containerd
+for user in usera userb; do
+        loginctl enable-linger $user
+        for i in $(seq 120); do systemctl is-active -q "user@$(id -u $user)" && [ -S "/run/user/$(id -u $user)/bus" ] && break; sleep 1; done
+        say home-$user; findmnt -n -o FSTYPE -T "$(getent passwd $user | cut -d : -f 6)"
+        say podman-$user; as $user 'podman run --rm --tls-verify=false localhost:5000/small:1 bash -c "ls -n /etc/of-42; id -u"' | awk 'NF > 3 { print $3, $4, $NF; next } { print }'
+        say store-$user; as $user 'podman info -f "{{.Store.GraphRoot}}"'
+        say containerd-$user; as $user 'own-containerd bash -c "ls -n /etc/of-42; id -u"' | awk 'NF > 3 { print $3, $4, $NF; next } { print }'
+        say layers-$user; as $user 'readlink .local/share/containerd'; ls "/mnt/localdisk/rootless/$(id -u $user)/containerd" | grep -c snapshotter.v1.overlayfs
+        say left-$user; as $user 'podman ps -aq'; pgrep -u $user -l 'slirp4netns|rootlesskit|conmon|containerd|runc'
+done
+C
+} >"$E2E/more"
+boots first "the document's cloud-config on blank disks" nvme "cat: /mnt/localdisk/word: No such file or directory" "with nothing on it" <"$E2E/more"
+says "the time zone" zone /usr/share/zoneinfo/Asia/Tokyo
+says "firewalld is off" firewall $'inactive\ndisabled'
+says "the root has grown" root grown
+for user in usera userb; do
+        id=10000 home=ext4
+        [[ $user == usera ]] || id=10001 home=nfs4
+        says "$user's home is on $home" home-$user $home
+        says "Podman without root: a registry's image with a file of group 42" podman-$user $'0 42 /etc/of-42\n0'
+        says "… on the scratch volume" store-$user /mnt/localdisk/rootless/$id/storage
+        says "containerd under rootlesskit: the same" containerd-$user $'0 42 /etc/of-42\n0'
+        says "… on the scratch volume" layers-$user "/mnt/localdisk/rootless/$id/containerd"$'\n1'
+        says "… and nothing is left running" left-$user ''
+done
+
+# The same disks under a new machine: group nvme from an earlier life.
+rm -rf "${E2E:?}/wiped" && mv "$state" "$E2E/wiped" && mkdir "$state" && cp --sparse=always "$E2E"/wiped/nvme?.raw "$state/"
+boots earlier "a new machine whose disks have the group from an earlier life" nvme written "with its data" </dev/null
+
+# The first machine again, with blank disks.
+rm -rf "${state:?}" && mv "$E2E/wiped" "$state" && rm "$state"/nvme?.raw
+boots blank "the machine comes back with blank disks" "${GROUP:-localscratch}" "cat: /mnt/localdisk/word: No such file or directory" "with nothing on it" </dev/null
+rm -rf "${state:?}"
+exit $rc
