@@ -504,6 +504,11 @@ case_config_errors() {
         : >"$NODE/etc/firstboot/node.json"
         "$ctl" rerun --wait config >/dev/null
         check "an empty file is named as such" sh -c "'$ctl' | grep -q 'the file is empty'"
+        rm "$NODE/etc/firstboot/node.json"
+        mkfifo "$NODE/etc/firstboot/conf.d/50-pipe.json"
+        timeout 60 "$ctl" rerun --wait config >/dev/null
+        check "a named pipe is not waited for" is 'o["errors"]' "['/etc/firstboot/conf.d/50-pipe.json: it is no regular file; remove it']"
+        rm "$NODE/etc/firstboot/conf.d/50-pipe.json"
         config '[1]'
         "$ctl" rerun --wait config >/dev/null
         check "a list is no configuration" sh -c "'$ctl' | grep -q 'must be an object'"

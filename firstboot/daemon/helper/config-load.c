@@ -11,6 +11,7 @@
 #include "shared/file-util.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 
 /* Far more than any configuration needs; a file beyond it is a mistake. */
 #define FILE_MAX (1024 * 1024)
@@ -19,10 +20,14 @@ static int merge_file(Config *c, const char *name, bool optional) {
         _cleanup_free_ char *path = fb_path(name);
         _cleanup_json_ json_object *layer = NULL;
         JsonError e = {};
+        struct stat st;
         int r;
 
         if (!path)
                 return -ENOMEM;
+        /* A named pipe would be waited for, a terminal be read. */
+        if (stat(path, &st) >= 0 && !S_ISREG(st.st_mode))
+                return strv_extendf(&c->errors, "%s: it is no regular file; remove it", name);
         r = json_load(path, FILE_MAX, &e, &layer);
         if (r == -ENOENT && optional)
                 return 0;

@@ -54,24 +54,42 @@ static int find_command(char *text, char **ret) {
         return 0;
 }
 
-static int look_into(const char *name, char **ret) {
+/* The first line that waits for the node to be ready. */
+static int find_wait(char *text, char **ret) {
+        char *save = NULL;
+
+        for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+                const char *p = line + strspn(line, " \t"), *ctl = strstr(p, "firstbootctl");
+
+                if (*p == '#' || !(strstr(p, "node-ready.target") || strstr(p, PATH_READY) ||
+                                                 (ctl && strstr(ctl, "--wait"))))
+                        continue;
+                *ret = strdup(p);
+                return *ret ? 0 : -ENOMEM;
+        }
+        return 0;
+}
+
+typedef int (*Finder)(char *text, char **ret);
+
+static int look_into(const char *name, Finder find, char **ret) {
         _cleanup_free_ char *path = fb_path(name), *text = NULL;
 
         if (!path)
                 return -ENOMEM;
         if (*ret || read_file(path, USER_DATA_MAX, &text, NULL) < 0)
                 return 0;
-        return find_command(text, ret);
+        return find(text, ret);
 }
 
-static int look_into_folder(const char *folder, char **ret) {
+static int look_into_folder(const char *folder, Finder find, char **ret) {
         _cleanup_strv_free_ char **names = NULL;
 
         if (fb_list(folder, &names) < 0)
                 return 0;
         STRV_FOREACH (name, names) {
                 _cleanup_free_ char *path = path_join(folder, *name);
-                int r = path ? look_into(path, ret) : -ENOMEM;
+                int r = path ? look_into(path, find, ret) : -ENOMEM;
 
                 if (r < 0)
                         return r;
@@ -79,7 +97,7 @@ static int look_into_folder(const char *folder, char **ret) {
         return 0;
 }
 
-int user_data_find(char **ret) {
+static int look(Finder find, char **ret) {
         char *const *files = ARGV(INSTANCE "/cloud-config.txt", INSTANCE "/vendor-cloud-config.txt",
                         INSTANCE "/vendor2-cloud-config.txt");
         char *const *folders = ARGV(INSTANCE "/scripts", "/var/lib/cloud/scripts/per-boot",
@@ -94,17 +112,21 @@ int user_data_find(char **ret) {
         if (access(running, F_OK) < 0)
                 return 0;
         STRV_FOREACH (file, files) {
-                r = look_into(*file, &command);
+                r = look_into(*file, find, &command);
                 if (r < 0)
                         return r;
         }
         STRV_FOREACH (folder, folders) {
-                r = look_into_folder(*folder, &command);
+                r = look_into_folder(*folder, find, &command);
                 if (r < 0)
                         return r;
         }
         *ret = TAKE_PTR(command);
         return 0;
+}
+
+int user_data_find(char **ret) {
+        return look(find_command, ret);
 }
 
 /* cloud-init writes its result at its very end; where it was killed before, systemd knows. */
@@ -119,18 +141,25 @@ static bool is_over(sd_bus *bus) {
 
 int user_data_wait(StepContext *c, const char *command, uint64_t timeout_usec) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_free_ char *knot = NULL;
 
         (void) unit_bus(&bus);
+        if (look(find_wait, &knot) < 0)
+                return log_oom();
         if (!is_over(bus))
                 log_info("User data has %s: the disks are left alone until cloud-init has run it.",
                                 command);
+        if (!is_over(bus) && knot)
+                log_warning("User data waits for the node (\"%.100s\"), and the node for user data: take one of the two out of it, or wait in a unit of its own.",
+                                knot);
         for (uint64_t waited = 0; !is_over(bus); waited += PAUSE_USEC) {
                 if (waited >= timeout_usec)
                         return step_fail_later(c, "scratch.user-data",
-                                        "cloud-init has not finished within %llu s, and its user data has %s; "
+                                        "cloud-init has not finished within %llu s, and its user data has %s%s; "
                                         "the disks were not touched",
-                                        (unsigned long long) (timeout_usec / USEC_PER_SEC),
-                                        command);
+                                        (unsigned long long) (timeout_usec / USEC_PER_SEC), command,
+                                        knot ? " and waits for the node to be ready, which waits for it"
+                                             : "");
                 usleep(PAUSE_USEC);
         }
         return 0;

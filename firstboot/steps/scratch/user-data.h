@@ -12,7 +12,8 @@
  * in this boot; *ret is NULL where there is none, or no cloud-init. 0 or -ENOMEM; the caller frees it. */
 int user_data_find(char **ret);
 
-/* Waits until cloud-init has run user data, at most that long; 0, or the step's failure. */
+/* Waits until cloud-init has run user data, at most that long; 0, or the step's failure. User data that
+ * itself waits for the node never ends so: that is logged at once, and is in the failure. */
 int user_data_wait(StepContext *c, const char *command, uint64_t timeout_usec);
 
 /* What is mounted at `where` and stands on local disks alone is the volume, whatever its label: noted in

@@ -475,6 +475,84 @@ static void the_most_serious_comes_first(void **state) {
         assert_int_equal(findings.items[2].code, GPU_CODE_TEMPERATURE);
 }
 
+/* Two at once, each of another GPU, in both orders: nothing hides anything, and the more serious one
+ * gives the verdict its code. */
+static void two_faults_at_once_are_both_found(void **state) {
+        static const struct {
+                GpuCode code;
+                GpuFactId id;
+                int64_t bad, good;
+        } faults[] = {
+                { GPU_CODE_REMAP_FAILED, GPU_REMAP_FAILED, 1, 0 },
+                { GPU_CODE_SRAM, GPU_SRAM_THRESHOLD, 1, 0 },
+                { GPU_CODE_ECC_ERRORS, GPU_ECC_VOLATILE, 3, 0 },
+                { GPU_CODE_ECC_OFF, GPU_ECC, 0, 1 },
+                { GPU_CODE_REMAP_PENDING, GPU_REMAP_PENDING, 1, 0 },
+                { GPU_CODE_REMAPPED_ROWS, GPU_REMAPPED_UNCORRECTABLE, 5000, 0 },
+                { GPU_CODE_RECOVERY, GPU_RECOVERY_ACTION, 1, 0 },
+                { GPU_CODE_PCIE_WIDTH, GPU_PCIE_WIDTH, 8, 16 },
+                { GPU_CODE_PCIE_GENERATION, GPU_PCIE_GENERATION_LOAD, 3, 5 },
+                { GPU_CODE_CLOCKS, GPU_CLOCK_REASONS, 0x40, 1 },
+                { GPU_CODE_POWER_LIMIT, GPU_POWER_LIMIT, 400000, 700000 },
+                { GPU_CODE_TEMPERATURE, GPU_TEMPERATURE_MARGIN, 0, 57 },
+                { GPU_CODE_PERSISTENCE, GPU_PERSISTENCE, 0, 1 },
+                { GPU_CODE_BANDWIDTH, GPU_D2H, 1000, 55000 },
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ELEMENTSOF(faults); i++) {
+                set(1, faults[i].id, faults[i].bad);
+                assert_finding(faults[i].code, 1);
+                for (size_t k = 0; k < ELEMENTSOF(faults); k++) {
+                        bool first = faults[i].code < faults[k].code;
+
+                        if (k == i)
+                                continue;
+                        set(2, faults[k].id, faults[k].bad);
+                        judge();
+                        assert_int_equal(findings.n, 2);
+                        assert_int_equal(findings.items[!first].code, faults[i].code);
+                        assert_int_equal(findings.items[!first].gpu, 1);
+                        assert_int_equal(findings.items[first].code, faults[k].code);
+                        assert_int_equal(findings.items[first].gpu, 2);
+                        set(2, faults[k].id, faults[k].good);
+                }
+                set(1, faults[i].id, faults[i].good);
+        }
+        assert_well();
+}
+
+/* The same two on one GPU. */
+static void two_faults_of_one_gpu_are_both_found(void **state) {
+        static const struct {
+                GpuCode code;
+                GpuFactId id;
+                int64_t bad, good;
+        } faults[] = {
+                { GPU_CODE_SRAM, GPU_SRAM_THRESHOLD, 1, 0 },
+                { GPU_CODE_ECC_ERRORS, GPU_ECC_VOLATILE, 3, 0 },
+                { GPU_CODE_REMAP_PENDING, GPU_REMAP_PENDING, 1, 0 },
+                { GPU_CODE_PCIE_WIDTH, GPU_PCIE_WIDTH, 8, 16 },
+                { GPU_CODE_CLOCKS, GPU_CLOCK_REASONS, 0x40, 1 },
+                { GPU_CODE_POWER_LIMIT, GPU_POWER_LIMIT, 400000, 700000 },
+                { GPU_CODE_PERSISTENCE, GPU_PERSISTENCE, 0, 1 },
+                { GPU_CODE_BANDWIDTH, GPU_D2H, 1000, 55000 },
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ELEMENTSOF(faults); i++)
+                for (size_t k = i + 1; k < ELEMENTSOF(faults); k++) {
+                        set(0, faults[i].id, faults[i].bad);
+                        set(0, faults[k].id, faults[k].bad);
+                        judge();
+                        assert_int_equal(findings.n, 2);
+                        assert_int_equal(findings.items[0].code, faults[i].code);
+                        assert_int_equal(findings.items[1].code, faults[k].code);
+                        set(0, faults[i].id, faults[i].good);
+                        set(0, faults[k].id, faults[k].good);
+                }
+}
+
 static void every_code_has_a_name(void **state) {
         (void) state;
         for (size_t i = 0; i < GPU_CODES_N; i++) {
@@ -786,6 +864,8 @@ int main(void) {
                 T(xids_belong_to_their_gpu),
                 T(an_xid_of_a_gpu_that_is_gone_keeps_its_address),
                 T(the_most_serious_comes_first),
+                T(two_faults_at_once_are_both_found),
+                T(two_faults_of_one_gpu_are_both_found),
                 T(every_code_has_a_name),
                 T(the_configurations_defaults_are_the_same),
                 T(mig_is_as_configured),

@@ -90,6 +90,34 @@ static void a_wait_in_vain_says_for_what_and_is_tried_again(void **state) {
         json_object_put(c->result);
 }
 
+/* Neither could go first: cloud-init waits for the node, and the node for cloud-init. */
+static void a_wait_for_who_waits_for_us_names_the_knot(void **state) {
+        static const char *const waits[] = {
+                "- until test -e /run/firstboot/ready; do sleep 1; done\n",
+                "- firstbootctl status --wait\n",
+                "- [firstbootctl, rerun, --wait, scratch]\n",
+                "- systemctl start node-ready.target\n",
+        };
+        StepContext *plain = context();
+
+        (void) state;
+        root_put(CONFIG, "runcmd:\n- vgcreate a /dev/b\n- echo ready\n- firstbootctl status\n");
+        assert_int_equal(user_data_wait(plain, "vgcreate", 0), -EAGAIN);
+        assert_null(strstr(json_get_string(plain->result, "message"), "waits for the node"));
+        json_object_put(plain->result);
+        for (size_t i = 0; i < ELEMENTSOF(waits); i++) {
+                _cleanup_free_ char *text = strf("runcmd:\n- vgcreate a /dev/b\n%s", waits[i]);
+                StepContext *c = context();
+
+                root_put(CONFIG, text);
+                assert_int_equal(user_data_wait(c, "vgcreate", 0), -EAGAIN);
+                assert_string_equal(json_get_string(c->result, "code"), "scratch.user-data");
+                assert_non_null(strstr(
+                                json_get_string(c->result, "message"), "waits for the node"));
+                json_object_put(c->result);
+        }
+}
+
 /* Local disks nvme0n1 and nvme1n1; dm-0 stands on them, dm-1 on the first and on sda. */
 static Disk local[] = { { .name = (char *) "nvme0n1" }, { .name = (char *) "nvme1n1" } };
 static const Disks disks = { .items = local, .n = 2 };
@@ -167,6 +195,7 @@ int main(void) {
                 TEST(user_data_of_a_cloud_init_that_is_off_does_not_count),
                 TEST(the_wait_is_over_when_cloud_init_is),
                 TEST(a_wait_in_vain_says_for_what_and_is_tried_again),
+                TEST(a_wait_for_who_waits_for_us_names_the_knot),
                 TEST(what_is_mounted_on_local_disks_is_the_volume_whatever_its_label),
                 TEST(what_stands_on_other_disks_too_is_not),
                 TEST(what_is_mounted_elsewhere_is_not),
