@@ -223,8 +223,8 @@ head_start() {
                 ldap) head_launch ldap slapd -d stats -f /etc/head/slapd.conf -h 'ldaps:/// ldap:///' ;;
                 portmap) head_launch portmap rpcbind -f ;;
                 nfs) head_launch nfs ganesha.nfsd -F -L STDOUT -N EVENT -f /etc/head/ganesha.conf -p /run/ganesha/pid ;;
-                # -x: it tells the time and leaves the host's clock alone.
-                time) head_launch time chronyd -d -x -u root 'local stratum 8' 'allow all' 'cmdallow 127/8' \
+                # -x: it tells the time and leaves the host's clock alone. One that was killed left its pid.
+                time) rm -f "$HEAD/run/chronyd.pid"; head_launch time chronyd -d -x -u root 'local stratum 8' 'allow all' 'cmdallow 127/8' \
                         'pidfile /run/chronyd.pid' 'bindcmdaddress /' ;;
                 munge) head_launch munge setpriv --reuid munge --regid munge --clear-groups munged --foreground --force ;;
                 slurm) head_launch slurm slurmctld -D ;;

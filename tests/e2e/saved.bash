@@ -4,6 +4,7 @@
 #
 #   vm_resume           as vm_start on a new machine: it goes on where the state was saved, with the disks plugged in, the
 #                       clock set and the configuration written, and then the agent starts
+#   vm_held=COMMAND     set before: run here once all that is so, while the agent is held
 #
 # The machine may be switched off and on again (vm_on). Its root disk is larger than the image, and cloud-init leaves it alone:
 # growing it is the agent's then.
@@ -126,7 +127,8 @@ vm_resume() {
                 vm true && vm "date -s @$(date +%s) >/dev/null" && # the time as it is once the connection is there
                 tar -C "$VM/files" -cf - . | vm_pipe root "tar -C / --no-same-owner --no-overwrite-dir -xf - && sync
                         for i in \$(seq 600); do [ \$(ls /dev/nvme?n1 2>/dev/null | wc -l) = 4 ] && break; sleep 0.1; done
-                        udevadm settle && touch /run/e2e-go" "${vm_shared[@]}"
+                        udevadm settle" "${vm_shared[@]}" &&
+                ${vm_held:-true} && vm 'touch /run/e2e-go'
         i=$?
         [[ $i -eq 0 ]] || { echo "# the node does not go on:"; tail -n 20 "$VM/boot.log" "$VM/save/console.log"; }
         return $i
