@@ -21,6 +21,8 @@ static const char *other_file(json_object *o) {
                                 "is a recipe, not node configuration: 'imgbuild plan' checks recipes, with their key \"node\"" },
                 { "base", json_type_object,
                                 "is a recipe, not node configuration: 'imgbuild plan' checks recipes, with their key \"node\"" },
+                { "stages", json_type_array,
+                                "is a lock, not node configuration: 'imgbuild plan' checks it with its recipe" },
                 { "description", json_type_string,
                                 "is an overlay or a step, not node configuration: 'imgbuild plan' checks them with a recipe that has them" },
                 { "exec", json_type_array,

@@ -12,6 +12,8 @@
 #include "shared/file-util.h"
 #include "shared/log.h"
 
+#include <sys/stat.h>
+
 #define OWN_FILE "90-firstbootctl.json"
 #define FILE_MAX (1024 * 1024) /* bytes: as firstbootd reads them */
 
@@ -19,10 +21,14 @@
 static int read_layer(const char *name, json_object **ret) {
         _cleanup_free_ char *path = fb_path(name);
         JsonError e = {};
+        struct stat st;
         int r;
 
         if (!path)
                 return log_oom();
+        /* A named pipe would be waited for. */
+        if (stat(path, &st) >= 0 && !S_ISREG(st.st_mode))
+                return log_error_return(-EINVAL, "%s: it is no regular file; remove it", name);
         r = json_load(path, FILE_MAX, &e, ret);
         if (r == -ENOENT) {
                 *ret = json_object_new_object();
@@ -191,9 +197,11 @@ static int save(json_object *layer) {
         return r < 0 ? log_error_errno(r, "Cannot write %s", path) : 0;
 }
 
-/* A file of conf.d that is read after ours and has the key wins. */
-static void warn_of_later(const char *key) {
+/* Tells what keeps our file from counting: one of conf.d that is read after it and has the key that was
+ * set, and any that is faulty. */
+static void warn_of_others(const char *key, bool set) {
         _cleanup_strv_free_ char **names = NULL;
+        bool faulty = false;
 
         if (fb_list(PATH_CONFIG_DROPINS, &names) < 0)
                 return;
@@ -201,13 +209,16 @@ static void warn_of_later(const char *key) {
                 _cleanup_json_ json_object *layer = NULL;
                 _cleanup_free_ char *path = strf(PATH_CONFIG_DROPINS "/%s", *name);
 
-                if (!path || strcmp(*name, OWN_FILE) <= 0 || !endswith(*name, ".json") ||
-                                read_layer(path, &layer) < 0)
+                if (!path || streq(*name, OWN_FILE) || !endswith(*name, ".json"))
                         continue;
-                if (put(layer, key, NULL) > 0)
+                if (read_layer(path, &layer) < 0)
+                        faulty = true;
+                else if (set && strcmp(*name, OWN_FILE) > 0 && put(layer, key, NULL) > 0)
                         log_warning("%s has %s too, and is read later: its value counts", path,
                                         key);
         }
+        if (faulty)
+                log_warning("The node's configuration fails until that is corrected");
 }
 
 static int apply(Ctl *c) {
@@ -246,8 +257,7 @@ static int edit(Ctl *c, const char *key, json_object *value) {
         }
         if (refuse_faults(old, new) < 0 || save(new) < 0)
                 return EXIT_FAILURE;
-        if (value)
-                warn_of_later(key);
+        warn_of_others(key, value);
         return apply(c);
 }
 

@@ -17,7 +17,7 @@ static bool is_step(const char *name) {
 
         list = strv_join(names, ", ");
         log_error("There is no step \"%s\"; there are: %s. journalctl -u firstboot@%s.service shows what a step wrote that was taken out",
-                        name, list ? list : "none", name);
+                        name, isempty(list) ? "none" : list, name);
         return false;
 }
 

@@ -54,6 +54,15 @@ check "the layer below is in force again" test "$("$ctl" config get licence.serv
 echo '{"licence":{"server":"last"}}' >"$NODE/etc/firstboot/conf.d/95-late.json"
 check "a file that is read later is warned of" ended 0 "$ctl" config set --no-rerun licence.server new
 check "by its name" said '95-late.json'
+echo '{ broken' >"$NODE/etc/firstboot/conf.d/50-broken.json"
+check "a file that is read before ours and is faulty keeps no value from being written" ended 0 "$ctl" config set --no-rerun licence.server new
+check "it is named, with its line" said '50-broken.json:1:'
+check "and what it means for the node" said 'configuration fails until'
+rm "$NODE/etc/firstboot/conf.d/50-broken.json"
+mkfifo "$NODE/etc/firstboot/conf.d/50-pipe.json"
+check "a named pipe there is not waited for" ended 0 timeout 60 "$ctl" config set --no-rerun licence.server new
+check "but named" said '50-pipe.json: it is no regular file'
+rm "$NODE/etc/firstboot/conf.d/50-pipe.json"
 check "a key that is not there" ended 1 "$ctl" config get licence.nothing
 check "a set without a value is wrong usage" ended 64 "$ctl" config set licence.server
 check "and so is a key of dots" ended 64 "$ctl" config set licence..server x
