@@ -116,6 +116,13 @@ $(unit_shared): libraries = $(LIBS) -lcmocka
 firstboot_fixtures := $(BUILD)/tests/fixtures/fake-systemd
 $(firstboot_fixtures): libraries = $(firstboot_libs)
 
+# Preloaded into lvm.
+cut_writes := $(BUILD)/tests/fixtures/cut-writes.so
+$(cut_writes): tests/fixtures/cut-writes.c
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $< -ldl
+
 # A fleet that boots, on the agent's own retry code.
 fleet := $(BUILD)/tests/bench/fleet/fleet
 fleet_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/fleet/*.c))
@@ -175,7 +182,7 @@ $(fixtures): $(BUILD)/tests/fixtures/%: tests/fixtures/%.c
 	$(link_test)
 
 .PHONY: unit
-unit: $(unit_tests) $(unit_fuzz) $(fixtures) $(fleet) $(nvml_doubles) $(ncclbench_doubles)
+unit: $(unit_tests) $(unit_fuzz) $(fixtures) $(cut_writes) $(fleet) $(nvml_doubles) $(ncclbench_doubles)
 
 IMAGE ?= debian-13-gpu
 image: deps

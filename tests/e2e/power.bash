@@ -3,8 +3,11 @@
 # The agent's and its steps' lines so far. QEMU itself writes the journal: what is counted has happened.
 agent_lines() { grep -ac '^SYSLOG_IDENTIFIER=firstboot' "$VM/save/journal.export" 2>/dev/null; }
 
-# power_cut LINES: a new node; its plug is pulled once the agent has said LINES lines, or all it has to say, and a moment has
-# passed; then it is switched on again and must be ready.
+# Whether LVM has begun to write.
+has_label() { [[ $(dd if="$VM/state/nvme0.raw" bs=1 skip=512 count=8 status=none 2>/dev/null | tr -d '\0') == LABELONE ]]; }
+
+# power_cut LINES|lvm: a new node; its plug is pulled once the agent has said LINES lines, or all it has to say, or once LVM
+# writes to the first disk, and a moment has passed; then it is switched on again and must be ready.
 power_cut() {
         local at moment=$((RANDOM % 1000))
         vm_fresh
@@ -13,7 +16,7 @@ power_cut() {
         check "a node goes through its first boot" $?
         while kill -0 "$vm_pid" 2>/dev/null; do
                 at=$(agent_lines)
-                [[ ${at:-0} -ge $1 ]] && break
+                if [[ $1 == lvm ]]; then has_label && break; else [[ ${at:-0} -ge $1 ]] && break; fi
                 grep -aq '^MESSAGE=Node is ready after' "$VM/save/journal.export" && break
                 sleep 0.2
         done
@@ -31,6 +34,7 @@ power_cut() {
         vm_on ready
         check "power cut after $at lines of the agent: the next boot ends ready" $?
         vm_status
+        vm_is 'o["node"]' ready || vm 'firstbootctl status'
         vm_is 'o["node"]' ready && vm_is 'o["boots"]' 2 && vm_is 'o["step"]["scratch"]["status"]' done
         check "its state is in order" $?
         vm 'findmnt -no FSTYPE /mnt/localdisk; vgs --noheadings -o vg_tags,pv_count localscratch; systemctl --failed --no-legend' >"$VM/answers" 2>&1

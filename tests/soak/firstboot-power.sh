@@ -8,5 +8,8 @@ source "$TOP/tests/e2e/power.bash"
 vm_suite "$@"
 head_make && head_start "${HEAD_SERVICES[@]}"
 check "the head node runs" $?
-for ((cut = 0; cut < ${CUTS:-20}; cut++)); do power_cut $((1 + RANDOM % 60)); done
+for ((cut = 0; cut < ${CUTS:-20}; cut++)); do
+        power_cut $((1 + RANDOM % 60))
+        [[ $((cut % 4)) -ne 3 ]] || power_cut lvm
+done
 exit $rc

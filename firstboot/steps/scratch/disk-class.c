@@ -27,10 +27,11 @@ static bool remains_only(const DiskFacts *f) {
         return f->n_signatures > 0;
 }
 
-/* Power went while LVM wrote to a disk that had been found empty. */
+/* Power went while LVM wrote to a disk that had been found empty: its label is not there yet, or
+ * the group that the label speaks of is on no disk yet. */
 static bool is_half_made(const DiskFacts *f, const ScratchRecord *record) {
         return record->unfinished && strv_contains(record->serials, f->disk->serial) &&
-               f->n_signatures == 1 && f->signatures[0].remains &&
+               f->n_signatures == 1 && (f->signatures[0].remains || f->vg_lost) &&
                streq(f->signatures[0].type, "LVM2_member");
 }
 
@@ -84,7 +85,10 @@ static char *describe_signatures(const DiskFacts *f) {
                 bool member = f->vg && streq(s->type, "LVM2_member");
 
                 r = strv_extendf(&l, "%s %s%s%s%s%s%s%s", s->type, s->usage, s->label[0] ? " " : "",
-                                quote, s->label, quote, member ? " of volume group " : "",
+                                quote, s->label, quote,
+                                f->vg_lost ? " of a volume group that no disk knows"
+                                : member   ? " of volume group "
+                                           : "",
                                 member ? f->vg : "");
                 if (r < 0)
                         return NULL;

@@ -109,7 +109,8 @@ static int take_report(DiskFacts *f, json_object *o) {
         uint64_t missing = 0, volumes = 0;
 
         f->orphan = isempty(vg);
-        if (!f->orphan &&
+        f->vg_lost = lvm_group_is_lost(vg);
+        if (!f->orphan && !f->vg_lost &&
                         (parse_number(strempty(json_get_string(o, "lv_count")), 10, &volumes) < 0 ||
                                         parse_number(strempty(json_get_string(
                                                                      o, "vg_missing_pv_count")),
@@ -120,8 +121,8 @@ static int take_report(DiskFacts *f, json_object *o) {
 
         f->vg_tags = strdup(strempty(json_get_string(o, "vg_tags")));
         f->vg_uuid = strdup(strempty(json_get_string(o, "vg_uuid")));
-        f->vg = f->orphan ? NULL : strdup(vg);
-        return f->vg_tags && f->vg_uuid && (f->vg || f->orphan) ? 0 : -ENOMEM;
+        f->vg = f->orphan || f->vg_lost ? NULL : strdup(vg);
+        return f->vg_tags && f->vg_uuid && (f->vg || f->orphan || f->vg_lost) ? 0 : -ENOMEM;
 }
 
 /* The disk that a physical volume is; lvm may know it by another of its names. */

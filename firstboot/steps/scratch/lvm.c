@@ -129,3 +129,8 @@ int lvm_report(const Lvm *l, json_object **ret) {
         *ret = json_object_get(list);
         return 0;
 }
+
+/* No group can be named so. */
+bool lvm_group_is_lost(const char *vg_name) {
+        return streq_ptr(vg_name, "[unknown]");
+}

@@ -18,3 +18,7 @@ int lvm_run(const Lvm *l, char *const words[], char **ret_last);
 /* What lvm knows of the physical volumes among the devices: a JSON list of objects with pv_name,
  * vg_name, vg_uuid, vg_tags, vg_missing_pv_count, lv_count. */
 int lvm_report(const Lvm *l, json_object **ret);
+
+/* Whether a report's vg_name says that the physical volume belongs to a group whose metadata is on no
+ * disk: power went while the group was made, or the disks that knew it are away. */
+bool lvm_group_is_lost(const char *vg_name);

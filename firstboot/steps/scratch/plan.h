@@ -23,9 +23,10 @@ typedef struct DiskFacts {
         uint64_t data_at; /* the first of them, in bytes */
         bool busy;        /* mounted, or opened by somebody for himself alone */
         char *labelled;   /* device with our label on this disk, or the disk itself; NULL: none */
-        char *vg;         /* its volume group; NULL: it is no physical volume or an orphan one */
-        char *vg_tags;    /* comma-separated */
-        bool orphan;      /* a physical volume without a group */
+        char *vg;      /* its volume group; NULL: it is no physical volume, an orphan or lost one */
+        char *vg_tags; /* comma-separated */
+        bool orphan;   /* a physical volume without a group */
+        bool vg_lost;  /* a physical volume of a group that no disk has the metadata of */
         char *vg_uuid;
         unsigned vg_volumes; /* logical volumes in the group */
         unsigned vg_missing; /* physical volumes that the group lacks */

@@ -15,6 +15,7 @@
 #include "steps/common/unit.h"
 #include "steps/scratch/facts.h"
 #include "steps/scratch/fstab.h"
+#include "steps/scratch/half-made.h"
 #include "steps/scratch/hold.h"
 #include "steps/scratch/machine.h"
 #include "steps/scratch/record.h"
@@ -188,6 +189,9 @@ static int make(Scratch *s, const ScratchVolume *v, const char *device) {
         if (r < 0)
                 return step_fail_later(s->context, "scratch.lvm",
                                 "the record of the disks could not be saved: %s", strerror(-r));
+        r = half_made_clear(v);
+        if (r < 0)
+                return r;
         hold_let_write(&hold);
         return scratch_volume_make(v, device);
 }

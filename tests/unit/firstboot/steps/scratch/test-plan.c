@@ -378,6 +378,31 @@ static void remains_of_our_own_half_made_group_are_taken_up(void **state) {
         assert_int_equal(plan.n_use, N);
 }
 
+/* Power went between LVM's label and the group's metadata. */
+static void lose_group(size_t i) {
+        sign(i, "LVM2_member", "raid");
+        facts[i].vg_lost = true;
+}
+
+static void disks_whose_group_was_never_written_are_taken_up(void **state) {
+        (void) state;
+        record = (ScratchRecord) { .serials = all_serials, .unfinished = true };
+        lose_group(0);
+        lose_group(1);
+        make_plan(N);
+        assert_int_equal(plan.action, SCRATCH_CREATE);
+        assert_int_equal(plan.n_use, N);
+}
+
+static void a_lost_group_is_foreign_where_ours_was_finished(void **state) {
+        (void) state;
+        record = (ScratchRecord) { .serials = all_serials };
+        lose_group(1);
+        make_plan(N);
+        assert_fails("scratch.foreign-signature",
+                        "S1, 1.0 GB): LVM2_member raid of a volume group that no disk knows");
+}
+
 static void other_remains_are_foreign_while_ours_is_half_made(void **state) {
         (void) state;
         record = (ScratchRecord) { all_serials, true };
@@ -610,6 +635,8 @@ int main(void) {
                 TEST(a_claim_lets_no_signature_go),
                 TEST(remains_are_foreign),
                 TEST(remains_of_our_own_half_made_group_are_taken_up),
+                TEST(disks_whose_group_was_never_written_are_taken_up),
+                TEST(a_lost_group_is_foreign_where_ours_was_finished),
                 TEST(other_remains_are_foreign_while_ours_is_half_made),
                 TEST(a_disk_that_is_there_twice_is_not_used),
                 TEST(a_foreign_disk_in_use_is_not_called_one_to_wipe),
