@@ -15,6 +15,7 @@
 #define PATH_HELPER "/usr/lib/firstboot/firstboot-helper"
 #define PATH_STEP "/usr/lib/firstboot/firstboot-step"
 #define PATH_LVM "/usr/lib/firstboot/firstboot-lvm"
+#define PATH_STATE_FOLDER "/var/lib/firstboot"
 #define PATH_STATE "/var/lib/firstboot/state.json"
 #define PATH_SCRATCH_RECORD "/var/lib/firstboot/scratch.json"
 #define PATH_RUN "/run/firstboot"

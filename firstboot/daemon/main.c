@@ -14,19 +14,30 @@
 
 PACKAGE_NOTE("firstboot", FIRSTBOOT_VERSION);
 
+/* On a read-only file system nothing is to be made of what is there: the node is to say so, by its
+ * step host, and an agent that ended would leave it silent. */
+static int make_folder(const char *path, mode_t mode) {
+        struct stat st;
+        int r = mkdir_p(path, mode);
+
+        if (r < 0)
+                return r;
+        if (stat(path, &st) >= 0 && (st.st_mode & 07777) == mode)
+                return 0;
+        return chmod(path, mode) < 0 && errno != EROFS ? -errno : 0;
+}
+
 static int make_folders(void) {
         static const struct {
                 const char *path;
                 mode_t mode;
         } folders[] = { { PATH_RUN, 0755 }, { PATH_RUN_RESULTS, 0700 }, { PATH_RUN_CHECK, 0700 },
-                { "/var/lib/firstboot", 0755 } };
+                { PATH_STATE_FOLDER, 0755 } };
 
         for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
                 _cleanup_free_ char *path = fb_path(folders[i].path);
-                int r = path ? mkdir_p(path, folders[i].mode) : -ENOMEM;
+                int r = path ? make_folder(path, folders[i].mode) : -ENOMEM;
 
-                if (r >= 0 && chmod(path, folders[i].mode) < 0)
-                        r = -errno;
                 if (r < 0)
                         return log_error_errno(r, "Cannot make %s", folders[i].path);
         }

@@ -133,6 +133,11 @@ document '"host":{"sysctl":{"net.core.somaxconn":"4096 1"}}'
 printf '4096\t1\n' >"$NODE/proc/sys/net/core/somaxconn"
 probe host --json
 check "kernel settings as configured" test "$rc $(step_of host status)" = "0 done"
+mount -t tmpfs -o ro none "$NODE/var/lib/firstboot" 2>/dev/null && {
+        probe host
+        check "a root file system that has become read-only fails" says 1 'host.read-only'
+        umount "$NODE/var/lib/firstboot"
+}
 echo 128 >"$NODE/proc/sys/net/core/somaxconn"
 probe host
 check "one that was changed since is told of, and lets pass" test "$rc ${err%%:*}" = "0 host.sysctl"

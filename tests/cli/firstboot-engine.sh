@@ -379,6 +379,17 @@ case_ended_while_away() {
         check "and is not run again" test "$(wc -l <"$NODE/a.ran")" = 1
 }
 
+# As after an error of the root disk: an agent that ended would leave the node without a word.
+case_read_only() {
+        mount -t tmpfs -o ro,mode=0755 none "$NODE/var/lib/firstboot" 2>/dev/null || { echo "skip - a read-only root: nothing can be mounted here"; return; }
+        step host '{}' <<<'result "{\"status\":\"failed\",\"code\":\"host.read-only\",\"message\":\"read-only\"}"; exit 1'
+        node_boot
+        check "on a read-only root the agent lives, and the node fails" node_wait failed
+        check "with the reason" is 'o["step"]["host"]["result"]["code"]' host.read-only
+        node_down
+        umount "$NODE/var/lib/firstboot"
+}
+
 case_bus_restart() {
         step a '{}' <<<'sleep 1; echo >>$FIRSTBOOT_ROOT/a.ran'
         step b '{"requires":["a"]}' <<<true
@@ -633,7 +644,7 @@ refused_by_agent() {
         [[ $said == *"Only root, and whom polkit lets"* ]] || { echo "# $said"; return 1; }
 }
 
-for case in ${ONLY:-order retry slow_retry slow_defect heal slow_off spread metadata only_if failure busy optional timeout timeout_without_bus agent_restart knows_at_once ended_while_away bus_restart announced_in_vain next_boot identity \
+for case in ${ONLY:-order retry slow_retry slow_defect heal slow_off spread metadata only_if failure busy optional timeout timeout_without_bus agent_restart knows_at_once ended_while_away read_only bus_restart announced_in_vain next_boot identity \
         config_errors site_step drain metrics crashes secrets bus_api}; do
         node_new
         chmod 755 "$NODE"

@@ -104,6 +104,14 @@ config '{"host":{"grow_root":false,"firewall":"on"}}'
 rm "$NODE/etc/systemd/system/firewalld.service"
 run_step host
 check "host: a firewall that is not installed cannot be on" verdict "failed host.firewall"
+config '{"host":{"grow_root":false}}'
+if mount -t tmpfs -o ro none "$NODE/var/lib/firstboot" 2>/dev/null; then
+        run_step host
+        check "host: a root file system that is read-only fails the node" verdict "failed host.read-only"
+        umount "$NODE/var/lib/firstboot"
+fi
+run_step host
+check "host: a writable one does not" verdict "done "
 node_end
 
 # --- mounts ---------------------------------------------------------------------------------------------------------

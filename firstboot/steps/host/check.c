@@ -4,6 +4,7 @@
  * telling, and no reason to take a node out of service. */
 
 #include "shared/file-util.h"
+#include "steps/host/read-only.h"
 #include "steps/host/sysctl.h"
 #include "steps/steps.h"
 
@@ -23,6 +24,8 @@ static bool same_words(const char *a, const char *b) {
 int host_check(StepContext *c) {
         json_object *map = json_get(c->section, "sysctl");
 
+        if (host_is_read_only())
+                return host_fail_read_only(c);
         if (!map)
                 return step_skip(c, "no kernel settings are configured");
         json_object_object_foreach (map, key, value) {

@@ -11,6 +11,7 @@
 #include "steps/host/firewall.h"
 #include "steps/host/grow.h"
 #include "steps/host/metadata-guard.h"
+#include "steps/host/read-only.h"
 #include "steps/host/sysctl.h"
 #include "steps/steps.h"
 
@@ -152,6 +153,8 @@ int host_run(StepContext *c) {
              guarded = metadata_guard_is_wanted(c->config);
         int r = 0;
 
+        if (host_is_read_only())
+                return host_fail_read_only(c);
         if (hostname || timezone || switched || guarded) {
                 r = unit_bus(&bus);
                 if (r < 0)
