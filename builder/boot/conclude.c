@@ -4,6 +4,7 @@
  * machine. */
 
 #include "boot/internal.h"
+#include "shared/duration.h"
 #include "shared/time-util.h"
 
 #define POWER_OFF_USEC (90 * USEC_PER_SEC)
@@ -58,6 +59,7 @@ void boot_keep_running(Boot *b, VmProcess *p) {
 }
 
 void boot_switch_off(Boot *b, VmProcess *p) {
+        char limit[FORMAT_DURATION_MAX];
         int status;
 
         if (b->o->power_off && b->watch.verdict == BOOT_REACHED && vm_alive(p, &status) &&
@@ -69,8 +71,8 @@ void boot_switch_off(Boot *b, VmProcess *p) {
                         boot_rest();
                 }
                 if (vm_alive(p, &status))
-                        log_warning("The guest did not switch itself off within %u s; its plug is pulled",
-                                        (unsigned) (POWER_OFF_USEC / USEC_PER_SEC));
+                        log_warning("The guest did not switch itself off within %s; its plug is pulled",
+                                        format_duration(limit, POWER_OFF_USEC));
         }
         vm_stop(p);
         boot_look(b, p);
@@ -78,6 +80,7 @@ void boot_switch_off(Boot *b, VmProcess *p) {
 
 /* Until systemd has no more to do: a unit may fail long after the marker. An exit code. */
 static int wait_until_settled(Boot *b, VmProcess *p, uint64_t deadline) {
+        char limit[FORMAT_DURATION_MAX];
         int status;
 
         while (!b->watch.settled) {
@@ -89,11 +92,11 @@ static int wait_until_settled(Boot *b, VmProcess *p, uint64_t deadline) {
                         return EXIT_FAILED;
                 }
                 if (now_usec() >= deadline) {
-                        log_error("--strict: %s within %u s, so no unit can be called well ('systemctl list-jobs' in the guest names what it waits for; --timeout gives it longer)",
+                        log_error("--strict: %s within %s, so no unit can be called well ('systemctl list-jobs' in the guest names what it waits for; --timeout gives it longer)",
                                         b->watch.journal.n_entries > 0
                                                         ? "the boot has not settled"
                                                         : "no journal came from the guest",
-                                        b->o->timeout);
+                                        format_duration(limit, b->o->timeout * USEC_PER_SEC));
                         return EXIT_TIMED_OUT;
                 }
                 boot_rest();

@@ -5,6 +5,7 @@
 
 #include "ctl/probe.h"
 #include "contract/paths.h"
+#include "shared/duration.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
 
@@ -155,6 +156,7 @@ static bool may_start(Probe *probes, size_t n, const Probe *p) {
 /* Starts what may start, and gives up what is beyond its limit. Returns the ms until something has to be
  * looked at again; -1: all are over. */
 static int turn(Probe *probes, size_t n, const char *program) {
+        char limit[FORMAT_DURATION_MAX];
         uint64_t now = now_usec(), next = UINT64_MAX;
 
         for (size_t i = 0; i < n; i++) {
@@ -169,8 +171,8 @@ static int turn(Probe *probes, size_t n, const char *program) {
                         kill_probe(p);
                         p->took_usec = now - p->started_usec;
                         p->result = failure("check.timeout",
-                                        "the probe of %s did not end within %llu s", p->step,
-                                        (unsigned long long) (p->timeout_usec / USEC_PER_SEC));
+                                        "the probe of %s did not end within %s", p->step,
+                                        format_duration(limit, p->timeout_usec));
                         return 0; /* another may wait for this one */
                 }
                 next = MIN(next, p->started_usec + p->timeout_usec);

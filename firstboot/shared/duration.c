@@ -15,6 +15,11 @@ char *format_duration(char text[FORMAT_DURATION_MAX], uint64_t usec) {
         };
         uint64_t seconds = usec / USEC_PER_SEC + (usec % USEC_PER_SEC >= USEC_PER_SEC / 2);
 
+        /* A limit is whole; a measured time keeps its tenths. */
+        if (usec < 60 * USEC_PER_SEC && usec % USEC_PER_SEC == 0) {
+                snprintf(text, FORMAT_DURATION_MAX, "%llu s", (unsigned long long) seconds);
+                return text;
+        }
         /* 59.95 s would be written "60.0 s". */
         if (usec < 60 * USEC_PER_SEC - USEC_PER_SEC / 20) {
                 snprintf(text, FORMAT_DURATION_MAX, "%.1f s", (double) usec / USEC_PER_SEC);

@@ -375,6 +375,7 @@ skew 600
 give_up=1s slurm "\"munge_key\":\"$key\""
 run_step slurm
 check "slurm: a clock ten minutes off fails" verdict "failed slurm.clock-skew"
+check "slurm: how far and how much is allowed, in minutes" bash -c '[[ $1 == *" by "*" min"*"; at most 1 min is allowed" ]]' - "$(result message)"
 skew 0
 for words in "Munge decode failed: Invalid credential|slurm.munge-mismatch" "Munge decode failed: Rewound credential|slurm.clock-skew" \
         "slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)|slurm.controller-unreachable"; do

@@ -102,7 +102,7 @@ limited() { # NAME LIMITS SCRIPT EXIT-CODE MESSAGE
         check "limits: $1" $? || tail -n 5 "$W/out"
         small_project
 }
-limited "a script that runs too long" '"time": "2s"' 'sleep 63.5' 124 'it ran for 2.0 s, which is all that limits.time allows'
+limited "a script that runs too long" '"time": "2s"' 'sleep 63.5' 124 'it ran for 2 s, which is all that limits.time allows'
 limited "a script that forks without end" '"processes": 100' 'for i in {1..250}; do sleep 63.5 & done; wait' 1 \
         'it has .* at once; limits.processes allows 100'
 limited "a script that takes all memory" '"memory": "64M"' 'x=$(head -c 100M /dev/zero | tr "\\0" x); sleep 63.5' 1 'it has .* limits.memory allows 64.0 MiB'

@@ -4,6 +4,7 @@
  * whoever asks it. Nothing is mounted, and nothing is tried again. */
 
 #include "shared/time-util.h"
+#include "shared/duration.h"
 #include "steps/common/mount-table.h"
 #include "steps/common/own-file.h"
 #include "steps/common/patience.h"
@@ -38,6 +39,7 @@ static int ask(void *userdata) {
 /* The code of what is wrong with an entry, NULL where nothing is. *ret_text is of its own. */
 static const char *look(const Look *l, size_t index, double *slowest_ms, char **ret_text) {
         _cleanup_free_ char *source = NULL, *name = strf("mount-%zu", index);
+        char limit[FORMAT_DURATION_MAX];
         uint64_t start = now_usec();
         int r;
 
@@ -54,8 +56,7 @@ static const char *look(const Look *l, size_t index, double *slowest_ms, char **
         if (r == 0)
                 return NULL;
         if (r == -ETIMEDOUT || r == -EBUSY) {
-                *ret_text = strf("it did not answer within %u s",
-                                (unsigned) (ASK_USEC / USEC_PER_SEC));
+                *ret_text = strf("it did not answer within %s", format_duration(limit, ASK_USEC));
                 return "mounts.hangs";
         }
         *ret_text = strdup(strerror(-r));

@@ -5,6 +5,7 @@
 
 #include "contract/codes.h"
 #include "contract/paths.h"
+#include "shared/duration.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
@@ -177,6 +178,7 @@ static int execute(Nccl *s, NcclRun *run, char *const *argv, char *const *env, c
                 .timeout_usec = KILL_USEC +
                                 config_duration(s->context->section, "limit", LIMIT_USEC),
         };
+        char limit[FORMAT_DURATION_MAX];
         uint64_t start = now_usec();
         int r, status = 0;
 
@@ -185,9 +187,8 @@ static int execute(Nccl *s, NcclRun *run, char *const *argv, char *const *env, c
         run->seconds = (double) (now_usec() - start) / 1e6;
         if (r == -ETIMEDOUT)
                 return no_report(run, "nccl.no-end",
-                                strf("ncclbench did not end within %llu s and was killed",
-                                                (unsigned long long) (o.timeout_usec /
-                                                                      USEC_PER_SEC)));
+                                strf("ncclbench did not end within %s and was killed",
+                                                format_duration(limit, o.timeout_usec)));
         if (r < 0)
                 return no_report(run, "nccl.no-verdict", strf("ncclbench: %s", strerror(-r)));
         return take(run, path, status, last);

@@ -4,6 +4,7 @@
  * written to. */
 
 #include "shared/time-util.h"
+#include "shared/duration.h"
 #include "steps/common/mount-table.h"
 #include "steps/common/own-file.h"
 #include "steps/common/patience.h"
@@ -90,6 +91,7 @@ static int write_probe(void *userdata) {
 }
 
 static int check_write(Look *l) {
+        char limit[FORMAT_DURATION_MAX];
         uint64_t start = now_usec();
         int r = patience_run("scratch", WRITE_USEC, write_probe, l);
 
@@ -98,8 +100,8 @@ static int check_write(Look *l) {
                                 l->context, "scratch.full", "%s: %s", l->mount_point, strerror(-r));
         if (r == -ETIMEDOUT || r == -EBUSY)
                 return step_fail_later(l->context, "scratch.hangs",
-                                "a write to %s did not end within %u s", l->mount_point,
-                                (unsigned) (WRITE_USEC / USEC_PER_SEC));
+                                "a write to %s did not end within %s", l->mount_point,
+                                format_duration(limit, WRITE_USEC));
         if (r < 0)
                 return step_fail_later(l->context, "scratch.not-writable", "%s: %s", l->mount_point,
                                 strerror(-r));

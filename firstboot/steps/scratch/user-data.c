@@ -6,6 +6,7 @@
 
 #include "steps/scratch/user-data.h"
 #include "contract/paths.h"
+#include "shared/duration.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "steps/common/mount-table.h"
@@ -142,6 +143,7 @@ static bool is_over(sd_bus *bus) {
 int user_data_wait(StepContext *c, const char *command, uint64_t timeout_usec) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
         _cleanup_free_ char *knot = NULL;
+        char limit[FORMAT_DURATION_MAX];
 
         (void) unit_bus(&bus);
         if (look(find_wait, &knot) < 0)
@@ -155,9 +157,9 @@ int user_data_wait(StepContext *c, const char *command, uint64_t timeout_usec) {
         for (uint64_t waited = 0; !is_over(bus); waited += PAUSE_USEC) {
                 if (waited >= timeout_usec)
                         return step_fail_later(c, "scratch.user-data",
-                                        "cloud-init has not finished within %llu s, and its user data has %s%s; "
+                                        "cloud-init has not finished within %s, and its user data has %s%s; "
                                         "the disks were not touched",
-                                        (unsigned long long) (timeout_usec / USEC_PER_SEC), command,
+                                        format_duration(limit, timeout_usec), command,
                                         knot ? " and waits for the node to be ready, which waits for it"
                                              : "");
                 usleep(PAUSE_USEC);

@@ -4,12 +4,14 @@
  * where the socket is closed, 10 s where it is open and nobody speaks. */
 
 #include "steps/slurm/munge-probe.h"
+#include "shared/duration.h"
 #include "shared/spawn.h"
 #include "shared/time-util.h"
 
 #define ANSWER_USEC (5 * USEC_PER_SEC)
 
 int munge_probe(Slurm *s) {
+        char limit[FORMAT_DURATION_MAX];
         StepContext *c = s->context;
         uint64_t pause = USEC_PER_SEC;
         int r, status = 0;
@@ -28,8 +30,8 @@ int munge_probe(Slurm *s) {
                         continue;
                 if (r == -ETIMEDOUT)
                         return step_fail_later(c, "slurm.munge-slow",
-                                        "munged gave no credential within %d s",
-                                        (int) (ANSWER_USEC / USEC_PER_SEC));
+                                        "munged gave no credential within %s",
+                                        format_duration(limit, ANSWER_USEC));
                 if (output)
                         output[strcspn(output, "\n")] = '\0';
                 return step_fail_later(

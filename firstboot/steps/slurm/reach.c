@@ -4,6 +4,7 @@
  * network, munge, another key, another time. */
 
 #include "steps/slurm/reach.h"
+#include "shared/duration.h"
 #include "steps/slurm/control.h"
 #include "steps/slurm/sntp.h"
 
@@ -16,6 +17,7 @@ static int refused(Slurm *s, const char *line, uint64_t limit) {
         const char *first = json_object_get_string(json_object_array_get_idx(list, 0));
         _cleanup_free_ char *host = strndup(first, strcspn(first, ":"));
         int64_t offset = 0;
+        char apart[FORMAT_DURATION_MAX], allowed[FORMAT_DURATION_MAX];
         int r;
 
         if (!host)
@@ -29,9 +31,10 @@ static int refused(Slurm *s, const char *line, uint64_t limit) {
         step_figure(s->context, "clock_skew_seconds", json_object_new_int64(skew));
         if ((uint64_t) skew * USEC_PER_SEC > limit)
                 return step_fail_later(s->context, "slurm.clock-skew",
-                                "the clock is %lld s %s the controller's; %llu s are allowed",
-                                (long long) skew, offset < 0 ? "ahead of" : "behind",
-                                (unsigned long long) (limit / USEC_PER_SEC));
+                                "the clock is %s %s the controller's; at most %s is allowed",
+                                format_duration(apart, (uint64_t) skew * USEC_PER_SEC),
+                                offset < 0 ? "ahead of" : "behind",
+                                format_duration(allowed, limit));
         return step_fail_later(s->context, "slurm.munge-mismatch", "%s; the clocks agree", line);
 }
 
@@ -68,6 +71,7 @@ static int unreached(Slurm *s, ProbeKind kind, char *output, uint64_t limit) {
 }
 
 int slurm_reach_controller(Slurm *s) {
+        char apart[FORMAT_DURATION_MAX], allowed[FORMAT_DURATION_MAX];
         StepContext *c = s->context;
         uint64_t pause = USEC_PER_SEC,
                  limit = config_duration(c->section, "clock_skew_max", 60 * USEC_PER_SEC);
@@ -94,7 +98,8 @@ int slurm_reach_controller(Slurm *s) {
                 if (kind != PROBE_GOOD)
                         return unreached(s, kind, output, limit);
                 return step_fail_later(c, "slurm.clock-skew",
-                                "the clock differs from the controller's by %lld s; %llu s are allowed",
-                                (long long) skew, (unsigned long long) (limit / USEC_PER_SEC));
+                                "the clock differs from the controller's by %s; at most %s is allowed",
+                                format_duration(apart, (uint64_t) skew * USEC_PER_SEC),
+                                format_duration(allowed, limit));
         }
 }

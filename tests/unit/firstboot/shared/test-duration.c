@@ -10,9 +10,11 @@ static void two_units_say_enough(void **state _unused_) {
                 double seconds;
                 const char *text;
         } table[] = {
-                { 0, "0.0 s" },
+                { 0, "0 s" },
                 { 0.44, "0.4 s" },
                 { 12.34, "12.3 s" },
+                { 20, "20 s" },
+                { 20.02, "20.0 s" },
                 { 59.94, "59.9 s" },
                 { 59.97, "1 min" },
                 { 60, "1 min" },
