@@ -1,0 +1,3 @@
+whatis("PyTorch: training on one node or several, torchrun")
+prepend_path("PATH", "/opt/ml/torch/bin")
+setenv("VIRTUAL_ENV", "/opt/ml/torch")
