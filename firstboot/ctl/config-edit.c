@@ -4,6 +4,7 @@
  * writes. It is checked as firstbootd will, before it is written, and what newly goes wrong refuses
  * it: faults that are there already are not its. */
 
+#include "contract/config-layer.h"
 #include "contract/config-schema.h"
 #include "contract/config.h"
 #include "contract/graph.h"
@@ -12,35 +13,31 @@
 #include "shared/file-util.h"
 #include "shared/log.h"
 
-#include <sys/stat.h>
-
 #define OWN_FILE "90-firstbootctl.json"
-#define FILE_MAX (1024 * 1024) /* bytes: as firstbootd reads them */
 
 /* One file's object; {} where it is not there. -EINVAL: it is faulty (logged). */
 static int read_layer(const char *name, json_object **ret) {
-        _cleanup_free_ char *path = fb_path(name);
         JsonError e = {};
-        struct stat st;
         int r;
 
-        if (!path)
-                return log_oom();
-        /* A named pipe would be waited for. */
-        if (stat(path, &st) >= 0 && !S_ISREG(st.st_mode))
-                return log_error_return(-EINVAL, "%s: it is no regular file; remove it", name);
-        r = json_load(path, FILE_MAX, &e, ret);
+        r = config_layer_load(name, &e, ret);
         if (r == -ENOENT) {
                 *ret = json_object_new_object();
                 return *ret ? 0 : log_oom();
         }
         if (r == -EACCES)
                 return log_error_errno(r, "%s: run firstbootctl as root", name);
-        if (r < 0 || !json_object_is_type(*ret, json_type_object)) {
-                log_error("%s:%u:%u: %s; correct it first", name, e.line, e.column,
-                                r < 0 ? e.message : "must be an object { … }");
+        if (r == -ENOMEM)
+                return log_oom();
+        if (r < 0 && e.line == 0)
+                return log_error_return(-EINVAL, "%s: %s", name, e.message);
+        if (r < 0)
+                return log_error_return(-EINVAL, "%s:%u:%u: %s; correct it first", name, e.line,
+                                e.column, e.message);
+        if (!json_object_is_type(*ret, json_type_object)) {
                 json_putp(ret);
-                return -EINVAL;
+                return log_error_return(
+                                -EINVAL, "%s: must be an object { … }; correct it first", name);
         }
         return 0;
 }
@@ -110,14 +107,15 @@ static json_object *value_from_text(const char *key, const char *text) {
 
 /* What the running configuration has from other layers, as far as we may read it. */
 static int merge_running(Config *c) {
-        _cleanup_free_ char *path = fb_path(PATH_RUN_CONFIG);
         _cleanup_json_ json_object *document = NULL;
         json_object *values;
         JsonError e;
+        int r;
 
-        if (!path)
-                return -ENOMEM;
-        if (json_load(path, FILE_MAX, &e, &document) < 0)
+        r = config_layer_load(PATH_RUN_CONFIG, &e, &document);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
                 return 0;
         values = json_get(document, "config");
         return values ? config_merge(c, values, "the running configuration") : 0;

@@ -4,6 +4,7 @@
 
 #include "daemon/helper/config-load.h"
 #include "daemon/helper/metadata.h"
+#include "contract/config-layer.h"
 #include "contract/config-schema.h"
 #include "contract/node-seed.h"
 #include "contract/paths.h"
@@ -11,24 +12,16 @@
 #include "shared/file-util.h"
 
 #include <dirent.h>
-#include <sys/stat.h>
 
-/* Far more than any configuration needs; a file beyond it is a mistake. */
-#define FILE_MAX (1024 * 1024)
+/* Bytes: cloud-init writes all of the metadata and of the user data into one. */
+#define CLOUD_INIT_MAX (16 * 1024 * 1024)
 
 static int merge_file(Config *c, const char *name, bool optional) {
-        _cleanup_free_ char *path = fb_path(name);
         _cleanup_json_ json_object *layer = NULL;
         JsonError e = {};
-        struct stat st;
         int r;
 
-        if (!path)
-                return -ENOMEM;
-        /* A named pipe would be waited for, a terminal be read. */
-        if (stat(path, &st) >= 0 && !S_ISREG(st.st_mode))
-                return strv_extendf(&c->errors, "%s: it is no regular file; remove it", name);
-        r = json_load(path, FILE_MAX, &e, &layer);
+        r = config_layer_load(name, &e, &layer);
         if (r == -ENOENT && optional)
                 return 0;
         if (r == -ENOMEM)
@@ -105,7 +98,7 @@ static int read_cloud_init(Config *c, const char *name, json_object **ret) {
 
         if (!path)
                 return -ENOMEM;
-        r = json_load(path, 16 * FILE_MAX, &e, ret);
+        r = json_load(path, CLOUD_INIT_MAX, &e, ret);
         if (r >= 0 || r == -ENOENT)
                 return 0;
         return strv_extendf(&c->warnings, "%s: %s", name, e.message);
