@@ -146,25 +146,26 @@ int user_data_wait(StepContext *c, const char *command, uint64_t timeout_usec) {
         char limit[FORMAT_DURATION_MAX];
 
         (void) unit_bus(&bus);
+        if (is_over(bus))
+                return 0;
         if (look(find_wait, &knot) < 0)
                 return log_oom();
-        if (!is_over(bus))
-                log_info("User data has %s: the disks are left alone until cloud-init has run it.",
-                                command);
-        if (!is_over(bus) && knot)
+        log_info("User data has %s: the disks are left alone until cloud-init has run it.",
+                        command);
+        if (knot)
                 log_warning("User data waits for the node (\"%.100s\"), and the node for user data: take one of the two out of it, or wait in a unit of its own.",
                                 knot);
-        for (uint64_t waited = 0; !is_over(bus); waited += PAUSE_USEC) {
-                if (waited >= timeout_usec)
-                        return step_fail_later(c, "scratch.user-data",
-                                        "cloud-init has not finished within %s, and its user data has %s%s; "
-                                        "the disks were not touched",
-                                        format_duration(limit, timeout_usec), command,
-                                        knot ? " and waits for the node to be ready, which waits for it"
-                                             : "");
+
+        for (uint64_t waited = 0; waited < timeout_usec; waited += PAUSE_USEC) {
                 usleep(PAUSE_USEC);
+                if (is_over(bus))
+                        return 0;
         }
-        return 0;
+        return step_fail_later(c, "scratch.user-data",
+                        "cloud-init has not finished within %s, and its user data has %s%s; "
+                        "the disks were not touched",
+                        format_duration(limit, timeout_usec), command,
+                        knot ? " and waits for the node to be ready, which waits for it" : "");
 }
 
 static DiskFacts *facts_of(const Disks *disks, DiskFacts *facts, const char *name) {
