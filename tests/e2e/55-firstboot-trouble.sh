@@ -142,7 +142,20 @@ part_configuration() {
         recovers "without them it is" config
 }
 
-for part in ${ONLY:-services configuration}; do
+# --- the root file system, for good: the machine is switched off afterwards -----------------------------------------------
+part_root() {
+        # As the kernel does it after an error of the disk.
+        vm 'echo u >/proc/sysrq-trigger; for i in $(seq 300); do findmnt -no OPTIONS / | grep -qE "^ro(,|$)" && exit 0; sleep 0.2; done; exit 1'
+        check "the root file system becomes read-only" $?
+        vm 'firstbootctl check --step=host' >"$VM/answers" 2>&1
+        [[ $? -eq 1 ]] && grep -q '^host.read-only: ' "$VM/answers" || { cat "$VM/answers"; false; }
+        check "firstbootctl check finds it" $?
+        vm 'systemctl restart firstbootd; firstbootctl rerun --wait host >/dev/null; s=$?; firstbootctl explain; exit $s' >"$VM/explain" 2>&1
+        [[ $? -eq 1 ]] && explained host.read-only 'journalctl -k'
+        check "an agent that starts then lives, and says why the node is not ready" $?
+}
+
+for part in ${ONLY:-services configuration root}; do
         trouble_ready || exit 1
         "part_$part"
 done
