@@ -97,9 +97,7 @@ static int by_size(const void *a, const void *b) {
 
 static void print_packages(json_object *o, size_t shown) {
         json_object *packages = json_get(o, "packages");
-        size_t n = json_object_is_type(packages, json_type_array)
-                                   ? json_object_array_length(packages)
-                                   : 0;
+        size_t n = json_array_length(packages);
         int64_t total = 0;
         char text[FORMAT_BYTES_MAX];
 

@@ -23,9 +23,7 @@ static char *identity_of(const char *folder, const char *file) {
         if (!path || json_load(path, MANIFEST_MAX, &error, &manifest) < 0)
                 return NULL;
         files = json_get(manifest, "files");
-        for (size_t i = 0; file && json_object_is_type(files, json_type_array) &&
-                           i < json_object_array_length(files);
-                        i++)
+        for (size_t i = 0; file && i < json_array_length(files); i++)
                 if (streq_ptr(json_get_string(json_object_array_get_idx(files, i), "name"), file))
                         file = NULL;
         return file ? NULL : strdup(strempty(json_get_string(manifest, "identity")));

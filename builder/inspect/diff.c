@@ -6,10 +6,6 @@
 
 #include "shared/strv.h"
 
-static size_t length(json_object *a) {
-        return json_object_is_type(a, json_type_array) ? json_object_array_length(a) : 0;
-}
-
 static int new_side(const char *name, json_object *packages, json_object **ret,
                 json_object **ret_facts) {
         _cleanup_json_ json_object *side = json_object_new_object();
@@ -58,7 +54,7 @@ int diff_side_from_inspection(json_object *inspection, json_object **ret) {
                                         json_get_string(inspection, "partition_table")));
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < length(kernels); i++) {
+        for (size_t i = 0; i < json_array_length(kernels); i++) {
                 r = add_kernel_facts(facts, json_object_array_get_idx(kernels, i));
                 if (r < 0)
                         return r;
@@ -94,7 +90,7 @@ static int add_version_facts(json_object *facts, json_object *versions) {
 }
 
 static int add_artifact_facts(json_object *facts, json_object *artifacts) {
-        for (size_t i = 0; i < length(artifacts); i++) {
+        for (size_t i = 0; i < json_array_length(artifacts); i++) {
                 json_object *a = json_object_array_get_idx(artifacts, i);
                 _cleanup_free_ char *what =
                                 strf("artifact %s/%s", strempty(json_get_string(a, "overlay")),
@@ -111,7 +107,7 @@ static int add_artifact_facts(json_object *facts, json_object *artifacts) {
 }
 
 static int add_privileged_facts(json_object *facts, json_object *list) {
-        for (size_t i = 0; i < length(list); i++) {
+        for (size_t i = 0; i < json_array_length(list); i++) {
                 json_object *p = json_object_array_get_idx(list, i);
                 const char *capabilities = json_get_string(p, "capabilities"),
                            *device = json_get_string(p, "device");
@@ -134,7 +130,7 @@ static int add_privileged_facts(json_object *facts, json_object *list) {
 }
 
 static int add_stage_facts(json_object *facts, json_object *stages) {
-        for (size_t i = 0; i < length(stages); i++) {
+        for (size_t i = 0; i < json_array_length(stages); i++) {
                 json_object *s = json_object_array_get_idx(stages, i);
                 _cleanup_free_ char *what = strf("stage %s", strempty(json_get_string(s, "id"))),
                                     *digest = strndup(strempty(json_get_string(s, "digest")), 12);
@@ -185,7 +181,7 @@ static int index_packages(json_object *packages, json_object **ret) {
 
         if (!index)
                 return -ENOMEM;
-        for (size_t i = 0; i < length(packages); i++) {
+        for (size_t i = 0; i < json_array_length(packages); i++) {
                 json_object *p = json_object_array_get_idx(packages, i);
                 const char *name = json_get_string(p, "name"), *arch = json_get_string(p, "arch"),
                            *version = strempty(json_get_string(p, "version"));
@@ -307,8 +303,11 @@ bool diff_is_empty(json_object *difference) {
                 "removed", "changed" };
 
         for (size_t g = 0; g < ELEMENTSOF(groups); g++)
-                for (size_t k = 0; k < ELEMENTSOF(kinds); k++)
-                        if (length(json_get(json_get(difference, groups[g]), kinds[k])) > 0)
+                for (size_t k = 0; k < ELEMENTSOF(kinds); k++) {
+                        json_object *group = json_get(difference, groups[g]);
+
+                        if (json_array_length(json_get(group, kinds[k])) > 0)
                                 return false;
-        return length(json_get(difference, "facts")) == 0;
+                }
+        return json_array_length(json_get(difference, "facts")) == 0;
 }

@@ -83,9 +83,7 @@ const char *inspect_library_version(const char *path) {
 }
 
 static const char *package_version(json_object *packages, const char *pattern) {
-        size_t n = json_object_is_type(packages, json_type_array)
-                                   ? json_object_array_length(packages)
-                                   : 0;
+        size_t n = json_array_length(packages);
 
         for (size_t i = 0; i < n; i++) {
                 json_object *p = json_object_array_get_idx(packages, i);

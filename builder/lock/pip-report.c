@@ -50,7 +50,7 @@ static char *file_of(const char *url) {
 /* "OSI Approved :: MIT License" → "MIT License". */
 static const char *classified(json_object *metadata) {
         json_object *list = json_get(metadata, "classifier");
-        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+        size_t n = json_array_length(list);
 
         for (size_t i = 0; i < n; i++) {
                 const char *text = json_object_get_string(json_object_array_get_idx(list, i));

@@ -18,13 +18,9 @@ int overlay_load_string(json_object *o, const char *key, char **ret) {
         return 0;
 }
 
-size_t json_list_length(json_object *list) {
-        return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
-}
-
 /* Room for as many structs as the list has items; one more, because none is no allocation. */
 static void *new_items(json_object *list, size_t size) {
-        return calloc(json_list_length(list) + 1, size);
+        return calloc(json_array_length(list) + 1, size);
 }
 
 char *overlay_load_script(const OverlayLoading *l, const char *path, const char *relative) {
@@ -77,7 +73,7 @@ int overlay_load_repositories(const OverlayLoading *l, json_object *o) {
         overlay->repositories = new_items(list, sizeof(Repository));
         if (!overlay->repositories)
                 return -ENOMEM;
-        for (size_t i = 0; i < json_list_length(list); i++) {
+        for (size_t i = 0; i < json_array_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
                 _cleanup_free_ char *where = strf("$.repositories.%s[%zu]", l->family, i);
                 int r;
@@ -192,7 +188,7 @@ static int load_sources(const OverlayLoading *l, json_object *compile, size_t at
 
         if (!path)
                 return -ENOMEM;
-        for (size_t i = 0; i < json_list_length(list); i++) {
+        for (size_t i = 0; i < json_array_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
                 Artifact *to = &overlay->artifacts[overlay->n_artifacts];
                 int r;
@@ -213,10 +209,11 @@ static int load_sources(const OverlayLoading *l, json_object *compile, size_t at
 /* Room for those of compile stages too. */
 static size_t count_artifacts(json_object *o) {
         json_object *compile = json_get(o, "compile");
-        size_t n = json_list_length(json_get(o, "artifacts"));
+        size_t n = json_array_length(json_get(o, "artifacts"));
 
-        for (size_t i = 0; i < json_list_length(compile); i++)
-                n += json_list_length(json_get(json_object_array_get_idx(compile, i), "artifacts"));
+        for (size_t i = 0; i < json_array_length(compile); i++)
+                n += json_array_length(
+                                json_get(json_object_array_get_idx(compile, i), "artifacts"));
         return n;
 }
 
@@ -227,7 +224,7 @@ int overlay_load_artifacts(const OverlayLoading *l, json_object *o) {
         overlay->artifacts = calloc(count_artifacts(o) + 1, sizeof(Artifact));
         if (!overlay->artifacts)
                 return -ENOMEM;
-        for (size_t i = 0; i < json_list_length(list); i++) {
+        for (size_t i = 0; i < json_array_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
                 Artifact *to = &overlay->artifacts[overlay->n_artifacts];
                 _cleanup_free_ char *install = strf("$.artifacts[%zu].install", i);
@@ -264,7 +261,7 @@ int overlay_load_compile(const OverlayLoading *l, json_object *o) {
         overlay->compile = new_items(list, sizeof(Compile));
         if (!overlay->compile)
                 return -ENOMEM;
-        for (size_t i = 0; i < json_list_length(list); i++) {
+        for (size_t i = 0; i < json_array_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
                 const char *source = json_get_string(item, "source");
                 Compile *to = &overlay->compile[overlay->n_compile];
@@ -305,7 +302,7 @@ int overlay_load_run(const OverlayLoading *l, json_object *o) {
         overlay->run = new_items(list, sizeof(Run));
         if (!overlay->run)
                 return -ENOMEM;
-        for (size_t i = 0; i < json_list_length(list); i++) {
+        for (size_t i = 0; i < json_array_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
                 bool plain = json_object_is_type(item, json_type_string);
                 _cleanup_free_ char *path = strf(plain ? "$.run[%zu]" : "$.run[%zu].script", i);

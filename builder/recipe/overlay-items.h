@@ -25,4 +25,3 @@ int overlay_load_python(const OverlayLoading *l, json_object *o);
 
 char *overlay_load_script(const OverlayLoading *l, const char *path, const char *relative);
 int overlay_load_string(json_object *o, const char *key, char **ret);
-size_t json_list_length(json_object *list);

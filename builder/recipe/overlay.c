@@ -16,7 +16,7 @@
 static int load_checks(const OverlayLoading *l, json_object *o) {
         json_object *list = json_get(o, "checks");
 
-        for (size_t i = 0; i < json_list_length(list); i++) {
+        for (size_t i = 0; i < json_array_length(list); i++) {
                 json_object *item = json_object_array_get_idx(list, i);
                 _cleanup_free_ char *path = strf("$.checks[%zu]", i), *script = NULL;
 

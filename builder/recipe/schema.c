@@ -338,7 +338,7 @@ char *schema_path(const char *parent, const char *key) {
 int schema_get_strv(json_object *o, const char *key, char ***ret) {
         _cleanup_strv_free_ char **l = NULL;
         json_object *list = json_get(o, key);
-        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+        size_t n = json_array_length(list);
 
         for (size_t i = 0; i < n; i++) {
                 json_object *item = json_object_array_get_idx(list, i);

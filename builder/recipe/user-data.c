@@ -139,7 +139,7 @@ static int by_path(const void *a, const void *b) {
 
 /* As the node reads conf.d: by name. */
 static int merge_written(Config *c, const char *file, json_object *list, Problems *p) {
-        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+        size_t n = json_array_length(list);
         _cleanup_free_ Entry *entries = calloc(n + 1, sizeof(*entries));
         int r;
 
@@ -173,7 +173,7 @@ int user_data_merge_object(Config *c, const char *path, json_object *o, Problems
 }
 
 static bool has_written(json_object *list) {
-        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+        size_t n = json_array_length(list);
 
         for (size_t i = 0; i < n; i++)
                 if (startswith(strempty(json_get_string(

@@ -43,7 +43,7 @@ static int lock_lines(const Lock *l, char ***ret) {
 /* The same of an array of the manifest's, its keys in the order of the words above. */
 static int array_lines(json_object *m, const char *array, char *const *head_and_keys, char ***ret) {
         json_object *list = json_get(m, array);
-        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+        size_t n = json_array_length(list);
 
         for (size_t i = 0; i < n; i++) {
                 json_object *o = json_object_array_get_idx(list, i);

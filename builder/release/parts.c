@@ -143,9 +143,7 @@ int parts_read(json_object *manifest, Parts *ret) {
 
         for (size_t i = 0; i < ELEMENTSOF(lists); i++) {
                 json_object *list = json_get(manifest, lists[i].key);
-                size_t n = json_object_is_type(list, json_type_array)
-                                           ? json_object_array_length(list)
-                                           : 0;
+                size_t n = json_array_length(list);
 
                 for (size_t j = 0; j < n; j++) {
                         int r = lists[i].add(&p, manifest, json_object_array_get_idx(list, j));

@@ -35,8 +35,7 @@ static int add_named(json_object *list, const char *name, const char *uri, const
 
 /* Each {name_key, sha256} of an array of the manifest's. */
 static int add_array(json_object *list, json_object *array, const char *name_key) {
-        size_t n = json_object_is_type(array, json_type_array) ? json_object_array_length(array)
-                                                               : 0;
+        size_t n = json_array_length(array);
 
         for (size_t i = 0; i < n; i++) {
                 json_object *o = json_object_array_get_idx(array, i);

@@ -50,7 +50,7 @@ static void take_least(HistoryEntry *e, HistoryFigure f, json_object *o, const c
 }
 
 static void take_gpus(HistoryEntry *e, json_object *list) {
-        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+        size_t n = json_array_length(list);
 
         for (size_t i = 0; i < n; i++) {
                 json_object *gpu = json_object_array_get_idx(list, i);

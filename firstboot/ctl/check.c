@@ -101,7 +101,7 @@ static int take_errors(Check *k) {
         r = graph_load(json_get(k->document, "config"), &k->graph);
         if (r < 0)
                 return r;
-        if (json_object_is_type(errors, json_type_array) && json_object_array_length(errors) > 0)
+        if (json_array_length(errors) > 0)
                 r = json_to_strv(errors, &list);
         else if (k->graph->errors) {
                 code = "graph.invalid";

@@ -92,20 +92,15 @@ void ctl_print_json(json_object *o) {
                         o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
-/* An array's length; 0 for what is none. */
-static size_t length_of(json_object *array) {
-        return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
-}
-
 json_object *status_steps(json_object *status, size_t *ret_n) {
         json_object *steps = json_get(status, "steps");
 
-        *ret_n = length_of(steps);
+        *ret_n = json_array_length(steps);
         return *ret_n > 0 ? steps : NULL;
 }
 
 json_object *steps_find(json_object *steps, const char *name) {
-        for (size_t i = 0; i < length_of(steps); i++) {
+        for (size_t i = 0; i < json_array_length(steps); i++) {
                 json_object *step = json_object_array_get_idx(steps, i);
 
                 if (streq_ptr(json_get_string(step, "name"), name))
@@ -136,7 +131,7 @@ uint64_t step_duration(json_object *step) {
         json_object *attempts = json_get(step, "attempts");
         uint64_t sum = 0;
 
-        for (size_t i = 0; i < length_of(attempts); i++) {
+        for (size_t i = 0; i < json_array_length(attempts); i++) {
                 json_object *a = json_object_array_get_idx(attempts, i);
                 uint64_t from = (uint64_t) json_get_int(a, "started_usec", 0),
                          to = (uint64_t) json_get_int(a, "finished_usec", 0);

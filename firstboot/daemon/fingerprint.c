@@ -98,8 +98,7 @@ static char *video_bios(const Node *n) {
         const Job *gpu = node_find_job(n, "gpu");
         json_object *list =
                         gpu ? json_get(json_get(job_run(gpu)->result, "figures"), "gpus") : NULL;
-        size_t count = json_object_is_type(list, json_type_array) ? json_object_array_length(list)
-                                                                  : 0;
+        size_t count = json_array_length(list);
         _cleanup_strv_free_ char **l = NULL;
 
         for (size_t i = 0; i < count; i++) {

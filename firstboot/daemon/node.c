@@ -71,8 +71,7 @@ static const Job *first_with_status(const Node *n, StepStatus status) {
 /* The code of the first step that has this status in a document. */
 static const char *first_code(json_object *document, const char *status) {
         json_object *steps = json_get(document, "steps");
-        size_t n = json_object_is_type(steps, json_type_array) ? json_object_array_length(steps)
-                                                               : 0;
+        size_t n = json_array_length(steps);
 
         for (size_t i = 0; i < n; i++) {
                 json_object *step = json_object_array_get_idx(steps, i);

@@ -123,7 +123,7 @@ static void judge_events(Conditions *l, const WatchCounter *c, uint64_t now) {
 }
 
 void watch_counters_gpus(WatchCounters *w, json_object *gpus, uint64_t now) {
-        size_t n = json_object_is_type(gpus, json_type_array) ? json_object_array_length(gpus) : 0;
+        size_t n = json_array_length(gpus);
 
         for (size_t i = 0; i < n; i++) {
                 json_object *gpu = json_object_array_get_idx(gpus, i);

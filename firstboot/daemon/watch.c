@@ -119,8 +119,7 @@ static void take_finding(Watch *w, json_object *o, uint64_t now) {
 /* Errors that the GPUs count, as differences; what they are all together is the gpu step's to judge. */
 static void take_gpus(Watch *w, json_object *report, uint64_t now) {
         json_object *steps = json_get(report, "steps");
-        size_t n = json_object_is_type(steps, json_type_array) ? json_object_array_length(steps)
-                                                               : 0;
+        size_t n = json_array_length(steps);
 
         for (size_t i = 0; i < n; i++) {
                 json_object *step = json_object_array_get_idx(steps, i);
@@ -145,9 +144,7 @@ static void on_checked(const char *mode, json_object *report, void *userdata) {
         Watch *w = userdata;
         json_object *findings = json_get(report, "findings");
         uint64_t now = now_usec();
-        size_t n = json_object_is_type(findings, json_type_array)
-                                   ? json_object_array_length(findings)
-                                   : 0;
+        size_t n = json_array_length(findings);
         bool pass = json_get_bool(report, "pass", false);
 
         if (!w->running)

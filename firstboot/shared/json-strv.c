@@ -23,9 +23,7 @@ int json_to_strv(json_object *list, char ***ret) {
         _cleanup_strv_free_ char **l = NULL;
         int r;
 
-        for (size_t i = 0; json_object_is_type(list, json_type_array) &&
-                           i < json_object_array_length(list);
-                        i++) {
+        for (size_t i = 0; i < json_array_length(list); i++) {
                 const char *text = json_object_get_string(json_object_array_get_idx(list, i));
 
                 r = strv_extend(&l, text ? text : "null");

@@ -93,9 +93,7 @@ static int disarm_string(json_object *o, bool lines) {
 int json_disarm(json_object *o, bool lines) {
         if (json_object_is_type(o, json_type_string))
                 return disarm_string(o, lines);
-        for (size_t i = 0;
-                        json_object_is_type(o, json_type_array) && i < json_object_array_length(o);
-                        i++) {
+        for (size_t i = 0; i < json_array_length(o); i++) {
                 int r = json_disarm(json_object_array_get_idx(o, i), lines);
 
                 if (r < 0)
@@ -413,6 +411,10 @@ bool json_get_bool(json_object *o, const char *key, bool fallback) {
         return value && json_object_is_type(value, json_type_boolean)
                                ? json_object_get_boolean(value)
                                : fallback;
+}
+
+size_t json_array_length(json_object *o) {
+        return json_object_is_type(o, json_type_array) ? json_object_array_length(o) : 0;
 }
 
 int json_set(json_object *o, const char *key, json_object *value) {

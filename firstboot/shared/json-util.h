@@ -41,6 +41,9 @@ const char *json_get_string(json_object *o, const char *key); /* NULL where abse
 int64_t json_get_int(json_object *o, const char *key, int64_t fallback);
 bool json_get_bool(json_object *o, const char *key, bool fallback);
 
+/* How many items an array has; 0 for NULL and for what is no array. */
+size_t json_array_length(json_object *o);
+
 /* Adds to object o; 0 or -ENOMEM. set() takes ownership of value. A NULL string is left out. */
 int json_set(json_object *o, const char *key, json_object *value);
 int json_set_string(json_object *o, const char *key, const char *value);

@@ -50,8 +50,7 @@ bool metadata_guard_is_wanted(json_object *config) {
 /* The rules with the users that may ask besides root. */
 static int make_rules(StepContext *c, json_object *users, char **ret) {
         _cleanup_strv_free_ char **l = NULL;
-        size_t n = json_object_is_type(users, json_type_array) ? json_object_array_length(users)
-                                                               : 0;
+        size_t n = json_array_length(users);
         int r;
 
         r = strv_extend(&l, rules_begin);

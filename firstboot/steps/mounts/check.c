@@ -64,9 +64,7 @@ static const char *look(const Look *l, size_t index, double *slowest_ms, char **
 }
 
 int mounts_check(StepContext *c) {
-        size_t n = json_object_is_type(c->section, json_type_array)
-                                   ? json_object_array_length(c->section)
-                                   : 0;
+        size_t n = json_array_length(c->section);
         double slowest_ms = 0;
 
         if (n == 0)

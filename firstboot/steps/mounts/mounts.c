@@ -252,7 +252,7 @@ int mounts_run(StepContext *c) {
         json_object *list = c->section;
         int r;
 
-        w.n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+        w.n = json_array_length(list);
         if (w.n == 0)
                 return step_skip(c, "no mounts are configured");
         w.items = calloc(w.n, sizeof(Worker));

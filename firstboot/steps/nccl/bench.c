@@ -232,7 +232,7 @@ double nccl_number(json_object *o, const char *key) {
 
 json_object *nccl_row(json_object *report, uint64_t bytes) {
         json_object *rows = json_get(report, "rows");
-        size_t n = json_object_is_type(rows, json_type_array) ? json_object_array_length(rows) : 0;
+        size_t n = json_array_length(rows);
 
         for (size_t i = 0; i < n; i++) {
                 json_object *row = json_object_array_get_idx(rows, i);

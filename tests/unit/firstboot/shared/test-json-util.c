@@ -179,6 +179,17 @@ static void lookups_answer_the_default_for_another_type(void **state _unused_) {
         assert_null(json_get(json_get(o, "s"), "t"));
 }
 
+static void only_an_array_has_a_length(void **state _unused_) {
+        _cleanup_json_ json_object *o =
+                        parse("{\"a\":[1,[2,3]],\"none\":[],\"s\":\"abc\",\"o\":{\"k\":1}}");
+
+        assert_int_equal(json_array_length(json_get(o, "a")), 2);
+        assert_int_equal(json_array_length(json_get(o, "none")), 0);
+        assert_int_equal(json_array_length(json_get(o, "s")), 0);
+        assert_int_equal(json_array_length(json_get(o, "o")), 0);
+        assert_int_equal(json_array_length(NULL), 0);
+}
+
 static void saving_and_loading_gives_the_same(void **state _unused_) {
         char folder[] = "/tmp/imgbuild-json.XXXXXX";
         _cleanup_json_ json_object *o = parse("{\"a\": [1, \"/x\"]}"), *again = NULL;
@@ -299,6 +310,7 @@ int main(void) {
                 cmocka_unit_test(numbers_keep_their_value_or_are_refused),
                 cmocka_unit_test(any_value_may_be_the_whole_file),
                 cmocka_unit_test(lookups_answer_the_default_for_another_type),
+                cmocka_unit_test(only_an_array_has_a_length),
                 cmocka_unit_test(saving_and_loading_gives_the_same),
                 cmocka_unit_test(a_file_too_large_or_missing_has_no_position),
                 cmocka_unit_test(set_helpers_build_an_object),
