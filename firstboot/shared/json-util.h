@@ -1,39 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* JSON with line and block comments for files that people write; json-c does the parsing. */
+/* JSON: what json-c has parsed is asked, what it is to write is set. */
 
-#include "shared/macro.h"
-#include <json-c/json.h>
+#include "shared/json-parse.h"
 
 static inline void json_putp(json_object **o) {
         if (*o)
                 json_object_put(*o);
 }
 #define _cleanup_json_ _cleanup_(json_putp)
-
-/* What is wrong and where; line and column count from 1, column in bytes. */
-typedef struct JsonError {
-        unsigned line, column;
-        char message[200];
-} JsonError;
-
-/* Parses one JSON value, comments allowed, nothing else json-c's lenient mode would let through.
- * Returns 0; -EINVAL with *ret_error filled for bad text (a key given twice, nesting deeper than
- * 64, bytes that are not UTF-8, \u0000 and numbers beyond 64 bits are bad text); -ENOMEM. The
- * caller puts *ret. */
-int json_parse(const char *text, size_t size, JsonError *ret_error, json_object **ret);
-
-/* Replaces each byte that is not UTF-8, which json_parse() refuses and json-c prints as it is, by
- * '?'. */
-void json_clean_utf8(char *text);
-
-/* Each text in it, at any depth, as text_disarm() has it; names of keys stay. 0 or -ENOMEM. */
-int json_disarm(json_object *o, bool lines);
-
-/* Reads and parses a file of at most `max` bytes. As json_parse(); for a file that cannot be read
- * or is too large (-EFBIG) ret_error->line is 0 and the message says so. */
-int json_load(const char *path, size_t max, JsonError *ret_error, json_object **ret);
 
 /* Lookups that answer the default where the key is absent or of another type. Borrowed results. */
 json_object *json_get(json_object *o, const char *key);
@@ -94,6 +70,9 @@ int json_set_field_list(json_object *o, const JsonField *fields, size_t n);
                 const JsonField _fields[] = { __VA_ARGS__ };            \
                 json_set_field_list((o), _fields, ELEMENTSOF(_fields)); \
         })
+
+/* Each text in it, at any depth, as text_disarm() has it; names of keys stay. 0 or -ENOMEM. */
+int json_disarm(json_object *o, bool lines);
 
 /* Writes pretty JSON with a final newline, durably. */
 int json_save(const char *path, json_object *o, mode_t mode);
