@@ -10,6 +10,7 @@
 #include "shared/size.h"
 #include "shared/spawn.h"
 #include "shared/strv.h"
+#include "shared/terminal.h"
 #include "shared/time-util.h"
 
 #include <sys/ioctl.h>
@@ -222,14 +223,11 @@ static void write_log(int level, const char *line, void *userdata) {
 
 int progress_new(ProgressMode mode, Progress **ret) {
         Progress *p = calloc(1, sizeof(*p));
-        const char *term = getenv("TERM");
 
         if (!p)
                 return -ENOMEM;
         if (mode == PROGRESS_AUTO)
-                mode = isatty(STDERR_FILENO) && !isempty(term) && !streq(term, "dumb")
-                                       ? PROGRESS_LIVE
-                                       : PROGRESS_PLAIN;
+                mode = terminal_is_capable(STDERR_FILENO) ? PROGRESS_LIVE : PROGRESS_PLAIN;
         p->mode = mode;
         p->owner = getpid();
         if (mode != PROGRESS_NONE) {

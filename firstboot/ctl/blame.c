@@ -77,8 +77,7 @@ int verb_blame(Ctl *c, int argc, char *argv[]) {
         if (argc > 0)
                 return EXIT_USAGE;
         if (ctl_status(c, &status) < 0) {
-                log_error("firstbootd does not run and left no status");
-                return EXIT_UNKNOWN;
+                return ctl_log_no_status("");
         }
         steps = status_steps(status, &n);
         rows = calloc(n + 1, sizeof(Row));

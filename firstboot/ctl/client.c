@@ -75,6 +75,12 @@ int ctl_status(Ctl *c, json_object **ret) {
         return r < 0 ? -ENOENT : 0;
 }
 
+int ctl_log_no_status(const char *more) {
+        log_error("firstbootd does not run and left no status; systemctl status firstbootd says why%s",
+                        more);
+        return EXIT_UNKNOWN;
+}
+
 int ctl_exit_code(json_object *status) {
         static const int codes[_NODE_STATUS_MAX] = {
                 [NODE_STARTING] = EXIT_NODE_GOING,

@@ -53,6 +53,9 @@ int ctl_call_json(Ctl *c, const char *method, json_object **ret);
  * -ENOENT: neither. Does not log. */
 int ctl_status(Ctl *c, json_object **ret);
 
+/* Says so, with what to do and `more` (may be ""), and returns the exit code for it. */
+int ctl_log_no_status(const char *more);
+
 /* The status document from firstbootd itself, or negative errno. Does not log. */
 int ctl_agent_status(Ctl *c, json_object **ret);
 

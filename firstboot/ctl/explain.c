@@ -152,8 +152,7 @@ int verb_explain(Ctl *c, int argc, char *argv[]) {
                 return explain_code(argv[0]);
 
         if (ctl_status(c, &status) < 0) {
-                log_error("firstbootd does not run and left no status");
-                return EXIT_UNKNOWN;
+                return ctl_log_no_status("; firstbootctl explain CODE needs neither");
         }
         text = explain_status(status);
         if (!text)

@@ -10,6 +10,7 @@
 #include "shared/option-error.h"
 #include "shared/package-note.h"
 #include "shared/suggest.h"
+#include "shared/terminal.h"
 
 #include <getopt.h>
 #include <langinfo.h>
@@ -255,7 +256,7 @@ int main(int argc, char *argv[]) {
                 return first == -EXIT_HELPED          ? EXIT_SUCCESS
                        : strv_contains(argv, "check") ? EXIT_CHECK_USAGE
                                                       : -first;
-        c.color = isatty(STDOUT_FILENO) && isempty(getenv("NO_COLOR"));
+        c.color = terminal_is_capable(STDOUT_FILENO) && isempty(getenv("NO_COLOR"));
         c.utf8 = streq(nl_langinfo(CODESET), "UTF-8");
 
         code = run_verb(&c, argc - first, argv + first);

@@ -186,8 +186,7 @@ int verb_plot(Ctl *c, int argc, char *argv[]) {
         if (c->history)
                 return plot_history(c);
         if (ctl_status(c, &status) < 0) {
-                log_error("firstbootd does not run and left no status");
-                return EXIT_UNKNOWN;
+                return ctl_log_no_status("");
         }
         svg = plot_svg(status, now_usec());
         if (!svg)

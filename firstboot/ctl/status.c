@@ -8,6 +8,7 @@
 #include "contract/status.h"
 #include "shared/duration.h"
 #include "shared/log.h"
+#include "shared/terminal.h"
 #include "shared/time-util.h"
 
 typedef struct Look {
@@ -244,10 +245,10 @@ static char *essence(json_object *status) {
         return strv_join(l, "\n");
 }
 
-/* A terminal shows the node as it is, twice a second; a file or a pipe gets a table (or, as JSON, a
- * document) for each change. */
+/* A terminal shows the node as it is, twice a second; a dumb one, a file or a pipe gets a table (or, as
+ * JSON, a document) for each change. */
 static int show_live(const Ctl *c, json_object *status, char **last) {
-        bool terminal = isatty(STDOUT_FILENO) && !c->json;
+        bool terminal = terminal_is_capable(STDOUT_FILENO) && !c->json;
         _cleanup_free_ char *now = essence(status), *table = status_table(c, status);
 
         if (!now || !table)
@@ -327,8 +328,7 @@ int verb_status(Ctl *c, int argc, char *argv[]) {
         if (!status)
                 (void) ctl_status(c, &status);
         if (!status) {
-                log_error("firstbootd does not run and left no status; see systemctl status firstbootd");
-                return EXIT_UNKNOWN;
+                return ctl_log_no_status("");
         }
         if (!c->watch && print_status(c, status) < 0)
                 return EXIT_UNKNOWN;

@@ -5,6 +5,7 @@
 #include "shared/strv.h"
 
 #include <fcntl.h>
+#include <pty.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
@@ -118,6 +119,55 @@ static void escape_sequences_of_commands_are_not_repeated(void **state) {
         assert_null(strstr(text, "\033[31m"));
 }
 
+/* What a session leaves on a terminal of that TERM (NULL: none is set). */
+static char *on_terminal(const char *term) {
+        int terminal, screen, saved = dup(STDERR_FILENO);
+        char text[4096];
+        Progress *p = NULL;
+
+        fflush(NULL);
+        assert_int_equal(openpty(&screen, &terminal, NULL, NULL, NULL), 0);
+        dup2(terminal, STDERR_FILENO);
+        if (term)
+                setenv("TERM", term, true);
+        else
+                unsetenv("TERM");
+        int r = progress_new(PROGRESS_AUTO, &p);
+        progress_add(p, "base");
+        progress_set(p, "base", PROGRESS_RUNNING);
+        progress_set(p, "base", PROGRESS_FAILED);
+        progress_free(p);
+        fflush(NULL);
+
+        ssize_t n = read(screen, text, sizeof(text) - 1);
+        dup2(saved, STDERR_FILENO);
+        close(saved);
+        close(terminal);
+        close(screen);
+        assert_int_equal(r, 0);
+        assert_true(n > 0);
+        text[n] = '\0';
+        assert_non_null(strstr(text, "base"));
+        return strdup(text);
+}
+
+static void a_terminal_is_drawn_on_without_colours(void **state) {
+        _cleanup_free_ char *text = on_terminal("xterm");
+
+        (void) state;
+        assert_non_null(strstr(text, "\033[1A\033[2K"));
+        for (const char *p = strstr(text, "\033["); p; p = strstr(p + 1, "\033["))
+                assert_int_not_equal(p[2 + strspn(p + 2, "0123456789;")], 'm');
+}
+
+static void a_dumb_terminal_gets_plain_lines(void **state) {
+        _cleanup_free_ char *dumb = on_terminal("dumb"), *unset = on_terminal(NULL);
+
+        (void) state;
+        assert_null(strchr(dumb, '\033'));
+        assert_null(strchr(unset, '\033'));
+}
+
 static void unknown_mode_is_refused(void **state) {
         ProgressMode mode = PROGRESS_NONE;
 
@@ -135,6 +185,8 @@ int main(void) {
                 cmocka_unit_test(live_display_wipes_what_it_drew),
                 cmocka_unit_test(none_says_nothing_but_messages),
                 cmocka_unit_test(escape_sequences_of_commands_are_not_repeated),
+                cmocka_unit_test(a_terminal_is_drawn_on_without_colours),
+                cmocka_unit_test(a_dumb_terminal_gets_plain_lines),
                 cmocka_unit_test(unknown_mode_is_refused),
         };
 
