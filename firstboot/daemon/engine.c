@@ -12,118 +12,18 @@
  *
  * What stands on the left gets callbacks from here and calls nothing of this file. */
 
-#include "daemon/engine.h"
-#include "daemon/bus-api.h"
-#include "daemon/configure.h"
-#include "daemon/connection.h"
-#include "daemon/fingerprint.h"
+#include "daemon/engine-internal.h"
 #include "daemon/instance.h"
 #include "daemon/journal.h"
 #include "daemon/late.h"
-#include "daemon/node.h"
 #include "daemon/pace.h"
-#include "daemon/past.h"
-#include "daemon/publish.h"
 #include "daemon/take-document.h"
-#include "daemon/watch.h"
 #include "contract/affected.h"
 #include "contract/condition.h"
 #include "contract/node-seed.h"
 #include "contract/paths.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
-
-struct Engine {
-        Node node;
-        JobHost host;
-        Configure *configure;
-        Connection *connection;
-        BusApi api;
-        Publisher publisher;
-        Watch *watch;
-
-        sd_event_source *late; /* the watch of the results' folder */
-
-        bool paced;          /* others have less of the CPU until the verdict */
-        bool drain_due;      /* slurm is to run again: what it tells the controller has changed */
-        json_object *ran_by; /* the configuration that the steps ran by; NULL: none yet */
-        bool changes_only;   /* what comes next runs only the steps that it concerns */
-        bool told; /* settling was announced (a restart of firstbootd does not repeat it) */
-};
-
-static void advance(Engine *e);
-
-static void publish(Engine *e) {
-        if (!publish_status(&e->publisher, &e->node))
-                return;
-        if (e->host.bus && connection_is_announced(e->connection))
-                bus_api_changed(&e->api, e->host.bus);
-}
-
-/* --- The verdict ----------------------------------------------------------------------------- */
-
-static NodeStatus judge(const Engine *e) {
-        const Node *n = &e->node;
-
-        if (!n->problem && !n->graph)
-                return NODE_STARTING;
-        /* With metadata out of reach at first, the node is still on its way for some tries. */
-        if (streq_ptr(n->problem, "config.metadata") &&
-                        configure_tries(e->configure) < RETRY_METADATA_TRIES)
-                return NODE_STARTING;
-        /* Whatever the steps say, and while slurm drains. */
-        if (n->graph && n->state->watch_code)
-                return NODE_FAILED;
-        return node_verdict(n);
-}
-
-/* From a good verdict on; and where the watch itself had taken it away, before firstbootd was
- * restarted. */
-static void begin_watch(Engine *e) {
-        const Node *n = &e->node;
-        const State *s = n->state;
-        int r;
-
-        if (!n->graph || (s->node != NODE_READY && s->node != NODE_DEGRADED && !s->watch_code))
-                return;
-        r = watch_begin(e->watch, node_config(n), s->settled_usec, s->watch_code, s->watch_text);
-        if (r < 0)
-                log_error_errno(r, "The node is not watched");
-}
-
-static void settle(Engine *e) {
-        State *s = e->node.state;
-        NodeStatus node = judge(e);
-
-        if (node == s->node && e->told) {
-                begin_watch(e);
-                return;
-        }
-        if (node == NODE_STARTING) {
-                s->node = node;
-                s->settled_usec = 0;
-                e->told = false;
-                watch_end(e->watch);
-                return;
-        }
-        /* Without the bus, node-ready.target cannot be started; the verdict waits for it. */
-        if (!connection_is_ready(e->connection))
-                return;
-
-        s->node = node;
-        s->settled_usec = now_usec();
-        e->told = true;
-        if (e->paced)
-                pace_end(e->host.bus);
-        e->paced = false;
-
-        json_putp(&e->node.fingerprint);
-        e->node.fingerprint = fingerprint_read(&e->node);
-        publish(e); /* what reads the files must find them in step with the verdict */
-        publish_verdict(&e->node, e->host.bus);
-        past_add_verdict(&e->node);
-        begin_watch(e);
-}
 
 /* --- The steps ------------------------------------------------------------------------------- */
 
@@ -194,7 +94,7 @@ static void advance_step(Engine *e, Job *j) {
         if (skip(e, j) || !connection_is_ready(e->connection) || job_awaits_turn(j))
                 return;
         run->despite = node_failed_requirement(&e->node, j) != NULL;
-        publish(e); /* a step that runs on failure reads there what failed */
+        engine_publish(e); /* a step that runs on failure reads there what failed */
         job_start(j);
 }
 
@@ -223,8 +123,8 @@ static void advance(Engine *e) {
         renew_membership(e);
         for (size_t i = 0; i < e->node.n_jobs && !e->node.problem; i++)
                 advance_step(e, &e->node.jobs[i]);
-        settle(e);
-        publish(e);
+        engine_settle(e);
+        engine_publish(e);
 }
 
 static void on_job_changed(void *userdata) {
@@ -248,14 +148,6 @@ static void on_watch_changed(void *userdata) {
 }
 
 static const WatchOps watch_ops = { .changed = on_watch_changed };
-
-/* The bus may have gone before systemd had heard of the verdict. */
-static void announce_again(Engine *e) {
-        if (!e->told || !e->host.bus || e->node.problem || publish_is_announced(e->node.state))
-                return;
-        pace_end(e->host.bus);
-        publish_verdict(&e->node, e->host.bus);
-}
 
 /* The bus is (again) there: finds out what happened to steps that were running. */
 static void resync(Engine *e) {
@@ -343,7 +235,7 @@ static void on_bus_ready(void *userdata) {
 
         watch_set_bus(e->watch, e->host.bus);
         resync(e);
-        announce_again(e);
+        engine_announce_again(e);
 }
 
 static void on_job_removed(const char *unit, const char *job, const char *result, void *userdata) {
@@ -375,60 +267,13 @@ static const ConnectionOps connection_ops = {
 
 /* --- Once more ------------------------------------------------------------------------------- */
 
-static bool is_part_of_rerun(const Engine *e, const Job *j, const char *name) {
-        return streq(name, RERUN_ALL) || streq(j->step->name, name) ||
-               graph_waits_for(e->node.graph, j->step, name);
-}
-
-static bool is_running(const Engine *e, const char *name) {
-        const Node *n = &e->node;
-
-        for (size_t i = 0; i < n->n_jobs; i++)
-                if ((streq(name, RERUN_CHANGES) || is_part_of_rerun(e, &n->jobs[i], name)) &&
-                                job_run(&n->jobs[i])->status == STEP_RUNNING)
-                        return true;
-        return false;
-}
-
-/* Runs a step and all that waits for it once more; "all" gathers the configuration afresh and runs
- * every step, RERUN_CHANGES those that what has changed concerns. -ENOENT: no such step; -EBUSY: it, or
- * something that waits for it, is running. */
 static int rerun(const char *name, void *userdata) {
         Engine *e = userdata;
-        Node *n = &e->node;
-        bool all = streq(name, RERUN_ALL), changes = streq(name, RERUN_CHANGES);
+        int r = engine_begin_rerun(e, name);
 
-        if (!n->state || (!n->graph && !all && !changes))
-                return n->state && n->problem ? -ENOENT : -EBUSY;
-        if (!all && !changes && !node_find_job(n, name))
-                return -ENOENT;
-        if (configure_is_running(e->configure) || is_running(e, name))
-                return -EBUSY;
-
-        for (size_t i = 0; i < n->n_jobs; i++) {
-                if (!is_part_of_rerun(e, &n->jobs[i], name))
-                        continue;
-                job_cancel(&n->jobs[i]);
-                step_run_reset(job_run(&n->jobs[i]));
-        }
-        n->state->node = NODE_STARTING;
-        n->state->started_usec = now_usec(); /* times are told of this run, not of the boot */
-        n->state->settled_usec = 0;
-        e->told = false;
-        e->changes_only = changes || (e->changes_only && !all);
-
-        if (changes) {
-                watch_end(e->watch); /* what it has found stays; it begins again by the new settings */
-                return configure_start_over(e->configure);
-        }
-        if (all) {
-                /* Every step shows anew what it is worth: more than a full check. */
-                watch_end(e->watch);
-                (void) state_set_watch(n->state, NULL, NULL);
-                return configure_start_over(e->configure);
-        }
-        advance(e);
-        return 0;
+        if (r > 0)
+                advance(e);
+        return MIN(r, 0);
 }
 
 /* --- Beginning and end ----------------------------------------------------------------------- */
