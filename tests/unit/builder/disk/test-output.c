@@ -2,6 +2,7 @@
 #include "recipe-fixture.h"
 
 #include "disk/output.h"
+#include "shared/log.h"
 #include "shared/spawn.h"
 #include "shared/time-util.h"
 
@@ -138,21 +139,28 @@ static void test_a_draft_at_work_is_not_settled(void **state _unused_) {
 
 static void test_an_interrupt_ends_the_wait_for_another_build(void **state _unused_) {
         _cleanup_close_ int fd = -EBADF;
-        int status = 0;
+        int status = 0, said[2];
+        char byte;
         pid_t pid;
 
         assert_int_equal(mkdir_p("out", 0755), 0);
         fd = open("out/.x.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         assert_int_equal(flock(fd, LOCK_EX), 0);
 
+        assert_int_equal(pipe2(said, O_CLOEXEC), 0);
         pid = fork();
         if (pid == 0) {
-                alarm(20);
+                alarm(60);
+                if (dup2(said[1], STDERR_FILENO) < 0)
+                        _exit(2);
+                log_set_writer(NULL, NULL);
                 _exit(interrupt_install() < 0 || rebuild() != -ECANCELED);
         }
-        usleep(300 * USEC_PER_MSEC);
+        close(said[1]);
+        assert_int_equal(read(said[0], &byte, 1), 1); /* that it waits */
         kill(pid, SIGINT);
         assert_int_equal(waitpid(pid, &status, 0), pid);
+        close(said[0]);
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
 }
