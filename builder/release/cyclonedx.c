@@ -7,26 +7,20 @@
 #include "shared/strv.h"
 
 static int add_hash(json_object *component, const char *sha256) {
-        json_object *list = NULL, *o = NULL;
+        json_object *o = NULL;
         int r;
 
-        r = json_add_array(component, "hashes", &list);
-        if (r < 0)
-                return r;
-        r = json_append_object(list, &o);
+        r = json_add_array_of_one(component, "hashes", &o);
         if (r < 0)
                 return r;
         return json_set_fields(o, JSON_STRING("alg", "SHA-256"), JSON_STRING("content", sha256));
 }
 
 static int add_licence(json_object *component, const char *licence) {
-        json_object *list = NULL, *choice = NULL, *o = NULL;
+        json_object *choice = NULL, *o = NULL;
         int r;
 
-        r = json_add_array(component, "licenses", &list);
-        if (r < 0)
-                return r;
-        r = json_append_object(list, &choice);
+        r = json_add_array_of_one(component, "licenses", &choice);
         if (r < 0)
                 return r;
         r = json_add_object(choice, "license", &o);
@@ -36,13 +30,10 @@ static int add_licence(json_object *component, const char *licence) {
 }
 
 static int add_url(json_object *component, const char *url) {
-        json_object *list = NULL, *o = NULL;
+        json_object *o = NULL;
         int r;
 
-        r = json_add_array(component, "externalReferences", &list);
-        if (r < 0)
-                return r;
-        r = json_append_object(list, &o);
+        r = json_add_array_of_one(component, "externalReferences", &o);
         if (r < 0)
                 return r;
         return json_set_fields(o, JSON_STRING("type", "distribution"), JSON_STRING("url", url));
@@ -115,16 +106,13 @@ static int add_part(json_object *components, const Part *p) {
 }
 
 static int add_tool(json_object *metadata) {
-        json_object *tools = NULL, *components = NULL, *o = NULL;
+        json_object *tools = NULL, *o = NULL;
         int r;
 
         r = json_add_object(metadata, "tools", &tools);
         if (r < 0)
                 return r;
-        r = json_add_array(tools, "components", &components);
-        if (r < 0)
-                return r;
-        r = json_append_object(components, &o);
+        r = json_add_array_of_one(tools, "components", &o);
         if (r < 0)
                 return r;
         return json_set_fields(o, JSON_STRING("type", "application"),
@@ -157,11 +145,12 @@ static int add_metadata(json_object *d, json_object *manifest) {
 
 /* What the image has, of which it depends; what only compiled it is a component without that. */
 static int add_dependencies(json_object *d, const Parts *p) {
-        json_object *list = NULL, *o = NULL, *on = NULL;
+        json_object *o = NULL, *on = NULL;
         int r;
 
-        if (json_add_array(d, "dependencies", &list) < 0 || json_append_object(list, &o) < 0)
-                return -ENOMEM;
+        r = json_add_array_of_one(d, "dependencies", &o);
+        if (r < 0)
+                return r;
         r = json_set_string(o, "ref", "image");
         if (r < 0)
                 return r;

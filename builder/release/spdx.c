@@ -10,13 +10,10 @@
 #define IMAGE "SPDXRef-image"
 
 static int add_checksum(json_object *package, const char *sha256) {
-        json_object *list = NULL, *o = NULL;
+        json_object *o = NULL;
         int r;
 
-        r = json_add_array(package, "checksums", &list);
-        if (r < 0)
-                return r;
-        r = json_append_object(list, &o);
+        r = json_add_array_of_one(package, "checksums", &o);
         if (r < 0)
                 return r;
         return json_set_fields(o, JSON_STRING("algorithm", "SHA256"),
@@ -24,13 +21,10 @@ static int add_checksum(json_object *package, const char *sha256) {
 }
 
 static int add_purl(json_object *package, const char *purl) {
-        json_object *list = NULL, *o = NULL;
+        json_object *o = NULL;
         int r;
 
-        r = json_add_array(package, "externalRefs", &list);
-        if (r < 0)
-                return r;
-        r = json_append_object(list, &o);
+        r = json_add_array_of_one(package, "externalRefs", &o);
         if (r < 0)
                 return r;
         return json_set_fields(o, JSON_STRING("referenceCategory", "PACKAGE-MANAGER"),

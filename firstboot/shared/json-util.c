@@ -94,6 +94,13 @@ int json_append_object(json_object *array, json_object **ret) {
         return 0;
 }
 
+int json_add_array_of_one(json_object *o, const char *key, json_object **ret_item) {
+        json_object *array = NULL;
+        int r = json_add_array(o, key, &array);
+
+        return r < 0 ? r : json_append_object(array, ret_item);
+}
+
 static int set_field(json_object *o, const JsonField *f) {
         switch (f->kind) {
         case JSON_FIELD_STRING:

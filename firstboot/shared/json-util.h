@@ -29,6 +29,10 @@ int json_set_int(json_object *o, const char *key, int64_t value);
 int json_add_array(json_object *o, const char *key, json_object **ret);
 int json_add_object(json_object *o, const char *key, json_object **ret);
 
+/* A new array as member of o, with one new, empty object in it; *ret_item, that one, is borrowed. 0 or
+ * -ENOMEM. */
+int json_add_array_of_one(json_object *o, const char *key, json_object **ret_item);
+
 /* Appends to an array; 0 or -ENOMEM. The value is taken in every case; a NULL one means out of memory.
  * json_append_object() appends a new, empty object; *ret is borrowed. */
 int json_append(json_object *array, json_object *value);

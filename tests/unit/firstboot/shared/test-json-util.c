@@ -101,6 +101,16 @@ static void arrays_and_objects_grow_in_place(void **state _unused_) {
                         "{\"list\":[\"x\",{\"n\":1}],\"child\":{\"y\":\"z\"}}");
 }
 
+static void an_array_comes_with_its_one_object(void **state _unused_) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        json_object *item = NULL;
+
+        assert_int_equal(json_add_array_of_one(o, "list", &item), 0);
+        assert_int_equal(json_set_int(item, "n", 1), 0);
+        assert_string_equal(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN),
+                        "{\"list\":[{\"n\":1}]}");
+}
+
 static void texts_at_any_depth_are_disarmed(void **state _unused_) {
         _cleanup_json_ json_object *o = json_tokener_parse(
                         "{\"a\": [\"\\u001b[2J\", {\"b\": \"x\\ny\\u009b\"}], \"n\": 3, \"none\": null}");
@@ -125,6 +135,7 @@ int main(void) {
                 cmocka_unit_test(set_helpers_build_an_object),
                 cmocka_unit_test(many_fields_are_set_at_once),
                 cmocka_unit_test(arrays_and_objects_grow_in_place),
+                cmocka_unit_test(an_array_comes_with_its_one_object),
                 cmocka_unit_test(texts_at_any_depth_are_disarmed),
                 cmocka_unit_test(lines_stay_where_they_may),
                 cmocka_unit_test(objects_are_taken_where_there_is_nothing_to_put_them_into),
