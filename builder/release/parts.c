@@ -91,6 +91,12 @@ static int add_build_packages(Parts *p, json_object *m, json_object *o) {
         return add_package(p, m, o, PART_BUILD_PACKAGE);
 }
 
+/* With a purl of name and version alone. */
+static int add_plain(Parts *p, Part *part, const char *type, const char *what) {
+        part->purl = make_purl(type, NULL, part->name, part->version, "");
+        return part->purl ? add(p, part, what) : -ENOMEM;
+}
+
 static int add_artifact(Parts *p, json_object *m _unused_, json_object *o) {
         Part part = { .kind = PART_ARTIFACT,
                 .name = json_get_string(o, "name"),
@@ -99,8 +105,7 @@ static int add_artifact(Parts *p, json_object *m _unused_, json_object *o) {
                 .stage = json_get_string(o, "overlay"),
                 .url = json_get_string(o, "url") };
 
-        part.purl = make_purl("generic", NULL, part.name, part.version, "");
-        return part.purl ? add(p, &part, "artifact") : -ENOMEM;
+        return add_plain(p, &part, "generic", "artifact");
 }
 
 static int add_wheel(Parts *p, json_object *m _unused_, json_object *o) {
@@ -112,8 +117,7 @@ static int add_wheel(Parts *p, json_object *m _unused_, json_object *o) {
                 .licence = json_get_string(o, "licence"),
                 .path = json_get_string(o, "environment") };
 
-        part.purl = make_purl("pypi", NULL, part.name, part.version, "");
-        return part.purl ? add(p, &part, "wheel") : -ENOMEM;
+        return add_plain(p, &part, "pypi", "wheel");
 }
 
 static int add_compiled(Parts *p, json_object *m _unused_, json_object *o) {
