@@ -27,11 +27,24 @@ check "explain says which form of it needs no firstbootd" $?
 # Names as they come from a failed step, so that every colour would be used.
 echo '{"node":"failed","steps":[{"name":"a","status":"failed","result":{"code":"x.y","message":"m"}}]}' >"$work/run/firstboot/status.json"
 
+# A program on a terminal; all that it wrote, to its end (script(1) waits 10 ms for the rest, which a busy machine exceeds).
+on_terminal='
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+try:
+    while text := os.read(terminal, 4096):
+        os.write(1, text)
+except OSError:
+    pass
+os.waitpid(pid, 0)'
+
 # shown VARIABLE=VALUE… [-- OPTION…]: status on a terminal, with nothing but that in its environment.
 shown() {
         local set=()
         while [[ ${1:---} != -- ]]; do set+=("$1"); shift; done
-        env -u NO_COLOR -u TERM "${set[@]}" timeout 60 script -qfec "$ctl status ${*:2}" /dev/null >"$work/out" 2>&1 </dev/null
+        env -u NO_COLOR -u TERM "${set[@]}" timeout 60 python3 -c "$on_terminal" "$ctl" status "${@:2}" >"$work/out" 2>&1 </dev/null
         grep -q 'Node is.*failed' "$work/out"
 }
 plain() { shown "$@" && ! grep -qF "$escape" "$work/out"; }
