@@ -49,9 +49,9 @@ shown() {
 }
 plain() { shown "$@" && ! grep -qF "$escape" "$work/out"; }
 
-shown TERM=xterm && grep -qF "$escape[31m" "$work/out"
+shown TERM=xterm && grep -qF "${escape}[31m" "$work/out"
 check "a terminal has colours" $?
-shown TERM=xterm NO_COLOR= && grep -qF "$escape[31m" "$work/out"
+shown TERM=xterm NO_COLOR= && grep -qF "${escape}[31m" "$work/out"
 check "with an empty NO_COLOR too" $?
 plain TERM=xterm NO_COLOR=1
 check "NO_COLOR: none" $?
@@ -61,6 +61,6 @@ plain SHELL=/bin/sh
 check "without TERM: none" $?
 plain TERM=dumb -- --watch --timeout=1s
 check "status --watch leaves a dumb terminal's lines where they are" $?
-shown TERM=xterm NO_COLOR=1 -- --watch --timeout=1s && grep -qF "$escape[H" "$work/out" && ! grep -q "$escape\[[0-9;]*m" "$work/out"
+shown TERM=xterm NO_COLOR=1 -- --watch --timeout=1s && grep -qF "${escape}[H" "$work/out" && ! grep -q "${escape}\[[0-9;]*m" "$work/out"
 check "with NO_COLOR it is redrawn without colours" $?
 exit $rc
