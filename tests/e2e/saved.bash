@@ -104,14 +104,24 @@ E
         mv "$SAVED/state/memory" "$SAVED/memory" && [[ $i -eq 0 ]] && saved_key >"$SAVED/key"
 }
 
-vm_resume() {
-        local i disks=() plug=()
-        saved_tools || return 1
-        exec {saved_lock}<"$SHARED"
-        flock "$saved_lock"
-        [[ -s $SAVED/key && $(cat "$SAVED/key") == "$(saved_key)" ]] || saved_make || { echo "# no state can be saved"; return 1; }
-        exec {saved_lock}<&-
+# saved_answers: whether the machine goes on, with a timer on each CPU; within three minutes. The clock is set with it.
+saved_answers() {
+        local end=$((SECONDS + 180))
+        while ((SECONDS < end)); do
+                kill -0 "$vm_pid" 2>/dev/null || return 1
+                timeout 60 ssh -q -p 2222 -i "$KEY" -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
+                        -o BatchMode=yes root@127.0.0.1 "date -s @$(date +%s) >/dev/null
+                        for i in \$(seq 0 \$((\$(nproc) - 1))); do taskset -c \$i sleep 0.1 || exit 1; done" </dev/null && return 0
+                sleep 1
+        done
+        return 1
+}
 
+# saved_resume: a new machine from the saved state, with four empty disks, that answers.
+saved_resume() {
+        local i disks=() plug=()
+        vm_off
+        rm -rf "${VM:?}/state" "${VM:?}/save"
         mkdir -p "$VM/state" "$VM/save"
         cp --sparse=always "$SAVED"/state/* "$VM/state/" || return 1
         for i in 0 1 2 3; do
@@ -124,8 +134,24 @@ vm_resume() {
         "$TOP/tests/e2e/qmp" "$VM/state/qmp.sock" \
                 'migrate-set-capabilities={"capabilities": [{"capability": "mapped-ram", "state": true}]}' \
                 'migrate-incoming={"uri": "file:/run/saved/memory"}' migrated "${plug[@]}" cont &&
-                vm true && vm "date -s @$(date +%s) >/dev/null" && # the time as it is once the connection is there
-                tar -C "$VM/files" -cf - . | vm_pipe root "tar -C / --no-same-owner --no-overwrite-dir -xf - && sync
+                saved_answers
+}
+
+vm_resume() {
+        local i
+        saved_tools || return 1
+        exec {saved_lock}<"$SHARED"
+        flock "$saved_lock"
+        [[ -s $SAVED/key && $(cat "$SAVED/key") == "$(saved_key)" ]] || saved_make || { echo "# no state can be saved"; return 1; }
+        exec {saved_lock}<&-
+
+        # Seen: a machine taken up again whose CPU never got its timer ("Possible timer handling issue" on its console) and
+        # slept for good. Only the emulator is at work between the two moments; that is not what is tested here.
+        saved_resume || {
+                echo "# the machine does not go on where it was saved; once more, after this:"
+                tail -n 20 "$VM/boot.log" "$VM/save/console.log"
+                saved_resume
+        } && tar -C "$VM/files" -cf - . | vm_pipe root "tar -C / --no-same-owner --no-overwrite-dir -xf - && sync
                         for i in \$(seq 600); do [ \$(ls /dev/nvme?n1 2>/dev/null | wc -l) = 4 ] && break; sleep 0.1; done
                         udevadm settle" "${vm_shared[@]}" &&
                 ${vm_held:-true} && vm 'touch /run/e2e-go'

@@ -106,14 +106,13 @@ vm_pipe() { # USER COMMAND [OPTION…], with standard input
 }
 vm_ssh() { vm_pipe "$@" </dev/null; }
 vm() { # sshd may be a moment behind the marker
-        local i status
-        for ((i = 0; i < 60; i++)); do
+        local end=$((SECONDS + 300)) status
+        while :; do
                 vm_ssh root "$1" "${vm_shared[@]}"
                 status=$?
-                [[ $status -ne 255 ]] && return $status
+                [[ $status -eq 255 && $SECONDS -lt $end ]] || return $status
                 sleep 1
         done
-        return 255
 }
 
 # vm_bytes: a sum of each disk's content; holes hold zeros only, and are not read.
