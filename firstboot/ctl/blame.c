@@ -76,9 +76,8 @@ int verb_blame(Ctl *c, int argc, char *argv[]) {
         (void) argv;
         if (argc > 0)
                 return EXIT_USAGE;
-        if (ctl_status(c, &status) < 0) {
+        if (ctl_status(c, &status) < 0)
                 return ctl_log_no_status("");
-        }
         steps = status_steps(status, &n);
         rows = calloc(n + 1, sizeof(Row));
         if (!rows)

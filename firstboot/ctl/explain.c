@@ -151,9 +151,8 @@ int verb_explain(Ctl *c, int argc, char *argv[]) {
         if (argc == 1)
                 return explain_code(argv[0]);
 
-        if (ctl_status(c, &status) < 0) {
+        if (ctl_status(c, &status) < 0)
                 return ctl_log_no_status("; firstbootctl explain CODE needs neither");
-        }
         text = explain_status(status);
         if (!text)
                 return EXIT_FAILURE;

@@ -185,9 +185,8 @@ int verb_plot(Ctl *c, int argc, char *argv[]) {
                 return EXIT_USAGE;
         if (c->history)
                 return plot_history(c);
-        if (ctl_status(c, &status) < 0) {
+        if (ctl_status(c, &status) < 0)
                 return ctl_log_no_status("");
-        }
         svg = plot_svg(status, now_usec());
         if (!svg)
                 return EXIT_FAILURE;

@@ -327,9 +327,8 @@ int verb_status(Ctl *c, int argc, char *argv[]) {
                 wait_settled(c, &status);
         if (!status)
                 (void) ctl_status(c, &status);
-        if (!status) {
+        if (!status)
                 return ctl_log_no_status("");
-        }
         if (!c->watch && print_status(c, status) < 0)
                 return EXIT_UNKNOWN;
         return ctl_exit_code(status);

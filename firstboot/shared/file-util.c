@@ -26,6 +26,20 @@ int write_all(int fd, const void *data, size_t size) {
         return 0;
 }
 
+int write_zeros(int fd, off_t from, size_t size) {
+        _cleanup_free_ char *zeros = calloc(1, size);
+        int r;
+
+        if (!zeros)
+                return -ENOMEM;
+        if (lseek(fd, from, SEEK_SET) < 0)
+                return -errno;
+        r = write_all(fd, zeros, size);
+        if (r < 0)
+                return r;
+        return fsync(fd) < 0 ? -errno : 0;
+}
+
 int read_fd(int fd, size_t max, char **ret, size_t *ret_size) {
         _cleanup_free_ char *text = NULL;
         size_t size = 0, room = 0;

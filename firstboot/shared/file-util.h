@@ -25,6 +25,9 @@ int write_file_atomic(const char *path, const void *data, size_t size, mode_t mo
 
 int write_all(int fd, const void *data, size_t size);
 
+/* Zeros in place of size bytes from the offset on, on disk when this returns. 0 or negative errno. */
+int write_zeros(int fd, off_t from, size_t size);
+
 /* Creates the folder and its missing parents; an existing folder is no error. */
 int mkdir_p(const char *path, mode_t mode);
 int mkdir_parents(const char *path, mode_t mode);

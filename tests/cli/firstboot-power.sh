@@ -116,8 +116,10 @@ if disk 0 && disk 1; then
 rm $NODE/meanwhile
 { wipefs -qa ${loops[1]} && $node_build/firstboot-lvm vgcreate other$$ ${loops[1]} --devices ${loops[1]}; } >/dev/null 2>&1
 M
+        untouched=$(sha256sum <"$NODE/dev/image0")
         run_step
         check "one that an admin put into a group meanwhile is not begun anew" test "$(result code)" = scratch.changed
+        check "nor is the other" test "$(sha256sum <"$NODE/dev/image0")" = "$untouched"
         check "and his group is whole" test "$(node_lvm vgs --noheadings -o vg_name "other$$" | tr -d ' ')" = "other$$"
 
         # The next life of the same disks knows nothing of it.

@@ -107,11 +107,12 @@ static int look(const Disk *disk, const char *label, DiskFacts *f) {
 static int take_report(DiskFacts *f, json_object *o) {
         const char *vg = json_get_string(o, "vg_name");
         uint64_t missing = 0, volumes = 0;
+        bool in_group;
 
         f->orphan = isempty(vg);
         f->vg_lost = lvm_group_is_lost(vg);
-        if (!f->orphan && !f->vg_lost &&
-                        (parse_number(strempty(json_get_string(o, "lv_count")), 10, &volumes) < 0 ||
+        in_group = !f->orphan && !f->vg_lost;
+        if (in_group && (parse_number(strempty(json_get_string(o, "lv_count")), 10, &volumes) < 0 ||
                                         parse_number(strempty(json_get_string(
                                                                      o, "vg_missing_pv_count")),
                                                         10, &missing) < 0))
@@ -121,44 +122,25 @@ static int take_report(DiskFacts *f, json_object *o) {
 
         f->vg_tags = strdup(strempty(json_get_string(o, "vg_tags")));
         f->vg_uuid = strdup(strempty(json_get_string(o, "vg_uuid")));
-        f->vg = f->orphan || f->vg_lost ? NULL : strdup(vg);
-        return f->vg_tags && f->vg_uuid && (f->vg || f->orphan || f->vg_lost) ? 0 : -ENOMEM;
-}
-
-/* The disk that a physical volume is; lvm may know it by another of its names. */
-static int find_disk(const char *pv, DiskFacts *facts, size_t n, DiskFacts **ret) {
-        *ret = NULL;
-        for (size_t i = 0; i < n; i++) {
-                _cleanup_free_ char *device = disk_device(facts[i].disk);
-
-                if (!device)
-                        return -ENOMEM;
-                if (!streq(device, pv) && !same_block_device(device, pv))
-                        continue;
-                *ret = &facts[i];
-                return 0;
-        }
-        return 0;
+        f->vg = in_group ? strdup(vg) : NULL;
+        return f->vg_tags && f->vg_uuid && (f->vg || !in_group) ? 0 : -ENOMEM;
 }
 
 static int add_lvm(const Lvm *lvm, DiskFacts *facts, size_t n) {
-        _cleanup_json_ json_object *list = NULL;
+        _cleanup_json_ json_object *report = NULL;
         int r;
 
-        r = lvm_report(lvm, &list);
+        r = lvm_report(lvm, &report);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < json_object_array_length(list); i++) {
-                json_object *o = json_object_array_get_idx(list, i);
-                const char *pv = json_get_string(o, "pv_name");
-                DiskFacts *f;
+        for (size_t i = 0; i < n; i++) {
+                _cleanup_free_ char *device = disk_device(facts[i].disk);
+                json_object *o;
 
-                if (!pv)
-                        continue;
-                r = find_disk(pv, facts, n, &f);
-                if (r < 0)
-                        return r;
-                r = f ? take_report(f, o) : 0;
+                if (!device)
+                        return -ENOMEM;
+                o = lvm_report_find(report, device);
+                r = o ? take_report(&facts[i], o) : 0;
                 if (r < 0)
                         return r;
         }

@@ -7,6 +7,7 @@
 #include "shared/file-util.h"
 #include "shared/json-util.h"
 #include "shared/log.h"
+#include "steps/scratch/hold.h"
 
 #include <fcntl.h>
 
@@ -15,70 +16,70 @@
 /* Where lvm begins to hand out extents. */
 #define AREA_BYTES (1024 * 1024)
 
-static int clear(int fd, off_t from, size_t size) {
-        _cleanup_free_ char *zeros = calloc(1, size);
-        int r;
-
-        if (!zeros)
-                return -ENOMEM;
-        r = lseek(fd, from, SEEK_SET) < 0 ? -errno : write_all(fd, zeros, size);
-        return r < 0 ? r : fsync(fd) < 0 ? -errno : 0;
-}
-
 static int clear_area(int fd) {
-        int r = clear(fd, HEADERS_BYTES, AREA_BYTES - HEADERS_BYTES);
+        int r = write_zeros(fd, HEADERS_BYTES, AREA_BYTES - HEADERS_BYTES);
 
-        return r < 0 ? r : clear(fd, 0, HEADERS_BYTES);
+        return r < 0 ? r : write_zeros(fd, 0, HEADERS_BYTES);
 }
 
-static int clear_label(const ScratchVolume *v, const char *device) {
+static int clear_disk(const ScratchVolume *v, const Disk *disk, const char *device) {
         _cleanup_close_ int fd = open(device, O_RDWR | O_CLOEXEC | O_NONBLOCK);
         int r = fd < 0 ? -errno : clear_area(fd);
 
-        return r < 0 ? step_fail_later(v->context, "scratch.lvm", "%s: %s", device, strerror(-r))
-                     : 0;
+        if (r < 0)
+                return step_fail_later(v->context, "scratch.lvm", "%s: %s", device, strerror(-r));
+        log_info("Power went while %s (serial %s) was put into a volume group: begun anew.", device,
+                        disk->serial);
+        return 0;
 }
 
 /* Whether lvm, asked again, still finds no metadata of the group on any disk. */
-static bool is_still_lost(json_object *report, const char *device) {
-        for (size_t i = 0; i < json_object_array_length(report); i++) {
-                json_object *o = json_object_array_get_idx(report, i);
-                const char *pv = json_get_string(o, "pv_name");
+static int check_disk(
+                const ScratchVolume *v, json_object *report, const Disk *disk, const char *device) {
+        json_object *o = lvm_report_find(report, device);
 
-                if (pv && (streq(pv, device) || same_block_device(pv, device)))
-                        return lvm_group_is_lost(json_get_string(o, "vg_name"));
-        }
-        return false;
+        if (o && lvm_group_is_lost(json_get_string(o, "vg_name")))
+                return 0;
+        return hold_changed(v, disk, device);
 }
 
-static int clear_disk(const ScratchVolume *v, const Disk *disk) {
-        _cleanup_json_ json_object *report = NULL;
-        _cleanup_free_ char *device = disk_device(disk);
-        int r;
-
-        if (!device)
-                return -ENOMEM;
-        r = lvm_report(v->lvm, &report);
-        if (r < 0)
-                return step_fail_later(v->context, "scratch.lvm",
-                                "LVM's report could not be read: %s", strerror(-r));
-        if (!is_still_lost(report, device))
-                return step_fail_later(v->context, "scratch.changed",
-                                "%s (serial %s) was written to by somebody else while the volume was planned; "
-                                "nothing was done",
-                                device, disk->serial);
-        log_info("Power went while %s (serial %s) was put into a volume group: begun anew.", device,
-                        disk->serial);
-        return clear_label(v, device);
-}
-
-int half_made_clear(const ScratchVolume *v) {
+/* Checks the disks whose group was lost, where there is a report, or clears them. */
+static int for_lost(const ScratchVolume *v, json_object *report) {
         for (size_t i = 0; i < v->plan->n_use; i++) {
                 const DiskFacts *f = &v->facts[v->plan->use[i]];
-                int r = f->vg_lost ? clear_disk(v, f->disk) : 0;
+                _cleanup_free_ char *device = NULL;
+                int r;
 
+                if (!f->vg_lost)
+                        continue;
+                device = disk_device(f->disk);
+                if (!device)
+                        return -ENOMEM;
+                r = report ? check_disk(v, report, f->disk, device)
+                           : clear_disk(v, f->disk, device);
                 if (r < 0)
                         return r;
         }
         return 0;
+}
+
+static bool any_lost(const ScratchVolume *v) {
+        for (size_t i = 0; i < v->plan->n_use; i++)
+                if (v->facts[v->plan->use[i]].vg_lost)
+                        return true;
+        return false;
+}
+
+int half_made_clear(const ScratchVolume *v) {
+        _cleanup_json_ json_object *report = NULL;
+        int r;
+
+        if (!any_lost(v))
+                return 0;
+        r = scratch_volume_report(v, &report);
+        if (r < 0)
+                return r;
+        /* All of them first: where one has changed, none is written to. */
+        r = for_lost(v, report);
+        return r < 0 ? r : for_lost(v, NULL);
 }

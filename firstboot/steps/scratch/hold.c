@@ -63,6 +63,12 @@ static bool is_unchanged(const DiskFacts *before, const DiskFacts *now) {
         return true;
 }
 
+int hold_changed(const ScratchVolume *v, const Disk *disk, const char *device) {
+        return step_fail_later(v->context, "scratch.changed",
+                        "%s (serial %s) was written to by somebody else while the volume was planned; nothing was done",
+                        device, disk->serial);
+}
+
 static int take_disk(const ScratchVolume *v, const DiskFacts *before, const char *device, Hold *h) {
         DiskFacts now = { .disk = before->disk };
         int fd = open(device, O_RDONLY | O_EXCL | O_CLOEXEC | O_NONBLOCK), r;
@@ -77,12 +83,7 @@ static int take_disk(const ScratchVolume *v, const DiskFacts *before, const char
         if (r < 0)
                 return step_fail_later(v->context, "scratch.probe-failed", "%s (serial %s): %s",
                                 device, before->disk->serial, strerror(-r));
-        if (!is_unchanged(before, &now))
-                return step_fail_later(v->context, "scratch.changed",
-                                "%s (serial %s) was written to by somebody else while the volume was planned; "
-                                "nothing was done",
-                                device, before->disk->serial);
-        return 0;
+        return is_unchanged(before, &now) ? 0 : hold_changed(v, before->disk, device);
 }
 
 int hold_disks(const ScratchVolume *v, Hold *ret) {

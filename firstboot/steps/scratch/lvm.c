@@ -6,6 +6,8 @@
 #include "contract/paths.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
+#include "steps/common/blockdev.h"
+#include "steps/common/step.h"
 
 #define LVM_USEC (180 * USEC_PER_SEC)
 #define REPORT_MAX (16 * 1024 * 1024)
@@ -128,6 +130,17 @@ int lvm_report(const Lvm *l, json_object **ret) {
                 return -EBADMSG;
         *ret = json_object_get(list);
         return 0;
+}
+
+json_object *lvm_report_find(json_object *report, const char *device) {
+        for (size_t i = 0; i < json_object_array_length(report); i++) {
+                json_object *o = json_object_array_get_idx(report, i);
+                const char *pv = json_get_string(o, "pv_name");
+
+                if (pv && (streq(pv, device) || same_block_device(pv, device)))
+                        return o;
+        }
+        return NULL;
 }
 
 /* No group can be named so. */

@@ -4,8 +4,7 @@
 /* lvm through firstboot-lvm. Every command names the disks it may see with --devices: nothing else
  * on the machine is read or written, whatever lvm.conf says. */
 
-#include "steps/common/blockdev.h"
-#include "steps/common/step.h"
+#include "shared/json-util.h"
 
 typedef struct Lvm {
         char **devices; /* paths of the disks lvm may see */
@@ -18,6 +17,10 @@ int lvm_run(const Lvm *l, char *const words[], char **ret_last);
 /* What lvm knows of the physical volumes among the devices: a JSON list of objects with pv_name,
  * vg_name, vg_uuid, vg_tags, vg_missing_pv_count, lv_count. */
 int lvm_report(const Lvm *l, json_object **ret);
+
+/* What the report says of the physical volume on the device, by whatever name lvm knows it; borrowed,
+ * NULL where the device is none. */
+json_object *lvm_report_find(json_object *report, const char *device);
 
 /* Whether a report's vg_name says that the physical volume belongs to a group whose metadata is on no
  * disk: power went while the group was made, or the disks that knew it are away. */

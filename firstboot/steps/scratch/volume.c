@@ -54,15 +54,22 @@ static int add_disks(const ScratchVolume *v, char *const command[]) {
         return strv_length(words) > n ? lvm_step(v, words) : 0;
 }
 
+int scratch_volume_report(const ScratchVolume *v, json_object **ret) {
+        int r = lvm_report(v->lvm, ret);
+
+        return r < 0 ? step_fail_later(v->context, "scratch.lvm",
+                                       "LVM's report could not be read: %s", strerror(-r))
+                     : 0;
+}
+
 /* 1 where the group has logical volumes, 0 where it has none. */
 static int group_has_volumes(const ScratchVolume *v) {
         _cleanup_json_ json_object *list = NULL;
         int r;
 
-        r = lvm_report(v->lvm, &list);
+        r = scratch_volume_report(v, &list);
         if (r < 0)
-                return step_fail_later(v->context, "scratch.lvm",
-                                "LVM's report could not be read: %s", strerror(-r));
+                return r;
         for (size_t i = 0; i < json_object_array_length(list); i++) {
                 json_object *o = json_object_array_get_idx(list, i);
 
@@ -186,23 +193,14 @@ static int make_logical_volume(const ScratchVolume *v) {
  * new one. Nobody else may have the volume open. */
 static int clear_ends(const ScratchVolume *v, const char *device) {
         _cleanup_close_ int fd = open(device, O_RDWR | O_EXCL | O_CLOEXEC);
-        _cleanup_free_ char *zeros = calloc(1, ENDS_BYTES);
         uint64_t bytes = 0;
-        int r = 0;
+        int r = fd < 0 || ioctl(fd, BLKGETSIZE64, &bytes) < 0 ? -errno : 0;
 
-        if (!zeros)
-                return -ENOMEM;
-        if (fd < 0 || ioctl(fd, BLKGETSIZE64, &bytes) < 0)
-                r = -errno;
-        for (int end = 0; end < 2 && r >= 0; end++) {
+        for (int end = 0; end < 2 && r == 0; end++) {
                 size_t size = (size_t) MIN(bytes, (uint64_t) ENDS_BYTES);
 
-                r = lseek(fd, end ? (off_t) (bytes - size) : 0, SEEK_SET) < 0
-                                    ? -errno
-                                    : write_all(fd, zeros, size);
+                r = write_zeros(fd, end ? (off_t) (bytes - size) : 0, size);
         }
-        if (r >= 0 && fsync(fd) < 0)
-                r = -errno;
         return r < 0 ? step_fail_later(v->context, "scratch.mkfs", "%s: %s", device, strerror(-r))
                      : 0;
 }

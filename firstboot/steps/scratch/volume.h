@@ -19,6 +19,9 @@ typedef struct ScratchVolume {
         uint64_t stripe_bytes;
 } ScratchVolume;
 
+/* What lvm knows of the disks (lvm_report). 0 or the step's failure. */
+int scratch_volume_report(const ScratchVolume *v, json_object **ret);
+
 /* Activates the volume that is there and waits for its device. 0 or the step's failure. */
 int scratch_volume_activate(const ScratchVolume *v, const char *device);
 
