@@ -48,7 +48,7 @@ ask 'id alice; getent group crew; stat -c "home %U" /home; findmnt -no FSTYPE,SO
         cat /etc/security/limits.d/90-firstboot.conf; stat -c "key %a %U" /etc/munge/munge.key; stat -c "sssd %a" /etc/sssd/sssd.conf
         sshd -T | grep -i ^passwordauthentication; journalctl -b -u ssh | grep "Stopping OpenBSD" || echo "sshd was not stopped"
         df -B1 --output=size / | sed -n "s/^ */root /;2p"; firstbootctl log host
-        [ "$(systemctl show -P ExecMainExitTimestampMonotonic firstboot-modules)" -lt "$(systemctl show -P InactiveExitTimestampMonotonic firstbootd)" ] &&
+        [ "$(systemctl show -P ExecMainStartTimestampMonotonic firstboot-modules)" -lt "$(systemctl show -P InactiveExitTimestampMonotonic firstbootd)" ] &&
         [ "$(systemctl show -P Result firstboot-modules)" = success ] && grep -q ^xfs /proc/modules && echo "modules early"
         echo "weight $(systemctl show -P CPUWeight cloud-init-main)"
         echo "units $(journalctl -b -u firstboot@gpu -u firstboot@nccl -o cat | grep -c .)"
@@ -71,7 +71,7 @@ says "everybody may write to scratch" '^mode 1777'
 says "its label is the one configured" '^localscratch$'
 says "the root file system fills the disk" '^root [56][0-9]{9}$'
 says "partition and file system were grown" 'Growing partition 2 of /dev/vda'
-says "the steps' kernel modules were loaded before there was a step" '^modules early$'
+says "the steps' kernel modules are asked for before there is a step; nobody waits for them" '^modules early$'
 says "cloud-init has its share of the CPU again" '^weight \[not set\]$'
 says "no unit was started for steps without anything to do" '^units 0$'
 says "the time zone is set" 'Europe/Berlin$'
