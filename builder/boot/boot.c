@@ -12,6 +12,8 @@
 #include "boot/nvme-model.h"
 #include "shared/time-util.h"
 
+#include <signal.h>
+
 #define KVM_SILENCE_USEC (45 * USEC_PER_SEC) /* firmware and boot loader on KVM take 5 s */
 
 /* Models are written before the machine runs. 1 once it runs, 0 not yet. */
@@ -30,17 +32,30 @@ static int release(Boot *b, VmProcess *p) {
         return vm_command(p, "cont") < 0 ? -EIO : 1;
 }
 
+/* QEMU's own fault, whatever the guest did: 128 + one of these. Who sends it SIGKILL or SIGTERM means it. */
+static bool emulator_crashed(int status) {
+        static const int faults[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP };
+
+        for (size_t i = 0; i < ELEMENTSOF(faults); i++)
+                if (status == 128 + faults[i])
+                        return true;
+        return false;
+}
+
 /* QEMU ended on its own: was that the guest's wish, KVM's fault, or QEMU's? */
 static void note_end(Boot *b, int status, const char *words) {
         if (b->guest_ended || status == 0)
                 boot_watch_fail(&b->watch, now_usec(), "the guest switched itself off");
+        else if (emulator_crashed(status))
+                boot_watch_fail(&b->watch, now_usec(), "QEMU crashed twice (%s)%s%s",
+                                strsignal(status - 128), words ? ": " : "", strempty(words));
         else
                 boot_watch_fail(&b->watch, now_usec(), "QEMU ended with exit code %d%s%s", status,
                                 words ? ": " : "", strempty(words));
 }
 
-/* Until there is a verdict: 0; -EAGAIN: KVM is to blame, try without; -ETIMEDOUT, -ECANCELED, other
- * -errno (logged). */
+/* Until there is a verdict: 0; -EAGAIN: KVM is to blame, try without; -ECHILD: QEMU crashed, for the first time; -ETIMEDOUT,
+ * -ECANCELED, other -errno (logged). */
 static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
         bool paused = b->vm.paused, may_distrust = b->vm.kvm && b->o->accel == VM_ACCEL_AUTO;
         int status, r;
@@ -67,6 +82,12 @@ static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
                         if (may_distrust && early && !b->guest_ended) {
                                 kvm_distrust(words ? words : "QEMU died with it");
                                 return -EAGAIN;
+                        }
+                        if (emulator_crashed(status) && !b->crashed) {
+                                b->crashed = true;
+                                log_warning("QEMU crashed (%s), which is no fault of the guest's; it is switched on once more",
+                                                strsignal(status - 128));
+                                return -ECHILD;
                         }
                         note_end(b, status, words);
                         return 0;
@@ -112,7 +133,18 @@ static void pull_out(Boot *b) {
         }
 }
 
-/* Starts QEMU once. An exit code, or -EAGAIN where KVM failed and another way is left. */
+/* What an earlier start left: QEMU begins both logs anew. */
+static void forget_start(Boot *b) {
+        if (b->console_fd >= 0)
+                (void) lseek(b->console_fd, 0, SEEK_SET);
+        if (b->journal_fd >= 0)
+                (void) lseek(b->journal_fd, 0, SEEK_SET);
+        b->guest_ended = b->panicked = false;
+        b->resets = 0;
+        b->last[0] = '\0';
+}
+
+/* Starts QEMU once. An exit code; -EAGAIN where KVM failed and another way is left, -ECHILD where QEMU crashed. */
 static int attempt(Boot *b) {
         const VmFolders folders = {
                 .folder = b->folder,
@@ -136,6 +168,7 @@ static int attempt(Boot *b) {
                 return EXIT_USAGE;
         }
 
+        forget_start(b);
         boot_follow(b);
         if (!b->o->no_journal)
                 b->watch.readable = inside_print_output(b->logs, path_basename(b->readable));
@@ -161,7 +194,7 @@ static int attempt(Boot *b) {
         r = wait_for_verdict(b, p, deadline);
         if (r == 0)
                 r = boot_conclude(b, p, deadline);
-        else if (r != -EAGAIN)
+        else if (r != -EAGAIN && r != -ECHILD)
                 r = boot_give_up(b, p, r);
 
         b->ended = now_usec();
@@ -206,12 +239,12 @@ int boot_run(Context *ctx, Tools *tools, const BootOptions *o) {
                 pull_out(&b);
                 return exit_code_from_errno(r);
         }
-        r = attempt(&b);
-        if (r == -EAGAIN) {
+        while ((r = attempt(&b)) == -EAGAIN || r == -ECHILD) {
+                if (r == -ECHILD)
+                        continue;
                 log_warning("KVM does not run this guest; again without it");
                 (void) kvm_probe(&b.no_kvm);
                 b.vm.kvm = false;
-                r = attempt(&b);
         }
         pull_out(&b);
         boot_report_end(&b, r);

@@ -35,6 +35,7 @@ typedef struct Boot {
         int console_fd, journal_fd;
         bool guest_ended; /* switched itself off */
         bool panicked;
+        bool crashed; /* QEMU did, once; not a second time in one boot */
         unsigned resets;
         char last[160]; /* what the guest's systemd said last */
 } Boot;

@@ -79,6 +79,30 @@ done
 no_leftovers
 check "no mount and no sandbox is left" $?
 
+# QEMU's own faults are not the guest's: a machine whose QEMU crashes is switched on again, once.
+"$IMGBUILD" boot --cache "$CACHE" --progress plain "$work/blank.raw" --accel tcg --nvme serial=crash --until never --timeout 300 >"$work/out" 2>&1 &
+pid=$!
+first=
+for crash in 1 2; do
+        for ((i = 0; i < 600; i++)); do
+                qemu=$(pgrep -f '^qemu-system-x86_64 .*serial=crash')
+                [[ -n $qemu && $qemu != "$first" ]] && break
+                sleep 0.1
+        done
+        [[ -n $qemu && $qemu != "$first" ]]
+        check "crash $crash: a QEMU runs" $?
+        first=$qemu
+        kill -SEGV $qemu
+done
+wait $pid
+status=$?
+[[ $status -eq 1 ]] && grep -q 'QEMU crashed (Segmentation fault).*switched on once more' "$work/out" &&
+        grep -q 'QEMU crashed twice (Segmentation fault)' "$work/out"
+check "a QEMU that crashed is started once more; the second time is told ($status)" $?
+[[ $status -eq 1 ]] || cat "$work/out"
+none_left serial=crash
+check "and none is left" $?
+
 port=$(free_port)
 python3 -c 'import socket, sys, time
 s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen(); time.sleep(300)' "$port" &
