@@ -12,3 +12,16 @@ if [[ $said != '/opt/thing thing/1.2  gone ' ]]; then
         echo "module does not work in a login shell: $said"
         exit 1
 fi
+
+# `module avail` tells the truth: whatever it lists is loaded, and the folders that it puts into PATH are there.
+for name in $(cd /opt/modulefiles && find . -name '*.lua' | sed 's|^\./||; s|\.lua$||' | sort); do
+        said=$(env -i HOME=/tmp PATH=/usr/bin:/bin TERM=dumb MODULE="$name" bash -lc '
+                module -t avail "$MODULE" 2>&1 | grep -qxF "$MODULE" || { echo "module avail does not list it"; exit; }
+                before=:$PATH: && module load "$MODULE" || { echo "it is not loaded"; exit; }
+                IFS=:; for folder in $PATH; do [ -d "$folder" ] || case $before in *":$folder:"*) ;; *) echo "it puts $folder into PATH, which is not there" ;; esac; done' 2>&1)
+        [[ -z $said ]] || { echo "/opt/modulefiles/$name.lua: $said"; exit 1; }
+done
+for config in /opt/*/*/pyvenv.cfg; do
+        [[ ! -e $config ]] || grep -qsrF "\"${config%/pyvenv.cfg}/bin\"" /opt/modulefiles ||
+                { echo "${config%/pyvenv.cfg} has no module: no file below /opt/modulefiles puts its bin into PATH"; exit 1; }
+done
