@@ -10,11 +10,12 @@
 
 #define DEPTH_MAX 64
 #define VALUES_MAX 100000
+#define TEXT_MAX (16 * 1024 * 1024) /* bytes of keys and values: each alias copies what it names */
 
 typedef struct Reader {
         yaml_document_t document;
         JsonError *error;
-        size_t values;
+        size_t values, bytes;
 } Reader;
 
 static int complain(Reader *r, yaml_mark_t mark, const char *what) {
@@ -52,7 +53,9 @@ static int64_t sexagesimal(const char *digits) {
         for (;;) {
                 char *end;
 
-                n = n * 60 + strtoll(digits, &end, 10);
+                if (__builtin_mul_overflow(n, 60, &n) ||
+                                __builtin_add_overflow(n, strtoll(digits, &end, 10), &n))
+                        return INT64_MAX; /* as strtoll() has it */
                 if (*end != ':')
                         return n;
                 digits = end + 1;
@@ -99,11 +102,22 @@ static json_object *plain(const char *text, bool *ret_null) {
 
 static int convert(Reader *r, int index, unsigned depth, json_object **ret);
 
-static int convert_scalar(const yaml_node_t *n, json_object **ret) {
+static int count_text(Reader *r, const yaml_node_t *n) {
+        r->bytes += n->data.scalar.length;
+        return r->bytes > TEXT_MAX ? complain(r, n->start_mark,
+                                                     "its aliases make more than 16 MiB of text")
+                                   : 0;
+}
+
+static int convert_scalar(Reader *r, const yaml_node_t *n, json_object **ret) {
         const char *text = (const char *) n->data.scalar.value;
         bool null = false;
         json_object *o;
+        int e;
 
+        e = count_text(r, n);
+        if (e < 0)
+                return e;
         o = n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE
                             ? plain(text, &null)
                             : json_object_new_string_len(text, (int) n->data.scalar.length);
@@ -167,6 +181,9 @@ static int convert_mapping(Reader *r, const yaml_node_t *n, unsigned depth, json
                 if (k->type != YAML_SCALAR_NODE)
                         return complain(r, k->start_mark, "a key must be plain text");
                 key = (const char *) k->data.scalar.value;
+                e = count_text(r, k);
+                if (e < 0)
+                        return e;
                 e = convert(r, p->value, depth + 1, &value);
                 if (e < 0)
                         return e;
@@ -201,7 +218,7 @@ static int convert(Reader *r, int index, unsigned depth, json_object **ret) {
         case YAML_MAPPING_NODE:
                 return convert_mapping(r, n, depth, ret);
         default:
-                return convert_scalar(n, ret);
+                return convert_scalar(r, n, ret);
         }
 }
 
@@ -224,15 +241,56 @@ static int read_document(yaml_parser_t *parser, Reader *r, json_object **ret) {
         return e;
 }
 
-int yaml_parse(const char *text, size_t size, JsonError *ret_error, json_object **ret) {
-        Reader r = { .error = ret_error };
+/* How one event changes the depth. */
+static int step(const yaml_event_t *event) {
+        switch (event->type) {
+        case YAML_SEQUENCE_START_EVENT:
+        case YAML_MAPPING_START_EVENT:
+                return 1;
+        case YAML_SEQUENCE_END_EVENT:
+        case YAML_MAPPING_END_EVENT:
+                return -1;
+        default:
+                return 0;
+        }
+}
+
+/* Before a document is made of it: a megabyte of "[" would take libyaml minutes and gigabytes. What else is
+ * wrong with it is told when it is read. */
+static int check_depth(yaml_parser_t *parser, Reader *r) {
+        yaml_mark_t mark = {};
+        int depth = 0;
+        bool end = false;
+
+        while (!end && depth <= DEPTH_MAX) {
+                yaml_event_t event;
+
+                if (!yaml_parser_parse(parser, &event))
+                        return parser->error == YAML_MEMORY_ERROR ? -ENOMEM : 0;
+                depth += step(&event);
+                mark = event.start_mark;
+                end = event.type == YAML_STREAM_END_EVENT;
+                yaml_event_delete(&event);
+        }
+        return end ? 0 : complain(r, mark, "nested too deeply");
+}
+
+static int with_parser(const char *text, size_t size, Reader *r, json_object **ret) {
         yaml_parser_t parser;
         int e;
 
         if (!yaml_parser_initialize(&parser))
                 return -ENOMEM;
         yaml_parser_set_input_string(&parser, (const unsigned char *) text, size);
-        e = read_document(&parser, &r, ret);
+        e = ret ? read_document(&parser, r, ret) : check_depth(&parser, r);
         yaml_parser_delete(&parser);
         return e;
+}
+
+int yaml_parse(const char *text, size_t size, JsonError *ret_error, json_object **ret) {
+        Reader r = { .error = ret_error };
+        int e;
+
+        e = with_parser(text, size, &r, NULL);
+        return e < 0 ? e : with_parser(text, size, &r, ret);
 }

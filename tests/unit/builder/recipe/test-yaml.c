@@ -75,6 +75,51 @@ static void nothing_is_nothing(void **state) {
         assert_null(o);
 }
 
+/* 100,000 letters, a thousand times: as a value, and as a key. */
+static void aliases_do_not_multiply_long_texts(void **state) {
+        static const char *const uses[] = { "*a,", "{*a : 1}," };
+        _cleanup_free_ char *letters = malloc(100001);
+
+        (void) state;
+        memset(letters, 'x', 100000);
+        letters[100000] = '\0';
+        for (size_t i = 0; i < ELEMENTSOF(uses); i++) {
+                _cleanup_free_ char *text = NULL;
+                size_t size;
+                FILE *f = open_memstream(&text, &size);
+
+                fprintf(f, "a: &a %s\nb: [", letters);
+                for (size_t n = 0; n < 1000; n++)
+                        fputs(uses[i], f);
+                fputs("]\n", f);
+                fclose(f);
+                refuse(text, 1);
+        }
+}
+
+/* libyaml alone takes minutes and gigabytes for this. */
+static void a_megabyte_of_brackets_is_refused_at_once(void **state) {
+        static const char *const opening[] = { "[", "{a: ", "- " };
+
+        (void) state;
+        for (size_t i = 0; i < ELEMENTSOF(opening); i++) {
+                _cleanup_free_ char *text = NULL;
+                size_t size;
+                FILE *f = open_memstream(&text, &size);
+
+                for (size_t n = 0; n < 300000; n++)
+                        fputs(opening[i], f);
+                fclose(f);
+                refuse(text, 1);
+        }
+}
+
+static void a_number_that_is_too_large_is_the_largest(void **state) {
+        (void) state;
+        expect("[1:00:00:00:00:00:00:00:00:00:00:00, -1:00:00:00:00:00:00:00:00:00:00:00]",
+                        "[9223372036854775807,-9223372036854775807]");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(plain_scalars_have_types),
@@ -82,6 +127,9 @@ int main(void) {
                 cmocka_unit_test(merge_keys_give_way),
                 cmocka_unit_test(faults_have_their_line),
                 cmocka_unit_test(aliases_do_not_grow_without_end),
+                cmocka_unit_test(aliases_do_not_multiply_long_texts),
+                cmocka_unit_test(a_megabyte_of_brackets_is_refused_at_once),
+                cmocka_unit_test(a_number_that_is_too_large_is_the_largest),
                 cmocka_unit_test(nothing_is_nothing),
         };
 
