@@ -68,13 +68,13 @@ static int write_map(const char *program, pid_t pid, unsigned own, unsigned long
                 return -ENOMEM;
         r = spawn_capture(NULL, ARGV(program, p, "0", o, "1", "1", s, "65535"), &output, &status);
         if (r == -ENOENT)
-                return log_error_errno(r,
+                return log_error_return(r,
                                 "%s is not installed: apt install uidmap, or run imgbuild as root",
                                 program);
         if (r < 0)
                 return log_error_errno(r, "Cannot run %s", program);
         if (status != 0)
-                return log_error_errno(-EPERM, "%s refuses: %s", program, output);
+                return log_error_return(-EPERM, "%s refuses: %s", program, output);
         return 0;
 }
 
@@ -143,7 +143,7 @@ int userns_enter(int argc _unused_, char *argv[]) {
         user = getpwuid(getuid());
         r = find_ranges(user ? user->pw_name : NULL, &uids, &gids);
         if (r < 0)
-                return log_error_errno(-EPERM,
+                return log_error_return(-EPERM,
                                 "User %s has no range of %d subordinate ids in /etc/subuid and /etc/subgid: "
                                 "run imgbuild as root, or let root say usermod --add-subuids 100000-165535 --add-subgids 100000-165535 %s",
                                 user ? user->pw_name : "?", IDS_NEEDED,

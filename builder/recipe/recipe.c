@@ -203,7 +203,7 @@ int recipe_load(const char *path, char *const *overlay_dirs, Recipe **ret) {
         if (!recipe)
                 return log_oom();
         if (access(path, R_OK) < 0 && errno == EACCES)
-                return log_error_errno(-EACCES, "%s: cannot read it", path);
+                return log_error_errno(-errno, "%s: cannot read it", path);
         r = chain_load(&problems, path, &chain);
         /* Without what it extends, everything would seem to be missing. */
         if (r == 0 && chain.n > 0 && !problems_at(&problems, NULL, "$.extends"))

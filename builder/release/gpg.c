@@ -15,8 +15,8 @@ static int run(char *const argv[], char **ret_output) {
 
         r = spawn_capture(NULL, argv, ret_output, &status);
         if (r == -ENOENT)
-                return log_error_errno(r, "%s is needed for this: install the package %s", argv[0],
-                                argv[0]);
+                return log_error_return(-ENOPKG, "%s is needed for this: install the package %s",
+                                argv[0], argv[0]);
         if (r < 0)
                 return log_error_errno(r, "Cannot run %s", argv[0]);
         return status;

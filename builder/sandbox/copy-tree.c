@@ -99,11 +99,12 @@ static mode_t mode_for(const Copy *c, const char *path, mode_t source) {
 
 static int fail(const Copy *c, const char *path, int r) {
         if (r == -EISDIR)
-                return log_error_errno(r, "%s/%s: a folder of the image is in the way",
+                return log_error_return(r,
+                                "%s/%s: a folder of the image is in the way; give it another name",
                                 c->options->what, path);
         if (r == -ENOTDIR)
-                return log_error_errno(r,
-                                "%s/%s: something in the image that is no folder is in the way",
+                return log_error_return(r,
+                                "%s/%s: something in the image that is no folder is in the way; give it another name",
                                 c->options->what, path);
         return log_error_errno(r, "%s/%s: cannot copy it into the image", c->options->what, path);
 }
@@ -191,7 +192,7 @@ static int copy_entry(const Copy *c, int source_fd, const char *name, const char
         if (!wanted)
                 return 0;
         if (!S_ISLNK(st.st_mode) && !S_ISREG(st.st_mode))
-                return log_error_errno(-EINVAL, "%s/%s is neither file, folder nor link",
+                return log_error_return(-EINVAL, "%s/%s is neither file, folder nor link",
                                 c->options->what, path);
 
         r = copy_leaf(c, source_fd, name, path, target, &st);

@@ -133,8 +133,8 @@ static int lay_out(const Sandbox *s, Mount *m) {
         if (!m->options)
                 return -ENOMEM;
         if (strlen(m->options) >= OPTIONS_MAX)
-                return log_error_errno(-E2BIG,
-                                "%zu layers are more than the kernel mounts at once: merge overlays",
+                return log_error_return(-E2BIG,
+                                "%zu layers are more than the kernel mounts at once: make one overlay of several",
                                 strv_length(s->layers));
         return 0;
 }

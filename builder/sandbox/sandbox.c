@@ -156,7 +156,7 @@ int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[
         if (r < 0)
                 return r;
         if (!program_find("bwrap", NULL))
-                return log_error_errno(-ENOENT,
+                return log_error_return(-ENOPKG,
                                 "bubblewrap (bwrap) is not installed: apt install bubblewrap");
 
         o.env = env;

@@ -63,8 +63,8 @@ static int install_artifact(StageBuild *b, const Artifact *a, char ***blobs, cha
         _cleanup_free_ char *blob = NULL;
 
         if (!locked)
-                return log_error_errno(-ESTALE, "Stage %s: the lock does not have %s", b->stage->id,
-                                a->name);
+                return log_error_return(-ESTALE, "Stage %s: the lock does not have %s",
+                                b->stage->id, a->name);
         blob = store_blob_path(b->ctx->store, locked->sha256);
         if (!blob)
                 return log_oom();

@@ -25,11 +25,11 @@ static int add_stanza(FILE *index, const char *blob, const char *name, const Loc
 
         r = spawn_capture(NULL, ARGV("dpkg-deb", "--field", blob), &control, &status);
         if (r == -ENOENT)
-                return log_error_errno(r, "dpkg-deb is not installed: apt install dpkg");
+                return log_error_return(-ENOPKG, "dpkg-deb is not installed: apt install dpkg");
         if (r < 0)
                 return r;
         if (status != 0)
-                return log_error_errno(
+                return log_error_return(
                                 -EBADMSG, "%s is not a Debian package: %s", p->name, control);
 
         fprintf(index, "%sFilename: ./%s\nSize: %llu\nSHA256: %s\n\n", control, name,
@@ -212,7 +212,7 @@ static int find_programs(StageBuild *b) {
                 return 0;
         }
         if (!program_find("mmdebstrap", NULL))
-                return log_error_errno(
+                return log_error_return(
                                 -ENOPKG, "mmdebstrap is not installed: apt install mmdebstrap");
         r = describe_host(&b->made_with);
         return r < 0 ? log_error_errno(r,

@@ -237,8 +237,8 @@ static int add_source(StageBuild *b, const Artifact *a, const Folders *f) {
         _cleanup_free_ char *blob = NULL, *folder = path_join(f->artifacts, a->name);
 
         if (!locked)
-                return log_error_errno(-ESTALE, "Stage %s: the lock does not have %s", b->stage->id,
-                                a->name);
+                return log_error_return(-ESTALE, "Stage %s: the lock does not have %s",
+                                b->stage->id, a->name);
         blob = store_blob_path(b->ctx->store, locked->sha256);
         if (!blob || !folder)
                 return log_oom();

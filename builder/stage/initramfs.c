@@ -75,7 +75,7 @@ static int make_initramfs(StageBuild *b, const char *kernel) {
                 return stage_command(b, &b->sandbox,
                                 ARGV("dracut", "--force", "--reproducible", "--no-hostonly", image,
                                                 kernel));
-        return log_error_errno(-ENOENT,
+        return log_error_return(-ENOENT,
                         "Stage %s: the image has neither initramfs-tools nor dracut; add one to the recipe's packages",
                         b->stage->id);
 }
@@ -98,7 +98,7 @@ int stage_initramfs(StageBuild *b) {
                 return log_error_errno(
                                 r, "Stage %s: cannot list the image's kernels", b->stage->id);
         if (strv_length(kernels) == 0)
-                return log_error_errno(-ENOENT,
+                return log_error_return(-ENOENT,
                                 "Stage %s: the image has no kernel below /boot; see the recipe's kernel.package",
                                 b->stage->id);
 

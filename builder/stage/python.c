@@ -203,7 +203,7 @@ int stage_python(StageBuild *b) {
         int r;
 
         if (!e)
-                return log_error_errno(
+                return log_error_return(
                                 -ESTALE, "Stage %s: the lock does not have it", b->stage->id);
         r = link_wheels(b, e, &folder);
         if (r < 0)

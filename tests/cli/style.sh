@@ -30,6 +30,10 @@ none "no comment ends on a line of its own" grep -nE '^[[:space:]]*\*/$' "${ours
 ladders() { awk 'previous ~ /if \(r >= 0\)$/ && /^ +r = / { print FILENAME ":" FNR ": " $0 } { previous = $0 }' "${ours[@]}"; }
 none "no ladder of 'if (r >= 0) r = …': early return" ladders
 none "no casts of string literals: ARGV()" grep -nE '\(char \*\) "' "${ours[@]}"
+stray() { # log_…_errno with an error written by hand: its text says what the message says already
+        awk '/log_[a-z]+_errno\(-E[A-Z0-9]/ || (open && /^ +-E[A-Z0-9]+,/) { print FILENAME ":" FNR ": " $0 } { open = /log_[a-z]+_errno\($/ }' "${ours[@]}"
+}
+none "no message ends with the text of an error that somebody wrote there: log_error_return()" stray
 none "one monotonic clock: now_usec()" grep -nE 'clock_gettime\(CLOCK_MONOTONIC' $(printf '%s\n' "${ours[@]}" | grep -v 'shared/time-util.h')
 none "one opener inside a tree" grep -nE 'SYS_openat2' $(printf '%s\n' "${ours[@]}" | grep -v 'sandbox/open-inside.c')
 none "folders are walked with fts" grep -nE '\bnftw\(' "${ours[@]}"
