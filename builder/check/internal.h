@@ -80,3 +80,4 @@ int check_leftovers_resolv_conf(const Tree *t, const char *rule, Findings *f);
 int check_leftovers_history(const Tree *t, const char *rule, Findings *f);
 int check_leftovers_temporary(const Tree *t, const char *rule, Findings *f);
 int check_services_enabled(const Tree *t, const char *rule, Findings *f);
+int check_node_sysctl(const Tree *t, const char *rule, Findings *f);

@@ -51,6 +51,7 @@ static const Rule rules[] = {
         { "services.enabled", WHEN_DISK, check_services_enabled },
         { "services.verify", WHEN_COMMAND, NULL },
         { "overlay.check", WHEN_COMMAND, NULL },
+        { "node.sysctl", WHEN_DISK, check_node_sysctl },
         { "support.floors", WHEN_LATER, NULL },
 };
 
