@@ -62,13 +62,18 @@ add_para.py
 b.c
 check_gpu_setup.py
 containerd-rootless-setuptool.sh
+ddp.py
 doc/PERFORMANCE.md
 firstbootctl.bash
 include/grub/i386/pc/boot.h
 main.py
 nvidia-bug-report.sh
+opt/nccl-examples/run.sh
 run.sh
-sd-messages.h'
+sd-messages.h
+start-head.sh
+start-worker.sh
+test.py'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 git ls-files >"$work/files" 2>/dev/null
