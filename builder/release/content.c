@@ -6,8 +6,10 @@
 
 #include "sandbox/open-inside.h"
 #include "shared/file-util.h"
+#include "shared/folder.h"
 #include "shared/log.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 
@@ -84,6 +86,19 @@ int release_open(Release *r) {
         return k < 0 ? log_oom() : 0;
 }
 
+const char *release_why(int error) {
+        switch (error) {
+        case -ENOENT:
+                return "is missing";
+        case -ELOOP:
+                return "is a link, not a file";
+        case -EINVAL:
+                return "is no regular file";
+        default:
+                return strerror(-error);
+        }
+}
+
 int release_hash(Release *r, const char *name, const Sum **ret) {
         _cleanup_close_ int fd = -EBADF;
         uint64_t size;
@@ -99,16 +114,46 @@ int release_hash(Release *r, const char *name, const Sum **ret) {
         fd = inside_open_output(r->folder, name, SIZE_MAX);
         k = fd < 0 ? fd : digest_fd(fd, digest, &size);
         if (k < 0) {
-                release_fault(r, "%s: %s", name,
-                                k == -ENOENT  ? "is missing"
-                                : k == -ELOOP ? "is a link, not a file"
-                                              : strerror(-k));
+                release_fault(r, "%s: %s", name, release_why(k));
                 return 0;
         }
         k = sums_add(&r->actual, name, digest, size);
         if (k < 0)
                 return k;
         *ret = sums_find(&r->actual, name);
+        return 0;
+}
+
+static bool is_signature(const char *name) {
+        STRV_FOREACH (own, ARGV(RELEASE_SUMS, RELEASE_MINISIG, RELEASE_ASC))
+                if (streq(*own, name))
+                        return true;
+        return false;
+}
+
+int release_find_foreign(const Release *r, const Sums *list, char ***ret, char ***ret_folders) {
+        _cleanup_strv_free_ char **files = NULL, **folders = NULL;
+        _cleanup_closedir_ DIR *d = NULL;
+        int k;
+
+        k = folder_open(r->folder, &d);
+        if (k < 0)
+                return k;
+        FOLDER_FOREACH (name, d) {
+                struct stat st;
+
+                if (sums_find(list, name) || is_signature(name))
+                        continue;
+                if (fstatat(dirfd(d), name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                        return -errno;
+                k = strv_extend(S_ISDIR(st.st_mode) ? &folders : &files, name);
+                if (k < 0)
+                        return k;
+        }
+        strv_sort(files);
+        strv_sort(folders);
+        *ret = TAKE_PTR(files);
+        *ret_folders = TAKE_PTR(folders);
         return 0;
 }
 

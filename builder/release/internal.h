@@ -10,6 +10,7 @@
 
 #define MANIFEST "manifest.json"
 #define SUMS "SHA256SUMS"
+#define SIGNATURE_MAX (64 * 1024)
 
 typedef struct Release {
         const char *folder;
@@ -31,6 +32,13 @@ void release_fault(Release *r, const char *format, ...) _printf_(2, 3);
  * call; NULL for a fault, or for an image that nobody asked for. 0 or -ENOMEM. */
 int release_hash(Release *r, const char *name, const Sum **ret);
 
+/* Of an error in reading a file of the folder. */
+const char *release_why(int error);
+
+/* What lies in the folder and is neither in the list nor a signature of it: files and the like (*ret), and
+ * folders (*ret_folders), both sorted. 0 or negative errno. */
+int release_find_foreign(const Release *r, const Sums *list, char ***ret, char ***ret_folders);
+
 /* Whether there is anything of that name. */
 bool release_has(const Release *r, const char *name);
 
@@ -43,6 +51,6 @@ int release_check_sbom(Release *r);
 /* against-lock.c. The manifest names what the lock does, no more and no less. 0 or negative errno (logged). */
 int release_check_lock(Release *r, const char *path);
 
-/* gpg.c. Both log what is wrong; verifying is -EKEYREJECTED where the signature does not hold. */
+/* gpg.c. What is wrong is logged; a signature of the list `text` that does not hold is a fault. */
 int gpg_sign(const char *folder, const char *key);
-int gpg_verify(const char *folder, const char *keyring);
+int gpg_verify(Release *r, const char *keyring, const char *text, size_t size);

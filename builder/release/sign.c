@@ -25,6 +25,22 @@ static int add_sum(Release *r, const char *name, Sums *list) {
         return sums_add(list, name, sum->digest, sum->size);
 }
 
+/* A file that the user names, and the note that 'imgbuild export' left beside it. */
+static int add_further(Release *r, const char *name, Sums *list) {
+        _cleanup_free_ char *note = strf("%s.from.json", name);
+        int k;
+
+        if (!note)
+                return -ENOMEM;
+        if (!sums_name_valid(name) || startswith(name, RELEASE_SUMS)) {
+                release_fault(r, "%s cannot be signed: name files of the folder, without a path",
+                                name);
+                return 0;
+        }
+        k = add_sum(r, name, list);
+        return k < 0 || !release_has(r, note) ? k : add_sum(r, note, list);
+}
+
 static int make_list(Release *r, char *const *more, Sums *list) {
         int k = 0;
 
@@ -35,18 +51,24 @@ static int make_list(Release *r, char *const *more, Sums *list) {
         STRV_FOREACH (name, ARGV(RELEASE_DOCUMENTS))
                 if (k == 0 && release_has(r, *name))
                         k = add_sum(r, *name, list);
-        STRV_FOREACH (name, more) {
-                if (k < 0)
-                        return k;
-                if (sums_name_valid(*name) && !startswith(*name, RELEASE_SUMS))
-                        k = add_sum(r, *name, list);
-                else
-                        release_fault(r,
-                                        "%s cannot be signed: name files of the folder, without a path",
-                                        *name);
-        }
+        STRV_FOREACH (name, more)
+                k = k < 0 ? k : add_further(r, *name, list);
         sums_sort(list);
         return k;
+}
+
+/* Whoever verifies the folder will be told of it; better now. */
+static int tell_foreign(const Release *r, const Sums *list) {
+        _cleanup_strv_free_ char **files = NULL, **folders = NULL;
+        int k;
+
+        k = release_find_foreign(r, list, &files, &folders);
+        if (k < 0)
+                return log_error_errno(k, "%s: cannot read the folder", r->folder);
+        STRV_FOREACH (name, files)
+                log_warning("%s/%s is not signed, and 'imgbuild verify' will say so: name it behind the folder, or move it away",
+                                r->folder, *name);
+        return 0;
 }
 
 /* Signatures of another list are no longer any. */
@@ -112,6 +134,9 @@ int release_sign(const char *folder, const SignOptions *o) {
                 return release.faults;
         }
 
+        r = tell_foreign(&release, &list);
+        if (r < 0)
+                return r;
         text = sums_format(&list);
         if (!text)
                 return log_oom();

@@ -10,7 +10,6 @@
 #include "shared/log.h"
 
 #define SUMS_MAX (16 * 1024 * 1024)
-#define SIGNATURE_MAX (64 * 1024)
 
 static int check_minisig(Release *r, const PublicKey *key, const char *text, size_t size) {
         _cleanup_free_ char *signature = NULL, *comment = NULL;
@@ -23,7 +22,7 @@ static int check_minisig(Release *r, const PublicKey *key, const char *text, siz
         if (k < 0) {
                 release_fault(r, RELEASE_MINISIG ": %s",
                                 k == -ENOENT ? "is missing: nobody signed this with a minisign key"
-                                             : strerror(-k));
+                                             : release_why(k));
                 return k == -ENOMEM ? k : 0;
         }
         key_id_format(key->id, wanted);
@@ -49,15 +48,6 @@ static int check_minisig(Release *r, const PublicKey *key, const char *text, siz
         default:
                 return k;
         }
-}
-
-static int check_gpg(Release *r, const char *keyring) {
-        int k = gpg_verify(r->folder, keyring);
-
-        if (k != -EKEYREJECTED)
-                return k;
-        r->faults++;
-        return 0;
 }
 
 /* Every file of the list has its sum. */
@@ -87,6 +77,22 @@ static void check_complete(Release *r, const Sums *list) {
                         release_fault(r, "%s is newer than the signatures: sign again", *name);
 }
 
+/* Who looks for an image in the folder takes what lies there: nothing of it may be unknown. */
+static int check_foreign(Release *r, const Sums *list) {
+        _cleanup_strv_free_ char **files = NULL, **folders = NULL;
+        int k;
+
+        k = release_find_foreign(r, list, &files, &folders);
+        if (k < 0)
+                return log_error_errno(k, "%s: cannot read the folder", r->folder);
+        STRV_FOREACH (name, files)
+                release_fault(r, "%s is not in " RELEASE_SUMS ": nobody signed it", *name);
+        STRV_FOREACH (name, folders)
+                log_notice("%s/%s is a folder, which nobody signs: it was not looked at", r->folder,
+                                *name);
+        return 0;
+}
+
 /* The signatures of the list, and the list: *ret is empty where there is none, a fault where one is wanted. */
 static int check_list(Release *r, const VerifyOptions *o, const PublicKey *key, Sums *ret) {
         _cleanup_free_ char *text = NULL;
@@ -100,7 +106,8 @@ static int check_list(Release *r, const VerifyOptions *o, const PublicKey *key, 
         }
         if (k < 0) {
                 release_fault(r, RELEASE_SUMS ": %s",
-                                k == -ENOENT ? "is missing: this was never signed" : strerror(-k));
+                                k == -ENOENT ? "is missing: this was never signed"
+                                             : release_why(k));
                 return k == -ENOMEM ? k : 0;
         }
         if (!o->key && !o->keyring)
@@ -112,7 +119,7 @@ static int check_list(Release *r, const VerifyOptions *o, const PublicKey *key, 
                         return k;
         }
         if (o->keyring) {
-                k = check_gpg(r, o->keyring);
+                k = gpg_verify(r, o->keyring, text, size);
                 if (k < 0)
                         return k;
         }
@@ -160,6 +167,9 @@ int release_verify(const char *folder, const VerifyOptions *o) {
         k = check_listed(&r, &list);
         if (k < 0)
                 return log_oom();
+        k = list.n > 0 && !o->image ? check_foreign(&r, &list) : 0;
+        if (k < 0)
+                return k;
         k = opened == 0 ? check_manifest(&r, o, &list) : 0;
         return k < 0 ? k : r.faults;
 }

@@ -59,6 +59,13 @@ echo "  " >>x/release.sha256
 ends 1 verify x --keyring site.gpg && grep -q 'BAD signature' out
 check "a list that was changed is a bad signature" $?
 cp before x/release.sha256
+mv x/release.sha256.asc real.asc && ln -s ../real.asc x/release.sha256.asc && ends 1 verify x --keyring site.gpg && grep -q 'release.sha256.asc: is a link' out
+check "a signature that is a link is not followed" $?
+rm x/release.sha256.asc && mkfifo x/release.sha256.asc && ends 1 verify x --keyring site.gpg && grep -q 'is no regular file' out
+check "a signature that is a pipe is not waited for" $?
+rm x/release.sha256.asc && gpg --batch --quiet --armor --local-user site@example.org -o x/release.sha256.asc --sign before && ends 1 verify x --keyring site.gpg
+check "a signed message is no signature of the list" $?
+mv real.asc x/release.sha256.asc
 ends 3 sign x --gpg nobody@example.org && cmp -s before x/release.sha256
 check "a key that GPG does not have ends with 3" $?
 

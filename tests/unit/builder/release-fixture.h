@@ -22,6 +22,12 @@
         "opobxpCnc9R4AdbaMsiPRtEXlX4pOKJNl0z94G/fVi393V9iBMP+uVfFvEK9l1uxsFP+4FTSPHW3SUKuFM8ohCocbCr2m4/VWgFWaB+3g=\n"
 #define PASSPHRASE "open sesame\n"
 
+/* Another key, to which somebody gave the id of the first. */
+#define FORGED_SECRET_KEY                                                                                            \
+        "untrusted comment: minisign encrypted secret key\n"                                                         \
+        "RWQAAEIyAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACEaAsIqkJjwAAQIDBAUGBwgJCgsMDQ4PEB" \
+        "ESExQVFhcYGRobHB0eHwOhB7/zzhC+HXDdGOdLwJln5NYwm6UNXx3chmQSVTG4AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
+
 /* What minisign made of this text with that key and "-t 'a comment'". */
 #define SIGNED_TEXT "e4afa146b6cac84107134c69a12c93b983d4a09d5f628f325d11aa7347a8e895  x.qcow2\n"
 #define SIGNATURE                                                                                                \

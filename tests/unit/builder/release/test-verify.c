@@ -17,13 +17,11 @@ static void put_bytes(const char *path, unsigned seed, size_t size) {
         assert_int_equal(write_file_atomic(path, bytes, size, 0644), 0);
 }
 
-/* A build's folder with two images. */
-static void put_build(void) {
+/* Of what lies in the folder. */
+static void put_manifest(void) {
         _cleanup_free_ char *manifest = NULL, *sums = NULL;
         Digest qcow2, raw;
 
-        put_bytes("out/x/x.qcow2", 1, IMAGE_SIZE);
-        put_bytes("out/x/x.raw", 2, IMAGE_SIZE);
         assert_int_equal(digest_file("out/x/x.qcow2", qcow2, NULL), 0);
         assert_int_equal(digest_file("out/x/x.raw", raw, NULL), 0);
         manifest = strf("{\"name\": \"x\", \"identity\": \"aa\", \"files\": ["
@@ -33,7 +31,20 @@ static void put_build(void) {
         sums = strf("%s  x.qcow2\n%s  x.raw\n", qcow2, raw);
         put_file("out/x/manifest.json", manifest);
         put_file("out/x/SHA256SUMS", sums);
+}
+
+/* A build's folder with two images. */
+static void put_build(void) {
+        put_bytes("out/x/x.qcow2", 1, IMAGE_SIZE);
+        put_bytes("out/x/x.raw", 2, IMAGE_SIZE);
+        put_manifest();
         put_keys();
+}
+
+static void forget(void **state) {
+        Fixture *f = *state;
+
+        f->lines = strv_free(f->lines);
 }
 
 static int sign(void) {
@@ -102,6 +113,72 @@ static void test_each_file_that_goes_is_named(void **state) {
                 assert_int_equal(rename("away", path), 0);
         }
         assert_int_equal(verify(), 0);
+}
+
+static void test_a_file_that_nobody_signed_is_told(void **state) {
+        put_build();
+        put_file("out/x/x.vhd", "somebody's");
+        assert_int_equal(sign(), 0);
+        assert_true(was_said(state, "out/x/x.vhd is not signed"));
+        assert_int_equal(verify(), 1);
+        assert_true(was_said(state, "x.vhd is not in release.sha256: nobody signed it"));
+        assert_int_equal(release_verify("out/x",
+                                         &(VerifyOptions) { .key = "key.pub", .image = "x.raw" }),
+                        0);
+
+        assert_int_equal(unlink("out/x/x.vhd"), 0);
+        assert_int_equal(symlink("x.raw", "out/x/.x.vhd"), 0);
+        assert_int_equal(verify(), 1);
+        assert_int_equal(unlink("out/x/.x.vhd"), 0);
+        assert_int_equal(mkdir("out/x/boots", 0755), 0);
+        assert_int_equal(verify(), 0);
+        assert_true(was_said(state, "out/x/boots is a folder, which nobody signs"));
+}
+
+static void test_a_signature_of_another_build_is_none(void **state _unused_) {
+        put_build();
+        assert_int_equal(sign(), 0);
+        assert_int_equal(rename("out/x", "before"), 0);
+        put_build();
+        put_bytes("out/x/x.raw", 3, IMAGE_SIZE);
+        put_manifest();
+        STRV_FOREACH (name, ARGV("release.sha256", "release.sha256.minisig")) {
+                _cleanup_free_ char *from = strf("before/%s", *name), *to = strf("out/x/%s", *name);
+
+                assert_int_equal(rename(from, to), 0);
+        }
+        assert_true(verify() > 0);
+        assert_true(was_said(state, "manifest.json is not what was signed: other bytes"));
+        assert_true(was_said(state, "x.raw is not what was signed: other bytes"));
+}
+
+/* The same id, as anybody may choose it, and the attacker's own list with the attacker's own signature. */
+static void test_a_key_with_the_same_id_is_another(void **state) {
+        put_build();
+        put_file("key", FORGED_SECRET_KEY);
+        assert_int_equal(chmod("key", 0600), 0);
+        assert_int_equal(sign(), 0);
+        assert_true(was_said(state, "with the key 3C26A48AB0804608"));
+        assert_true(verify() > 0);
+        assert_true(was_said(state, "the key 3C26A48AB0804608 did not sign this"));
+}
+
+static void test_names_that_lead_out_are_in_no_list(void **state) {
+        static const char *const names[] = { "../x/x.raw", "/etc/passwd", "..", ".", "a\\nb",
+                "x.raw\r", "a\x1b[2Jb" };
+
+        put_build();
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                _cleanup_free_ char *list = NULL;
+                Digest digest;
+
+                assert_int_equal(digest_file("out/x/x.raw", digest, NULL), 0);
+                list = strf("%s  %s\n", digest, names[i]);
+                put_file("out/x/release.sha256", list);
+                assert_true(release_verify("out/x", &(VerifyOptions) {}) > 0);
+                assert_true(was_said(state, "release.sha256 is no list of sums"));
+                forget(state);
+        }
 }
 
 static void test_a_longer_or_shorter_image_is_told(void **state) {
@@ -173,6 +250,7 @@ static void test_a_new_list_drops_the_signatures_of_the_old(void **state _unused
         put_build();
         put_file("out/x/release.sha256.asc", "old");
         put_file("out/x/notes", "of the release");
+        put_file("out/x/notes.from.json", "as export writes it");
         assert_int_equal(release_sign("out/x",
                                          &(SignOptions) { .key = "key", .more = ARGV("notes") }),
                         0);
@@ -217,6 +295,10 @@ int main(void) {
                 TEST(a_signed_build_holds),
                 TEST(no_byte_of_any_file_may_change),
                 TEST(each_file_that_goes_is_named),
+                TEST(a_file_that_nobody_signed_is_told),
+                TEST(a_signature_of_another_build_is_none),
+                TEST(a_key_with_the_same_id_is_another),
+                TEST(names_that_lead_out_are_in_no_list),
                 TEST(a_longer_or_shorter_image_is_told),
                 TEST(an_image_that_became_a_link_is_told),
                 TEST(a_list_that_leaves_out_an_image_is_told),
