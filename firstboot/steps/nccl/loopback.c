@@ -10,7 +10,7 @@
 #include "shared/log.h"
 #include "steps/nccl/conf.h"
 #include "steps/nccl/internal.h"
-#include "steps/rdma/facts.h"
+#include "steps/rdma/growth.h"
 
 #include <limits.h>
 
@@ -50,13 +50,10 @@ static int make_port(const char *name, const RdmaFacts *facts, Port *ret) {
         _cleanup_(port_done) Port p = { .name = strdup(name),
                 .device = strndup(name, strcspn(name, ":")) };
         const char *colon = strchr(name, ':');
-        unsigned number = colon ? (unsigned) atoi(colon + 1) : 1;
 
         if (!p.name || !p.device)
                 return -ENOMEM;
-        for (size_t i = 0; i < facts->n_ports; i++)
-                if (streq(facts->ports[i].device, p.device) && facts->ports[i].port == number)
-                        p.facts = &facts->ports[i];
+        p.facts = rdma_facts_port(facts, p.device, colon ? (unsigned) atoi(colon + 1) : 1);
         *ret = p;
         p = (Port) {};
         return 0;
@@ -111,12 +108,9 @@ static double limit_of(const Nccl *s, const Port *p, uint64_t bytes) {
 
 /* Errors that came while the port carried data. */
 static int judge_counters(Nccl *s, const Port *p) {
-        static const char *const errors[] = { "counters/symbol_error", "counters/port_rcv_errors",
-                "counters/link_downed", "counters/link_error_recovery",
-                "counters/local_link_integrity_errors", "counters/excessive_buffer_overrun_errors",
-                "hw_counters/rx_icrc_encapsulated", "hw_counters/local_ack_timeout_err" };
         _cleanup_(rdma_facts_done) RdmaFacts later = {};
         _cleanup_(port_done) Port again = {};
+        _cleanup_free_ char *growth = NULL;
         int r;
 
         if (!p->facts)
@@ -130,17 +124,10 @@ static int judge_counters(Nccl *s, const Port *p) {
         if (!again.facts)
                 return step_fail_later(s->context, "rdma.device-missing",
                                 "%s went away while NCCL used it", p->name);
-        for (size_t i = 0; i < ELEMENTSOF(errors); i++) {
-                const RdmaCounter *x = rdma_port_counter(p->facts, errors[i]),
-                                  *y = rdma_port_counter(again.facts, errors[i]);
-
-                if (x && y && x->readable && y->readable && y->value > x->value)
-                        return step_fail_later(s->context, "rdma.errors-grow",
-                                        "%s: %s grew from %llu to %llu while NCCL used the port",
-                                        p->name, errors[i], (unsigned long long) x->value,
-                                        (unsigned long long) y->value);
-        }
-        return 0;
+        growth = rdma_growth(p->facts, again.facts);
+        return growth ? step_fail_later(s->context, "rdma.errors-grow",
+                                        "%s: %s while NCCL used the port", p->name, growth)
+                      : 0;
 }
 
 static int judge_run(Nccl *s, const Port *p, const NcclRun *run, json_object *figure) {
@@ -195,8 +182,8 @@ static int try_port(Nccl *s, const Port *p, json_object *figure) {
 /* How a network card gets at a GPU's memory, as far as can be told from outside: DMA-BUF needs the
  * open kernel modules and Linux 5.12, else there is the module nvidia-peermem (NVIDIA's GPU
  * Operator documentation, "GPUDirect RDMA"). */
-static const char *gpudirect(void) {
-        _cleanup_free_ char *peermem = fb_path("/sys/module/nvidia_peermem"),
+static const char *gpudirect(const char *module) {
+        _cleanup_free_ char *peermem = fb_pathf("/sys/module/%s", module),
                             *version = fb_path("/proc/driver/nvidia/version"), *text = NULL;
 
         if (!version || read_file(version, 65536, &text, NULL) < 0)
@@ -207,7 +194,7 @@ static const char *gpudirect(void) {
 }
 
 static int say_gpudirect(Nccl *s) {
-        const char *how = gpudirect();
+        const char *how = gpudirect("nvidia_peermem");
 
         if (!how)
                 return 0;
@@ -216,6 +203,28 @@ static int say_gpudirect(Nccl *s) {
                 return 0;
         return step_degrade(s->context, "rdma.no-gpudirect",
                         "data between GPUs and network goes through host memory: neither the open kernel modules (DMA-BUF) nor nvidia-peermem are loaded");
+}
+
+/* EFA is no port of NCCL's verbs transport, and its driver may have ways of its own to a GPU's memory: what
+ * is known is told, and nothing held against the node. */
+static int say_fabric(Nccl *s) {
+        _cleanup_(rdma_facts_done) RdmaFacts facts = {};
+        const char *how;
+
+        if (rdma_facts(&facts) < 0)
+                return 0;
+        for (size_t i = 0; i < facts.n_ports; i++) {
+                if (streq_ptr(facts.ports[i].link_layer, "InfiniBand") ||
+                                streq_ptr(facts.ports[i].link_layer, "Ethernet"))
+                        continue;
+                how = gpudirect("efa_nv_peermem");
+                if (how)
+                        step_figure(s->context, "gpudirect",
+                                        json_object_new_string(
+                                                        streq(how, "none") ? "unknown" : how));
+                return 0;
+        }
+        return 0;
 }
 
 /* Each port in its turn; the verdict is that of the first that fails. */
@@ -249,11 +258,13 @@ int nccl_loopback(Nccl *s) {
         if (!json_get_bool(s->context->section, "loopback", true))
                 return 0;
         r = list_ports(s, &names);
-        if (r < 0 || !names)
+        if (r < 0)
                 return r;
+        if (!names)
+                return say_fabric(s);
         if (json_get_int(s->report, "n_ranks", 0) < 2) {
                 log_info("RDMA ports are not tried by NCCL: that needs two GPUs");
-                return 0;
+                return say_gpudirect(s);
         }
         r = rdma_facts(&facts);
         if (r < 0)

@@ -191,13 +191,6 @@ static int check_devices(
         return w->firmware ? 0 : check_firmware(v, devices, n);
 }
 
-static const RdmaPort *same_port(const RdmaFacts *f, const RdmaPort *p) {
-        for (size_t i = 0; f && i < f->n_ports; i++)
-                if (streq(f->ports[i].device, p->device) && f->ports[i].port == p->port)
-                        return &f->ports[i];
-        return NULL;
-}
-
 static int check_missing(RdmaVerdict *v, const RdmaFacts *f, const RdmaWish *w) {
         int r;
 
@@ -251,7 +244,7 @@ static void check_done(Check *c) {
 
 /* One port that is ours. */
 static int take_port(Check *c, const RdmaPort *p) {
-        const RdmaPort *again = same_port(c->later, p);
+        const RdmaPort *again = c->later ? rdma_facts_port(c->later, p->device, p->port) : NULL;
         RdmaVerdict *v = &c->verdict;
         bool good;
         int r;

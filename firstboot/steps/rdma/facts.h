@@ -59,4 +59,5 @@ void rdma_facts_done(RdmaFacts *f);
 int rdma_facts(RdmaFacts *ret);
 
 const RdmaDevice *rdma_facts_device(const RdmaFacts *f, const char *name);
+const RdmaPort *rdma_facts_port(const RdmaFacts *f, const char *device, unsigned port);
 const RdmaCounter *rdma_port_counter(const RdmaPort *p, const char *name);

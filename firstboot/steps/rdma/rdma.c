@@ -13,6 +13,7 @@
 #include "shared/time-util.h"
 #include "steps/rdma/check.h"
 #include "steps/rdma/nccl-conf.h"
+#include "steps/rdma/traffic.h"
 #include "steps/shape/detect.h"
 #include "steps/steps.h"
 
@@ -327,6 +328,11 @@ int rdma_run(StepContext *c) {
 
         if (!c->check && json_get_bool(c->section, "nccl_conf", true)) {
                 r = rdma_write_nccl_conf(c, s.detected.shape, &s.verdict);
+                if (r < 0)
+                        return r;
+        }
+        if (!c->check) { /* a job waits for a check, and the ports may be its */
+                r = rdma_traffic(c, &s.facts, &s.verdict);
                 if (r < 0)
                         return r;
         }
