@@ -165,7 +165,8 @@ static int measure_all(Worker *w) {
 
         event_phase(&w->events, "measuring", REASON_NCCL_TIMEOUT, deadline_left(w->deadline));
         for (unsigned i = 0; i < w->n_gpus; i++) {
-                r = gpu_allocate(&w->cuda, &w->nccl, &w->gpus[i], w->options->max_bytes,
+                r = gpu_allocate(&w->cuda, &w->nccl, &w->gpus[i],
+                                w->options->max_bytes + w->options->unalign * TYPE_SIZE_MAX,
                                 &w->failure);
                 if (r < 0)
                         return r;

@@ -24,7 +24,8 @@ static int prepare_gpu(Worker *w, const Row *row, const Gpu *gpu, bool in_place,
                                 type_table[row->type].name, op_names[row->op], w->ranks);
         job.seed = seed;
 
-        r = gpu_poison(&w->cuda, gpu, gpu->receive, row->layout.receive_count * size, &w->failure);
+        r = gpu_poison(&w->cuda, gpu, (char *) gpu->receive + w->options->unalign * size,
+                        row->layout.receive_count * size, &w->failure);
         if (r < 0)
                 return r;
         return gpu_fill(&w->cuda, gpu, &job, send, &w->failure);

@@ -59,6 +59,8 @@ int worker_open_gpus(Worker *w) {
                 r = gpu_open(&w->cuda, &w->gpus[i], &w->failure);
                 if (r < 0)
                         return r;
+                if (w->options->null_stream)
+                        w->gpus[i].stream = NULL;
         }
         return 0;
 }

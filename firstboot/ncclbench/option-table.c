@@ -8,6 +8,7 @@
 #include "shared/strv.h"
 
 #include <limits.h>
+#include <strings.h>
 
 static void *field(Options *o, const OptionInfo *info) {
         return (char *) o + info->field;
@@ -25,6 +26,29 @@ static int read_text(Options *o, const OptionInfo *info, const char *text) {
 
 static int read_size(Options *o, const OptionInfo *info, const char *text) {
         return parse_fractional_size(text, field(o, info));
+}
+
+/* What nccl-tests has and makes no sense here, or cannot be had: none of it is ignored. */
+static int not_here(Options *o, const char *text, const char *why) {
+        if (streq(text, "0"))
+                return 0;
+        o->not_here = why;
+        return -EOPNOTSUPP;
+}
+
+static int read_device_kernels(Options *o, const OptionInfo *info _unused_, const char *text) {
+        return not_here(o, text,
+                        "-D: kernels of NCCL's device API are compiled by nvcc against one NCCL's headers, and ncclbench works with whatever libnccl.so.2 is there; nccl-tests has them");
+}
+
+static int read_policy(Options *o, const OptionInfo *info _unused_, const char *text) {
+        return not_here(o, streq(text, "0") ? "policy" : text,
+                        "-x: the CTA policy is a field of one NCCL's configuration, and ncclbench leaves it to NCCL; nccl-tests sets it");
+}
+
+static int read_memory_report(Options *o, const OptionInfo *info _unused_, const char *text) {
+        return not_here(o, text,
+                        "-M: what memory GPUs have in use is told by nvidia-smi --query-compute-apps=pid,used_memory --format=csv while it runs");
 }
 
 /* Into an int or an unsigned. */
@@ -64,6 +88,9 @@ static int read_real(Options *o, const OptionInfo *info, const char *text) {
 }
 
 static int read_op(Options *o, const OptionInfo *info _unused_, const char *text) {
+        if (strcasecmp(text, "mulsum") == 0)
+                return not_here(o, text,
+                                "-o mulsum: a sum with a factor for each rank, which ncclbench cannot check; nccl-tests has it");
         if (!streq(text, "all"))
                 return op_from_name(text, &o->op);
         o->op = -1;
@@ -224,9 +251,25 @@ const OptionInfo option_table[] = {
         { { "local-register", 'R', "0-2", "register buffers: 1 locally, 2 symmetrically (0)",
                           COMPLETE_CHOICES, "0 1 2" },
           WITHIN(read_number, registration, 0, 2) },
-        { { "device-implementation", 'D', "0", "0 alone: kernels of the device API are not here",
+        { { "stream-null", 'y', "0-1", "run on CUDA's default stream (0)", COMPLETE_CHOICES, "0 1" },
+          WITHIN(read_number, null_stream, 0, 1) },
+        { { "unalign", 'u', "N", "begin at element N of the buffers (0)" },
+          WITHIN(read_number, unalign, 0, 4096) },
+        { { "report-cputime", 'C', "0-1", "show what starting an operation takes the processor (0)",
+                          COMPLETE_CHOICES, "0 1" },
+          WITHIN(read_number, cpu_time, 0, 1) },
+        { { "report-timestamps", 'S', "0-1", "the time of day behind each line (0)",
+                          COMPLETE_CHOICES, "0 1" },
+          WITHIN(read_number, timestamps, 0, 1) },
+        { { "device-implementation", 'D', "0", "0 alone: kernels of NCCL's device API are not here",
                           COMPLETE_CHOICES, "0" },
-          WITHIN(read_number, unused, 0, 0) },
+          .read = read_device_kernels },
+        { { "device-cta-count", 'V', "N", "taken: of -D's kernels, which are not here" },
+          WITHIN(read_number, cta_count, 1, 128) },
+        { { "cta-policy", 'x', "0-2", "not here: NCCL's choice", COMPLETE_CHOICES, "0 1 2" },
+          .read = read_policy },
+        { { "memory", 'M', "0", "0 alone: nvidia-smi tells what memory is used", COMPLETE_CHOICES, "0" },
+          .read = read_memory_report },
         { { "check", 'c', "N", "checks of all elements a size (1); 0: none" },
           WITHIN(read_number, checks, 0, 1000000) },
         { { "op", 'o', "OP", "sum, prod, min, max, avg or all (sum)",

@@ -48,6 +48,8 @@ static char *find_contradiction(const Options *o) {
                 return strf("-z 3 and -G exclude each other");
         if (o->graphs > 0 && o->per_iteration)
                 return strf("-I and -G exclude each other");
+        if (o->graphs > 0 && o->null_stream)
+                return strf("-y and -G exclude each other: CUDA cannot capture its default stream");
         if (o->skip_iterations >= o->iterations)
                 return strf("-K leaves no iteration: -n is %u", o->iterations);
         if (o->aggregate > 1 && o->collective && o->collective->steps)
@@ -113,6 +115,10 @@ static int read_options(int argc, char *argv[], Options *o, char **ret_error) {
                         return -EINVAL;
                 }
                 if (info->read(o, info, optarg) < 0) {
+                        if (o->not_here) {
+                                *ret_error = strdup(o->not_here);
+                                return -EINVAL;
+                        }
                         *ret_error = strf("--%s: '%s' is not %s", info->spec.name, optarg,
                                         info->spec.argument);
                         return -EINVAL;

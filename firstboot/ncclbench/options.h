@@ -17,6 +17,7 @@ typedef struct Options {
         const char *perf; /* called by an nccl-tests name, this one: its defaults and its lines */
         bool pairs, load, runtime; /* instead of measuring an operation */
         bool help, version;
+        const char *not_here;   /* why an option of nccl-tests is refused; while options are read */
         const char *completion; /* the shell whose script is asked for; NULL: none */
 
         const Collective *collective; /* NULL: all of them */
@@ -42,7 +43,11 @@ typedef struct Options {
         unsigned skip_iterations; /* -K */
         unsigned cycles;          /* -N; 0: for ever */
         unsigned parallel_init;   /* -p: taken for granted */
-        unsigned unused;          /* what takes nothing but its default */
+        unsigned null_stream;     /* -y: operations run on CUDA's own stream */
+        unsigned cpu_time;        /* -C: shown is how long the processor was busy starting them */
+        unsigned timestamps;      /* -S: each line ends with the time of day */
+        unsigned unalign;         /* -u: the buffers' first element */
+        unsigned cta_count;       /* -V: of -D's kernels, and so of none */
         double min_average;       /* $NCCL_TESTS_MIN_BW, GB/s; 0: none */
 
         bool json;             /* instead of the table */

@@ -24,8 +24,10 @@ void row_buffers(const Worker *w, const Row *row, const Gpu *gpu, bool in_place,
         size_t bytes = row_bytes(row), size = type_table[row->type].size, rank = (size_t) gpu->rank;
         size_t places = bytes > 0 ? MAX(w->options->max_bytes / bytes, (size_t) 1) : 1;
         size_t shift = bytes * (iteration % places);
-        char *receive = (char *) gpu->receive + shift;
+        char *receive;
 
+        shift += w->options->unalign * size;
+        receive = (char *) gpu->receive + shift;
         if (in_place) {
                 *ret_send = receive + rank * row->layout.in_place_send * size;
                 *ret_receive = receive + rank * row->layout.in_place_receive * size;

@@ -20,6 +20,8 @@ static json_object *describe_cell(const Row *row, const Measured *m, int ranks) 
         json_set_fields(o, JSON_DOUBLE("time_us", m->usec), JSON_DOUBLE("time_us_min", m->usec_min),
                         JSON_DOUBLE("time_us_max", m->usec_max), JSON_DOUBLE("algbw", algbw),
                         JSON_DOUBLE("busbw", algbw * row->collective->factor(ranks)));
+        if (m->laps.cpu_usec > 0)
+                json_set_fields(o, JSON_DOUBLE("cpu_time_us", m->laps.cpu_usec));
         if (m->laps.lap_max > 0)
                 json_set_fields(o, JSON_DOUBLE("iteration_us_min", m->laps.lap_min),
                                 JSON_DOUBLE("iteration_us_max", m->laps.lap_max),

@@ -6,6 +6,9 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <time.h>
+
+#define TIMESTAMP "%Y-%m-%d %H:%M:%S"
 
 static const char *text_of(json_object *o, const char *key) {
         return strempty(json_get_string(o, key));
@@ -29,11 +32,11 @@ static void perf_about(FILE *out, const Options *o, json_object *about) {
                         ") nccl-headers=%d nccl-library=%d\n",
                         code, code);
         fprintf(out, "# Collective test starting: %s\n", o->perf);
-        fprintf(out, "# nThread %u nGpus %u minBytes %zu maxBytes %zu step: %zu(%s) warmup iters: %u iters: %u agg iters: %u validation: %u graph: %u unalign: 0\n",
+        fprintf(out, "# nThread %u nGpus %u minBytes %zu maxBytes %zu step: %zu(%s) warmup iters: %u iters: %u agg iters: %u validation: %u graph: %u unalign: %u\n",
                         o->threads, o->gpus_each, o->min_bytes, o->max_bytes,
                         by_factor ? (size_t) o->step_factor : o->step_bytes,
                         by_factor ? "factor" : "bytes", o->warmup, o->iterations, o->aggregate,
-                        o->checks, o->graphs);
+                        o->checks, o->graphs, o->unalign);
         if (o->blocking == 1)
                 fprintf(out, "# Blocking Enabled: wait and barrier after each inner iteration (-m) \n");
         if (o->blocking == 2)
@@ -91,35 +94,42 @@ void table_rank(FILE *out, const Options *options, json_object *rank) {
 }
 
 /* clang-format off */
-static void lap_columns(FILE *out) {
-        static const char columns[] = "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %7s  %7s  %7s  %7s  %6s  %6s  %6s  %7s  %7s  %7s  %7s \n";
+static void lap_columns(FILE *out, const Options *o) {
+        static const char columns[] = "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %7s  %7s  %7s  %7s  %6s  %6s  %6s  %7s  %7s  %7s  %7s %*s\n";
+        const char *time = o->cpu_time ? "cputime" : "time", *label = o->timestamps ? "timestamp" : "",
+                   *form = o->timestamps ? TIMESTAMP : "";
+        int width = o->timestamps ? 19 : 0;
 
         fprintf(out, "# %10s  %12s  %8s  %6s  %6s              out-of-place (+ per-iteration)                                in-place (+ per-iteration)\n",
                 "", "", "", "", "");
         fprintf(out, columns, "size", "count", "type", "redop", "root",
-                "time", "algbw", "busbw", "#wrong", "i_min", "i_max", "i_p99", "i_cv%",
-                "time", "algbw", "busbw", "#wrong", "i_min", "i_max", "i_p99", "i_cv%");
+                time, "algbw", "busbw", "#wrong", "i_min", "i_max", "i_p99", "i_cv%",
+                time, "algbw", "busbw", "#wrong", "i_min", "i_max", "i_p99", "i_cv%", width,
+                label);
         fprintf(out, columns, "(B)", "(elements)", "", "", "",
                 "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(us)", "(us)", "(%)",
-                "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(us)", "(us)", "(%)");
+                "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(us)", "(us)", "(%)", width, form);
 }
 
 void table_columns(FILE *out, const Options *options, const char *label) {
-        static const char columns[] = "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s \n";
+        static const char columns[] = "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s %*s\n";
+        const char *time = options->cpu_time ? "cputime" : "time", *stamp = options->timestamps ? "timestamp" : "",
+                   *form = options->timestamps ? TIMESTAMP : "";
+        int width = options->timestamps ? 19 : 0;
 
         fprintf(out, "#\n");
         if (!options->perf)
                 fprintf(out, "# %s\n#\n", label);
         if (options->per_iteration) {
-                lap_columns(out);
+                lap_columns(out, options);
                 return;
         }
         fprintf(out, "# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          \n",
                 "", "", "", "", "");
         fprintf(out, columns, "size", "count", "type", "redop", "root",
-                "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong");
+                time, "algbw", "busbw", "#wrong", time, "algbw", "busbw", "#wrong", width, stamp);
         fprintf(out, columns, "(B)", "(elements)", "", "", "",
-                "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
+                "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "", width, form);
 }
 /* clang-format on */
 
@@ -138,7 +148,7 @@ static void print_number(FILE *out, double v, int width) {
 static void print_cell(FILE *out, const Options *options, json_object *cell) {
         int64_t wrong = json_get_int(cell, "wrong", -1);
 
-        print_number(out, real_of(cell, "time_us"), 7);
+        print_number(out, real_of(cell, options->cpu_time ? "cpu_time_us" : "time_us"), 7);
         print_number(out, real_of(cell, "algbw"), 6);
         print_number(out, real_of(cell, "busbw"), 6);
         if (wrong < 0)
@@ -160,6 +170,16 @@ static const char *perf_redop(json_object *row) {
         return streq(c, "sendrecv") ? "sum" : streq(c, "hypercube") ? "" : text_of(row, "redop");
 }
 
+/* As nccl-tests: the local time, in a column of 21. */
+static void print_timestamp(FILE *out) {
+        time_t now = time(NULL);
+        char text[64];
+        struct tm tm;
+
+        if (localtime_r(&now, &tm) && strftime(text, sizeof(text), TIMESTAMP, &tm) > 0)
+                fprintf(out, "%21s", text);
+}
+
 void table_row(FILE *out, const Options *options, json_object *row) {
         fprintf(out, "%12" PRId64 "  %12" PRId64 "  %8s  %6s  %6" PRId64,
                         json_get_int(row, "size", 0), json_get_int(row, "count", 0),
@@ -168,6 +188,8 @@ void table_row(FILE *out, const Options *options, json_object *row) {
                         json_get_int(row, "root", -1));
         print_cell(out, options, json_get(row, "out_of_place"));
         print_cell(out, options, json_get(row, "in_place"));
+        if (options->timestamps)
+                print_timestamp(out);
         fputc('\n', out);
         fflush(out);
 }

@@ -219,6 +219,7 @@ static int repeat(Worker *w, const Row *row, bool in_place, unsigned iterations,
         }
         if (w->capturing)
                 return 0;
+        w->started = now_nsec();
         if (!laps->paired && iterations > 0) {
                 r = laps_mark(w, laps, iterations - 1, true);
                 if (r < 0)
@@ -300,11 +301,13 @@ static int launch_graphs(Worker *w, const Row *row, bool in_place, const Graphs 
                 if (r < 0)
                         return r;
         }
+        w->started = now_nsec();
         return row_finish(w, row, in_place);
 }
 
 /* -G: the iterations are captured once, and replayed so many times. */
-static int time_graphs(Worker *w, const Row *row, bool in_place, uint64_t *ret_nsec) {
+static int time_graphs(
+                Worker *w, const Row *row, bool in_place, uint64_t *ret_nsec, uint64_t *ret_cpu) {
         const Options *o = w->options;
         uint64_t started;
         Graphs g = {};
@@ -324,6 +327,7 @@ static int time_graphs(Worker *w, const Row *row, bool in_place, uint64_t *ret_n
         if (r < 0)
                 return r;
         *ret_nsec = (now_nsec() - started) / o->graphs;
+        *ret_cpu = w->started - started; /* of all replays: nccl-tests does not divide it */
 
         for (unsigned i = 0; i < w->n_gpus; i++) {
                 (void) w->cuda.GraphExecDestroy(g.exec[i]);
@@ -332,7 +336,8 @@ static int time_graphs(Worker *w, const Row *row, bool in_place, uint64_t *ret_n
         return 0;
 }
 
-static int time_laps(Worker *w, const Row *row, bool in_place, Laps *laps, uint64_t *ret_nsec) {
+static int time_laps(Worker *w, const Row *row, bool in_place, Laps *laps, uint64_t *ret_nsec,
+                uint64_t *ret_cpu) {
         uint64_t started = now_nsec(), without_barriers = 0;
         int r;
 
@@ -340,22 +345,24 @@ static int time_laps(Worker *w, const Row *row, bool in_place, Laps *laps, uint6
         if (r < 0)
                 return r;
         *ret_nsec = w->options->blocking == 3 ? without_barriers : now_nsec() - started;
+        *ret_cpu = w->options->blocking == 3 ? without_barriers : w->started - started;
         return 0;
 }
 
 static int time_and_sum_up(Worker *w, const Row *row, bool in_place, Laps *laps, Timing *ret) {
-        uint64_t nsec = 0;
+        double each = (double) NSEC_PER_USEC * w->options->iterations * w->options->aggregate;
+        uint64_t nsec = 0, cpu = 0;
         int r;
 
         r = laps_begin(w, laps);
         if (r < 0)
                 return r;
-        r = w->options->graphs > 0 ? time_graphs(w, row, in_place, &nsec)
-                                   : time_laps(w, row, in_place, laps, &nsec);
+        r = w->options->graphs > 0 ? time_graphs(w, row, in_place, &nsec, &cpu)
+                                   : time_laps(w, row, in_place, laps, &nsec, &cpu);
         if (r < 0)
                 return r;
-        ret->usec = (double) nsec / (double) NSEC_PER_USEC / w->options->iterations /
-                    w->options->aggregate;
+        ret->usec = (double) nsec / each;
+        ret->cpu_usec = (double) cpu / each;
         return laps_share(w, laps, ret);
 }
 

@@ -6,6 +6,8 @@
 #include "shared/macro.h"
 #include "ncclbench/pattern.h"
 
+#define TYPE_SIZE_MAX 8 /* bytes of an element */
+
 typedef struct TypeInfo {
         const char *name;  /* as nccl-tests prints it */
         unsigned size;     /* bytes */

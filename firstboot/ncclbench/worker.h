@@ -20,9 +20,10 @@ typedef struct Worker {
         int ranks;
         Group group;
         uint64_t deadline;
-        bool capturing;  /* what is enqueued becomes part of a CUDA graph, and does not run yet */
-        uint32_t seed;   /* of the last data, another one each time */
-        Failure failure; /* what ends the run at once */
+        bool capturing;   /* what is enqueued becomes part of a CUDA graph, and does not run yet */
+        uint64_t started; /* when the last of the timed operations was enqueued */
+        uint32_t seed;    /* of the last data, another one each time */
+        Failure failure;  /* what ends the run at once */
 } Worker;
 
 /* open.c: loads the CUDA driver, and opens this process's GPUs. */
@@ -53,7 +54,8 @@ typedef struct Row {
 } Row;
 
 typedef struct Timing {
-        double usec; /* mean of an operation, in this process */
+        double usec;     /* mean of an operation, in this process */
+        double cpu_usec; /* of it, until the last one was started */
 
         /* -I, in process 0: of the iterations, each as long as on the slowest GPU. */
         double lap_min, lap_max, lap_p99;

@@ -50,9 +50,36 @@ check "NCCL_TESTS_MIN_BW is held" $?
 NCCL_TESTS_SPLIT='MOD 2' perf all_reduce_perf -b 1K -e 1K
 [[ $? -eq 2 ]] && grep -q 'NCCL_TESTS_SPLIT is not known' "$work/err"
 check "what is not known is an error, never ignored" $?
-perf all_reduce_perf -b 1K -e 1K -D 1
-[[ $? -eq 2 ]]
-check "-D above 0 is an error" $?
+for refused in "-D 1" "-x 0" "-x 2" "-M 1" "-o mulsum" "-V 0" "-V 129"; do
+        # shellcheck disable=SC2086 # words
+        perf all_reduce_perf -b 1K -e 1K $refused
+        [[ $? -eq 2 && -s $work/err ]]
+        check "$refused is an error" $?
+done
+perf all_reduce_perf -b 1K -e 1K -D 2
+grep -q "error: -D: kernels of NCCL's device API are compiled by nvcc" "$work/err"
+check "with the reason" $?
+perf all_reduce_perf -b 1K -e 1K -n 1 -D 0 -M 0 -V 16
+check "what asks for nothing is taken" $?
+perf all_reduce_perf -b 1K -e 2K -f 2 -n 2 -g 2 -S 1
+grep -qE '^#  .*#wrong +timestamp$' "$work/out" && grep -q '(elements) .* %Y-%m-%d %H:%M:%S$' "$work/out" &&
+        [[ $(grep -cE '^ .* [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}$' "$work/out") -eq 2 ]]
+check "-S: the time of day behind each line" $?
+NCCL_DOUBLE_USEC=20000 perf all_reduce_perf -b 1K -e 1K -n 4 -g 2 -C 1
+grep -q '(elements)\|cputime' "$work/out" && [[ $(grep -c ' cputime ' "$work/out") -eq 1 ]] &&
+        awk '/^ / { n++; bad += !($6 < 20000 && $8 < 0.001) } END { exit !(n == 1 && bad == 0) }' "$work/out"
+check "-C: what starting an operation takes, beside the operation's bandwidth" $?
+perf all_reduce_perf -b 1K -e 4K -f 4 -n 2 -g 2 -u 3
+[[ $? -eq 0 ]] && grep -q ' unalign: 3$' "$work/out" && grep -q '^# Out of bounds values : 0 OK$' "$work/out"
+check "-u: from an element of the buffers on" $?
+for d in int8 half double; do
+        perf all_gather_perf -b 1K -e 1K -n 1 -g 2 -u 5 -d "$d"
+        [[ $? -eq 0 ]] && grep -q '^# Out of bounds values : 0 OK$' "$work/out"
+        check "… of type $d" $?
+done
+timeout 180 "$bench" -b 1K -e 1K -n 1 -g 2 -u 3 --corrupt 1:7 "${libraries[@]}" >"$work/out" 2>&1
+[[ $? -eq 1 ]] && grep -q 'rank 1, element 7 is' "$work/out"
+check "… and all of it is checked" $?
 NCCL_DOUBLE_HANG=stream perf all_reduce_perf -b 1K -e 1K -g 2 -T 1
 [[ $? -eq 1 ]] && grep -q 'FAIL nccl.timeout' "$work/out"
 check "-T is a limit there too" $?
@@ -80,6 +107,7 @@ option "-z 3" -z 3 -n 3
 option "-G replays a graph" -G 3 -n 3
 option "-R 1 registers" -R 1 -n 2
 option "-R 2 registers symmetrically" -R 2 -n 2
+option "-y 1 runs on the default stream" -y 1 -n 3
 option "-p 1" -p 1 -n 2
 option "-N 3 goes through the sizes three times" -N 3 -n 2
 [[ $(grep -cv '^#' "$work/out") -eq 6 ]]
@@ -90,7 +118,7 @@ check "as its rows show" $?
 timeout 180 "$bench" -b 1K -e 1K -I 1 -n 9 -K 2 --json "${libraries[@]}" >"$work/json" &&
         python3 -c 'import json,sys; c=json.load(open(sys.argv[1]))["rows"][0]["out_of_place"]; assert c["time_us"] > 0' "$work/json"
 check "-I times each iteration" $?
-for bad in "-G 2 -z 3" "-G 2 -I 1" "-K 20" "hypercube -m 2"; do
+for bad in "-G 2 -z 3" "-G 2 -y 1" "-G 2 -I 1" "-K 20" "hypercube -m 2"; do
         # shellcheck disable=SC2086 # words
         timeout 120 "$bench" $bad "${libraries[@]}" >/dev/null 2>&1
         [[ $? -eq 2 ]]
