@@ -1,103 +1,83 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Counters written for Prometheus, by its "Exposition formats". All samples of a metric stand together below its HELP
- * and TYPE, so they are gathered first and sorted. */
+/* The counters of all devices: of those that are seen here and, where the kernel gives each device to one network
+ * namespace, of those in others, with labels that say whose they are. */
 
 #include "steps/rdma/metrics.h"
 #include "contract/paths.h"
+#include "shared/folder.h"
 #include "shared/parse-number.h"
 #include "shared/strv.h"
-#include "steps/common/sysfs.h"
+#include "steps/rdma/namespaces.h"
+#include "steps/rdma/owner.h"
+#include "steps/rdma/samples.h"
 
-#include <ctype.h>
+#include <fcntl.h>
 
 #define CLASS "/sys/class/infiniband"
 
-typedef struct Sample {
-        char *metric, *help, *labels, *value;
-        const char *type;
-        size_t order; /* as read: devices and ports in their order */
-} Sample;
+typedef struct Reading {
+        Samples samples;
+        size_t unreadable;
+        size_t devices;
+        char **seen; /* labels of the devices so far: a sample that came twice would spoil the whole file */
+        Owners owners;
+} Reading;
 
-typedef struct Samples {
-        Sample *items;
-        size_t n, unreadable;
-} Samples;
-
-static void samples_done(Samples *s) {
-        for (size_t i = 0; i < s->n; i++) {
-                free(s->items[i].metric);
-                free(s->items[i].help);
-                free(s->items[i].labels);
-                free(s->items[i].value);
-        }
-        free(s->items);
-        *s = (Samples) {};
+static void reading_done(Reading *r) {
+        samples_done(&r->samples);
+        strv_free(r->seen);
+        owners_done(&r->owners);
 }
 
-char *rdma_metric_name(const char *prefix, const char *file) {
-        char *name = strf("%s%s", prefix, file);
+/* An attribute without white space around it; NULL where it cannot be read. Thousands are read each time, so each
+ * is opened by its folder, and no memory is asked for. */
+static const char *attribute(int folder, const char *name, char text[static 64]) {
+        _cleanup_close_ int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        ssize_t n = fd < 0 ? -1 : read(fd, text, 63);
 
-        for (char *p = name; p && *p; p++)
-                if (!isascii((unsigned char) *p) || (!isalnum((unsigned char) *p) && *p != '_'))
-                        *p = '_';
-        return name;
-}
-
-/* Bytes of the UTF-8 character that s begins with; 0 where it begins with none. */
-static size_t utf8_length(const char *s) {
-        unsigned char c = (unsigned char) *s;
-        size_t n = c < 0x80                ? 1
-                   : c >= 0xc2 && c < 0xe0 ? 2
-                   : c >= 0xe0 && c < 0xf0 ? 3
-                   : c >= 0xf0 && c < 0xf5 ? 4
-                                           : 0;
-
-        for (size_t i = 1; i < n; i++)
-                if (((unsigned char) s[i] & 0xc0) != 0x80)
-                        return 0;
-        return n;
-}
-
-char *rdma_label_value(const char *text) {
-        char *value = malloc(strlen(text) * 2 + 1), *out = value;
-
-        if (!value)
+        if (n < 0)
                 return NULL;
-        while (*text) {
-                size_t n = utf8_length(text);
-
-                if (*text == '\\' || *text == '"' || *text == '\n')
-                        *out++ = '\\';
-                *out++ = n == 0 ? '?' : *text == '\n' ? 'n' : *text;
-                for (size_t i = 1; i < n; i++)
-                        *out++ = text[i];
-                text += n > 0 ? n : 1;
-        }
-        *out = '\0';
-        return value;
-}
-
-/* Takes all strings over; NULL is out of memory. */
-static int add(Samples *s, const char *type, char *metric, char *help, char *labels, char *value) {
-        Sample *grown = reallocarray(s->items, s->n + 1, sizeof(Sample));
-
-        if (grown)
-                s->items = grown;
-        if (!grown || !metric || !help || !labels || !value) {
-                free(metric);
-                free(help);
-                free(labels);
-                free(value);
-                return -ENOMEM;
-        }
-        s->items[s->n] = (Sample) { metric, help, labels, value, type, s->n };
-        s->n++;
-        return 0;
+        while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+                n--;
+        text[n] = '\0';
+        return text + strspn(text, " \t");
 }
 
 static bool is_number(const char *s) {
         return !isempty(s) && strlen(s) <= 20 && strspn(s, "0123456789") == strlen(s);
+}
+
+/* Its names, sorted, and the folder itself; one that is not there is empty, with *ret_fd -1. */
+static int list_folder(int at, const char *name, int *ret_fd, char ***ret) {
+        _cleanup_strv_free_ char **names = NULL;
+        _cleanup_closedir_ DIR *d = NULL;
+        int r, fd;
+
+        fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0) {
+                if (errno != ENOENT && errno != ENOTDIR && errno != ENODEV)
+                        return -errno;
+                *ret_fd = -EBADF;
+                *ret = NULL;
+                return 0;
+        }
+        r = folder_from_fd(fd, &d);
+        if (r < 0)
+                return r;
+        FOLDER_FOREACH (e, d) {
+                r = e[0] == '.' ? 0 : strv_extend(&names, e);
+                if (r < 0)
+                        return r;
+        }
+        fd = fcntl(dirfd(d), F_DUPFD_CLOEXEC, 3);
+        if (fd < 0)
+                return -errno;
+        if (names)
+                strv_sort(names);
+        *ret_fd = fd;
+        *ret = TAKE_PTR(names);
+        return 0;
 }
 
 static char *help_of(const char *kind, const char *file) {
@@ -111,10 +91,11 @@ static char *help_of(const char *kind, const char *file) {
 }
 
 /* One file. where: the labels that say whose it is. */
-static int add_file(Samples *s, const char *folder, const char *name, const char *prefix,
-                const char *kind, const char *where) {
-        _cleanup_free_ char *value = sysfs_string(folder, name), *metric = NULL, *plain = NULL,
-                            *escaped = NULL;
+static int add_file(Reading *s, int folder, const char *name, const char *prefix, const char *kind,
+                const char *where) {
+        _cleanup_free_ char *metric = NULL, *plain = NULL, *escaped = NULL;
+        char text[64];
+        const char *value = attribute(folder, name, text);
 
         if (!is_number(value)) {
                 s->unreadable++;
@@ -130,132 +111,155 @@ static int add_file(Samples *s, const char *folder, const char *name, const char
         bool changed = !streq(metric, plain);
         char *labels = changed ? strf("%s,file=\"%s\"", where, escaped) : strdup(where),
              *help = changed ? strf("files in %s of RDMA", kind) : help_of(kind, name);
-        return add(s, streq(name, "lifespan") ? "gauge" : "counter", TAKE_PTR(metric), help, labels,
-                        TAKE_PTR(value));
+        return samples_add(&s->samples, streq(name, "lifespan") ? "gauge" : "counter",
+                        TAKE_PTR(metric), help, labels, strdup(value));
 }
 
 /* All files of a folder. */
-static int add_folder(Samples *s, const char *folder, const char *prefix, const char *kind,
+static int add_folder(Reading *s, int at, const char *folder, const char *prefix, const char *kind,
                 const char *where) {
         _cleanup_strv_free_ char **names = NULL;
+        _cleanup_close_ int fd = -EBADF;
         int r;
 
-        r = fb_list(folder, &names);
+        r = list_folder(at, folder, &fd, &names);
         if (r < 0)
                 return r;
         STRV_FOREACH (name, names) {
-                r = add_file(s, folder, *name, prefix, kind, where);
+                r = add_file(s, fd, *name, prefix, kind, where);
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-static int add_port(Samples *s, const char *device, const char *port) {
-        _cleanup_free_ char *folder = strf(CLASS "/%s/ports/%s", device, port),
-                            *counters = strf("%s/counters", strempty(folder)),
-                            *hw = strf("%s/hw_counters", strempty(folder)),
-                            *d = rdma_label_value(device), *p = rdma_label_value(port),
-                            *where = strf("device=\"%s\",port=\"%s\"", strempty(d), strempty(p)),
-                            *state = NULL, *rate = NULL;
+static int add_port(Reading *s, int ports, const char *port, const char *device_labels,
+                const char *owner) {
+        _cleanup_close_ int fd = openat(ports, port, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_free_ char *p = rdma_label_value(port),
+                            *where = strf("%s,port=\"%s\"%s", device_labels, strempty(p), owner);
+        char text[64];
         double gbps;
         int r;
 
-        if (!folder || !counters || !hw || !d || !p || !where)
+        if (!p || !where)
                 return -ENOMEM;
-        state = sysfs_string(folder, "state");
-        rate = sysfs_string(folder, "rate");
-        r = add(s, "gauge", strdup("rdma_port_active"),
+        if (fd < 0) /* gone with its device, or no port */
+                return 0;
+        r = samples_add(&s->samples, "gauge", strdup("rdma_port_active"),
                         strdup("1 where the port's state is ACTIVE"), strdup(where),
-                        strdup(streq_ptr(state, "4: ACTIVE") ? "1" : "0"));
+                        strdup(streq_ptr(attribute(fd, "state", text), "4: ACTIVE") ? "1" : "0"));
         if (r < 0)
                 return r;
-        if (parse_leading_real(rate, &gbps) >= 0) {
-                r = add(s, "gauge", strdup("rdma_port_rate_bits_per_second"),
+        if (parse_leading_real(attribute(fd, "rate", text), &gbps) >= 0) {
+                r = samples_add(&s->samples, "gauge", strdup("rdma_port_rate_bits_per_second"),
                                 strdup("rate of the port"), strdup(where),
                                 strf("%.0f", gbps * 1e9));
                 if (r < 0)
                         return r;
         }
 
-        r = add_folder(s, counters, "rdma_port_", "counters", where);
+        r = add_folder(s, fd, "counters", "rdma_port_", "counters", where);
         if (r < 0)
                 return r;
-        return add_folder(s, hw, "rdma_port_hw_", "hw_counters", where);
+        return add_folder(s, fd, "hw_counters", "rdma_port_hw_", "hw_counters", where);
 }
 
-static int add_device(Samples *s, const char *device) {
-        _cleanup_free_ char *ports = strf(CLASS "/%s/ports", device),
-                            *hw = strf(CLASS "/%s/hw_counters", device),
-                            *d = rdma_label_value(device),
-                            *where = strf("device=\"%s\"", strempty(d));
+/* owner: further labels, each with a comma before it. */
+static int add_device(Reading *s, int class, const char *device, const char *owner) {
+        _cleanup_close_ int fd = openat(class, device, O_PATH | O_DIRECTORY | O_CLOEXEC),
+                            ports = -EBADF;
+        _cleanup_free_ char *d = rdma_label_value(device),
+                            *label = strf("device=\"%s\"", strempty(d)),
+                            *where = strf("%s%s", strempty(label), owner);
         _cleanup_strv_free_ char **names = NULL;
         int r;
 
-        if (!ports || !hw || !d || !where)
+        if (!d || !label || !where)
                 return -ENOMEM;
-        r = fb_list(ports, &names);
+        if (fd < 0) /* moved away meanwhile */
+                return 0;
+        if (strv_contains(s->seen, where))
+                return 0;
+        r = strv_extend(&s->seen, where);
+        if (r < 0)
+                return r;
+        s->devices++;
+
+        r = list_folder(fd, "ports", &ports, &names);
         if (r < 0)
                 return r;
         STRV_FOREACH (port, names) {
-                r = add_port(s, device, *port);
+                r = add_port(s, ports, *port, label, owner);
                 if (r < 0)
                         return r;
         }
-        return add_folder(s, hw, "rdma_device_hw_", "device's hw_counters", where);
+        return add_folder(s, fd, "hw_counters", "rdma_device_hw_", "device's hw_counters", where);
 }
 
-static int by_metric(const void *a, const void *b) {
-        const Sample *x = a, *y = b;
-        int r = strcmp(x->metric, y->metric);
+/* All devices of a folder like /sys/class/infiniband. */
+static int add_class(Reading *s, int at, const char *folder, const char *owner) {
+        _cleanup_strv_free_ char **devices = NULL;
+        _cleanup_close_ int class = -EBADF;
+        int r;
 
-        return r != 0 ? r : x->order < y->order ? -1 : x->order > y->order;
+        r = list_folder(at, folder, &class, &devices);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (d, devices) {
+                r = add_device(s, class, *d, owner);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
-static char *print(const Samples *s) {
-        char *text = NULL;
-        size_t size;
-        FILE *f = open_memstream(&text, &size);
+/* A namespace that has devices. One that vanishes while it is read is no error of the others. */
+static int add_namespace(void *data, const NetNamespace *n, int class) {
+        _cleanup_free_ char *owner = NULL;
+        Reading *s = data;
+        int r;
 
-        if (!f)
-                return NULL;
-        for (size_t i = 0; i < s->n; i++) {
-                const Sample *x = &s->items[i];
-
-                if (i == 0 || !streq(x->metric, s->items[i - 1].metric))
-                        fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", x->metric, x->help, x->metric,
-                                        x->type);
-                fprintf(f, "%s{%s} %s\n", x->metric, x->labels, x->value);
-        }
-        fprintf(f,
-                        "# HELP rdma_exporter_unreadable_files counters that could not be read\n"
-                        "# TYPE rdma_exporter_unreadable_files gauge\n"
-                        "rdma_exporter_unreadable_files %zu\n",
-                        s->unreadable);
-        if (ferror(f) | fclose(f)) {
-                free(text);
-                return NULL;
-        }
-        return text;
+        r = owner_labels(&s->owners, n, &owner);
+        if (r < 0)
+                return r;
+        r = add_class(s, class, ".", owner);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
+                s->unreadable++;
+        return 0;
 }
 
 int rdma_metrics(char **ret) {
-        _cleanup_(samples_done) Samples s = {};
-        _cleanup_strv_free_ char **devices = NULL;
+        _cleanup_(reading_done) Reading s = {};
+        _cleanup_free_ char *class = fb_path(CLASS), *counters = NULL;
+        size_t skipped = 0;
         int r;
 
-        r = fb_list(CLASS, &devices);
+        if (!class)
+                return -ENOMEM;
+        r = add_class(&s, AT_FDCWD, class, "");
         if (r < 0)
                 return r;
-        if (!devices)
-                return 0;
-        STRV_FOREACH (d, devices) {
-                r = add_device(&s, *d);
+        if (rdma_is_exclusive()) {
+                r = net_namespaces_visit(add_namespace, &s, &skipped);
                 if (r < 0)
                         return r;
         }
-        qsort(s.items, s.n, sizeof(Sample), by_metric);
+        if (s.devices == 0 && skipped == 0)
+                return 0;
 
-        *ret = print(&s);
+        counters = samples_print(&s.samples);
+        if (!counters)
+                return -ENOMEM;
+        *ret = strf("%s"
+                    "# HELP rdma_exporter_skipped_namespaces network namespaces that were not looked into\n"
+                    "# TYPE rdma_exporter_skipped_namespaces gauge\n"
+                    "rdma_exporter_skipped_namespaces %zu\n"
+                    "# HELP rdma_exporter_unreadable_files counters that could not be read\n"
+                    "# TYPE rdma_exporter_unreadable_files gauge\n"
+                    "rdma_exporter_unreadable_files %zu\n",
+                        counters, skipped, s.unreadable);
         return *ret ? 1 : -ENOMEM;
 }

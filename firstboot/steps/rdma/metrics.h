@@ -9,11 +9,3 @@
 /* Returns 1 with the text (the caller frees it), 0 where there is no RDMA device, negative
  * errno. */
 int rdma_metrics(char **ret);
-
-/* A metric name of prefix and a file's name: what a name must not have becomes '_'. The caller
- * frees it. */
-char *rdma_metric_name(const char *prefix, const char *file);
-
-/* A label's value with \, " and newline escaped, and '?' for bytes that are no UTF-8; the caller
- * frees it. */
-char *rdma_label_value(const char *text);
