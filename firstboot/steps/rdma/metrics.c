@@ -16,8 +16,19 @@
 
 #define CLASS "/sys/class/infiniband"
 
+/* Files of one name in folders of one kind are one metric. */
+typedef struct File {
+        const char *prefix; /* of its metric, a literal */
+        char *name;
+        size_t metric;
+        bool changed; /* the metric's name is not quite the file's */
+} File;
+
 typedef struct Reading {
         Samples samples;
+        File *files;
+        size_t n_files, guess; /* folders are much alike: the next file is most likely the one after the last */
+        size_t active, rate; /* metrics */
         size_t unreadable;
         size_t devices;
         char **seen; /* labels of the devices so far: a sample that came twice would spoil the whole file */
@@ -26,6 +37,9 @@ typedef struct Reading {
 
 static void reading_done(Reading *r) {
         samples_done(&r->samples);
+        for (size_t i = 0; i < r->n_files; i++)
+                free(r->files[i].name);
+        free(r->files);
         strv_free(r->seen);
         owners_done(&r->owners);
 }
@@ -48,20 +62,16 @@ static bool is_number(const char *s) {
         return !isempty(s) && strlen(s) <= 20 && strspn(s, "0123456789") == strlen(s);
 }
 
-/* Its names, sorted, and the folder itself; one that is not there is empty, with *ret_fd -1. */
-static int list_folder(int at, const char *name, int *ret_fd, char ***ret) {
+/* Its names, sorted, and the folder itself; one that is not there is empty, with *ret_folder NULL. */
+static int list_folder(int at, const char *name, DIR **ret_folder, char ***ret) {
         _cleanup_strv_free_ char **names = NULL;
         _cleanup_closedir_ DIR *d = NULL;
         int r, fd;
 
+        *ret_folder = NULL;
         fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0) {
-                if (errno != ENOENT && errno != ENOTDIR && errno != ENODEV)
-                        return -errno;
-                *ret_fd = -EBADF;
-                *ret = NULL;
-                return 0;
-        }
+        if (fd < 0)
+                return errno == ENOENT || errno == ENOTDIR || errno == ENODEV ? 0 : -errno;
         r = folder_from_fd(fd, &d);
         if (r < 0)
                 return r;
@@ -70,12 +80,9 @@ static int list_folder(int at, const char *name, int *ret_fd, char ***ret) {
                 if (r < 0)
                         return r;
         }
-        fd = fcntl(dirfd(d), F_DUPFD_CLOEXEC, 3);
-        if (fd < 0)
-                return -errno;
         if (names)
                 strv_sort(names);
-        *ret_fd = fd;
+        *ret_folder = TAKE_PTR(d);
         *ret = TAKE_PTR(names);
         return 0;
 }
@@ -90,75 +97,141 @@ static char *help_of(const char *kind, const char *file) {
                         words ? ", in words of 4 bytes" : "");
 }
 
-/* One file. where: the labels that say whose it is. */
+static bool is_file(const File *f, const char *prefix, const char *name) {
+        return streq(f->prefix, prefix) && streq(f->name, name);
+}
+
+static int new_file(Reading *s, const char *name, const char *prefix, const char *kind,
+                const File **ret) {
+        _cleanup_free_ char *plain = strf("%s%s", prefix, name), *copy = strdup(name);
+        File *grown = reallocarray(s->files, s->n_files + 1, sizeof(File));
+        char *metric = rdma_metric_name(prefix, name);
+        int r;
+
+        if (grown)
+                s->files = grown;
+        if (!grown || !plain || !copy || !metric) {
+                free(metric);
+                return -ENOMEM;
+        }
+        File *f = &s->files[s->n_files];
+        *f = (File) { .prefix = prefix, .changed = !streq(metric, plain) };
+        r = samples_add_metric(&s->samples, streq(name, "lifespan") ? "gauge" : "counter", metric,
+                        f->changed ? strf("files in %s of RDMA", kind) : help_of(kind, name),
+                        &f->metric);
+        if (r < 0)
+                return r;
+        f->name = TAKE_PTR(copy);
+        s->n_files++;
+        *ret = f;
+        return 0;
+}
+
+static int find_file(Reading *s, const char *name, const char *prefix, const char *kind,
+                const File **ret) {
+        if (s->guess < s->n_files && is_file(&s->files[s->guess], prefix, name)) {
+                *ret = &s->files[s->guess++];
+                return 0;
+        }
+        for (size_t i = 0; i < s->n_files; i++)
+                if (is_file(&s->files[i], prefix, name)) {
+                        *ret = &s->files[i];
+                        s->guess = i + 1;
+                        return 0;
+                }
+        s->guess = s->n_files + 1;
+        return new_file(s, name, prefix, kind, ret);
+}
+
+/* One file. where: the labels that say whose it is, kept. */
 static int add_file(Reading *s, int folder, const char *name, const char *prefix, const char *kind,
                 const char *where) {
-        _cleanup_free_ char *metric = NULL, *plain = NULL, *escaped = NULL;
         char text[64];
         const char *value = attribute(folder, name, text);
+        const File *f;
+        int r;
 
         if (!is_number(value)) {
                 s->unreadable++;
                 return 0;
         }
-        metric = rdma_metric_name(prefix, name);
-        plain = strf("%s%s", prefix, name);
-        escaped = rdma_label_value(name);
-        if (!metric || !plain || !escaped)
-                return -ENOMEM;
-
+        r = find_file(s, name, prefix, kind, &f);
+        if (r < 0)
+                return r;
         /* Two files may become the same name; the file's own tells them apart. */
-        bool changed = !streq(metric, plain);
-        char *labels = changed ? strf("%s,file=\"%s\"", where, escaped) : strdup(where),
-             *help = changed ? strf("files in %s of RDMA", kind) : help_of(kind, name);
-        return samples_add(&s->samples, streq(name, "lifespan") ? "gauge" : "counter",
-                        TAKE_PTR(metric), help, labels, strdup(value));
+        if (f->changed) {
+                _cleanup_free_ char *escaped = rdma_label_value(name);
+
+                where = escaped ? samples_keep(&s->samples,
+                                                  strf("%s,file=\"%s\"", where, escaped))
+                                : NULL;
+                if (!where)
+                        return -ENOMEM;
+        }
+        return samples_add(&s->samples, f->metric, where, value);
 }
 
 /* All files of a folder. */
 static int add_folder(Reading *s, int at, const char *folder, const char *prefix, const char *kind,
                 const char *where) {
         _cleanup_strv_free_ char **names = NULL;
-        _cleanup_close_ int fd = -EBADF;
+        _cleanup_closedir_ DIR *d = NULL;
         int r;
 
-        r = list_folder(at, folder, &fd, &names);
+        r = list_folder(at, folder, &d, &names);
         if (r < 0)
                 return r;
         STRV_FOREACH (name, names) {
-                r = add_file(s, fd, *name, prefix, kind, where);
+                r = add_file(s, dirfd(d), *name, prefix, kind, where);
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-static int add_port(Reading *s, int ports, const char *port, const char *device_labels,
-                const char *owner) {
-        _cleanup_close_ int fd = openat(ports, port, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        _cleanup_free_ char *p = rdma_label_value(port),
-                            *where = strf("%s,port=\"%s\"%s", device_labels, strempty(p), owner);
-        char text[64];
+/* The metrics that are no file's. */
+static int prepare(Reading *s) {
+        int r;
+
+        r = samples_add_metric(&s->samples, "gauge", strdup("rdma_port_active"),
+                        strdup("1 where the port's state is ACTIVE"), &s->active);
+        if (r < 0)
+                return r;
+        return samples_add_metric(&s->samples, "gauge", strdup("rdma_port_rate_bits_per_second"),
+                        strdup("rate of the port"), &s->rate);
+}
+
+static int add_state(Reading *s, int port, const char *where) {
+        char text[64], rate[24];
         double gbps;
         int r;
 
-        if (!p || !where)
+        r = samples_add(&s->samples, s->active, where,
+                        streq_ptr(attribute(port, "state", text), "4: ACTIVE") ? "1" : "0");
+        if (r < 0)
+                return r;
+        if (parse_leading_real(attribute(port, "rate", text), &gbps) < 0 || gbps > 1e9)
+                return 0;
+        snprintf(rate, sizeof(rate), "%.0f", gbps * 1e9);
+        return samples_add(&s->samples, s->rate, where, rate);
+}
+
+static int add_port(Reading *s, int ports, const char *port, const char *device_labels,
+                const char *owner) {
+        _cleanup_close_ int fd = openat(ports, port, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_free_ char *p = rdma_label_value(port);
+        const char *where = p ? samples_keep(&s->samples,
+                                                strf("%s,port=\"%s\"%s", device_labels, p, owner))
+                              : NULL;
+        int r;
+
+        if (!where)
                 return -ENOMEM;
         if (fd < 0) /* gone with its device, or no port */
                 return 0;
-        r = samples_add(&s->samples, "gauge", strdup("rdma_port_active"),
-                        strdup("1 where the port's state is ACTIVE"), strdup(where),
-                        strdup(streq_ptr(attribute(fd, "state", text), "4: ACTIVE") ? "1" : "0"));
+        r = add_state(s, fd, where);
         if (r < 0)
                 return r;
-        if (parse_leading_real(attribute(fd, "rate", text), &gbps) >= 0) {
-                r = samples_add(&s->samples, "gauge", strdup("rdma_port_rate_bits_per_second"),
-                                strdup("rate of the port"), strdup(where),
-                                strf("%.0f", gbps * 1e9));
-                if (r < 0)
-                        return r;
-        }
-
         r = add_folder(s, fd, "counters", "rdma_port_", "counters", where);
         if (r < 0)
                 return r;
@@ -167,18 +240,21 @@ static int add_port(Reading *s, int ports, const char *port, const char *device_
 
 /* owner: further labels, each with a comma before it. */
 static int add_device(Reading *s, int class, const char *device, const char *owner) {
-        _cleanup_close_ int fd = openat(class, device, O_PATH | O_DIRECTORY | O_CLOEXEC),
-                            ports = -EBADF;
+        _cleanup_close_ int fd = openat(class, device, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_closedir_ DIR *ports = NULL;
         _cleanup_free_ char *d = rdma_label_value(device),
-                            *label = strf("device=\"%s\"", strempty(d)),
-                            *where = strf("%s%s", strempty(label), owner);
+                            *label = strf("device=\"%s\"", strempty(d));
+        const char *where;
         _cleanup_strv_free_ char **names = NULL;
         int r;
 
-        if (!d || !label || !where)
+        if (!d || !label)
                 return -ENOMEM;
         if (fd < 0) /* moved away meanwhile */
                 return 0;
+        where = samples_keep(&s->samples, strf("%s%s", label, owner));
+        if (!where)
+                return -ENOMEM;
         if (strv_contains(s->seen, where))
                 return 0;
         r = strv_extend(&s->seen, where);
@@ -190,7 +266,7 @@ static int add_device(Reading *s, int class, const char *device, const char *own
         if (r < 0)
                 return r;
         STRV_FOREACH (port, names) {
-                r = add_port(s, ports, *port, label, owner);
+                r = add_port(s, dirfd(ports), *port, label, owner);
                 if (r < 0)
                         return r;
         }
@@ -200,14 +276,14 @@ static int add_device(Reading *s, int class, const char *device, const char *own
 /* All devices of a folder like /sys/class/infiniband. */
 static int add_class(Reading *s, int at, const char *folder, const char *owner) {
         _cleanup_strv_free_ char **devices = NULL;
-        _cleanup_close_ int class = -EBADF;
+        _cleanup_closedir_ DIR *class = NULL;
         int r;
 
         r = list_folder(at, folder, &class, &devices);
         if (r < 0)
                 return r;
         STRV_FOREACH (d, devices) {
-                r = add_device(s, class, *d, owner);
+                r = add_device(s, dirfd(class), *d, owner);
                 if (r < 0)
                         return r;
         }
@@ -239,6 +315,9 @@ int rdma_metrics(char **ret) {
 
         if (!class)
                 return -ENOMEM;
+        r = prepare(&s);
+        if (r < 0)
+                return r;
         r = add_class(&s, AT_FDCWD, class, "");
         if (r < 0)
                 return r;

@@ -8,18 +8,14 @@
 
 #include <ctype.h>
 
-static void sample_done(Sample *s) {
-        free(s->metric);
-        free(s->help);
-        free(s->labels);
-        free(s->value);
-        *s = (Sample) {};
-}
-
 void samples_done(Samples *s) {
-        for (size_t i = 0; i < s->n; i++)
-                sample_done(&s->items[i]);
+        for (size_t i = 0; i < s->n_metrics; i++) {
+                free(s->metrics[i].name);
+                free(s->metrics[i].help);
+        }
+        free(s->metrics);
         free(s->items);
+        strv_free(s->labels);
         *s = (Samples) {};
 }
 
@@ -66,51 +62,94 @@ char *rdma_label_value(const char *text) {
         return value;
 }
 
-int samples_add(Samples *s, const char *type, char *metric, char *help, char *labels, char *value) {
-        Sample sample = { metric, help, labels, value, type, s->n };
+int samples_add_metric(Samples *s, const char *type, char *name, char *help, size_t *ret) {
+        Metric *grown = reallocarray(s->metrics, s->n_metrics + 1, sizeof(Metric));
 
+        if (grown)
+                s->metrics = grown;
+        if (!grown || !name || !help) {
+                free(name);
+                free(help);
+                return -ENOMEM;
+        }
+        s->metrics[s->n_metrics] = (Metric) { .name = name, .help = help, .type = type };
+        *ret = s->n_metrics++;
+        return 0;
+}
+
+const char *samples_keep(Samples *s, char *labels) {
+        return labels && strv_push(&s->labels, labels) >= 0 ? labels : NULL;
+}
+
+int samples_add(Samples *s, size_t metric, const char *labels, const char *value) {
         if (s->n == s->room) {
                 size_t room = s->room ? s->room * 2 : 256;
                 Sample *grown = reallocarray(s->items, room, sizeof(Sample));
 
-                if (!grown) {
-                        sample_done(&sample);
+                if (!grown)
                         return -ENOMEM;
-                }
                 s->items = grown;
                 s->room = room;
         }
-        if (!metric || !help || !labels || !value) {
-                sample_done(&sample);
-                return -ENOMEM;
-        }
-        s->items[s->n++] = sample;
+        s->items[s->n] = (Sample) { .metric = metric, .labels = labels, .order = s->n };
+        snprintf(s->items[s->n].value, sizeof(s->items[s->n].value), "%s", value);
+        s->n++;
         return 0;
 }
 
-static int by_metric(const void *a, const void *b) {
-        const Sample *x = a, *y = b;
-        int r = strcmp(x->metric, y->metric);
+static int by_name(const void *a, const void *b) {
+        const Metric *const *x = a, *const *y = b;
 
-        return r != 0 ? r : x->order < y->order ? -1 : x->order > y->order;
+        return strcmp((*x)->name, (*y)->name);
+}
+
+/* Names are compared once, and not for each pair of thousands of samples. */
+static int rank_metrics(Samples *s) {
+        _cleanup_free_ Metric **sorted = calloc(s->n_metrics + 1, sizeof(Metric *));
+
+        if (!sorted)
+                return -ENOMEM;
+        for (size_t i = 0; i < s->n_metrics; i++)
+                sorted[i] = &s->metrics[i];
+        qsort(sorted, s->n_metrics, sizeof(Metric *), by_name);
+        for (size_t i = 1; i < s->n_metrics; i++)
+                sorted[i]->rank =
+                                sorted[i - 1]->rank + !streq(sorted[i]->name, sorted[i - 1]->name);
+        return 0;
+}
+
+static int by_rank(const void *a, const void *b, void *metrics) {
+        const Metric *m = metrics;
+        const Sample *x = a, *y = b;
+        size_t p = m[x->metric].rank, q = m[y->metric].rank;
+
+        return p != q ? (p < q ? -1 : 1) : x->order < y->order ? -1 : x->order > y->order;
 }
 
 char *samples_print(Samples *s) {
+        size_t size, last = SIZE_MAX;
         char *text = NULL;
-        size_t size;
-        FILE *f = open_memstream(&text, &size);
 
-        if (!f)
+        if (rank_metrics(s) < 0)
                 return NULL;
         if (s->n > 0)
-                qsort(s->items, s->n, sizeof(Sample), by_metric);
+                qsort_r(s->items, s->n, sizeof(Sample), by_rank, s->metrics);
+        FILE *f = open_memstream(&text, &size);
+        if (!f)
+                return NULL;
         for (size_t i = 0; i < s->n; i++) {
                 const Sample *x = &s->items[i];
+                const Metric *m = &s->metrics[x->metric];
 
-                if (i == 0 || !streq(x->metric, s->items[i - 1].metric))
-                        fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", x->metric, x->help, x->metric,
-                                        x->type);
-                fprintf(f, "%s{%s} %s\n", x->metric, x->labels, x->value);
+                if (m->rank != last)
+                        fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
+                last = m->rank;
+                fputs(m->name, f);
+                fputc('{', f);
+                fputs(x->labels, f);
+                fputs("} ", f);
+                fputs(x->value, f);
+                fputc('\n', f);
         }
         if (ferror(f) | fclose(f)) {
                 free(text);

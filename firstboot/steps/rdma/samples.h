@@ -6,21 +6,38 @@
 
 #include "shared/macro.h"
 
-typedef struct Sample {
-        char *metric, *help, *labels, *value;
+typedef struct Metric {
+        char *name, *help;
         const char *type;
+        size_t rank; /* of its name among all */
+} Metric;
+
+typedef struct Sample {
+        size_t metric;
+        const char *labels;
+        char value[24];
         size_t order; /* as read: devices and ports in their order */
 } Sample;
 
 typedef struct Samples {
+        Metric *metrics;
+        size_t n_metrics;
         Sample *items;
         size_t n, room;
+        char **labels; /* owned here, for many samples share them */
 } Samples;
 
 void samples_done(Samples *s);
 
-/* type is a literal; all strings are taken over, on failure too. 0 or -ENOMEM, also where one of them is NULL. */
-int samples_add(Samples *s, const char *type, char *metric, char *help, char *labels, char *value);
+/* type is a literal; name and help are taken over, on failure too. Two metrics may have one name; then the first one's help counts. 0 or -ENOMEM,
+ * also where a string is NULL. */
+int samples_add_metric(Samples *s, const char *type, char *name, char *help, size_t *ret);
+
+/* Keeps labels as long as the samples; takes them over, on failure too. NULL on out of memory. */
+const char *samples_keep(Samples *s, char *labels);
+
+/* labels: kept. 0 or -ENOMEM. */
+int samples_add(Samples *s, size_t metric, const char *labels, const char *value);
 
 /* By metric, in the order they came. The caller frees the text; NULL on out of memory. */
 char *samples_print(Samples *s);
