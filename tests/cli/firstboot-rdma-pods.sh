@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # RDMA counters of devices in other network namespaces: real namespaces, entered for real; what each has of RDMA, kubelet's folders and
 # the processes' cgroups are files in the node's folder.
+#
+# lane: wait
 set -u
 source tests/fixtures/node.bash
 unshare -n true 2>/dev/null || { echo "skip - RDMA counters of pods: network namespaces cannot be made here"; exit 77; }
@@ -75,6 +77,25 @@ ln -s /proc/4194399/ns/net "$NODE/run/netns/dangling"; ln -s /proc/self/ns/mnt "
 check "or by its name" is_out 's("rdma_port_active", device="irdma1", port="1", netns="gpu-test")' 1.0
 rm -r "$NODE/proc/$pid"; "$exporter"
 check "a name is enough, without a process" is_out 's("rdma_port_active", device="irdma1", port="1", netns="gpu-test")' 1.0
+
+# The step's own check: what a pod has is no card that went missing.
+step_says() {
+        echo "{\"config\":{\"rdma\":{\"watch\":\"0ms\",\"give_up\":\"0ms\",$1}}}" >"$NODE/run/firstboot/config.json"
+        rm -f "$NODE/run/firstboot/results/rdma.json"
+        timeout 180 "$node_build/firstboot-step" rdma >"$NODE/agent.log" 2>&1
+        local got; got=$(python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(o["status"], o.get("code", ""))' "$NODE/run/firstboot/results/rdma.json" | xargs)
+        [[ $got == "$2" ]] || { echo "# $got"; cat "$NODE/agent.log"; return 1; }
+}
+check "the step counts a port that is in a pod" step_says '"ports":3' "done"
+check "and tells whose it is not" bash -c '[[ $(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))[\"figures\"][\"away\"])" "$1") == "['"'irdma0', 'irdma1'"']" ]]' - "$NODE/run/firstboot/results/rdma.json"
+check "and a device by its name" step_says '"devices":["mlx5_0","irdma0"]' "done"
+check "but no more than there are" step_says '"ports":4' "failed rdma.too-few-ports"
+check "nor a name that is nowhere" step_says '"devices":["mlx5_0","irdma7"]' "failed rdma.device-missing"
+mv "$NODE/sys/class/infiniband/mlx5_0" "$NODE/"
+check "all devices in pods: all is well" step_says '"ports":2' "done"
+mode Y
+check "in shared mode nobody looks there" step_says '"ports":2' "failed rdma.no-device"
+mode N; mv "$NODE/mlx5_0" "$NODE/sys/class/infiniband/"
 
 # Drivers, classes and names as others have them.
 space "/kubepods/burstable/pod$(pod_uid 3)/$(container_id 103)"; device "$inode" mlx5_3; pod 3 kube-system static-node0; container 103 kube-system static-node0 exporter

@@ -195,7 +195,7 @@ static int check_missing(RdmaVerdict *v, const RdmaFacts *f, const RdmaWish *w) 
         int r;
 
         STRV_FOREACH (d, w->devices) {
-                if (rdma_facts_device(f, *d))
+                if (rdma_facts_device(f, *d) || strv_contains(f->away, *d))
                         continue;
                 r = rdma_find(v, *d, "rdma.device-missing", RDMA_MAY_PASS, strdup("not there"),
                                 strdup("in /sys/class/infiniband"));
@@ -210,7 +210,7 @@ static bool goes_by_name(const RdmaWish *w, const RdmaFacts *f) {
         if (w->devices && w->exact_names)
                 return true;
         STRV_FOREACH (d, w->devices)
-                if (rdma_facts_device(f, *d))
+                if (rdma_facts_device(f, *d) || strv_contains(f->away, *d))
                         return true;
         return false;
 }
@@ -257,7 +257,7 @@ static int take_port(Check *c, const RdmaPort *p) {
         r = check_counters(v, p, again, c->wish);
         if (r < 0)
                 return r;
-        if (c->later && !again) {
+        if (c->later && !again && !strv_contains(c->later->away, p->device)) {
                 r = rdma_find_port(v, p, "rdma.device-missing", RDMA_MAY_PASS, strdup("went away"),
                                 strdup("there"));
                 if (r < 0)
@@ -292,7 +292,7 @@ static int check_number(Check *c) {
         unsigned wanted = c->wish->ports ? c->wish->ports : 1;
         _cleanup_free_ char *others = NULL;
 
-        if (c->facts->n_devices == 0 || c->verdict.n_ports >= wanted)
+        if (c->facts->n_devices == 0 || c->verdict.n_ports + c->facts->n_away_ports >= wanted)
                 return 0;
         others = strv_join(c->others, "; ");
         if (!others)
@@ -307,7 +307,7 @@ static int check_number(Check *c) {
 static int check_presence(Check *c) {
         const RdmaWish *w = c->wish;
 
-        if (c->facts->n_devices > 0)
+        if (c->facts->n_devices > 0 || c->facts->away)
                 return c->by_name ? check_missing(&c->verdict, c->facts, w) : 0;
         return rdma_find(&c->verdict, NULL, "rdma.no-device", RDMA_MAY_PASS,
                         strdup("/sys/class/infiniband has no device"),

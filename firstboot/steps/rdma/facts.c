@@ -43,6 +43,7 @@ void rdma_facts_done(RdmaFacts *f) {
                 device_done(&f->devices[i]);
         free(f->ports);
         free(f->devices);
+        strv_free(f->away);
         *f = (RdmaFacts) {};
 }
 
@@ -341,6 +342,9 @@ int rdma_facts(RdmaFacts *ret) {
                 if (r < 0)
                         return r;
         }
+        r = rdma_facts_add_away(&f);
+        if (r < 0)
+                return r;
         *ret = f;
         f = (RdmaFacts) {};
         return 0;

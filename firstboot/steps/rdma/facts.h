@@ -51,9 +51,14 @@ typedef struct RdmaFacts {
         size_t n_devices;
         RdmaPort *ports;
         size_t n_ports;
+        char **away; /* devices in other network namespaces, by name */
+        size_t n_away_ports;
 } RdmaFacts;
 
 void rdma_facts_done(RdmaFacts *f);
+
+/* Adds the devices that are in other network namespaces. 0 or -ENOMEM. */
+int rdma_facts_add_away(RdmaFacts *f);
 
 /* No RDMA device at all is no error. Returns 0 or negative errno. */
 int rdma_facts(RdmaFacts *ret);

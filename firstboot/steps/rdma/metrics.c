@@ -162,8 +162,7 @@ static int add_file(Reading *s, int folder, const char *name, const char *prefix
         if (f->changed) {
                 _cleanup_free_ char *escaped = rdma_label_value(name);
 
-                where = escaped ? samples_keep(&s->samples,
-                                                  strf("%s,file=\"%s\"", where, escaped))
+                where = escaped ? samples_keep(&s->samples, strf("%s,file=\"%s\"", where, escaped))
                                 : NULL;
                 if (!where)
                         return -ENOMEM;

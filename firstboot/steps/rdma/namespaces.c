@@ -61,8 +61,7 @@ static void spaces_done(Spaces *s) {
 }
 
 bool rdma_is_exclusive(void) {
-        _cleanup_free_ char *shared =
-                        sysfs_string("/sys/module/ib_core/parameters", "netns_mode");
+        _cleanup_free_ char *shared = sysfs_string("/sys/module/ib_core/parameters", "netns_mode");
 
         return streq_ptr(shared, "N");
 }
@@ -276,8 +275,8 @@ static int open_class(int sysfs) {
 
                 if (stat("/proc/self/ns/net", &st) < 0)
                         return -errno;
-                _cleanup_free_ char *path = fb_pathf("/netns/%llu/sys/class/infiniband",
-                                (unsigned long long) st.st_ino);
+                _cleanup_free_ char *path = fb_pathf(
+                                "/netns/%llu/sys/class/infiniband", (unsigned long long) st.st_ino);
                 int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
                 return fd < 0 ? -errno : fd;

@@ -263,6 +263,13 @@ static void add_figures(Rdma *s) {
 
         step_figure(s->context, "ports", ports);
         step_figure(s->context, "findings", findings);
+        if (s->facts.away) {
+                json_object *away = json_object_new_array();
+
+                STRV_FOREACH (name, s->facts.away)
+                        json_object_array_add(away, json_object_new_string(*name));
+                step_figure(s->context, "away", away);
+        }
         if (s->verdict.gid_index >= 0)
                 step_figure(s->context, "gid_index", json_object_new_int(s->verdict.gid_index));
 }

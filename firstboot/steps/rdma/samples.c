@@ -142,7 +142,8 @@ char *samples_print(Samples *s) {
                 const Metric *m = &s->metrics[x->metric];
 
                 if (m->rank != last)
-                        fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, m->type);
+                        fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
+                                        m->type);
                 last = m->rank;
                 fputs(m->name, f);
                 fputc('{', f);
