@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The nccl step as a program, with the real ncclbench on doubles of CUDA and NCCL: each of ncclbench's reasons becomes the step's
-# code. Reasons that need several processes or a hanging kernel come from a program that writes such a report.
+# code. Reasons that need
+# several processes or another verb come from the real ncclbench in such a part; a hanging kernel's from a program that writes such a report.
 #
 # lane: clock
 set -u
@@ -265,7 +266,41 @@ rm -r "$NODE/usr/lib/cudart" "$NODE/usr/lib/second" "$NODE/etc/ld.so.cache"
 # --- what a program says that is not ncclbench as it should be --------------------------------------------------------
 bench() { rm -f "$NODE/usr/bin/ncclbench"; { echo '#!/bin/bash'; echo "[[ \$1 == runtime ]] && exec $node_build/ncclbench/ncclbench \"\$@\""; echo 'for a; do [[ $a == --output-file=* ]] && out=${a#*=}; done'; cat; } >"$NODE/usr/bin/ncclbench"; chmod +x "$NODE/usr/bin/ncclbench"; }
 row='"rows":[{"nominal":4096,"out_of_place":{"busbw":1.0,"wrong":0}}],"n_ranks":4,"wrong":0'
-for reason in rendezvous.timeout rendezvous.refused rendezvous.error peer.failed pairs.no-reference cuda.wrong-result worker.stuck interrupted internal.error; do
+# The reasons of a run over several nodes, and of ncclbench's other verbs: the real program in a part that the step does not give it.
+real=$node_build/ncclbench/ncclbench
+# Below the range of ports for outgoing connections.
+new_port() { while :; do port=$((10000 + RANDOM % 20000)); (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || return; done; }
+new_port
+rank() { echo "exec $real \"\$@\" --rank=$1 --world-size=2 --master=127.0.0.1:$port --init-timeout=$2"; }
+# other [VARIABLE=VALUE…]: process 1 of two, beside the step's.
+other() { env "$@" timeout -s KILL 120 "$real" -b 4K -e 4K -n 1 --cuda-library="$doubles/libcuda.so.1" --nccl-library="$doubles/libnccl.so.2" --ngpus=4 \
+                --rank=1 --world-size=2 --master=127.0.0.1:$port --init-timeout=${patience:-40} --timeout=60 >"$NODE/other.log" 2>&1 & }
+export NCCLBENCH_SECRET=of-this-test-alone
+bench <<<"$(rank 0 1)"
+fault "nobody comes" rendezvous.timeout 60
+patience=5 other NCCLBENCH_SECRET=of-another-cluster
+bench <<<"$(rank 0 5)"
+fault "the other has another secret" rendezvous.refused 60
+wait $!
+python3 -c 'import socket,sys,time; s=socket.socket(); s.bind(("127.0.0.1",int(sys.argv[1]))); s.listen(1); open(sys.argv[2],"w"); time.sleep(120)' "$port" "$NODE/taken" & holder=$!
+until [[ -e $NODE/taken ]]; do sleep 0.05; done
+bench <<<"$(rank 0 20)"
+fault "the port is taken" rendezvous.error 60
+kill $holder; wait $holder 2>/dev/null
+new_port; other CUDA_DOUBLE_DEVICES=0
+bench <<<"$(rank 0 40)"
+fault "the other finds no GPU" peer.failed 60
+wait $!
+bench <<<"exec $real load --seconds=0.01 --matrix=128 -b 1M -e 1M --cuda-library=$doubles/libcuda.so.1 --output-file=\$out"
+fault "a GPU that copies wrong" cuda.wrong-result 60 CUDA_DOUBLE_WRONG=copy:0
+bench <<<"$real \"\$@\" & p=\$!; until grep -q . \$out.begun 2>/dev/null || ! kill -0 \$p; do sleep 0.1; pgrep -P \$p >\$out.begun; done; sleep 1; kill -TERM \$p; wait \$p"
+fault "a signal" interrupted 60 NCCL_DOUBLE_HANG=stream
+bench <<<"exec $real \"\$@\" --corrupt=9:0"
+fault "what cannot be" internal.error 60
+unset NCCLBENCH_SECRET
+# A process that even SIGKILL does not end hangs in the kernel, which cannot be made here; pairs has another report
+# (cli/ncclbench-pairs). Their reasons alone.
+for reason in worker.stuck pairs.no-reference; do
         bench <<<"echo '{\"verdict\":{\"pass\":false,\"reason\":\"$reason\",\"text\":\"as it was\",\"advice\":\"do what helps\"}}' >\$out; exit 1"
         fault "a report" $reason 30
 done
