@@ -117,8 +117,8 @@ firstboot_fixtures := $(BUILD)/tests/fixtures/fake-systemd
 $(firstboot_fixtures): libraries = $(firstboot_libs)
 
 # Preloaded into lvm.
-cut_writes := $(BUILD)/tests/fixtures/cut-writes.so
-$(cut_writes): tests/fixtures/cut-writes.c
+preloads := $(addprefix $(BUILD)/tests/fixtures/,cut-writes.so clock-back.so)
+$(preloads): $(BUILD)/tests/fixtures/%.so: tests/fixtures/%.c
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -o $@ $< -ldl
@@ -182,7 +182,7 @@ $(fixtures): $(BUILD)/tests/fixtures/%: tests/fixtures/%.c
 	$(link_test)
 
 .PHONY: unit
-unit: $(unit_tests) $(unit_fuzz) $(fixtures) $(cut_writes) $(fleet) $(nvml_doubles) $(ncclbench_doubles)
+unit: $(unit_tests) $(unit_fuzz) $(fixtures) $(preloads) $(fleet) $(nvml_doubles) $(ncclbench_doubles)
 
 IMAGE ?= debian-13-gpu
 image: deps
