@@ -12,10 +12,18 @@
 #include "cmd/verb.h"
 #include "shared/time-util.h"
 
-enum { OPT_NO_PROOF = OPT_VERB, OPT_FORCE, OPT_LOCKED, OPT_DROP_DOWNLOADS, OPT_ON_ERROR };
+enum {
+        OPT_NO_PROOF = OPT_VERB,
+        OPT_FORCE,
+        OPT_LOCKED,
+        OPT_DROP_DOWNLOADS,
+        OPT_ON_ERROR,
+        OPT_SECRET
+};
 
 typedef struct BuildOptions {
         const char *output;
+        char **secrets; /* NAME=FILE */
         bool no_proof, force, locked, drop_downloads, error_shell;
 } BuildOptions;
 
@@ -126,6 +134,22 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *
         return 0;
 }
 
+/* What nobody asks for may be a misspelt name. */
+static int check_secrets(const Context *ctx, const Recipe *recipe) {
+        for (size_t i = 0; i < ctx->secrets.n; i++) {
+                const char *name = ctx->secrets.secrets[i].name;
+                bool known = false;
+
+                for (size_t k = 0; k < recipe->n_secrets; k++)
+                        known = known || streq(recipe->secrets[k].name, name);
+                if (!known)
+                        return log_error_return(-EINVAL,
+                                        "--secret=%s=…: %s has no such secret under \"secrets\"",
+                                        name, recipe->path);
+        }
+        return 0;
+}
+
 static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
         _cleanup_loaded_ Loaded loaded = {};
         _cleanup_tools_free_ Tools *tools = NULL;
@@ -137,6 +161,9 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
         int r;
 
         r = lock_and_plan(ctx, recipe_path, NULL, &loaded);
+        if (r < 0)
+                return r;
+        r = check_secrets(ctx, loaded.recipe);
         if (r < 0)
                 return r;
         const Plan *plan = loaded.plan;
@@ -207,6 +234,11 @@ static int run(VerbCall *call) {
         call->ctx->locked = o->locked;
         call->ctx->drop_downloads = o->drop_downloads;
         call->ctx->error_shell = o->error_shell;
+        STRV_FOREACH (secret, o->secrets) {
+                r = secrets_add(&call->ctx->secrets, *secret);
+                if (r < 0)
+                        return r;
+        }
         r = build(call->ctx, o, call->arguments[0]);
 
         if (r < 0 && interrupt_signal())
@@ -223,6 +255,8 @@ static const OptionSpec options[] = {
         { "on-error", OPT_ON_ERROR, "WHAT",
                         "shell: where a stage's command fails, a shell in the tree as it saw it; end: none\n(the default)",
                         COMPLETE_CHOICES, "shell end" },
+        { "secret", OPT_SECRET, "NAME=FILE",
+                        "a secret of the recipe's, for the one script that asks for it; may be given several\ntimes" },
         { "force", OPT_FORCE, NULL, "write the disk again even where nothing changed" },
         {},
 };
@@ -242,6 +276,8 @@ static int take(void *values, int id, const char *value) {
                 return 0;
         case OPT_ON_ERROR:
                 return option_on_error(value, &o->error_shell);
+        case OPT_SECRET:
+                return strv_extend(&o->secrets, value);
         case OPT_LOCKED:
                 o->locked = true;
                 return 0;
@@ -249,6 +285,12 @@ static int take(void *values, int id, const char *value) {
                 o->force = true;
                 return 0;
         }
+}
+
+static void done(void *values) {
+        const BuildOptions *o = values;
+
+        strv_free(o->secrets);
 }
 
 const Verb verb_build = {
@@ -266,4 +308,5 @@ const Verb verb_build = {
         .defaults = &(const BuildOptions) { .output = "out" },
         .take = take,
         .run = run,
+        .done = done,
 };

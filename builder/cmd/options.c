@@ -127,6 +127,7 @@ void context_done(Context *ctx) {
         ctx->progress = progress_free(ctx->progress);
         ctx->store = store_free(ctx->store);
         ctx->overlay_dirs = strv_free(ctx->overlay_dirs);
+        secrets_done(&ctx->secrets);
         free(ctx->mirror);
         ctx->mirror = NULL;
 }

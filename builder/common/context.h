@@ -4,6 +4,7 @@
 /* What a verb hands to the rooms it calls: options of this run, the store, the progress display. */
 
 #include "common/progress.h"
+#include "common/secret.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 
@@ -20,4 +21,5 @@ typedef struct Context {
         bool drop_downloads; /* --drop-downloads: those of finished layers go */
         bool error_shell; /* --on-error=shell: where a stage's command fails, a shell in its tree */
         unsigned jobs;    /* parallel jobs for compilers */
+        Secrets secrets;  /* build --secret */
 } Context;

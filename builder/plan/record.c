@@ -87,6 +87,7 @@ static const struct {
         { "dpkg", "dpkg's options", false },
         { "without", "what is taken for installed", false },
         { "network", "whether its script has the network", false },
+        { "secrets", "which secrets its script gets", false },
         { "artifact", "its artifacts", false },
         { "sha256", "an artifact's content", false },
         { "install", "how an artifact is installed", false },

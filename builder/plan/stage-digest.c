@@ -237,6 +237,8 @@ static int hash_stage(Inputs *in, const Plan *p, const Stage *s) {
                 return hash_files(in, s, recipe);
         case STAGE_RUN:
                 take(in, "network", stage_uses_network(s) ? "yes" : "no");
+                if (s->overlay->run[s->index].secrets) /* not what they are */
+                        take_list(in, "secrets", s->overlay->run[s->index].secrets);
                 return hash_host_file(in, "script", s->overlay->run[s->index].script);
         case STAGE_SERVICES:
                 for (size_t i = 0; i < recipe->n_overlays; i++) {

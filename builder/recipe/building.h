@@ -19,3 +19,6 @@ typedef struct Building {
 /* Loads the overlays that the recipe names and all that these require, and checks that they can be
  * in one image. 0 or -ENOMEM. */
 int build_overlays(Building *b);
+
+/* secrets.c. Which overlay gets which secret, and whether just that one asks for it. 0 or -ENOMEM. */
+int build_secrets(Building *b);

@@ -29,6 +29,7 @@ static const char *const formats[] = { "qcow2", "raw", NULL };
 #define OBJECT SCHEMA_OBJECT
 #define REQUIRED SCHEMA_REQUIRED
 
+static const Schema secret_name = { .flags = STRING, .check = value_secret_name };
 static const Schema overlay_name = { .flags = STRING, .check = value_overlay_name };
 static const Schema debian_package = { .flags = STRING, .check = value_debian_package };
 static const Schema base_package = { .flags = STRING, .check = value_base_package };
@@ -108,6 +109,11 @@ const Schema recipe_keys[] = {
         { "packages", LIST | SCHEMA_REMOVABLE, .item = &debian_package,
                         .meaning = "The recipe's own packages, installed after the overlays'." },
         { "disk", OBJECT, .keys = disk_keys, .meaning = "How the disk is made." },
+        { .key = "secrets",
+                        .flags = OBJECT | SCHEMA_MAP,
+                        .check_key = value_secret_name,
+                        .item = &overlay_name,
+                        .meaning = "Which overlay's script gets which secret; its file is named by imgbuild build --secret." },
         { "support", STRING, .choices = support_words,
                         .meaning = "What check does about versions out of support or with known flaws; warn unless given." },
         { "limits", OBJECT, .keys = limits_keys, .meaning = "What a command of a stage may take." },
@@ -241,6 +247,8 @@ static const Schema run_keys[] = {
         { .key = "network",
                         .flags = SCHEMA_BOOL,
                         .meaning = "With the network; such a stage is not reproducible." },
+        { "secrets", LIST, .item = &secret_name,
+                        .meaning = "Secrets that the recipe gives to this overlay: files below $SECRETS." },
         {},
 };
 static const Schema run = { .flags = STRING | OBJECT, .check = value_inside, .keys = run_keys };

@@ -19,6 +19,7 @@ static const struct {
 } patterns[] = {
         { value_recipe_name, { "^[a-z0-9][a-z0-9.-]*$", "[.]lock$", 200 } },
         { value_host_name, { "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", NULL, 50 } },
+        { value_secret_name, { "^[a-z0-9][a-z0-9._-]*$", NULL, 200 } },
         { value_overlay_name, { "^[a-z0-9][a-z0-9.-]*$", NULL, 200 } },
         { value_extends, { "^[^/]", "^imgbuild:($|[^a-z0-9]|.*[^a-z0-9.-]|.*[.]lock$)|" CONTROL,
                                          0 } },

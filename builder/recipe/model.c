@@ -33,6 +33,11 @@ static void compile_done(Compile *c) {
         free(c->script);
 }
 
+static void run_done(Run *r) {
+        free(r->script);
+        strv_free(r->secrets);
+}
+
 static void python_done(Python *p) {
         free(p->environment);
         strv_free(p->requirements);
@@ -51,7 +56,7 @@ Overlay *overlay_free(Overlay *o) {
         for (size_t i = 0; i < o->n_compile; i++)
                 compile_done(&o->compile[i]);
         for (size_t i = 0; i < o->n_run; i++)
-                free(o->run[i].script);
+                run_done(&o->run[i]);
         python_done(&o->python);
         free(o->repositories);
         free(o->artifacts);
@@ -103,6 +108,11 @@ Recipe *recipe_free(Recipe *r) {
         strv_free(r->disk.firmware);
         strv_free(r->disk.formats);
         json_object_put(r->node);
+        for (size_t i = 0; i < r->n_secrets; i++) {
+                free(r->secrets[i].name);
+                free(r->secrets[i].overlay);
+        }
+        free(r->secrets);
         free(r);
         return NULL;
 }

@@ -47,6 +47,7 @@ typedef struct Run {
         char *script; /* absolute host path */
         bool early;   /* before the initramfs is made, because it depends on what the script does */
         bool network;
+        char **secrets; /* names; the recipe gives them to this overlay */
 } Run;
 
 /* Wheels of an environment outside of the system's Python. Overlays that name the same environment
@@ -86,6 +87,11 @@ typedef struct Overlay {
         char **checks; /* absolute host paths of scripts that run in the finished tree, read-only */
 } Overlay;
 
+/* Which overlay gets the secret that `imgbuild build --secret NAME=FILE` names. */
+typedef struct SecretGrant {
+        char *name, *overlay;
+} SecretGrant;
+
 typedef enum Family { FAMILY_DEBIAN, FAMILY_EL } Family;
 typedef enum RecipeKind { RECIPE_DISK, RECIPE_TREE } RecipeKind;
 
@@ -116,6 +122,8 @@ typedef struct Recipe {
                 char **firmware;  /* uefi, bios */
                 char **formats;   /* qcow2, raw */
         } disk;
+        SecretGrant *secrets;
+        size_t n_secrets;
         bool support_fail; /* versions out of support are errors, not warnings */
         Limits limits;     /* of each command of its stages */
         json_object *node; /* overlays' defaults, then the recipe's; may be NULL */

@@ -318,6 +318,8 @@ int overlay_load_run(const OverlayLoading *l, json_object *o) {
                                       : json_get_string(item, "script"));
                 to->early = json_get_bool(item, "early", false);
                 to->network = json_get_bool(item, "network", false);
+                if (schema_get_strv(item, "secrets", &to->secrets) < 0)
+                        return -ENOMEM;
         }
         return 0;
 }

@@ -38,6 +38,12 @@ const char *value_host_name(const char *s) {
                                : "is not a host name (lower-case letters, digits and minus)";
 }
 
+const char *value_secret_name(const char *s) {
+        return is_word(s, LOWER DIGITS, LOWER DIGITS ".-_")
+                               ? NULL
+                               : "is not a secret's name (lower-case letters, digits, dot, minus and underscore)";
+}
+
 const char *value_overlay_name(const char *s) {
         return is_word(s, LOWER DIGITS, LOWER DIGITS ".-")
                                ? NULL

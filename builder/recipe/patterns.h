@@ -15,6 +15,7 @@
 const char *value_recipe_name(const char *s);
 const char *value_host_name(const char *s);
 const char *value_overlay_name(const char *s);
+const char *value_secret_name(const char *s);
 const char *value_extends(const char *s);
 const char *value_text(const char *s); /* one line */
 const char *value_release(const char *s);

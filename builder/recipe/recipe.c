@@ -171,6 +171,7 @@ static int build_recipe(Problems *problems, const RecipeChain *chain, const char
                 build_base,
                 build_disk,
                 build_overlays,
+                build_secrets,
                 build_node,
         };
         _cleanup_json_ json_object *merged = json_object_new_object();

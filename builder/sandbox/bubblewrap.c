@@ -153,7 +153,24 @@ static int add_binds(const Sandbox *s, char ***argv) {
         return 0;
 }
 
-static int add_mounts(const Mount *m, char ***argv) {
+/* Copies in memory: bubblewrap reads each from its descriptor, and the command has that no more. */
+static int add_secrets(const Sandbox *s, const Handed *handed, char ***argv) {
+        int r;
+
+        if (handed->n_secrets == 0)
+                return 0;
+        r = strv_extend_strv(argv, ARGV("--perms", "0700", "--dir", SANDBOX_SECRETS));
+        for (size_t i = 0; i < handed->n_secrets && r >= 0; i++) {
+                _cleanup_free_ char *fd = strf("%d", handed->secrets[i]),
+                                    *path = strf(SANDBOX_SECRETS "/%s", s->secrets[i]->name);
+
+                r = fd && path ? strv_extend_strv(argv, ARGV("--perms", "0400", "--file", fd, path))
+                               : -ENOMEM;
+        }
+        return r;
+}
+
+static int add_mounts(const Mount *m, const Handed *handed, char ***argv) {
         int r;
 
         r = m->sandbox->host ? add_host(m, argv) : add_tree(m, argv);
@@ -177,7 +194,8 @@ static int add_mounts(const Mount *m, char ***argv) {
                 if (r < 0)
                         return r;
         }
-        return add_binds(m->sandbox, argv);
+        r = add_binds(m->sandbox, argv);
+        return r < 0 ? r : add_secrets(m->sandbox, handed, argv);
 }
 
 static int add_rights(const Sandbox *s, const int filters[static 2], char ***argv) {
@@ -208,8 +226,8 @@ static int add_rights(const Sandbox *s, const int filters[static 2], char ***arg
         return 0;
 }
 
-int bubblewrap_argv(const Mount *m, bool interactive, const int filters[static 2],
-                char *const command[], char ***ret) {
+int bubblewrap_argv(const Mount *m, bool interactive, const Handed *handed, char *const command[],
+                char ***ret) {
         const Sandbox *s = m->sandbox;
         _cleanup_strv_free_ char **argv = NULL;
         int r;
@@ -230,10 +248,10 @@ int bubblewrap_argv(const Mount *m, bool interactive, const int filters[static 2
                         return r;
         }
 
-        r = add_rights(s, filters, &argv);
+        r = add_rights(s, handed->filters, &argv);
         if (r < 0)
                 return r;
-        r = add_mounts(m, &argv);
+        r = add_mounts(m, handed, &argv);
         if (r < 0)
                 return r;
         r = strv_extend_strv(&argv, ARGV("--chdir", s->cwd ? s->cwd : "/", "--"));

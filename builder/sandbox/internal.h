@@ -41,8 +41,14 @@ int points_protect_devices(const Sandbox *s);
 /* Two programs of seccomp's, as bubblewrap reads them, in files without a name (close-on-exec). */
 int syscalls_filters(int ret_fds[static 2]);
 
-/* bubblewrap's whole command line for a command. `interactive`: it is to have the terminal.
- * `filters`: what syscalls_filters() gave. */
-int bubblewrap_argv(const Mount *m, bool interactive, const int filters[static 2],
-                char *const command[], char ***ret);
+/* What bubblewrap reads from descriptors. */
+typedef struct Handed {
+        int filters[2]; /* of syscalls_filters() */
+        int *secrets;   /* files without a name, one for each of the sandbox's */
+        size_t n_secrets;
+} Handed;
+
+/* bubblewrap's whole command line for a command. `interactive`: it is to have the terminal. */
+int bubblewrap_argv(const Mount *m, bool interactive, const Handed *handed, char *const command[],
+                char ***ret);
 int bubblewrap_environment(const Sandbox *s, char ***ret);

@@ -17,12 +17,15 @@
 
 #define LINES_SHOWN 40 /* of a failing command's output */
 #define SCRIPT_SIZE_MAX (1024 * 1024)
+#define PIECE_MIN 8000             /* bytes: spawn_run() cuts lines a little beyond */
 #define ROOM_MIN (4 * 1024 * 1024) /* bytes: with less, a failure is the full disk's */
 
 typedef struct Output {
         Context *ctx;
         const char *name;
         const SpawnOptions *caller; /* its on_line is called too; may be NULL */
+        const Secret *const *secrets;
+        bool torn; /* the last piece went on */
         char *path;
         FILE *log;
         uint64_t started;
@@ -55,8 +58,19 @@ static int output_open(Output *o, char *const argv[]) {
         return 0;
 }
 
-static void output_line(const char *line, void *userdata) {
+/* As it may be shown. A line that comes in pieces may have a secret across two of them. */
+static char *mask_line(Output *o, const char *line) {
+        bool torn = o->torn;
+
+        o->torn = strlen(line) >= PIECE_MIN;
+        return torn || o->torn ? strdup("[a line of more than 8 kB, of a script that has a secret]")
+                               : secrets_mask(o->secrets, line);
+}
+
+static void output_line(const char *said, void *userdata) {
         Output *o = userdata;
+        _cleanup_free_ char *masked = o->secrets ? mask_line(o, said) : NULL;
+        const char *line = o->secrets ? strempty(masked) : said;
         uint64_t usec = now_usec() - o->started;
         char **slot = o->last + o->n % LINES_SHOWN;
 
@@ -174,7 +188,9 @@ static void open_shell(const Output *o, const Sandbox *s) {
 int logged_command_status(Context *ctx, const char *name, const Sandbox *s,
                 const SpawnOptions *options, char *const argv[], bool quiet, int *ret_status) {
         _cleanup_(limit_watch_done) LimitWatch watch = {};
-        _cleanup_(output_done) Output output = { .ctx = ctx, .name = name, .caller = options };
+        _cleanup_(output_done) Output output = {
+                .ctx = ctx, .name = name, .caller = options, .secrets = s->secrets
+        };
         SpawnOptions o = options ? *options : (SpawnOptions) {};
         const char *program = s->script ? s->script : argv[0];
         Sandbox limited = *s;

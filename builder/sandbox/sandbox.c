@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -59,12 +60,45 @@ static int enter_pid_namespace(void) {
 
 typedef struct Run {
         Mount mount;
-        int filters[2];
+        Handed handed;
 } Run;
 
 static void run_done(Run *run) {
         mount_done(&run->mount);
-        close_pairp(&run->filters);
+        close_pairp(&run->handed.filters);
+        for (size_t i = 0; i < run->handed.n_secrets; i++)
+                safe_close(run->handed.secrets[i]);
+        free(run->handed.secrets);
+}
+
+static int hold_secret(const Secret *s) {
+        _cleanup_close_ int fd = memfd_create("secret", MFD_CLOEXEC);
+
+        if (fd < 0 || write_all(fd, s->value, s->size) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+                return -errno;
+        return TAKE_FD(fd);
+}
+
+static int hold_secrets(const Sandbox *s, Handed *h) {
+        size_t n = 0;
+
+        while (s->secrets && s->secrets[n])
+                n++;
+        if (n == 0)
+                return 0;
+        if (s->host)
+                return -EINVAL;
+        h->secrets = calloc(n, sizeof(*h->secrets));
+        if (!h->secrets)
+                return -ENOMEM;
+        for (; h->n_secrets < n; h->n_secrets++) {
+                int fd = hold_secret(s->secrets[h->n_secrets]);
+
+                if (fd < 0)
+                        return fd;
+                h->secrets[h->n_secrets] = fd;
+        }
+        return 0;
 }
 
 /* A stream that is /dev/null was opened before its mount became read-only: through
@@ -85,11 +119,14 @@ static int reopen_null(void) {
 }
 
 /* Whoever started us may have left descriptors open that are no business of a command's. */
-static int inherit_only(const int fds[static 2]) {
+static int inherit_only(const Handed *h) {
         if (close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
                 return log_error_errno(-errno, "Cannot close what a command is not to inherit");
-        for (size_t i = 0; i < 2; i++)
-                if (fcntl(fds[i], F_SETFD, 0) < 0)
+        for (size_t i = 0; i < ELEMENTSOF(h->filters); i++)
+                if (fcntl(h->filters[i], F_SETFD, 0) < 0)
+                        return -errno;
+        for (size_t i = 0; i < h->n_secrets; i++)
+                if (fcntl(h->secrets[i], F_SETFD, 0) < 0)
                         return -errno;
         return 0;
 }
@@ -133,12 +170,12 @@ static int run_child(void *userdata) {
                 return log_error_errno(r, "Cannot open /dev/null for a sandbox");
         if (chdir("/") < 0)
                 return -errno;
-        return inherit_only(run->filters);
+        return inherit_only(&run->handed);
 }
 
 int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[],
                 int *ret_status) {
-        _cleanup_(run_done) Run run = { .filters = { -EBADF, -EBADF } };
+        _cleanup_(run_done) Run run = { .handed.filters = { -EBADF, -EBADF } };
         _cleanup_strv_free_ char **full = NULL, **env = NULL;
         SpawnOptions o = options ? *options : (SpawnOptions) {};
         int r;
@@ -146,10 +183,13 @@ int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[
         r = mount_prepare(s, &run.mount);
         if (r < 0)
                 return r;
-        r = syscalls_filters(run.filters);
+        r = syscalls_filters(run.handed.filters);
         if (r < 0)
                 return log_error_errno(r, "Cannot write the filter of a command's system calls");
-        r = bubblewrap_argv(&run.mount, o.stdin_inherit, run.filters, argv, &full);
+        r = hold_secrets(s, &run.handed);
+        if (r < 0)
+                return log_error_errno(r, "Cannot hand a secret to a command");
+        r = bubblewrap_argv(&run.mount, o.stdin_inherit, &run.handed, argv, &full);
         if (r < 0)
                 return r;
         r = bubblewrap_environment(s, &env);

@@ -8,6 +8,7 @@
  * uts and (unless `network`) network namespaces of its own: whatever happens to us, the kernel
  * takes the mount and every process away with the last of them. Nothing is mounted on the host. */
 
+#include "common/secret.h"
 #include "sandbox/limits.h"
 #include "shared/spawn.h"
 #include "store/store.h"
@@ -21,6 +22,9 @@ typedef struct SandboxBind {
 
 /* Where a sandbox of the host's programs has the tree that it works on. */
 #define SANDBOX_TREE "/run/imgbuild/tree"
+
+/* Where a command finds its secrets: $SECRETS. */
+#define SANDBOX_SECRETS "/run/imgbuild/secrets"
 
 typedef struct Sandbox {
         Store *store;
@@ -47,6 +51,11 @@ typedef struct Sandbox {
         int64_t epoch;
         const char *path_prefix; /* folder inside that goes in front of PATH; may be NULL */
         const char *cwd;         /* inside; NULL: / */
+
+        /* Ends with NULL; NULL: none. Each is a file in SANDBOX_SECRETS, in memory, and masked in the
+         * log. Not for a sandbox of the host's programs. */
+        const Secret *const *secrets;
+
         const char *script; /* what argv[0] is on the host, for messages; NULL: not from there */
 } Sandbox;
 

@@ -61,6 +61,13 @@ int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, cha
  * it, with its path inside; NULL in *ret where there is none. */
 int stage_find_stray(const char *upper, const char *below, char **ret);
 
+/* secrets.c: those of a run stage, as Sandbox has them; NULL where it asks for none. Its layer may hold none of
+ * them: -EIO (logged) where it does. */
+int stage_secrets(const StageBuild *b, const Secret ***ret);
+int stage_find_secrets(const StageBuild *b, const Secret *const *secrets);
+/* Whether all that the missing stages ask for was given; -EINVAL (logged). */
+int stage_have_secrets(const Context *ctx, const Plan *plan, const bool *missing, size_t last);
+
 /* sources.c: apt's sources of the overlay's kept repositories, written into the image. */
 int stage_write_sources(StageBuild *b);
 

@@ -226,6 +226,9 @@ int stages_build(Context *ctx, const Plan *plan, const Maker *maker, size_t last
                 return ctx->drop_downloads ? stage_drop_downloads(ctx, plan, missing, last) : 0;
         }
 
+        r = stage_have_secrets(ctx, plan, missing, last);
+        if (r < 0)
+                return r;
         r = stage_fetch(ctx, plan, missing, last);
         if (r < 0)
                 return r;

@@ -124,6 +124,30 @@ small_project
 small build --locked >"$W/out" 2>&1 && in_tree 'test ! -e /usr/lib/imgbuild'
 check "run: one that is reproducible builds with --locked, and says nothing" $?
 
+# A secret: without it nothing begins; with it the script has it, and nothing that stays does; afterwards the layer needs it no more.
+sed -i 's|"overlays": \["small"\],|"overlays": ["small"], "secrets": { "token": "small" },|' "$W/images/small.json"
+sed -i 's|"run": \["run.sh"\]|"run": [{ "script": "run.sh", "secrets": ["token"] }]|' "$W/overlays/small/overlay.json"
+printf '#!/bin/sh\nset -eux\ncat "$SECRETS/token" | tee /tmp/token\nsha256sum <"$SECRETS/token" >/etc/small/sum\n' >"$W/overlays/small/run.sh"
+canary="canary-$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')"
+(umask 077; echo "$canary" >"$W/token")
+nowhere() { ! grep -rqF "$canary" "$W/out" "$W/images" "$CACHE/log" "$CACHE/plans" $(for d in $(small_digests); do echo "$CACHE/layers/${d:0:32}"; done); }
+small build >"$W/out" 2>&1
+[[ $? -eq 3 ]] && grep -q 'Stage run:small/0 needs the secret token' "$W/out" && ! grep -q '^> run' "$W/out"
+check "secret: without it nothing begins" $?
+small build --secret "tokn=$W/token" >"$W/out" 2>&1
+[[ $? -eq 3 ]] && grep -q 'has no such secret' "$W/out"
+check "secret: one that the recipe does not name is told" $?
+small build --secret "token=$W/token" -v >"$W/out" 2>&1 && in_tree "test \"\$(cat /etc/small/sum)\" = '$(sha256sum <"$W/token")'" && nowhere &&
+        grep -rqF '[secret token]' "$CACHE/log"
+check "secret: its script has it; it is in no layer, log, lock or record" $? || tail -n 20 "$W/out"
+small build >"$W/out" 2>&1 && ! grep -q '^> run' "$W/out"
+check "secret: the finished layer needs it no more" $?
+echo 'cp "$SECRETS/token" /etc/small/' >>"$W/overlays/small/run.sh"
+small build --secret "token=$W/token" >"$W/out" 2>&1
+[[ $? -eq 1 ]] && grep -q 'left the secret token in /etc/small/token' "$W/out" && nowhere && [[ -z $(find "$CACHE/work" -name token -print -quit) ]]
+check "secret: a script that leaves it in the tree fails, and nothing of it stays" $?
+small_project
+
 mkdir "$W/again" && blobs_of "$W/images/small.lock.json" "$W/again" && small_tools "$W/again"
 trees() { # DIR: every layer's content, names, modes, owners and times. Logs carry the time of day; finalize removes them.
         (cd "$1/layers" && for d in $(small_digests); do

@@ -31,6 +31,7 @@ static const struct {
 } checks[] = {
 #define CHECK(f) { #f, f }
         CHECK(value_recipe_name),
+        CHECK(value_secret_name),
         CHECK(value_overlay_name),
         CHECK(value_extends),
         CHECK(value_text),

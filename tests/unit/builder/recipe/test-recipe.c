@@ -307,7 +307,7 @@ static void control_characters_stay_off_the_terminal(void **state) {
         put_recipe("x", ", \"\\u001b[2Jkey\": 1");
         assert_refused(*state, "images/x.json",
                         "images/x.json: $[\"?[2Jkey\"]: unknown key; known are name, extends, kind, base, kernel, overlays, "
-                        "packages, disk, support, limits, node");
+                        "packages, disk, secrets, support, limits, node");
 }
 
 static void a_vendors_image_is_refused_for_now(void **state) {
