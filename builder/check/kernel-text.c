@@ -101,15 +101,27 @@ static int find_payload(const uint8_t *image, size_t size, size_t *ret_at, size_
         return 0;
 }
 
-static int scan_kernel(const Tree *t, const char *path, const Words *w) {
+static int scan_image(const uint8_t *image, size_t size, const Words *w) {
         _cleanup_(archive_freep) struct archive *a = new_reader();
-        _cleanup_close_ int fd = -EBADF;
-        size_t size, at, length;
-        void *image;
+        size_t at, length;
         int r;
 
         if (!a)
                 return -ENOMEM;
+        r = find_payload(image, size, &at, &length);
+        if (r < 0)
+                return r;
+        if (archive_read_open_memory(a, image + at, length) != ARCHIVE_OK)
+                return -EBADMSG;
+        return scan(a, w);
+}
+
+static int scan_kernel(const Tree *t, const char *path, const Words *w) {
+        _cleanup_close_ int fd = -EBADF;
+        size_t size;
+        void *image;
+        int r;
+
         fd = tree_open_regular(t, path, KERNEL_MAX, &size);
         if (fd < 0)
                 return fd;
@@ -119,12 +131,7 @@ static int scan_kernel(const Tree *t, const char *path, const Words *w) {
         if (image == MAP_FAILED)
                 return -errno;
 
-        r = find_payload(image, size, &at, &length);
-        if (r >= 0)
-                r = archive_read_open_memory(a, (char *) image + at, length) == ARCHIVE_OK
-                                    ? scan(a, w)
-                                    : -EBADMSG;
-        archive_read_close(a);
+        r = scan_image(image, size, w);
         munmap(image, size);
         return r;
 }
@@ -161,10 +168,14 @@ int kernel_find_words(const Tree *t, const char *kernel, KernelWord *words, size
         if (!image)
                 return -ENOMEM;
         r = scan_kernel(t, image, &w);
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(folders) && !all_found(&w); i++) {
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(folders) && !all_found(&w); i++) {
                 _cleanup_free_ char *folder = strf("usr/lib/modules/%s%s", kernel, folders[i]);
 
                 r = folder ? tree_walk(t, folder, scan_module, (void *) &w) : -ENOMEM;
+                if (r < 0)
+                        return r;
         }
-        return r;
+        return 0;
 }

@@ -107,8 +107,9 @@ static int add_dropin(Settings *s, const Tree *t, const char *path) {
         if (!shown)
                 return -ENOMEM;
         r = tree_read(t, path, DROPIN_MAX, &text);
-        if (r >= 0)
-                r = json_parse(text, strlen(text), &error, &o);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
+        r = json_parse(text, strlen(text), &error, &o);
         if (r < 0)
                 return r == -ENOMEM ? r : 0;
         map = sysctl_of(o);

@@ -154,6 +154,7 @@ static int report(int r, const char *folder) {
                 break;
         default:
                 log_error_errno(r, "Cannot make a project in %s", folder);
+                return exit_code_from_errno(r);
         }
         return EXIT_FAILED;
 }

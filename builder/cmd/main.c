@@ -6,6 +6,8 @@
 #include "cmd/verb.h"
 #include "inspect/inspect.h"
 
+#include "shared/log.h"
+#include "shared/streams.h"
 #include "shared/strv.h"
 #include "shared/suggest.h"
 
@@ -85,10 +87,8 @@ static void log_unknown_verb(const char *name) {
                         isempty(meant) ? "; 'imgbuild --help' lists them" : meant);
 }
 
-int main(int argc, char *argv[]) {
+static int run(int argc, char *argv[]) {
         const Verb *verb;
-
-        log_set_program("imgbuild");
 
         if (argc < 2) {
                 help();
@@ -103,6 +103,12 @@ int main(int argc, char *argv[]) {
                 return EXIT_OK;
         }
 
+        if (argv[1][0] == '-') {
+                log_error("The verb comes first, then options: 'imgbuild VERB %s'; 'imgbuild --help' lists the verbs",
+                                argv[1]);
+                return EXIT_USAGE;
+        }
+
         verb = find_verb(argv[1]);
         if (!verb) {
                 log_unknown_verb(argv[1]);
@@ -111,4 +117,15 @@ int main(int argc, char *argv[]) {
         if (needs_root(verb, argc, argv) && become_root(verb, argc, argv) < 0)
                 return EXIT_HOST;
         return verb_main(verb, verbs, argc - 1, argv + 1);
+}
+
+int main(int argc, char *argv[]) {
+        int r;
+
+        log_set_program("imgbuild");
+        r = streams_hold();
+        if (r < 0)
+                return log_error_errno(r, "Cannot open /dev/null"), EXIT_FAILED;
+
+        return streams_finish(run(argc, argv));
 }

@@ -106,8 +106,13 @@ int image_format_log(const char *path, const char **ret) {
         switch (r) {
         case 0:
                 return 0;
+        case -ENOENT:
+                log_error("There is no image %s; 'imgbuild build RECIPE' bakes one, into out/NAME",
+                                path);
+                return r;
         case -EISDIR:
-                log_error("%s is a folder; a disk image is one file", path);
+                log_error("%s is a folder; a disk image is one file in it, such as NAME.qcow2",
+                                path);
                 return r;
         case -ENODATA:
                 log_error("%s is empty, so it is no disk image; was its build interrupted?", path);

@@ -161,8 +161,8 @@ int apt_write_config(const Apt *a) {
         if (fclose(f) != 0 || r == -ENOMEM)
                 return log_oom();
         if (r < 0)
-                return log_error_errno(r,
-                                "apt cannot work in %s: a quote in a path cannot be written in its configuration",
+                return log_error_return(r,
+                                "apt cannot work in %s: a quote in a path cannot be written in its configuration; choose another store with --cache",
                                 a->root);
         r = write_auth(a);
         if (r < 0)

@@ -2,6 +2,7 @@
 
 /* Reads a cluster file by its table in formats.c. */
 
+#include "recipe/other-file.h"
 #include "recipe/formats.h"
 #include "recipe/problems.h"
 
@@ -116,6 +117,7 @@ static int add_machines(ClusterFile *f, Problems *p, json_object *o, size_t at) 
 
 static int load(Problems *p, ClusterFile *f) {
         _cleanup_json_ json_object *o = NULL;
+        const OtherFile *other;
         json_object *list;
         int r;
 
@@ -124,7 +126,12 @@ static int load(Problems *p, ClusterFile *f) {
                 problems_add(p, f->path, NULL, "there is no such file");
         if (r < 0)
                 return r;
-        schema_validate(p, f->path, cluster_keys, o, false);
+        other = other_file_find(o);
+        if (other && other->kind != OTHER_CLUSTER)
+                problems_add(p, f->path, NULL, "is %s, not a cluster: %s", other->what,
+                                other->remedy);
+        else
+                schema_validate(p, f->path, cluster_keys, o, false);
         if (p->n > 0)
                 return -EINVAL;
 

@@ -6,6 +6,7 @@
 #include "shared/file-util.h"
 #include "common/data-folder.h"
 #include "recipe/formats.h"
+#include "recipe/other-file.h"
 #include "recipe/patterns.h"
 #include "shared/suggest.h"
 
@@ -111,6 +112,7 @@ static void file_done(RecipeFile *f) {
 static int add_file(Problems *p, RecipeChain *c, const char *path) {
         _cleanup_(file_done) RecipeFile f = { .shown = strdup(path) };
         _cleanup_free_ char *folder = path_folder(path), *resolved = NULL;
+        const OtherFile *other;
         RecipeFile *grown;
         int r;
 
@@ -132,6 +134,13 @@ static int add_file(Problems *p, RecipeChain *c, const char *path) {
                 if (streq(c->files[i].real, f.real))
                         return report_cycle(p, c, i) < 0 ? -ENOMEM : -EINVAL;
 
+        other = other_file_find(f.json);
+        /* With a name it is one that has a key too many. */
+        if (other && other->kind != OTHER_RECIPE &&
+                        (other->kind != OTHER_OVERLAY || !json_get(f.json, "name"))) {
+                problems_add(p, path, NULL, "is %s, not a recipe: %s", other->what, other->remedy);
+                return -EINVAL;
+        }
         schema_validate(p, path, recipe_keys, f.json, json_get(f.json, "extends") != NULL);
         check_file(p, &f);
 

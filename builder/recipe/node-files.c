@@ -3,6 +3,7 @@
 /* Files of node configuration, proved where they are written, without a node. */
 
 #include "recipe/node-config.h"
+#include "recipe/other-file.h"
 #include "recipe/recipe.h"
 #include "recipe/user-data.h"
 #include "shared/file-util.h"
@@ -10,36 +11,11 @@
 
 #define FILE_MAX (1024 * 1024) /* bytes: what a node takes */
 
-/* What else of ours a file is that holds no node configuration, and what checks that; NULL: nothing. */
-static const char *other_file(json_object *o) {
-        static const struct {
-                const char *key;
-                json_type type;
-                const char *what;
-        } signs[] = {
-                { "extends", json_type_string,
-                                "is a recipe, not node configuration: 'imgbuild plan' checks recipes, with their key \"node\"" },
-                { "base", json_type_object,
-                                "is a recipe, not node configuration: 'imgbuild plan' checks recipes, with their key \"node\"" },
-                { "stages", json_type_array,
-                                "is a lock, not node configuration: 'imgbuild plan' checks it with its recipe" },
-                { "description", json_type_string,
-                                "is an overlay or a step, not node configuration: 'imgbuild plan' checks them with a recipe that has them" },
-                { "exec", json_type_array,
-                                "is a step, not node configuration: 'imgbuild check RECIPE' checks it in the tree" },
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(signs); i++)
-                if (json_object_is_type(json_get(o, signs[i].key), signs[i].type))
-                        return signs[i].what;
-        return NULL;
-}
-
 /* A layer in JSON: a file of its own, or user data without its first line. */
 static int add_json(
                 Config *c, const char *path, const char *text, size_t size, Problems *problems) {
         _cleanup_json_ json_object *o = NULL;
-        const char *other;
+        const OtherFile *other;
         JsonError e = {};
         int r;
 
@@ -53,9 +29,10 @@ static int add_json(
         if (json_get(o, "firstboot"))
                 return user_data_merge_object(c, path, o, problems);
 
-        other = other_file(o);
+        other = other_file_find(o);
         if (other) {
-                problems_add(problems, path, NULL, "%s", other);
+                problems_add(problems, path, NULL, "is %s, not node configuration: %s", other->what,
+                                other->remedy);
                 return 0;
         }
         return config_merge(c, o, path);

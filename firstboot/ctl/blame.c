@@ -94,7 +94,8 @@ int verb_blame(Ctl *c, int argc, char *argv[]) {
         for (size_t i = 0; i < n; i++)
                 printf("%9.3f s  %s\n", (double) rows[i].usec / USEC_PER_SEC,
                                 json_get_string(rows[i].step, "name"));
-        print_chain(steps, last);
+        if (last && finished(last) > 0)
+                print_chain(steps, last);
         print_total(status);
         return EXIT_SUCCESS;
 }

@@ -13,6 +13,9 @@
 #include "shared/file-util.h"
 #include "shared/log.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #define OWN_FILE "90-firstbootctl.json"
 
 /* One file's object; {} where it is not there. -EINVAL: it is faulty (logged). */
@@ -236,11 +239,36 @@ static int apply(Ctl *c) {
         return r;
 }
 
-/* value NULL: the key goes. */
-static int edit(Ctl *c, const char *key, json_object *value) {
-        _cleanup_json_ json_object *old = NULL, *new = NULL;
+/* One edit after the other: what is read is what is written back. A file of root's alone, for who may open
+ * a file may lock it. */
+static int lock_edits(void) {
+        _cleanup_free_ char *path = fb_path(PATH_RUN "/config-edit.lock");
+        _cleanup_close_ int fd = -EBADF;
         int r;
 
+        if (!path)
+                return log_oom();
+        r = mkdir_parents(path, 0755);
+        if (r < 0)
+                return log_error_errno(r, "Cannot make the folder of %s", path);
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0 && (errno == EACCES || errno == EPERM))
+                return log_error_return(-errno, "Changing the configuration needs root");
+        if (fd < 0)
+                return log_error_errno(-errno, "Cannot open %s", path);
+        if (flock(fd, LOCK_EX) < 0)
+                return log_error_errno(-errno, "Cannot lock %s", path);
+        return TAKE_FD(fd);
+}
+
+/* value NULL: the key goes. */
+static int write_edit(const char *key, json_object *value) {
+        _cleanup_json_ json_object *old = NULL, *new = NULL;
+        _cleanup_close_ int lock = lock_edits();
+        int r;
+
+        if (lock < 0)
+                return EXIT_FAILURE;
         if (read_layer(PATH_CONFIG_DROPINS "/" OWN_FILE, &old) < 0 ||
                         read_layer(PATH_CONFIG_DROPINS "/" OWN_FILE, &new) < 0)
                 return EXIT_FAILURE;
@@ -253,7 +281,11 @@ static int edit(Ctl *c, const char *key, json_object *value) {
                                 key);
                 return EXIT_FAILURE;
         }
-        if (refuse_faults(old, new) < 0 || save(new) < 0)
+        return refuse_faults(old, new) < 0 || save(new) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int edit(Ctl *c, const char *key, json_object *value) {
+        if (write_edit(key, value) != EXIT_SUCCESS)
                 return EXIT_FAILURE;
         warn_of_others(key, value);
         return apply(c);

@@ -45,7 +45,7 @@ static void print_code(FILE *f, const char *code, json_object *verdict) {
         if (!isempty(remedy))
                 fprintf(f, "  What to do: %s\n", remedy);
         if (isempty(meaning) && isempty(remedy))
-                fprintf(f, "  This code is of a step of your site; firstbootctl log STEP shows more.\n");
+                fprintf(f, "  This code is of a step of your site, whose file does not say what it means.\n");
 }
 
 /* What happens without anybody's doing. */
@@ -156,6 +156,11 @@ int verb_explain(Ctl *c, int argc, char *argv[]) {
         text = explain_status(status);
         if (!text)
                 return EXIT_FAILURE;
-        fputs(text[0] ? text : "Nothing is wrong.\n", stdout);
+        if (text[0])
+                fputs(text, stdout);
+        else if (streq_ptr(json_get_string(status, "node"), "starting"))
+                puts("Nothing is wrong so far; the node is still starting.");
+        else
+                puts("Nothing is wrong.");
         return EXIT_SUCCESS;
 }

@@ -140,5 +140,6 @@ int plot_history(Ctl *c) {
         text = isatty(STDOUT_FILENO) ? history_lines(c, l, n) : history_svg(l, n);
         if (!text)
                 return EXIT_FAILURE;
-        return fputs(text, stdout) < 0 || fflush(stdout) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        fputs(text, stdout);
+        return EXIT_SUCCESS; /* what cannot be written, main() tells */
 }

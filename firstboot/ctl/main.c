@@ -9,6 +9,7 @@
 #include "shared/log.h"
 #include "shared/option-error.h"
 #include "shared/package-note.h"
+#include "shared/streams.h"
 #include "shared/suggest.h"
 #include "shared/terminal.h"
 
@@ -27,25 +28,26 @@ typedef struct Verb {
         int (*run)(Ctl *c, int argc, char *argv[]);
         CompletionKind value; /* of the argument */
         const char *words;
+        const char *takes; /* more than `argument` says; NULL: that */
 } Verb;
 
 /* clang-format off */
 static const Verb verbs[] = {
-        { "status", NULL, "the node and its steps (the default)", verb_status, COMPLETE_NONE, NULL },
-        { "blame", NULL, "steps by the time they took", verb_blame, COMPLETE_NONE, NULL },
-        { "plot", NULL, "time line of the boot as SVG on standard output", verb_plot, COMPLETE_NONE, NULL },
-        { "history", NULL, "the last verdicts and key figures", verb_history, COMPLETE_NONE, NULL },
+        { "status", NULL, "the node and its steps (the default)", verb_status, COMPLETE_NONE, NULL, NULL },
+        { "blame", NULL, "steps by the time they took", verb_blame, COMPLETE_NONE, NULL, NULL },
+        { "plot", NULL, "time line of the boot as SVG on standard output", verb_plot, COMPLETE_NONE, NULL, NULL },
+        { "history", NULL, "the last verdicts and key figures", verb_history, COMPLETE_NONE, NULL, NULL },
         { "explain", "[CODE]", "what is wrong, why, and what to do", verb_explain,
-          COMPLETE_CHOICES, NULL /* code_words() */ },
+          COMPLETE_CHOICES, NULL /* code_words() */, NULL },
         { "rerun", "STEP|config", "run a step and what waits for it again", verb_rerun,
-          COMPLETE_COMMAND, "echo config; " LIST_STEPS },
+          COMPLETE_COMMAND, "echo config; " LIST_STEPS, NULL },
         { "config", "[ACTION]", "the configuration, and where each value came from;\n"
           "                       get KEY, set KEY VALUE, unset KEY", verb_config,
-          COMPLETE_CHOICES, "get set unset" },
-        { "check", NULL, "look whether the node is still well; changes nothing", verb_check, COMPLETE_NONE, NULL },
-        { "log", "[STEP]", "the journal of a step, or of firstbootd", verb_log, COMPLETE_COMMAND, LIST_STEPS },
+          COMPLETE_CHOICES, "get set unset", "nothing, get KEY, set KEY VALUE or unset KEY" },
+        { "check", NULL, "look whether the node is still well; changes nothing", verb_check, COMPLETE_NONE, NULL, NULL },
+        { "log", "[STEP]", "the journal of a step, or of firstbootd", verb_log, COMPLETE_COMMAND, LIST_STEPS, NULL },
         { "completion", "bash|zsh", "completion script for a shell", verb_completion,
-          COMPLETE_CHOICES, "bash zsh" },
+          COMPLETE_CHOICES, "bash zsh", NULL },
 };
 /* clang-format on */
 
@@ -241,16 +243,16 @@ static int run_verb(Ctl *c, int argc, char *argv[]) {
         c->program = NULL;
         if (code == EXIT_USAGE)
                 log_error("'firstbootctl %s' takes %s; firstbootctl --help has more", name,
-                                v->argument ? v->argument : "no arguments");
+                                v->takes      ? v->takes
+                                : v->argument ? v->argument
+                                              : "no arguments");
         return code;
 }
 
-int main(int argc, char *argv[]) {
+static int run(int argc, char *argv[]) {
         Ctl c = {};
         int first, code;
 
-        setlocale(LC_CTYPE, "");
-        log_set_program("firstbootctl");
         first = parse_options(&c, argc, argv);
         if (first < 0)
                 return first == -EXIT_HELPED          ? EXIT_SUCCESS
@@ -262,4 +264,16 @@ int main(int argc, char *argv[]) {
         code = run_verb(&c, argc - first, argv + first);
         sd_bus_close_unref(c.bus);
         return code;
+}
+
+int main(int argc, char *argv[]) {
+        int r;
+
+        setlocale(LC_CTYPE, "");
+        log_set_program("firstbootctl");
+        r = streams_hold();
+        if (r < 0)
+                return log_error_errno(r, "Cannot open /dev/null"), EXIT_FAILURE;
+
+        return streams_finish(run(argc, argv));
 }

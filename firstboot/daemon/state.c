@@ -3,6 +3,7 @@
 /* The state file and what it holds: the runs of steps in memory, to JSON, and back. */
 
 #include "daemon/state.h"
+#include "shared/log.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"
 
@@ -358,6 +359,8 @@ int state_load(const char *path, const Identity *now, const char *boot_id, State
 
                 if (!aside)
                         return -ENOMEM;
+                log_warning("%s was written by a newer firstbootd, or is damaged (%s): it is %s now, and this counts as the node's first boot",
+                                path, strerror(-r), aside);
                 (void) rename(path, aside);
         }
 

@@ -60,6 +60,23 @@ kind "an output that cannot be one" <<'E'
 2 export --format=raw --force --output=good.raw --cache=cache good.raw
 E
 
+# What cannot be written is no success, and what is printed lands in no file of ours.
+wrong=0
+for arguments in --help "plan --help" "cache list --cache=store" "cache list --json --cache=store" "schema recipe" \
+        "check --rules" "completion bash"; do
+        # shellcheck disable=SC2086
+        timeout 120 "$IMGBUILD" $arguments >/dev/full 2>out </dev/null
+        [[ $? -eq 1 ]] && grep -q 'Not all of the output could be written' out || { echo "# $arguments on a full disk: $(tail -n 1 out)"; wrong=1; }
+        # shellcheck disable=SC2086
+        timeout 120 "$IMGBUILD" $arguments >&- 2>out </dev/null
+        [[ $? -eq 1 ]] && grep -q 'Not all of the output could be written' out || { echo "# $arguments with a closed output: $(tail -n 1 out)"; wrong=1; }
+done
+if [[ $wrong -eq 0 ]]; then echo "ok - an output that cannot be written"; else echo "not ok - an output that cannot be written"; rc=1; fi
+timeout 120 "$IMGBUILD" cache list --cache=store <&- >&- 2>&-
+if ! grep -rq 'MADE BY' store; then echo "ok - what is printed to a closed output lands in no file"; else echo "not ok - what is printed to a closed output lands in no file"; rc=1; fi
+grep -q 'The verb comes first' <<<"$("$IMGBUILD" --verbose plan good.json 2>&1)" && echo "ok - an option before the verb is told where it belongs" ||
+        { echo "not ok - an option before the verb is told where it belongs"; rc=1; }
+
 # Root reads everything; an ordinary user's verbs but these ask for a user namespace first.
 if [[ $EUID -eq 0 ]]; then
         chmod 755 .

@@ -29,7 +29,7 @@ refused "no image" 2 "takes one image and --format" --format=raw
 refused "no format" 2 "takes one image and --format" disk.raw
 refused "two images" 2 "takes one image and --format" disk.raw other.raw --format=vhd
 refused "an unknown format is answered with the known ones" 2 "--format=vhdd: qcow2, raw, vhd, vmdk, raw.zst, gce or oci" disk.raw --format=vhdd
-refused "a missing image" 3 "Cannot read nothing.raw" nothing.raw --format=vhd
+refused "a missing image" 3 "There is no image nothing.raw" nothing.raw --format=vhd
 mkdir folder
 refused "a folder" 3 "folder is a folder" folder --format=vhd
 : >empty

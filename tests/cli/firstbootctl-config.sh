@@ -42,6 +42,12 @@ check "a value of the wrong type is refused" ended 1 "$ctl" config set scratch.d
 check "with the key" said 'scratch.disks: '
 check "a value that a rule refuses" ended 1 "$ctl" config set scratch.stripe_size 3K
 check "the file is what it was" test "$(bytes)" = "$before"
+check "a value is missing, and that is said" ended 64 "$ctl" config set scratch.disks
+check "with what is taken" said 'set KEY VALUE'
+for i in 1 2 3 4 5 6 7 8; do "$ctl" config set --no-rerun "licence.k$i" "$i" 2>/dev/null & done
+for job in $(jobs -p); do [[ $job == "$agent_pid" || $job == "$manager_pid" || $job == "$bus_pid" ]] || wait "$job"; done
+check "of admins who set values at once each gets hers" python3 -c 'import json,sys; assert set(json.load(open(sys.argv[1]))["licence"]) == {"server", *("k%d" % i for i in range(1, 9))}' "$NODE$own"
+echo "$before" >"$NODE$own"
 check "a number is one, and text for a text key is text" ended 0 "$ctl" config set --no-rerun scratch.disks 4
 check "the file has it beside the other" python3 -c 'import json,sys; assert json.load(open(sys.argv[1])) == {"licence": {"server": "new"}, "scratch": {"disks": 4}}' "$NODE$own"
 check "--no-rerun only writes" said 'rerun config'

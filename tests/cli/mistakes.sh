@@ -1,5 +1,5 @@
 #!/bin/bash
-# Twenty mistakes of a first Monday, made on purpose: each has its exit code, and one message that says what to do next.
+# Mistakes of a first Monday, made on purpose: each has its exit code, and one message that says what to do next.
 set -u
 source "$TOP/tests/fixtures/archive.bash"
 publish_base
@@ -53,6 +53,15 @@ imgbuild "a format that is none" 2 '--format=vhdx: qcow2, raw, vhd, vmdk, raw.zs
 imgbuild "pruning without a limit" 2 'takes --max-age, --max-size or both' cache prune
 echo '{ "scratch": { "disks": "four", "lable": "x" } }' >node.json
 mistake "a node configuration with a misspelt key" 3 'node.json: scratch.lable: .*did you mean "label"' "$IMGBUILD" check --node node.json
+
+# One kind of file in the place of another is told as that, not key by key.
+imgbuild "an overlay in the place of a recipe" 3 'overlay.json: is an overlay, not a recipe: ' plan overlays/own/overlay.json
+echo '{ "name": "both", "network": "10.77.0.0/24", "machines": [] }' >both.json
+imgbuild "a cluster in the place of a recipe" 3 'both.json: is a cluster, not a recipe: .imgbuild cluster. takes it' plan both.json
+mistake "a recipe in the place of a cluster" 3 'good.json: is a recipe, not a cluster: .imgbuild plan. checks it' "$IMGBUILD" cluster images/good.json
+imgbuild "an image that nobody has baked" 3 "There is no image lost/x.qcow2; 'imgbuild build RECIPE' bakes one" boot lost/x.qcow2
+imgbuild "options before the verb" 2 "The verb comes first, then options: 'imgbuild VERB -v'" -v plan images/good.json
+mistake "a quote in the store's path" 3 'apt cannot work in .*; choose another store with --cache$' "$IMGBUILD" lock images/good.json --mirror "$URL/debian" --cache "$T/a\"b"
 
 node "a misspelt verb of firstbootctl" 64 'There is no verb "staus"; did you mean "status"\?' staus
 node "a misspelt option of firstbootctl" 64 'There is no option --josn; did you mean --json\?' status --josn

@@ -214,7 +214,7 @@ node_file "user data without node configuration" 3 user.yaml \
 printf '%s\n' '#!/bin/sh' >user.sh
 node_file "a script" 3 user.sh 'imgbuild: error: user.sh: is a script: node configuration is in cloud-config, whose first line is #cloud-config'
 node_file "a recipe is no node configuration" 3 alone/images/y.json \
-        "imgbuild: error: alone/images/y.json: is a recipe, not node configuration: 'imgbuild plan' checks recipes, with their key \"node\""
+        "imgbuild: error: alone/images/y.json: is a recipe, not node configuration: 'imgbuild plan' checks it"
 printf '%s\n' '{ "version": 1, "recipe": "y", "stages": [] }' >y.lock
 node_file "nor is a lock" 3 y.lock "imgbuild: error: y.lock: is a lock, not node configuration: 'imgbuild plan' checks it with its recipe"
 

@@ -22,7 +22,7 @@ check "an unknown kind: exit code 2" $?
 [[ $? -eq 2 ]]
 check "--section is for node alone" $?
 "$IMGBUILD" schema recipe >/dev/full 2>"$work/out"
-[[ $? -eq 1 ]] && grep -q 'No space left' "$work/out"
+[[ $? -eq 1 ]] && grep -q 'Not all of the output could be written' "$work/out"
 check "a full disk is said, exit code 1" $?
 
 if ! python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null; then

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What a tired admin meets at night: firstbootctl while steps still run, after a failure, with an output that takes nothing.
+set -u
+source tests/fixtures/node.bash
+trap node_end EXIT
+failed=
+ctl=$node_build/firstbootctl
+
+node_new
+step a '{}' <<<'until [ -e "$FIRSTBOOT_ROOT/go" ]; do sleep 0.1; done'
+step b '{"requires":["a"]}' <<<'result "{\"status\":\"failed\",\"code\":\"b.low\",\"message\":\"20 MiB are free\"}"; exit 1'
+node_boot
+running() { [[ $(node_json 'o["step"]["a"]["status"]') == running ]]; }
+for ((i = 0; i < 1200; i++)); do running && break; sleep 0.1; done
+check "while steps run" running
+out=$("$ctl" explain)
+check "explain says that it is too early to say that all is well" grep -qF 'Nothing is wrong so far; the node is still starting.' <<<"$out"
+out=$("$ctl" blame)
+check "blame names no chain while no step has ended" sh -c '! grep -q "Longest chain" <<X
+$0
+X' "$out"
+out=$("$ctl" rerun a 2>&1)
+check "a step that runs is not run again, and the way to wait is named" grep -q 'is running. .*--wait' <<<"$out"
+touch "$NODE/go"
+check "the node has failed" node_wait failed
+out=$("$ctl" explain)
+check "a code without a text says so, and once where more is" test "$(grep -c 'firstbootctl log' <<<"$out")" -eq 1
+check "with its step's file" grep -qF 'whose file does not say what it means' <<<"$out"
+for verb in status explain blame plot history config "status --json"; do
+        # shellcheck disable=SC2086
+        "$ctl" $verb >/dev/full 2>"$NODE/out"; status=$?
+        check "$verb on a full disk is no success" test "$status" -ne 0
+        check "and says so" grep -q 'Not all of the output could be written' "$NODE/out"
+done
+"$ctl" explain >&- 2>"$NODE/out"
+check "nor is a closed output" grep -q 'Not all of the output could be written' "$NODE/out"
+node_end
+
+# A state of another version, or none that could be read, is not trusted: the node goes through its steps as at a first boot.
+for state in '{ "version": 99, "steps": [] }' '{ broken' '' '[]' '{"version":"x"}'; do
+        node_new
+        step a '{}' <<<true
+        printf '%s' "$state" >"$NODE/var/lib/firstboot/state.json"
+        node_boot
+        check "a state file \"$state\" keeps no node from being ready" node_wait ready
+        check "and it is said, with where the file is" grep -q 'state.json.broken now, and this counts' "$NODE/agent.log"
+        node_end
+done
+[[ -z $failed ]]
