@@ -148,6 +148,16 @@ check "mounts: failures of the network may pass" test "$rc" = 75
 config "{\"mounts\":[$(entry "127.0.0.1:/a" "$NODE/m/a" read false 1s)]}"
 run_step mounts
 check "mounts: an optional one only degrades" verdict "degraded mounts.unreachable"
+config "{\"mounts\":[{\"what\":\"127.0.0.1@tcp:/fsx\",\"where\":\"$NODE/m/fsx\",\"type\":\"lustre\",\"verify\":\"read\",\"required\":true,\"timeout\":\"2s\",\"give_up\":\"300s\"}]}"
+run_step mounts
+check "mounts: Lustre without its client in the image is told at once, not tried again" verdict "failed mounts.no-client"
+check "mounts: … and names the program" bash -c '[[ $1 == *mount.lustre*"(1 tries)"* ]]' - "$(result message)"
+mkdir -p "$NODE/usr/sbin" "$NODE/m/fsx" && printf '#!/bin/sh\n' >"$NODE/usr/sbin/mount.lustre" && chmod +x "$NODE/usr/sbin/mount.lustre"
+: >"$NODE/calls"
+run_step mounts
+check "mounts: with it, Lustre is mounted as a network file system" verdict "done "
+check "mounts: … of its own type" grep -q 'Type=lustre' "$NODE/calls"
+check "mounts: … without what is NFS's alone" bash -c '! grep -q "retry=" "$1"' - "$NODE/calls"
 # The parent named last, and slow to come: its own server is away.
 nested=$(entry "127.0.0.1:/a/in" "$NODE/m/a/in" read true 1s),$(entry "127.0.0.1:/a/" "$NODE/m/a/" read true 1s)
 config "{\"mounts\":[$nested]}"

@@ -76,4 +76,28 @@ diff <(sed 's/nvidia-kernel/nvidia-X-kernel/g' overlays/nvidia-driver/compile.sh
         <(sed 's/nvidia-open-kernel/nvidia-X-kernel/g' overlays/nvidia-driver-open/compile.sh) | sed 's/^/# /'
 [[ ${PIPESTATUS[0]} -eq 0 ]]
 check "proprietary and open modules are built alike" $?
+diff <(sed -n '/^# "updates" goes/,$p' overlays/nvidia-driver-open/compile.sh) \
+        <(sed -n '/^# "updates" goes/,$p' overlays/nvidia-driver-vendor/compile.sh) | sed 's/^/# /'
+[[ ${PIPESTATUS[0]} -eq 0 ]]
+check "… and installed alike, the vendor's too" $?
+
+# The vendor's driver is one release, and stands beside no other.
+vendor=overlays/nvidia-driver-vendor/overlay.json
+[[ $(grep -oE '=[0-9][0-9.]+-1"|"version": "[0-9.]+"' "$vendor" | grep -oE '[0-9]+\.[0-9.]+' | sort -u | wc -l) -eq 1 ]]
+check "packages and source of the vendor's driver are one release" $?
+mkdir -p "$BUILD/tests/overlays-sh/images"
+for other in nvidia-driver nvidia-driver-open; do
+        printf '{ "name": "two", "base": { "distro": "debian", "release": "trixie" }, "kernel": { "package": "linux-image-amd64" }, "overlays": ["nvidia-driver-vendor", "%s"] }\n' $other \
+                >"$BUILD/tests/overlays-sh/images/two.json"
+        out=$("$IMGBUILD" plan "$BUILD/tests/overlays-sh/images/two.json" --overlays "$TOP/overlays" --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
+        [[ $? -ne 0 && $out == *nvidia-driver-vendor*conflict* || $out == *conflict*nvidia-driver-vendor* ]]
+        check "the vendor's driver and $other refuse each other" $?
+done
+for overlay in cuda-runtime nccl container-toolkit; do
+        printf '{ "name": "one", "base": { "distro": "debian", "release": "trixie" }, "kernel": { "package": "linux-image-amd64" }, "overlays": ["nvidia-driver-vendor", "%s"] }\n' $overlay \
+                >"$BUILD/tests/overlays-sh/images/one.json"
+        out=$("$IMGBUILD" plan "$BUILD/tests/overlays-sh/images/one.json" --overlays "$TOP/overlays" --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
+        [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
+        check "$overlay goes with the vendor's driver" $?
+done
 exit $rc

@@ -13,8 +13,8 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
         have_source nvidia-container-toolkit-1.20.0.tar.xz || exit 77
         own_project
         from_sources "$PROJECT" container-toolkit-source || { echo "not ok - the overlay names the vendor's archive"; exit 1; }
-        # Without the driver's user space, whose checks want its kernel modules.
-        sed -i 's/"nvidia-common", //' "$PROJECT/overlays/container-toolkit-source/overlay.json"
+        # Without what a node with the driver has.
+        sed -i 's/"nvidia-node", //' "$PROJECT/overlays/container-toolkit-source/overlay.json"
         cat >"$tree" <<'R'
 {
         "name": "toolkit",

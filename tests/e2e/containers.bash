@@ -23,9 +23,11 @@ from_sources() { # PROJECT OVERLAY…
                 enroot-source) archive='enroot-${version}.tar.gz' ;;
                 pyxis) archive='pyxis-${version}.tar.gz' ;;
                 container-toolkit-source) archive='nvidia-container-toolkit-${version}.tar.xz' ;;
+                lustre-client) archive='lustre-${version}.tar.xz' ;;
+                nvidia-driver-vendor) archive='open-gpu-kernel-modules-${version}.tar.xz' ;;
                 esac
                 file=$1/overlays/$overlay/overlay.json
-                sed -i "s|\"https://github.com/NVIDIA/[^\"]*/archive/refs/tags/v[^\"]*\"|\"file://$(realpath "$SOURCES")/$archive\"|" "$file"
+                sed -i "s|\"https://github.com/[^\"]*/archive/refs/tags/[^\"]*\"|\"file://$(realpath "$SOURCES")/$archive\"|" "$file"
                 grep -q '"url": "file:///' "$file" || { echo "# $file names no archive of a tag"; return 1; }
         done
 }

@@ -23,9 +23,10 @@ cuda_headers() {
         done
 }
 
-have_source aws-ofi-nccl-2daf7d30.tar.xz || exit 77
+have_source aws-ofi-nccl-2daf7d30.tar.xz && have_source lustre-2.17.57.tar.xz || exit 77
 alone cuda_headers || { echo "CUDA's headers, which PyPI has as nvidia-cuda-runtime-cu12 and nvidia-cuda-nvcc-cu12"; exit 77; }
 containers_sources || { echo "not ok - the overlays name the vendors' archives"; exit 1; }
+from_sources "$PROJECT" lustre-client || { echo "not ok - lustre-client names its archive"; exit 1; }
 sed -i -e "s,\"https://github.com/aws/[^\"]*\",\"file://$(realpath "$SOURCES")/aws-ofi-nccl-\${version}.tar.xz\"," \
         -e "s,\"https://developer[^\"]*/cuda_\(cudart\|nvcc\)-[^\"]*\",\"file://$SHARED/cuda/\1.tar\"," "$PROJECT/overlays/efa/overlay.json"
 [[ $(grep -c '"url": "file:///' "$PROJECT/overlays/efa/overlay.json") -eq 3 ]] || { echo "not ok - efa names three archives"; exit 1; }
@@ -46,6 +47,7 @@ check "aws-hpc becomes a disk, which is read back" $s
 cat >"$E2E/commands" <<'C'
 say() { echo "== $1"; }
 modprobe efa
+say lustre; modprobe lustre && awk '$2 == "lustre" { print $2 }' /proc/filesystems; lfs --version | cut -d ' ' -f 2
 say efa; lsmod | awk '$1 == "efa" || $4 ~ /efa/ { print $1 }' | sort; modinfo -F vermagic efa | grep -c "^$(uname -r) "
 say taint; dmesg | grep -c 'efa: Unknown symbol'
 say none; fi_info -p efa 2>&1 | grep -c 'No data available'
@@ -69,6 +71,7 @@ says "… with every symbol known" taint 0
 says "no EFA device: libfabric says that there is none" none 1
 [[ $(part tcp) -ge 1 ]]
 check "… and has TCP" $?
+says "Lustre's client loads, and its tools are of the same version" lustre $'lustre\n2.17.57'
 says "/scratch is on the local disks" scratch $'xfs\n/mnt/localdisk\n1777'
 says "Docker runs, its images on the same" docker /mnt/localdisk/docker
 says "tuning has run; without an EFA device it takes no huge pages" tuning $'active\n0'
