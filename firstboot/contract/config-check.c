@@ -341,10 +341,54 @@ static int check_stripe_size(Config *c) {
         return 0;
 }
 
+/* A cluster whose CA is not known beforehand could be anybody's. */
+static int check_cluster(Config *c) {
+        json_object *kubernetes = json_get(c->values, "kubernetes");
+
+        if (!json_get(kubernetes, "endpoint") ||
+                        json_array_length(json_get(kubernetes, "ca_hashes")) > 0)
+                return 0;
+        return complain(c, "kubernetes",
+                        "\"ca_hashes\" is missing: kubeadm token create --print-join-command shows it");
+}
+
+/* A map of the Kubernetes section, by the rule for its entries. */
+static int check_kubernetes_map(Config *c, const char *key,
+                const char *(*rule)(const char *name, const char *value)) {
+        json_object *map = json_get(json_get(c->values, "kubernetes"), key);
+        _cleanup_free_ char *path = strf("kubernetes.%s", key);
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        if (!json_object_is_type(map, json_type_object))
+                return 0;
+        json_object_object_foreach (map, name, value) {
+                const char *wrong = rule(name, json_object_get_string(value));
+
+                if (!wrong)
+                        continue;
+                r = complain(c, path, "\"%s\" %s", name, wrong);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* They end up on kubelet's command line. */
+static int check_kubelet_maps(Config *c) {
+        int r;
+
+        r = check_kubernetes_map(c, "labels", check_node_label);
+        if (r < 0)
+                return r;
+        return check_kubernetes_map(c, "kubelet_args", check_kubelet_arg);
+}
+
 int config_finish(Config *c, char *const *free_sections) {
         /* What no single row can say. */
-        static int (*const more[])(
-                        Config *c) = { check_encryption, check_counter_limits, check_stripe_size };
+        static int (*const more[])(Config * c) = { check_encryption, check_counter_limits,
+                check_stripe_size, check_cluster, check_kubelet_maps };
         int r;
 
         r = config_fill(c);

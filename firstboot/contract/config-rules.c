@@ -149,3 +149,86 @@ const char *check_gpu_fact(const char *s) {
                         return NULL;
         return "must be the name of a fact, such as \"ecc\" or \"clock_reasons\"; see docs/gpu.md";
 }
+
+const char *check_ca_hash(const char *s) {
+        const char *digits = startswith(s, "sha256:");
+
+        if (!digits || strlen(digits) != 64 || strspn(digits, "0123456789abcdefABCDEF") != 64)
+                return "must be \"sha256:\" and 64 hexadecimal digits, as kubeadm token create --print-join-command shows it";
+        return NULL;
+}
+
+const char *check_join_token(const char *s) {
+        static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+        if (strlen(s) != 23 || strspn(s, letters) != 6 || s[6] != '.' ||
+                        strspn(s + 7, letters) != 16)
+                return "must be a bootstrap token: 6 letters or digits, a '.', and 16 more";
+        return NULL;
+}
+
+/* RFC 1123, as the API server has it. */
+const char *check_node_name(const char *s) {
+        for (const char *p = s; *p; p++)
+                if (isupper((unsigned char) *p))
+                        return "must be in lower case";
+        if (*s && !isalnum((unsigned char) s[strlen(s) - 1]))
+                return "must end with a letter or digit";
+        return check_hostname(s);
+}
+
+static bool is_label_word(const char *s, size_t n, bool dots_only) {
+        if (n == 0 || !isalnum((unsigned char) s[0]) || !isalnum((unsigned char) s[n - 1]))
+                return false;
+        for (size_t i = 0; i < n; i++)
+                if (!isalnum((unsigned char) s[i]) && !strchr(dots_only ? "-." : "-_.", s[i]))
+                        return false;
+        return true;
+}
+
+/* Domains that a node may not label itself in, but for a few names: kubelet does not start with others, and
+ * the admission plugin NodeRestriction refuses them. */
+static bool is_reserved(const char *key, size_t domain) {
+        static const char *const allowed[] = { "kubernetes.io/hostname", "kubernetes.io/arch",
+                "kubernetes.io/os", "node.kubernetes.io/instance-type",
+                "topology.kubernetes.io/region", "topology.kubernetes.io/zone" };
+        _cleanup_free_ char *d = strndup(key, domain);
+
+        if (!d)
+                return true;
+        for (size_t i = 0; i < ELEMENTSOF(allowed); i++)
+                if (streq(key, allowed[i]))
+                        return false;
+        if (streq(d, "kubelet.kubernetes.io") || endswith(d, ".kubelet.kubernetes.io") ||
+                        streq(d, "node.kubernetes.io") || endswith(d, ".node.kubernetes.io"))
+                return false;
+        return streq(d, "kubernetes.io") || endswith(d, ".kubernetes.io") || streq(d, "k8s.io") ||
+               endswith(d, ".k8s.io");
+}
+
+const char *check_node_label(const char *key, const char *value) {
+        const char *slash = strchr(key, '/'), *name = slash ? slash + 1 : key;
+        size_t domain = slash ? (size_t) (slash - key) : 0;
+
+        if (strlen(name) > 63 || !is_label_word(name, strlen(name), false) ||
+                        (slash && (domain > 253 || !is_label_word(key, domain, true))))
+                return "must be a label's name, such as \"example.org/rack\"";
+        if (slash && is_reserved(key, domain))
+                return "is in a domain of Kubernetes that a node may not label itself in";
+        if (!isempty(value) && (strlen(value) > 63 || !is_label_word(value, strlen(value), false)))
+                return "must have a value of at most 63 letters, digits, '-', '_' and '.'";
+        return NULL;
+}
+
+const char *check_kubelet_arg(const char *key, const char *value) {
+        static const char *const ours[] = { "node-labels", "hostname-override", "kubeconfig",
+                "bootstrap-kubeconfig", "container-runtime-endpoint", "config" };
+
+        if (isempty(key) || strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(key) ||
+                        key[0] == '-')
+                return "must be an option of kubelet without the dashes before it";
+        for (size_t i = 0; i < ELEMENTSOF(ours); i++)
+                if (streq(key, ours[i]))
+                        return "is set by firstboot itself";
+        return check_word(strempty(value));
+}

@@ -21,3 +21,12 @@ const char *check_controller(const char *s); /* HOST or HOST:PORT */
 const char *check_word(const char *s);       /* without quotes and white space */
 const char *check_xid(const char *s);        /* the number of an Xid */
 const char *check_gpu_fact(const char *s);   /* what a GPU of some kind may truly lack */
+const char *check_ca_hash(const char *s);    /* "sha256:" and 64 hexadecimal digits */
+const char *check_join_token(const char *s); /* kubeadm's: "abcdef.0123456789abcdef" */
+const char *check_node_name(const char *s);  /* of a Kubernetes node */
+
+/* A label that a node gives itself; NULL where it is good. */
+const char *check_node_label(const char *key, const char *value);
+
+/* An option of kubelet's, without dashes, that is not this program's own to set. */
+const char *check_kubelet_arg(const char *key, const char *value);

@@ -10,7 +10,8 @@
 /* Limits of times are in milliseconds. */
 #define MS 1000
 #define MIN_ (60 * MS)
-#define KEY(p, t, ...) { .path = p, .type = t, ##__VA_ARGS__ }
+#define KEY(p, t, ...) \
+        { .path = p, .type = t, ##__VA_ARGS__ }
 
 const ConfigKey config_keys[] = {
         KEY("host", CONFIG_OBJECT, .fallback = "{}", .meaning = "The machine itself."),
@@ -308,6 +309,37 @@ const ConfigKey config_keys[] = {
         KEY("slurm.give_up", CONFIG_DURATION, .fallback = "\"5min\"", .min = MS,
                         .max = 24 * 60 * (int64_t) MIN_,
                         .meaning = "How long the controller is waited for."),
+
+        KEY("kubernetes", CONFIG_OBJECT,
+                        .meaning = "Membership in a Kubernetes cluster. Absent, or without endpoint: step skipped."),
+        KEY("kubernetes.endpoint", CONFIG_STRING, .check = check_controller,
+                        .meaning = "The API server or what stands before it, HOST or HOST:PORT (6443)."),
+        KEY("kubernetes.ca_hashes", CONFIG_STRINGS, .check = check_ca_hash,
+                        .meaning = "Digests of the cluster CA's public key, \"sha256:\" and 64 hexadecimal digits, as kubeadm prints them. Required with endpoint."),
+        KEY("kubernetes.token", CONFIG_STRING, .secret = true, .check = check_join_token,
+                        .meaning = "The bootstrap token; best given as credential firstboot.kubernetes.token. Needed only until the node has joined."),
+        KEY("kubernetes.token_file", CONFIG_STRING, .check = check_absolute,
+                        .meaning = "A file that holds it."),
+        KEY("kubernetes.node_name", CONFIG_STRING, .check = check_node_name,
+                        .meaning = "Absent: the host name in lower case."),
+        KEY("kubernetes.labels", CONFIG_MAP, .meaning = "Labels that the node registers with."),
+        KEY("kubernetes.cri_socket", CONFIG_STRING,
+                        .fallback = "\"unix:///run/containerd/containerd.sock\"",
+                        .check = check_word, .meaning = "Where the container runtime listens."),
+        KEY("kubernetes.kubelet_args", CONFIG_MAP,
+                        .meaning = "Further options of kubelet, without dashes: { \"node-ip\": \"10.0.0.5\" }. They are taken when the node joins."),
+        KEY("kubernetes.verdict_token", CONFIG_STRING, .secret = true, .check = check_word,
+                        .meaning = "A service account's token that may set the node's taint, which kubelet's own certificate may not; best given as credential firstboot.kubernetes.verdict_token."),
+        KEY("kubernetes.verdict_token_file", CONFIG_STRING, .check = check_absolute,
+                        .meaning = "A file that holds it."),
+        KEY("kubernetes.clock_skew_max", CONFIG_DURATION, .fallback = "\"60s\"", .min = MS,
+                        .max = 60 * MIN_,
+                        .meaning = "Largest difference from the API server's clock."),
+        KEY("kubernetes.register_on_failure", CONFIG_BOOL, .fallback = "false",
+                        .meaning = "Where a required step failed, joins all the same, cordoned with the reason."),
+        KEY("kubernetes.give_up", CONFIG_DURATION, .fallback = "\"5min\"", .min = MS,
+                        .max = 24 * 60 * (int64_t) MIN_,
+                        .meaning = "How long the API server and kubelet's registration are waited for."),
 
         KEY("ready", CONFIG_OBJECT, .fallback = "{}", .meaning = "Who is told, and when."),
         KEY("ready.command", CONFIG_STRINGS, .check = check_line,
