@@ -4,6 +4,7 @@
  * reported in one go, each with the layer that brought it. */
 
 #include "contract/config-defaults.h"
+#include "contract/config-rules.h"
 #include "contract/config-schema.h"
 #include "contract/config.h"
 #include "shared/suggest.h"
