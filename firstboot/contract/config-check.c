@@ -388,7 +388,7 @@ static int check_kubelet_maps(Config *c) {
 
 int config_finish(Config *c, char *const *free_sections) {
         /* What no single row can say. */
-        static int (*const more[])(Config * c) = { check_encryption, check_counter_limits,
+        static int (*const more[])(Config *c) = { check_encryption, check_counter_limits,
                 check_stripe_size, check_cluster, check_kubelet_maps };
         int r;
 

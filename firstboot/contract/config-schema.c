@@ -10,8 +10,7 @@
 /* Limits of times are in milliseconds. */
 #define MS 1000
 #define MIN_ (60 * MS)
-#define KEY(p, t, ...) \
-        { .path = p, .type = t, ##__VA_ARGS__ }
+#define KEY(p, t, ...) { .path = p, .type = t, ##__VA_ARGS__ }
 
 const ConfigKey config_keys[] = {
         KEY("host", CONFIG_OBJECT, .fallback = "{}", .meaning = "The machine itself."),

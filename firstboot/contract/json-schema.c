@@ -32,6 +32,9 @@ static const struct {
         { check_controller, { "^[A-Za-z0-9][A-Za-z0-9.-]*(:" PORT ")?$", NULL, 0 } },
         { check_word, { ".", "[ \"'\\\\]|" CONTROL, 0 } },
         { check_xid, { "^[0-9]{1,4}$", NULL, 0 } },
+        { check_ca_hash, { "^sha256:[0-9A-Fa-f]{64}$", NULL, 0 } },
+        { check_join_token, { "^[a-z0-9]{6}[.][a-z0-9]{16}$", NULL, 0 } },
+        { check_node_name, { "^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", NULL, 253 } },
         { check_gpu_fact, { "^[a-z_]+$", NULL, 0 } },
 };
 

@@ -32,6 +32,10 @@
 #define PATH_SLURMD_PERMIT "/run/firstboot/slurmd-permit"
 #define PATH_SLURMD_ENV "/run/firstboot/slurmd.env"
 #define PATH_SLURM_CLIENT_CONF "/run/firstboot/slurm-client.conf"
+#define PATH_KUBELET_PERMIT "/run/firstboot/kubelet-permit"
+#define PATH_KUBEADM_JOIN "/run/firstboot/kubeadm-join.json"
+/* kubeadm's and kubelet's own. */
+#define PATH_KUBELET_CONF "/etc/kubernetes/kubelet.conf"
 #define PATH_CLOUD_INIT_DATA "/run/cloud-init/instance-data.json"
 #define PATH_CLOUD_INIT_COMBINED "/run/cloud-init/combined-cloud-config.json"
 #define PATH_CLOUD_INIT_RESULT "/run/cloud-init/result.json"

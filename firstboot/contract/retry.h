@@ -88,6 +88,11 @@ typedef struct RetryLoop {
                 .pause_usec = USEC_PER_SEC,          \
                 .pause_max_usec = 10 * USEC_PER_SEC, \
                 .deadline_usec = (deadline) }
+#define RETRY_LOOP_KUBERNETES(s, deadline)           \
+        { .seed = (s),                               \
+                .pause_usec = 500 * USEC_PER_MSEC,   \
+                .pause_max_usec = 10 * USEC_PER_SEC, \
+                .deadline_usec = (deadline) }
 
 /* How long the loop pauses now; false where it is over. */
 bool retry_again(RetryLoop *l, uint64_t now_usec, uint64_t *ret_pause);

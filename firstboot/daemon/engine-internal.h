@@ -22,8 +22,9 @@ struct Engine {
 
         sd_event_source *late; /* the watch of the results' folder */
 
-        bool paced;          /* others have less of the CPU until the verdict */
-        bool drain_due;      /* slurm is to run again: what it tells the controller has changed */
+        bool paced; /* others have less of the CPU until the verdict */
+        /* The step is to run again: what it tells the cluster has changed. */
+        bool renewal_due[NODE_MEMBERSHIPS];
         json_object *ran_by; /* the configuration that the steps ran by; NULL: none yet */
         bool changes_only;   /* what comes next runs only the steps that it concerns */
         bool told; /* settling was announced (a restart of firstbootd does not repeat it) */

@@ -27,7 +27,7 @@ static NodeStatus judge(const Engine *e) {
         if (streq_ptr(n->problem, "config.metadata") &&
                         configure_tries(e->configure) < RETRY_METADATA_TRIES)
                 return NODE_STARTING;
-        /* Whatever the steps say, and while slurm drains. */
+        /* Whatever the steps say, and while the node is held back. */
         if (n->graph && n->state->watch_code)
                 return NODE_FAILED;
         return node_verdict(n);

@@ -98,21 +98,27 @@ static void advance_step(Engine *e, Job *j) {
         job_start(j);
 }
 
-/* The slurm step drains the node for what the watch has found, or for a step that failed since, and
- * lifts that drain: it alone talks to the controller. */
-static void renew_membership(Engine *e) {
-        Job *j = node_find_job(&e->node, "slurm");
+/* A step that made the node a member of a cluster holds it back there for what the watch has found, or for a
+ * step that failed since, and lifts that again: it alone talks to the controller or API server. */
+static void renew_membership(Engine *e, size_t i) {
+        Job *j = node_membership(&e->node, i);
+        bool *due = &e->renewal_due[i];
 
-        e->drain_due = e->drain_due || (j && node_drain_is_due(&e->node, j));
-        if (!e->drain_due)
+        *due = *due || (j && node_drain_is_due(&e->node, j));
+        if (!*due)
                 return;
         if (j && job_run(j)->status == STEP_RUNNING)
                 return; /* its end comes back here */
-        e->drain_due = false;
+        *due = false;
         if (!j || job_run(j)->status == STEP_SKIPPED)
                 return;
         job_cancel(j);
         step_run_reset(job_run(j));
+}
+
+static void renewals_are_due(Engine *e) {
+        for (size_t i = 0; i < NODE_MEMBERSHIPS; i++)
+                e->renewal_due[i] = true;
 }
 
 /* Starts what may start, blocks what cannot, and settles once every step has come to its end. */
@@ -120,7 +126,8 @@ static void advance(Engine *e) {
         if (!e->node.state)
                 return;
 
-        renew_membership(e);
+        for (size_t i = 0; i < NODE_MEMBERSHIPS; i++)
+                renew_membership(e, i);
         for (size_t i = 0; i < e->node.n_jobs && !e->node.problem; i++)
                 advance_step(e, &e->node.jobs[i]);
         engine_settle(e);
@@ -143,7 +150,7 @@ static void on_watch_changed(void *userdata) {
                 journal_event(code, NULL, 0, 0, "%s", strempty(watch_text(e->watch)));
         else
                 journal_event("event.recovered", NULL, 0, 0, "The node is well again.");
-        e->drain_due = true;
+        renewals_are_due(e);
         advance(e);
 }
 
@@ -211,7 +218,7 @@ static int on_document(json_object *document, void *userdata) {
                 return r;
 
         if (n->state->watch_code)
-                e->drain_due = true; /* it may not have come about before we were restarted */
+                renewals_are_due(e); /* it may not have come about before we were restarted */
         journal_event("event.started", NULL, 0, 0, "Bringing the node up with %zu steps.",
                         n->n_jobs);
         if (connection_is_ready(e->connection))

@@ -16,7 +16,7 @@ static int priority_of(const Code *c) {
         /* What is neither an error nor mere news. */
         char *const *warnings = ARGV("event.step-retry", "event.step-slow-retry",
                         "event.step-degraded", "event.degraded", "scratch.fewer", "slurm.drained",
-                        "watch.slow");
+                        "kubernetes.cordoned", "watch.slow");
 
         if (strv_contains(warnings, c->code))
                 return LOG_WARNING;

@@ -136,13 +136,33 @@ const Job *node_failed_requirement(const Node *n, const Job *j) {
         return NULL;
 }
 
-bool node_must_drain(const Node *n, const Job *j) {
-        _cleanup_free_ char *permit = NULL;
+/* What each lets run, once it has let it. */
+static const struct {
+        const char *step, *permit;
+} memberships[NODE_MEMBERSHIPS] = {
+        { "slurm", PATH_SLURMD_PERMIT },
+        { "kubernetes", PATH_KUBELET_PERMIT },
+};
 
-        if (!streq(j->step->name, "slurm") || !node_failed_requirement(n, j))
+Job *node_membership(const Node *n, size_t i) {
+        return node_find_job(n, memberships[i].step);
+}
+
+static const char *permit_of(const Job *j) {
+        for (size_t i = 0; i < NODE_MEMBERSHIPS; i++)
+                if (streq(j->step->name, memberships[i].step))
+                        return memberships[i].permit;
+        return NULL;
+}
+
+bool node_must_drain(const Node *n, const Job *j) {
+        _cleanup_free_ char *path = NULL;
+        const char *permit = permit_of(j);
+
+        if (!permit || !node_failed_requirement(n, j))
                 return false;
-        permit = fb_path(PATH_SLURMD_PERMIT);
-        return permit && access(permit, F_OK) >= 0;
+        path = fb_path(permit);
+        return path && access(path, F_OK) >= 0;
 }
 
 bool node_drain_is_due(const Node *n, const Job *j) {

@@ -5,5 +5,6 @@
 
 #include <stdbool.h>
 
-/* Whether a job of Slurm's is on this node: one of its slurmstepd processes is. */
+/* Whether work is on this node: one of Slurm's slurmstepd processes, or a process of a pod's that computes on a
+ * GPU or has an RDMA device open. What only watches GPUs (an exporter, a device plugin) does neither. */
 bool watch_jobs_run(void);

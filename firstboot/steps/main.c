@@ -36,6 +36,7 @@ static const StepFunction functions[] = {
         { "nccl", nccl_run, nccl_run },
         { "python", python_run, python_run },
         { "slurm", slurm_run, slurm_check },
+        { "kubernetes", kubernetes_run, kubernetes_check },
 };
 
 static int load_config(json_object **ret) {

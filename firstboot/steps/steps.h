@@ -14,6 +14,7 @@ int rdma_run(StepContext *c);
 int nccl_run(StepContext *c);
 int python_run(StepContext *c);
 int slurm_run(StepContext *c);
+int kubernetes_run(StepContext *c);
 int gpu_run(StepContext *c);
 
 /* What the step made is looked at, and nothing changed: c->check says how closely. The steps that are
@@ -23,6 +24,7 @@ int scratch_check(StepContext *c);
 int mounts_check(StepContext *c);
 int identity_check(StepContext *c);
 int slurm_check(StepContext *c);
+int kubernetes_check(StepContext *c);
 
 /* Prints what the gpu step sees, as JSON; needs no firstbootd. 0 or negative errno. */
 int gpu_facts(void);

@@ -38,6 +38,22 @@ static size_t on_data(char *data, size_t size, size_t n, void *userdata) {
         return size;
 }
 
+/* "Date: Tue, 03 Jun 2025 01:02:03 GMT" */
+static size_t on_header(char *line, size_t size, size_t n, void *userdata) {
+        static const char name[] = "date:";
+        _cleanup_free_ char *text = NULL;
+        int64_t *date = userdata;
+
+        size *= n;
+        if (size < strlen(name) || strncasecmp(line, name, strlen(name)) != 0)
+                return size;
+        text = strndup(line + strlen(name), size - strlen(name));
+        time_t t = text ? curl_getdate(text, NULL) : -1;
+        if (t >= 0)
+                *date = t;
+        return size;
+}
+
 static void curl_cleanupp(CURL **c) {
         if (*c)
                 curl_easy_cleanup(*c);
@@ -58,6 +74,31 @@ static int take_headers(char *const *headers, struct curl_slist **list) {
         return 0;
 }
 
+static void set_blob(CURL *c, CURLoption option, const char *text) {
+        struct curl_blob blob = {
+                .data = (char *) text, .len = text ? strlen(text) : 0, .flags = CURL_BLOB_COPY
+        };
+
+        if (text)
+                curl_easy_setopt(c, option, &blob);
+}
+
+static void set_tls(CURL *c, const HttpTls *t) {
+        curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "https");
+        curl_easy_setopt(c, CURLOPT_SSLVERSION, (long) CURL_SSLVERSION_TLSv1_2);
+        curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, t->unverified ? 0L : 1L);
+        curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, t->unverified ? 0L : 2L);
+        if (t->ca) /* and no authority besides */
+                curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
+        set_blob(c, CURLOPT_CAINFO_BLOB, t->ca);
+        set_blob(c, CURLOPT_SSLCERT_BLOB, t->cert);
+        set_blob(c, CURLOPT_SSLKEY_BLOB, t->key);
+        if (t->cert_file)
+                curl_easy_setopt(c, CURLOPT_SSLCERT, t->cert_file);
+        if (t->key_file)
+                curl_easy_setopt(c, CURLOPT_SSLKEY, t->key_file);
+}
+
 static void set_request(CURL *c, const HttpRequest *q, struct curl_slist *headers) {
         uint64_t timeout_msec = q->timeout_usec / USEC_PER_MSEC;
 
@@ -75,6 +116,12 @@ static void set_request(CURL *c, const HttpRequest *q, struct curl_slist *header
                 curl_easy_setopt(c, CURLOPT_POSTFIELDS, q->body);
                 curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long) strlen(q->body));
         }
+        if (q->tls)
+                set_tls(c, q->tls);
+        if (q->ret_date) {
+                curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
+                curl_easy_setopt(c, CURLOPT_HEADERDATA, q->ret_date);
+        }
 }
 
 static int errno_of(CURLcode code, const Body *body) {
@@ -82,7 +129,10 @@ static int errno_of(CURLcode code, const Body *body) {
                 return -EFBIG;
         if (code == CURLE_OPERATION_TIMEDOUT)
                 return -ETIMEDOUT;
-        return code == CURLE_COULDNT_CONNECT ? -ECONNREFUSED : -EIO;
+        if (code == CURLE_PEER_FAILED_VERIFICATION)
+                return -EKEYREJECTED;
+        return code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ? -ECONNREFUSED
+                                                                                   : -EIO;
 }
 
 int http_request(const HttpRequest *q, long *ret_status, char **ret_body, char **ret_detail) {

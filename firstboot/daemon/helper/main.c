@@ -7,12 +7,17 @@
  *   config    merges the node configuration and prints it as one JSON document
  *   notify    tells the site's command and URL how the node stands
  *   directory URI
- *             asks an LDAP server for the users that the configuration names: one JSON object */
+ *             asks an LDAP server for the users that the configuration names: one JSON object
+ *   kubernetes identity NODE | discover TOKEN-ID | kubelet METHOD PATH [TYPE] | verdict METHOD PATH [TYPE]
+ *             asks a Kubernetes API server, as kubelet or with the verdict's token; a request that has
+ *             a TYPE has its body on standard input: one JSON object */
 
 #include "daemon/helper/config-load.h"
 #include "daemon/helper/directory.h"
+#include "daemon/helper/kubernetes.h"
 #include "daemon/helper/notify.h"
 #include "contract/graph.h"
+#include "shared/file-util.h"
 #include "daemon/helper/tree-faults.h"
 #include "contract/paths.h"
 #include "shared/log.h"
@@ -91,18 +96,43 @@ static int print_faults(void) {
 }
 
 /* The configuration is read here, not handed over: a password has no place among arguments. */
-static int ask_directory(const char *uri) {
+static int read_document(json_object **ret) {
         _cleanup_free_ char *path = fb_path(PATH_RUN_CONFIG);
-        _cleanup_json_ json_object *document = NULL;
         JsonError error;
         int r;
 
-        r = path ? json_load(path, DOCUMENT_MAX, &error, &document) : -ENOMEM;
-        if (r < 0) {
-                log_error_errno(r, "Cannot read %s", PATH_RUN_CONFIG);
+        r = path ? json_load(path, DOCUMENT_MAX, &error, ret) : -ENOMEM;
+        return r < 0 ? log_error_errno(r, "Cannot read %s", PATH_RUN_CONFIG) : 0;
+}
+
+static int ask_directory(const char *uri) {
+        _cleanup_json_ json_object *document = NULL;
+
+        if (read_document(&document) < 0)
                 return EXIT_FAILURE;
-        }
         return directory_probe(json_get(json_get(document, "config"), "identity"), uri);
+}
+
+/* words: what follows "kubernetes". */
+static int ask_kubernetes(char *const words[], size_t n) {
+        _cleanup_json_ json_object *document = NULL;
+        _cleanup_free_ char *body = NULL;
+        json_object *section;
+        bool verdict = streq(words[0], "verdict");
+
+        if (read_document(&document) < 0)
+                return EXIT_FAILURE;
+        section = json_get(json_get(document, "config"), "kubernetes");
+        if (n == 2 && streq(words[0], "identity"))
+                return kubernetes_identity(section, words[1]);
+        if (n == 2 && streq(words[0], "discover"))
+                return kubernetes_discover(section, words[1]);
+        if ((n != 3 && n != 4) || (!verdict && !streq(words[0], "kubelet")))
+                return 2;
+        if (n == 4 && read_fd(STDIN_FILENO, DOCUMENT_MAX, &body, NULL) < 0)
+                return EXIT_FAILURE;
+        return kubernetes_request(
+                        section, verdict, words[1], words[2], n == 4 ? words[3] : NULL, body);
 }
 
 int main(int argc, char *argv[]) {
@@ -115,6 +145,8 @@ int main(int argc, char *argv[]) {
                 return notify_run() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         if (argc == 3 && streq(argv[1], "directory"))
                 return ask_directory(argv[2]);
-        fprintf(stderr, "Usage: firstboot-helper check | config | directory URI | notify\n");
+        if (argc >= 4 && streq(argv[1], "kubernetes"))
+                return ask_kubernetes(argv + 2, (size_t) argc - 2);
+        fprintf(stderr, "Usage: firstboot-helper check | config | directory URI | kubernetes … | notify\n");
         return 2;
 }

@@ -40,7 +40,10 @@ static int ask(Session *s, const char *method, const char *path, char **ret_body
 
                 if (now >= s->deadline)
                         return -ETIMEDOUT;
-                HttpRequest q = { method, url, s->headers, NULL, MIN(TRY_USEC, s->deadline - now) };
+                HttpRequest q = { .method = method,
+                        .url = url,
+                        .headers = s->headers,
+                        .timeout_usec = MIN(TRY_USEC, s->deadline - now) };
 
                 r = http_request(&q, &status, &body, &detail);
                 if (r >= 0 && status == 200) {

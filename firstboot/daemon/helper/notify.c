@@ -66,7 +66,11 @@ static int post(json_object *ready, const char *url, const char *text, uint64_t 
         if (make_headers(json_get_string(ready, "token"), &headers) < 0)
                 return log_oom();
 
-        HttpRequest q = { "POST", url, headers, text, timeout_usec };
+        HttpRequest q = { .method = "POST",
+                .url = url,
+                .headers = headers,
+                .body = text,
+                .timeout_usec = timeout_usec };
         for (unsigned i = 0; i < POST_TRIES; i++) {
                 free(TAKE_PTR(detail));
                 r = http_request(&q, &status, NULL, &detail);

@@ -4,43 +4,16 @@
  * replaced while it stands for a drain or a DOWN, and a mere note is carried along. */
 
 #include "shared/strv.h"
+#include "steps/common/own-reason.h"
 #include "steps/slurm/node.h"
 
-#define TEXT_MAX 200
 #define BEFORE "; before: "
-#define SUM_LENGTH 6 /* " #" and four digits */
-
-/* FNV-1a, folded to 16 bits: it tells an edited text, and is no secret. */
-static unsigned text_sum(const char *text, size_t n) {
-        uint32_t h = 2166136261u;
-
-        for (size_t i = 0; i < n; i++)
-                h = (h ^ (unsigned char) text[i]) * 16777619u;
-        return (h >> 16 ^ h) & 0xffff;
-}
-
-static char *with_sum(const char *text) {
-        return strf("%s #%04x", text, text_sum(text, strlen(text)));
-}
-
-char *drain_reason(const char *code, const char *text) {
-        _cleanup_free_ char *reason = strf("%s %s: %s", DRAIN_MARK, code, text);
-
-        if (!reason)
-                return NULL;
-        for (char *p = reason; *p; p++)
-                if (*p == '"' || *p == '\'' || *p == '\\' || (unsigned char) *p < 0x20)
-                        *p = ' ';
-        if (strlen(reason) > TEXT_MAX - SUM_LENGTH)
-                reason[TEXT_MAX - SUM_LENGTH] = '\0';
-        return with_sum(reason);
-}
 
 char *drain_reason_over(const char *reason, const char *before) {
-        _cleanup_free_ char *text = strf(
-                        "%.*s" BEFORE "%s", (int) (strlen(reason) - SUM_LENGTH), reason, before);
+        _cleanup_free_ char *text = strf("%.*s" BEFORE "%s",
+                        (int) (strlen(reason) - OWN_SUM_LENGTH), reason, before);
 
-        return text ? with_sum(text) : NULL;
+        return text ? own_reason_with_sum(text) : NULL;
 }
 
 /* Slurm 24.11 adds " : " and one of these to a reason that is there (set_node_reason() of
@@ -71,22 +44,18 @@ static bool is_slurms(const char *reason) {
 bool drain_is_ours(const char *reason, char **ret_before) {
         size_t n = without_slurms(reason, strlen(reason));
         const char *before;
-        char sum[SUM_LENGTH + 1];
 
         if (n == strlen(DRAIN_JOINING) && strncmp(reason, DRAIN_JOINING, n) == 0) {
                 if (ret_before)
                         *ret_before = strdup("");
                 return true;
         }
-        if (!startswith(reason, DRAIN_MARK " ") || n <= SUM_LENGTH)
-                return false;
-        n -= SUM_LENGTH;
-        snprintf(sum, sizeof(sum), " #%04x", text_sum(reason, n));
-        if (strncmp(reason + n, sum, SUM_LENGTH) != 0)
+        if (!own_reason_is_ours(reason, n))
                 return false;
         if (!ret_before)
                 return true;
 
+        n -= OWN_SUM_LENGTH;
         before = memmem(reason, n, BEFORE, strlen(BEFORE));
         before = before ? before + strlen(BEFORE) : reason + n;
         *ret_before = strndup(before, (size_t) (reason + n - before));

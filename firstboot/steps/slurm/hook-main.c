@@ -12,7 +12,6 @@
 #include "contract/paths.h"
 #include "shared/json-util.h"
 #include "shared/log.h"
-#include "steps/slurm/health.h"
 #include "steps/slurm/membership.h"
 #include "steps/slurm/node.h"
 
@@ -42,7 +41,7 @@ static char *node_name(void) {
 
 /* 0 where the node will get no job. */
 static int drain(const char *code, const char *text) {
-        _cleanup_free_ char *node = node_name(), *reason = drain_reason(code, text);
+        _cleanup_free_ char *node = node_name(), *reason = own_reason(code, text);
         int r;
 
         if (!node || !reason)
@@ -71,7 +70,7 @@ int main(int argc, char *argv[]) {
 
         /* slurmd gives its Prolog none. */
         (void) setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 0);
-        health = health_check(&code, &text);
+        health = health_check(SLURM_HEALTH, &code, &text);
         if (health == HEALTH_GOOD)
                 return EXIT_SUCCESS;
         if (health < 0) {

@@ -10,7 +10,6 @@
 #include "shared/time-util.h"
 #include "steps/common/unit.h"
 #include "steps/slurm/control.h"
-#include "steps/slurm/health.h"
 #include "steps/slurm/node.h"
 
 #define UNIT_USEC (120 * USEC_PER_SEC)
@@ -218,10 +217,13 @@ static int not_in_service(Slurm *s, int shown, const NodeInfo *info, const char 
 }
 
 int slurm_ensure_in_service(Slurm *s, sd_bus *bus) {
+        _cleanup_free_ char *drain = strf("the drain of %s", s->node);
         uint64_t pause = 200 * USEC_PER_MSEC, since = now_usec();
         bool healthy = false;
         int r;
 
+        if (!drain)
+                return -ENOMEM;
         for (;;) {
                 _cleanup_free_ char *words = NULL;
                 NodeInfo info = {};
@@ -240,7 +242,7 @@ int slurm_ensure_in_service(Slurm *s, sd_bus *bus) {
                         return left_down(s, &info);
                 if ((move == LIFT_UNDRAIN || move == LIFT_RESUME) && !healthy) {
                         /* It takes its time, so the node is read again before anything is written. */
-                        r = health_before_undrain(s);
+                        r = health_before_lift(s->context, SLURM_HEALTH, drain);
                         if (r < 0)
                                 return r;
                         healthy = true;

@@ -3,9 +3,12 @@
 
 /* The node as a member of the cluster: in service, or drained with our reason. */
 
+#include "steps/common/health.h"
 #include "steps/slurm/state.h"
 
 #include <systemd/sd-bus.h>
+
+#define SLURM_HEALTH (&(const HealthCodes) { "slurm.check-failed", "slurm.check-unavailable" })
 
 /* Sees to it that a node with a fault gets no job: drains it, with our reason, unless it is drained
  * already with somebody else's. Before slurmd is started, and once more after it. Where that cannot
@@ -13,7 +16,7 @@
  * failure. */
 int slurm_ensure_drained(Slurm *s, sd_bus *bus);
 
-/* The same without waiting, for what Slurm calls itself (health.h). 0: drained with our reason; 1:
+/* The same without waiting, for what Slurm calls itself (hook-main.c). 0: drained with our reason; 1:
  * with somebody else's. Negative errno; -EBUSY where it is DOWN, for somebody else's. */
 int slurm_drain_now(const char *node, const char *drain);
 

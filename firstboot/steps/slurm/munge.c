@@ -6,12 +6,11 @@
 #include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
-#include "shared/spawn.h"
+#include "steps/common/secret-file.h"
 #include "steps/common/unit.h"
 
 #include <pwd.h>
 #include <resolv.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #define KEY_FILE "/etc/munge/munge.key"
@@ -19,48 +18,6 @@
 #define KEY_MIN 32
 #define KEY_MAX 1024
 #define UNIT_USEC (60 * USEC_PER_SEC)
-#define READ_USEC (20 * USEC_PER_SEC)
-
-typedef struct KeyFile {
-        const char *path;
-        int fd; /* memory that the child shares with us */
-} KeyFile;
-
-static int copy_key(void *userdata) {
-        KeyFile *k = userdata;
-        _cleanup_free_ char *text = NULL;
-        size_t size;
-        int r;
-
-        r = read_file(k->path, KEY_MAX, &text, &size);
-        return r < 0 ? r : write_all(k->fd, text, size);
-}
-
-/* The file may lie on a file server that died: then a child hangs, and not we. -ETIMEDOUT. */
-static int read_key(const char *path, unsigned char **ret, size_t *ret_size) {
-        _cleanup_close_ int fd = memfd_create("munge-key", MFD_CLOEXEC);
-        KeyFile k = { path, fd };
-        const SpawnOptions o = {
-                .prepare = copy_key, .prepare_data = &k, .timeout_usec = READ_USEC
-        };
-        unsigned char *key;
-        int r, status;
-
-        if (fd < 0)
-                return -errno;
-        r = spawn_run(&o, NULL, &status);
-        if (r < 0 || status != 0)
-                return r < 0 ? r : -EIO;
-        key = malloc(KEY_MAX + 1);
-        ssize_t n = key ? pread(fd, key, KEY_MAX + 1, 0) : -1;
-        if (n < 0) {
-                free(key);
-                return -ENOMEM;
-        }
-        *ret = key;
-        *ret_size = (size_t) n;
-        return 0;
-}
 
 static int decode_key(StepContext *c, const char *base64, unsigned char **ret, size_t *ret_size) {
         size_t room = strlen(base64) + 4;
@@ -82,8 +39,7 @@ static int decode_key(StepContext *c, const char *base64, unsigned char **ret, s
 static int find_key(StepContext *c, unsigned char **ret, size_t *ret_size) {
         const char *base64 = json_get_string(c->section, "munge_key"),
                    *file = json_get_string(c->section, "munge_key_file");
-        _cleanup_free_ unsigned char *key = NULL;
-        _cleanup_free_ char *path = NULL, *in_place = NULL;
+        _cleanup_free_ char *path = NULL, *in_place = NULL, *key = NULL;
         size_t size = 0;
         int r;
 
@@ -96,7 +52,7 @@ static int find_key(StepContext *c, unsigned char **ret, size_t *ret_size) {
         in_place = fb_path(KEY_FILE);
         if (!path || !in_place)
                 return -ENOMEM;
-        r = read_key(path, &key, &size);
+        r = secret_file_read(path, KEY_MAX, &key, &size);
         if (r < 0 && access(in_place, R_OK) >= 0) {
                 /* So a node whose file server is away can still say so, as a drained node. */
                 log_warning("%s: %s; the key of an earlier run is used", file, strerror(-r));
@@ -108,7 +64,7 @@ static int find_key(StepContext *c, unsigned char **ret, size_t *ret_size) {
                 return step_fail(c, "slurm.munge-key",
                                 "%s holds %zu bytes; a munge key has %d at least", file, size,
                                 KEY_MIN);
-        *ret = TAKE_PTR(key);
+        *ret = (unsigned char *) TAKE_PTR(key);
         *ret_size = size;
         return 1;
 }

@@ -4,14 +4,11 @@
 /* The node as the controller shows it, and whose a drain is. The rules are apart from what asks and
  * writes (membership.h), so that they can be tested.
  *
- * A drain is ours if its reason is one that we wrote, to the letter: it begins with our mark and
- * has a sum at its end. Somebody who changes the text makes it his own. Slurm itself adds
+ * A drain is ours if its reason is one that we wrote, to the letter (own-reason.h). Slurm itself adds
  * " : Not responding" and the like, and keeps a reason when the drain is over, so there can be a
  * reason on a node in service. */
 
-#include "shared/macro.h"
-
-#define DRAIN_MARK "[firstboot]"
+#include "steps/common/own-reason.h"
 
 /* A reason longer than this is cut, which makes one of ours somebody else's. */
 #define REASON_SIZE 1024
@@ -31,11 +28,7 @@ bool node_state_has(const char *state, const char *flag);
 /* Whether slurmd of this node has registered and answers. A node that is DOWN can be. */
 bool node_state_answers(const char *state);
 
-/* "[firstboot] CODE: text #sum" on one line of at most 200 characters, without what Slurm's parser
- * minds. NULL on out of memory; the caller frees it. */
-char *drain_reason(const char *code, const char *text);
-
-/* The same reason with what somebody else had noted on the node before. Caller frees. */
+/* A reason by own_reason() with what somebody else had noted on the node before. Caller frees. */
 char *drain_reason_over(const char *reason, const char *before);
 
 /* Whether we wrote the reason, whatever Slurm added since. *ret_before (may be NULL) is what
@@ -44,7 +37,7 @@ bool drain_is_ours(const char *reason, char **ret_before);
 
 /* The reason of a node that registers for the first time, and drained (slurmd -Z --conf). Without
  * blanks, for it goes through systemd's words. */
-#define DRAIN_JOINING DRAIN_MARK "_joins_drained"
+#define DRAIN_JOINING OWN_MARK "_joins_drained"
 
 /* What stays where we lifted a drain: Slurm without accounting keeps a reason for ever, and would show
  * a later drain of its own with ours. */

@@ -8,8 +8,8 @@
 #include "contract/paths.h"
 #include "shared/time-util.h"
 #include "steps/common/attempt.h"
+#include "steps/common/fault.h"
 #include "steps/common/own-file.h"
-#include "steps/common/status-document.h"
 #include "steps/common/unit.h"
 #include "steps/slurm/control.h"
 #include "steps/slurm/environment.h"
@@ -28,41 +28,24 @@ static void slurm_done(Slurm *s) {
         free(s->drain);
 }
 
-/* The first required step that failed, as firstbootd's status has it. No status, no joining. */
+/* What the watch has found counts whatever slurm.drain_on_failure says, for slurmd runs already: jobs
+ * are to be kept away. No status, no joining. */
 static int find_failure(Slurm *s) {
-        _cleanup_json_ json_object *o = NULL;
-        json_object *steps;
+        _cleanup_fault_ Fault fault = {};
         JsonError e = {};
         int r;
 
-        r = status_document_read(&e, &o);
-        steps = json_get(o, "steps");
-        if (r < 0 || !json_object_is_type(steps, json_type_array))
+        r = fault_find(&e, &fault);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
                 return step_fail_later(s->context, "slurm.slurmd",
                                 "%s does not tell how the other steps went: %s", PATH_RUN_STATUS,
                                 e.message);
-        for (size_t i = 0; i < json_object_array_length(steps); i++) {
-                json_object *step = json_object_array_get_idx(steps, i),
-                            *result = json_get(step, "result");
-                const char *status = json_get_string(step, "status");
-
-                if (!status || !streq(status, "failed") || !json_get_bool(step, "required", true))
-                        continue;
-                const char *code = json_get_string(result, "code"),
-                           *text = json_get_string(result, "message");
-                s->drain = drain_reason(code ? code : "step.failed", strempty(text));
-                return s->drain ? 0 : -ENOMEM;
-        }
-
-        /* What the watch has found since the steps were good: jobs are to be kept away, whatever
-         * slurm.drain_on_failure says, for slurmd runs already. */
-        json_object *watch = json_get(o, "watch");
-        if (!json_get_string(watch, "code"))
-                return 0;
-        s->watch = true;
-        s->drain = drain_reason(json_get_string(watch, "code"),
-                        strempty(json_get_string(watch, "message")));
-        return s->drain ? 0 : -ENOMEM;
+        s->watch = fault.watch;
+        if (fault.code && !(s->drain = own_reason(fault.code, fault.text)))
+                return -ENOMEM;
+        return 0;
 }
 
 static int node_name(Slurm *s) {

@@ -34,7 +34,11 @@ static const char *const samples[] = { "", "a", "/", "/a", "/a/b", "/a/../b", "/
         "head:0", "head:65535", "head:65536", "head:", "head:x", "a\"b", "a'b", "a\\b", "79",
         "12345", "x1", "aB3def-0123-4567-89ab-cdef-ghij-klmnop",
         "aB3def-0123-4567-89ab-cdef-ghij-klmno", "aB3def-0123-4567-89ab-cdef-ghij-klmnopq",
-        "aB3def-0123-4567-89ab-cdef-gh.j-klmnop" };
+        "aB3def-0123-4567-89ab-cdef-gh.j-klmnop", "Gpu0", "gpu0-", "abcdef.0123456789abcdef",
+        "abcdef.0123456789abcdeF", "abcdef-0123456789abcdef",
+        "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde",
+        "sha512:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" };
 
 static void patterns_say_what_the_rules_say(void **state _unused_) {
         for (size_t k = 0; k < config_keys_count; k++) {

@@ -25,9 +25,8 @@ static void a_drain_reason_is_one_short_line(void **state) {
         (void) state;
         memset(longer, 'x', sizeof(longer) - 1);
         longer[sizeof(longer) - 1] = '\0';
-        _cleanup_free_ char *a = drain_reason(
-                                            "scratch.foreign-signature", "disk \"X\"\nhas 'ext4'"),
-                            *b = drain_reason("a.b", longer);
+        _cleanup_free_ char *a = own_reason("scratch.foreign-signature", "disk \"X\"\nhas 'ext4'"),
+                            *b = own_reason("a.b", longer);
         assert_non_null(startswith(
                         a, "[firstboot] scratch.foreign-signature: disk  X  has  ext4  #"));
         assert_int_equal(strlen(b), 200);
@@ -38,7 +37,7 @@ static void a_drain_reason_is_one_short_line(void **state) {
 static void what_slurm_adds_leaves_it_ours(void **state) {
         static const char *const words[] = { " : Not responding", " : reboot issued",
                 " : reboot issued : reboot complete", " : reboot timed out" };
-        _cleanup_free_ char *ours = drain_reason("gpu.missing", "7 of 8");
+        _cleanup_free_ char *ours = own_reason("gpu.missing", "7 of 8");
 
         (void) state;
         for (size_t i = 0; i < ELEMENTSOF(words); i++) {
@@ -50,7 +49,7 @@ static void what_slurm_adds_leaves_it_ours(void **state) {
 }
 
 static void what_somebody_changes_is_his(void **state) {
-        _cleanup_free_ char *ours = drain_reason("gpu.missing", "7 of 8"),
+        _cleanup_free_ char *ours = own_reason("gpu.missing", "7 of 8"),
                             *added = strf("%s - RMA 4711", ours),
                             *as_slurm = strf("%s : RMA 4711", ours), *before = strf("RMA %s", ours),
                             *changed = strdup(ours), *joining = strf("%s RMA", DRAIN_JOINING);
@@ -70,7 +69,7 @@ static void what_somebody_changes_is_his(void **state) {
 }
 
 static void a_note_comes_back(void **state) {
-        _cleanup_free_ char *ours = drain_reason("gpu.missing", "7 of 8"),
+        _cleanup_free_ char *ours = own_reason("gpu.missing", "7 of 8"),
                             *over = drain_reason_over(ours, "bad fan"), *before = NULL;
 
         (void) state;
@@ -80,8 +79,8 @@ static void a_note_comes_back(void **state) {
 }
 
 static void a_fault_is_drained_unless_somebody_else_has_the_node(void **state) {
-        _cleanup_free_ char *ours = drain_reason("gpu.missing", "7 of 8"),
-                            *other = drain_reason("gpu.ecc", "GPU 3"),
+        _cleanup_free_ char *ours = own_reason("gpu.missing", "7 of 8"),
+                            *other = own_reason("gpu.ecc", "GPU 3"),
                             *over = drain_reason_over(ours, "bad fan"),
                             *other_over = drain_reason_over(other, "bad fan"),
                             *away = strf("%s : Not responding", ours);
@@ -122,7 +121,7 @@ static void a_fault_is_drained_unless_somebody_else_has_the_node(void **state) {
 }
 
 static void a_drain_that_slurm_would_lift_after_a_reboot_is_none(void **state) {
-        _cleanup_free_ char *ours = drain_reason("gpu.missing", "7 of 8"), *written = NULL,
+        _cleanup_free_ char *ours = own_reason("gpu.missing", "7 of 8"), *written = NULL,
                             *over = drain_reason_over(ours, "firmware");
         NodeInfo n = node("DOWN+DRAIN+REBOOT_ISSUED", "firmware : reboot issued");
 
@@ -136,8 +135,8 @@ static void a_drain_that_slurm_would_lift_after_a_reboot_is_none(void **state) {
 
 /* State=RESUME before State=DRAIN would leave the node free in between. */
 static void after_a_reboot_the_node_is_held_by_fail_until_it_has_registered(void **state) {
-        _cleanup_free_ char *ours = drain_reason("gpu.missing", "7 of 8"),
-                            *other = drain_reason("gpu.ecc", "GPU 3"), *written = NULL;
+        _cleanup_free_ char *ours = own_reason("gpu.missing", "7 of 8"),
+                            *other = own_reason("gpu.ecc", "GPU 3"), *written = NULL;
         NodeInfo n = node("DOWN+FAIL+REBOOT_ISSUED", ours), registered = node("IDLE+FAIL", ours),
                  worse = n;
 
@@ -154,7 +153,7 @@ static void after_a_reboot_the_node_is_held_by_fail_until_it_has_registered(void
 }
 
 static void what_an_admin_has_set_to_fail_is_his(void **state) {
-        _cleanup_free_ char *ours = drain_reason("gpu.missing", "7 of 8"), *written = NULL;
+        _cleanup_free_ char *ours = own_reason("gpu.missing", "7 of 8"), *written = NULL;
         NodeInfo n = node("IDLE+FAIL", "RMA ticket 4711"),
                  away = node("DOWN+FAIL+REBOOT_ISSUED", "RMA ticket 4711");
 
@@ -166,7 +165,7 @@ static void what_an_admin_has_set_to_fail_is_his(void **state) {
 }
 
 static void only_a_drain_of_ours_is_lifted(void **state) {
-        _cleanup_free_ char *ours = drain_reason("gpu.missing", "7 of 8"),
+        _cleanup_free_ char *ours = own_reason("gpu.missing", "7 of 8"),
                             *away = strf("%s : Not responding", ours);
         const struct {
                 const char *state, *reason;

@@ -3,7 +3,7 @@
 /* firstbootctl's exit codes: 0 all probes pass, 1 one failed ("CODE: message" on a line), anything
  * else: it could not look. */
 
-#include "steps/slurm/health.h"
+#include "steps/common/health.h"
 #include "contract/codes.h"
 #include "contract/paths.h"
 #include "shared/log.h"
@@ -45,7 +45,7 @@ static int say(const char *code, char *text, char **ret_code, char **ret_text) {
         return 0;
 }
 
-int health_check(char **ret_code, char **ret_text) {
+int health_check(const HealthCodes *own, char **ret_code, char **ret_text) {
         _cleanup_free_ char *program = fb_path("/usr/bin/firstbootctl"), *output = NULL;
         SpawnOptions o = { .timeout_usec = CHECK_USEC };
         int r, status = 0;
@@ -58,30 +58,29 @@ int health_check(char **ret_code, char **ret_text) {
         if (r == 0 && status == 1) {
                 r = find_code(output, ret_code, ret_text);
                 if (r == -ENOENT)
-                        r = say("slurm.check-failed", strf("firstbootctl check names no code"),
-                                        ret_code, ret_text);
+                        r = say(own->failed, strf("firstbootctl check names no code"), ret_code,
+                                        ret_text);
                 return r < 0 ? r : HEALTH_BAD;
         }
 
         if (output)
                 output[strcspn(output, "\n")] = '\0';
-        r = say("slurm.check-unavailable",
+        r = say(own->unavailable,
                         r < 0 ? strf("firstbootctl check: %s", strerror(-r))
                               : strf("firstbootctl check ended with %d: %s", status, output),
                         ret_code, ret_text);
         return r < 0 ? r : HEALTH_UNKNOWN;
 }
 
-int health_before_undrain(Slurm *s) {
+int health_before_lift(StepContext *c, const HealthCodes *own, const char *what) {
         _cleanup_free_ char *code = NULL, *text = NULL;
-        int health = health_check(&code, &text);
+        int health = health_check(own, &code, &text);
 
         if (health <= HEALTH_GOOD)
                 return health;
-        log_info("The drain stays: %s: %s", code, text);
+        log_info("%s stays: %s: %s", what, code, text);
         if (health == HEALTH_BAD)
-                return step_fail_later(s->context, "slurm.check-failed",
-                                "the drain of %s stays, for firstbootctl check found %s: %s",
-                                s->node, code, text);
-        return step_fail_later(s->context, code, "the drain of %s stays: %s", s->node, text);
+                return step_fail_later(c, own->failed,
+                                "%s stays, for firstbootctl check found %s: %s", what, code, text);
+        return step_fail_later(c, code, "%s stays: %s", what, text);
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Reads how the other steps went. */
+
+#include "steps/common/fault.h"
+#include "steps/common/status-document.h"
+
+void fault_done(Fault *f) {
+        free(f->code);
+        free(f->text);
+        *f = (Fault) {};
+}
+
+static int take(Fault *f, const char *code, const char *text) {
+        f->code = strdup(code);
+        f->text = strdup(strempty(text));
+        if (f->code && f->text)
+                return 0;
+        fault_done(f);
+        return -ENOMEM;
+}
+
+int fault_find(JsonError *error, Fault *ret) {
+        _cleanup_json_ json_object *o = NULL;
+        json_object *steps, *watch;
+        int r;
+
+        r = status_document_read(error, &o);
+        if (r < 0)
+                return r;
+        steps = json_get(o, "steps");
+        if (!json_object_is_type(steps, json_type_array))
+                return -EBADMSG;
+        for (size_t i = 0; i < json_object_array_length(steps); i++) {
+                json_object *step = json_object_array_get_idx(steps, i),
+                            *result = json_get(step, "result");
+                const char *status = json_get_string(step, "status"),
+                           *code = json_get_string(result, "code");
+
+                if (!status || !streq(status, "failed") || !json_get_bool(step, "required", true))
+                        continue;
+                return take(ret, code ? code : "step.failed", json_get_string(result, "message"));
+        }
+
+        watch = json_get(o, "watch");
+        if (!json_get_string(watch, "code"))
+                return 0;
+        ret->watch = true;
+        return take(ret, json_get_string(watch, "code"), json_get_string(watch, "message"));
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* kubeadm asks the cluster itself what is asked here before; but it tells what is wrong in words that
+ * change from version to version, after minutes. The token is in a file that root alone reads, and that is gone
+ * once kubeadm has ended. */
+
+#include "steps/kubernetes/join.h"
+#include "contract/config-rules.h"
+#include "contract/paths.h"
+#include "contract/secrets.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "shared/spawn.h"
+#include "shared/time-util.h"
+#include "steps/common/own-file.h"
+#include "steps/common/secret-file.h"
+#include "steps/kubernetes/api.h"
+#include "steps/kubernetes/membership.h"
+
+#define TOKEN_MAX 256
+#define TOKEN_ID_LENGTH 6
+#define VERSION_USEC (20 * USEC_PER_SEC)
+/* kubeadm waits 5 minutes for kubelet's certificate, and for the cluster as long as it is told below. */
+#define JOIN_USEC (8 * 60 * USEC_PER_SEC)
+#define DISCOVERY_TIMEOUT "1m0s"
+#define DEFAULT_PORT ":6443"
+
+/* --- The token ------------------------------------------------------------------------------------- */
+
+static void wipe_free(char **text) {
+        if (*text)
+                explicit_bzero(*text, strlen(*text));
+        free(*text);
+}
+#define _cleanup_secret_ _cleanup_(wipe_free)
+
+static int find_token(Kubernetes *k, const char *why, char **ret) {
+        StepContext *c = k->context;
+        const char *given = json_get_string(c->section, "token"),
+                   *file = json_get_string(c->section, "token_file");
+        _cleanup_free_ char *path = file ? fb_path(file) : NULL;
+        _cleanup_secret_ char *text = NULL;
+        size_t size;
+        int r;
+
+        if (given) {
+                *ret = strdup(given);
+                return *ret ? 0 : -ENOMEM;
+        }
+        if (!file)
+                return step_fail_later(c, "kubernetes.no-token",
+                                "%s, and neither credential nor file nor configuration gives a token",
+                                why);
+        if (!path)
+                return -ENOMEM;
+        r = secret_file_read(path, TOKEN_MAX, &text, &size);
+        if (r < 0)
+                return step_fail_later(c, "kubernetes.no-token", "%s: %s", file,
+                                r == -EIO ? "cannot be read, or is no token" : strerror(-r));
+        text[strcspn(text, " \t\r\n")] = '\0';
+        if (check_join_token(text))
+                return step_fail_later(c, "kubernetes.no-token",
+                                "%s holds no bootstrap token: it %s", file, check_join_token(text));
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+/* --- Before anything is written -------------------------------------------------------------------- */
+
+/* The reason for an answer that is not "ok"; *ret_wait: whether it may pass within this attempt. */
+static const char *code_of(const ApiAnswer *a, bool *ret_wait) {
+        static const struct {
+                const char *kind, *code;
+                bool wait;
+        } kinds[] = {
+                { "unreachable", "kubernetes.unreachable", true },
+                { "timeout", "kubernetes.unreachable", true },
+                { "certificate", "kubernetes.certificate", true },
+                { "wrong-ca", "kubernetes.wrong-ca", false },
+                { "no-token", "kubernetes.token-expired", false },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++)
+                if (streq(kinds[i].kind, a->kind)) {
+                        *ret_wait = kinds[i].wait;
+                        return kinds[i].code;
+                }
+        *ret_wait = true;
+        return "kubernetes.protocol";
+}
+
+static int discover(Kubernetes *k, const char *token) {
+        const char *endpoint = json_get_string(k->context->section, "endpoint");
+        _cleanup_free_ char *id = strndup(token, TOKEN_ID_LENGTH);
+        int r;
+
+        if (!id)
+                return -ENOMEM;
+        for (;;) {
+                _cleanup_api_answer_ ApiAnswer a = {};
+                _cleanup_free_ char *apart = NULL;
+                const char *code;
+                bool wait = true;
+
+                r = api_discover(id, &a);
+                if (r < 0)
+                        return r;
+                bool differs = kubernetes_clock_differs(k, a.date, &apart);
+                if (streq(a.kind, "ok") && !differs)
+                        return 0;
+                code = code_of(&a, &wait);
+                if (streq(code, "kubernetes.wrong-ca"))
+                        return step_fail(k->context, code, "%s: %s", endpoint, a.text);
+                /* A certificate that is not valid yet, or not any more, may be a matter of clocks. */
+                if (differs && (streq(a.kind, "ok") || streq(a.kind, "certificate"))) {
+                        if (!kubernetes_again(k))
+                                return step_fail_later(k->context, "kubernetes.clock-skew",
+                                                "%s: %s", endpoint, strempty(apart));
+                        continue;
+                }
+                if (!wait || !kubernetes_again(k))
+                        return step_fail_later(k->context, code, "%s: %s", endpoint, a.text);
+        }
+}
+
+/* What a join that was cut short leaves behind, and kubeadm would stumble over. There is no kubelet.conf that
+ * is any good, so none of it is of use to anybody. */
+static int clear_remains(Kubernetes *k, sd_bus *bus) {
+        static const char *const names[] = { PATH_KUBELET_CONF,
+                "/etc/kubernetes/bootstrap-kubelet.conf", "/etc/kubernetes/pki/ca.crt",
+                "/var/lib/kubelet/pki/kubelet-client-current.pem", PATH_KUBEADM_JOIN };
+
+        kubelet_stop(bus);
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                _cleanup_free_ char *path = fb_path(names[i]);
+
+                if (!path)
+                        return -ENOMEM;
+                if (unlink(path) >= 0)
+                        log_info("%s is from a join that was cut short: removed", names[i]);
+                else if (errno != ENOENT && errno != ENOTDIR)
+                        return step_fail_later(k->context, "kubernetes.join-failed",
+                                        "%s cannot be removed: %s", names[i], strerror(errno));
+        }
+        return 0;
+}
+
+/* --- The configuration ----------------------------------------------------------------------------- */
+
+/* 20 of "v1.20.15"; 0 where it is no version. */
+static unsigned minor_of(const char *version) {
+        unsigned major = 0, minor = 0;
+
+        return sscanf(version, "v%u.%u", &major, &minor) == 2 && major == 1 ? minor : 0;
+}
+
+static char *labels_text(json_object *labels) {
+        _cleanup_free_ char *text = strdup("");
+
+        if (!text || !labels)
+                return TAKE_PTR(text);
+        json_object_object_foreach (labels, key, value) {
+                char *more = strf("%s%s%s=%s", text, *text ? "," : "", key,
+                                json_object_get_string(value));
+
+                if (!more)
+                        return NULL;
+                free(text);
+                text = more;
+        }
+        return TAKE_PTR(text);
+}
+
+/* One option of kubelet's: a list of names and values since v1beta4, a map before. */
+static int add_arg(json_object *args, const char *name, const char *value) {
+        json_object *item;
+        int r;
+
+        if (json_object_is_type(args, json_type_object))
+                return json_set_string(args, name, value);
+        r = json_append_object(args, &item);
+        if (r < 0)
+                return r;
+        return json_set_fields(item, JSON_STRING("name", name), JSON_STRING("value", value));
+}
+
+static int add_args(json_object *section, json_object *args) {
+        _cleanup_free_ char *labels = labels_text(json_get(section, "labels"));
+        json_object *more = json_get(section, "kubelet_args");
+        int r;
+
+        if (!labels)
+                return -ENOMEM;
+        if (*labels) {
+                r = add_arg(args, "node-labels", labels);
+                if (r < 0)
+                        return r;
+        }
+        if (!more)
+                return 0;
+        json_object_object_foreach (more, key, value) {
+                r = add_arg(args, key, json_object_get_string(value));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int add_discovery(json_object *section, json_object *o, const char *token, bool timeouts) {
+        const char *endpoint = strempty(json_get_string(section, "endpoint"));
+        _cleanup_free_ char *whole =
+                        strf("%s%s", endpoint, strchr(endpoint, ':') ? "" : DEFAULT_PORT);
+        json_object *discovery, *bootstrap, *limits;
+        int r;
+
+        if (!whole)
+                return -ENOMEM;
+        r = json_add_object(o, "discovery", &discovery);
+        if (r < 0)
+                return r;
+        r = json_add_object(discovery, "bootstrapToken", &bootstrap);
+        if (r < 0)
+                return r;
+        r = json_set_fields(bootstrap, JSON_STRING("apiServerEndpoint", whole),
+                        JSON_STRING("token", token),
+                        JSON_TAKE("caCertHashes", json_object_get(json_get(section, "ca_hashes"))));
+        if (r < 0)
+                return r;
+        if (!timeouts)
+                return json_set_string(discovery, "timeout", DISCOVERY_TIMEOUT);
+        r = json_add_object(o, "timeouts", &limits);
+        return r < 0 ? r : json_set_string(limits, "discovery", DISCOVERY_TIMEOUT);
+}
+
+static int add_registration(json_object *section, json_object *o, const char *node, bool list) {
+        json_object *registration, *args;
+        int r;
+
+        r = json_add_object(o, "nodeRegistration", &registration);
+        if (r < 0)
+                return r;
+        r = json_set_fields(registration, JSON_STRING("name", node),
+                        JSON_STRING("criSocket", json_get_string(section, "cri_socket")));
+        if (r < 0)
+                return r;
+        r = list ? json_add_array(registration, "kubeletExtraArgs", &args)
+                 : json_add_object(registration, "kubeletExtraArgs", &args);
+        return r < 0 ? r : add_args(section, args);
+}
+
+char *join_configuration(
+                json_object *section, const char *node, const char *token, const char *version) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        unsigned minor = minor_of(version);
+        const char *api = minor >= 31   ? "kubeadm.k8s.io/v1beta4"
+                          : minor >= 22 ? "kubeadm.k8s.io/v1beta3"
+                                        : "kubeadm.k8s.io/v1beta2",
+                   *text;
+
+        if (!o || json_set_fields(o, JSON_STRING("apiVersion", api),
+                                  JSON_STRING("kind", "JoinConfiguration")) < 0)
+                return NULL;
+        if (add_discovery(section, o, token, minor >= 31) < 0 ||
+                        add_registration(section, o, node, minor >= 31) < 0)
+                return NULL;
+        text = json_object_to_json_string_ext(
+                        o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+        return text ? strdup(text) : NULL;
+}
+
+/* --- kubeadm ----------------------------------------------------------------------------------------- */
+
+const char *join_judge(const char *line) {
+        /* In the words of kubeadm 1.20 to 1.31; the first that fits. */
+        static const struct {
+                const char *words, *code;
+        } table[] = {
+                { "invalid for this cluster or it has expired", "kubernetes.token-expired" },
+                { "failed to verify JWS signature", "kubernetes.token-refused" },
+                { "Unauthorized", "kubernetes.token-refused" },
+                { "cluster CA found in cluster-info ConfigMap is invalid", "kubernetes.wrong-ca" },
+                { "certificate has expired or is not yet valid", "kubernetes.clock-skew" },
+                { "x509: ", "kubernetes.certificate" },
+                { "already exists in the cluster", "kubernetes.name-taken" },
+                { "kubelet isn't running or healthy", "kubernetes.kubelet" },
+                { "kubelet is not healthy", "kubernetes.kubelet" },
+                { "couldn't validate the identity of the API Server", "kubernetes.unreachable" },
+                { "connection refused", "kubernetes.unreachable" },
+                { "no route to host", "kubernetes.unreachable" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++)
+                if (strstr(line, table[i].words))
+                        return table[i].code;
+        return NULL;
+}
+
+/* What kubeadm said, without the token. */
+typedef struct Words {
+        char **secrets;
+        const char *code;
+        char *telling; /* the line that has the code */
+        char *last;    /* the last one that tells of a failure, or just the last */
+        bool failure;
+} Words;
+
+static void words_done(Words *w) {
+        strv_free(w->secrets);
+        free(w->telling);
+        free(w->last);
+}
+
+static void on_line(const char *line, void *userdata) {
+        Words *w = userdata;
+        _cleanup_free_ char *text = redact_text(line, w->secrets);
+        const char *code;
+        bool failure;
+
+        if (!text)
+                return;
+        log_info("  %s", text);
+        code = join_judge(text);
+        if (code && !w->code) {
+                w->code = code;
+                w->telling = strdup(text);
+        }
+        /* "To see the stack trace of this error execute with --v=5" follows. */
+        failure = strstr(text, "error") && !strstr(text, "stack trace");
+        if (!text[strspn(text, " \t")] || (w->failure && !failure))
+                return;
+        w->failure = failure;
+        free(w->last);
+        w->last = TAKE_PTR(text);
+}
+
+static int kubeadm_version(char **ret) {
+        SpawnOptions o = { .timeout_usec = VERSION_USEC };
+        _cleanup_free_ char *output = NULL;
+        int r, status;
+
+        r = spawn_capture(&o, ARGV("kubeadm", "version", "-o", "short"), &output, &status);
+        if (r < 0)
+                return r;
+        output[strcspn(output, "\n")] = '\0';
+        if (status != 0 || minor_of(output) == 0)
+                return -EBADMSG;
+        *ret = TAKE_PTR(output);
+        return 0;
+}
+
+static int run_kubeadm(Kubernetes *k, const char *token) {
+        _cleanup_(words_done) Words words = {};
+        _cleanup_free_ char *path = fb_path(PATH_KUBEADM_JOIN);
+        SpawnOptions o = { .on_line = on_line, .line_data = &words, .timeout_usec = JOIN_USEC };
+        int r, status = 0;
+
+        if (!path || strv_extend_many(&words.secrets, token, token + TOKEN_ID_LENGTH + 1, NULL) < 0)
+                return -ENOMEM;
+        log_info("Running kubeadm join --config %s", PATH_KUBEADM_JOIN);
+        r = spawn_run(&o, ARGV("kubeadm", "join", "--config", path), &status);
+        if (r == -ENOMEM || r == -ECANCELED)
+                return r;
+        if (r == 0 && status == 0)
+                return 0;
+        return step_fail_later(k->context, words.code ? words.code : "kubernetes.join-failed",
+                        "kubeadm join: %s",
+                        words.telling ? words.telling
+                        : r < 0       ? strerror(-r)
+                                      : strempty(words.last));
+}
+
+static int join(Kubernetes *k, sd_bus *bus, const char *token) {
+        StepContext *c = k->context;
+        _cleanup_free_ char *version = NULL, *path = fb_path(PATH_KUBEADM_JOIN);
+        _cleanup_secret_ char *text = NULL;
+        int r;
+
+        r = kubeadm_version(&version);
+        if (r < 0)
+                return step_fail_later(c, "kubernetes.join-failed",
+                                "kubeadm does not tell its version: %s", strerror(-r));
+        r = clear_remains(k, bus);
+        if (r < 0)
+                return r;
+        text = join_configuration(c->section, k->node, token, version);
+        if (!text || !path)
+                return -ENOMEM;
+        r = own_file_put(PATH_KUBEADM_JOIN, text, 0600, false);
+        if (r < 0)
+                return step_fail_later(c, "kubernetes.join-failed", "%s not written: %s",
+                                PATH_KUBEADM_JOIN, strerror(-r));
+        /* It starts kubelet itself. */
+        r = own_file_put(PATH_KUBELET_PERMIT, k->reason ? "held\n" : "ready\n", 0644, false);
+        if (r >= 0)
+                r = run_kubeadm(k, token);
+        (void) unlink(path);
+        return r;
+}
+
+int kubernetes_join(Kubernetes *k, sd_bus *bus) {
+        _cleanup_api_answer_ ApiAnswer a = {};
+        _cleanup_secret_ char *token = NULL;
+        int r;
+
+        r = find_token(k, "the node has not joined yet", &token);
+        if (r < 0)
+                return r;
+        r = discover(k, token);
+        if (r < 0)
+                return r;
+        r = join(k, bus, token);
+        if (r >= 0)
+                r = api_identity(k->node, &a);
+        if (r >= 0 && !streq(a.kind, "ok"))
+                r = step_fail_later(k->context, "kubernetes.join-failed",
+                                "kubeadm has ended well, but %s is no good: %s%s",
+                                PATH_KUBELET_CONF, a.text, isempty(a.text) ? a.kind : "");
+        if (r < 0)
+                kubelet_stop(bus);
+        return r;
+}
