@@ -266,7 +266,7 @@ check "a server that comes late is waited for" verdict "done "
 
 # --- the verdict: set, lifted, and never somebody else's -------------------------------------------------------------------------
 fault gpu.missing
-touch "$A/restrict"
+touch "$A/restrict"; : >"$NODE/tools"
 echo 3 >"$A/conflicts"
 run_step
 check "a node with a fault is held back" verdict "degraded kubernetes.held-by-firstboot"
@@ -377,4 +377,52 @@ args = o["nodeRegistration"]["kubeletExtraArgs"]
 assert args == ([{"name": "node-labels", "value": "a=b"}] if sys.argv[2] == "v1beta4" else {"node-labels": "a=b"}), args
 assert ("timeouts" in o) == (sys.argv[2] == "v1beta4")' "$NODE/join.seen" "${v#*:}"
 done
+
+# --- the whole agent: the gate, the watch, and the token as a credential ---------------------------------------------------
+until_() { local end=$((SECONDS + 120)); while ((SECONDS < end)); do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done; return 1; }
+ctl=$node_build/firstbootctl
+fresh
+mkdir -p "$NODE"/{dev,credentials}; echo '5,0,0,-;Linux version 6.12.0' >"$NODE/dev/kmsg"
+echo "$token" >"$NODE/credentials/firstboot.kubernetes.token"
+export CREDENTIALS_DIRECTORY=$NODE/credentials
+echo "{\"watch\":{\"calm\":\"500ms\",\"interval\":\"1s\",\"healthy\":\"1s\"},
+        \"kubernetes\":{\"endpoint\":\"127.0.0.1:$port\",\"ca_hashes\":[\"$(pin cluster)\"],\"node_name\":\"n1\",\"give_up\":\"60s\"}}" >"$NODE/etc/firstboot/node.json"
+echo "{\"check\":true,\"exec\":[\"$NODE/exec/probe\"]}" >"$NODE/etc/firstboot/steps.d/probe.json"
+cat >"$NODE/exec/probe" <<'K'
+#!/bin/bash
+[[ -e $FIRSTBOOT_ROOT/bad ]] || exit 0
+echo '{"status":"failed","code":"probe.bad","message":"it is bad"}' >"$FIRSTBOOT_RESULT"; exit 1
+K
+cp "$TOP/firstboot/steps/kubernetes/kubernetes.json" "$NODE/usr/lib/firstboot/steps.d/"
+printf '#!/bin/bash\nPATH=$FIRSTBOOT_ROOT/bin:$PATH exec %s/firstboot-step kubernetes >>$FIRSTBOOT_ROOT/agent.log 2>&1\n' "$node_build" >"$NODE/exec/kubernetes"
+printf '#!/bin/bash\nPATH=$FIRSTBOOT_ROOT/bin:$PATH %s check --$1 --probes --json >$FIRSTBOOT_ROOT/run/firstboot/check/$1.json; [ $? -le 1 ]\n' "$ctl" >"$NODE/exec/firstboot-check"
+chmod +x "$NODE"/exec/*
+ln -sf "$ctl" "$NODE/usr/bin/firstbootctl"
+touch "$NODE/bad"
+rm "$NODE/run/firstboot/status.json"
+node_boot
+check "a node with a fault does not join" node_wait failed
+check "its step waits for the others" is 'o["step"]["kubernetes"]["result"]["code"]' step.requirement
+check "neither kubeadm nor kubelet has run" test ! -e "$NODE/tools"
+rm "$NODE/bad"
+"$ctl" rerun probe >/dev/null 2>&1
+check "once the others are good it joins" node_wait ready
+check "by kubeadm" called "^kubeadm join"
+check "and the cluster has the verdict" node 'c["GPUNodeReady"]["status"]' True
+check "the token is masked in the configuration" bash -c 'out=$("$1" config); grep -q "\*\*\*" <<<"$out" && ! grep -q "$2" <<<"$out"' - "$ctl" "$secret"
+check "and in no status, state or log" bash -c '! grep -rqs "$2" "$1"/agent.log "$1"/run/firstboot/status.json "$1"/run/firstboot/results "$1"/var/lib/firstboot "$1"/calls "$1"/tools' - "$NODE" "$secret"
+properties() { for o in $(busctl --address="$DBUS_SYSTEM_BUS_ADDRESS" tree --list org.imgbuild.FirstBoot1); do busctl --address="$DBUS_SYSTEM_BUS_ADDRESS" introspect org.imgbuild.FirstBoot1 "$o"; done; }
+check "nor on the bus" bash -c 'grep -q kubernetes <<<"$1" && ! grep -q "$2" <<<"$1"' - "$(properties)" "$secret"
+: >"$NODE/tools"
+touch "$NODE/bad"
+check "what goes wrong later ends ready" node_wait failed
+check "and holds the node back, without register_on_failure" until_ node '(c["GPUNodeReady"]["reason"], s.get("unschedulable"))' "('probe.bad', True)"
+check "kubelet and its pods are left alone" never "kubelet" "$NODE/tools"
+rm "$NODE/bad"
+check "well again for long enough it is ready" node_wait ready
+check "and in service" until_ node '(c["GPUNodeReady"]["status"], "unschedulable" in s)' "('True', False)"
+touch "$NODE/bad"
+"$ctl" rerun probe >/dev/null 2>&1
+check "a step that fails later, too, holds the node back" until_ node '(c["GPUNodeReady"]["reason"], s.get("unschedulable"))' "('probe.bad', True)"
+node_down
 exit ${failed:+1}

@@ -278,17 +278,19 @@ static int bearer_of(json_object *config, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-/* No Node object needs its images and what kubelet publishes of volumes here. */
-static void trim(json_object *body) {
-        json_object *status = json_get(body, "status"), *metadata = json_get(body, "metadata");
+static void drop(json_object *body, const char *section, const char *key) {
+        json_object *o = json_get(body, section);
 
-        if (status) {
-                json_object_object_del(status, "images");
-                json_object_object_del(status, "volumesAttached");
-                json_object_object_del(status, "volumesInUse");
-        }
-        if (metadata)
-                json_object_object_del(metadata, "managedFields");
+        if (json_object_is_type(o, json_type_object)) /* "status" of an error is a word */
+                json_object_object_del(o, key);
+}
+
+/* Nobody needs the images of a Node object here, and what else makes it long. */
+static void trim(json_object *body) {
+        drop(body, "status", "images");
+        drop(body, "status", "volumesAttached");
+        drop(body, "status", "volumesInUse");
+        drop(body, "metadata", "managedFields");
 }
 
 static int give_answer(long status, const char *body, int64_t date) {
