@@ -276,6 +276,7 @@ const char *join_judge(const char *line) {
                 const char *words, *code;
         } table[] = {
                 { "invalid for this cluster or it has expired", "kubernetes.token-expired" },
+                { "could not find a JWS signature", "kubernetes.token-expired" },
                 { "failed to verify JWS signature", "kubernetes.token-refused" },
                 { "Unauthorized", "kubernetes.token-refused" },
                 { "cluster CA found in cluster-info ConfigMap is invalid", "kubernetes.wrong-ca" },

@@ -221,6 +221,53 @@ static void defaults_pass_their_own_checks(void **state) {
         }
 }
 
+#define PIN "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void a_cluster_is_named_with_its_ca(void **state) {
+        _cleanup_config_ Config *
+                        c = finished("{\"kubernetes\":{\"endpoint\":\"api\"}}"),
+                       *good = finished(
+                                       "{\"kubernetes\":{\"endpoint\":\"api:6443\",\"ca_hashes\":[\"" PIN
+                                       "\"]}}"),
+                       *part = finished("{\"kubernetes\":{\"labels\":{\"a\":\"b\"}}}");
+
+        (void) state;
+        assert_true(complains(c, "kubernetes: \"ca_hashes\" is missing"));
+        assert_null(good->errors);
+        assert_null(part->errors); /* an image's part of it; the site says where */
+}
+
+static void labels_and_options_are_what_kubelet_takes(void **state) {
+        static const struct {
+                const char *text;
+                bool good;
+        } cases[] = {
+                { "{\"labels\":{\"example.org/rack\":\"r-1\",\"gpu\":8,\"empty\":\"\"}}", true },
+                { "{\"labels\":{\"topology.kubernetes.io/zone\":\"a\",\"node.kubernetes.io/x\":\"a\"}}",
+                                true },
+                { "{\"labels\":{\"node-role.kubernetes.io/gpu\":\"\"}}", false },
+                { "{\"labels\":{\"k8s.io/x\":\"\"}}", false },
+                { "{\"labels\":{\"a\":\"b,c=d\"}}", false },
+                { "{\"labels\":{\"a=b\":\"c\"}}", false },
+                { "{\"labels\":{\"/a\":\"c\"}}", false },
+                { "{\"labels\":{\"\":\"c\"}}", false },
+                { "{\"kubelet_args\":{\"node-ip\":\"10.0.0.5\",\"v\":4}}", true },
+                { "{\"kubelet_args\":{\"--node-ip\":\"10.0.0.5\"}}", false },
+                { "{\"kubelet_args\":{\"node-labels\":\"a=b\"}}", false },
+                { "{\"kubelet_args\":{\"node-ip\":\"10.0.0.5 --anonymous-auth\"}}", false },
+                { "{\"token\":\"short\"}", false },
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_free_ char *text = strf("{\"kubernetes\":%s}", cases[i].text);
+                _cleanup_config_ Config *c = finished(text);
+
+                if (cases[i].good != !c->errors)
+                        fail_msg("%s", cases[i].text);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(later_layers_win),
@@ -236,6 +283,8 @@ int main(void) {
                 cmocka_unit_test(plain_ldap_passes_only_where_allowed),
                 cmocka_unit_test(sections_of_site_steps_are_free),
                 cmocka_unit_test(defaults_pass_their_own_checks),
+                cmocka_unit_test(a_cluster_is_named_with_its_ca),
+                cmocka_unit_test(labels_and_options_are_what_kubelet_takes),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,32 @@ static void a_problem_of_the_whole_node_fails_it(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* Whichever cluster the node was let into, it is held back there; and only where it was let in. */
+static void each_membership_is_held_back_once_its_daemon_was_let_run(void **state) {
+        static const struct {
+                const char *step, *permit;
+        } members[] = { { "slurm", PATH_SLURMD_PERMIT }, { "kubernetes", PATH_KUBELET_PERMIT } };
+        Node *n = &((Fixture *) *state)->node;
+
+        node_drop_jobs(n);
+        n->graph = graph_free(n->graph);
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                put(members[i].step, "{\"requires\":[\"a\"]}");
+        assert_return_code(graph_load(NULL, &n->graph), 0);
+        assert_return_code(node_make_jobs(n, &((Fixture *) *state)->host), 0);
+        set(n, "a", STEP_FAILED, "a.broken");
+        for (size_t i = 0; i < ELEMENTSOF(members); i++) {
+                const Job *j = node_find_job(n, members[i].step);
+
+                set(n, members[i].step, STEP_DONE, NULL);
+                assert_ptr_equal(node_membership(n, i), j);
+                assert_false(node_drain_is_due(n, j));
+                root_put(members[i].permit, "ready\n");
+                assert_true(node_drain_is_due(n, j));
+        }
+        assert_false(node_must_drain(n, node_find_job(n, "b")));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_step_waits_for_what_it_names),
@@ -134,6 +160,9 @@ int main(void) {
                 TEST(defects_make_it_degraded),
                 TEST(one_that_is_tried_again_slowly_has_failed_meanwhile),
                 TEST(a_problem_of_the_whole_node_fails_it),
+                cmocka_unit_test_setup_teardown(
+                                each_membership_is_held_back_once_its_daemon_was_let_run, setup,
+                                teardown),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
