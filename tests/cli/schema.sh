@@ -94,7 +94,7 @@ validate node "$work"/shipped-node-*
 check "which is valid" $?
 
 # Node configurations that docs and tests take for good.
-cat >"$work/good-node" <<'E'
+cat >"$work/good-node" <<E
 {
         "host": { "hostname": "gpu-01", "timezone": "Etc/UTC", "firewall": "off", "sysctl": { "vm.swappiness": 1 },
                   "limits": [ { "item": "memlock", "value": "unlimited" } ] },
@@ -102,6 +102,8 @@ cat >"$work/good-node" <<'E'
         "mounts": [ { "what": "10.0.2.2:/home", "where": "/mnt/home", "timeout": "500ms" } ],
         "identity": { "uri": ["ldaps://head"], "base": "dc=x", "probe_user": "alice" },
         "slurm": { "controllers": ["head:6817"], "clock_skew_max": 30 },
+        "kubernetes": { "endpoint": "api.example.org:6443", "ca_hashes": ["sha256:$(printf '%064d' 7)"],
+                        "labels": { "example.org/rack": "r1" }, "kubelet_args": { "node-ip": "10.0.0.5" } },
         "steps": { "rdma": { "enabled": false, "timeout": "5min" }, "licence": { "retries": 3 } }
 }
 E
@@ -175,6 +177,7 @@ wrong_node "a number out of range" '{ "gpu": { "bandwidth_percent": 101 } }'
 wrong_node "a label that XFS cannot keep" '{ "scratch": { "label": "local-scratch-disk" } }'
 wrong_node "a step's setting of the wrong type" '{ "steps": { "gpu": { "enabled": "no" } } }'
 wrong_node "a controller with a port beyond 65535" '{ "slurm": { "controllers": ["h:123456"] } }'
+wrong_node "a pin that is too short" '{ "kubernetes": { "ca_hashes": ["sha256:abc"] } }'
 [[ $refused -ge 20 ]]
 check "that were at least twenty" $?
 exit $rc

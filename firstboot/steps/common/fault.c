@@ -20,7 +20,7 @@ static int take(Fault *f, const char *code, const char *text) {
         return -ENOMEM;
 }
 
-int fault_find(JsonError *error, Fault *ret) {
+int fault_find(const char *own, JsonError *error, Fault *ret) {
         _cleanup_json_ json_object *o = NULL;
         json_object *steps, *watch;
         int r;
@@ -37,7 +37,8 @@ int fault_find(JsonError *error, Fault *ret) {
                 const char *status = json_get_string(step, "status"),
                            *code = json_get_string(result, "code");
 
-                if (!status || !streq(status, "failed") || !json_get_bool(step, "required", true))
+                if (streq_ptr(json_get_string(step, "name"), own) || !status ||
+                                !streq(status, "failed") || !json_get_bool(step, "required", true))
                         continue;
                 return take(ret, code ? code : "step.failed", json_get_string(result, "message"));
         }

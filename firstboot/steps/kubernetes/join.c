@@ -15,6 +15,7 @@
 #include "steps/common/own-file.h"
 #include "steps/common/secret-file.h"
 #include "steps/kubernetes/api.h"
+#include "steps/kubernetes/join-config.h"
 #include "steps/kubernetes/membership.h"
 
 #define TOKEN_MAX 256
@@ -22,8 +23,6 @@
 #define VERSION_USEC (20 * USEC_PER_SEC)
 /* kubeadm waits 5 minutes for kubelet's certificate, and for the cluster as long as it is told below. */
 #define JOIN_USEC (8 * 60 * USEC_PER_SEC)
-#define DISCOVERY_TIMEOUT "1m0s"
-#define DEFAULT_PORT ":6443"
 
 /* --- The token ------------------------------------------------------------------------------------- */
 
@@ -34,7 +33,7 @@ static void wipe_free(char **text) {
 }
 #define _cleanup_secret_ _cleanup_(wipe_free)
 
-static int find_token(Kubernetes *k, const char *why, char **ret) {
+static int find_token(Kubernetes *k, char **ret) {
         StepContext *c = k->context;
         const char *given = json_get_string(c->section, "token"),
                    *file = json_get_string(c->section, "token_file");
@@ -49,8 +48,7 @@ static int find_token(Kubernetes *k, const char *why, char **ret) {
         }
         if (!file)
                 return step_fail_later(c, "kubernetes.no-token",
-                                "%s, and neither credential nor file nor configuration gives a token",
-                                why);
+                                "the node has not joined yet, and neither credential nor file nor configuration gives a token");
         if (!path)
                 return -ENOMEM;
         r = secret_file_read(path, TOKEN_MAX, &text, &size);
@@ -145,129 +143,6 @@ static int clear_remains(Kubernetes *k, sd_bus *bus) {
         return 0;
 }
 
-/* --- The configuration ----------------------------------------------------------------------------- */
-
-/* 20 of "v1.20.15"; 0 where it is no version. */
-static unsigned minor_of(const char *version) {
-        unsigned major = 0, minor = 0;
-
-        return sscanf(version, "v%u.%u", &major, &minor) == 2 && major == 1 ? minor : 0;
-}
-
-static char *labels_text(json_object *labels) {
-        _cleanup_free_ char *text = strdup("");
-
-        if (!text || !labels)
-                return TAKE_PTR(text);
-        json_object_object_foreach (labels, key, value) {
-                char *more = strf("%s%s%s=%s", text, *text ? "," : "", key,
-                                json_object_get_string(value));
-
-                if (!more)
-                        return NULL;
-                free(text);
-                text = more;
-        }
-        return TAKE_PTR(text);
-}
-
-/* One option of kubelet's: a list of names and values since v1beta4, a map before. */
-static int add_arg(json_object *args, const char *name, const char *value) {
-        json_object *item;
-        int r;
-
-        if (json_object_is_type(args, json_type_object))
-                return json_set_string(args, name, value);
-        r = json_append_object(args, &item);
-        if (r < 0)
-                return r;
-        return json_set_fields(item, JSON_STRING("name", name), JSON_STRING("value", value));
-}
-
-static int add_args(json_object *section, json_object *args) {
-        _cleanup_free_ char *labels = labels_text(json_get(section, "labels"));
-        json_object *more = json_get(section, "kubelet_args");
-        int r;
-
-        if (!labels)
-                return -ENOMEM;
-        if (*labels) {
-                r = add_arg(args, "node-labels", labels);
-                if (r < 0)
-                        return r;
-        }
-        if (!more)
-                return 0;
-        json_object_object_foreach (more, key, value) {
-                r = add_arg(args, key, json_object_get_string(value));
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-static int add_discovery(json_object *section, json_object *o, const char *token, bool timeouts) {
-        const char *endpoint = strempty(json_get_string(section, "endpoint"));
-        _cleanup_free_ char *whole =
-                        strf("%s%s", endpoint, strchr(endpoint, ':') ? "" : DEFAULT_PORT);
-        json_object *discovery, *bootstrap, *limits;
-        int r;
-
-        if (!whole)
-                return -ENOMEM;
-        r = json_add_object(o, "discovery", &discovery);
-        if (r < 0)
-                return r;
-        r = json_add_object(discovery, "bootstrapToken", &bootstrap);
-        if (r < 0)
-                return r;
-        r = json_set_fields(bootstrap, JSON_STRING("apiServerEndpoint", whole),
-                        JSON_STRING("token", token),
-                        JSON_TAKE("caCertHashes", json_object_get(json_get(section, "ca_hashes"))));
-        if (r < 0)
-                return r;
-        if (!timeouts)
-                return json_set_string(discovery, "timeout", DISCOVERY_TIMEOUT);
-        r = json_add_object(o, "timeouts", &limits);
-        return r < 0 ? r : json_set_string(limits, "discovery", DISCOVERY_TIMEOUT);
-}
-
-static int add_registration(json_object *section, json_object *o, const char *node, bool list) {
-        json_object *registration, *args;
-        int r;
-
-        r = json_add_object(o, "nodeRegistration", &registration);
-        if (r < 0)
-                return r;
-        r = json_set_fields(registration, JSON_STRING("name", node),
-                        JSON_STRING("criSocket", json_get_string(section, "cri_socket")));
-        if (r < 0)
-                return r;
-        r = list ? json_add_array(registration, "kubeletExtraArgs", &args)
-                 : json_add_object(registration, "kubeletExtraArgs", &args);
-        return r < 0 ? r : add_args(section, args);
-}
-
-char *join_configuration(
-                json_object *section, const char *node, const char *token, const char *version) {
-        _cleanup_json_ json_object *o = json_object_new_object();
-        unsigned minor = minor_of(version);
-        const char *api = minor >= 31   ? "kubeadm.k8s.io/v1beta4"
-                          : minor >= 22 ? "kubeadm.k8s.io/v1beta3"
-                                        : "kubeadm.k8s.io/v1beta2",
-                   *text;
-
-        if (!o || json_set_fields(o, JSON_STRING("apiVersion", api),
-                                  JSON_STRING("kind", "JoinConfiguration")) < 0)
-                return NULL;
-        if (add_discovery(section, o, token, minor >= 31) < 0 ||
-                        add_registration(section, o, node, minor >= 31) < 0)
-                return NULL;
-        text = json_object_to_json_string_ext(
-                        o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-        return text ? strdup(text) : NULL;
-}
-
 /* --- kubeadm ----------------------------------------------------------------------------------------- */
 
 const char *join_judge(const char *line) {
@@ -343,7 +218,7 @@ static int kubeadm_version(char **ret) {
         if (r < 0)
                 return r;
         output[strcspn(output, "\n")] = '\0';
-        if (status != 0 || minor_of(output) == 0)
+        if (status != 0 || !startswith(output, "v1."))
                 return -EBADMSG;
         *ret = TAKE_PTR(output);
         return 0;
@@ -372,7 +247,7 @@ static int run_kubeadm(Kubernetes *k, const char *token) {
 
 static int join(Kubernetes *k, sd_bus *bus, const char *token) {
         StepContext *c = k->context;
-        _cleanup_free_ char *version = NULL, *path = fb_path(PATH_KUBEADM_JOIN);
+        _cleanup_free_ char *version = NULL;
         _cleanup_secret_ char *text = NULL;
         int r;
 
@@ -384,7 +259,7 @@ static int join(Kubernetes *k, sd_bus *bus, const char *token) {
         if (r < 0)
                 return r;
         text = join_configuration(c->section, k->node, token, version);
-        if (!text || !path)
+        if (!text)
                 return -ENOMEM;
         r = own_file_put(PATH_KUBEADM_JOIN, text, 0600, false);
         if (r < 0)
@@ -392,30 +267,47 @@ static int join(Kubernetes *k, sd_bus *bus, const char *token) {
                                 PATH_KUBEADM_JOIN, strerror(-r));
         /* It starts kubelet itself. */
         r = own_file_put(PATH_KUBELET_PERMIT, k->reason ? "held\n" : "ready\n", 0644, false);
-        if (r >= 0)
-                r = run_kubeadm(k, token);
+        if (r < 0)
+                return step_fail_later(c, "kubernetes.join-failed", "%s not written: %s",
+                                PATH_KUBELET_PERMIT, strerror(-r));
+        return run_kubeadm(k, token);
+}
+
+/* Whether there is a membership now that is any good. */
+static int prove(Kubernetes *k) {
+        _cleanup_api_answer_ ApiAnswer a = {};
+        int r;
+
+        r = api_identity(k->node, &a);
+        if (r < 0 || streq(a.kind, "ok"))
+                return r;
+        return step_fail_later(k->context, "kubernetes.join-failed",
+                        "kubeadm has ended well, but %s is no good: %s", PATH_KUBELET_CONF,
+                        isempty(a.text) ? a.kind : a.text);
+}
+
+static int join_and_prove(Kubernetes *k, sd_bus *bus, const char *token) {
+        _cleanup_free_ char *path = fb_path(PATH_KUBEADM_JOIN);
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        r = join(k, bus, token);
         (void) unlink(path);
-        return r;
+        return r < 0 ? r : prove(k);
 }
 
 int kubernetes_join(Kubernetes *k, sd_bus *bus) {
-        _cleanup_api_answer_ ApiAnswer a = {};
         _cleanup_secret_ char *token = NULL;
         int r;
 
-        r = find_token(k, "the node has not joined yet", &token);
+        r = find_token(k, &token);
         if (r < 0)
                 return r;
         r = discover(k, token);
         if (r < 0)
                 return r;
-        r = join(k, bus, token);
-        if (r >= 0)
-                r = api_identity(k->node, &a);
-        if (r >= 0 && !streq(a.kind, "ok"))
-                r = step_fail_later(k->context, "kubernetes.join-failed",
-                                "kubeadm has ended well, but %s is no good: %s%s",
-                                PATH_KUBELET_CONF, a.text, isempty(a.text) ? a.kind : "");
+        r = join_and_prove(k, bus, token);
         if (r < 0)
                 kubelet_stop(bus);
         return r;

@@ -7,11 +7,6 @@
 
 #include <systemd/sd-bus.h>
 
-/* A JoinConfiguration, JSON (which is YAML), for the kubeadm of this version ("v1.28.9"): its format
- * has changed twice. NULL on out of memory; the caller frees and wipes it. */
-char *join_configuration(
-                json_object *section, const char *node, const char *token, const char *version);
-
 /* The reason code for what kubeadm said; NULL where it tells nothing that is known. */
 const char *join_judge(const char *line);
 

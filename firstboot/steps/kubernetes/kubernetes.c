@@ -30,7 +30,7 @@ static int find_fault(Kubernetes *k) {
         JsonError e = {};
         int r;
 
-        r = fault_find(&e, &k->fault);
+        r = fault_find(k->context->name, &e, &k->fault);
         if (r == -ENOMEM)
                 return r;
         if (r < 0)
@@ -98,7 +98,7 @@ static int start(Kubernetes *k, sd_bus *bus) {
                         isempty(result) ? strerror(-r) : result);
 }
 
-/* A certificate of another cluster, or none that can be told: kubelet is not let near it. */
+/* 1 where it has joined in this run, 0 where it had before. A certificate of another cluster, or none that can be told: kubelet is not let near it. */
 static int become_member(Kubernetes *k, sd_bus *bus) {
         int r;
 
@@ -112,7 +112,7 @@ static int become_member(Kubernetes *k, sd_bus *bus) {
                 if (r < 0)
                         return r;
                 k->running = true;
-                return 0;
+                return 1;
         }
         /* Held before kubelet registers: no pod gets in between. */
         return k->reason ? kubernetes_ensure_held(k) : 0;
@@ -134,6 +134,8 @@ int kubernetes_run(StepContext *c) {
         if (r < 0)
                 return r;
         r = kubernetes_node_name(c->section, &k.node);
+        if (r == -EINVAL)
+                return step_fail(c, "kubernetes.node-name", "the host name is no name for a node");
         if (r < 0)
                 return r;
         r = unit_bus(&bus);
@@ -147,7 +149,7 @@ int kubernetes_run(StepContext *c) {
         r = become_member(&k, bus);
         if (r < 0)
                 return r;
-        if (c->slow) /* it answers: what follows has its time */
+        if (c->slow && r > 0) /* the cluster has answered: what follows has its time */
                 k.loop.deadline_usec =
                                 now_usec() + config_duration(c->section, "give_up", GIVE_UP_USEC);
         r = left_alone ? 0 : start(&k, bus);

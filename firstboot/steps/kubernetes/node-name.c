@@ -3,6 +3,7 @@
 /* The name, from the configuration or the kernel. */
 
 #include "steps/kubernetes/node-name.h"
+#include "contract/config-rules.h"
 
 #include <ctype.h>
 
@@ -14,6 +15,9 @@ int kubernetes_node_name(json_object *section, char **ret) {
                 return -errno;
         for (char *p = host; *p; p++)
                 *p = (char) tolower((unsigned char) *p);
+        /* It becomes part of a URL, and DHCP may have given it. */
+        if (check_node_name(given ? given : host))
+                return -EINVAL;
         *ret = strdup(given ? given : host);
         return *ret ? 0 : -ENOMEM;
 }

@@ -35,7 +35,7 @@ static int find_failure(Slurm *s) {
         JsonError e = {};
         int r;
 
-        r = fault_find(&e, &fault);
+        r = fault_find(s->context->name, &e, &fault);
         if (r == -ENOMEM)
                 return r;
         if (r < 0)

@@ -11,12 +11,13 @@ static void kubelets_own_is_read(void **state _unused_) {
         _cleanup_kubeconfig_ Kubeconfig k = {};
 
         assert_int_equal(
-                        kubeconfig_parse("apiVersion: v1\nclusters:\n- cluster:\n"
-                                         "    certificate-authority-data: QUJD\n"
-                                         "    server: https://10.0.0.1:6443\n  name: default-cluster\n"
-                                         "users:\n- name: default-auth\n  user:\n"
-                                         "    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem\n"
-                                         "    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem",
+                        kubeconfig_parse(
+                                        "apiVersion: v1\nclusters:\n- cluster:\n"
+                                        "    certificate-authority-data: QUJD\n"
+                                        "    server: https://10.0.0.1:6443\n  name: default-cluster\n"
+                                        "users:\n- name: default-auth\n  user:\n"
+                                        "    client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem\n"
+                                        "    client-key: /var/lib/kubelet/pki/kubelet-client-current.pem",
                                         &k),
                         0);
         assert_string_equal(k.server, "https://10.0.0.1:6443");

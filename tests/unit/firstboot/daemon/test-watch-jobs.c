@@ -2,13 +2,15 @@
 #include "root-fixture.h"
 #include "daemon/watch-jobs.h"
 
-#define POD "0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1.slice/cri-containerd-a.scope\n"
+#define POD \
+        "0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1.slice/cri-containerd-a.scope\n"
 
 static void process(const char *pid, const char *comm, const char *cgroup, const char *device) {
         _cleanup_free_ char *fd = fb_pathf("/proc/%s/fd/7", pid);
         const struct {
                 const char *name, *text;
-        } files[] = { { "comm", comm }, { "cmdline", comm }, { "cgroup", cgroup }, { "fd/.keep", "" } };
+        } files[] = { { "comm", comm }, { "cmdline", comm }, { "cgroup", cgroup },
+                { "fd/.keep", "" } };
 
         for (size_t i = 0; i < ELEMENTSOF(files); i++) {
                 char path[64];
@@ -34,7 +36,8 @@ static void so_is_one_with_an_rdma_device(void **state _unused_) {
 static void what_only_watches_is_none(void **state _unused_) {
         process("10", "dcgm-exporter", POD, "/dev/nvidia0");
         process("11", "kube-proxy", POD, NULL);
-        process("12", "nvidia-persiste", "0::/system.slice/nvidia-persistenced.service\n", "/dev/nvidia-uvm");
+        process("12", "nvidia-persiste", "0::/system.slice/nvidia-persistenced.service\n",
+                        "/dev/nvidia-uvm");
         assert_false(watch_jobs_run());
 }
 
@@ -46,9 +49,12 @@ static void a_job_of_slurms_is_work(void **state _unused_) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_pod_that_computes_is_work, root_setup, root_teardown),
-                cmocka_unit_test_setup_teardown(so_is_one_with_an_rdma_device, root_setup, root_teardown),
-                cmocka_unit_test_setup_teardown(what_only_watches_is_none, root_setup, root_teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_pod_that_computes_is_work, root_setup, root_teardown),
+                cmocka_unit_test_setup_teardown(
+                                so_is_one_with_an_rdma_device, root_setup, root_teardown),
+                cmocka_unit_test_setup_teardown(
+                                what_only_watches_is_none, root_setup, root_teardown),
                 cmocka_unit_test_setup_teardown(a_job_of_slurms_is_work, root_setup, root_teardown),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

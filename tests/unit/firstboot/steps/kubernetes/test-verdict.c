@@ -62,7 +62,8 @@ static void what_is_held_is_let_go_again(void **state _unused_) {
 
 static void another_reason_replaces_the_first(void **state _unused_) {
         _cleanup_json_ json_object *node = parse(PLAIN);
-        _cleanup_free_ char *one = own_reason("gpu.missing", "a"), *two = own_reason("nccl.slow", "b");
+        _cleanup_free_ char *one = own_reason("gpu.missing", "a"),
+                            *two = own_reason("nccl.slow", "b");
         NodeView view;
 
         assert_true(apply(node, one, true));
@@ -74,10 +75,10 @@ static void another_reason_replaces_the_first(void **state _unused_) {
 
 static void what_is_somebody_elses_stays(void **state _unused_) {
         _cleanup_json_ json_object *node = parse(
-                "{\"metadata\":{\"resourceVersion\":\"7\",\"annotations\":{\"a\":\"b\"}},"
-                "\"spec\":{\"unschedulable\":true,\"taints\":["
-                "{\"key\":\"gpu\",\"value\":\"x\",\"effect\":\"NoSchedule\"},"
-                "{\"key\":\"imgbuild.org/not-ready\",\"value\":\"x\",\"effect\":\"NoExecute\"}]}}");
+                        "{\"metadata\":{\"resourceVersion\":\"7\",\"annotations\":{\"a\":\"b\"}},"
+                        "\"spec\":{\"unschedulable\":true,\"taints\":["
+                        "{\"key\":\"gpu\",\"value\":\"x\",\"effect\":\"NoSchedule\"},"
+                        "{\"key\":\"imgbuild.org/not-ready\",\"value\":\"x\",\"effect\":\"NoExecute\"}]}}");
         _cleanup_free_ char *before = strdup(json_object_to_json_string(node)),
                             *reason = own_reason("gpu.missing", "7 of 8");
         NodeView view;
@@ -105,7 +106,8 @@ static void who_may_not_taint_still_cordons(void **state _unused_) {
 /* Else nobody would know any more whose it is. */
 static void a_taint_that_cannot_be_lifted_keeps_its_annotation(void **state _unused_) {
         _cleanup_json_ json_object *node = parse(PLAIN);
-        _cleanup_free_ char *reason = own_reason("gpu.missing", "a"), *two = own_reason("nccl.slow", "b");
+        _cleanup_free_ char *reason = own_reason("gpu.missing", "a"),
+                            *two = own_reason("nccl.slow", "b");
         NodeView view;
 
         assert_true(apply(node, reason, true));
@@ -144,8 +146,8 @@ static void a_taints_value_is_one(void **state _unused_) {
 }
 
 static void a_node_without_version_is_not_written(void **state _unused_) {
-        static const char *const texts[] = { "{}", "{\"metadata\":7}", "{\"metadata\":[],\"spec\":1}",
-                "{\"metadata\":{\"resourceVersion\":\"\"}}" };
+        static const char *const texts[] = { "{}", "{\"metadata\":7}",
+                "{\"metadata\":[],\"spec\":1}", "{\"metadata\":{\"resourceVersion\":\"\"}}" };
 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
                 _cleanup_json_ json_object *node = parse(texts[i]), *patch = NULL;
@@ -156,9 +158,11 @@ static void a_node_without_version_is_not_written(void **state _unused_) {
 }
 
 static void any_json_is_looked_at(void **state _unused_) {
-        static const char *const texts[] = { "{\"status\":\"Failure\",\"spec\":[],\"metadata\":\"a\"}",
+        static const char *const texts[] = {
+                "{\"status\":\"Failure\",\"spec\":[],\"metadata\":\"a\"}",
                 "{\"spec\":{\"taints\":{\"key\":1},\"unschedulable\":\"yes\"},\"status\":{\"conditions\":7,\"nodeInfo\":[]}}",
-                "{\"spec\":{\"taints\":[null,7,\"a\",{\"key\":null}]},\"status\":{\"conditions\":[null,[]]}}" };
+                "{\"spec\":{\"taints\":[null,7,\"a\",{\"key\":null}]},\"status\":{\"conditions\":[null,[]]}}"
+        };
 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
                 _cleanup_json_ json_object *node = parse(texts[i]);
