@@ -343,6 +343,11 @@ run_step
 check "with the token again it goes" verdict "done "
 check "for good" node "$taints" "[]"
 
+# A step that is tried slowly stands as failed while it runs.
+echo '{"node":"failed","steps":[{"name":"kubernetes","status":"failed","required":true,"slow":true,"result":{"code":"kubernetes.unreachable","message":"away"}}]}' >"$NODE/run/firstboot/status.json"
+run_step
+check "its own former failure is no fault of the node's" verdict "done "
+
 # Without an answer.
 fault gpu.missing
 touch "$A/forbid"

@@ -2,7 +2,7 @@
 #include "root-fixture.h"
 #include "steps/common/fault.h"
 
-#define STEP(name, status, required) \
+#define STEP(name, status, required)                                              \
         "{\"name\":\"" name "\",\"status\":\"" status "\",\"required\":" required \
         ",\"result\":{\"code\":\"" name ".bad\",\"message\":\"it is\"}}"
 
@@ -16,9 +16,10 @@ static Fault find(const char *own, const char *document) {
 }
 
 static void a_required_step_that_failed_is_one(void **state _unused_) {
-        _cleanup_fault_ Fault f = find("slurm",
-                        "{\"steps\":[" STEP("a", "done", "true") "," STEP("b", "failed", "false") "," STEP(
-                                        "gpu", "failed", "true") "],\"watch\":{\"code\":\"w.x\"}}");
+        _cleanup_fault_ Fault f =
+                        find("slurm", "{\"steps\":[" STEP("a", "done", "true") "," STEP("b",
+                                                      "failed", "false") "," STEP("gpu", "failed",
+                                                      "true") "],\"watch\":{\"code\":\"w.x\"}}");
 
         assert_string_equal(f.code, "gpu.bad");
         assert_string_equal(f.text, "it is");
@@ -27,7 +28,8 @@ static void a_required_step_that_failed_is_one(void **state _unused_) {
 
 /* A step that is tried slowly stands as failed while it runs. */
 static void who_asks_is_none_himself(void **state _unused_) {
-        _cleanup_fault_ Fault f = find("slurm", "{\"steps\":[" STEP("slurm", "failed", "true") "]}");
+        _cleanup_fault_ Fault f =
+                        find("slurm", "{\"steps\":[" STEP("slurm", "failed", "true") "]}");
 
         assert_null(f.code);
 }
@@ -51,10 +53,14 @@ static void no_status_is_no_good_one(void **state _unused_) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(a_required_step_that_failed_is_one, root_setup, root_teardown),
-                cmocka_unit_test_setup_teardown(who_asks_is_none_himself, root_setup, root_teardown),
-                cmocka_unit_test_setup_teardown(what_the_watch_has_found_is_one, root_setup, root_teardown),
-                cmocka_unit_test_setup_teardown(no_status_is_no_good_one, root_setup, root_teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_required_step_that_failed_is_one, root_setup, root_teardown),
+                cmocka_unit_test_setup_teardown(
+                                who_asks_is_none_himself, root_setup, root_teardown),
+                cmocka_unit_test_setup_teardown(
+                                what_the_watch_has_found_is_one, root_setup, root_teardown),
+                cmocka_unit_test_setup_teardown(
+                                no_status_is_no_good_one, root_setup, root_teardown),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
