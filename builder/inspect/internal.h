@@ -16,9 +16,6 @@ int inspect_packages(guestfs_h *g, const char *root, json_object *o);
 int inspect_software(guestfs_h *g, json_object *o); /* wants the packages */
 int inspect_support(json_object *o);                /* wants kernels and software */
 
-/* appliance.c. Where libguestfs keeps the appliance of an ordinary user's builds. The caller frees it. */
-char *appliance_user_cache(void);
-
 /* guest.c. A part that cannot be read: one more text of "problems". */
 int inspect_problem(json_object *o, const char *what, const char *why);
 
@@ -32,15 +29,6 @@ int guest_open_file(guestfs_h *g, const char *path, int *ret_fd);
 
 /* An empty file in memory; `path` is what libguestfs writes it by. Returns its descriptor. */
 int guest_memory_file(char path[static 64]);
-
-/* appliance-tries.c. Launches with KVM, where that is trusted, twice, then twice without; `launch` says
- * -EAGAIN for a start that failed. *ret_blame_kvm is set where only KVM made the difference. */
-typedef int (*ApplianceLaunch)(bool kvm, void *userdata);
-int appliance_launch(ApplianceLaunch launch, bool kvm, void *userdata, bool *ret_blame_kvm);
-
-/* Opens an appliance for `use`, and another one where the first died meanwhile. */
-typedef int (*ApplianceOpen)(guestfs_h **ret, void *userdata);
-int appliance_use(ApplianceOpen open_it, ApplianceUse use, void *userdata);
 
 /* NULL for an empty text, which is then left out of an object. */
 static inline const char *unless_empty(const char *s) {

@@ -5,7 +5,7 @@
  * here, by libblkid: a program that libguestfs would start for each question takes seconds
  * without KVM. */
 
-#include "inspect/appliance.h"
+#include "appliance/appliance.h"
 
 typedef struct Partition {
         unsigned number;

@@ -325,3 +325,58 @@ int apt_install(Apt *a, const LockedStage *s, const Lock *lock) {
                 }
         return 0;
 }
+
+/* The value of a field at the start of one of the stanza's lines, up to the end of its line; NULL: it has none. */
+static char *field_of(const char *stanza, const char *field) {
+        for (const char *line = stanza; line; line = strchr(line, '\n')) {
+                const char *value;
+
+                line += *line == '\n';
+                value = startswith(line, field);
+                if (value)
+                        return strndup(value, strcspn(value, "\n"));
+        }
+        return NULL;
+}
+
+/* write_state() says itself that it is installed. */
+static void cut_status(char *stanza) {
+        char *line = startswith(stanza, "Status: ") ? stanza : strstr(stanza, "\nStatus: "), *end;
+
+        line += *line == '\n';
+        end = strchr(line, '\n');
+        if (end)
+                memmove(line, end + 1, strlen(end + 1) + 1);
+        else
+                *line = '\0';
+}
+
+static bool counts_as_installed(const char *status) {
+        static const char *const states[] = { " installed", " triggers-pending",
+                " triggers-awaited" };
+
+        for (size_t i = 0; status && i < ELEMENTSOF(states); i++)
+                if (endswith(status, states[i]))
+                        return true;
+        return false;
+}
+
+int apt_install_status(Apt *a, char *text) {
+        char *p = text;
+
+        for (char *stanza; (stanza = apt_next_stanza(&p));) {
+                _cleanup_free_ char *name = field_of(stanza, "Package: "),
+                                    *arch = field_of(stanza, "Architecture: "),
+                                    *status = field_of(stanza, "Status: ");
+                char *rest;
+
+                if (!name || !arch || !counts_as_installed(status) ||
+                                (!streq(arch, "all") && !streq(arch, a->recipe->base.arch)))
+                        continue;
+                cut_status(stanza);
+                rest = stanza + strspn(stanza, "\n");
+                if (set_installed(a, name, rest) < 0)
+                        return log_oom();
+        }
+        return 0;
+}

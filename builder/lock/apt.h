@@ -73,6 +73,9 @@ int apt_solve(Apt *a, const char *id, char *const *packages, char *const *withou
 /* The system has these packages from now on, instead of others of the same names. */
 int apt_install(Apt *a, const LockedStage *s, const Lock *lock);
 
+/* The system has all that dpkg's status file `text` calls installed. Changes the text. Errors are logged. */
+int apt_install_status(Apt *a, char *text);
+
 /* Packages that overlays bring as artifacts must find all they depend on among what is locked. */
 int apt_check_artifacts(Apt *a, const Lock *l);
 

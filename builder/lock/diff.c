@@ -19,9 +19,12 @@ static int pins_of(const Lock *l, Pin **ret, size_t *ret_n) {
                 total += l->stages[i].n_packages;
         for (size_t i = 0; l && i < l->n_environments; i++)
                 total += l->environments[i].n_wheels;
-        pins = calloc(total + 1, sizeof(*pins));
+        pins = calloc(total + 2, sizeof(*pins));
         if (!pins)
                 return -ENOMEM;
+        if (l && l->image.name)
+                pins[n++] = (Pin) { "base", "image", l->image.sha256, l->image.sha256, false,
+                        false };
         for (size_t i = 0; l && i < l->n_stages; i++)
                 for (size_t k = 0; k < l->stages[i].n_packages; k++) {
                         const LockedPackage *p = l->stages[i].packages + k;

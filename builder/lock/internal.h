@@ -12,6 +12,8 @@
 /* For those who make locks. All return 0 or -ENOMEM; what is added is copied. */
 int lock_new(const char *recipe, Lock **ret);
 int lock_add_origin(Lock *l, const LockedOrigin *origin);
+int lock_set_image(Lock *l, const LockedImage *image);
+void locked_image_done(LockedImage *i);
 int lock_add_stage(Lock *l, const char *id, const char *request, LockedStage **ret);
 int lock_add_artifact(Lock *l, const LockedArtifact *artifact);
 int lock_add_environment(Lock *l, const char *path, const char *request, const char *target,

@@ -4,6 +4,7 @@
  * move, keeps its packages. */
 
 #include "lock/resolution.h"
+#include "shared/log.h"
 
 bool resolution_updates_all(const Resolution *x) {
         return x->options->update && !x->options->names;
@@ -79,7 +80,7 @@ int resolution_keeps(const Resolution *x, size_t i) {
 }
 
 int locked_stage_copy(const LockedStage *from, LockedStage *to) {
-        for (size_t i = 0; i < from->n_packages; i++)
+        for (size_t i = 0; from && i < from->n_packages; i++)
                 if (locked_stage_add(to, from->packages + i) < 0)
                         return log_oom();
         return 0;
@@ -88,8 +89,13 @@ int locked_stage_copy(const LockedStage *from, LockedStage *to) {
 /* Whether any stage needs apt. 1, 0 or negative errno. */
 int resolution_wants_packages(const Resolution *x) {
         for (size_t i = 0; i < x->n; i++) {
-                int r = resolution_keeps(x, i);
+                int r;
 
+                /* An image brings its packages along. */
+                if (x->image.name && strv_length(x->requests[i].packages) == 0 &&
+                                !x->requests[i].overlay)
+                        continue;
+                r = resolution_keeps(x, i);
                 if (r <= 0)
                         return r < 0 ? r : 1;
         }
@@ -115,7 +121,7 @@ static int keep_origins(const Resolution *x, Lock *l) {
 }
 
 int resolution_keep_stages(const Resolution *x, Lock *l) {
-        l->epoch = x->old ? x->old->epoch : 0;
+        l->epoch = MAX(x->old ? x->old->epoch : 0, x->image.newest);
         for (size_t i = 0; i < x->n; i++) {
                 LockedStage *s;
 
@@ -126,4 +132,10 @@ int resolution_keep_stages(const Resolution *x, Lock *l) {
                         return r;
         }
         return keep_origins(x, l);
+}
+
+int resolution_refuse_change(const Resolution *x, const char *what) {
+        log_error("%s %s, and --locked changes no lock: run 'imgbuild lock %s', look at what it changes, and build again",
+                        x->recipe->lock_path, what, x->recipe->path);
+        return -EINVAL;
 }

@@ -49,6 +49,32 @@ int lock_add_origin(Lock *l, const LockedOrigin *origin) {
         return failed ? -ENOMEM : 0;
 }
 
+int lock_set_image(Lock *l, const LockedImage *image) {
+        bool failed = false;
+
+        locked_image_done(&l->image);
+        l->image = (LockedImage) { .size = image->size, .newest = image->newest };
+        l->image.name = copy(image->name, &failed);
+        l->image.root = copy(image->root, &failed);
+        l->image.sha256 = copy(image->sha256, &failed);
+        l->image.distro = copy(image->distro, &failed);
+        l->image.release = copy(image->release, &failed);
+        l->image.kernel = copy(image->kernel, &failed);
+        l->image.status = copy(image->status, &failed);
+        return failed ? -ENOMEM : 0;
+}
+
+void locked_image_done(LockedImage *i) {
+        free(i->name);
+        free(i->root);
+        free(i->sha256);
+        free(i->distro);
+        free(i->release);
+        free(i->kernel);
+        free(i->status);
+        *i = (LockedImage) {};
+}
+
 int lock_add_stage(Lock *l, const char *id, const char *request, LockedStage **ret) {
         LockedStage *s = grow(&l->stages, &l->n_stages, sizeof(*s));
         bool failed = false;
@@ -169,7 +195,7 @@ const char *lock_kernel_release(const Lock *l) {
                 if (release && isdigit((unsigned char) *release))
                         return release;
         }
-        return NULL;
+        return l ? l->image.kernel : NULL; /* kernel.package may be what the image has already */
 }
 
 Lock *lock_free(Lock *l) {
@@ -209,6 +235,7 @@ Lock *lock_free(Lock *l) {
                 free(a->sha256);
         }
         lock_free_environments(l);
+        locked_image_done(&l->image);
         free(l->origins);
         free(l->stages);
         free(l->artifacts);

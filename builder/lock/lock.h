@@ -7,7 +7,7 @@
  * it names into the store. The types are in lock/model.h. */
 
 #include "common/context.h"
-#include "lock/model.h"
+#include "lock/image.h"
 
 int lock_read(const char *path, Lock **ret);     /* -ENOENT; -EINVAL: logged, with the remedy */
 int lock_write(const Lock *l, const char *path); /* durably and sorted, one package a line */
@@ -24,14 +24,15 @@ const LockedEnvironment *lock_find_environment(const Lock *l, const char *path);
 bool lock_leads_environment(const Recipe *recipe, size_t i); /* overlay i: first to fill its own */
 const LockedPackage *locked_stage_find(const LockedStage *s, const char *name); /* s may be NULL */
 
-/* "6.12.57+deb13-amd64", of the kernel that stage "kernel" installs; NULL where there is none. */
+/* "6.12.57+deb13-amd64", of the kernel that stage "kernel" installs, else the image's own; or NULL. */
 const char *lock_kernel_release(const Lock *l);
 
 /* Completes `old` (may be NULL) for the recipe. Returns 1 when something changed, 0 when *ret
  * equals old. Stages whose request and predecessors are unchanged keep their packages. With
  * ctx->offline, -ENETUNREACH and a message where the lock is not complete. Artifacts are
- * downloaded here, into the store, where they are not locked yet. Errors are logged. */
-int resolve(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOptions *options,
+ * downloaded here, into the store, where they are not locked yet; and so is a base image, of which the recipe then
+ * gets its distribution. Errors are logged. */
+int resolve(Context *ctx, Recipe *recipe, const Lock *old, const ResolveOptions *options,
                 Lock **ret);
 
 /* The stages that need locked packages, in order, with what they ask for. 0 or -ENOMEM. */

@@ -47,6 +47,18 @@ typedef struct LockedEnvironment {
         size_t n_wheels;
 } LockedEnvironment;
 
+/* The base of a recipe with base.image, and what was found in it. */
+typedef struct LockedImage {
+        char *name; /* its URL, or the file's name without folders */
+        char *root; /* as the recipe says; NULL: it has one system */
+        char *sha256;
+        uint64_t size;
+        char *distro, *release; /* debian, trixie */
+        char *kernel;           /* release of its own; NULL: it has none */
+        char *status;           /* digest of its dpkg status file, which the store keeps */
+        int64_t newest;         /* of its files' time stamps, seconds since 1970 */
+} LockedImage;
+
 typedef struct LockedStage {
         char *id;      /* "base", "kernel", "packages:slurm", "compile:nvidia-driver/0" */
         char *request; /* digest of what was asked for: recipe's packages, repositories, release */
@@ -56,7 +68,8 @@ typedef struct LockedStage {
 
 typedef struct Lock {
         char *recipe;
-        int64_t epoch; /* SOURCE_DATE_EPOCH of what is built from it: the newest Release */
+        int64_t epoch;     /* SOURCE_DATE_EPOCH of what is built from it: the newest Release */
+        LockedImage image; /* name NULL: the base is made of packages */
         LockedOrigin *origins;
         size_t n_origins;
         LockedStage *stages;

@@ -23,9 +23,9 @@ void lock_unknown_key(Reader *r, const char *where, const char *key) {
         lock_bad(r, where, "unknown key \"%s\"; was this lock written by a newer imgbuild?", key);
 }
 
-/* Fills `strings` (one a text field, in order; NULL where absent) and `number`. */
+/* Fills `strings` (one a text field, in order; NULL where absent) and `numbers` (of all others; none is optional). */
 bool lock_read_fields(Reader *r, json_object *o, const char *where, const Field *fields, size_t n,
-                const char *strings[], uint64_t *number) {
+                const char *strings[], uint64_t *numbers) {
         size_t before = r->errors, s = 0;
 
         if (!json_object_is_type(o, json_type_object)) {
@@ -58,7 +58,7 @@ bool lock_read_fields(Reader *r, json_object *o, const char *where, const Field 
                         if (v < 0)
                                 lock_bad(r, where, "\"%s\" must be %s", f->key, f->wanted);
                         else
-                                *number = (uint64_t) v;
+                                *numbers++ = (uint64_t) v;
                 } else if (!json_object_is_type(value, json_type_string) ||
                                 !f->valid(json_object_get_string(value)))
                         lock_bad(r, where, "\"%s\" must be %s", f->key, f->wanted);

@@ -38,6 +38,42 @@ static const Field artifact_fields[] = {
         { "sha256", digest_valid, false, DIGEST_WANTED },
 };
 
+static const Field image_fields[] = {
+        { "name", lock_text_valid, false, "the image's URL or file name" },
+        { "root", lock_text_valid, true, "a device such as /dev/sda2" },
+        { "sha256", digest_valid, false, DIGEST_WANTED },
+        { "distro", lock_name_valid, false, "a distribution" },
+        { "release", lock_name_valid, false, "a release such as trixie" },
+        { "kernel", lock_name_valid, true, "a kernel's release" },
+        { "status", digest_valid, false, DIGEST_WANTED },
+        { "size", NULL, false, "a number of bytes" },
+        { "newest", NULL, false, "a number of seconds since 1970" },
+};
+
+/* Only where the base is one. */
+static int read_image(Reader *r, json_object *root, Lock *l) {
+        json_object *o = json_get(root, "image");
+        const char *s[ELEMENTSOF(image_fields)];
+        uint64_t numbers[2] = {};
+        LockedImage image;
+
+        if (!o || !lock_read_fields(r, o, "$.image", image_fields, ELEMENTSOF(image_fields), s,
+                                  numbers))
+                return 0;
+        image = (LockedImage) {
+                .name = (char *) s[0],
+                .root = (char *) s[1],
+                .sha256 = (char *) s[2],
+                .distro = (char *) s[3],
+                .release = (char *) s[4],
+                .kernel = (char *) s[5],
+                .status = (char *) s[6],
+                .size = numbers[0],
+                .newest = (int64_t) numbers[1],
+        };
+        return lock_set_image(l, &image);
+}
+
 static int read_origins(Reader *r, json_object *root, Lock *l) {
         size_t n;
         json_object *a = lock_read_array(r, root, "$", "origins", &n);
@@ -158,8 +194,8 @@ static int read_artifacts(Reader *r, json_object *root, Lock *l) {
 }
 
 static int read_root(Reader *r, json_object *root, Lock **ret) {
-        static const char *const keys[] = { "version", "recipe", "epoch", "origins", "stages",
-                "artifacts", "python" };
+        static const char *const keys[] = { "version", "recipe", "epoch", "image", "origins",
+                "stages", "artifacts", "python" };
         _cleanup_lock_free_ Lock *l = NULL;
         const char *recipe = json_get_string(root, "recipe");
         int64_t version = json_get_int(root, "version", 0);
@@ -195,7 +231,7 @@ static int read_root(Reader *r, json_object *root, Lock **ret) {
         l->epoch = json_get_int(root, "epoch", -1);
         if (l->epoch < 0)
                 lock_bad(r, "$", "\"epoch\" must be a number of seconds since 1970");
-        if (read_origins(r, root, l) < 0)
+        if (read_image(r, root, l) < 0 || read_origins(r, root, l) < 0)
                 return -ENOMEM;
         a = lock_read_array(r, root, "$", "stages", &n);
         for (size_t i = 0; i < n; i++) {

@@ -23,9 +23,9 @@ typedef struct Field {
 void lock_bad(Reader *r, const char *where, const char *format, ...) _printf_(3, 4);
 void lock_unknown_key(Reader *r, const char *where, const char *key);
 
-/* Fills `strings` (one a text field, in order; NULL where absent) and `number`. */
+/* Fills `strings` (one a text field, in order; NULL where absent) and `numbers` (of all others; none is optional). */
 bool lock_read_fields(Reader *r, json_object *o, const char *where, const Field *fields, size_t n,
-                const char *strings[], uint64_t *number);
+                const char *strings[], uint64_t *numbers);
 
 /* The array at key, empty where it is not one (which is reported). */
 json_object *lock_read_array(

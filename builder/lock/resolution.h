@@ -14,10 +14,21 @@ typedef struct Resolution {
         PackageRequest *requests;
         size_t n;
         Digest *digests;
-        char **moving; /* "ORIGIN:FOLDER" of source packages that --update NAME lets go */
+        LockedImage image; /* the base's; name NULL: it has none */
+        char **moving;     /* "ORIGIN:FOLDER" of source packages that --update NAME lets go */
 } Resolution;
 
 bool resolution_updates_all(const Resolution *x);
+
+/* image.c. Finds what the lock is to say of the recipe's base image, x->image, and tells the recipe its distribution
+ * and digest. Returns 1 where it is not what the lock said before. */
+int resolution_image(Resolution *x, Recipe *recipe);
+
+/* What dpkg's status file in it says. The caller frees *ret. */
+int resolution_image_status(const Resolution *x, char **ret);
+
+/* With --locked: as the lock is, or not at all. Logs and returns -EINVAL. */
+int resolution_refuse_change(const Resolution *x, const char *what);
 
 /* From names on the command line to source packages, x->moving. */
 int resolution_find_moving(Resolution *x);

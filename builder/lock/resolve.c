@@ -28,6 +28,8 @@ int resolve_request_digests(
                         hash_field(h, "release", recipe->base.release);
                         hash_field(h, "arch", recipe->base.arch);
                         hash_strv(h, "components", recipe->base.components);
+                        if (recipe->base.image)
+                                hash_field(h, "image", recipe->base.sha256);
                 }
                 hash_field(h, "id", q->id);
                 hash_strv(h, "packages", q->packages);
@@ -68,13 +70,6 @@ static bool brings_packages(const Recipe *recipe) {
         return false;
 }
 
-/* With --locked: as the lock is, or not at all. */
-static int refuse_change(const Resolution *x, const char *what) {
-        log_error("%s %s, and --locked changes no lock: run 'imgbuild lock %s', look at what it changes, and build again",
-                        x->recipe->lock_path, what, x->recipe->path);
-        return -EINVAL;
-}
-
 /* What is found after half a minute must have a place. */
 static int check_target(const char *path) {
         int r = path ? lock_probe(path) : 0;
@@ -107,7 +102,8 @@ static int run(Resolution *x, Lock **ret) {
         r = resolution_find_moving(x);
         if (r < 0)
                 return r;
-        if (lock_new(x->recipe->name, &l) < 0)
+        if (lock_new(x->recipe->name, &l) < 0 ||
+                        (x->image.name && lock_set_image(l, &x->image) < 0))
                 return log_oom();
         if (x->old && !resolution_updates_all(x)) {
                 r = lock_verify(x->recipe, x->requests, x->digests, x->n, x->old);
@@ -126,8 +122,9 @@ static int run(Resolution *x, Lock **ret) {
         asks = packages || artifacts || wheels;
 
         if (x->ctx->locked && asks)
-                return refuse_change(x, x->old ? "does not lock all that the recipe asks for"
-                                               : "is not there");
+                return resolution_refuse_change(
+                                x, x->old ? "does not lock all that the recipe asks for"
+                                          : "is not there");
         if (x->ctx->offline && asks) {
                 log_error("%s does not lock all that the recipe asks for%s, and with --offline nothing is looked up: "
                           "run 'imgbuild lock %s' once without it",
@@ -155,24 +152,34 @@ static int run(Resolution *x, Lock **ret) {
         if (r < 0)
                 return r;
         if (r == 0 && x->ctx->locked)
-                return refuse_change(x, "locks what the recipe does not ask for");
+                return resolution_refuse_change(x, "locks what the recipe does not ask for");
         *ret = TAKE_PTR(l);
         return r ? 0 : 1;
 }
 
-int resolve(Context *ctx, const Recipe *recipe, const Lock *old, const ResolveOptions *options,
+int resolve(Context *ctx, Recipe *recipe, const Lock *old, const ResolveOptions *options,
                 Lock **ret) {
         Resolution x = { .ctx = ctx, .recipe = recipe, .old = old, .options = options };
         int r;
 
+        if (recipe->base.image) {
+                r = resolution_image(&x, recipe);
+                if (r < 0) {
+                        locked_image_done(&x.image);
+                        return r;
+                }
+        }
         r = lock_package_requests(recipe, &x.requests, &x.n);
-        if (r < 0)
+        if (r < 0) {
+                locked_image_done(&x.image);
                 return log_oom();
+        }
         x.digests = calloc(x.n, sizeof(Digest));
         r = x.digests ? resolve_request_digests(recipe, x.requests, x.n, x.digests) : -ENOMEM;
         r = r < 0 ? log_oom() : run(&x, ret);
         package_requests_free(x.requests, x.n);
         free(x.digests);
         strv_free(x.moving);
+        locked_image_done(&x.image);
         return r;
 }

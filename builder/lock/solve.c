@@ -47,7 +47,8 @@ static int expand(const Resolution *x, const PackageRequest *q, const Lock *l, c
         const char *kernel = lock_kernel_release(l);
 
         /* What mmdebstrap installs for --variant=apt. */
-        if (streq(q->id, "base") && strv_extend_many(&names, "?essential", "apt", NULL) < 0)
+        if (streq(q->id, "base") && !x->image.name &&
+                        strv_extend_many(&names, "?essential", "apt", NULL) < 0)
                 return log_oom();
         STRV_FOREACH (p, q->packages) {
                 const char *at = strstr(*p, variable);
@@ -175,6 +176,15 @@ static int require_progress(const Resolution *x, int64_t epoch) {
         return -EBADMSG;
 }
 
+/* What is on the image counts as installed. */
+static int install_image(const Resolution *x, Apt *apt) {
+        _cleanup_free_ char *status = NULL;
+        int r;
+
+        r = resolution_image_status(x, &status);
+        return r < 0 ? r : apt_install_status(apt, status);
+}
+
 int resolution_solve(const Resolution *x, Lock *l) {
         _cleanup_apt_free_ Apt *apt = NULL;
         bool changed = false;
@@ -187,6 +197,11 @@ int resolution_solve(const Resolution *x, Lock *l) {
         r = require_progress(x, epoch);
         if (r < 0)
                 return r;
+        if (x->image.name) {
+                r = install_image(x, apt);
+                if (r < 0)
+                        return r;
+        }
         r = apt_origins(apt, resolution_updates_all(x) ? NULL : x->old, l);
         if (r < 0)
                 return r;
@@ -197,7 +212,7 @@ int resolution_solve(const Resolution *x, Lock *l) {
                 /* Layers below stay what they are as long as the base does: so must their time
                  * stamps. The base is the first, and never thrown away. */
                 if (i == 0)
-                        l->epoch = changed ? epoch : x->old->epoch;
+                        l->epoch = MAX(changed || !x->old ? epoch : x->old->epoch, x->image.newest);
         }
         return apt_check_artifacts(apt, l);
 }

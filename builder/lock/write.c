@@ -85,14 +85,31 @@ static int put_environments(FILE *f, const Lock *l) {
         return 0;
 }
 
+/* Only where the base is one. */
+static int put_image(FILE *f, const LockedImage *i) {
+        static const char *const keys[] = { "name", "root", "distro", "release", "kernel",
+                "status" };
+        const char *const values[] = { i->name, i->root, i->distro, i->release, i->kernel,
+                i->status };
+        _cleanup_json_ json_object *o = NULL;
+
+        if (!i->name)
+                return 0;
+        o = object(keys, values, ELEMENTSOF(keys));
+        if (!o || json_set_fields(o, JSON_INT("newest", i->newest), JSON_INT("size", i->size),
+                                  JSON_STRING("sha256", i->sha256)) < 0)
+                return -ENOMEM;
+        return put_line(f, "  \"image\": ", o, false);
+}
+
 static int put_lock(FILE *f, const Lock *l) {
         static const char *const origin_keys[] = { "name", "uri", "suite", "fingerprint", "key" };
         int r = 0;
 
-        fprintf(f,
-                        "{\n  \"version\": %d,\n  \"recipe\": \"%s\",\n  \"epoch\": %" PRId64
-                        ",\n  \"origins\": [\n",
+        fprintf(f, "{\n  \"version\": %d,\n  \"recipe\": \"%s\",\n  \"epoch\": %" PRId64 ",\n",
                         LOCK_VERSION, l->recipe, l->epoch);
+        r = put_image(f, &l->image);
+        fputs("  \"origins\": [\n", f);
         for (size_t i = 0; i < l->n_origins && r == 0; i++) {
                 const LockedOrigin *origin = l->origins + i;
                 const char *const values[] = { origin->name, origin->uri, origin->suite,

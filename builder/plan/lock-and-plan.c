@@ -7,7 +7,7 @@
 #include "shared/file-util.h"
 #include "shared/log.h"
 
-static int complete_lock(Context *ctx, const Recipe *recipe, const char *path, Lock **ret) {
+static int complete_lock(Context *ctx, Recipe *recipe, const char *path, Lock **ret) {
         _cleanup_lock_free_ Lock *old = NULL, *lock = NULL;
         int r;
 

@@ -8,6 +8,7 @@
 
 typedef enum StageKind {
         STAGE_BASE,
+        STAGE_IMAGE, /* instead of it: a vendor's image, imported */
         STAGE_PACKAGES,
         STAGE_ARTIFACTS,
         STAGE_COMPILE,

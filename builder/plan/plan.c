@@ -12,7 +12,7 @@ int plan_new(const Recipe *recipe, const Lock *lock, Plan **ret) {
                 return -ENOMEM;
         p->recipe = recipe;
         p->lock = lock;
-        if (recipe->kernel.package) {
+        if (recipe->kind == RECIPE_DISK) { /* kernel.package's, or the base image's own */
                 p->kernel = lock_kernel_release(lock);
                 if (!p->kernel)
                         return -ESTALE;

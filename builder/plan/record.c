@@ -98,6 +98,8 @@ static const struct {
         { "components", "its repositories", false },
         { "fingerprint", "its repositories", false },
         { "key", "its repositories", false },
+        { "image", "the base image", false },
+        { "root", "which of the image's systems it is", false },
         { "maker", "mmdebstrap, dpkg, apt or tar of the tools", false },
         { "epoch", "the lock's date", false },
         { "format", "imgbuild's own way to make it", false },

@@ -222,6 +222,10 @@ static int hash_stage(Inputs *in, const Plan *p, const Stage *s) {
                 if (p->maker_kind == MAKER_TOOLS)
                         take(in, "maker", p->maker);
                 return 0;
+        case STAGE_IMAGE:
+                take(in, "image", p->lock->image.sha256);
+                take(in, "root", p->lock->image.root);
+                return p->lock->image.name ? 0 : -ESTALE;
         case STAGE_PACKAGES:
                 hash_packages(in, p, s->locked);
                 if (s->overlay)
@@ -291,7 +295,8 @@ static int digest_stage(Plan *p, size_t i) {
         hash_field(h, "imgbuild stage", kinds[s->kind].name);
         take(&in, "format", kinds[s->kind].number);
         take(&in, "sandbox", kinds[STAGE_SANDBOX].number);
-        take(&in, "epoch", epoch);
+        if (s->kind != STAGE_IMAGE) /* its files have their own times */
+                take(&in, "epoch", epoch);
         hash_parents(h, p, i);
         r = hash_stage(&in, p, s);
         if (r < 0)

@@ -26,7 +26,10 @@ static Stage *stage_add(Plan *p, StageKind kind, const Overlay *overlay, size_t 
 static int add_packages(Plan *p, PackageRequest *requests, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 PackageRequest *q = requests + i;
-                StageKind kind = streq(q->id, "base") ? STAGE_BASE : STAGE_PACKAGES;
+                StageKind kind = STAGE_PACKAGES;
+
+                if (streq(q->id, "base"))
+                        kind = p->recipe->base.image ? STAGE_IMAGE : STAGE_BASE;
 
                 if (q->throwaway)
                         continue;
@@ -154,7 +157,7 @@ int plan_add_stages(Plan *p) {
                 { add_compiles },
                 { add_early_files },
                 { add_early_runs },
-                { NULL, STAGE_INITRAMFS, "initramfs", recipe->kernel.package },
+                { NULL, STAGE_INITRAMFS, "initramfs", p->kernel },
                 { add_environments },
                 { add_other_files },
                 { NULL, STAGE_FILES, "node", recipe->node },

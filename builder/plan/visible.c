@@ -23,7 +23,7 @@ bool plan_stage_sees(const Plan *p, size_t i, size_t below) {
                 return below < i;
         if (t->kind == STAGE_ARTIFACTS || t->kind == STAGE_COMPILE)
                 return recipe_overlay_needs(s->overlay, t->overlay);
-        if (t->kind == STAGE_BASE || streq(t->id, "kernel"))
+        if (t->kind == STAGE_BASE || t->kind == STAGE_IMAGE || streq(t->id, "kernel"))
                 return true;
 
         base = lock_compile_base(p->recipe, s->overlay);

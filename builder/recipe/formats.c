@@ -55,10 +55,12 @@ static const Schema base_keys[] = {
                         .meaning = "Where its packages come from; else this host's own mirror." },
         { "packages", LIST | SCHEMA_REMOVABLE, .item = &base_package,
                         .meaning = "Part of the base stage, besides the essential ones." },
-        { "image", STRING, .check = value_text,
-                        .meaning = "Reserved: a vendor's disk image as the base." },
-        { "sha256", STRING, .check = value_sha256, .meaning = "Reserved, of image." },
-        { "signature", STRING, .check = value_text, .meaning = "Reserved, of image." },
+        { "image", STRING, .check = value_image,
+                        .meaning = "A vendor's disk image instead of distro and release: a path relative to the recipe, or a URL." },
+        { "sha256", STRING, .check = value_sha256,
+                        .meaning = "Of that image; else the lock keeps that of the first." },
+        { "root", STRING, .check = value_device,
+                        .meaning = "Of an image with several systems, the device of the one that is meant, as /dev/sda2." },
         {},
 };
 

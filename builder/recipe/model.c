@@ -100,6 +100,9 @@ Recipe *recipe_free(Recipe *r) {
         strv_free(r->base.components);
         free(r->base.mirror);
         strv_free(r->base.packages);
+        free(r->base.image);
+        free(r->base.sha256);
+        free(r->base.root);
         free(r->kernel.package);
         free(r->kernel.cmdline);
         strv_free(r->kernel.options);

@@ -141,6 +141,22 @@ const char *value_source(const char *s) {
         return value_inside(s);
 }
 
+const char *value_image(const char *s) {
+        if (strstr(s, "://"))
+                return value_url(s);
+        return *s && !has_control(s) && !strchr(s, ':')
+                               ? NULL
+                               : "is neither a path (without a colon) nor a URL";
+}
+
+const char *value_device(const char *s) {
+        const char *bare = startswith(s, "btrfsvol:"), *name = startswith(bare ? bare : s, "/dev/");
+
+        return name && is_word(name, WORD, WORD "._+/@-")
+                               ? NULL
+                               : "is not a device (as /dev/sda2, the first disk's second partition)";
+}
+
 /* [a-z0-9][a-z0-9+.-]+, then :arch and =version where given; "${kernel}" stands for a release like
  * 6.12.57+deb13-amd64 anywhere in the name. */
 const char *value_debian_package(const char *s) {

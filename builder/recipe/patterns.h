@@ -17,7 +17,9 @@ const char *value_host_name(const char *s);
 const char *value_overlay_name(const char *s);
 const char *value_secret_name(const char *s);
 const char *value_extends(const char *s);
-const char *value_text(const char *s); /* one line */
+const char *value_text(const char *s);   /* one line */
+const char *value_image(const char *s);  /* a disk image: a path of the host's, or a URL */
+const char *value_device(const char *s); /* as libguestfs names a system's: /dev/sda2 */
 const char *value_release(const char *s);
 const char *value_component(const char *s);
 const char *value_suite(const char *s);

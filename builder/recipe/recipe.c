@@ -41,8 +41,12 @@ static int merge_chain(Building *b) {
 
         for (size_t i = b->chain->n; i > 0; i--) {
                 const RecipeFile *f = &b->chain->files[i - 1];
+                int r;
+
+                if (base_image_prepare(b, f) < 0)
+                        return -ENOMEM;
                 /* Without the file that a "-x" refers to, nobody can say whether it is right. */
-                int r = merge_recipe(b->chain->broken ? &unheard : b->problems, f->shown, b->merged,
+                r = merge_recipe(b->chain->broken ? &unheard : b->problems, f->shown, b->merged,
                                 f->json);
 
                 if (r < 0 || strv_extend(&b->recipe->sources, f->path) < 0)
@@ -68,19 +72,13 @@ static int build_name(Building *b) {
         return r->lock_path ? 0 : -ENOMEM;
 }
 
-static int build_base(Building *b) {
-        json_object *base = json_get(b->merged, "base");
+static int build_distro(Building *b, json_object *base) {
         const char *distro = json_get_string(base, "distro");
         Recipe *r = b->recipe;
 
-        if (json_get(base, "image")) {
-                problems_add(b->problems, b->file, "$.base.image",
-                                "importing a vendor's image is not built yet; name \"distro\" and \"release\" instead");
-                return 0;
-        }
-        if (json_get(base, "sha256") || json_get(base, "signature"))
+        if (json_get(base, "sha256") || json_get(base, "root"))
                 problems_add(b->problems, b->file, "$.base",
-                                "\"sha256\" and \"signature\" go with \"image\", which is not built yet");
+                                "\"sha256\" and \"root\" go with \"image\"");
         require(b, "$.base.distro", distro, "debian or ubuntu");
         require(b, "$.base.release", json_get_string(base, "release"),
                         "a release, as trixie or noble");
@@ -92,15 +90,22 @@ static int build_base(Building *b) {
                                 "building %s (family el) is not built yet; use debian or ubuntu",
                                 distro);
         if (copy_string(base, "distro", NULL, &r->base.distro) < 0 ||
-                        copy_string(base, "release", NULL, &r->base.release) < 0 ||
-                        copy_string(base, "mirror", NULL, &r->base.mirror) < 0 ||
-                        copy_list(base, "components", "main", &r->base.components) < 0 ||
-                        copy_list(base, "packages", NULL, &r->base.packages) < 0)
+                        copy_string(base, "release", NULL, &r->base.release) < 0)
+                return -ENOMEM;
+        return copy_list(base, "packages", NULL, &r->base.packages);
+}
+
+static int build_base(Building *b) {
+        json_object *base = json_get(b->merged, "base");
+        Recipe *r = b->recipe;
+
+        if (copy_string(base, "mirror", NULL, &r->base.mirror) < 0 ||
+                        copy_list(base, "components", "main", &r->base.components) < 0)
                 return -ENOMEM;
         if (!r->base.components && !known_wrong(b, "$.base.components"))
                 problems_add(b->problems, b->file, "$.base.components",
                                 "is empty: there would be no packages");
-        return 0;
+        return json_get(base, "image") ? base_image_build(b, base) : build_distro(b, base);
 }
 
 static int build_disk(Building *b) {
@@ -115,7 +120,7 @@ static int build_disk(Building *b) {
                 if (disk)
                         problems_add(b->problems, b->file, "$.disk",
                                         "a tree (\"kind\") has no disk");
-        } else
+        } else if (!r->base.image)
                 require(b, "$.kernel.package", json_get_string(kernel, "package"),
                                 "the package of the kernel, as linux-image-amd64");
         if (size)

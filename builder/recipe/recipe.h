@@ -19,6 +19,10 @@ int recipe_load(const char *path, char *const *overlay_dirs, Recipe **ret);
  * puts it. */
 int recipe_to_json(const Recipe *r, json_object **ret);
 
+/* Of base.image: whether it is a URL; and that, or the file's name, for locks and messages on other hosts. */
+bool recipe_image_is_url(const Recipe *r);
+const char *recipe_image_name(const Recipe *r);
+
 /* Whether `overlay` is `other` or requires it, itself or through others. */
 bool recipe_overlay_needs(const Overlay *overlay, const Overlay *other);
 

@@ -127,8 +127,29 @@ static int fetch_environments(Downloads *d) {
         return 0;
 }
 
+/* A file is read where it lies. */
+static int fetch_image(Downloads *d) {
+        const LockedImage *image = &d->plan->lock->image;
+        FetchItem item = { .url = d->plan->recipe->base.image,
+                .sha256 = image->sha256,
+                .size = image->size,
+                .what = "the base image",
+                .file = d->plan->recipe->path };
+
+        if (d->plan->stages[0].kind != STAGE_IMAGE || !d->missing[0] ||
+                        !recipe_image_is_url(d->plan->recipe) ||
+                        store_check_blob(d->ctx->store, image->sha256) > 0)
+                return 0;
+        announce(d);
+        return fetch_all(d->ctx, DOWNLOAD, &item, 1);
+}
+
 static int fetch_everything(Downloads *d) {
         int r;
+
+        r = fetch_image(d);
+        if (r < 0)
+                return r;
 
         r = fetch_debs(d);
         if (r < 0)

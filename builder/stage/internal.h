@@ -24,6 +24,7 @@ typedef struct StageBuild {
 
 /* One function a kind. */
 int stage_base(StageBuild *b);
+int stage_image(StageBuild *b);
 int stage_packages(StageBuild *b);
 int stage_artifacts(StageBuild *b);
 int stage_compile(StageBuild *b);

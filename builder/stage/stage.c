@@ -15,6 +15,7 @@
 
 static int (*const stage_functions[])(StageBuild *b) = {
         [STAGE_BASE] = stage_base,
+        [STAGE_IMAGE] = stage_image,
         [STAGE_PACKAGES] = stage_packages,
         [STAGE_ARTIFACTS] = stage_artifacts,
         [STAGE_COMPILE] = stage_compile,
@@ -61,6 +62,11 @@ static int layers_seen(
         return 0;
 }
 
+/* Which newer time stamps are set to: a vendor's image keeps its own, whenever the lock is made anew. */
+static int64_t newest_time(const StageBuild *b) {
+        return b->stage->kind == STAGE_IMAGE ? b->plan->lock->image.newest : b->plan->lock->epoch;
+}
+
 static int commit(StageBuild *b, const Stage *parent, LayerDraft *draft, uint64_t started) {
         _cleanup_json_ json_object *meta = json_object_new_object();
         double seconds = (double) (now_usec() - started) / USEC_PER_SEC;
@@ -74,7 +80,7 @@ static int commit(StageBuild *b, const Stage *parent, LayerDraft *draft, uint64_
                         JSON_DOUBLE("seconds", seconds));
         if (r < 0)
                 return log_oom();
-        r = store_commit_layer(draft, b->plan->lock->epoch, meta);
+        r = store_commit_layer(draft, newest_time(b), meta);
         if (r < 0)
                 return log_error_errno(
                                 r, "Stage %s: cannot keep its layer in the store", b->stage->id);

@@ -160,6 +160,8 @@ int tools_maker(Context *ctx, Plan *plan, Maker *ret) {
         int r;
 
         *ret = (Maker) {};
+        if (plan->recipe->base.image)
+                return 0; /* made by somebody else */
         if (plan->maker_kind == MAKER_SELF ||
                         (plan->maker_kind != MAKER_UNKNOWN &&
                                         store_has_layer(ctx->store, plan->stages[0].digest)))

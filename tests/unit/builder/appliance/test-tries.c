@@ -2,7 +2,7 @@
 
 /* With doubles of the launch: which start fails is a row of letters, k with KVM, t without. */
 
-#include "inspect/internal.h"
+#include "appliance/internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "inspect/inspect.h"
+#include "appliance/appliance.h"
 
 #include "shared/file-util.h"
 

@@ -3,7 +3,7 @@
 /* The format of an image is found here and told to whoever opens it: left to itself, QEMU would
  * believe a raw disk whose guest wrote a qcow2 header with a backing file into it. */
 
-#include "inspect/inspect.h"
+#include "appliance/appliance.h"
 
 #include "shared/log.h"
 

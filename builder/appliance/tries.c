@@ -3,7 +3,7 @@
 /* How often an appliance is tried. Without KVM, an old QEMU's guest kernel dies now and then while it
  * starts, and later too; a start that failed once says nothing about KVM either. */
 
-#include "inspect/internal.h"
+#include "appliance/internal.h"
 
 #include "shared/log.h"
 #include "shared/spawn.h"

@@ -3,17 +3,20 @@
 /* libguestfs, read-only. Its appliance is a small virtual machine that only sees the images:
  * whatever a stranger's file system holds, the host's kernel never mounts it. */
 
-#include "inspect/internal.h"
+#include "appliance/internal.h"
 
 #include "common/kvm.h"
 #include "common/userns.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
+#include "shared/strv.h"
 #include "store/store.h"
 
 #include <glob.h>
 
 #define PLACEHOLDER (1024 * 1024) /* bytes */
+#define NO_START \
+        "libguestfs' appliance does not start; the same command with LIBGUESTFS_DEBUG=1 before it shows why"
 
 static bool any_readable(const char *pattern, bool *ret_exists) {
         glob_t g = {};
@@ -49,6 +52,7 @@ typedef struct Launch {
         const char *const *images, *const *formats; /* end with NULL */
         const char *folder;  /* for its files; NULL: libguestfs' own choice */
         const char *monitor; /* where QEMU is to listen; NULL: nowhere */
+        const char *port; /* what its program writes to APPLIANCE_PORT goes to this file; NULL: there is no such port */
         guestfs_h *g;
 } Launch;
 
@@ -72,6 +76,17 @@ static int choose_cache(guestfs_h *g) {
         return guestfs_set_cachedir(g, folder) < 0 ? -EIO : 0;
 }
 
+/* libguestfs itself hands out 8 KiB at a time, each wrapped and acknowledged. */
+static bool add_port(guestfs_h *g, const char *port) {
+        _cleanup_free_ char *chardev = port ? strf("file,id=tree,path=%s", port) : NULL;
+
+        if (!port)
+                return true;
+        return chardev && guestfs_config(g, "-chardev", chardev) >= 0 &&
+               guestfs_config(g, "-device",
+                               "virtserialport,chardev=tree,name=" APPLIANCE_PORT_NAME) >= 0;
+}
+
 static bool prepare(guestfs_h *g, const Launch *l, bool kvm) {
         if (guestfs_set_backend(g, "direct") < 0 ||
                         (!kvm && guestfs_set_backend_setting(g, "force_tcg", "1") < 0))
@@ -79,6 +94,8 @@ static bool prepare(guestfs_h *g, const Launch *l, bool kvm) {
         if (choose_cache(g) < 0)
                 return false;
         if (l->folder && guestfs_set_tmpdir(g, l->folder) < 0)
+                return false;
+        if (!add_port(g, l->port))
                 return false;
         if (!l->monitor)
                 return true;
@@ -165,7 +182,7 @@ int guestfs_open_readonly(const char *const *images, const char *const *formats,
                 return r;
         r = start(&(Launch) { .images = images, .formats = found }, ret);
         if (r == -EAGAIN) {
-                log_error("libguestfs' appliance does not start; the same command with LIBGUESTFS_DEBUG=1 before it shows why");
+                log_error(NO_START);
                 return -ENOPKG;
         }
         return r;
@@ -178,6 +195,17 @@ int guestfs_open_bare(const char *folder, const char *monitor, guestfs_h **ret) 
         if (!listen)
                 return -ENOMEM;
         return start(&(Launch) { none, none, .folder = folder, .monitor = listen }, ret);
+}
+
+int appliance_open_port(const char *image, const char *format, const char *port, guestfs_h **ret) {
+        const char *const images[] = { image, NULL }, *const formats[] = { format, NULL };
+        int r = start(&(Launch) { .images = images, .formats = formats, .port = port }, ret);
+
+        if (r == -EAGAIN) {
+                log_error(NO_START);
+                return -ENOPKG;
+        }
+        return r;
 }
 
 typedef struct Use {

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A running libguestfs appliance over disk images, read-only: what inspect, diff and the proof of a
- * finished disk share. */
+/* A running libguestfs appliance over disk images, read-only: what inspect, diff, the proof of a finished disk and
+ * the import of a vendor's image share. */
 
+#include "appliance/system.h"
 #include "shared/macro.h"
 #include <guestfs.h>
+
+/* What an image is by its first bytes: "qcow2", "vmdk", "vdi", "vhdx", "vpc" (VHD), "raw" where
+ * there is a partition table or a file system that a disk may begin with; -EMEDIUMTYPE for anything
+ * else, -ENODATA for an empty file, -EISDIR. *ret is a constant. */
+int image_format(const char *path, const char **ret);
+int image_format_log(const char *path, const char **ret); /* the same, errors logged */
 
 /* Starts an appliance with the images added read-only, as /dev/sda, /dev/sdb …. formats[i]
  * NULL, or formats NULL: as image_format() finds. KVM is used only where kvm_probe() trusts it.
@@ -28,7 +35,7 @@ int guestfs_open_bare(const char *folder, const char *monitor, guestfs_h **ret);
 int guestfs_plug(guestfs_h *g, const char *monitor, const char *image, const char *format,
                 unsigned partitions, char **ret_device);
 
-/* appliance-user.c. Before an ordinary user's program becomes root of a user namespace: makes the
+/* user.c. Before an ordinary user's program becomes root of a user namespace: makes the
  * appliance for it, some seconds the first time. Where that cannot be, launching says so. -ENOMEM. */
 int appliance_prepare_for_user(void);
 

@@ -4,7 +4,7 @@
  * lets its caller add to QEMU's command line: a monitor (QMP), through which QEMU takes a further disk
  * on the SCSI bus that libguestfs has its own on. Whoever calls has another way where that fails. */
 
-#include "inspect/inspect.h"
+#include "appliance/appliance.h"
 
 #include "shared/file-util.h"
 #include "shared/json-util.h"

@@ -4,12 +4,13 @@
  * belong to nobody: an appliance that supermin copies from them there has a mount(8) that is nobody's and may not mount. So supermin
  * runs before, as the user, and libguestfs finds an appliance that is up to date. */
 
-#include "inspect/internal.h"
+#include "appliance/internal.h"
 
 #include "shared/file-util.h"
 #include "shared/folder.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
+#include "shared/strv.h"
 
 #include <sys/stat.h>
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A vendor's image as a base: whether it may be opened, what system is on it, and the tree of that.
+ *
+ *   image_require_whole(path, format);                    refuses what leads to other files
+ *   image_facts(path, format, NULL, &facts);              for the lock
+ *   tree_stream_start(path, format, NULL, fd, &stream);   for the layer */
+
+#include "shared/macro.h"
+
+/* whole.c. Whether the image is all in this one file: -EPERM where its header names another (a backing file, an
+ * extent, a file of data), which would be read from the host, or where it is encrypted; -EBADMSG where qemu-img
+ * finds it damaged or cut off. Errors are logged. */
+int image_require_whole(const char *path, const char *format);
+
+/* system.c. What a lock says of the one operating system of an image. */
+typedef struct ImageFacts {
+        char *distro, *release; /* debian, trixie: as os-release says */
+        char *arch;             /* as libguestfs says: x86_64 */
+        char *kernel;           /* release of the newest in /boot; NULL: none */
+        char *dpkg_status;      /* whole; NULL: the system has none */
+        int64_t newest;         /* newest time stamp of its files, seconds since 1970 */
+} ImageFacts;
+void image_facts_done(ImageFacts *f);
+#define _cleanup_image_facts_ _cleanup_(image_facts_done)
+
+/* Errors are logged. `root`: the device that it is on; NULL: there is one system only. -EINVAL for an image that
+ * no system can be taken from. */
+int image_facts(const char *path, const char *format, const char *root, ImageFacts *ret);
+
+/* stream.c. The tree of that system as a tar archive (pax) with all that it has: a process writes it to `fd`, the one end of
+ * a pipe whose other end, `reader`, it does not keep. Errors are logged by it. */
+typedef struct TreeStream TreeStream;
+int tree_stream_start(const char *path, const char *format, const char *root, int fd, int reader,
+                TreeStream **ret);
+int tree_stream_finish(TreeStream *s); /* waits until all was written: 0 or -EIO. Frees s */
+
+/* Frees it, and ends what goes on after a moment: -EIO where it had failed by itself. */
+int tree_stream_end(TreeStream *s);

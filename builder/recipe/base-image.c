@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A recipe whose base is a vendor's disk image. What distribution that is, nobody knows before it was opened: lock/image.c. */
+
+#include "recipe/building.h"
+#include "shared/file-util.h"
+
+static bool is_url(const char *image) {
+        return strstr(image, "://") != NULL;
+}
+
+/* What a file says of its base replaces what the one it extends says of another kind of base. */
+static void replace(json_object *merged, const char *const keys[]) {
+        json_object *base = json_get(merged, "base");
+
+        for (; base && *keys; keys++)
+                json_object_object_del(base, *keys);
+}
+
+/* Relative to the file that names it, whichever extends that. */
+static int make_absolute(const RecipeFile *f, json_object *base) {
+        const char *image = json_get_string(base, "image");
+        _cleanup_free_ char *folder = NULL, *path = NULL;
+
+        if (image[0] == '/' || is_url(image))
+                return 0;
+        folder = path_folder(f->path);
+        path = folder ? path_join(folder, image) : NULL;
+        return path ? json_set_string(base, "image", path) : -ENOMEM;
+}
+
+int base_image_prepare(Building *b, const RecipeFile *f) {
+        static const char *const of_distro[] = { "distro", "release", "packages", NULL },
+                                 *const of_image[] = { "image", "sha256", "root", NULL };
+        json_object *base = json_get(f->json, "base");
+
+        if (!json_get(base, "image")) {
+                if (json_get(base, "distro"))
+                        replace(b->merged, of_image);
+                return 0;
+        }
+
+        for (const char *const *key = of_distro; *key; key++) {
+                _cleanup_free_ char *path = strf("$.base.%s", *key);
+
+                if (!path)
+                        return -ENOMEM;
+                if (json_get(base, *key))
+                        problems_add(b->problems, f->shown, path,
+                                        streq(*key, "packages")
+                                                        ? "an image has its packages already; what is to be added goes in $.packages"
+                                                        : "is read from the image: leave it out");
+        }
+        replace(b->merged, of_distro);
+        replace(b->merged, of_image); /* of another image */
+        return make_absolute(f, base);
+}
+
+int base_image_build(Building *b, json_object *base) {
+        const char *image = json_get_string(base, "image");
+        Recipe *r = b->recipe;
+
+        r->family = FAMILY_DEBIAN; /* the only one that is built so far; the image will tell */
+        r->base.image = strdup(image);
+        if (!r->base.image)
+                return -ENOMEM;
+        if (json_get(base, "sha256")) {
+                r->base.sha256 = strdup(json_get_string(base, "sha256"));
+                if (!r->base.sha256)
+                        return -ENOMEM;
+        }
+        if (json_get(base, "root")) {
+                r->base.root = strdup(json_get_string(base, "root"));
+                if (!r->base.root)
+                        return -ENOMEM;
+        }
+        if (startswith(image, "http://") && !r->base.sha256)
+                problems_add(b->problems, b->file, "$.base.sha256",
+                                "missing: over plain http anybody on the way could change the image");
+        return 0;
+}
+
+bool recipe_image_is_url(const Recipe *r) {
+        return is_url(r->base.image);
+}
+
+const char *recipe_image_name(const Recipe *r) {
+        return is_url(r->base.image) ? r->base.image : path_basename(r->base.image);
+}
