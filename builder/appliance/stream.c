@@ -31,7 +31,7 @@ static const char tar_script[] =
                 " --format=posix --sparse --numeric-owner --xattrs "
                 "--pax-option=delete=atime,delete=ctime,hdrcharset:=BINARY --blocking-factor=512 --anchored "
                 "--exclude='./dev/*' --exclude='./proc/*' --exclude='./sys/*' --exclude='./run/*' --exclude='./tmp/*' "
-                "--exclude='./lost+found' .";
+                "--exclude='./lost+found' --exclude='./*/lost+found' .";
 
 static volatile sig_atomic_t ended; /* by whoever reads: no error of ours */
 

@@ -57,9 +57,10 @@ static int read_file_digest(const Recipe *recipe, Digest ret, uint64_t *ret_size
         struct stat st;
         int r;
 
-        if (stat(path, &st) < 0)
-                return log_error_errno(
-                                -errno, "%s: $.base.image: cannot read %s", recipe->path, path);
+        if (stat(path, &st) < 0) {
+                log_error_errno(errno, "%s: $.base.image: cannot read %s", recipe->path, path);
+                return -EINVAL;
+        }
         if (!S_ISREG(st.st_mode))
                 return log_error_return(
                                 -EINVAL, "%s: $.base.image: %s is not a file", recipe->path, path);
@@ -146,12 +147,13 @@ static int read_facts(
         const char *format;
         int r;
 
+        /* All of these are told: the recipe names what cannot be a base. */
         r = image_format_log(path, &format);
         if (r < 0)
-                return r;
+                return -EINVAL;
         r = image_require_whole(path, format);
         if (r < 0)
-                return r;
+                return r == -EPERM ? -EINVAL : r;
         progress_detail(x->ctx->progress, "image", "its system");
         r = image_facts(path, format, recipe->base.root, ret);
         return r < 0 ? r : require_debian(recipe, ret);

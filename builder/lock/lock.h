@@ -39,8 +39,7 @@ int resolve(Context *ctx, Recipe *recipe, const Lock *old, const ResolveOptions 
 int lock_package_requests(const Recipe *recipe, PackageRequest **ret, size_t *ret_n);
 void package_requests_free(PackageRequest *requests, size_t n);
 
-/* The overlay whose packages are the last that the compile stages of `o` see; NULL: none, only
- * base and kernel. */
+/* The overlay whose packages are the last that the compile stages of `o` see; NULL: only base and kernel. */
 const Overlay *lock_compile_base(const Recipe *recipe, const Overlay *o);
 
 /* The .debs of a locked stage into the store: URLs from the lock's origins and the mirror in force

@@ -33,6 +33,8 @@ static size_t add_downloads(const Plan *plan, const Stage *s, const char **diges
                 if (a && plan_stage_uses(s, o->artifacts + i))
                         digests[n++] = a->sha256;
         }
+        if (s->kind == STAGE_IMAGE && recipe_image_is_url(plan->recipe))
+                digests[n++] = plan->lock->image.sha256;
         e = environment_of(plan, s);
         for (size_t i = 0; e && i < e->n_wheels; i++)
                 digests[n++] = e->wheels[i].sha256;
@@ -47,7 +49,8 @@ static size_t count_downloads(const Plan *plan) {
                 const LockedEnvironment *e = environment_of(plan, s);
 
                 n += (s->locked ? s->locked->n_packages : 0) +
-                     (s->overlay ? s->overlay->n_artifacts : 0) + (e ? e->n_wheels : 0);
+                     (s->overlay ? s->overlay->n_artifacts : 0) + (e ? e->n_wheels : 0) +
+                     (s->kind == STAGE_IMAGE);
         }
         return n;
 }

@@ -137,6 +137,18 @@ static void tell_losses(const Import *i) {
                                 i->path, (unsigned long long) p->attributes);
 }
 
+/* For the manifest: whose the base is. */
+static int describe(const LockedImage *image, json_object **ret) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        int r = json_set_fields(o, JSON_STRING("by", "vendor"), JSON_STRING("image", image->name),
+                        JSON_STRING("sha256", image->sha256));
+
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(o);
+        return 0;
+}
+
 int stage_image(StageBuild *b) {
         const LockedImage *image = &b->plan->lock->image;
         _cleanup_(report_freep) Report *report = NULL;
@@ -144,8 +156,7 @@ int stage_image(StageBuild *b) {
         Import i = { .b = b, .fd = -EBADF };
         int r;
 
-        r = report_new(&report);
-        if (r < 0)
+        if (report_new(&report) < 0 || describe(image, &b->made_with) < 0)
                 return log_oom();
         i.report = report;
         r = locked_image_path(b->ctx, b->plan->recipe, image, &i.st, &path);

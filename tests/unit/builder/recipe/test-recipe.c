@@ -170,8 +170,20 @@ static void wrong_values_are_named(void **state) {
                                 "$.base.components: is empty: there would be no packages" },
                 { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"packages\": [\"x-${kernel}\"]}",
                                 "$.base.packages[0]: \"x-${kernel}\" depends on the kernel, which comes after the base" },
-                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"signature\": \"x\"}",
-                                "$.base: \"sha256\" and \"signature\" go with \"image\", which is not built yet" },
+                { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"root\": \"/dev/sda2\"}",
+                                "$.base: \"sha256\" and \"root\" go with \"image\"" },
+                { ", \"base\": {\"image\": \"a.qcow2\", \"distro\": \"debian\"}",
+                                "$.base.distro: is read from the image: leave it out" },
+                { ", \"base\": {\"image\": \"a.qcow2\", \"packages\": [\"vim\"]}",
+                                "$.base.packages: an image has its packages already; what is to be added goes in $.packages" },
+                { ", \"base\": {\"image\": \"http://x.example/a.qcow2\"}",
+                                "$.base.sha256: missing: over plain http anybody on the way could change the image" },
+                { ", \"base\": {\"image\": \"nbd://x.example/a\"}",
+                                "$.base.image: \"nbd://x.example/a\" is not a URL (https://…, http://… or file:///…)" },
+                { ", \"base\": {\"image\": \"json:{}\"}",
+                                "$.base.image: \"json:{}\" is neither a path (without a colon) nor a URL" },
+                { ", \"base\": {\"image\": \"a.qcow2\", \"root\": \"sda2\"}",
+                                "$.base.root: \"sda2\" is not a device (as /dev/sda2, the first disk's second partition)" },
                 { ", \"packages\": [\"-vim\"]",
                                 "$.packages[0]: \"-vim\" takes something away, but this recipe extends none" },
         };
@@ -310,13 +322,47 @@ static void control_characters_stay_off_the_terminal(void **state) {
                         "packages, disk, secrets, support, limits, node");
 }
 
-static void a_vendors_image_is_refused_for_now(void **state) {
+static void an_image_is_relative_to_the_file_that_names_it(void **state) {
+        Fixture *f = *state;
+        _cleanup_free_ char *here = realpath(".", NULL),
+                            *path = strf("%s/images/vendor/a.qcow2", here);
+
+        put_file("images/vendor/base.json",
+                        "{\"name\": \"base\", \"base\": {\"image\": \"a.qcow2\"}}");
+        put_file("images/x.json", "{\"name\": \"x\", \"extends\": \"vendor/base.json\"}");
+        Recipe *r = load_good(f, "images/x.json");
+
+        assert_string_equal(r->base.image, path);
+        assert_false(recipe_image_is_url(r));
+        assert_string_equal(recipe_image_name(r), "a.qcow2");
+        assert_null(r->base.distro); /* the lock's to say */
+        assert_null(r->kernel.package);
+        assert_int_equal(r->family, FAMILY_DEBIAN);
+}
+
+static void an_image_replaces_the_distribution_below(void **state) {
+        put_recipe("base", "");
         put_file("images/x.json",
-                        "{\"name\": \"x\", \"base\": {\"image\": \"https://x.example/a.qcow2\"},"
-                        "\"kernel\": {\"package\": \"linux-image-amd64\"}}");
-        assert_refused(*state, "images/x.json",
-                        "images/x.json: $.base.image: importing a vendor's image is not built yet; name \"distro\" and "
-                        "\"release\" instead");
+                        "{\"name\": \"x\", \"extends\": \"base\", \"base\": {\"image\": \"https://x.example/a\"}}");
+        Recipe *r = load_good(*state, "images/x.json");
+
+        assert_true(recipe_image_is_url(r));
+        assert_string_equal(recipe_image_name(r), "https://x.example/a");
+        assert_null(r->base.distro);
+        assert_null(r->base.release);
+}
+
+static void a_distribution_replaces_the_image_below(void **state) {
+        put_file("images/base.json",
+                        "{\"name\": \"base\", \"base\": {\"image\": \"a\", \"root\": \"/dev/sda2\"}}");
+        put_file("images/x.json",
+                        "{\"name\": \"x\", \"extends\": \"base\", \"kernel\": {\"package\": \"linux-image-amd64\"},"
+                        "\"base\": {\"distro\": \"debian\", \"release\": \"trixie\"}}");
+        Recipe *r = load_good(*state, "images/x.json");
+
+        assert_null(r->base.image);
+        assert_null(r->base.root);
+        assert_string_equal(r->base.distro, "debian");
 }
 
 static void the_el_family_is_refused_for_now(void **state) {
@@ -455,7 +501,9 @@ int main(void) {
                 TEST(what_is_no_json_file_gets_one_message),
                 TEST(a_recipe_without_permission_is_one_message),
                 TEST(control_characters_stay_off_the_terminal),
-                TEST(a_vendors_image_is_refused_for_now),
+                TEST(an_image_is_relative_to_the_file_that_names_it),
+                TEST(an_image_replaces_the_distribution_below),
+                TEST(a_distribution_replaces_the_image_below),
                 TEST(the_el_family_is_refused_for_now),
                 TEST(messages_name_paths_as_they_were_given),
                 TEST(overlays_are_found_beside_the_recipes_folder),

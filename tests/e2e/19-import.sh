@@ -1,0 +1,156 @@
+#!/bin/bash
+# A vendor's image as the base: a disk with LVM, XFS and ext4, /var and /home apart, and all that a tree can hold, comes out entry for
+# entry; an overlay's package is installed on it by its own apt, then offline from the store alone. The distribution that
+# the package comes from is a fixture; the system in the image is real.
+#
+# lane: compute
+# after: e2e/10
+set -u
+source "$TOP/tests/fixtures/archive.bash"
+source "$TOP/tests/e2e/lib.bash"
+trap archive_cleanup EXIT
+cpu_image
+publish_base
+
+I=$E2E/import
+rm -rf "$I"
+mkdir -p "$I"/{images,overlays/site/files/etc,source}
+S=$I/source
+export LIBGUESTFS_BACKEND=direct LIBGUESTFS_BACKEND_SETTINGS=force_tcg
+
+# The tree: a Debian that can install packages, and what else there is.
+base=$("$IMGBUILD" plan "$RECIPES/debian-13-cpu.json" --json --cache "$CACHE" | python3 -c 'import json, sys; print(json.load(sys.stdin)["stages"][0]["digest"][:32])')
+cp -a "$CACHE/layers/$base/tree/." "$S/" || { echo "not ok - the base of debian-13-cpu is in the store"; exit 1; }
+rm -rf "${S:?}"/usr/share/{doc,locale,man,zoneinfo,info} "$S"/var/lib/apt/lists/*
+cat >"$S/etc/fstab" <<'F'
+/dev/mapper/vg-root / xfs defaults 0 0
+/dev/mapper/vg-var /var xfs defaults 0 0
+LABEL=home /home ext4 defaults,nofail 0 0
+LABEL=ESP /boot/efi vfat umask=0077 0 1
+F
+mkdir -p "$S"/srv/{many,acl,odd} "$S/home/user" "$S/var/data" "$S/boot/efi"
+for i in $(seq 40); do mkdir "$S/srv/many/$i"; for k in $(seq 50); do echo "$i $k" >"$S/srv/many/$i/$k"; done; done
+printf 'x' >"$S/srv/odd/$(printf 'bytes \xff\xfe')"
+printf 'x' >"$S/srv/odd/$(printf 'line\nend')"
+printf 'x' >"$S/srv/odd/größe -n * \\"
+printf 'x' >"$S/srv/odd/$(printf 'n%.0s' {1..255})"
+deep=$S/srv/odd; for i in $(seq 30); do deep+=/a-folder-with-a-name; done; mkdir -p "$deep"; echo deep >"$deep/file"
+ln -s /etc/shadow "$S/srv/odd/absolute"; ln -s ../../../.. "$S/srv/odd/up"; ln -s nowhere "$S/srv/odd/dangling"
+echo one >"$S/srv/first"; ln "$S/srv/first" "$S/srv/many/second"; ln "$S/srv/first" "$S/srv/third"
+ln -s x "$S/srv/linked-link"; ln "$S/srv/linked-link" "$S/srv/the-same-link"
+setfacl -m u:4321:rw,g:1:r "$S/srv/first"; setfacl -d -m u:4321:rwx "$S/srv/acl"; echo inherits >"$S/srv/acl/child"; setfacl -b "$S/srv/acl/child"
+setfattr -n user.comment -v 'a comment' "$S/srv/third"; setfattr -n trusted.mark -v 0x0001ff "$S/srv/many"
+setfattr -n security.selinux -v 'system_u:object_r:var_t:s0' "$S/var/data"
+setfattr -n security.capability -v 0x0100000200200000000000000000000000000000 "$S/srv/many/1/1"
+truncate -s 3G "$S/var/data/sparse"; echo middle | dd of="$S/var/data/sparse" bs=1 seek=1G conv=notrunc status=none
+mknod "$S/srv/null" c 1 3; mknod "$S/srv/disk" b 259 70000; mkfifo "$S/srv/pipe"
+chown -h 4321:70000 "$S/srv/first" "$S/srv/odd/up"; chmod 4751 "$S/srv/many/1/2"; chmod 1777 "$S/srv/acl"; chmod 2770 "$S/home/user"; chmod 0 "$S/srv/many/1/3"
+touch -hd '2001-02-03 04:05:06.123456789Z' "$S/srv/odd/up" "$S/srv/many/1/4"; touch -d '1969-12-31 12:00Z' "$S/srv/many/1/5"; touch -d '2003-01-01Z' "$S/srv/many"
+"$TOP/tests/fixtures/tree-list" "$S" >"$I/source.list"
+
+tar -C "$S" --format=posix --numeric-owner --xattrs --xattrs-include='*' --sparse -cf "$I/source.tar" .
+truncate -s 3G "$I/vendor.raw"
+guestfish --format=raw -a "$I/vendor.raw" >"$I/log" 2>&1 <<F
+run
+part-init /dev/sda gpt
+part-add /dev/sda primary 2048 133119
+part-add /dev/sda primary 133120 -2048
+mkfs vfat /dev/sda1 label:ESP
+pvcreate /dev/sda2
+vgcreate vg /dev/sda2
+lvcreate root vg 900
+lvcreate var vg 700
+lvcreate home vg 100
+mkfs xfs /dev/vg/root
+mkfs xfs /dev/vg/var
+mkfs ext4 /dev/vg/home label:home
+mount /dev/vg/root /
+mkdir /var
+mkdir /home
+mount /dev/vg/var /var
+mount /dev/vg/home /home
+tar-in $I/source.tar / xattrs:true selinux:true acls:true
+mount /dev/sda1 /boot/efi
+write /boot/efi/loader "the vendor's boot loader"
+F
+s=$?
+check "a disk is made: GPT, ESP, LVM, XFS and ext4" $s
+[[ $s -eq 0 ]] || { cat "$I/log"; exit 1; }
+rm -f "$I/source.tar"
+qemu-img convert -O qcow2 "$I/vendor.raw" "$I/vendor.qcow2" || exit 1
+
+cat >"$I/images/vendor.json" <<'E'
+{ "name": "vendor", "kind": "tree", "base": { "image": "../vendor.qcow2" }, "overlays": ["site"] }
+E
+echo '{ "description": "a site", "packages": { "debian": ["tool"] } }' >"$I/overlays/site/overlay.json"
+echo ours >"$I/overlays/site/files/etc/site"
+imp() { "$IMGBUILD" "$1" "$I/images/vendor.json" --cache "$I/cache" --mirror "$URL/debian" --progress plain "${@:2}" >"$I/out" 2>&1; }
+failed() { [[ $1 -eq 0 ]] || sed 's/^/#   /' "$I/out"; }
+
+imp lock
+s=$?
+failed $s
+lock=$I/images/vendor.lock.json
+[[ $s -eq 0 ]] && grep -q '"image": { "name": "vendor.qcow2", "distro": "debian", "release": "trixie", .*'"$(sha256sum <"$I/vendor.qcow2" | cut -d' ' -f1)" "$lock"
+check "the lock says which image it is, and what is on it" $?
+[[ $(grep -o '"name": "[a-z0-9-]*", "version"' "$lock" | cut -d'"' -f4 | sort | paste -sd' ') == "libtool tool" ]]
+check "what the image has counts as installed: only what is missing is locked" $?
+
+imp shell --stage base -- /bin/true
+s=$?
+failed $s
+check "the image is imported" $s
+layer=$(echo "$I"/cache/layers/*/tree)
+"$TOP/tests/fixtures/tree-list" "$layer" >"$I/layer.list"
+diff "$I/source.list" "$I/layer.list" >"$I/diff"
+s=$?
+[[ $s -eq 0 ]] || cut -c1-300 "$I/diff" | head -n 20 | sed 's/^/#   /'
+check "$(wc -l <"$I/source.list") entries are what they were: owners, modes, times, ACLs, labels, capabilities, links, holes, nodes" $s
+[[ ! -e $layer/boot/efi/loader ]]
+check "the vendor's boot loader stays on its disk" $?
+! grep -q "$I" /proc/mounts && ! pgrep -f "qemu.*$I" >/dev/null
+check "and nothing is left running or mounted" $?
+
+imp shell -- /bin/sh -c 'dpkg --status tool | grep "ok installed" && cat /usr/share/fixture/tool /etc/site && test ! -s /etc/machine-id'
+s=$?
+failed $s
+[[ $s -eq 0 ]] && grep -q '^tool 1.0$' "$I/out" && grep -q '^ours$' "$I/out"
+check "an overlay's package is installed on it by its own apt" $?
+echo "ours again" >"$I/overlays/site/files/etc/site"
+kill "$SERVER"
+mv "$I/vendor.qcow2" "$I/moved.qcow2"
+imp shell --offline -- /bin/cat /etc/site
+s=$?
+failed $s
+[[ $s -eq 0 ]] && grep -q '^ours again$' "$I/out"
+check "and again offline, with neither mirror nor image" $?
+
+# What cannot be imported is told by one message, and the store has nothing half-made.
+refused() { # NAME PATTERN
+        local s
+        rm -f "$lock"
+        imp lock
+        s=$?
+        [[ $s -ne 0 ]] && grep -qE "$2" "$I/out" && [[ $(grep -vc '^[>*!x] ' "$I/out") -eq 1 && ! -e $lock ]] && ! compgen -G "$I/cache/work/*" >/dev/null
+        s=$?
+        failed $s
+        check "$1" $s
+}
+truncate -s 62M "$I/luks.part"
+truncate -s 64M "$I/luks.raw"
+echo secret | cryptsetup luksFormat -q --type luks1 --pbkdf-force-iterations 1000 "$I/luks.part" - && echo '1M,62M' | sfdisk -q "$I/luks.raw" &&
+        dd if="$I/luks.part" of="$I/luks.raw" bs=1M seek=1 conv=notrunc status=none
+sed -i 's/vendor.qcow2/luks.raw/' "$I/images/vendor.json"
+refused "an encrypted disk is refused" '/dev/sda1 is encrypted \(LUKS\)'
+
+mkdir -p "$I/two"/{etc,bin,sbin,usr,var,lib,dev,home}
+printf 'ID=debian\nNAME="Debian GNU/Linux"\nVERSION_CODENAME=trixie\nVERSION_ID="13"\n' >"$I/two/etc/os-release"
+echo 13.1 >"$I/two/etc/debian_version"
+echo '/dev/sda1 / ext4 defaults 0 1' >"$I/two/etc/fstab"
+truncate -s 65M "$I/two.raw"
+printf '1M,32M\n33M,31M\n' | sfdisk -q "$I/two.raw"
+for at in 1 33; do mke2fs -q -F -t ext4 -E offset=$((at << 20)) -d "$I/two" "$I/two.raw" 30M 2>/dev/null; done
+sed -i 's/luks.raw/two.raw/' "$I/images/vendor.json"
+refused "two systems on a disk are both named" 'several systems: say in base.root which: /dev/sda1 \(.*\), /dev/sda2 \('
+rm -rf "${I:?}"
+exit $rc
