@@ -33,18 +33,46 @@ static char *name_systems(guestfs_h *g, char *const *roots) {
         return strv_join(l, ", ");
 }
 
+/* Of libguestfs' list of file systems such are left out. Takes `devices`; NULL: it is not encrypted, as far as these are known. */
+static char *find_encrypted(guestfs_h *g, char **devices) {
+        _cleanup_strv_free_ char **owned = devices;
+
+        STRV_FOREACH (device, owned) {
+                _cleanup_free_ char *type = guestfs_vfs_type(g, *device);
+
+                if (type && streq(type, "crypto_LUKS"))
+                        return strdup(*device);
+        }
+        return NULL;
+}
+
+static int refuse_encrypted(guestfs_h *g, const char *image) {
+        char **(*const lists[])(guestfs_h *) = { guestfs_list_partitions, guestfs_list_devices,
+                guestfs_lvs };
+
+        for (size_t i = 0; i < ELEMENTSOF(lists); i++) {
+                _cleanup_free_ char *device = find_encrypted(g, lists[i](g));
+
+                if (device)
+                        return log_error_return(-EINVAL,
+                                        "%s: %s is encrypted (LUKS): without its key nothing can be imported; take an image that is not, or decrypt it first",
+                                        image, device);
+        }
+        return 0;
+}
+
 /* Why no system was found, as far as can be told. */
 static int explain_none(guestfs_h *g, const char *image) {
         _cleanup_strv_free_ char **found = guestfs_list_filesystems(g);
         bool any = false;
+        int r;
 
+        r = refuse_encrypted(g, image);
+        if (r < 0)
+                return r;
         for (size_t i = 0; found && found[i] && found[i + 1]; i += 2) {
                 const char *device = found[i], *type = found[i + 1];
 
-                if (streq(type, "crypto_LUKS"))
-                        return log_error_return(-EINVAL,
-                                        "%s: %s is encrypted (LUKS): without its key nothing can be imported; take an image that is not, or decrypt it first",
-                                        image, device);
                 if (streq(type, "unknown") || streq(type, "swap"))
                         continue;
                 any = true;

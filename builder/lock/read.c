@@ -39,7 +39,7 @@ static const Field artifact_fields[] = {
 };
 
 static const Field image_fields[] = {
-        { "name", lock_text_valid, false, "the image's URL or file name" },
+        { "name", lock_line_valid, false, "the image's URL or file name" },
         { "root", lock_text_valid, true, "a device such as /dev/sda2" },
         { "sha256", digest_valid, false, DIGEST_WANTED },
         { "distro", lock_name_valid, false, "a distribution" },

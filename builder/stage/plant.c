@@ -152,9 +152,10 @@ static int open_parent(Planting *p, char *path, int *ret_fd, const char **ret_ba
         return 0;
 }
 
-/* A layer's own are overlayfs' to read. */
-static bool is_overlay_attribute(const char *name) {
-        return startswith(name, "trusted.overlay.") || startswith(name, "user.overlay.");
+/* A layer's own are overlayfs' to read; XFS shows ACLs once more under names of its own. */
+static bool is_no_content(const char *name) {
+        return startswith(name, "trusted.overlay.") || startswith(name, "user.overlay.") ||
+               startswith(name, "trusted.SGI_ACL_");
 }
 
 /* Only root of the host may; a user's images go without them, as its other bases do. */
@@ -184,7 +185,7 @@ static int set_attributes(Planting *p, struct archive_entry *e, const char *at, 
         while (archive_entry_xattr_next(e, &name, &value, &size) == ARCHIVE_OK) {
                 int r = 0;
 
-                if (is_overlay_attribute(name))
+                if (is_no_content(name))
                         continue;
                 if (folder && streq(name, DEFAULT_ACL))
                         r = keep_acl(p, value, size);

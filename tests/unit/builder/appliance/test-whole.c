@@ -28,7 +28,8 @@ static int judge(const char *format, const Patch *patches, size_t n) {
         assert_true(fd >= 0);
         assert_int_equal(ftruncate(fd, 1024 * 1024), 0);
         for (size_t i = 0; i < n; i++)
-                assert_int_equal(pwrite(fd, patches[i].bytes, patches[i].n, patches[i].at), patches[i].n);
+                assert_int_equal(pwrite(fd, patches[i].bytes, patches[i].n, patches[i].at),
+                                patches[i].n);
         close(fd);
         lines = strv_free(lines);
         log_begin();
@@ -47,10 +48,13 @@ static void assert_refused(const char *format, const Patch *patches, size_t n, c
 }
 
 #define QCOW2 { 0, "QFI\xfb\0\0\0\3", 8 }
-#define VMDK { 0, "KDMV\1\0\0\0", 8 }, { 12, "\0\10\0\0\0\0\0\0", 8 }, { 28, "\1\0\0\0\0\0\0\0", 8 }, { 36, "\24\0\0\0\0\0\0\0", 8 }
+#define VMDK                                                                                     \
+        { 0, "KDMV\1\0\0\0", 8 }, { 12, "\0\10\0\0\0\0\0\0", 8 }, { 28, "\1\0\0\0\0\0\0\0", 8 }, \
+                        { 36, "\24\0\0\0\0\0\0\0", 8 }
 
 static void a_backing_file_is_refused(void **state _unused_) {
-        const Patch p[] = { QCOW2, { 8, "\0\0\0\0\0\0\1\0", 8 }, { 16, "\0\0\0\13", 4 }, { 256, "/etc/shadow", 11 } };
+        const Patch p[] = { QCOW2, { 8, "\0\0\0\0\0\0\1\0", 8 }, { 16, "\0\0\0\13", 4 },
+                { 256, "/etc/shadow", 11 } };
 
         assert_refused("qcow2", p, ELEMENTSOF(p), "backing file");
 }
@@ -75,10 +79,12 @@ static void version_2_has_no_features(void **state _unused_) {
 }
 
 static void vmdk_extents_elsewhere_are_refused(void **state _unused_) {
-        const Patch descriptor[] = { { 0, "# Disk DescriptorFile\nRW 1 FLAT \"/etc/shadow\" 0\n", 48 } },
-                    old[] = { { 0, "COWD", 4 } },
-                    /* QEMU takes the extents of an embedded descriptor where the header says no size. */
-                    embedded[] = { VMDK, { 12, "\0\0\0\0\0\0\0\0", 8 }, { 512, "RW 1 FLAT \"/etc/shadow\" 0\n", 26 } };
+        const Patch descriptor
+                        [] = { { 0, "# Disk DescriptorFile\nRW 1 FLAT \"/etc/shadow\" 0\n", 48 } },
+              old[] = { { 0, "COWD", 4 } },
+              /* QEMU takes the extents of an embedded descriptor where the header says no size. */
+                        embedded[] = { VMDK, { 12, "\0\0\0\0\0\0\0\0", 8 },
+                                { 512, "RW 1 FLAT \"/etc/shadow\" 0\n", 26 } };
 
         assert_refused("vmdk", descriptor, ELEMENTSOF(descriptor), "several files");
         assert_refused("vmdk", old, ELEMENTSOF(old), "several files");
@@ -88,8 +94,10 @@ static void vmdk_extents_elsewhere_are_refused(void **state _unused_) {
 static void a_vmdk_with_a_parent_is_refused(void **state _unused_) {
         static const char hint[] = "parentCID=1\nparentFileNameHint=\"/etc/shadow\"\n";
         const Patch here[] = { VMDK, { 600, hint, sizeof(hint) } },
-                    moved[] = { VMDK, { 28, "\0\1\0\0\0\0\0\0", 8 }, { 512, "x", 1 }, { 700, hint, sizeof(hint) } },
-                    far[] = { VMDK, { 28, "\0\1\0\0\0\0\0\0", 8 }, { 256 * 512 + 9, hint, sizeof(hint) } },
+                    moved[] = { VMDK, { 28, "\0\1\0\0\0\0\0\0", 8 }, { 512, "x", 1 },
+                            { 700, hint, sizeof(hint) } },
+                    far[] = { VMDK, { 28, "\0\1\0\0\0\0\0\0", 8 },
+                            { 256 * 512 + 9, hint, sizeof(hint) } },
                     endless[] = { VMDK, { 36, "\0\0\0\0\0\0\0\x7f", 8 } };
 
         assert_refused("vmdk", here, ELEMENTSOF(here), "difference");

@@ -138,6 +138,37 @@ static void test_kernel_release_is_not_the_metapackage(void **state) {
         assert_null(lock_kernel_release(NULL));
 }
 
+static void test_an_image_is_read_as_it_was_written(void **state) {
+        _cleanup_lock_free_ Lock *l = NULL, *back = NULL;
+        const LockedImage image = { .name = (char *) "a vendor's \"image\".qcow2",
+                .sha256 = (char *) SHA,
+                .size = 12345678901,
+                .distro = (char *) "debian",
+                .release = (char *) "trixie",
+                .kernel = (char *) "6.12.57+deb13-amd64",
+                .status = (char *) SHA,
+                .newest = 1700000001 };
+
+        (void) state;
+        assert_int_equal(lock_new("r", &l), 0);
+        assert_int_equal(lock_set_image(l, &image), 0);
+        assert_int_equal(lock_write(l, path), 0);
+        assert_int_equal(lock_read(path, &back), 0);
+        assert_string_equal(back->image.name, image.name);
+        assert_true(back->image.size == 12345678901);
+        assert_true(back->image.newest == 1700000001);
+        assert_null(back->image.root);
+        assert_string_equal(lock_kernel_release(back), "6.12.57+deb13-amd64"); /* no kernel stage */
+}
+
+static void test_an_image_without_digest_is_refused(void **state) {
+        (void) state;
+        refused("{ \"version\": 1, \"recipe\": \"r\", \"epoch\": 1, \"image\": { \"name\": \"a\", \"distro\": \"debian\","
+                " \"release\": \"../x\", \"size\": 1, \"newest\": 1 }, \"origins\": [], \"stages\": [], \"artifacts\": [] }",
+                        "$.image: \"sha256\" is missing");
+        assert_non_null(strstr(said, "\"release\" must be"));
+}
+
 static void test_missing_file(void **state) {
         Lock *l = NULL;
 
@@ -289,6 +320,8 @@ int main(void) {
                 cmocka_unit_test(test_order_does_not_depend_on_how_it_was_made),
                 cmocka_unit_test(test_one_line_a_package),
                 cmocka_unit_test(test_kernel_release_is_not_the_metapackage),
+                cmocka_unit_test(test_an_image_is_read_as_it_was_written),
+                cmocka_unit_test(test_an_image_without_digest_is_refused),
                 cmocka_unit_test(test_missing_file),
                 cmocka_unit_test(test_empty_file),
                 cmocka_unit_test(test_truncated_file_names_the_line),

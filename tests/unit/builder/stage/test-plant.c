@@ -51,7 +51,9 @@ static void make_archive(const char *body) {
         _cleanup_free_ char *script = strf("%s%s\nt.close()\n", head, body), *output = NULL;
         int status = -1;
 
-        assert_int_equal(spawn_capture(NULL, ARGV("python3", "-c", script, archive), &output, &status), 0);
+        assert_int_equal(spawn_capture(NULL, ARGV("python3", "-c", script, archive), &output,
+                                         &status),
+                        0);
         if (status != 0)
                 print_message("%s", output);
         assert_int_equal(status, 0);
@@ -82,7 +84,8 @@ static struct stat stat_of(const char *name) {
 }
 
 static void entries_are_as_they_say(void **state _unused_) {
-        _cleanup_free_ char *why = NULL, *file = path_join(out, "d/file"), *odd = path_join(out, "d/\xff\n");
+        _cleanup_free_ char *why = NULL, *file = path_join(out, "d/file"),
+                            *odd = path_join(out, "d/\xff\n");
         char value[16] = "";
 
         make_archive("add('./', DIR, mode=0o755)\n"
@@ -139,17 +142,19 @@ static void hard_links_stay_inside(void **state _unused_) {
 static void overlayfs_own_marks_are_left_out(void **state _unused_) {
         _cleanup_free_ char *why = NULL, *d = path_join(out, "d"), *w = path_join(out, "d/w");
 
-        make_archive("add('d', DIR, mode=0o755, SCHILY__xattr__trusted__overlay__redirect='/etc', SCHILY__xattr__user__overlay__opaque='y')\n"
+        make_archive("add('d', DIR, mode=0o755, SCHILY__xattr__trusted__overlay__redirect='/etc', SCHILY__xattr__user__overlay__opaque='y', SCHILY__xattr__trusted__SGI_ACL_FILE='x')\n"
                      "add('d/w', CHR)");
         assert_int_equal(plant(1 << 20, &why), 0);
         assert_int_equal(planted.whiteouts, 1);
         assert_int_equal(access(w, F_OK), -1);
         assert_true(lgetxattr(d, "user.overlay.opaque", NULL, 0) < 0);
         assert_true(lgetxattr(d, "trusted.overlay.redirect", NULL, 0) < 0);
+        assert_true(lgetxattr(d, "trusted.SGI_ACL_FILE", NULL, 0) < 0);
 }
 
 static void a_bomb_is_refused(void **state _unused_) {
-        assert_refused("for i in range(3):\n    add('big%d' % i, content=bytes(100 << 20))", "fill the disk");
+        assert_refused("for i in range(3):\n    add('big%d' % i, content=bytes(100 << 20))",
+                        "fill the disk");
 }
 
 static void an_archive_that_ends_too_early_is_told(void **state _unused_) {
