@@ -103,7 +103,7 @@ firstboot_tested := $(addprefix $(firstboot_build)/,$(addsuffix .o,$(filter-out 
 firstboot_libs := $(shell pkg-config --libs json-c libsystemd libcurl blkid openssl) -lldap -llber -lresolv
 unit_shared := $(call tests_of,firstboot/shared)
 unit_firstboot := $(foreach room,contract daemon steps ctl,$(call tests_of,firstboot/$(room)))
-unit_firstboot_fuzz := $(call fuzz_tests,shapes nccl-conf result mask kernel-log counters remains load-report)
+unit_firstboot_fuzz := $(call fuzz_tests,shapes nccl-conf result mask kernel-log counters remains load-report kubeconfig)
 
 $(firstboot_tested): firstboot-all ;
 $(unit_firstboot) $(unit_firstboot_fuzz): $(firstboot_tested)
