@@ -49,6 +49,22 @@ check "a new requirement moves nothing else" test "$rc $(version extra) $(versio
 run lock "$T/images/r.json" --update tiny
 check "--update NAME moves that wheel" bash -c "test '$rc $(version tiny)' = '0 1.1' && grep -q 'tiny *1.0 → 1.1 */opt/ml/x' '$T/out'"
 
+# A wheel of hundreds of megabytes is fetched once: pip, which is asked what it needs, reads its end.
+wheel big 1.0 --data=3 --requires=extra
+python big '"big"'
+recipe b '"overlays": ["big"]'
+: >"$LOG"
+run lock "$T/images/b.json"
+cp "$LOG" "$T/big.log"
+big_sum=$(sha256sum <"$INDEX/big/big-1.0-py3-none-any.whl" | cut -d' ' -f1)
+big_locked() { grep -q "\"file\": \"big-1.0-py3-none-any.whl\", .*\"sha256\": \"$big_sum\"" "$T/images/b.lock.json" && grep -q extra-2.0 "$T/images/b.lock.json"; }
+check "a big wheel is fetched once, into the store" bash -c "test $rc -eq 0 && test \$(grep -c 'GET .*/big-1.0.* 200' '$T/big.log') -eq 1"
+check "… with digest and what it depends on" big_locked
+rm "$T/images/b.lock.json"
+python big '"big"' "\"index\": \"$URL/!norange/simple\""
+run lock "$T/images/b.json"
+check "an index that gives no parts of files is read whole" big_locked
+
 python two '"tiny<1.1"'
 python one '"tiny>=1.1"'
 recipe c '"overlays": ["one", "two"]'
@@ -69,7 +85,12 @@ check "what the index does not have is named" bash -c "test $rc -eq 4 && grep -q
 wheel changed 1.0 --wrong
 python two '"changed"'
 run lock "$T/images/c.json"
-check "a wheel with another digest than its index names is refused" bash -c "test $rc -eq 4 && grep -q 'another digest than it names itself' '$T/out' && test ! -e '$T/images/c.lock.json'"
+check "a wheel with another digest than its index names is refused" bash -c "test $rc -eq 4 && grep -q 'changed-1.0.*its sha256 is .*It was changed at its source or on the way' '$T/out' && test ! -e '$T/images/c.lock.json'"
+python one '"tiny>=1.1"' "\"index\": \"$URL/!norange/simple\""
+python two '"changed"' "\"index\": \"$URL/!norange/simple\""
+run lock "$T/images/c.json"
+check "… and where pip reads it whole, by pip" bash -c "test $rc -eq 4 && grep -q 'another digest than it names itself' '$T/out' && test ! -e '$T/images/c.lock.json'"
+python one '"tiny>=1.1"'
 python two '"tiny"'
 IMGBUILD_FETCH_STALL_SECONDS=1 PIP_INDEX_URL=$URL/!hang/simple run lock "$T/images/c.json"
 check "an index that does not answer is told, in time" bash -c "test $rc -eq 4 && grep -q 'the index of wheels does not answer' '$T/out'"
