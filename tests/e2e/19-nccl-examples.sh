@@ -39,6 +39,9 @@ told "several GPUs a process; a host that shows each process its own takes them 
 in_tree 'mpirun -n 1 ./gpus-per-process -g 1 -n 100 : -n 1 ./gpus-per-process -g 3 -n 100'
 [[ $status -eq 0 ]] && says '4 GPUs of 2 processes'
 told "processes with unlike numbers of GPUs" $?
+in_tree 'NCCL_DOUBLE_UNWRITTEN=1 mpirun -n 1 ./gpus-per-process -g 1 -n 100 : -n 1 ./gpus-per-process -g 3 -n 100'
+[[ $status -ne 0 ]] && says 'rank 1, GPU 1: element 0 is -1, not 10'
+told "… share the host's without having one twice" $?
 in_tree 'NCCL_DOUBLE_WRONG=1:5 mpirun -n 2 ./process-per-gpu -n 100'
 [[ $status -ne 0 ]] && says 'process-per-gpu: rank 1, GPU 1: element 5 is' && says 'process-per-gpu: 1 elements are wrong' && says '[MPI Rank 0] Success' && says '[MPI Rank 1] wrong'
 told "one wrong element on one of two: the job fails, and says where" $?

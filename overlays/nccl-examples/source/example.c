@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 void example_fail(const Example *e, const char *format, ...) {
+        char text[1024];
         va_list list;
 
-        fprintf(stderr, "%s: ", e->name);
         va_start(list, format);
-        vfprintf(stderr, format, list);
+        vsnprintf(text, sizeof(text), format, list);
         va_end(list);
-        fputc('\n', stderr);
+        fprintf(stderr, "%s: %s\n", e->name, text);
         if (e->give_up)
                 e->give_up();
         exit(EXIT_FAILURE);

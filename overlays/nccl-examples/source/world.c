@@ -3,7 +3,6 @@
 #include "world.h"
 
 #include <inttypes.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,27 +12,23 @@ static void end_all(void) {
 }
 
 void world_enter(World *w, Example *e, int argc, char *argv[]) {
-        MPI_Comm host;
-
         /* Before MPI: --help needs none. An error of MPI's own ends all processes, which is MPI's default. */
         example_options(e, argc, argv);
         MPI_Init(&argc, &argv);
         e->give_up = end_all;
         MPI_Comm_rank(MPI_COMM_WORLD, &w->rank);
         MPI_Comm_size(MPI_COMM_WORLD, &w->size);
-        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, w->rank, MPI_INFO_NULL, &host);
-        MPI_Comm_rank(host, &w->local_rank);
-        MPI_Comm_size(host, &w->local_size);
-        MPI_Comm_free(&host);
+        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, w->rank, MPI_INFO_NULL, &w->host);
+        MPI_Comm_size(w->host, &w->local_size);
 }
 
-/* Hosts need not have as many GPUs as each other: a process' first rank is the number of GPUs before it. */
-static int first_rank(const World *w, Example *e) {
-        int first = 0;
+/* Processes need not have as many GPUs as each other: what a process begins with is the number of GPUs before it. */
+static int gpus_before(const Example *e, MPI_Comm comm) {
+        int before = 0, rank;
 
-        MPI_Exscan(&e->gpus, &first, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-        MPI_Allreduce(&e->gpus, &e->ranks, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-        return w->rank == 0 ? 0 : first;
+        MPI_Comm_rank(comm, &rank);
+        MPI_Exscan(&e->gpus, &before, 1, MPI_INT, MPI_SUM, comm);
+        return rank == 0 ? 0 : before; /* the first is told nothing */
 }
 
 static void connect(const World *w, const Example *e, Gpu *gpus) {
@@ -53,11 +48,13 @@ static void connect(const World *w, const Example *e, Gpu *gpus) {
 }
 
 int world_run(World *w, Example *e, int count) {
-        int first = first_rank(w, e);
+        int first = gpus_before(e, MPI_COMM_WORLD);
         uint64_t wrong, all;
 
+        MPI_Allreduce(&e->gpus, &e->ranks, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+
         /* Where Slurm gave each task GPUs of its own, it sees no others, and the circle brings it to its first. */
-        Gpu *gpus = gpus_new(e, w->local_rank * e->gpus, count);
+        Gpu *gpus = gpus_new(e, gpus_before(e, w->host), count);
         for (int i = 0; i < e->gpus; i++)
                 gpus[i].rank = first + i;
         connect(w, e, gpus);

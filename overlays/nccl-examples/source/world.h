@@ -5,9 +5,12 @@
 
 #include "example.h"
 
+#include <mpi.h>
+
 typedef struct World {
-        int rank, size;             /* among all processes */
-        int local_rank, local_size; /* among those of this host */
+        MPI_Comm host;  /* the processes of this host */
+        int rank, size; /* among all */
+        int local_size; /* how many this host has */
 } World;
 
 /* MPI is up when it is back, and its processes end together from then on. */
