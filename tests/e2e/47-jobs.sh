@@ -149,7 +149,7 @@ cp "$TOP"/tests/fixtures/ray-double/* "$TOP/overlays/ml-ray/files/opt/ml/ray/bin
 cat >"$data/ray/left" <<'L'
 #!/bin/bash
 for p in /proc/[0-9]*; do
-        [[ $(readlink "$p/ns/uts") == "$(readlink /proc/self/ns/uts)" ]] && tr '\0' ' ' <"$p/cmdline" | grep -E 'sleep 987|ray/ray' | sed "s/^/left on $(hostname): /"
+        [[ $(readlink "$p/ns/uts") == "$(readlink /proc/self/ns/uts)" ]] && tr '\0' ' ' <"$p/cmdline" | grep 'ray/ray' | sed "s/^/left on $(hostname): /"
 done 2>/dev/null
 ls -d /tmp/ray-* 2>/dev/null
 exit 0
