@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The file of the history. firstbootd and checks write to it; a lock keeps them apart. */
+/* The file of the history. firstbootd and checks write to it; a lock keeps them apart. Everybody may read the history, and who can
+ * read a file can lock it: so the lock is on a file of its own, which nobody else can open. */
 
 #include "contract/history.h"
 #include "contract/paths.h"
@@ -56,15 +57,25 @@ static uint64_t newest(const char *slots) {
         return max;
 }
 
-static int lock(int fd) {
+/* Returns what holds the lock while it is open. */
+static int lock(void) {
+        _cleanup_free_ char *path = fb_path(PATH_HISTORY_LOCK);
         uint64_t deadline = now_usec() + LOCK_USEC;
+        _cleanup_close_ int fd = -EBADF;
+        int r;
 
+        r = path ? mkdir_parents(path, 0755) : -ENOMEM;
+        if (r < 0)
+                return r;
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
+                return -errno;
         while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
                 if (errno != EWOULDBLOCK || now_usec() >= deadline)
                         return -errno;
                 usleep(LOCK_PAUSE_USEC);
         }
-        return 0;
+        return TAKE_FD(fd);
 }
 
 static int write_slot(int fd, const char *slot, uint64_t sequence) {
@@ -78,7 +89,7 @@ static int write_slot(int fd, const char *slot, uint64_t sequence) {
 
 int history_append(HistoryEntry *e) {
         _cleanup_free_ char *path = fb_path(PATH_HISTORY), *slots = NULL;
-        _cleanup_close_ int fd = -EBADF;
+        _cleanup_close_ int fd = -EBADF, held = -EBADF;
         char slot[HISTORY_SLOT];
         struct stat st;
         int r;
@@ -89,9 +100,9 @@ int history_append(HistoryEntry *e) {
         fd = open_file(O_RDWR | O_CREAT);
         if (fd < 0)
                 return fd;
-        r = lock(fd);
-        if (r < 0)
-                return r;
+        held = lock();
+        if (held < 0)
+                return held;
         if (fstat(fd, &st) < 0)
                 return -errno;
         if (st.st_size < FILE_SIZE) {

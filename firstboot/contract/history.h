@@ -9,6 +9,7 @@
 #include "shared/json-util.h"
 
 #define PATH_HISTORY "/var/lib/firstboot/history"
+#define PATH_HISTORY_LOCK "/run/firstboot/history.lock"
 #define HISTORY_ENTRIES 1000 /* that are shown */
 #define HISTORY_SLOTS 1024   /* a few more: what is being overwritten is shown no more */
 #define HISTORY_SLOT 512
