@@ -238,14 +238,20 @@ head_start() {
         done
 }
 
+# The sandbox's own processes die a moment after bwrap; until then they hold the port that the next one wants.
 head_stop() {
-        local name pid
+        local name pid inside i
         for name in "$@"; do
                 [[ -s $HEAD/pid/$name ]] || continue
                 pid=$(cat "$HEAD/pid/$name")
                 rm -f "$HEAD/pid/$name"
+                inside=$(head_descendants "$pid")
                 kill -KILL "$pid" 2>/dev/null
                 wait "$pid" 2>/dev/null
+                for ((i = 0; i < 600; i++)); do
+                        [[ -n $inside ]] && ps -o stat= -p "${inside//$'\n'/,}" | grep -q '^[^Z]' || break
+                        sleep 0.1
+                done
         done
         return 0
 }
