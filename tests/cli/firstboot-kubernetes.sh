@@ -170,7 +170,15 @@ touch "$NODE/kubelet.mute"
 run_step
 check "a node that is known from an earlier boot alone has not registered" verdict "failed kubernetes.not-registered"
 check "that may pass" test $rc = 75
-rm "$NODE/kubelet.mute"
+echo kubelet.service >"$NODE/dies"
+next_boot 5
+run_step
+check "a kubelet that ends a moment after its start is told as that" verdict "failed kubernetes.kubelet"
+rm "$NODE/kubelet.mute" "$NODE/dies"
+next_boot 6
+rm "$A/node.json"
+run_step
+check "a Node object that was deleted comes again, without a token" verdict "done "
 
 # --- somebody else's certificate -----------------------------------------------------------------------------------------
 next_boot 3
@@ -366,6 +374,17 @@ touch "$A/unready"
 run_step
 check "a node without network plugin is degraded, for now" verdict "degraded kubernetes.not-ready"
 rm "$A/unready"
+
+# With kubernetes.register_on_failure, a node that is new to the cluster.
+fresh
+with_bus
+touch "$A/restrict"
+fault gpu.missing
+configure
+run_step
+check "a node with a fault may join, and is held back" verdict "degraded kubernetes.held-by-firstboot"
+check "with the reason" node '(c["GPUNodeReady"]["reason"], s["unschedulable"])' "('gpu.missing', True)"
+check "its permit says which" grep -qx held "$NODE/run/firstboot/kubelet-permit"
 
 # kubeadm's formats.
 for v in v1.20.15:v1beta2 v1.31.2:v1beta4; do

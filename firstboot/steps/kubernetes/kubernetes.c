@@ -143,6 +143,7 @@ int kubernetes_run(StepContext *c) {
                 return step_fail_later(c, "kubernetes.kubelet",
                                 "the system bus does not answer: %s", strerror(-r));
 
+        k.bus = bus;
         k.running = unit_is_active(bus, "kubelet.service");
         /* One that was stopped since is what the watch has found: whoever did it is left alone. */
         bool left_alone = k.fault.watch && !k.running;

@@ -208,14 +208,33 @@ static bool is_registered(const NodeView *view) {
         return streq_ptr(view->boot_id, boot);
 }
 
+/* systemd takes a kubelet for started that ends a moment later, and starts it again and again. */
+static int kubelet_stays_up(Kubernetes *k) {
+        _cleanup_free_ char *state = NULL;
+        int r;
+
+        r = unit_active_state(k->bus, "kubelet.service", &state);
+        if (r >= 0 && streq(state, "active"))
+                return 0;
+        return step_fail_later(k->context, "kubernetes.kubelet",
+                        "kubelet was started, but does not stay up: kubelet.service is %s",
+                        r < 0 ? "not there" : state);
+}
+
 /* Once the time is up. */
 static int not_in_service(Kubernetes *k, int error, const ApiAnswer *a, const NodeView *view) {
         _cleanup_free_ char *text = NULL;
         StepContext *c = k->context;
+        int r;
 
         if (error == -EACCES)
                 return step_fail_later(c, "kubernetes.refused",
                                 "the API server refuses node %s: %s", k->node, api_words(a));
+        if (error == -ENOENT || (error >= 0 && !is_registered(view))) {
+                r = kubelet_stays_up(k);
+                if (r < 0)
+                        return r;
+        }
         if (error == -ENOENT)
                 return step_fail_later(c, "kubernetes.not-registered",
                                 "kubelet runs, but the cluster knows no node %s", k->node);

@@ -8,8 +8,11 @@
 #include "steps/common/health.h"
 #include "steps/common/step.h"
 
+#include <systemd/sd-bus.h>
+
 typedef struct Kubernetes {
         StepContext *context;
+        sd_bus *bus;
         char *node;
         Fault fault;
         char *reason; /* own_reason() of the fault; NULL: all is well */
