@@ -1,6 +1,6 @@
 #!/bin/bash
 # NVIDIA's own source of the open modules, compiled for the full kernel of Debian by overlay nvidia-driver-vendor; its packages are doubles
-# (tests/fixtures/vendor/driver), which e2e/36 tells more of. Takes a quarter of an hour on two processors.
+# (tests/fixtures/vendor/driver), which e2e/36 tells more of. The compilers take six minutes of one processor.
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
