@@ -2,6 +2,7 @@
 
 /* imgbuild cache: what the store holds, and making it smaller. */
 
+#include "cmd/cache-carry.h"
 #include "cmd/verb.h"
 #include "store/contents.h"
 #include "store/verify.h"
@@ -350,6 +351,12 @@ static int check(VerbCall *call) {
 
         o->prune = streq(what, "prune");
         o->verify = streq(what, "verify");
+        if (streq(what, "export") || streq(what, "import")) {
+                if (call->n_arguments == (streq(what, "export") ? 3 : 2))
+                        return 0;
+                log_error("'imgbuild cache export RECIPE FILE', 'imgbuild cache import FILE'");
+                return EXIT_USAGE;
+        }
         if (call->n_arguments > 1 || (!o->prune && !o->verify && !streq(what, "list")))
                 return -EINVAL;
         if (o->prune && o->max_age == UINT64_MAX && o->max_size == UINT64_MAX) {
@@ -362,22 +369,27 @@ static int check(VerbCall *call) {
 static int run(VerbCall *call) {
         const CacheOptions *o = call->options;
 
+        if (call->n_arguments == 3)
+                return cache_export(call->ctx, call->arguments[1], call->arguments[2]);
+        if (call->n_arguments == 2)
+                return cache_import(call->ctx, call->arguments[1]);
         return o->prune    ? prune(call->ctx, o)
                : o->verify ? verify(call->ctx, o)
                            : list(call->ctx, o);
 }
 
 const Verb verb_cache = {
-        .spec = { "cache", "show, prune and verify the store", options, "ACTION", COMPLETE_CHOICES,
-                        "list prune verify" },
-        .usage = "[list|prune|verify] [OPTION…]",
+        .spec = { "cache", "show, prune, verify and carry the store", options, "ACTION",
+                        COMPLETE_CHOICES, "list prune verify export import" },
+        .usage = "[list|prune|verify|export RECIPE FILE|import FILE] [OPTION…]",
         .about = "list    shows the store's layers with size and age, and the sums\n"
                  "prune   removes what was not used for long, then the oldest, until the store is small enough\n"
-                 "verify  holds every layer and download against its digest; what is damaged is set aside",
+                 "verify  holds every layer and download against its digest; what is damaged is set aside\n"
+                 "export  writes all downloads that RECIPE's locks name to FILE, which import takes on a machine without a network",
         .needs_root = true,
         .needs_store = true,
         .quiet = true,
-        .wanted = "takes list, prune or verify",
+        .wanted = "takes list, prune or verify, export RECIPE FILE or import FILE",
         .options_size = sizeof(CacheOptions),
         .defaults = &(const CacheOptions) { .max_age = UINT64_MAX, .max_size = UINT64_MAX },
         .take = take,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Downloads that no stage still to be made needs: what finished layers were made of. */
+/* What stages are made of: all of it, and what no stage still to be made needs. */
 
 #include "stage/internal.h"
+#include "stage/stage.h"
 #include "store/contents.h"
 
 #include "shared/log.h"
@@ -83,4 +84,27 @@ int stage_drop_downloads(Context *ctx, const Plan *plan, const bool *missing, si
                 return 0;
         }
         return r < 0 ? log_error_errno(r, "Cannot remove downloads that are no longer needed") : 0;
+}
+
+int stages_fetch_all(Context *ctx, const Plan *plan, const char ***ret) {
+        _cleanup_free_ bool *missing = calloc(plan->n_stages, sizeof(*missing));
+        _cleanup_free_ const char **digests = calloc(count_downloads(plan) + 1, sizeof(*digests));
+        size_t n = 0, kept = 0;
+        int r;
+
+        if (!missing || !digests)
+                return log_oom();
+        memset(missing, true, plan->n_stages);
+        r = stage_fetch(ctx, plan, missing, plan->n_stages - 1);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < plan->n_stages; i++)
+                n += add_downloads(plan, plan->stages + i, digests + n);
+        qsort(digests, n, sizeof(*digests), by_text);
+        for (size_t i = 0; i < n; i++)
+                if (kept == 0 || !streq(digests[i], digests[kept - 1]))
+                        digests[kept++] = digests[i];
+        digests[kept] = NULL;
+        *ret = TAKE_PTR(digests);
+        return 0;
 }

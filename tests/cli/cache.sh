@@ -52,6 +52,52 @@ check "verify: a damaged download is told and set aside" $?
 cache verify && grep -q ' 0 damaged' "$T/out"
 check "verify: and then all is well" $?
 
+# What a stranger's archive may hold.
+cat >"$T/archive.py" <<'P'
+import hashlib, io, sys, tarfile
+kind, path = sys.argv[1:]
+data = b"a download" * 5000
+digest = hashlib.sha256(data).hexdigest()
+name = f"blobs/sha256/{digest[:2]}/{digest}"
+with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as t:
+    i = tarfile.TarInfo(name)
+    i.size = len(data)
+    if kind == "absolute": i.name = "/" + name
+    if kind == "climbing": i.name = "blobs/sha256/../../layers/x"
+    if kind == "other": i.name = "layers/" + "a" * 32 + "/meta.json"
+    if kind == "folder": i.name = f"blobs/sha256/{'0' * 2}/{digest}"
+    if kind == "changed": data = b"A" + data[1:]
+    if kind in ("link", "hard"):
+        i.type, i.linkname, i.size = (tarfile.SYMTYPE if kind == "link" else tarfile.LNKTYPE), "/etc/passwd", 0
+    if kind == "pipe": i.type, i.size = tarfile.FIFOTYPE, 0
+    if kind == "huge": i.size = 1 << 60
+    t.addfile(i, io.BytesIO(data)) if kind != "huge" else t.fileobj.write(i.tobuf(tarfile.GNU_FORMAT) + data)
+if kind == "cut":
+    with open(path, "r+b") as f: f.truncate(20000)
+print(digest)
+P
+for kind in absolute climbing other folder changed link hard pipe huge cut; do
+        digest=$(python3 "$T/archive.py" $kind "$T/$kind.tar" 2>/dev/null)
+        cache import "$T/$kind.tar"
+        s=$?
+        want=4
+        [[ $kind == huge ]] && want=5
+        [[ $s -eq $want && -z $(find "$T/store" -name "${digest:-none}" -print -quit) && -z $(find "$T/store/work" -type f -size +0 -print -quit) && ! -e $T/store/layers/x ]]
+        check "import: an archive with a part that is $kind is refused (exit code $s: $(head -n 1 "$T/err" | cut -c1-150))" $?
+done
+digest=$(python3 "$T/archive.py" whole "$T/whole.tar")
+cache import "$T/whole.tar" && [[ $(sha256sum <"$T/store/blobs/sha256/${digest:0:2}/$digest") == "$digest  -" ]] && grep -q 'Took 1 downloads' "$T/err"
+check "import: a whole one is taken" $?
+cache import "$T/whole.tar" && grep -q '1 were there already' "$T/err"
+check "import: and once is enough" $?
+: >"$T/empty.tar"
+cache import "$T/empty.tar"
+[[ $? -eq 4 ]]
+check "import: nothing is no archive" $?
+cache import "$T/missing.tar"
+[[ $? -eq 3 ]]
+check "import: a missing file ends with 3" $?
+
 usage() { # usage NAME ARGS…: wrong usage, and a message with PATTERN
         local pattern=$1
         shift
@@ -61,6 +107,8 @@ usage() { # usage NAME ARGS…: wrong usage, and a message with PATTERN
 }
 usage 'list, prune or verify' clean
 usage 'max-age, --max-size or both' prune
+usage 'cache export RECIPE FILE' export x
+usage 'cache import FILE' import
 usage 'max-age=5x' prune --max-age 5x
 usage 'max-age=-1d' prune --max-age -1d
 usage 'max-size=99999999999999999999' prune --max-size 99999999999999999999

@@ -78,7 +78,7 @@ offers node.json imgbuild plan --json n
 offers 'images out' imgbuild build --output = ''
 offers images imgbuild build -o i
 offers key.pub imgbuild boot --ssh-key = k
-offers 'list prune verify' imgbuild cache ''
+offers 'list prune verify export import' imgbuild cache ''
 offers 'plan' imgbuild doctor build p
 offers '' imgbuild boot --timeout = ''
 offers '' imgbuild shell node.json -- n

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A build for a machine without a network: all that the locks of a recipe and of its tools name, in one file. */
+
+#include "cmd/cache-carry.h"
+#include "common/exit-code.h"
+#include "plan/plan.h"
+#include "shared/file-util.h"
+#include "shared/size.h"
+#include "shared/strv.h"
+#include "stage/stage.h"
+#include "store/carry.h"
+
+#include <fcntl.h>
+
+static void say(const char *did, const Carried *c, const char *file) {
+        char size[FORMAT_BYTES_MAX];
+
+        log_info("%s %llu downloads, %s%s%s", did, (unsigned long long) c->blobs,
+                        format_bytes(size, c->bytes), file ? ": " : "", strempty(file));
+}
+
+static int export_to(Context *ctx, const char *const *digests, const char *file) {
+        _cleanup_free_ char *draft = strf("%s.new", file);
+        _cleanup_close_ int fd = -EBADF;
+        Carried c = {};
+        int r;
+
+        if (!draft)
+                return log_oom();
+        fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+        if (fd < 0)
+                return log_error_errno(-errno, "%s: cannot write it", draft);
+        r = store_export_blobs(ctx->store, digests, fd, &c);
+        if (r >= 0 && (fsync(fd) < 0 || rename(draft, file) < 0))
+                r = log_error_errno(-errno, "%s: cannot write it", file);
+        if (r < 0) {
+                (void) unlink(draft);
+                return r;
+        }
+        say("Wrote", &c, file);
+        return EXIT_OK;
+}
+
+static int compare(const void *a, const void *b) {
+        return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+/* Both lists in one, each digest once. */
+static int join(const char *const *a, const char *const *b, const char ***ret) {
+        size_t n = strv_length((char *const *) a), m = strv_length((char *const *) b), kept = 0;
+        const char **all = calloc(n + m + 1, sizeof(*all));
+
+        if (!all)
+                return log_oom();
+        memcpy(all, a, n * sizeof(*all));
+        memcpy(all + n, b, m * sizeof(*all));
+        qsort(all, n + m, sizeof(*all), compare);
+        for (size_t i = 0; i < n + m; i++)
+                if (kept == 0 || !streq(all[i], all[kept - 1]))
+                        all[kept++] = all[i];
+        all[kept] = NULL;
+        *ret = all;
+        return 0;
+}
+
+int cache_export(Context *ctx, const char *recipe, const char *file) {
+        _cleanup_free_ char *tools_recipe = NULL, *tools_lock = NULL;
+        _cleanup_free_ const char **own = NULL, **of_tools = NULL, **all = NULL;
+        _cleanup_loaded_ Loaded loaded = {}, tools = {};
+        int r;
+
+        r = lock_and_plan(ctx, recipe, NULL, &loaded);
+        if (r < 0)
+                return r;
+        r = stages_fetch_all(ctx, loaded.plan, &own);
+        if (r < 0)
+                return r;
+        r = tools_recipe_find(ctx, recipe, &tools_recipe, &tools_lock);
+        if (r == -ENOENT)
+                return export_to(ctx, own, file);
+        if (r < 0)
+                return log_oom();
+        r = lock_and_plan(ctx, tools_recipe, tools_lock, &tools);
+        if (r < 0)
+                return r;
+        r = stages_fetch_all(ctx, tools.plan, &of_tools);
+        if (r < 0)
+                return r;
+        r = join(own, of_tools, &all);
+        return r < 0 ? r : export_to(ctx, all, file);
+}
+
+int cache_import(Context *ctx, const char *file) {
+        _cleanup_close_ int fd = open(file, O_RDONLY | O_CLOEXEC);
+        Carried c = {};
+        int r;
+
+        if (fd < 0) {
+                r = -errno;
+                log_error_errno(r, "%s: cannot read it", file);
+                return r == -ENOENT ? -EINVAL : r;
+        }
+        r = store_import_blobs(ctx->store, fd, &c);
+        if (r < 0)
+                return r;
+        say("Took", &c, NULL);
+        if (c.known > 0)
+                log_info("%llu were there already", (unsigned long long) c.known);
+        return EXIT_OK;
+}
