@@ -85,8 +85,11 @@ static int check_foreign(Release *r, const Sums *list) {
         k = release_find_foreign(r, list, &files, &folders);
         if (k < 0)
                 return log_error_errno(k, "%s: cannot read the folder", r->folder);
-        STRV_FOREACH (name, files)
+        STRV_FOREACH (name, files) {
+                if (strv_contains(ARGV(RELEASE_DOCUMENTS), *name))
+                        continue; /* check_complete() tells those, and what to do */
                 release_fault(r, "%s is not in " RELEASE_SUMS ": nobody signed it", *name);
+        }
         STRV_FOREACH (name, folders)
                 log_notice("%s/%s is a folder, which nobody signs: it was not looked at", r->folder,
                                 *name);
