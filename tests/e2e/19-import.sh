@@ -6,10 +6,12 @@
 # lane: compute
 # after: e2e/10
 set -u
+source "$TOP/tests/e2e/lib.bash"
+cpu_image
+base=$("$IMGBUILD" plan "$RECIPES/debian-13-cpu.json" --json --cache "$CACHE" | python3 -c 'import json, sys; print(json.load(sys.stdin)["stages"][0]["digest"][:32])')
+# From here on the fixture's archive and key count; results are told as e2e scripts tell them.
 source "$TOP/tests/fixtures/archive.bash"
 source "$TOP/tests/e2e/lib.bash"
-trap archive_cleanup EXIT
-cpu_image
 publish_base
 
 I=$E2E/import
@@ -19,7 +21,6 @@ S=$I/source
 export LIBGUESTFS_BACKEND=direct LIBGUESTFS_BACKEND_SETTINGS=force_tcg
 
 # The tree: a Debian that can install packages, and what else there is.
-base=$("$IMGBUILD" plan "$RECIPES/debian-13-cpu.json" --json --cache "$CACHE" | python3 -c 'import json, sys; print(json.load(sys.stdin)["stages"][0]["digest"][:32])')
 cp -a "$CACHE/layers/$base/tree/." "$S/" || { echo "not ok - the base of debian-13-cpu is in the store"; exit 1; }
 rm -rf "${S:?}"/usr/share/{doc,locale,man,zoneinfo,info} "$S"/var/lib/apt/lists/* "$S"/run/* "$S"/usr/lib/x86_64-linux-gnu/gconv "$S"/usr/lib/systemd
 for name in $(getfattr --absolute-names -m '^trusted\.overlay' "$S" | grep '^trusted'); do setfattr -x "$name" "$S"; done

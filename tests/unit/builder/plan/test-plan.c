@@ -452,8 +452,51 @@ static void a_source_archive_that_is_not_locked_is_no_plan(void **state) {
         assert_int_equal(plan_new(&w->recipe, &w->lock, &p), -ESTALE);
 }
 
+/* It is imported once, whenever packages are locked anew; and again for another one. */
+static void an_image_is_what_its_layer_depends_on(void **state) {
+        World *w = *state;
+        char one[DIGEST_HEX + 1] = "", other[DIGEST_HEX + 1] = "";
+        _cleanup_plan_free_ Plan *a = NULL, *b = NULL, *c = NULL;
+
+        memset(one, '1', DIGEST_HEX);
+        memset(other, '2', DIGEST_HEX);
+        w->recipe.base.image = (char *) "/a.qcow2";
+        w->lock.image = (LockedImage) { .name = (char *) "a.qcow2", .sha256 = one };
+        a = plan(w);
+        assert_int_equal(a->stages[0].kind, STAGE_IMAGE);
+        w->lock.epoch++;
+        b = plan(w);
+        assert_string_equal(a->stages[0].digest, b->stages[0].digest);
+        assert_string_not_equal(a->stages[1].digest, b->stages[1].digest);
+        w->lock.image.sha256 = other;
+        c = plan(w);
+        assert_string_not_equal(b->stages[0].digest, c->stages[0].digest);
+}
+
+/* Without kernel.package it is the image's own. */
+static void an_images_own_kernel_is_the_plans(void **state) {
+        World *w = *state;
+        char digest[DIGEST_HEX + 1] = "";
+        _cleanup_plan_free_ Plan *p = NULL;
+
+        memset(digest, '1', DIGEST_HEX);
+        w->recipe.base.image = (char *) "/a.qcow2";
+        w->recipe.kernel.package = NULL;
+        w->stages[1].id = (char *) "not-asked-for";
+        w->lock.image = (LockedImage) {
+                .name = (char *) "a.qcow2", .sha256 = digest, .kernel = (char *) "6.1.0-vendor"
+        };
+        p = plan(w);
+        assert_string_equal(p->kernel, "6.1.0-vendor");
+        assert_null(plan_find(p, "kernel"));
+        assert_non_null(plan_find(p, "initramfs"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(
+                                an_image_is_what_its_layer_depends_on, setup, teardown),
+                cmocka_unit_test_setup_teardown(an_images_own_kernel_is_the_plans, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 stages_are_in_the_documented_order, setup, teardown),
                 cmocka_unit_test_setup_teardown(equal_inputs_give_equal_digests, setup, teardown),
