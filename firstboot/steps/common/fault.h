@@ -16,6 +16,6 @@ void fault_done(Fault *f);
 #define _cleanup_fault_ _cleanup_(fault_done)
 
 /* own: the step that asks. While it is tried slowly it stands there as failed, and that is no reason to
- * hold the node back. Negative errno where the status does not tell, with *error why: a node of which nothing is known gets no
- * work. */
+ * hold the node back. Negative errno where the status does not tell, with *error why: a node of which
+ * nothing is known gets no work. */
 int fault_find(const char *own, JsonError *error, Fault *ret);

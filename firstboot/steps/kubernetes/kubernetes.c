@@ -98,7 +98,8 @@ static int start(Kubernetes *k, sd_bus *bus) {
                         isempty(result) ? strerror(-r) : result);
 }
 
-/* 1 where it has joined in this run, 0 where it had before. A certificate of another cluster, or none that can be told: kubelet is not let near it. */
+/* 1 where it has joined in this run, 0 where it had before. With a certificate of another cluster, or none
+ * that can be told, kubelet is not let run. */
 static int become_member(Kubernetes *k, sd_bus *bus) {
         int r;
 
