@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The rdma step has each port carry data: by a double of perftest, by the real ib_write_bw where no device is, and by libfabric's
-# real fi_pingpong over TCP. With RDMA itself: e2e/51-rdma-traffic.
+# real fi_pingpong over TCP.
 #
 # lane: clock
 set -u
