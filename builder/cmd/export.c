@@ -117,9 +117,7 @@ static int check(VerbCall *call) {
 }
 
 static int run(VerbCall *call) {
-        int r = export_image(call->ctx, call->options, call->arguments[0]);
-
-        return interrupt_signal() ? EXIT_INTERRUPTED : r;
+        return export_image(call->ctx, call->options, call->arguments[0]);
 }
 
 const Verb verb_export = {

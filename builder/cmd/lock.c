@@ -98,21 +98,21 @@ static int lock(Context *ctx, const LockOptions *o, const char *path) {
 
         r = recipe_load(path, ctx->overlay_dirs, &recipe);
         if (r < 0)
-                return r == -ENOENT ? EXIT_BAD_INPUT : exit_code_from_errno(r);
+                return r == -ENOENT ? EXIT_BAD_INPUT : r;
         r = lock_read(recipe->lock_path, &old);
         if (r < 0 && r != -ENOENT)
-                return exit_code_from_errno(r);
+                return r;
         options.target = o->check ? NULL : recipe->lock_path;
         r = resolve(ctx, recipe, old, &options, &new);
         if (r < 0)
-                return exit_code_from_errno(r);
+                return r;
         changed = r > 0;
         if (lock_diff(old, new, &diff) < 0)
-                return exit_code_from_errno(log_oom());
+                return log_oom();
         if (changed && !o->check) {
                 r = write_lock(new, recipe->lock_path);
                 if (r < 0)
-                        return exit_code_from_errno(r);
+                        return r;
         }
         /* The live list shall be off the screen before the table comes. */
         ctx->progress = progress_free(ctx->progress);
@@ -121,7 +121,7 @@ static int lock(Context *ctx, const LockOptions *o, const char *path) {
         else
                 print_for_people(recipe, old, new, &diff, changed, o->check);
         if (r < 0)
-                return exit_code_from_errno(r);
+                return r;
         return changed && o->check ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -179,9 +179,7 @@ static int check(VerbCall *call) {
 }
 
 static int run(VerbCall *call) {
-        int r = lock(call->ctx, call->options, call->arguments[0]);
-
-        return interrupt_signal() ? EXIT_INTERRUPTED : r;
+        return lock(call->ctx, call->options, call->arguments[0]);
 }
 
 const Verb verb_lock = {

@@ -11,6 +11,8 @@
 #include "shared/strv.h"
 #include "shared/suggest.h"
 
+#include <pwd.h>
+
 extern const Verb verb_init, verb_build, verb_plan, verb_lock, verb_check, verb_boot, verb_cluster,
                 verb_inspect, verb_diff, verb_export, verb_sbom, verb_sign, verb_verify, verb_shell,
                 verb_cache, verb_doctor, verb_schema, verb_completion;
@@ -87,6 +89,17 @@ static void log_unknown_verb(const char *name) {
                         isempty(meant) ? "; 'imgbuild --help' lists them" : meant);
 }
 
+/* A service or a job may have no HOME: then it is the one that the user database names, before a user namespace
+ * makes everybody root. */
+static int set_home(void) {
+        const struct passwd *user;
+
+        if (!isempty(getenv("HOME")))
+                return 0;
+        user = getpwuid(getuid());
+        return !user || setenv("HOME", user->pw_dir, 1) >= 0 ? 0 : -errno;
+}
+
 static int run(int argc, char *argv[]) {
         const Verb *verb;
 
@@ -126,6 +139,8 @@ int main(int argc, char *argv[]) {
         r = streams_hold();
         if (r < 0)
                 return log_error_errno(r, "Cannot open /dev/null"), EXIT_FAILED;
+        if (set_home() < 0)
+                return log_oom(), EXIT_FAILED;
 
         return streams_finish(run(argc, argv));
 }

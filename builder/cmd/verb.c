@@ -206,5 +206,8 @@ int verb_main(const Verb *verb, const Verb *const *verbs, int argc, char *argv[]
         r = verb->run(&call);
         if (r >= 0)
                 return r;
-        return interrupt_signal() ? EXIT_INTERRUPTED : exit_code_from_errno(r);
+        if (!interrupt_signal())
+                return exit_code_from_errno(r);
+        log_error("Interrupted");
+        return EXIT_INTERRUPTED;
 }

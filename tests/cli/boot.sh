@@ -28,7 +28,7 @@ truncate -s 4M fs.raw && mke2fs -q fs.raw
 
 refuse "no image" 2 "Which image?"
 refuse "two images" 2 "One image at a time" fs.raw zeros.raw
-refuse "missing image" 3 "No such file" nowhere.qcow2
+refuse "missing image" 3 "There is no image nowhere.qcow2" nowhere.qcow2
 refuse "folder" 3 "is a folder" folder
 refuse "empty file" 3 "is empty" empty.qcow2
 refuse "text file" 3 "is not a disk image" text.img

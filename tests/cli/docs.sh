@@ -19,6 +19,11 @@ for verb in $verbs; do
                 grep -qF -e "$o" <<<"$text" || { echo "# $o is not in $page"; bad=1; }
         done
         check "imgbuild-$verb.1 has every option" $bad
+        # Those of the verb's own; the common ones are in imgbuild(1).
+        shown=$("$IMGBUILD" "$verb" --help | grep -oE '^ +(-., )?--[a-z-]+' | grep -oE -e '--[a-z-]+' | grep -vxE -e '--(cache|overlays|mirror|offline|progress|jobs|verbose|help)')
+        written=$(sed 's/\\-/-/g; s/\\f.//g' "$page" 2>/dev/null | grep -A 1 -E '^\.T[PQ]' | grep -oE -e '--[a-z-]+' | grep -vxE -e '--(cache|overlays|mirror|offline|progress|jobs|verbose|help)')
+        [[ $(uniq <<<"$shown") == "$(uniq <<<"$written")" ]]
+        check "and in the order of --help" $?
 done
 
 # The reference of reason codes is printed by a program, and committed as it is printed.
@@ -39,6 +44,27 @@ for o in $options; do
         grep -qF -e "$o" <<<"$text" || { echo "# $o is not in firstbootctl.1"; bad=1; }
 done
 check "firstbootctl.1 has every verb and option" $bad
+
+# A link in a document leads to a file that is there, and to a heading of it.
+dead=$(python3 - <<'P'
+import glob, os, re
+pages = glob.glob("docs/**/*.md", recursive=True) + ["README.md"]
+def anchors(page):
+    titles = re.findall(r"^#+ (.*)$", open(page).read(), re.M)
+    return {re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", t).strip().lower()).replace(" ", "-") for t in titles}
+for page in pages:
+    for link in re.findall(r"\]\(([^)\s]+)\)", open(page).read()):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        to = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+        if not os.path.exists(to) or anchor and to.endswith(".md") and anchor not in anchors(to):
+            print(page, link)
+P
+)
+[[ -z $dead ]]
+check "no link in the documents is dead" $?
+[[ -z $dead ]] || sed 's/^/# /' <<<"$dead"
 
 if command -v man >/dev/null; then
         for page in docs/man/*.[1-8]; do

@@ -85,6 +85,11 @@ if [[ $EUID -eq 0 ]]; then
         mkdir -m 777 nobody
         as_nobody plan "$work/good.json" --cache "$work/nobody/cache"; recipe=$?
         as_nobody inspect "$work/good.raw"; image=$?
+        chmod 644 good.json
+        setpriv --reuid=65534 --regid=65534 --clear-groups env -u HOME -u XDG_CACHE_HOME "$IMGBUILD" plan good.json >out 2>&1
+        home=$(getent passwd 65534 | cut -d: -f6)
+        if grep -qF "$home/.cache/imgbuild" out; then echo "ok - without HOME the home folder is the user database's"; else
+                echo "not ok - without HOME the home folder is the user database's: $(tail -n 1 out)"; rc=1; fi
         [[ $recipe -eq 5 && $image -eq 5 ]]
         if [[ $? -eq 0 ]]; then echo "ok - what may not be read"; else echo "not ok - what may not be read: $recipe $image"; rc=1; fi
 fi

@@ -39,6 +39,7 @@ for signal in INT TERM KILL; do
         wait $pid 2>/dev/null
         rc=$?
         [[ $signal == KILL ]] || check "SIG$signal ends it with 130, at once" test $rc -eq 130 -a $((SECONDS - start)) -le 3
+        [[ $signal == KILL ]] || check "and says so" grep -q 'error: Interrupted' "$T/out"
         sleep 0.3
         check "no apt is left after SIG$signal" bash -c "! grep -lz 'APT_CONFIG=$T/cache' /proc/[0-9]*/environ 2>/dev/null | grep -q ."
         check "no lock is left after SIG$signal" test ! -e "$lock"
