@@ -4,8 +4,8 @@ set -euo pipefail
 to=/opt/modulefiles
 install -d -m 0755 "$to"
 
-version_of() { # PATTERN: of the installed package, without Debian's part
-        dpkg-query -W -f '${db:Status-Abbrev}${Version}\n' "$1" 2>/dev/null | sed -n 's/^ii *\([0-9]*:\)\{0,1\}\([0-9]\+\(\.[0-9]\+\)*\).*/\2/p' | head -n 1
+version_of() { # PATTERN: of the installed package, without Debian's part; nothing where there is none
+        { dpkg-query -W -f '${db:Status-Abbrev}${Version}\n' "$1" 2>/dev/null || true; } | sed -n 's/^ii *\([0-9]*:\)\{0,1\}\([0-9]\+\(\.[0-9]\+\)*\).*/\2/p' | head -n 1
 }
 module() { # NAME VERSION TEXT [LINE…]
         [[ -n $2 && ! -e $to/$1.lua && ! -e $to/$1/$2.lua ]] || return 0
