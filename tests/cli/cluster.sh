@@ -48,7 +48,7 @@ refuse "two of one name" 3 'two machines are called "n2"'
 file 10.1.0.0/24 '{ "name": "a", "image": "x" }'
 refuse "an image that is not baked" 3 "'imgbuild build images/x.json' bakes it"
 file 10.1.0.0/24 '{ "name": "a", "image": "./nowhere.raw" }'
-refuse "an image that is not there" 3 "No such file"
+refuse "an image that is not there" 3 "There is no image"
 cp c.json text.img
 file 10.1.0.0/24 '{ "name": "a", "image": "./text.img" }'
 refuse "an image that is none" 3 "is not a disk image"

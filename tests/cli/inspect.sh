@@ -23,7 +23,7 @@ truncate -s 1M zeros.raw
 
 refuse "inspect: no image" 2 "Which image?" inspect
 refuse "inspect: two images" 2 "Which image?" inspect a b
-refuse "inspect: missing" 3 "No such file" inspect nowhere.raw
+refuse "inspect: missing" 3 "There is no image" inspect nowhere.raw
 refuse "inspect: folder" 3 "is a folder" inspect folder
 refuse "inspect: empty" 3 "is empty" inspect empty.raw
 refuse "inspect: text" 3 "is not a disk image" inspect text.img
