@@ -51,6 +51,7 @@ int rdma_facts_add_away(RdmaFacts *f) {
         if (!rdma_is_exclusive())
                 return 0;
         r = net_namespaces_visit(add_class, f, &skipped);
+        strv_sort(f->away); /* the namespaces come in no order */
         /* Who may not look there sees what there is here. */
         return r == -ENOMEM ? r : 0;
 }
