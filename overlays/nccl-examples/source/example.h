@@ -32,7 +32,7 @@ void example_nccl(const Example *e, ncclResult_t result, const char *what);
 void example_fail(const Example *e, const char *format, ...)
                 __attribute__((format(printf, 2, 3), noreturn));
 
-/* The command line; --help and mistakes end the program. MPI's programs call it after MPI_Init. */
+/* The command line; --help and mistakes end the program. Before MPI_Init(), so that -t holds for that as well. */
 void example_options(Example *e, int argc, char *argv[]);
 
 /* How many GPUs this process sees: one or more. */
