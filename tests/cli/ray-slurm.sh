@@ -1,5 +1,5 @@
 #!/bin/bash
-# ray-slurm's own work, on doubles of Ray and srun: what it says and how it ends. In jobs of the real Slurm: e2e/47; with Ray: soak/ml-cluster.
+# ray-slurm's own work, on doubles of Ray and srun: what it says and how it ends. Neither is real here.
 set -u
 cd "$TOP" || exit 1
 work=$(mktemp -d)

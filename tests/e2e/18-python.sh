@@ -84,27 +84,4 @@ check "a wheel that the index has no more is named, with what there is" $s
 rm -rf "$INDEX/tiny" && mv "$W/tiny" "$INDEX/tiny"
 py build >"$W/out" 2>&1 && cmp "$W/lock" "$W/images/py.lock.json" && bytes | cmp - "$W/first"
 check "once it is there again, the build goes on where it was" $?
-
-# A big wheel is written twice: into the store, and unpacked into its layer. Counted in bytes that go to the disk, by the kernel: of whatever
-# this shell has waited for.
-megabytes=64
-wheel big 1.0 --data=$megabytes
-mkdir -p "$W/overlays/big"
-printf '{ "name": "big", "extends": "py", "overlays": ["big"] }\n' >"$W/images/big.json"
-sed 's|/opt/ml/x|/opt/ml/big|; s|"tiny"|"big"|; s|"wheels"|"big"|' "$W/overlays/wheels/overlay.json" >"$W/overlays/big/overlay.json"
-big() { "$IMGBUILD" "$1" "$W/images/big.json" --cache "$CACHE" --progress plain >"$W/out" 2>&1; }
-written() { sed -n 's/^write_bytes: //p' /proc/$$/io; }
-big lock
-check "a big wheel is locked" $?
-before=$(written)
-big build
-s=$?
-after=$(written)
-[[ $s -eq 0 ]] || tail -n 5 "$W/out"
-echo "# $(((after - before) >> 20)) MiB written for a wheel of $megabytes"
-[[ $s -eq 0 && $((after - before)) -gt $((2 * megabytes << 20)) && $((after - before)) -lt $((22 * megabytes * 1048576 / 10)) ]]
-check "its build writes the wheel, what it unpacks to, and little else" $?
-sum=$(sha256sum <"$INDEX/big/big-1.0-py3-none-any.whl" | cut -d' ' -f1)
-[[ -s $CACHE/blobs/sha256/${sum:0:2}/$sum ]] && no_scratch
-check "… and keeps the one copy in its store" $?
 exit "$rc"

@@ -142,64 +142,6 @@ left=$(head_run srun -N 3 --ntasks-per-node=1 --export=PATH,JOB_ENV=off sh -c 'f
 [[ -e $data/up.0 && -z $left ]]
 check "no host file is left, of jobs that ended or were killed" $?
 
-# ray-slurm, with a double of Ray: a head and a worker for each other node in one step, and nothing of them afterwards.
-mkdir "$data/ray"
-cp "$TOP"/tests/fixtures/ray-double/* "$TOP/overlays/ml-ray/files/opt/ml/ray/bin/ray-slurm" "$data/ray/"
-# What a node still has of it; every node in its own namespaces.
-cat >"$data/ray/left" <<'L'
-#!/bin/bash
-for p in /proc/[0-9]*; do
-        [[ $(readlink "$p/ns/uts") == "$(readlink /proc/self/ns/uts)" ]] && tr '\0' ' ' <"$p/cmdline" | grep 'ray/ray' | sed "s/^/left on $(hostname): /"
-done 2>/dev/null
-ls -d /tmp/ray-* 2>/dev/null
-exit 0
-L
-chmod 0755 "$data"/ray/{left,ray,ray-slurm}
-ray_job() { # NAME RAY_DOUBLE ARGUMENTS of ray-slurm: output in ray.NAME, $?: the job's exit code
-        printf '#!/bin/bash\n#SBATCH -N 3 --ntasks-per-node=4 -o ray.%s\npython3 ray/ray-slurm --wait 60 %s\ncode=$?\nsrun --ntasks-per-node=1 -n 3 ray/left\nexit $code\n' \
-                "$1" "$3" >"$data/ray.$1.sh"
-        rm -f "$data/ray/calls"
-        head_run env RAY_DOUBLE="$2" RAY_DOUBLE_FOLDER=/export/data/ray RAY_ADDRESS=10.9.9.9:1 http_proxy=http://10.9.9.9:1 no_proxy=mine \
-                sh -c 'cd /export/data && exec timeout 120 sbatch -W --parsable "ray.$0.sh"' "$1" >/dev/null
-}
-ray_says() { grep -qE -- "$2" "$data/ray.$1" && ! grep -q '^left on\|^/tmp/ray-' "$data/ray.$1"; }
-ray_told() { check "$2" "$3"; [[ $3 -eq 0 ]] || tail -n 8 "$data/ray.$1" | sed 's/^/# /'; }
-ray_job well '' 'sh -c "echo on \$(hostname) at \$RAY_ADDRESS of \$SLURM_NTASKS_PER_NODE; exit 5"'
-[[ $? -eq 5 ]] && ray_says well '^on n1 at [0-9.]+:[0-9]+ of 4$'
-ray_told well "ray-slurm: the command runs on the first node, finds the cluster, its exit code is the job's, and nothing is left" $?
-python3 - "$data/ray/calls" "$(sed -n 's/^on n1 at \([^ ]*\) .*/\1/p' "$data/ray.well")" 2>"$E2E/judged" <<'P'
-import re, sys
-calls = {line.split()[0]: line for line in open(sys.argv[1])}
-address, port = sys.argv[2].split(":")
-assert sorted(calls) == ["n1", "n2", "n3"], sorted(calls)
-assert f"--head --node-ip-address={address} --port={port} " in calls["n1"], calls["n1"]
-for node, line in calls.items():
-    assert node == "n1" or f" --address={sys.argv[2]} " in line, line
-    assert " --num-cpus=4 " in line and " auth=token64 " in line and " address=none" in line, line
-    assert re.search(r"no_proxy=mine,127.0.0.1,localhost,n1,n2,n3,.*127.0.0.1", line), line
-P
-s=$?
-check "… one head, two workers, all of the job's processors; a token, no proxy between them, nobody else's cluster" $s
-[[ $s -eq 0 ]] || { tail -n 1 "$E2E/judged"; cat "$data/ray/calls"; } | sed 's/^/# /'
-ray_job head head-dies 'sleep 300'
-[[ $? -eq 1 ]] && ray_says head '^ray-slurm: n1: Ray ended, exit code 3'
-ray_told head "… a head that dies ends the command, and the job says where" $?
-ray_job worker worker-dies 'sleep 300'
-[[ $? -eq 1 ]] && ray_says worker '^ray-slurm: n[23]: Ray ended, exit code 4'
-ray_told worker "… and so does a worker" $?
-ray_job killed '' 'sh -c "touch ray/up; sleep 300"' &
-killing=$!
-for ((i = 0; i < 300; i++)); do [[ -e $data/ray/up ]] && break; sleep 0.2; done
-head_run scancel "$(head_run squeue -h -o %A)"
-wait "$killing"
-left=$(head_run sh -c 'for i in $(seq 300); do [ -z "$(squeue -h)" ] && break; sleep 0.2; done; srun -N 3 --ntasks-per-node=1 /export/data/ray/left')
-[[ -e $data/ray/up && -z $left ]]
-check "… a job that is cancelled leaves nothing" $?
-[[ -z $left ]] || sed 's/^/# /' <<<"$left"
-head_run sh -c 'cd /export/data && srun -n 2 python3 ray/ray-slurm true' >"$data/ray.step" 2>&1
-[[ $? -eq 2 ]] && ray_says step 'without srun'
-ray_told step "… by srun, where each task would make a cluster, it is refused" $?
-
 # The head's list of nodes, as OCI's stack has it.
 cp "$TOP/overlays/hpc-head/files/usr/lib/hpc-head/hostfiles" "$data/"
 head_run sh -c 'cd /export/data && ./hostfiles list && ls -i list/hostfile.tcp >first && ./hostfiles list && ls -i list/hostfile.tcp >second'
