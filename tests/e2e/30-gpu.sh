@@ -1,6 +1,7 @@
 #!/bin/bash
 # debian-13-gpu-enroot, built by 40-enroot-image.sh with doubles of the vendor's packages, booted where there is no GPU to drive: a
-# double of the driver's /proc tells of two, and the toolkit's double describes for containers (CDI) what it is told.
+# double of the driver's /proc tells of two, and the toolkit's double describes for containers (CDI) what it is told. The network
+# card becomes an RDMA device (soft-RoCE), and the rdma step has it carry data by the image's own ib_write_bw.
 #
 # lane: machine
 # after: e2e/40 cli unit
@@ -46,8 +47,26 @@ for i in $(seq 600); do [ "$(cdi)" = "0 1 2 all " ] && break; sleep 0.2; done
 echo "cdi_after=$(cdi)"
 '
 
+# The rdma step in a root of its own, beside the agent's: it sees the machine, and its verdict is nobody else's.
+roce='
+r=/run/roce
+mkdir -p $r/etc $r/run/firstboot/results
+for d in sys proc usr dev var; do ln -s /$d $r/$d; done
+step() { # NAME KEYS
+        printf "{\"config\":{\"rdma\":{\"devices\":[\"rxe0\"],\"traffic\":\"required\",\"give_up\":\"30s\"%s}},\"instance\":{}}" "$2" >$r/run/firstboot/config.json
+        rm -f $r/run/firstboot/results/rdma.json
+        FIRSTBOOT_ROOT=$r /usr/lib/firstboot/firstboot-step rdma >$r/log 2>&1
+        echo "$1=$(tr -d "\n\t " <$r/run/firstboot/results/rdma.json)"
+        sed "s/^/$1_log=/" $r/log
+}
+nic=$(ip -o -4 route show default | sed "s/.* dev \([^ ]*\).*/\1/")
+modprobe rdma_rxe && rdma link add rxe0 type rxe netdev "$nic" && echo "rxe=$(cat /sys/class/infiniband/rxe0/ports/1/state)"
+step roce ",\"traffic_percent\":1"
+chmod a-x /usr/bin/ib_write_bw; step roce_none; chmod a+x /usr/bin/ib_write_bw
+'
+
 # Units that need a GPU may fail where there is none, and the gpu step must.
-boot_image $image 'nvidia-* firstboot@gpu.service' "$cdi" --load-credential "systemd.extra-unit.double.service:$E2E/double.service" \
+boot_image $image 'nvidia-* firstboot@gpu.service' "$cdi$roce" --load-credential "systemd.extra-unit.double.service:$E2E/double.service" \
         --load-credential "systemd.unit-dropin.nvidia-cdi-refresh.service:$E2E/double.conf" || exit 1
 seen_in_guest
 check "modinfo's version is the manifest's" "$([[ $(fact nvidia) == "$(manifest $image versions.driver)" ]]; echo $?)"
@@ -56,6 +75,10 @@ check "nouveau is not loaded" "$([[ $(fact nouveau) == 0 ]]; echo $?)"
 check "at boot, containers get a description of the two GPUs that are there" "$([[ $(fact cdi) == "0 1 all " && $(fact cdi_at_boot) == "success yes" ]]; echo $?)"
 check "… each with its device, and one name for both" "$([[ $(fact cdi_all) == "/dev/nvidia0 /dev/nvidia1 " ]]; echo $?)"
 check "a GPU that the driver takes later is described by itself" "$([[ $(fact cdi_before) == "0 1 all " && $(fact cdi_after) == "0 1 2 all " ]]; echo $?)"
-[[ $rc -eq 0 ]] || grep ^cdi "$E2E/$booted.facts"
+check "soft-RoCE on the network card is an RDMA port" "$([[ $(fact rxe) == "4: ACTIVE" ]]; echo $?)"
+check "the rdma step has it carry data from itself to itself: done" "$([[ $(fact roce) == *'"status":"done"'* && $(fact roce) == *'"program":"ib_write_bw","gbps":'* ]]; echo $?)"
+check "… by ib_write_bw, which listens to this machine alone" "$(grep -q '^roce_log=.*ib_write_bw -d rxe0 -i 1 .* 127.0.0.1$' "$E2E/$booted.facts"; echo $?)"
+check "an image without the program where traffic is required: rdma.no-test" "$([[ $(fact roce_none) == *'"code":"rdma.no-test"'* ]]; echo $?)"
+[[ $rc -eq 0 ]] || grep -E '^(cdi|rxe|roce)' "$E2E/$booted.facts"
 
 exit $rc
