@@ -38,7 +38,9 @@ step_again
 "$ctl" rerun --wait a >/dev/null
 check "(the node becomes degraded meanwhile)" node_wait degraded
 check "a lock on the history that anybody may take loses no entry" test "$(entries)" -gt "$before"
-for f in $(find "$NODE/run/firstboot" "$NODE/var/lib/firstboot" -name '*lock*' -type f); do
+mapfile -t locks < <(find "$NODE/run/firstboot" "$NODE/var/lib/firstboot" -name '*lock*' -type f)
+check "the agent has a lock of its own" test "${#locks[@]}" -gt 0
+for f in "${locks[@]}"; do
         check "the agent's own lock is nobody else's to take: $(basename "$f")" test "$(stat -c %a "$f")" = 600
 done
 pkill -P "$stranger"; kill "$stranger" 2>/dev/null; wait "$stranger" 2>/dev/null
