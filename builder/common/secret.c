@@ -162,15 +162,16 @@ static int read_secret(const char *path, Secret *s) {
 }
 
 int secrets_add(Secrets *s, const char *argument) {
-        const char *path = strchr(argument, '=');
+        const char *equals = strchr(argument, '='), *path;
         const struct rlimit none = {};
         Secret *more, secret = {};
         int r;
 
-        if (!path || path == argument || isempty(++path))
+        if (!equals || equals == argument || equals[1] == '\0')
                 return log_error_return(-EINVAL, "--secret=%s: NAME=FILE", argument);
+        path = equals + 1;
         (void) setrlimit(RLIMIT_CORE, &none);
-        secret.name = strndup(argument, (size_t) (path - 1 - argument));
+        secret.name = strndup(argument, (size_t) (equals - argument));
         more = reallocarray(s->secrets, s->n + 1, sizeof(Secret));
         if (more)
                 s->secrets = more;

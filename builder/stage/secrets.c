@@ -134,6 +134,8 @@ static int search_entry(const Search *s, const FTSENT *e, const Secret **ret) {
         case FTS_ERR:
         case FTS_NS:
                 return -e->fts_errno;
+        default:
+                break;
         }
         *ret = search_bytes(s, e->fts_name, e->fts_namelen);
         if (*ret)
