@@ -87,14 +87,17 @@ static int add_member(Spaces *s, const struct stat *st, pid_t pid, const char *n
         return 0;
 }
 
+static int open_folder(const char *name, DIR **ret) {
+        _cleanup_free_ char *path = fb_path(name);
+
+        return path ? folder_open(path, ret) : -ENOMEM;
+}
+
 static int find_processes(Spaces *s) {
-        _cleanup_free_ char *path = fb_path("/proc");
         _cleanup_closedir_ DIR *d = NULL;
         int r;
 
-        if (!path)
-                return -ENOMEM;
-        r = folder_open(path, &d);
+        r = open_folder("/proc", &d);
         if (r < 0)
                 return r;
         FOLDER_FOREACH (name, d) {
@@ -118,13 +121,10 @@ static int find_processes(Spaces *s) {
 
 /* ip-netns(8)'s and CNI's names: bind mounts, or links to a process' own. */
 static int find_names(Spaces *s) {
-        _cleanup_free_ char *path = fb_path("/run/netns");
         _cleanup_closedir_ DIR *d = NULL;
         int r;
 
-        if (!path)
-                return -ENOMEM;
-        r = folder_open(path, &d);
+        r = open_folder("/run/netns", &d);
         if (r < 0)
                 return r == -ENOENT ? 0 : r;
         FOLDER_FOREACH (name, d) {
