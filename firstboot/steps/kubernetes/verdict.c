@@ -157,27 +157,28 @@ static json_object *taint_new(const char *value) {
 
 /* All taints but our own, and ours behind them where value is given: a merge patch has lists as a whole. */
 static int patch_taints(Patch *p, json_object *node, const char *value) {
-        json_object *list = json_object_new_array(), *taints = taints_of(node);
+        _cleanup_json_ json_object *list = json_object_new_array();
+        json_object *taints = taints_of(node);
         size_t n = json_array_length(taints);
-        int r = list ? 0 : -ENOMEM;
+        int r;
 
-        for (size_t i = 0; i < n && r >= 0; i++) {
+        if (!list)
+                return -ENOMEM;
+        for (size_t i = 0; i < n; i++) {
                 json_object *taint = json_object_array_get_idx(taints, i);
 
-                if (!is_our_kind(taint))
-                        r = json_append(list, json_object_get(taint));
+                if (is_our_kind(taint))
+                        continue;
+                r = json_append(list, json_object_get(taint));
+                if (r < 0)
+                        return r;
         }
-        if (r >= 0 && value)
+        if (value) {
                 r = json_append(list, taint_new(value));
-        if (r < 0) {
-                json_object_put(list);
-                return r;
+                if (r < 0)
+                        return r;
         }
-        if (json_array_length(list) == 0) {
-                json_object_put(list);
-                list = NULL;
-        }
-        return patch_set(p, p->spec, "taints", list);
+        return patch_set(p, p->spec, "taints", json_array_length(list) > 0 ? TAKE_PTR(list) : NULL);
 }
 
 static int hold(Patch *p, json_object *node, const NodeView *view, const char *reason, bool taint) {
