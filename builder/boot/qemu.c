@@ -33,21 +33,13 @@ static const char journal_wanted[] = "[Unit]\nWants=imgbuild-journal.service\n";
 
 /* One option and its value. */
 static _printf_(3, 4) int add(char ***argv, const char *option, const char *format, ...) {
-        char *value;
+        _cleanup_free_ char *value = NULL;
         va_list ap;
-        int n;
 
         va_start(ap, format);
-        n = vasprintf(&value, format, ap);
+        value = vstrf(format, ap);
         va_end(ap);
-        if (n < 0)
-                return -ENOMEM;
-
-        if (strv_extend(argv, option) < 0) {
-                free(value);
-                return -ENOMEM;
-        }
-        return strv_push(argv, value);
+        return value ? strv_extend_strv(argv, ARGV(option, value)) : -ENOMEM;
 }
 
 static int add_credential(char ***argv, const char *name, const char *value) {

@@ -7,6 +7,7 @@
 
 #include "boot/watch.h"
 #include "boot/qemu.h"
+#include "shared/strv.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -113,8 +114,7 @@ void boot_watch_fail(BootWatch *w, uint64_t now, const char *format, ...) {
         if (w->verdict != BOOT_WAITING)
                 return;
         va_start(ap, format);
-        if (vasprintf(&w->why, format, ap) < 0)
-                w->why = NULL;
+        w->why = vstrf(format, ap);
         va_end(ap);
         w->verdict = BOOT_FAILED;
         w->verdict_at = now;

@@ -9,6 +9,7 @@
 #include "disk/layout.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
+#include "shared/strv.h"
 
 #include <sys/stat.h>
 
@@ -31,12 +32,10 @@ static void _printf_(2, 3) differs(Proof *p, const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        int n = vasprintf(&text, format, ap);
+        text = vstrf(format, ap);
         va_end(ap);
-        if (n < 0)
-                text = NULL;
         if (p->differences++ < DIFFERENCES_SHOWN)
-                (void) strv_extend(&p->shown, n < 0 ? "something differs" : text);
+                (void) strv_extend(&p->shown, text ? text : "something differs");
 }
 
 /* A call that failed: an error of the disk, as far as one can tell from here. */

@@ -8,6 +8,7 @@
 #include "lock/internal.h"
 #include "lock/mirror.h"
 #include "shared/log.h"
+#include "shared/strv.h"
 #include "store/store.h"
 
 #include <stdarg.h>
@@ -24,15 +25,12 @@ static int differs(const Verification *v, const char *what, const char *name, co
                 ...) {
         _cleanup_free_ char *text = NULL;
         va_list ap;
-        int n;
 
         va_start(ap, format);
-        n = vasprintf(&text, format, ap);
+        text = vstrf(format, ap);
         va_end(ap);
-        if (n < 0) {
-                text = NULL;
+        if (!text)
                 return log_oom();
-        }
         log_error("%s: %s %s: %s. The lock was changed by hand or by a merge: restore it from git, or remove it and 'imgbuild lock %s' makes a new one",
                         v->recipe->lock_path, what, name, text, v->recipe->path);
         return -EINVAL;

@@ -32,10 +32,9 @@ void problems_add(Problems *p, const char *file, const char *path, const char *f
         va_list ap;
 
         va_start(ap, format);
-        int n = vasprintf(&message, format, ap);
+        message = vstrf(format, ap);
         va_end(ap);
-        if (n < 0) {
-                message = NULL;
+        if (!message) {
                 p->oom = true;
                 return;
         }

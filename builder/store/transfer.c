@@ -73,12 +73,10 @@ static int say(Transfer *t, int r, const char *format, ...) _printf_(3, 4);
 
 /* Keeps the reason and returns r. */
 static int say(Transfer *t, int r, const char *format, ...) {
-        char *text = NULL;
         va_list ap;
 
         va_start(ap, format);
-        if (vasprintf(&text, format, ap) < 0)
-                text = NULL;
+        char *text = vstrf(format, ap);
         va_end(ap);
         free(t->reason);
         t->reason = text;

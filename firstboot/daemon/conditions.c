@@ -38,19 +38,15 @@ static Condition *get(Conditions *l, const char *key) {
 
 int conditions_set(Conditions *l, const char *key, const char *code, uint64_t now,
                 const char *format, ...) {
+        _cleanup_free_ char *text = NULL;
         Condition *c = get(l, key);
         va_list ap;
-        char *text;
-        int n;
 
         va_start(ap, format);
-        n = vasprintf(&text, format, ap);
+        text = vstrf(format, ap);
         va_end(ap);
-        if (!c || n < 0) {
-                if (n >= 0)
-                        free(text);
+        if (!c || !text)
                 return -ENOMEM;
-        }
 
         if (!c->there) {
                 c->since_usec = now;
@@ -62,7 +58,7 @@ int conditions_set(Conditions *l, const char *key, const char *code, uint64_t no
         c->seen_usec = now;
         snprintf(c->code, sizeof(c->code), "%s", code);
         free(c->text);
-        c->text = text;
+        c->text = TAKE_PTR(text);
         return 0;
 }
 

@@ -56,15 +56,12 @@ void journal_event(const char *code, const char *step, unsigned attempt, uint64_
                 const char *format, ...) {
         _cleanup_free_ char *text = NULL;
         va_list ap;
-        int n;
 
         va_start(ap, format);
-        n = vasprintf(&text, format, ap);
+        text = vstrf(format, ap);
         va_end(ap);
-        if (n < 0) {
-                text = NULL;
+        if (!text)
                 return;
-        }
         send(&(Entry) { .code = code,
                         .step = step,
                         .text = text,

@@ -4,6 +4,7 @@
 
 #include "ncclbench/reason.h"
 #include "ncclbench/gpu-api.h"
+#include "shared/strv.h"
 
 #include <stdarg.h>
 
@@ -122,8 +123,7 @@ int failure_set(Failure *f, Reason reason, const char *format, ...) {
                 return -EIO;
         f->reason = reason;
         va_start(ap, format);
-        if (vasprintf(&f->text, format, ap) < 0)
-                f->text = NULL;
+        f->text = vstrf(format, ap);
         va_end(ap);
         return -EIO;
 }

@@ -50,13 +50,12 @@ int strv_extend(char ***l, const char *s) {
 }
 
 int strv_extendf(char ***l, const char *format, ...) {
-        char *s = NULL;
         va_list ap;
 
         va_start(ap, format);
-        int n = vasprintf(&s, format, ap);
+        char *s = vstrf(format, ap);
         va_end(ap);
-        return n < 0 ? -ENOMEM : strv_push(l, s);
+        return strv_push(l, s);
 }
 
 int strv_extend_strv(char ***l, char *const *more) {
@@ -167,11 +166,16 @@ void strv_sort(char **l) {
 }
 
 char *strf(const char *format, ...) {
-        char *s = NULL;
         va_list ap;
 
         va_start(ap, format);
-        int n = vasprintf(&s, format, ap);
+        char *s = vstrf(format, ap);
         va_end(ap);
-        return n < 0 ? NULL : s;
+        return s;
+}
+
+char *vstrf(const char *format, va_list ap) {
+        char *s;
+
+        return vasprintf(&s, format, ap) < 0 ? NULL : s;
 }

@@ -5,6 +5,8 @@
 
 #include "shared/macro.h"
 
+#include <stdarg.h>
+
 #define STRV_FOREACH(s, l) for (char *const *s = (char *const *) (l); s && *s; s++)
 
 /* A command line, or any other array of borrowed strings, in one expression:
@@ -35,3 +37,4 @@ void strv_sort(char **l);
 
 /* asprintf() that returns the string, or NULL on out of memory. */
 char *strf(const char *format, ...) _printf_(1, 2);
+char *vstrf(const char *format, va_list ap) _printf_(1, 0);

@@ -5,6 +5,7 @@
 #include "steps/common/step.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
+#include "shared/strv.h"
 
 #include <stdarg.h>
 
@@ -33,13 +34,11 @@ static Rank rank_of(const char *status) {
 
 static void record(StepContext *c, const char *status, const char *code, bool transient,
                 const char *format, va_list ap) {
-        _cleanup_free_ char *text = NULL;
+        _cleanup_free_ char *text = vstrf(format, ap);
         Rank before = rank_of(json_get_string(c->result, "status")), now = rank_of(status);
 
-        if (vasprintf(&text, format, ap) < 0) {
-                text = NULL;
+        if (!text)
                 return;
-        }
         log_full(now == RANK_FAILED            ? LOG_ERR
                         : now == RANK_DEGRADED ? LOG_WARNING
                                                : LOG_INFO,
@@ -104,12 +103,9 @@ void step_remedy(StepContext *c, const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        int n = vasprintf(&text, format, ap);
+        text = vstrf(format, ap);
         va_end(ap);
-        if (n >= 0)
-                (void) json_set_string(c->result, "remedy", text);
-        else
-                text = NULL;
+        (void) json_set_string(c->result, "remedy", text); /* a NULL one is left out */
 }
 
 void step_figure(StepContext *c, const char *name, json_object *value) {

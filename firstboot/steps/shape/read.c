@@ -3,6 +3,7 @@
 /* Reading one document of shapes: everything is checked, and nothing is taken from a faulty one. */
 
 #include "shared/size.h"
+#include "shared/strv.h"
 #include "steps/shape/shape.h"
 
 #include <stdarg.h>
@@ -43,12 +44,10 @@ static int wrong(Reader *r, const char *path, const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        int n = vasprintf(&text, format, ap);
+        text = vstrf(format, ap);
         va_end(ap);
-        if (n < 0) {
-                text = NULL;
+        if (!text)
                 return -ENOMEM;
-        }
         char *error = strf("%s: %s%s%s: %s", r->file, strempty(r->shape), r->shape ? ": " : "",
                         path, text);
         if (!error)
