@@ -9,8 +9,8 @@
 #include "boot/link.h"
 
 #include "shared/file-util.h"
+#include "shared/folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -93,17 +93,13 @@ static void to_qemu(Port *p, const void *frame, size_t size) {
 
 static void send_to_all(Port *p, const void *frame, size_t size) {
         int fd = openat(p->link_dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *d = fd < 0 ? NULL : fdopendir(fd);
-        struct dirent *e;
+        _cleanup_closedir_ DIR *d = NULL;
 
-        if (!d) {
-                safe_close(fd);
+        if (fd < 0 || folder_from_fd(fd, &d) < 0)
                 return;
-        }
-        while ((e = readdir(d)))
-                if (e->d_name[0] != '.' && !streq(e->d_name, p->own))
-                        send_to(p, e->d_name, frame, size);
-        closedir(d);
+        FOLDER_FOREACH (name, d)
+                if (name[0] != '.' && !streq(name, p->own))
+                        send_to(p, name, frame, size);
 }
 
 /* A guest behind a guest (a bridge, a container) has an address that no socket is named by. */

@@ -7,8 +7,8 @@
 
 #include "sandbox/open-inside.h"
 #include "shared/file-util.h"
+#include "shared/folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 
 int tree_open(const char *root, const Recipe *recipe, Tree *ret) {
@@ -108,14 +108,9 @@ int tree_resolve(const Tree *t, const char *path, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-static void closedirp(DIR **d) {
-        if (*d)
-                closedir(*d);
-}
-
 int tree_list(const Tree *t, const char *folder, char ***ret) {
-        _cleanup_strv_free_ char **l = NULL;
-        _cleanup_close_ int fd = tree_open_file(t, folder, O_RDONLY | O_DIRECTORY);
+        int fd = tree_open_file(t, folder, O_RDONLY | O_DIRECTORY), r;
+        _cleanup_closedir_ DIR *d = NULL;
 
         if (fd == -ENOENT || fd == -ENOTDIR) {
                 *ret = NULL;
@@ -123,27 +118,8 @@ int tree_list(const Tree *t, const char *folder, char ***ret) {
         }
         if (fd < 0)
                 return fd;
-        _cleanup_(closedirp) DIR *d = fdopendir(fd);
-        if (!d)
-                return -errno;
-        (void) TAKE_FD(fd); /* d closes it */
-
-        for (;;) {
-                errno = 0;
-                const struct dirent *e = readdir(d);
-                if (!e)
-                        break;
-                if (streq(e->d_name, ".") || streq(e->d_name, ".."))
-                        continue;
-                if (strv_extend(&l, e->d_name) < 0)
-                        return -ENOMEM;
-        }
-        if (errno != 0)
-                return -errno;
-
-        strv_sort(l);
-        *ret = TAKE_PTR(l);
-        return 0;
+        r = folder_from_fd(fd, &d);
+        return r < 0 ? r : folder_names(d, ret);
 }
 
 int tree_walk(const Tree *t, const char *folder, tree_walk_t fn, void *userdata) {

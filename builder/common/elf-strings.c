@@ -3,18 +3,11 @@
 /* The section is found by ELF's own table, so the file must be one that can be sought in. */
 
 #include "common/elf-strings.h"
+#include "shared/file-util.h"
 
 #include <elf.h>
 
 #define SECTION_MAX (256u * 1024 * 1024) /* bytes */
-
-static int read_at(int fd, void *to, size_t size, uint64_t offset) {
-        ssize_t n = pread(fd, to, size, (off_t) offset);
-
-        if (n < 0)
-                return -errno;
-        return (size_t) n == size ? 0 : -EBADMSG;
-}
 
 static int read_section(int fd, const Elf64_Shdr *s, char **ret) {
         _cleanup_free_ char *data = NULL;
@@ -25,7 +18,7 @@ static int read_section(int fd, const Elf64_Shdr *s, char **ret) {
         data = malloc(s->sh_size + 1);
         if (!data)
                 return -ENOMEM;
-        r = read_at(fd, data, s->sh_size, s->sh_offset);
+        r = read_all_at(fd, data, s->sh_size, s->sh_offset);
         if (r < 0)
                 return r;
         data[s->sh_size] = '\0';
@@ -39,7 +32,7 @@ static int find_section(int fd, const char *name, Elf64_Shdr *ret) {
         Elf64_Ehdr h;
         int r;
 
-        r = read_at(fd, &h, sizeof(h), 0);
+        r = read_all_at(fd, &h, sizeof(h), 0);
         if (r < 0)
                 return r;
         if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -50,7 +43,7 @@ static int find_section(int fd, const char *name, Elf64_Shdr *ret) {
         table = calloc(h.e_shnum, sizeof(*table));
         if (!table)
                 return -ENOMEM;
-        r = read_at(fd, table, h.e_shnum * sizeof(*table), h.e_shoff);
+        r = read_all_at(fd, table, h.e_shnum * sizeof(*table), h.e_shoff);
         if (r < 0)
                 return r;
         r = read_section(fd, table + h.e_shstrndx, &names);

@@ -23,12 +23,6 @@
 #define BOOT_DRIVE_CHECK 0x66
 #define CORE_FIRST_BLOCK (SECTOR - 12)
 
-static int write_at(int fd, const void *data, size_t size, uint64_t offset) {
-        if (lseek(fd, (off_t) offset, SEEK_SET) < 0)
-                return -errno;
-        return write_all(fd, data, size);
-}
-
 static void put_sector(char *at, uint64_t offset) {
         uint64_t sector = htole64(offset / SECTOR);
 
@@ -56,10 +50,10 @@ static int write_loader(const Disk *d, const char *boot, const char *core, size_
 
         if (fd < 0)
                 return fd;
-        r = write_at(fd, boot, BIOS_BOOT_CODE, 0);
+        r = write_all_at(fd, boot, BIOS_BOOT_CODE, 0);
         if (r < 0)
                 return r;
-        return write_at(fd, core, core_size, d->layout.bios_start);
+        return write_all_at(fd, core, core_size, d->layout.bios_start);
 }
 
 /* Makes both images and reads them into memory. */

@@ -7,6 +7,7 @@
 
 #include "disk/qcow2-pack.h"
 #include "disk/qcow2-format.h"
+#include "shared/file-util.h"
 
 #include <endian.h>
 #include <sys/stat.h>
@@ -41,47 +42,6 @@ static uint64_t clusters_of(uint64_t bytes) {
         return (bytes + QCOW2_CLUSTER - 1) / QCOW2_CLUSTER;
 }
 
-/* At most `size` bytes, fewer at the file's end. */
-static ssize_t read_some(int fd, void *data, size_t size, uint64_t offset) {
-        size_t got = 0;
-
-        while (got < size) {
-                ssize_t n = pread(fd, (char *) data + got, size - got, (off_t) (offset + got));
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                if (n == 0)
-                        break;
-                got += (size_t) n;
-        }
-        return (ssize_t) got;
-}
-
-static int read_at(int fd, void *data, size_t size, uint64_t offset) {
-        ssize_t n = read_some(fd, data, size, offset);
-
-        if (n < 0)
-                return (int) n;
-        return (size_t) n == size ? 0 : -EBADMSG;
-}
-
-static int write_at(int fd, const void *data, size_t size, uint64_t offset) {
-        while (size > 0) {
-                ssize_t n = pwrite(fd, data, size, (off_t) offset);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                data = (const char *) data + n;
-                size -= (size_t) n;
-                offset += (uint64_t) n;
-        }
-        return 0;
-}
-
 /* One more reference to each cluster of these bytes. */
 static int refer(Pack *p, uint64_t offset, uint64_t bytes) {
         uint64_t first = offset / QCOW2_CLUSTER, end = clusters_of(offset + bytes);
@@ -110,7 +70,7 @@ static int append_clusters(Pack *p, const void *data, size_t size, uint64_t *ret
         r = refer(p, offset, n * QCOW2_CLUSTER);
         if (r < 0)
                 return r;
-        r = write_at(p->to, data, size, offset);
+        r = write_all_at(p->to, data, size, offset);
         if (r < 0)
                 return r;
         p->next += n;
@@ -135,8 +95,7 @@ static uint64_t place_bytes(Pack *p, size_t size) {
 static int pack_compressed(Pack *p, uint64_t entry, uint64_t *ret) {
         uint64_t from = entry & QCOW2_BYTE_OFFSET, to,
                  sectors = 1 + ((entry >> QCOW2_SECTORS_SHIFT) & QCOW2_SECTORS_MASK);
-        ssize_t got = read_some(
-                        p->from, p->data, sectors * QCOW2_SECTOR - from % QCOW2_SECTOR, from);
+        ssize_t got = read_at(p->from, p->data, sectors * QCOW2_SECTOR - from % QCOW2_SECTOR, from);
         size_t size;
         int r;
 
@@ -152,7 +111,7 @@ static int pack_compressed(Pack *p, uint64_t entry, uint64_t *ret) {
                 return r;
         sectors = (to + size - 1) / QCOW2_SECTOR - to / QCOW2_SECTOR;
         *ret = QCOW2_COMPRESSED | sectors << QCOW2_SECTORS_SHIFT | to;
-        return write_at(p->to, p->data, size, to);
+        return write_all_at(p->to, p->data, size, to);
 }
 
 static int pack_whole(Pack *p, uint64_t entry, uint64_t *ret) {
@@ -165,7 +124,7 @@ static int pack_whole(Pack *p, uint64_t entry, uint64_t *ret) {
         }
         if (offset == 0 || entry != (offset | QCOW2_COPIED))
                 return -EBADMSG;
-        r = read_at(p->from, p->data, QCOW2_CLUSTER, offset);
+        r = read_all_at(p->from, p->data, QCOW2_CLUSTER, offset);
         if (r < 0)
                 return r;
         r = append_clusters(p, p->data, QCOW2_CLUSTER, &offset);
@@ -182,7 +141,7 @@ static int pack_table(Pack *p, uint64_t *l1_entry) {
                 return 0;
         if (entry != (offset | QCOW2_COPIED))
                 return -EBADMSG;
-        r = read_at(p->from, p->table, sizeof(p->table), offset);
+        r = read_all_at(p->from, p->table, sizeof(p->table), offset);
         if (r < 0)
                 return r;
 
@@ -223,14 +182,14 @@ static int write_refcounts(Pack *p, uint64_t *ret_table) {
                 memset(block, 0, QCOW2_CLUSTER);
                 for (uint64_t k = 0; k < count; k++)
                         block[k] = htobe16(p->refcount[i * QCOW2_REFCOUNTS + k]);
-                r = write_at(p->to, block, QCOW2_CLUSTER, (first + i) * QCOW2_CLUSTER);
+                r = write_all_at(p->to, block, QCOW2_CLUSTER, (first + i) * QCOW2_CLUSTER);
                 if (r < 0)
                         return r;
                 p->table[i] = htobe64((first + i) * QCOW2_CLUSTER);
         }
         *ret_table = (first + n) * QCOW2_CLUSTER;
         p->next = first + n + 1;
-        return write_at(p->to, p->table, sizeof(p->table), *ret_table);
+        return write_all_at(p->to, p->table, sizeof(p->table), *ret_table);
 }
 
 static int write_header(Pack *p, uint64_t l1_table, uint64_t refcount_table) {
@@ -249,7 +208,7 @@ static int write_header(Pack *p, uint64_t l1_table, uint64_t refcount_table) {
                 .compression_type = QCOW2_COMPRESSION_ZSTD,
         };
 
-        return write_at(p->to, &h, sizeof(h), 0);
+        return write_all_at(p->to, &h, sizeof(h), 0);
 }
 
 /* Sees that it is an image as it is expected, and reads the table of its tables. */
@@ -259,7 +218,7 @@ static int read_header(Pack *p) {
         Qcow2Header h;
         int r;
 
-        r = read_at(p->from, &h, sizeof(h), 0);
+        r = read_all_at(p->from, &h, sizeof(h), 0);
         if (r < 0)
                 return r;
         p->size = be64toh(h.size);
@@ -279,7 +238,7 @@ static int read_header(Pack *p) {
         p->l1 = calloc(p->l1_size + 1, sizeof(*p->l1));
         if (!p->l1)
                 return -ENOMEM;
-        return read_at(p->from, p->l1, p->l1_size * sizeof(*p->l1), be64toh(h.l1_table_offset));
+        return read_all_at(p->from, p->l1, p->l1_size * sizeof(*p->l1), be64toh(h.l1_table_offset));
 }
 
 int qcow2_pack(int from, int to) {

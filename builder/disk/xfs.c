@@ -109,28 +109,16 @@ static int complete_xfs(Disk *d) {
         return disk_tool(d, NULL, NULL, ARGV("xfs_repair", "-n", "-f", d->file));
 }
 
-static int write_at(int fd, const char *data, size_t size, off_t offset) {
-        while (size > 0) {
-                ssize_t n = pwrite(fd, data, size, offset);
-
-                if (n < 0)
-                        return -errno;
-                data += n;
-                size -= (size_t) n;
-                offset += n;
-        }
-        return 0;
-}
-
 /* Copies from `start` to `end`, which comes to lie `shift` further up. */
 static int copy_range(int from, int to, off_t start, off_t end, off_t shift, char *buffer) {
         while (start < end) {
-                ssize_t n = pread(from, buffer, (size_t) MIN((off_t) MIB, end - start), start);
+                ssize_t n = read_at(from, buffer, (size_t) MIN((off_t) MIB, end - start),
+                                (uint64_t) start);
                 int r;
 
                 if (n <= 0)
-                        return n < 0 ? -errno : -EIO;
-                r = write_at(to, buffer, (size_t) n, start + shift);
+                        return n < 0 ? (int) n : -EIO;
+                r = write_all_at(to, buffer, (size_t) n, (uint64_t) (start + shift));
                 if (r < 0)
                         return r;
                 start += n;

@@ -20,13 +20,12 @@ static void report(const TreePlace *at, const char *format, ...) {
         va_list ap;
 
         va_start(ap, format);
-        int n = vasprintf(&text, format, ap);
+        text = vstrf(format, ap);
         va_end(ap);
-        if (n < 0) {
-                text = NULL;
-                at->problems->oom = true;
-        } else
+        if (text)
                 problems_add(at->problems, at->file, at->path, "%s", text);
+        else
+                at->problems->oom = true;
 }
 
 /* Names in the folder that `path` would be in, for a suggestion. */
@@ -144,53 +143,56 @@ static void check_link(
                                 shown, target);
 }
 
+static void check_folder(const Walk *w, int taken_fd, const char *shown, unsigned depth);
+
+static void check_entry(
+                const Walk *w, int folder, const char *name, const char *shown, unsigned depth) {
+        struct stat st;
+        int fd;
+
+        if (strpbrk(name, "\n\r"))
+                return report(w->at, "%s: the name has a line break in it; rename it", shown);
+        if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return report(w->at, "%s: cannot read it: %s", shown, strerror(errno));
+
+        if (S_ISLNK(st.st_mode))
+                return check_link(w, folder, name, shown, depth);
+        if (S_ISDIR(st.st_mode)) {
+                fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                if (fd < 0)
+                        return report(w->at, "%s: cannot read it: %s", shown, strerror(errno));
+                return check_folder(w, fd, shown, depth + 1);
+        }
+        if (!S_ISREG(st.st_mode))
+                return report(w->at, "%s: is a %s; only files, folders and links can be copied",
+                                shown,
+                                S_ISSOCK(st.st_mode)   ? "socket"
+                                : S_ISFIFO(st.st_mode) ? "FIFO"
+                                                       : "device");
+        if (faccessat(folder, name, R_OK, AT_EACCESS) < 0)
+                report(w->at, "%s: cannot read it: %s", shown, strerror(errno));
+}
+
 static void check_folder(const Walk *w, int taken_fd, const char *shown, unsigned depth) {
-        _cleanup_close_ int guard = taken_fd;
-        DIR *d = fdopendir(taken_fd);
+        _cleanup_strv_free_ char **names = NULL;
+        _cleanup_closedir_ DIR *d = NULL;
+        int r;
 
-        if (!d) {
-                report(w->at, "%s: cannot read it: %s", shown, strerror(errno));
-                return;
-        }
-        TAKE_FD(guard);
-        for (struct dirent *e; errno = 0, (e = readdir(d));) {
-                _cleanup_free_ char *here = NULL;
-                struct stat st;
+        r = folder_from_fd(taken_fd, &d);
+        if (r < 0)
+                return report(w->at, "%s: cannot read it: %s", shown, strerror(-r));
+        r = folder_names(d, &names);
+        if (r < 0)
+                return report(w->at, "%s: cannot read it: %s", shown, strerror(-r));
+        STRV_FOREACH (name, names) {
+                _cleanup_free_ char *path = path_join(shown, *name);
 
-                if (streq(e->d_name, ".") || streq(e->d_name, ".."))
-                        continue;
-                here = path_join(shown, e->d_name);
-                if (!here) {
+                if (!path) {
                         w->at->problems->oom = true;
-                        break;
+                        return;
                 }
-                if (strpbrk(e->d_name, "\n\r")) {
-                        report(w->at, "%s: the name has a line break in it; rename it", here);
-                        continue;
-                }
-                if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                        report(w->at, "%s: cannot read it: %s", here, strerror(errno));
-                else if (S_ISLNK(st.st_mode))
-                        check_link(w, dirfd(d), e->d_name, here, depth);
-                else if (S_ISDIR(st.st_mode)) {
-                        int fd = openat(dirfd(d), e->d_name,
-                                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                        if (fd < 0)
-                                report(w->at, "%s: cannot read it: %s", here, strerror(errno));
-                        else
-                                check_folder(w, fd, here, depth + 1);
-                } else if (!S_ISREG(st.st_mode))
-                        report(w->at, "%s: is a %s; only files, folders and links can be copied",
-                                        here,
-                                        S_ISSOCK(st.st_mode)   ? "socket"
-                                        : S_ISFIFO(st.st_mode) ? "FIFO"
-                                                               : "device");
-                else if (faccessat(dirfd(d), e->d_name, R_OK, AT_EACCESS) < 0)
-                        report(w->at, "%s: cannot read it: %s", here, strerror(errno));
+                check_entry(w, dirfd(d), *name, path, depth);
         }
-        if (errno != 0)
-                report(w->at, "%s: cannot read it: %s", shown, strerror(errno));
-        closedir(d);
 }
 
 void tree_check(const TreePlace *at, const char *root, const char *folder, bool links) {

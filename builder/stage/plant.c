@@ -239,21 +239,6 @@ static int remember(Planting *p, struct archive_entry *e, const char *path) {
         return p->later[p->n_later++].path ? 0 : -ENOMEM;
 }
 
-static int write_at(int fd, const char *data, size_t size, off_t offset) {
-        while (size > 0) {
-                ssize_t n = pwrite(fd, data, size, offset);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                data += n;
-                size -= (size_t) n;
-                offset += n;
-        }
-        return 0;
-}
-
 /* What is between the blocks of a sparse file stays a hole. */
 static int make_file(Planting *p, struct archive *from, struct archive_entry *e, int parent,
                 const char *base) {
@@ -275,7 +260,7 @@ static int make_file(Planting *p, struct archive *from, struct archive_entry *e,
                 r = count(p, base, size);
                 if (r < 0)
                         return r;
-                r = write_at(fd, block, size, offset);
+                r = write_all_at(fd, block, size, (uint64_t) offset);
                 if (r < 0)
                         return r;
                 p->planted->bytes += size;

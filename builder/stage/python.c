@@ -68,11 +68,15 @@ static int make_argv(const LockedEnvironment *e, char ***ret) {
                 return -ESTALE;
         r = strv_extend_many(&argv, "python3", "-I", "-B", "-c", program, e->path, INSIDE_WHEELS,
                         installer->file, NULL);
-        for (size_t i = 0; r >= 0 && i < e->n_wheels; i++)
-                if (!e->wheels[i].role)
-                        r = strv_extendf(&argv, "%s==%s", e->wheels[i].name, e->wheels[i].version);
         if (r < 0)
                 return r;
+        for (size_t i = 0; i < e->n_wheels; i++) {
+                if (e->wheels[i].role)
+                        continue;
+                r = strv_extendf(&argv, "%s==%s", e->wheels[i].name, e->wheels[i].version);
+                if (r < 0)
+                        return r;
+        }
         *ret = TAKE_PTR(argv);
         return 0;
 }

@@ -168,20 +168,6 @@ static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
         return 0;
 }
 
-int digest_sorted_names(DIR *d, char ***ret) {
-        _cleanup_strv_free_ char **names = NULL;
-
-        FOLDER_FOREACH (name, d) {
-                int r = strv_extend(&names, name);
-
-                if (r < 0)
-                        return r;
-        }
-        strv_sort(names);
-        *ret = TAKE_PTR(names);
-        return 0;
-}
-
 /* Takes the folder's fd. git does not carry empty folders, but somebody who made one below files/
  * wants it. */
 static int hash_folder(Hash *h, int folder, const char *prefix) {
@@ -192,7 +178,7 @@ static int hash_folder(Hash *h, int folder, const char *prefix) {
         r = folder_from_fd(folder, &d);
         if (r < 0)
                 return r;
-        r = digest_sorted_names(d, &names);
+        r = folder_names(d, &names);
         if (r < 0)
                 return r;
         STRV_FOREACH (name, names) {

@@ -5,7 +5,6 @@
  * labelled fields. */
 
 #include "shared/macro.h"
-#include <dirent.h>
 #include <openssl/evp.h>
 
 #define DIGEST_HEX 64
@@ -32,6 +31,3 @@ bool digest_valid(const char *s); /* 64 lower-case hex digits */
 /* Digest of a folder as git would carry it: names, contents, link targets, executable bits; no
  * owners, times or other modes, so that it is equal in every checkout. */
 int digest_tree(const char *path, Digest ret);
-
-/* The names in a folder, in the order that all digests of folders have them. 0 or -errno. */
-int digest_sorted_names(DIR *d, char ***ret);

@@ -149,7 +149,7 @@ static int hash_children(Hash *h, int folder, const char *prefix) {
         r = folder_from_fd(folder, &d);
         if (r < 0)
                 return r;
-        r = digest_sorted_names(d, &names);
+        r = folder_names(d, &names);
         if (r < 0)
                 return r;
         STRV_FOREACH (name, names) {

@@ -3,6 +3,7 @@
 /* What is asked of a server, and what is done with each line and each piece of its answer. */
 
 #include "store/transfer.h"
+#include "shared/file-util.h"
 
 #include "shared/strv.h"
 
@@ -73,19 +74,12 @@ static size_t on_body(char *data, size_t one, size_t n, void *userdata) {
                 t->too_long = true;
                 return 0;
         }
-        for (size_t done = 0; done < size && t->error == 0;) {
-                ssize_t written = pwrite(t->fd, data + done, size - done, (off_t) t->size);
-
-                if (written < 0 && errno == EINTR)
-                        continue;
-                if (written < 0) {
-                        t->error = -errno;
-                        break;
-                }
-                done += (size_t) written;
-                t->size += (uint64_t) written;
-        }
-        return t->error == 0 ? size : 0;
+        if (t->error == 0)
+                t->error = write_all_at(t->fd, data, size, t->size);
+        if (t->error < 0)
+                return 0;
+        t->size += size;
+        return size;
 }
 
 static long stall_seconds(void) {

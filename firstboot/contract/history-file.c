@@ -9,12 +9,10 @@
 #include "shared/time-util.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #define FILE_SIZE ((off_t) HISTORY_SLOTS * HISTORY_SLOT)
 #define LOCK_USEC (2 * USEC_PER_SEC) /* somebody else's append takes a moment */
-#define LOCK_PAUSE_USEC 5000
 
 static int open_file(int flags) {
         _cleanup_free_ char *path = fb_path(PATH_HISTORY);
@@ -29,21 +27,13 @@ static int open_file(int flags) {
 /* All slots; those beyond the file's end are empty ones. The caller frees them. */
 static int read_slots(int fd, char **ret) {
         _cleanup_free_ char *slots = calloc(HISTORY_SLOTS, HISTORY_SLOT);
-        size_t got = 0;
+        ssize_t n;
 
         if (!slots)
                 return -ENOMEM;
-        while (got < (size_t) FILE_SIZE) {
-                ssize_t n = pread(fd, slots + got, (size_t) FILE_SIZE - got, (off_t) got);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                if (n == 0)
-                        break;
-                got += (size_t) n;
-        }
+        n = read_at(fd, slots, (size_t) FILE_SIZE, 0);
+        if (n < 0)
+                return (int) n;
         *ret = TAKE_PTR(slots);
         return 0;
 }
@@ -60,22 +50,8 @@ static uint64_t newest(const char *slots) {
 /* Returns what holds the lock while it is open. */
 static int lock(void) {
         _cleanup_free_ char *path = fb_path(PATH_HISTORY_LOCK);
-        uint64_t deadline = now_usec() + LOCK_USEC;
-        _cleanup_close_ int fd = -EBADF;
-        int r;
 
-        r = path ? mkdir_parents(path, 0755) : -ENOMEM;
-        if (r < 0)
-                return r;
-        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd < 0)
-                return -errno;
-        while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-                if (errno != EWOULDBLOCK || now_usec() >= deadline)
-                        return -errno;
-                usleep(LOCK_PAUSE_USEC);
-        }
-        return TAKE_FD(fd);
+        return path ? lock_file(path, now_usec() + LOCK_USEC) : -ENOMEM;
 }
 
 static int write_slot(int fd, const char *slot, uint64_t sequence) {

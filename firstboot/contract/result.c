@@ -200,7 +200,8 @@ static int read_verdict(int dir_fd, const char *name, const char **ret_wrong, ch
         return *ret_wrong ? -EPERM : read_fd(fd, RESULT_MAX, ret, ret_size);
 }
 
-static const char *read_at(int dir_fd, const char *name, json_object **ret, char **ret_message) {
+static const char *read_verdict_at(
+                int dir_fd, const char *name, json_object **ret, char **ret_message) {
         _cleanup_free_ char *text = NULL;
         const char *wrong = NULL;
         size_t size;
@@ -226,14 +227,14 @@ static const char *read_one(const char *name, json_object **ret, char **ret_mess
         _cleanup_closedir_ DIR *d = NULL;
         int r = open_folder(&d);
 
-        return read_at(r < 0 ? r : dirfd(d), name, ret, ret_message);
+        return read_verdict_at(r < 0 ? r : dirfd(d), name, ret, ret_message);
 }
 
 const char *result_read(
                 const char *folder, const char *name, json_object **ret, char **ret_message) {
         _cleanup_close_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-        return read_at(fd < 0 ? -errno : fd, name, ret, ret_message);
+        return read_verdict_at(fd < 0 ? -errno : fd, name, ret, ret_message);
 }
 
 char *result_words(json_object *verdict) {

@@ -6,9 +6,13 @@
 #include "shared/file-util.h"
 #include "shared/folder.h"
 #include "shared/strv.h"
+#include "shared/time-util.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+
+#define LOCK_PAUSE_USEC (10 * USEC_PER_MSEC)
 
 int write_all(int fd, const void *data, size_t size) {
         const char *p = data;
@@ -24,6 +28,68 @@ int write_all(int fd, const void *data, size_t size) {
                 size -= (size_t) n;
         }
         return 0;
+}
+
+ssize_t read_at(int fd, void *data, size_t size, uint64_t offset) {
+        size_t got = 0;
+
+        while (got < size) {
+                ssize_t n = pread(fd, (char *) data + got, size - got, (off_t) (offset + got));
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        break;
+                got += (size_t) n;
+        }
+        return (ssize_t) got;
+}
+
+int read_all_at(int fd, void *data, size_t size, uint64_t offset) {
+        ssize_t n = read_at(fd, data, size, offset);
+
+        if (n < 0)
+                return (int) n;
+        return (size_t) n == size ? 0 : -EBADMSG;
+}
+
+int write_all_at(int fd, const void *data, size_t size, uint64_t offset) {
+        const char *p = data;
+
+        while (size > 0) {
+                ssize_t n = pwrite(fd, p, size, (off_t) offset);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                p += n;
+                size -= (size_t) n;
+                offset += (uint64_t) n;
+        }
+        return 0;
+}
+
+int lock_file(const char *path, uint64_t deadline_usec) {
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        r = mkdir_parents(path, 0755);
+        if (r < 0)
+                return r;
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
+                return -errno;
+        while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+                if (errno != EWOULDBLOCK)
+                        return -errno;
+                if (now_usec() >= deadline_usec)
+                        return -EBUSY;
+                usleep(LOCK_PAUSE_USEC);
+        }
+        return TAKE_FD(fd);
 }
 
 int write_zeros(int fd, off_t from, size_t size) {

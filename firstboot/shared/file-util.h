@@ -25,6 +25,17 @@ int write_file_atomic(const char *path, const void *data, size_t size, mode_t mo
 
 int write_all(int fd, const void *data, size_t size);
 
+/* From `offset` on, wherever the file stands; what a signal interrupts goes on. read_at() returns how
+ * many bytes it read, fewer than `size` at the file's end alone; the others 0. Negative errno, and
+ * -EBADMSG from read_all_at() where the file ends before. */
+ssize_t read_at(int fd, void *data, size_t size, uint64_t offset);
+int read_all_at(int fd, void *data, size_t size, uint64_t offset);
+int write_all_at(int fd, const void *data, size_t size, uint64_t offset);
+
+/* Takes a file's lock, which others may have until `deadline_usec`, and makes the file, its folders
+ * too, where there is none. Returns the fd that holds the lock; -EBUSY; other -errno. */
+int lock_file(const char *path, uint64_t deadline_usec);
+
 /* Zeros in place of size bytes from the offset on, on disk when this returns. 0 or negative errno. */
 int write_zeros(int fd, off_t from, size_t size);
 

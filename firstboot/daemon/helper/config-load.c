@@ -10,8 +10,8 @@
 #include "contract/paths.h"
 #include "contract/retry.h"
 #include "shared/file-util.h"
-
-#include <dirent.h>
+#include "shared/folder.h"
+#include "shared/strv.h"
 
 /* Bytes: cloud-init writes all of the metadata and of the user data into one. */
 #define CLOUD_INIT_MAX (16 * 1024 * 1024)
@@ -33,47 +33,34 @@ static int merge_file(Config *c, const char *name, bool optional) {
         return config_merge(c, layer, name);
 }
 
-/* The entries of a folder by name. */
-typedef struct Entries {
-        struct dirent **list;
-        int n;
-} Entries;
+/* All names of a folder, sorted. */
+static int list_folder(const char *folder, char ***ret) {
+        _cleanup_closedir_ DIR *d = NULL;
+        int r;
 
-static void entries_done(Entries *e) {
-        for (int i = 0; i < e->n; i++)
-                free(e->list[i]);
-        free(e->list);
-}
-
-static int entries_read(const char *folder, Entries *ret) {
-        int n = scandir(folder, &ret->list, NULL, alphasort);
-
-        if (n < 0)
-                return -errno;
-        ret->n = n;
-        return 0;
+        r = folder_open(folder, &d);
+        return r < 0 ? r : folder_names(d, ret);
 }
 
 static int merge_dropins(Config *c) {
-        _cleanup_(entries_done) Entries entries = {};
+        _cleanup_strv_free_ char **names = NULL;
         _cleanup_free_ char *folder = fb_path(PATH_CONFIG_DROPINS);
         int r;
 
         if (!folder)
                 return -ENOMEM;
-        r = entries_read(folder, &entries);
+        r = list_folder(folder, &names);
         if (r == -ENOENT)
                 return 0;
         if (r < 0)
                 return strv_extendf(&c->errors, "%s: %s", PATH_CONFIG_DROPINS, strerror(-r));
 
-        for (int i = 0; i < entries.n; i++) {
-                const char *name = entries.list[i]->d_name;
-                _cleanup_free_ char *path = strf("%s/%s", PATH_CONFIG_DROPINS, name);
+        STRV_FOREACH (name, names) {
+                _cleanup_free_ char *path = strf("%s/%s", PATH_CONFIG_DROPINS, *name);
 
                 if (!path)
                         return -ENOMEM;
-                if (!endswith(name, ".json") || name[0] == '.')
+                if (!endswith(*name, ".json") || (*name)[0] == '.')
                         continue;
                 r = merge_file(c, path, false);
                 if (r < 0)
@@ -196,21 +183,21 @@ static int take_credential(Config *c, const char *folder, const char *name, cons
 
 static int take_credentials(Config *c) {
         const char *folder = secure_getenv("CREDENTIALS_DIRECTORY");
-        _cleanup_(entries_done) Entries entries = {};
+        _cleanup_strv_free_ char **names = NULL;
         int r;
 
         if (!folder)
                 return 0;
-        r = entries_read(folder, &entries);
+        r = list_folder(folder, &names);
         if (r < 0)
                 return strv_extendf(&c->errors, "%s: %s", folder, strerror(-r));
 
-        for (int i = 0; i < entries.n; i++) {
-                const char *name = entries.list[i]->d_name, *key = startswith(name, "firstboot.");
+        STRV_FOREACH (name, names) {
+                const char *key = startswith(*name, "firstboot.");
 
                 if (!key)
                         continue;
-                r = take_credential(c, folder, name, key);
+                r = take_credential(c, folder, *name, key);
                 if (r < 0)
                         return r;
         }

@@ -10,35 +10,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define LOCK_PAUSE_USEC 10000
-
 /* Waits for a child of somebody else's check, which may well be alive. */
 static int take_lock(const char *name, uint64_t deadline) {
         _cleanup_free_ char *path = fb_pathf("%s/%s.lock", PATH_RUN_CHECK, name);
-        _cleanup_close_ int fd = -EBADF;
-        int r;
 
-        if (!path)
-                return -ENOMEM;
-        r = mkdir_parents(path, 0755);
-        if (r < 0)
-                return r;
-        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd < 0)
-                return -errno;
-        while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-                if (errno != EWOULDBLOCK)
-                        return -errno;
-                if (now_usec() >= deadline)
-                        return -EBUSY;
-                usleep(LOCK_PAUSE_USEC);
-        }
-        return TAKE_FD(fd);
+        return path ? lock_file(path, deadline) : -ENOMEM;
 }
 
 int patience_run(

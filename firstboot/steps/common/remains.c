@@ -6,6 +6,7 @@
  * XFS, btrfs, f2fs and bcache, Ceph's BlueStore. */
 
 #include "steps/common/remains.h"
+#include "shared/file-util.h"
 
 #include <endian.h>
 #include <fcntl.h>
@@ -114,20 +115,11 @@ static int device_bytes(int fd, uint64_t *ret) {
         return ioctl(fd, BLKGETSIZE64, ret) < 0 ? -errno : 0;
 }
 
-/* Reads all of it; what ends before is -EIO. */
-static int read_at(int fd, uint8_t *buffer, size_t size, uint64_t at) {
-        while (size > 0) {
-                ssize_t n = pread(fd, buffer, size, (off_t) at);
+/* A device that ends before its size is one that cannot be read. */
+static int read_device(int fd, uint8_t *buffer, size_t size, uint64_t at) {
+        int r = read_all_at(fd, buffer, size, at);
 
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return n < 0 ? -errno : -EIO;
-                buffer += n;
-                size -= (size_t) n;
-                at += (uint64_t) n;
-        }
-        return 0;
+        return r == -EBADMSG ? -EIO : r;
 }
 
 /* Whether all bytes are the same as the first, and that is 0x00 or 0xff. */
@@ -165,7 +157,7 @@ static void look_at_sector(const uint8_t *sector, uint64_t at, Signature *found,
 static int look_at_place(int fd, const Place *place, uint8_t *buffer, Signature *found, int *n) {
         for (uint64_t at = place->from; at < place->to; at += CHUNK) {
                 size_t size = (size_t) MIN(CHUNK, place->to - at);
-                int r = read_at(fd, buffer, size, at);
+                int r = read_device(fd, buffer, size, at);
 
                 if (r < 0)
                         return r;
@@ -266,7 +258,7 @@ int probe_remains(int fd, Signature ret[SIGNATURES_MAX]) {
 static int has_data(int fd, uint64_t from, uint64_t to, uint8_t *buffer, uint64_t *ret_at) {
         for (uint64_t at = from; at < to; at += BLOCK) {
                 size_t size = (size_t) MIN((uint64_t) BLOCK, to - at);
-                int r = read_at(fd, buffer, size, at);
+                int r = read_device(fd, buffer, size, at);
 
                 if (r < 0)
                         return r;

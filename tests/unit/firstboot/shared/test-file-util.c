@@ -11,6 +11,7 @@
 
 #include "shared/file-util.h"
 #include "shared/strv.h"
+#include "shared/time-util.h"
 
 static int setup(void **state) {
         char folder[] = "/tmp/imgbuild-file.XXXXXX";
@@ -219,6 +220,39 @@ static void deep_tree_is_removed(void **state _unused_) {
         assert_int_equal(access("deep", F_OK), -1);
 }
 
+static void bytes_are_read_and_written_at_their_place(void **state _unused_) {
+        _cleanup_close_ int fd = open("x", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        char four[4] = "";
+
+        assert_true(fd >= 0);
+        assert_int_equal(write_all_at(fd, "efgh", 4, 4), 0);
+        assert_int_equal(write_all_at(fd, "abcd", 4, 0), 0);
+        assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
+        assert_int_equal(read_all_at(fd, four, 4, 2), 0);
+        assert_memory_equal(four, "cdef", 4);
+        assert_int_equal(read_at(fd, four, 4, 6), 2);
+        assert_memory_equal(four, "gh", 2);
+        assert_int_equal(read_at(fd, four, 4, 100), 0);
+        assert_int_equal(read_all_at(fd, four, 4, 6), -EBADMSG);
+        assert_int_equal(read_at(-1, four, 4, 0), -EBADF);
+        assert_int_equal(write_all_at(-1, four, 4, 0), -EBADF);
+}
+
+static void a_lock_is_waited_for_until_the_deadline(void **state _unused_) {
+        _cleanup_close_ int first = lock_file("new/lock", now_usec()), second = -EBADF;
+        uint64_t begin = now_usec();
+
+        assert_true(first >= 0);
+        assert_int_equal(lock_file("new/lock", begin + 30 * USEC_PER_MSEC), -EBUSY);
+        assert_true(now_usec() - begin >= 30 * USEC_PER_MSEC);
+
+        first = safe_close(first);
+        second = lock_file("new/lock", now_usec());
+        assert_true(second >= 0);
+        assert_int_equal(symlink("new/lock", "link"), 0);
+        assert_int_equal(lock_file("link", now_usec()), -ELOOP);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -235,6 +269,8 @@ int main(void) {
                 TEST(deep_tree_is_removed),
                 TEST(paths_join_with_one_slash),
                 TEST(a_path_has_a_folder_part),
+                TEST(bytes_are_read_and_written_at_their_place),
+                TEST(a_lock_is_waited_for_until_the_deadline),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

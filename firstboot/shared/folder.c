@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* readdir() tells an error and the end apart by errno alone. */
+
+#include "shared/folder.h"
+#include "shared/strv.h"
+
+int folder_names(DIR *d, char ***ret) {
+        _cleanup_strv_free_ char **names = NULL;
+        const char *name;
+        int r;
+
+        for (;;) {
+                errno = 0;
+                name = folder_next_name(d);
+                if (!name)
+                        break;
+                r = strv_extend(&names, name);
+                if (r < 0)
+                        return r;
+        }
+        if (errno != 0)
+                return -errno;
+        strv_sort(names);
+        *ret = TAKE_PTR(names);
+        return 0;
+}

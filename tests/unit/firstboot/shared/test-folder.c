@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "shared/folder.h"
+#include "shared/file-util.h"
+#include "shared/strv.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+static int setup(void **state) {
+        char folder[] = "/tmp/imgbuild-folder.XXXXXX";
+
+        assert_non_null(mkdtemp(folder));
+        assert_int_equal(chdir(folder), 0);
+        *state = strdup(folder);
+        return 0;
+}
+
+static int teardown(void **state) {
+        assert_int_equal(chdir("/"), 0);
+        rm_rf(*state);
+        free(*state);
+        return 0;
+}
+
+static void names_are_sorted_and_none_is_the_folder_itself(void **state _unused_) {
+        _cleanup_strv_free_ char **names = NULL;
+        _cleanup_closedir_ DIR *d = NULL;
+
+        STRV_FOREACH (name, ARGV("b", "a", ".hidden", "..z", "B"))
+                assert_int_equal(mkdir(*name, 0755), 0);
+        assert_int_equal(folder_open(".", &d), 0);
+        assert_int_equal(folder_names(d, &names), 0);
+        _cleanup_free_ char *all = strv_join(names, " ");
+        assert_string_equal(all, "..z .hidden B a b");
+}
+
+static void an_empty_folder_has_no_names(void **state _unused_) {
+        char *other[] = { NULL }, **names = other;
+        _cleanup_closedir_ DIR *d = NULL;
+
+        assert_int_equal(folder_open(".", &d), 0);
+        assert_int_equal(folder_names(d, &names), 0);
+        assert_null(names);
+}
+
+static void what_is_no_folder_is_an_error_and_its_fd_is_closed(void **state _unused_) {
+        DIR *d = NULL;
+        int fd = open("file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+        assert_true(fd >= 0);
+        assert_int_equal(folder_open("none", &d), -ENOENT);
+        assert_int_equal(folder_from_fd(fd, &d), -ENOTDIR);
+        assert_int_equal(fcntl(fd, F_GETFD), -1);
+        assert_null(d);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+                TEST(names_are_sorted_and_none_is_the_folder_itself),
+                TEST(an_empty_folder_has_no_names),
+                TEST(what_is_no_folder_is_an_error_and_its_fd_is_closed),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
