@@ -5,6 +5,7 @@
 #include "boot/internal.h"
 #include "shared/duration.h"
 #include "shared/file-util.h"
+#include "shared/json-strv.h"
 
 #include <fnmatch.h>
 
@@ -64,15 +65,6 @@ static char *phases(const Boot *b) {
         return strv_join(l, ", ");
 }
 
-static json_object *list(char *const *l) {
-        json_object *a = json_object_new_array();
-
-        STRV_FOREACH (s, l)
-                if (a)
-                        json_object_array_add(a, json_object_new_string(*s));
-        return a;
-}
-
 /* boot.json; NULL on out of memory. */
 static json_object *result(const Boot *b, int code) {
         _cleanup_json_ json_object *o = json_object_new_object();
@@ -95,7 +87,7 @@ static json_object *result(const Boot *b, int code) {
                         JSON_STRING("why", b->watch.why),
                         JSON_STRING("accelerator", b->vm.kvm ? "kvm" : "tcg"),
                         JSON_TAKE("reached_usec", at),
-                        JSON_TAKE("failed_units", list(b->watch.failed)),
+                        JSON_TAKE("failed_units", json_from_strv(b->watch.failed)),
                         JSON_TAKE("node", node_report_to_json(&b->watch.node)),
                         JSON_INT("journal_entries", b->watch.journal.n_entries),
                         JSON_INT("restarts", b->resets), JSON_STRING("console", b->console),

@@ -7,32 +7,10 @@
 #include "boot/qemu.h"
 
 #include "shared/file-util.h"
+#include "shared/json-strv.h"
 #include "shared/log.h"
 
 #define INPUT_MAX (4 * 1024 * 1024) /* bytes of user-data and the like */
-
-static int add_string(json_object *array, const char *text) {
-        json_object *o = json_object_new_string(text);
-
-        if (!o)
-                return -ENOMEM;
-        if (json_object_array_add(array, o) < 0) {
-                json_object_put(o);
-                return -ENOMEM;
-        }
-        return 0;
-}
-
-static int set_keys(json_object *o, const char *name, char *const *keys) {
-        _cleanup_json_ json_object *a = json_object_new_array();
-
-        if (!a)
-                return -ENOMEM;
-        STRV_FOREACH (key, keys)
-                if (add_string(a, *key) < 0)
-                        return -ENOMEM;
-        return json_set(o, name, TAKE_PTR(a));
-}
 
 static int to_text(const char *head, json_object *o, char **ret) {
         char *text = strf("%s%s\n", head,
@@ -51,7 +29,7 @@ int seed_meta_data(const SeedOptions *o, char **ret) {
         if (json_set_fields(m, JSON_STRING("instance-id", o->instance_id),
                             JSON_STRING("local-hostname", o->hostname)) < 0)
                 return -ENOMEM;
-        if (strv_length(o->keys) > 0 && set_keys(m, "public-keys", o->keys) < 0)
+        if (strv_length(o->keys) > 0 && json_set(m, "public-keys", json_from_strv(o->keys)) < 0)
                 return -ENOMEM;
         return to_text("", m, ret);
 }
@@ -77,7 +55,8 @@ int seed_vendor_data(const SeedOptions *o, char **ret) {
                 return -ENOMEM;
         if (strv_length(o->keys) > 0 &&
                         (json_set_fields(v, JSON_BOOL("disable_root", false)) < 0 ||
-                                        set_keys(v, "ssh_authorized_keys", o->keys) < 0))
+                                        json_set(v, "ssh_authorized_keys",
+                                                        json_from_strv(o->keys)) < 0))
                 return -ENOMEM;
         if (o->hosts && add_hosts(v, o->hosts) < 0)
                 return -ENOMEM;

@@ -96,19 +96,6 @@ static int wrong(const char *option, const char *value, const char *expected) {
         return -EINVAL;
 }
 
-static int parse_number(
-                const char *option, const char *value, unsigned min, unsigned max, unsigned *ret) {
-        char *end;
-        unsigned long n = strtoul(value, &end, 10);
-
-        if (value[0] < '0' || value[0] > '9' || *end || n < min || n > max) {
-                log_error("--%s=%s: a number from %u to %u", option, value, min, max);
-                return -EINVAL;
-        }
-        *ret = (unsigned) n;
-        return 0;
-}
-
 static int parse_choice(const char *option, const char *value, const char *const *names, size_t n,
                 int *ret) {
         _cleanup_strv_free_ char **l = NULL;
@@ -163,7 +150,7 @@ static int parse_machine(BootOptions *o, int id, const char *value) {
         case OPT_DISK_SIZE:
                 return parse_sizes(o, id, value);
         case OPT_CPUS:
-                return parse_number("cpus", value, 1, 255, &o->vm.cpus);
+                return option_number("cpus", value, 1, 255, &o->vm.cpus);
         case OPT_ROOT_DISK:
                 r = parse_choice("root-disk", value, disks, ELEMENTSOF(disks), &choice);
                 if (r < 0)
@@ -221,7 +208,7 @@ static int take(void *values, int id, const char *value) {
                 o->until = value;
                 return 0;
         case OPT_TIMEOUT:
-                return parse_number("timeout", value, 1, 1000000, &o->timeout);
+                return option_number("timeout", value, 1, 1000000, &o->timeout);
         case OPT_KEEP:
                 o->keep = true;
                 return 0;

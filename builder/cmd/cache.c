@@ -82,10 +82,12 @@ static int usage_json(const StoreUsage *u, json_object **ret) {
 }
 
 static int entry_json(const StoreEntry *entry, json_object *list) {
-        json_object *o = json_object_new_object();
+        json_object *o;
+        int r;
 
-        if (!o || json_object_array_add(list, o) < 0)
-                return -ENOMEM;
+        r = json_append_object(list, &o);
+        if (r < 0)
+                return r;
         return json_set_fields(o, JSON_STRING("digest", entry->digest),
                         JSON_STRING("kind", entry->blob ? "blob" : "layer"),
                         JSON_STRING("what", entry->what), JSON_INT("bytes", entry->bytes),
@@ -198,8 +200,7 @@ static int list_json(const StoreEntry *entries, size_t n, const StoreUsage *usag
                 if (entry_json(entries + i, layers) < 0)
                         return -ENOMEM;
 
-        printf("%s\n", json_object_to_json_string_ext(o,
-                                       JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+        json_print(o, 0);
         return 0;
 }
 
@@ -255,7 +256,7 @@ static int prune_json(const StoreUsage *usage, uint64_t freed, bool dry_run) {
         if (usage_json(usage, &o) < 0 || json_set_fields(o, JSON_INT("freed_bytes", freed),
                                                          JSON_BOOL("dry_run", dry_run)) < 0)
                 return log_oom();
-        printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
+        json_print(o, 0);
         return 0;
 }
 
@@ -285,7 +286,7 @@ static int verify_json(const StoreVerdict *v, double seconds) {
                             JSON_INT("bytes", v->bytes), JSON_INT("damaged", v->damaged),
                             JSON_INT("unknown", v->unknown), JSON_DOUBLE("seconds", seconds)) < 0)
                 return log_oom();
-        printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
+        json_print(o, 0);
         return 0;
 }
 

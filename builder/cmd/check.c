@@ -22,9 +22,7 @@ static int show_json(const Findings *f) {
         r = findings_to_json(f, &o);
         if (r < 0)
                 return r;
-        printf("%s\n", json_object_to_json_string_ext(
-                                       o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-                                                          JSON_C_TO_STRING_NOSLASHESCAPE));
+        json_print(o, JSON_C_TO_STRING_SPACED);
         return 0;
 }
 

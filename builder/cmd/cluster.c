@@ -45,18 +45,6 @@ static int take_accel(ClusterOptions *o, const char *value) {
         return -EINVAL;
 }
 
-static int take_timeout(ClusterOptions *o, const char *value) {
-        char *end;
-        unsigned long n = strtoul(value, &end, 10);
-
-        if (value[0] < '0' || value[0] > '9' || *end || n < 1 || n > 1000000) {
-                log_error("--timeout=%s: a number from 1 to 1000000", value);
-                return -EINVAL;
-        }
-        o->timeout = (unsigned) n;
-        return 0;
-}
-
 static int take(void *values, int id, const char *value) {
         ClusterOptions *o = values;
 
@@ -65,7 +53,7 @@ static int take(void *values, int id, const char *value) {
                 o->output = value;
                 return 0;
         case OPT_TIMEOUT:
-                return take_timeout(o, value);
+                return option_number("timeout", value, 1, 1000000, &o->timeout);
         case OPT_SSH_KEY:
                 return boot_read_keys(value, &o->keys);
         case OPT_SAVE:

@@ -271,9 +271,7 @@ static int compare(const char *const paths[static 2], const DiffOptions *o) {
                 return log_oom(), EXIT_HOST;
 
         if (o->json)
-                printf("%s\n", json_object_to_json_string_ext(
-                                               d, JSON_C_TO_STRING_PRETTY |
-                                                                  JSON_C_TO_STRING_NOSLASHESCAPE));
+                json_print(d, 0);
         else
                 diff_print(d, o->all);
         return diff_is_empty(d) ? EXIT_OK : EXIT_FAILED;

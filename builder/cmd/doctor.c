@@ -42,9 +42,9 @@ static int print_json(const DoctorReport *r) {
                 return -ENOMEM;
         for (size_t i = 0; i < r->n; i++) {
                 const DoctorItem *d = r->items + i;
-                json_object *item = json_object_new_object();
+                json_object *item;
 
-                if (!item || json_object_array_add(items, item) < 0)
+                if (json_append_object(items, &item) < 0)
                         return -ENOMEM;
                 if (json_set_fields(item, JSON_STRING("what", d->what),
                                     JSON_STRING("state", state_names[d->state]),
@@ -53,8 +53,7 @@ static int print_json(const DoctorReport *r) {
                                     JSON_STRING("remedy", d->remedy)) < 0)
                         return -ENOMEM;
         }
-        printf("%s\n", json_object_to_json_string_ext(o,
-                                       JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+        json_print(o, 0);
         return 0;
 }
 

@@ -13,7 +13,7 @@ enum { OPT_JSON = OPT_VERB, OPT_PACKAGES };
 
 typedef struct InspectOptions {
         bool json;
-        unsigned long shown; /* packages */
+        unsigned shown; /* packages */
 } InspectOptions;
 
 static void print_size(const char *label, json_object *o, const char *key) {
@@ -203,9 +203,7 @@ static int inspect(const char *image, const InspectOptions *how) {
                 return r;
 
         if (how->json)
-                printf("%s\n", json_object_to_json_string_ext(
-                                               o, JSON_C_TO_STRING_PRETTY |
-                                                                  JSON_C_TO_STRING_NOSLASHESCAPE));
+                json_print(o, 0);
         else
                 print(o, how->shown);
         return EXIT_OK;
@@ -219,19 +217,13 @@ static const OptionSpec options[] = {
 
 static int take(void *values, int id, const char *value) {
         InspectOptions *o = values;
-        char *end;
 
         if (id == OPT_JSON) {
                 o->json = true;
                 return 0;
         }
 
-        o->shown = strtoul(value, &end, 10);
-        if (value[0] < '0' || value[0] > '9' || *end || o->shown > 1000000) {
-                log_error("--packages=%s: a number", value);
-                return -EINVAL;
-        }
-        return 0;
+        return option_number("packages", value, 0, 1000000, &o->shown);
 }
 
 static int check(VerbCall *call) {

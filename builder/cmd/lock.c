@@ -72,8 +72,7 @@ static int print_json(const Recipe *recipe, const Lock *new, const LockDiff *dif
                             JSON_INT("packages", packages), JSON_INT("artifacts", new->n_artifacts),
                             JSON_INT("bytes", bytes), JSON_TAKE("changes", changes)) < 0)
                 return log_oom();
-        puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-                                                               JSON_C_TO_STRING_NOSLASHESCAPE));
+        json_print(o, JSON_C_TO_STRING_SPACED);
         return 0;
 }
 

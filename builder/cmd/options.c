@@ -3,6 +3,7 @@
 /* The options that every verb takes, and the context that is opened by them. */
 
 #include "sandbox/sandbox.h"
+#include "shared/parse-number.h"
 #include "store/store.h"
 #include "cmd/verb.h"
 
@@ -26,6 +27,17 @@ const OptionSpec common_options[] = {
         {},
 };
 
+int option_number(
+                const char *option, const char *value, unsigned min, unsigned max, unsigned *ret) {
+        uint64_t n;
+
+        if (parse_number(value, 10, &n) < 0 || n < min || n > max)
+                return log_error_return(-EINVAL, "--%s=%s: a number from %u to %u", option, value,
+                                min, max);
+        *ret = (unsigned) n;
+        return 0;
+}
+
 int option_on_error(const char *value, bool *ret_shell) {
         bool shell = streq(value, "shell");
 
@@ -46,8 +58,6 @@ static bool holds_login(const char *url) {
 
 int common_option(CommonOptions *o, int id, const char *value) {
         ProgressMode mode;
-        char *end;
-        long n;
 
         switch (id) {
         case OPT_CACHE:
@@ -73,13 +83,7 @@ int common_option(CommonOptions *o, int id, const char *value) {
                 o->progress = (int) mode;
                 return 1;
         case 'j':
-                n = strtol(value, &end, 10);
-                if (*end || n < 1 || n > 1024) {
-                        log_error("--jobs=%s: a number from 1 to 1024", value);
-                        return -EINVAL;
-                }
-                o->jobs = (unsigned) n;
-                return 1;
+                return option_number("jobs", value, 1, 1024, &o->jobs) < 0 ? -EINVAL : 1;
         case 'v':
                 log_set_level(LOG_DEBUG);
                 return 1;

@@ -49,10 +49,12 @@ static int stage_json(
         const Stage *s = plan->stages + i;
         bool cached = store_has_layer(ctx->store, s->digest);
         _cleanup_free_ char *why = cached ? NULL : plan_why(plan, i, record);
-        json_object *o = json_object_new_object();
+        json_object *o;
+        int r;
 
-        if (!o || json_object_array_add(list, o) < 0)
-                return -ENOMEM;
+        r = json_append_object(list, &o);
+        if (r < 0)
+                return r;
         return json_set_fields(o, JSON_STRING("why", why), JSON_STRING("id", s->id),
                         JSON_STRING("kind", stage_kind_name(s->kind)),
                         JSON_STRING("digest", s->digest), JSON_BOOL("cached", cached),
@@ -80,9 +82,7 @@ static int show_json(Context *ctx, const Plan *plan, json_object *record) {
                         JSON_STRING("digest", plan->stages[plan->n_stages - 1].digest));
         if (r < 0)
                 return r;
-        printf("%s\n", json_object_to_json_string_ext(
-                                       o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-                                                          JSON_C_TO_STRING_NOSLASHESCAPE));
+        json_print(o, JSON_C_TO_STRING_SPACED);
         return 0;
 }
 

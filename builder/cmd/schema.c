@@ -63,18 +63,12 @@ static int make(VerbCall *call, json_object **ret) {
 
 static int run(VerbCall *call) {
         _cleanup_json_ json_object *o = NULL;
-        const char *text;
         int r;
 
         r = make(call, &o);
         if (r < 0)
                 return log_oom();
-        text = json_object_to_json_string_ext(
-                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
-        if (!text)
-                return log_oom();
-
-        puts(text);
+        json_print(o, 0);
         return EXIT_OK;
 }
 

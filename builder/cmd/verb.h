@@ -81,6 +81,9 @@ int common_option(CommonOptions *o, int id, const char *value);
 void common_options_done(CommonOptions *o);
 #define _cleanup_common_options_ _cleanup_(common_options_done)
 
+/* A whole number of that range: 0, or -EINVAL (logged) and *ret as it was. */
+int option_number(const char *option, const char *value, unsigned min, unsigned max, unsigned *ret);
+
 /* --on-error: "shell" (of a terminal only) or "end". -EINVAL (logged). */
 int option_on_error(const char *value, bool *ret_shell);
 

@@ -4,6 +4,7 @@
  * volume; every start is on a whole MiB. */
 
 #include "disk/layout.h"
+#include "shared/quote.h"
 
 #include <ctype.h>
 
@@ -223,24 +224,8 @@ char **cmdline_split(const char *cmdline) {
         }
 }
 
-/* One word as GRUB's script language takes it literally. */
-static char *grub_quote(const char *word) {
-        char *result = malloc(4 * strlen(word) + 3), *p = result;
-
-        if (!result)
-                return NULL;
-        *p++ = '\'';
-        for (; *word; word++)
-                if (*word == '\'')
-                        p = stpcpy(p, "'\\''");
-                else
-                        *p++ = *word;
-        stpcpy(p, "'");
-        return result;
-}
-
-/* What the kernel gets, quoted for GRUB: root, a console where the recipe names
- * none, the recipe's. */
+/* What the kernel gets: root, a console where the recipe names none, the recipe's. GRUB's script
+ * language takes quoted words as a shell does. */
 static char *grub_arguments(const Layout *l, const char *cmdline) {
         _cleanup_strv_free_ char **words = cmdline_split(strempty(cmdline)), **quoted = NULL;
         bool console = false;
@@ -256,7 +241,7 @@ static char *grub_arguments(const Layout *l, const char *cmdline) {
         if (!console && strv_extend(&quoted, "console=tty0 console=ttyS0,115200") < 0)
                 return NULL;
         STRV_FOREACH (w, words)
-                if (strv_push(&quoted, grub_quote(*w)) < 0)
+                if (strv_push(&quoted, shell_quote(*w)) < 0)
                         return NULL;
         return strv_join(quoted, " ");
 }

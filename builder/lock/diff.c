@@ -148,12 +148,12 @@ int lock_diff_to_json(const LockDiff *d, json_object **ret) {
 
         for (size_t i = 0; list && i < d->n; i++) {
                 const LockChange *c = d->changes + i;
-                json_object *o = json_object_new_object();
+                json_object *o;
+                int r;
 
-                if (!o || json_object_array_add(list, o) < 0) {
-                        json_object_put(o);
-                        return -ENOMEM;
-                }
+                r = json_append_object(list, &o);
+                if (r < 0)
+                        return r;
                 if (json_set_string(o, "name", c->name) < 0 ||
                                 json_set_string(o, c->artifact ? "overlay" : "stage", c->stage) <
                                                 0 ||

@@ -4,19 +4,7 @@
  * host. */
 
 #include "recipe/recipe.h"
-
-static json_object *json_from_strv(char *const *l) {
-        _cleanup_json_ json_object *list = json_object_new_array();
-
-        STRV_FOREACH (s, l) {
-                json_object *item = json_object_new_string(*s);
-                if (!list || !item || json_object_array_add(list, item) < 0) {
-                        json_object_put(item);
-                        return NULL;
-                }
-        }
-        return TAKE_PTR(list);
-}
+#include "shared/json-strv.h"
 
 static int json_set_copy(json_object *o, const char *key, json_object *value) {
         json_object *copy = NULL;

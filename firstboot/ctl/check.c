@@ -10,12 +10,11 @@
 #include "contract/paths.h"
 #include "ctl/ctl.h"
 #include "ctl/probe.h"
+#include "shared/file-util.h"
 #include "shared/json-strv.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <time.h>
 
 #define CONFIG_MAX (16 * 1024 * 1024)
@@ -148,21 +147,10 @@ static int make_probes(Check *k) {
 /* Two that measure at once would both find the node slow. The lock ends with us. */
 static int lock_full(Check *k) {
         _cleanup_free_ char *path = fb_path("/run/firstboot/check.lock");
-        uint64_t deadline = now_usec() + OTHER_USEC;
-        int fd;
+        int fd = path ? lock_file(path, now_usec() + OTHER_USEC) : -ENOMEM;
 
-        if (!path)
-                return -ENOMEM;
-        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0)
-                return -errno;
-        while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-                if (errno != EWOULDBLOCK || now_usec() >= deadline) {
-                        safe_close(fd);
-                        return -EBUSY;
-                }
-                usleep(100000);
-        }
+                return fd;
         k->started_usec = now_usec();
         return 0; /* kept open on purpose */
 }
@@ -254,7 +242,7 @@ static int print_json(const Check *k, bool pass) {
                         JSON_TAKE("findings", json_object_get(k->findings)));
         if (r < 0)
                 return r;
-        ctl_print_json(o);
+        json_print(o, 0);
         return 0;
 }
 

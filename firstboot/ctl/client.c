@@ -93,11 +93,6 @@ int ctl_exit_code(json_object *status) {
         return node ? codes[node_status_from_string(node)] : EXIT_UNKNOWN;
 }
 
-void ctl_print_json(json_object *o) {
-        puts(json_object_to_json_string_ext(
-                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
-}
-
 json_object *status_steps(json_object *status, size_t *ret_n) {
         json_object *steps = json_get(status, "steps");
 

@@ -100,8 +100,11 @@ static json_object *value_from_text(const char *key, const char *text) {
                 return value;
 
         list = json_object_new_array();
-        if (!list || json_object_array_add(list, value) < 0) {
+        if (!list) {
                 json_object_put(value);
+                return NULL;
+        }
+        if (json_append(list, value) < 0) {
                 json_object_put(list);
                 return NULL;
         }

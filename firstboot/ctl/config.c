@@ -43,7 +43,7 @@ static int show_all(const Ctl *c, json_object *document) {
         json_object *config = json_get(document, "config");
 
         if (c->json) {
-                ctl_print_json(document);
+                json_print(document, 0);
                 return EXIT_SUCCESS;
         }
         if (config)

@@ -62,9 +62,6 @@ int ctl_agent_status(Ctl *c, json_object **ret);
 /* Exit code for a status document. */
 int ctl_exit_code(json_object *status);
 
-/* JSON on standard output, for programs. */
-void ctl_print_json(json_object *o);
-
 /* The steps of a status document; NULL with *ret_n 0 where it has none. */
 json_object *status_steps(json_object *status, size_t *ret_n);
 

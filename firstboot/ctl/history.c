@@ -98,7 +98,7 @@ static int print_json(const HistoryEntry *l, size_t n) {
         for (size_t i = 0; i < n && r >= 0; i++)
                 r = json_append(list, history_to_json(&l[i]));
         if (r >= 0)
-                ctl_print_json(list);
+                json_print(list, 0);
         return r;
 }
 

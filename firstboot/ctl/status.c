@@ -176,7 +176,7 @@ static int print_status(const Ctl *c, json_object *status) {
         _cleanup_free_ char *table = NULL;
 
         if (c->json) {
-                ctl_print_json(status);
+                json_print(status, 0);
                 return 0;
         }
         table = status_table(c, status);

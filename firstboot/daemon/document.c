@@ -24,14 +24,9 @@ static json_object *step_document(const Job *j) {
 static json_object *steps_document(const Node *n) {
         _cleanup_json_ json_object *list = json_object_new_array();
 
-        for (size_t i = 0; list && i < n->n_jobs; i++) {
-                json_object *step = step_document(&n->jobs[i]);
-
-                if (!step || json_object_array_add(list, step) < 0) {
-                        json_object_put(step);
+        for (size_t i = 0; list && i < n->n_jobs; i++)
+                if (json_append(list, step_document(&n->jobs[i])) < 0)
                         return NULL;
-                }
-        }
         return TAKE_PTR(list);
 }
 

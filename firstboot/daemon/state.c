@@ -125,13 +125,9 @@ static json_object *attempt_to_json(const Attempt *a) {
 static json_object *attempts_to_json(const StepRun *run) {
         _cleanup_json_ json_object *list = json_object_new_array();
 
-        for (size_t i = 0; list && i < run->n_attempts; i++) {
-                _cleanup_json_ json_object *a = attempt_to_json(&run->attempts[i]);
-
-                if (!a || json_object_array_add(list, a) < 0)
+        for (size_t i = 0; list && i < run->n_attempts; i++)
+                if (json_append(list, attempt_to_json(&run->attempts[i])) < 0)
                         return NULL;
-                TAKE_PTR(a);
-        }
         return TAKE_PTR(list);
 }
 
@@ -374,13 +370,9 @@ int state_load(const char *path, const Identity *now, const char *boot_id, State
 static json_object *runs_to_json(const State *s) {
         _cleanup_json_ json_object *list = json_object_new_array();
 
-        for (size_t i = 0; list && i < s->n_runs; i++) {
-                _cleanup_json_ json_object *run = step_run_to_json(&s->runs[i]);
-
-                if (!run || json_object_array_add(list, run) < 0)
+        for (size_t i = 0; list && i < s->n_runs; i++)
+                if (json_append(list, step_run_to_json(&s->runs[i])) < 0)
                         return NULL;
-                TAKE_PTR(run);
-        }
         return TAKE_PTR(list);
 }
 

@@ -286,7 +286,7 @@ static json_object *describe(const Tournament *t) {
         int r;
 
         for (int i = 0; nodes && i < t->n; i++)
-                json_object_array_add(nodes, describe_node(t, i));
+                (void) json_append(nodes, describe_node(t, i));
         r = json_set_fields(document, JSON_STRING("program", "ncclbench pairs"),
                         JSON_STRING("version", NCCLBENCH_VERSION), JSON_INT("bytes", t->bytes),
                         JSON_DOUBLE("reference_busbw", t->reference),

@@ -127,7 +127,7 @@ static void on_rank(Report *r, json_object *e) {
         if (r->out)
                 table_rank(r->out, r->options, e);
         json_object_object_del(e, "event");
-        json_object_array_add(r->ranks, json_object_get(e));
+        (void) json_append(r->ranks, json_object_get(e));
 }
 
 /* Counts one column group of a row. */
@@ -176,7 +176,7 @@ static void on_row(Report *r, json_object *e) {
         count_cell(r, e, "in_place");
         judge(r, e);
         json_object_object_del(e, "event");
-        json_object_array_add(r->rows, json_object_get(e));
+        (void) json_append(r->rows, json_object_get(e));
 }
 
 /* One of a list of load's or runtime's. */
@@ -184,7 +184,7 @@ static void on_item(Report *r, json_object *list, json_object *e) {
         if (r->out)
                 table_item(r->out, strempty(json_get_string(e, "event")), e);
         json_object_object_del(e, "event");
-        json_object_array_add(list, json_object_get(e));
+        (void) json_append(list, json_object_get(e));
 }
 
 /* What is said once: becomes part of the document as it is. */

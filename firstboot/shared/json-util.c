@@ -169,6 +169,11 @@ int json_disarm(json_object *o, bool lines) {
         return 0;
 }
 
+void json_print(json_object *o, int more) {
+        puts(json_object_to_json_string_ext(
+                        o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE | more));
+}
+
 int json_save(const char *path, json_object *o, mode_t mode) {
         _cleanup_free_ char *text = NULL;
         const int format = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |

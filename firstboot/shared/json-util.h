@@ -78,5 +78,9 @@ int json_set_field_list(json_object *o, const JsonField *fields, size_t n);
 /* Each text in it, at any depth, as text_disarm() has it; names of keys stay. 0 or -ENOMEM. */
 int json_disarm(json_object *o, bool lines);
 
+/* On standard output, one member a line; `more` is 0 or JSON_C_TO_STRING_SPACED, a blank behind each
+ * colon. */
+void json_print(json_object *o, int more);
+
 /* Writes pretty JSON with a final newline, durably. */
 int json_save(const char *path, json_object *o, mode_t mode);

@@ -35,7 +35,7 @@ static json_object *links_to_json(const Gpu *g) {
                         if (l->counters[c].state == GPU_READ)
                                 (void) json_set_int(
                                                 o, gpu_link_counter_names[c], l->counters[c].value);
-                json_object_array_add(list, o);
+                (void) json_append(list, o);
         }
         return list;
 }
@@ -79,11 +79,11 @@ json_object *gpu_facts_to_json(const GpuFacts *f) {
                     *gpus = json_object_new_array(), *xids = json_object_new_array();
 
         for (unsigned i = 0; i < f->n_pci; i++)
-                json_object_array_add(pci, pci_to_json(&f->pci[i]));
+                (void) json_append(pci, pci_to_json(&f->pci[i]));
         for (unsigned i = 0; i < f->n; i++)
-                json_object_array_add(gpus, gpu_to_json(&f->gpus[i], i));
+                (void) json_append(gpus, gpu_to_json(&f->gpus[i], i));
         for (unsigned i = 0; i < MIN(f->n_xids, (unsigned) GPU_XIDS_MAX); i++)
-                json_object_array_add(xids, xid_to_json(&f->xids[i]));
+                (void) json_append(xids, xid_to_json(&f->xids[i]));
 
         set_filled(o, "module_version", f->module_version);
         set_filled(o, "driver_version", f->driver_version);
@@ -113,7 +113,7 @@ json_object *gpu_findings_to_json(const GpuFindings *f) {
                 if (x->has_limit)
                         (void) json_set_int(o, "limit", x->limit);
                 (void) json_set_string(o, "action", gpu_action_names[x->action]);
-                json_object_array_add(list, o);
+                (void) json_append(list, o);
         }
         return list;
 }
@@ -145,12 +145,11 @@ json_object *gpu_summary_to_json(const GpuFacts *f) {
                 (void) json_set_int(o, "nvlinks_active", active);
                 set_filled(o, "cluster", g->cluster);
                 if (f->load.state == GPU_PHASE_DONE) {
-                        json_object_object_add(
-                                        o, "hbm_gbps", json_object_new_double(f->load.hbm_gbps[i]));
-                        json_object_object_add(o, "gemm_tflops",
+                        (void) json_set(o, "hbm_gbps", json_object_new_double(f->load.hbm_gbps[i]));
+                        (void) json_set(o, "gemm_tflops",
                                         json_object_new_double(f->load.gemm_tflops[i]));
                 }
-                json_object_array_add(list, o);
+                (void) json_append(list, o);
         }
         return list;
 }
@@ -191,7 +190,7 @@ json_object *gpu_nvlink_to_json(const GpuFacts *f) {
         }
         (void) json_set_fields(o, JSON_INT("links", least), JSON_BOOL("complete", complete));
         /* As the table of shapes has it: 25 GB/s from Volta to Hopper, 50 for Blackwell. */
-        json_object_object_add(o, "gbps",
+        (void) json_set(o, "gbps",
                         json_object_new_double(generation >= NVML_DEVICE_ARCH_BLACKWELL ? 50 : 25));
         return o;
 }

@@ -32,8 +32,9 @@ static int add_figure(Python *p, const char *environment, const char *module, co
         r = json_set(o, "seconds", json_object_new_double(i->seconds));
         if (r < 0)
                 return r;
-        if (json_object_array_add(p->modules, json_object_get(o)) < 0)
-                return -ENOMEM;
+        r = json_append(p->modules, json_object_get(o));
+        if (r < 0)
+                return r;
         if (i->torch_devices >= 0)
                 step_figure(p->context, "torch_devices", json_object_new_int(i->torch_devices));
         if (i->nvml_devices >= 0)

@@ -256,20 +256,15 @@ static void add_figures(Rdma *s) {
         for (size_t i = 0; i < s->verdict.n_ports; i++) {
                 const RdmaPort *p = s->verdict.ports[i];
 
-                json_object_array_add(ports, port_json(p, rdma_facts_device(&s->facts, p->device)));
+                (void) json_append(ports, port_json(p, rdma_facts_device(&s->facts, p->device)));
         }
         for (size_t i = 0; i < s->verdict.n; i++)
-                json_object_array_add(findings, finding_json(&s->verdict.findings[i]));
+                (void) json_append(findings, finding_json(&s->verdict.findings[i]));
 
         step_figure(s->context, "ports", ports);
         step_figure(s->context, "findings", findings);
-        if (s->facts.away) {
-                json_object *away = json_object_new_array();
-
-                STRV_FOREACH (name, s->facts.away)
-                        json_object_array_add(away, json_object_new_string(*name));
-                step_figure(s->context, "away", away);
-        }
+        if (s->facts.away)
+                step_figure(s->context, "away", json_from_strv(s->facts.away));
         if (s->verdict.gid_index >= 0)
                 step_figure(s->context, "gid_index", json_object_new_int(s->verdict.gid_index));
 }

@@ -37,7 +37,7 @@ int scratch_record_save(const char *instance_id, const Disks *disks, const Scrat
         for (size_t i = 0; list && i < plan->n_use; i++) {
                 const Disk *d = &disks->items[plan->use[i]];
 
-                json_object_array_add(list, json_object_new_string(d->serial));
+                (void) json_append(list, json_object_new_string(d->serial));
         }
         r = json_set_fields(o, JSON_TAKE("serials", list), JSON_STRING("instance_id", instance_id),
                         JSON_BOOL("unfinished", unfinished));

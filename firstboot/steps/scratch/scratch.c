@@ -337,7 +337,7 @@ static void add_figures(Scratch *s) {
                                 JSON_STRING("serial", d->serial), JSON_STRING("model", d->model),
                                 JSON_INT("bytes", d->bytes),
                                 JSON_BOOL("used", is_used(&s->plan, i)));
-                json_object_array_add(list, o);
+                (void) json_append(list, o);
         }
         step_figure(s->context, "disks", list);
 }
