@@ -134,6 +134,48 @@ static int write_verdict(Kubernetes *k, json_object *node, ApiAnswer *ret) {
         return write_condition(k, node, ret);
 }
 
+/* --- Read, decide, write, and again ------------------------------------------------------------------ */
+
+typedef struct Talk {
+        ApiAnswer shown, written;
+        const ApiAnswer *last; /* of the two */
+        NodeView view;         /* of the node that was shown */
+        unsigned conflicts;
+        bool healthy; /* proved since the talk began */
+} Talk;
+
+static void talk_done(Talk *t) {
+        api_answer_done(&t->shown);
+        api_answer_done(&t->written);
+}
+
+/* As show_node(). */
+static int look(Kubernetes *k, Talk *t) {
+        int r;
+
+        t->last = &t->shown;
+        r = show_node(k, &t->shown);
+        if (r < 0)
+                return r;
+        node_view(t->shown.body, &t->view);
+        return 0;
+}
+
+/* As write_verdict(), to the node that was shown. */
+static int tell(Kubernetes *k, Talk *t) {
+        t->last = &t->written;
+        return write_verdict(k, t->shown.body, &t->written);
+}
+
+/* 1 where it is worth another look; 0: the time is up; -ENOMEM. */
+static int once_more(Kubernetes *k, int error, Talk *t) {
+        if (error == -ENOMEM)
+                return error;
+        if (error == -ECONNRESET && ++t->conflicts < CONFLICTS_MAX)
+                return 1;
+        return kubernetes_again(k);
+}
+
 /* The figures that help whoever reads the verdict. */
 static void note(Kubernetes *k, const NodeView *view) {
         if (view->version)
@@ -171,30 +213,30 @@ static int held(Kubernetes *k, const NodeView *before) {
                         k->node, k->reason);
 }
 
-int kubernetes_ensure_held(Kubernetes *k) {
-        _cleanup_api_answer_ ApiAnswer shown = {}, written = {};
-        unsigned conflicts = 0;
-        NodeView view;
+/* 1: the node says it; 0: there is nothing yet that a pod could go to. */
+static int hold_once(Kubernetes *k, Talk *t) {
         int r;
 
-        for (;;) {
-                const ApiAnswer *last = &shown;
+        r = look(k, t);
+        if (r == -ENOENT && !k->started && !k->running)
+                return 0;
+        if (r < 0)
+                return r;
+        r = tell(k, t);
+        return r < 0 ? r : 1;
+}
 
-                r = show_node(k, &shown);
-                if (r == -ENOENT && !k->started && !k->running)
-                        return 0; /* there is nothing yet that a pod could go to */
-                if (r >= 0) {
-                        node_view(shown.body, &view);
-                        last = &written;
-                        r = write_verdict(k, shown.body, &written);
-                }
+int kubernetes_ensure_held(Kubernetes *k) {
+        _cleanup_(talk_done) Talk t = {};
+        int r, again;
+
+        do {
+                r = hold_once(k, &t);
                 if (r >= 0)
-                        return held(k, &view);
-                if (r == -ECONNRESET && ++conflicts < CONFLICTS_MAX)
-                        continue;
-                if (r == -ENOMEM || !kubernetes_again(k))
-                        return r == -ENOMEM ? r : not_held(k, r, last);
-        }
+                        return r > 0 ? held(k, &t.view) : 0;
+                again = once_more(k, r, &t);
+        } while (again > 0);
+        return again < 0 ? again : not_held(k, r, t.last);
 }
 
 /* --- In service ------------------------------------------------------------------------------------ */
@@ -282,40 +324,44 @@ static int prove_health(Kubernetes *k) {
         return health_before_lift(k->context, KUBERNETES_HEALTH, what);
 }
 
-int kubernetes_ensure_in_service(Kubernetes *k) {
-        _cleanup_api_answer_ ApiAnswer shown = {}, written = {};
-        bool healthy = false;
-        unsigned conflicts = 0;
-        NodeView view = {};
+enum { NOT_YET, UNPROVED, IN_SERVICE };
+
+static int serve_once(Kubernetes *k, Talk *t) {
         int r;
 
-        for (;;) {
-                const ApiAnswer *last = &shown;
+        r = look(k, t);
+        if (r < 0)
+                return r;
+        if (!is_registered(&t->view) || kubernetes_clock_differs(k, t->shown.date, NULL))
+                return NOT_YET;
+        if (!t->healthy && (t->view.cordon_ours || t->view.taint_ours))
+                return UNPROVED;
 
-                r = show_node(k, &shown);
-                if (r >= 0)
-                        node_view(shown.body, &view);
-                if (r >= 0 && is_registered(&view) &&
-                                !kubernetes_clock_differs(k, shown.date, NULL)) {
-                        if (!healthy && (view.cordon_ours || view.taint_ours)) {
-                                /* It takes its time, so the node is read again before anything is written. */
-                                r = prove_health(k);
-                                if (r < 0)
-                                        return r;
-                                healthy = true;
-                                continue;
-                        }
-                        last = &written;
-                        r = write_verdict(k, shown.body, &written);
-                        if (r >= 0 && view.ready) {
-                                note(k, &view);
-                                return in_service(k, &view);
-                        }
+        r = tell(k, t);
+        if (r < 0)
+                return r;
+        return t->view.ready ? IN_SERVICE : NOT_YET;
+}
+
+int kubernetes_ensure_in_service(Kubernetes *k) {
+        _cleanup_(talk_done) Talk t = {};
+        int r, again = 1;
+
+        do {
+                r = serve_once(k, &t);
+                if (r == IN_SERVICE) {
+                        note(k, &t.view);
+                        return in_service(k, &t.view);
                 }
-                if (r == -ECONNRESET && ++conflicts < CONFLICTS_MAX)
+                if (r == UNPROVED) {
+                        /* It takes its time, so the node is read again before anything is written. */
+                        r = prove_health(k);
+                        if (r < 0)
+                                return r;
+                        t.healthy = true;
                         continue;
-                if (r == -ENOMEM || !kubernetes_again(k))
-                        return r == -ENOMEM ? r
-                                            : not_in_service(k, r, r < 0 ? last : &shown, &view);
-        }
+                }
+                again = once_more(k, r, &t);
+        } while (again > 0);
+        return again < 0 ? again : not_in_service(k, r, r < 0 ? t.last : &t.shown, &t.view);
 }

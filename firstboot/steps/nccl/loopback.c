@@ -11,6 +11,7 @@
 #include "steps/nccl/conf.h"
 #include "steps/nccl/internal.h"
 #include "steps/rdma/growth.h"
+#include "steps/rdma/tally.h"
 
 #include <limits.h>
 
@@ -21,7 +22,6 @@
  * where every GPU has a port of its own. Two on one port, and copies through the same PCIe link
  * out and in, leave less. */
 #define PERCENT 50
-#define FAILURES_MAX 2 /* each may take its whole limit */
 
 /* One port as NCCL_IB_HCA names it: "mlx5_0" or "mlx5_0:1". */
 typedef struct Port {
@@ -153,7 +153,7 @@ static int judge_run(Nccl *s, const Port *p, const NcclRun *run, json_object *fi
                 return step_fail(s->context, "nccl.no-verdict",
                                 "over %s: ncclbench's report says pass, but does not show it",
                                 p->name);
-        json_object_object_add(figure, p->name, json_object_new_double(busbw));
+        (void) json_set(figure, p->name, json_object_new_double(busbw));
         return judge_counters(s, p);
 }
 
@@ -229,25 +229,19 @@ static int say_fabric(Nccl *s) {
 
 /* Each port in its turn; the verdict is that of the first that fails. */
 static int try_ports(Nccl *s, char *const *names, const RdmaFacts *facts, json_object *figure) {
-        unsigned failures = 0;
-        int r, result = 0;
+        RdmaTally tally = {};
 
         STRV_FOREACH (name, names) {
                 _cleanup_(port_done) Port p = {};
+                int r;
 
                 r = make_port(*name, facts, &p);
                 if (r < 0)
                         return r;
-                r = try_port(s, &p, figure);
-                if (r == -ENOMEM)
-                        return r;
-                if (r < 0 && result == 0)
-                        result = r;
-                failures += r < 0;
-                if (failures == FAILURES_MAX)
-                        return result;
+                if (!rdma_tally(&tally, try_port(s, &p, figure)))
+                        break;
         }
-        return result;
+        return tally.result;
 }
 
 int nccl_loopback(Nccl *s) {

@@ -14,10 +14,10 @@
 #include "steps/common/sysfs.h"
 #include "steps/rdma/growth.h"
 #include "steps/rdma/pair.h"
+#include "steps/rdma/tally.h"
 
 #define LIMIT_USEC (20 * USEC_PER_SEC)
-#define FAILURES_MAX 2 /* each may take its whole limit */
-#define TRIES 2        /* somebody else may have taken the TCP port, or called it first */
+#define TRIES 2 /* somebody else may have taken the TCP port, or called it first */
 /* Of what port and PCIe link can carry. Azure's node health checks ask 375 of 400 Gb/s (94 %) of
  * ib_write_bw with a GPU's memory, on machines they know (nd96isr_h100_v5.conf); ours is for any, with
  * the host's memory. */
@@ -325,8 +325,7 @@ static int one_port(
 
 int rdma_traffic(StepContext *c, const RdmaFacts *facts, const RdmaVerdict *v) {
         json_object *figures;
-        unsigned failures = 0;
-        int r, result = 0;
+        RdmaTally tally = {};
 
         if (streq_ptr(json_get_string(c->section, "traffic"), "off"))
                 return 0;
@@ -334,15 +333,8 @@ int rdma_traffic(StepContext *c, const RdmaFacts *facts, const RdmaVerdict *v) {
         if (!figures)
                 return -ENOMEM;
         step_figure(c, "traffic", figures);
-        for (size_t i = 0; i < v->n_ports; i++) {
-                r = one_port(c, facts, v->ports[i], figures);
-                if (r == -ENOMEM || r == -ECANCELED)
-                        return r;
-                if (r < 0 && result == 0)
-                        result = r;
-                failures += r < 0;
-                if (failures == FAILURES_MAX)
-                        return result;
-        }
-        return result;
+        for (size_t i = 0; i < v->n_ports; i++)
+                if (!rdma_tally(&tally, one_port(c, facts, v->ports[i], figures)))
+                        break;
+        return tally.result;
 }
