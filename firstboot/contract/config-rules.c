@@ -4,6 +4,7 @@
  * on command lines: what would mean something else there is refused here. */
 
 #include "contract/config-rules.h"
+#include "shared/parse-number.h"
 #include "shared/strv.h"
 
 #include <ctype.h>
@@ -110,15 +111,12 @@ const char *check_user(const char *s) {
 const char *check_controller(const char *s) {
         const char *colon = strchr(s, ':');
         _cleanup_free_ char *host = strndup(s, colon ? (size_t) (colon - s) : strlen(s));
+        uint64_t port;
 
         if (!host || check_hostname(host))
                 return "must be HOST or HOST:PORT";
-        if (colon) {
-                char *end;
-                long port = strtol(colon + 1, &end, 10);
-                if (end == colon + 1 || *end || port < 1 || port > 65535)
-                        return "must be HOST or HOST:PORT with a port from 1 to 65535";
-        }
+        if (colon && (parse_number(colon + 1, 10, &port) < 0 || port < 1 || port > 65535))
+                return "must be HOST or HOST:PORT with a port from 1 to 65535";
         return NULL;
 }
 
