@@ -8,7 +8,7 @@
 #include <ctype.h>
 
 /* What a plain JSON number counts is for the caller to say. */
-static int parse_number(json_object *value, uint64_t factor, uint64_t *ret) {
+static int take_number(json_object *value, uint64_t factor, uint64_t *ret) {
         int64_t n = json_object_get_int64(value);
         uint64_t product;
 
@@ -33,7 +33,7 @@ int parse_size(json_object *value, uint64_t *ret_bytes) {
         int r;
 
         if (json_object_is_type(value, json_type_int))
-                return parse_number(value, 1, ret_bytes);
+                return take_number(value, 1, ret_bytes);
         if (!json_object_is_type(value, json_type_string) ||
                         !is_size(json_object_get_string(value)))
                 return -EINVAL;
@@ -82,7 +82,7 @@ int parse_duration_text(const char *text, uint64_t *ret_usec) {
 
 int parse_duration(json_object *value, uint64_t *ret_usec) {
         if (json_object_is_type(value, json_type_int))
-                return parse_number(value, USEC_PER_SEC, ret_usec);
+                return take_number(value, USEC_PER_SEC, ret_usec);
         if (!json_object_is_type(value, json_type_string))
                 return -EINVAL;
         return parse_duration_text(json_object_get_string(value), ret_usec);

@@ -56,7 +56,7 @@ static int read_number(Options *o, const OptionInfo *info, const char *text) {
         unsigned long v;
         int r;
 
-        r = parse_number(text, (unsigned long) info->min, (unsigned long) info->max, &v);
+        r = parse_in_range(text, (unsigned long) info->min, (unsigned long) info->max, &v);
         if (r < 0)
                 return r;
         *(unsigned *) field(o, info) = (unsigned) v;
@@ -164,10 +164,10 @@ static int read_corrupt(Options *o, const OptionInfo *info _unused_, const char 
         r = split_pair(text, &left, &right);
         if (r < 0)
                 return r;
-        r = parse_number(left, 0, 1000000, &rank);
+        r = parse_in_range(left, 0, 1000000, &rank);
         if (r < 0)
                 return r;
-        r = parse_number(right, 0, LONG_MAX, &element);
+        r = parse_in_range(right, 0, LONG_MAX, &element);
         if (r < 0)
                 return r;
 
@@ -182,7 +182,7 @@ static int add_device(Options *o, const char *text) {
 
         if (o->n_devices == OPTION_GPUS_MAX)
                 return -EINVAL;
-        r = parse_number(text, 0, 4095, &v);
+        r = parse_in_range(text, 0, 4095, &v);
         if (r < 0)
                 return r;
 

@@ -168,7 +168,7 @@ static int read_perf_environment(Options *o, char **ret_error) {
         }
         if (!device || o->n_devices > 0)
                 return 0;
-        if (parse_number(device, 0, 4095, &first) < 0) {
+        if (parse_in_range(device, 0, 4095, &first) < 0) {
                 *ret_error = strf("$NCCL_TESTS_DEVICE is '%s', not a number", device);
                 return -EINVAL;
         }

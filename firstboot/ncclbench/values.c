@@ -3,6 +3,7 @@
 /* Sizes, whole numbers and real numbers of the command line. */
 
 #include "ncclbench/values.h"
+#include "shared/parse-number.h"
 
 #include <math.h>
 
@@ -55,17 +56,12 @@ int parse_fractional_size(const char *text, size_t *ret) {
         return 0;
 }
 
-int parse_number(const char *text, unsigned long min, unsigned long max, unsigned long *ret) {
-        unsigned long v;
-        char *end;
+int parse_in_range(const char *text, unsigned long min, unsigned long max, unsigned long *ret) {
+        uint64_t n;
 
-        if (!starts_with_digit(text))
+        if (parse_number(text, 10, &n) < 0 || n < min || n > max)
                 return -EINVAL;
-        errno = 0;
-        v = strtoul(text, &end, 10);
-        if (errno != 0 || *end || v < min || v > max)
-                return -EINVAL;
-        *ret = v;
+        *ret = n;
         return 0;
 }
 

@@ -12,5 +12,5 @@
  * users have in their scripts must mean the same here. */
 int parse_fractional_size(const char *text, size_t *ret);
 
-int parse_number(const char *text, unsigned long min, unsigned long max, unsigned long *ret);
+int parse_in_range(const char *text, unsigned long min, unsigned long max, unsigned long *ret);
 int parse_real(const char *text, double min, double max, double *ret);

@@ -31,11 +31,11 @@ static void numbers_stay_within_their_limits(void **state _unused_) {
         unsigned long n = 77;
         double v = 77;
 
-        assert_int_equal(parse_number("10", 1, 10, &n), 0);
+        assert_int_equal(parse_in_range("10", 1, 10, &n), 0);
         assert_int_equal(n, 10);
-        assert_int_equal(parse_number("11", 1, 10, &n), -EINVAL);
-        assert_int_equal(parse_number("+1", 1, 10, &n), -EINVAL);
-        assert_int_equal(parse_number("1x", 1, 10, &n), -EINVAL);
+        assert_int_equal(parse_in_range("11", 1, 10, &n), -EINVAL);
+        assert_int_equal(parse_in_range("+1", 1, 10, &n), -EINVAL);
+        assert_int_equal(parse_in_range("1x", 1, 10, &n), -EINVAL);
         assert_int_equal(n, 10);
         assert_int_equal(parse_real("0.5", 0, 1, &v), 0);
         assert_true(v == 0.5);
