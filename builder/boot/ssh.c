@@ -28,10 +28,11 @@ int ssh_make_key(const char *folder, char ***keys) {
                         log_error("A command in the guest needs ssh here: apt install openssh-client");
                         return -ENOPKG;
                 }
-                if (r >= 0 && status != 0)
-                        r = -EIO;
                 if (r < 0)
-                        return log_error_errno(r, "ssh-keygen makes no key: %s", strempty(output));
+                        return log_error_errno(r, "Cannot run ssh-keygen");
+                if (status != 0)
+                        return log_error_return(
+                                        -EIO, "ssh-keygen makes no key: %s", strempty(output));
         }
         r = inside_read_output(folder, path_basename(public), KEY_MAX, &text, NULL);
         if (r < 0)

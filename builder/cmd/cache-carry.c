@@ -20,26 +20,35 @@ static void say(const char *did, const Carried *c, const char *file) {
                         format_bytes(size, c->bytes), file ? ": " : "", strempty(file));
 }
 
-static int export_to(Context *ctx, const char *const *digests, const char *file) {
-        _cleanup_free_ char *draft = strf("%s.new", file);
-        _cleanup_close_ int fd = -EBADF;
+/* Writes the draft and gives it its name. Takes the draft's fd. */
+static int write_archive(Context *ctx, const char *const *digests, int taken_fd, const char *draft,
+                const char *file) {
+        _cleanup_close_ int fd = taken_fd;
         Carried c = {};
         int r;
+
+        r = store_export_blobs(ctx->store, digests, fd, &c);
+        if (r < 0)
+                return r;
+        if (fsync(fd) < 0 || rename(draft, file) < 0)
+                return log_error_errno(-errno, "%s: cannot write it", file);
+        say("Wrote", &c, file);
+        return EXIT_OK;
+}
+
+static int export_to(Context *ctx, const char *const *digests, const char *file) {
+        _cleanup_free_ char *draft = strf("%s.new", file);
+        int fd, r;
 
         if (!draft)
                 return log_oom();
         fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
         if (fd < 0)
                 return log_error_errno(-errno, "%s: cannot write it", draft);
-        r = store_export_blobs(ctx->store, digests, fd, &c);
-        if (r >= 0 && (fsync(fd) < 0 || rename(draft, file) < 0))
-                r = log_error_errno(-errno, "%s: cannot write it", file);
-        if (r < 0) {
+        r = write_archive(ctx, digests, fd, draft, file);
+        if (r < 0)
                 (void) unlink(draft);
-                return r;
-        }
-        say("Wrote", &c, file);
-        return EXIT_OK;
+        return r;
 }
 
 static int compare(const void *a, const void *b) {

@@ -42,6 +42,11 @@ static int find_data(char **ret) {
         return -ENOENT;
 }
 
+static int unreadable(const char *path, const char *why) {
+        log_error("%s: not data on supported versions that could be read: %s", path, why);
+        return -EINVAL;
+}
+
 int support_load(json_object **ret) {
         _cleanup_free_ char *path = NULL;
         _cleanup_json_ json_object *o = NULL;
@@ -54,14 +59,12 @@ int support_load(json_object **ret) {
         if (r < 0)
                 return r;
         r = json_load(path, SUPPORT_SIZE_MAX, &error, &o);
-        if (r >= 0 && !json_object_is_type(json_get(o, "products"), json_type_array))
-                r = -EINVAL;
-        if (r < 0) {
-                log_error("%s: not data on supported versions that could be read: %s", path,
-                                isempty(error.message) ? "there is no list \"products\""
-                                                       : error.message);
-                return r == -ENOMEM ? r : -EINVAL;
-        }
+        if (r == -ENOMEM)
+                return log_oom();
+        if (r < 0)
+                return unreadable(path, error.message);
+        if (!json_object_is_type(json_get(o, "products"), json_type_array))
+                return unreadable(path, "there is no list \"products\"");
         *ret = TAKE_PTR(o);
         return 0;
 }

@@ -28,9 +28,14 @@ static int add_partitions(json_object *disk, const PartitionTable *t) {
         if (r < 0)
                 return r;
         r = json_add_array(disk, "partitions", &partitions);
-        for (size_t i = 0; r >= 0 && i < t->n; i++)
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < t->n; i++) {
                 r = add_partition(partitions, t->partitions + i);
-        return r;
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 static void statvfsp(struct guestfs_statvfs **s) {

@@ -40,22 +40,31 @@ static bool name_is_known(const Resolution *x, const char *name) {
         return false;
 }
 
+/* The sources of the locked packages of this name move: 1 where there are any, 0 where there are none. */
+static int move_package(Resolution *x, const char *name) {
+        int found = 0;
+
+        for (size_t i = 0; x->old && i < x->old->n_stages; i++)
+                for (size_t k = 0; k < x->old->stages[i].n_packages; k++) {
+                        const LockedPackage *p = x->old->stages[i].packages + k;
+
+                        if (!streq(p->name, name))
+                                continue;
+                        found = 1;
+                        if (strv_push(&x->moving, source_of(p)) < 0)
+                                return log_oom();
+                }
+        return found;
+}
+
 /* From names on the command line to source packages. */
 int resolution_find_moving(Resolution *x) {
         STRV_FOREACH (name, x->options->names) {
-                bool known = name_is_known(x, *name) || lock_knows_wheel(x->old, *name);
+                int found = move_package(x, *name);
 
-                for (size_t i = 0; x->old && i < x->old->n_stages; i++)
-                        for (size_t k = 0; k < x->old->stages[i].n_packages; k++) {
-                                const LockedPackage *p = x->old->stages[i].packages + k;
-
-                                if (!streq(p->name, *name))
-                                        continue;
-                                known = true;
-                                if (strv_push(&x->moving, source_of(p)) < 0)
-                                        return log_oom();
-                        }
-                if (!known) {
+                if (found < 0)
+                        return found;
+                if (!found && !name_is_known(x, *name) && !lock_knows_wheel(x->old, *name)) {
                         log_error("--update %s: neither a package nor an artifact nor a wheel that %s locks",
                                         *name, x->recipe->lock_path);
                         return -EINVAL;
@@ -102,19 +111,22 @@ int resolution_wants_packages(const Resolution *x) {
         return 0;
 }
 
+static bool has_repository(const Recipe *recipe, const char *name) {
+        for (size_t i = 0; i < recipe->n_overlays; i++)
+                for (size_t k = 0; k < recipe->overlays[i]->n_repositories; k++)
+                        if (streq(recipe->overlays[i]->repositories[k].name, name))
+                                return true;
+        return false;
+}
+
 /* Origins of a lock that needed no apt: the old one's, without repositories that no overlay brings
  * any more. */
 static int keep_origins(const Resolution *x, Lock *l) {
         for (size_t i = 0; x->old && i < x->old->n_origins; i++) {
                 const LockedOrigin *o = x->old->origins + i;
-                bool wanted = !o->fingerprint;
 
-                for (size_t k = 0; k < x->recipe->n_overlays && !wanted; k++)
-                        for (size_t m = 0; m < x->recipe->overlays[k]->n_repositories; m++)
-                                wanted = wanted ||
-                                         streq(x->recipe->overlays[k]->repositories[m].name,
-                                                         o->name);
-                if (wanted && lock_add_origin(l, o) < 0)
+                if ((!o->fingerprint || has_repository(x->recipe, o->name)) &&
+                                lock_add_origin(l, o) < 0)
                         return log_oom();
         }
         return 0;

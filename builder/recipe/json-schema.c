@@ -79,9 +79,14 @@ static int string_json(const char *const *choices, schema_check_t check, json_ob
                 return r;
 
         r = json_add_array(o, "enum", &list);
-        for (; r >= 0 && *choices; choices++)
+        if (r < 0)
+                return r;
+        for (; *choices; choices++) {
                 r = json_append(list, json_object_new_string(*choices));
-        return r;
+                if (r < 0)
+                        return r;
+        }
+        return 0;
 }
 
 /* "-x" takes the extended recipe's x away. */
@@ -199,15 +204,19 @@ static int any_type_json(const Schema *s, unsigned types, json_object *o) {
         int r;
 
         r = json_add_array(o, "anyOf", &any);
-        for (unsigned type = 1; r >= 0 && type <= types; type <<= 1) {
+        if (r < 0)
+                return r;
+        for (unsigned type = 1; type <= types; type <<= 1) {
                 if (!(types & type))
                         continue;
                 r = json_append_object(any, &one);
                 if (r < 0)
                         return r;
                 r = typed_json(s, type, one);
+                if (r < 0)
+                        return r;
         }
-        return r;
+        return 0;
 }
 
 static int value_json(const Schema *s, json_object **ret) {

@@ -126,10 +126,26 @@ static int prune_files(Store *s, int64_t before) {
         return damaged ? rm_rf(damaged) : -ENOMEM;
 }
 
+static int prune_all(Store *s, EntryList *l, int64_t before, int64_t now, uint64_t max_bytes,
+                bool alone, bool dry_run, uint64_t *ret_freed) {
+        uint64_t freed = 0;
+        int r;
+
+        r = prune_entries(s, l, before, max_bytes, alone, dry_run, &freed);
+        if (r < 0)
+                return r;
+        if (!dry_run) {
+                r = prune_files(s, MIN(before, now - LOG_AGE_MAX));
+                if (r < 0)
+                        return r;
+        }
+        *ret_freed = freed;
+        return 0;
+}
+
 int store_prune(Store *s, uint64_t max_age, uint64_t max_bytes, bool dry_run, uint64_t *ret_freed) {
         _cleanup_(entry_list_done) EntryList l = {};
         int64_t now = (int64_t) time(NULL), before;
-        uint64_t freed = 0;
         bool alone;
         int r;
 
@@ -143,14 +159,8 @@ int store_prune(Store *s, uint64_t max_age, uint64_t max_bytes, bool dry_run, ui
                 log_notice("Another imgbuild uses this store: downloads stay, and so do the layers it uses");
                 flock(s->users_fd, LOCK_SH);
         }
-        r = prune_entries(s, &l, before, max_bytes, alone, dry_run, &freed);
-        if (r >= 0 && !dry_run)
-                r = prune_files(s, MIN(before, now - LOG_AGE_MAX));
+        r = prune_all(s, &l, before, now, max_bytes, alone, dry_run, ret_freed);
         if (alone)
                 flock(s->users_fd, LOCK_SH);
-        if (r < 0)
-                return r;
-
-        *ret_freed = freed;
-        return 0;
+        return r;
 }

@@ -169,6 +169,35 @@ static void bash_find_verb(FILE *f, const VerbSpec *verbs) {
         fprintf(f, "                esac\n        done\n");
 }
 
+/* What may follow each option, verb by verb. */
+static int bash_all_values(FILE *f, const char *id, const ProgramSpec *program) {
+        int r;
+
+        r = bash_values(f, id, "", program->options);
+        if (r < 0)
+                return r;
+        for (const VerbSpec *v = program->verbs; v && v->name; v++) {
+                r = bash_values(f, id, v->name, v->options);
+                if (r < 0)
+                        return r;
+        }
+        return bash_values(f, id, "*", program->common);
+}
+
+static int bash_verbs(FILE *f, const ProgramSpec *program) {
+        int r;
+
+        r = bash_no_verb(f, program);
+        if (r < 0)
+                return r;
+        for (const VerbSpec *v = program->verbs; v && v->name; v++) {
+                r = bash_verb(f, program, v);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int write_bash(FILE *f, const char *id, const ProgramSpec *program) {
         int r;
 
@@ -177,19 +206,11 @@ static int write_bash(FILE *f, const char *id, const ProgramSpec *program) {
         bash_find_verb(f, program->verbs);
 
         fprintf(f, "        case \"$verb $option\" in\n");
-        r = bash_values(f, id, "", program->options);
-        for (const VerbSpec *v = program->verbs; r >= 0 && v && v->name; v++)
-                r = bash_values(f, id, v->name, v->options);
-        if (r < 0)
-                return r;
-        r = bash_values(f, id, "*", program->common);
+        r = bash_all_values(f, id, program);
         if (r < 0)
                 return r;
         fprintf(f, "        esac\n        case $verb in\n");
-
-        r = bash_no_verb(f, program);
-        for (const VerbSpec *v = program->verbs; r >= 0 && v && v->name; v++)
-                r = bash_verb(f, program, v);
+        r = bash_verbs(f, program);
         if (r < 0)
                 return r;
         fprintf(f, "        esac\n");

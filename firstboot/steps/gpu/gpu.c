@@ -294,6 +294,13 @@ static int gather(GpuStep *s) {
         return 0;
 }
 
+static bool has_gpu(const GpuFacts *f, const char *pci) {
+        for (unsigned i = 0; i < f->n; i++)
+                if (streq(f->gpus[i].pci, pci))
+                        return true;
+        return false;
+}
+
 /* Where the NVLinks of all GPUs lead. */
 static ShapeLinks where_links_lead(const GpuFacts *f) {
         unsigned active = 0, switched = 0, known = 0, open = 0;
@@ -301,7 +308,6 @@ static ShapeLinks where_links_lead(const GpuFacts *f) {
         for (unsigned i = 0; i < f->n; i++)
                 for (size_t k = 0; k < GPU_LINKS_MAX; k++) {
                         const GpuLink *l = &f->gpus[i].links[k];
-                        bool here = false;
 
                         if (l->active.state != GPU_READ)
                                 continue;
@@ -312,10 +318,8 @@ static ShapeLinks where_links_lead(const GpuFacts *f) {
                         active++;
                         if (l->remote_type.state == GPU_READ)
                                 switched += l->remote_type.value == NVML_NVLINK_DEVICE_TYPE_SWITCH;
-                        for (unsigned m = 0; m < f->n; m++)
-                                here = here || streq(f->gpus[m].pci, l->remote);
                         known += l->remote[0] != '\0';
-                        open += l->remote[0] && !here;
+                        open += l->remote[0] && !has_gpu(f, l->remote);
                 }
         if (active == 0) /* none of those that there are is in use: a virtual machine with one GPU */
                 return SHAPE_LINKS_NONE;
