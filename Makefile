@@ -136,7 +136,7 @@ nvml_doubles := $(addprefix $(nvml_double)/,libnvidia-ml.so.1 no-count/libnvidia
 nvml_cc = $(CC) -std=gnu11 -D_GNU_SOURCE $(filter-out -Wstrict-prototypes,$(WARNINGS)) $(CFLAGS) -fPIC -shared -Ifirstboot
 $(nvml_double)/no-count/libnvidia-ml.so.1: nvml_without := -DnvmlDeviceGetCount_v2=double_count
 $(nvml_double)/no-ecc/libnvidia-ml.so.1: nvml_without := -DnvmlDeviceGetEccMode=double_ecc
-$(nvml_doubles): tests/fixtures/nvml-double/nvml.c firstboot/steps/gpu/nvml.h firstboot/steps/gpu/facts.h
+$(nvml_doubles): tests/fixtures/nvml-double/nvml.c tests/fixtures/nvml-double/settings.h firstboot/steps/gpu/nvml.h firstboot/steps/gpu/facts.h
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(nvml_cc) $(nvml_without) -o $@ $<
@@ -150,13 +150,14 @@ unit_ncclbench_fuzz := $(call fuzz_tests,ncclbench-rendezvous)
 
 $(ncclbench_archive): firstboot-all ;
 $(unit_ncclbench) $(unit_ncclbench_fuzz): $(ncclbench_archive)
+$(unit_ncclbench): ALL_CFLAGS += -Itests/unit/firstboot
 $(unit_ncclbench): libraries = $(ncclbench_libs) -lcmocka
 $(unit_ncclbench_fuzz): libraries = $(ncclbench_libs)
 
 # Not sanitized: a library that is loaded at run time brings no sanitizer of its own along. The second NCCL is one
 # from before ncclCommSplit (2.18) and ncclAlltoAll (2.28).
 double_cc = $(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -fPIC -shared -Ifirstboot -Itests/fixtures/nccl-double
-double_headers := tests/fixtures/nccl-double/double.h firstboot/ncclbench/pattern.h firstboot/ncclbench/matrix.h
+double_headers := $(addprefix tests/fixtures/nccl-double/,communicator.h double.h numbers.h) firstboot/ncclbench/pattern.h firstboot/ncclbench/matrix.h
 $(BUILD)/tests/nccl-double/libcuda.so.1: tests/fixtures/nccl-double/cuda.c $(double_headers)
 $(BUILD)/tests/nccl-double/libnccl.so.2: tests/fixtures/nccl-double/nccl.c $(double_headers)
 $(BUILD)/tests/nccl-double/libnccl-2.17.so.2: tests/fixtures/nccl-double/nccl.c $(double_headers)
@@ -263,6 +264,7 @@ deps:
 	tests/deps
 
 format:
+	git ls-files '*.c' '*.h' | xargs tests/lint/wrap-comments
 	git ls-files '*.c' '*.h' | xargs clang-format-19 -i
 
 clean:

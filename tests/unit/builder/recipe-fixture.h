@@ -118,3 +118,18 @@ static inline bool was_logged(Fixture *f, const char *message) {
                         return true;
         return false;
 }
+
+/* The overlay "one" with these keys, in a recipe. */
+static inline Overlay *load_overlay(Fixture *f, const char *keys) {
+        put_overlay("one", keys);
+        put_recipe("x", ", \"overlays\": [\"one\"]");
+        return load_good(f, "images/x.json")->overlays[0];
+}
+
+static inline void assert_overlay_refused(Fixture *f, const char *keys, const char *message) {
+        _cleanup_free_ char *whole = strf("overlays/one/overlay.json: %s", message);
+
+        put_overlay("one", keys);
+        put_recipe("x", ", \"overlays\": [\"one\"]");
+        assert_refused(f, "images/x.json", whole);
+}

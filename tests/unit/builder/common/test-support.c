@@ -141,6 +141,18 @@ static void test_no_data(void **state) {
 }
 
 /* The file as it is shipped: whoever enters a bulletin is held to the form. */
+/* Where the branch says something, it says where that is from. */
+static void assert_has_source(json_object *branch, const char *what) {
+        static const char *const with[] = { "source", "date", "confirmed" };
+
+        for (size_t i = 0; json_get(branch, what) && i < ELEMENTSOF(with); i++) {
+                _cleanup_free_ char *key = strf("%s_%s", what, with[i]);
+
+                if (!json_get(branch, key))
+                        fail_msg("branch %s has no %s", json_get_string(branch, "branch"), key);
+        }
+}
+
 static void test_the_shipped_data(void **state) {
         json_object *shipped = NULL, *products;
         size_t floors = 0;
@@ -157,22 +169,12 @@ static void test_the_shipped_data(void **state) {
                 assert_non_null(json_get_string(p, "label"));
                 for (size_t k = 0; k < json_object_array_length(branches); k++) {
                         json_object *b = json_object_array_get_idx(branches, k);
-                        static const char *const kinds[] = { "floor", "end" };
 
                         assert_non_null(json_get_string(b, "branch"));
                         assert_true(json_get(b, "floor") || json_get(b, "end"));
                         floors += json_get(b, "floor") != NULL;
-                        for (size_t m = 0; m < ELEMENTSOF(kinds); m++) {
-                                static const char *const with[] = { "source", "date", "confirmed" };
-
-                                for (size_t n = 0; json_get(b, kinds[m]) && n < ELEMENTSOF(with);
-                                                n++) {
-                                        _cleanup_free_ char *key = strf("%s_%s", kinds[m], with[n]);
-                                        if (!json_get(b, key))
-                                                fail_msg("branch %s has no %s",
-                                                                json_get_string(b, "branch"), key);
-                                }
-                        }
+                        assert_has_source(b, "floor");
+                        assert_has_source(b, "end");
                 }
         }
         assert_true(floors >= 10);

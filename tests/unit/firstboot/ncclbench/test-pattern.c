@@ -98,30 +98,32 @@ static void every_rank_sends_something_else(void **state _unused_) {
         }
 }
 
+static bool is_exact(unsigned type, double v) {
+        return pattern_decode(type, pattern_encode(type, v)) == v;
+}
+
 /* Values, all partial sums and the total must be exact in the type: no order of adding may
  * round. */
+static void assert_sum_is_exact(const PatternJob *job, unsigned ranks, uint64_t i) {
+        double up = 0, down = 0;
+
+        for (unsigned r = 0; r < ranks; r++) {
+                double v = (double) pattern_small(job, r, i);
+
+                *(v > 0 ? &up : &down) += v;
+                assert_true(is_exact(job->type, v));
+                assert_true(is_exact(job->type, up));
+                assert_true(is_exact(job->type, down));
+        }
+}
+
 static void sums_of_floats_are_exact(void **state _unused_) {
         for (unsigned type = TYPE_HALF; type < TYPE_COUNT; type++)
                 for (unsigned ranks = 1; ranks <= 2000; ranks = ranks * 3 + 1) {
                         PatternJob job = job_for(type, OP_SUM, ranks);
 
-                        for (uint64_t i = 0; i < 50; i++) {
-                                double up = 0, down = 0;
-
-                                for (unsigned r = 0; r < ranks; r++) {
-                                        double v = (double) pattern_small(&job, r, i);
-
-                                        assert_true(pattern_decode(type, pattern_encode(type, v)) ==
-                                                        v);
-                                        *(v > 0 ? &up : &down) += v;
-                                        assert_true(pattern_decode(type,
-                                                                    pattern_encode(type, up)) ==
-                                                        up);
-                                        assert_true(pattern_decode(type,
-                                                                    pattern_encode(type, down)) ==
-                                                        down);
-                                }
-                        }
+                        for (uint64_t i = 0; i < 50; i++)
+                                assert_sum_is_exact(&job, ranks, i);
                 }
 }
 
@@ -135,7 +137,7 @@ static void products_of_floats_are_exact(void **state _unused_) {
                                 double v = pattern_reduce_floats(&job, i, &magnitude);
 
                                 assert_true(v != 0 && v <= 64 && v >= -64);
-                                assert_true(pattern_decode(type, pattern_encode(type, v)) == v);
+                                assert_true(is_exact(type, v));
                         }
                 }
 }
