@@ -7,7 +7,7 @@
 #   A scratch     firstboot-scratch, e2e/52     B Slurm's drain  unit tests, e2e/45-slurm, firstboot-watch
 #   C verdicts    firstboot-verdict             D identity       firstboot-metadata, firstboot-steps, e2e/45-directory
 #   E outages     tests/bench, unit/contract    F GPUs, RDMA     firstboot-gpu, -nccl, -rdma, -rdma-traffic, -fabric
-#   G watch       firstboot-watch, -check       bad luck         agent killed, bus restarted, disk full, clock back: firstboot-engine, -check, -watch
+#   G watch       firstboot-watch, -check       bad luck         agent killed, bus restarted, disk full, clock back: firstboot-engine, -restart, -check, -watch
 #
 #   pair                                                     where
 #   A + power cut; A + a second disk replaced                e2e/52, soak/firstboot-power
