@@ -33,6 +33,11 @@ check "units and drop-ins are made of sections and Key=Value lines" $bad
 
 grep -q '"fingerprint": "C95B 321B 61E8 8C18 09C4 F759 DDCA E044 F796 ECB0"' overlays/container-toolkit/overlay.json
 check "the container toolkit's key is pinned by its whole fingerprint" $?
+# An overlay is read by itself, so the three say it three times; what one learns, all have to learn.
+ending() { sed -n '/^# Debug information/,/^debug=/p; /^# "updates" goes before/,$p' "overlays/$1/compile.sh" | grep -v '^# versions from it'; }
+diff <(ending nvidia-driver) <(ending nvidia-driver-open) && diff <(ending nvidia-driver) <(ending nvidia-driver-vendor) &&
+        [[ $(ending nvidia-driver | wc -l) -gt 12 ]]
+check "the three NVIDIA drivers' modules are stripped, placed and compressed alike" $?
 ! grep -rq '"sha256"' overlays/enroot/overlay.json
 check "Enroot's digests come from the lock" $?
 diff <(grep -h '"version"' overlays/enroot/overlay.json | sort -u | tr -d ' ') <(grep -h '"version"' overlays/enroot-source/overlay.json | tr -d ' ')

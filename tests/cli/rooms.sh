@@ -25,6 +25,8 @@ fault "an arrow upwards is seen" 'store/digest\.c: includes plan/plan\.h: store 
 fault "another room's internal header is seen" 'boot/boot\.c: includes disk/internal\.h, which is not a door' <<<'sed -i "s/\"boot\/boot.h\"/\"disk\/internal.h\"/; s/\"boot\/internal.h\"/\"disk\/internal.h\"/" builder/boot/boot.c'
 fault "a room that the plan does not know is seen" 'builder/cellar: no room' <<<'mkdir builder/cellar'
 fault "a door that grew past a screen is seen" 'builder/plan/plan\.h: [0-9]+ lines' <<<'yes "/* */" | head -n 100 >>builder/plan/plan.h'
+fault "a door that opens a room's inside to all is seen" 'builder/boot/boot\.h: opens boot/internal\.h to all' <<<'sed -i "s/#pragma once/#pragma once\n#include \"boot\/internal.h\"/" builder/boot/boot.h'
+fault "a name that repeats its room's is seen" 'builder/disk/disk-esp\.c: the name repeats the room' <<<'mv builder/disk/esp.c builder/disk/disk-esp.c'
 fault "the agent's rooms are held too" 'firstboot/contract/graph\.c: includes daemon/state\.h' <<<'echo "#include \"daemon/state.h\"" >>firstboot/contract/graph.c'
 fault "the builder takes nothing of the agent's but what is shared" 'includes steps/step\.h' <<<'echo "#include \"steps/step.h\"" >>builder/boot/seed.c'
 

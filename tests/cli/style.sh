@@ -27,7 +27,7 @@ else
 fi
 
 none "no comment ends on a line of its own" grep -nE '^[[:space:]]*\*/$' "${ours[@]}"
-ladders() { awk 'previous ~ /if \(r >= 0\)$/ && /^ +r = / { print FILENAME ":" FNR ": " $0 } { previous = $0 }' "${ours[@]}"; }
+ladders() { awk 'previous ~ /if \(r >= 0( && .*)?\)$/ && /^ +r = / { print FILENAME ":" FNR ": " $0 } { previous = $0 }' "${ours[@]}"; }
 none "no ladder of 'if (r >= 0) r = …': early return" ladders
 none "no casts of string literals: ARGV()" grep -nE '\(char \*\) "' "${ours[@]}"
 stray() { # log_…_errno with an error written by hand: its text says what the message says already
@@ -36,7 +36,10 @@ stray() { # log_…_errno with an error written by hand: its text says what the 
 none "no message ends with the text of an error that somebody wrote there: log_error_return()" stray
 none "one monotonic clock: now_usec()" grep -nE 'clock_gettime\(CLOCK_MONOTONIC' $(printf '%s\n' "${ours[@]}" | grep -v 'shared/time-util.h')
 none "one opener inside a tree" grep -nE 'SYS_openat2' $(printf '%s\n' "${ours[@]}" | grep -v 'sandbox/open-inside.c')
+none "one loop that reads or writes at an offset: shared/file-util.h" grep -nE '= p(read|write)\(.*[+] ?(done|got)' $(printf '%s\n' "${ours[@]}" | grep -v 'shared/file-util.c')
+none "one place that prints a variable number of arguments into new memory: strf(), vstrf()" grep -nE '\bvasprintf\(' $(printf '%s\n' "${ours[@]}" | grep -vE 'shared/(strv|log).c')
 none "folders are walked with fts" grep -nE '\bnftw\(' "${ours[@]}"
+none "folders are read by shared/folder.h" grep -nE '\b(readdir|scandir)\(' $(printf '%s\n' "${ours[@]}" | grep -vE 'shared/folder.[ch]|steps/mounts/entry.c')
 none "no tabs" grep -nP '^\t' "${ours[@]}"
 
 opening() { # the first thing behind licence and pragma is a comment
@@ -45,6 +48,20 @@ opening() { # the first thing behind licence and pragma is a comment
         done
 }
 none "every file opens with what it is for" opening
+
+# The table of reason codes is one.
+long() { wc -l "${files[@]}" | awk '$1 > 500 && $2 != "total" && $2 != "firstboot/contract/codes.c" { print $2 ": " $1 " lines" }'; }
+none "no file is longer than 500 lines" long
+none "no comment goes beyond column 100 (tests/lint/wrap-comments)" tests/lint/wrap-comments --check "${files[@]}"
+
+unmirrored() { # tests/unit/builder/disk/test-layout.c is of builder/disk/layout.c
+        local source
+        for f in $(printf '%s\n' "${files[@]}" | grep -E '^tests/unit/.*/test-[^/]*\.c$'); do
+                source=${f#tests/unit/} source=${source%/*}/${source##*/test-}
+                [[ -e $source || -e ${source%.c}.h ]] || echo "$f: no $source"
+        done
+}
+none "each unit test is named after the file that it tests, and lies where that lies" unmirrored
 
 gone() { # files that documents, comments and messages name are there; NAME stands for any
         git grep -IhvE '^ *#include <' -- 'docs/*.md' README.md builder firstboot Makefile tests/run tests/lint 2>/dev/null |
