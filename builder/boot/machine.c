@@ -140,7 +140,14 @@ int machine_start(Machine *m, Context *ctx, Tools *tools) {
         return 0;
 }
 
-static void on_line(Machine *m, const char *line, Progress *progress) {
+typedef struct Hearing {
+        Machine *machine;
+        Progress *progress;
+} Hearing;
+
+static void on_line(const char *line, size_t size _unused_, void *userdata) {
+        const Hearing *hearing = userdata;
+        Machine *m = hearing->machine;
         const char *rest;
 
         rest = startswith(line, "phase ");
@@ -152,36 +159,16 @@ static void on_line(Machine *m, const char *line, Progress *progress) {
                 _cleanup_free_ char *text =
                                 strf("%s%s%s", m->phase, last ? ": " : "", strempty(last));
 
-                progress_detail(progress, m->what->name, strempty(text));
+                progress_detail(hearing->progress, m->what->name, strempty(text));
         }
 
         rest = startswith(line, "log ");
         if (rest && rest[0] && rest[1] == ' ' && rest[0] - '0' <= LOG_ERR)
-                log_full(rest[0] - '0', 0, "%s: %s", m->what->name, rest + 2);
+                log_relay(rest[0] - '0', m->what->name, rest + 2);
 
         if (streq(line, "up") && m->state == MACHINE_BOOTING) {
                 m->state = MACHINE_UP;
-                progress_set(progress, m->what->name, PROGRESS_DONE);
-        }
-}
-
-static void read_lines(Machine *m, Progress *progress) {
-        ssize_t n;
-
-        while (m->fd >= 0 && (n = read(m->fd, m->line + m->used, sizeof(m->line) - m->used)) > 0) {
-                char *newline;
-
-                m->used += (size_t) n;
-                while ((newline = memchr(m->line, '\n', m->used))) {
-                        size_t length = (size_t) (newline - m->line) + 1;
-
-                        *newline = '\0';
-                        on_line(m, m->line, progress);
-                        memmove(m->line, m->line + length, m->used - length);
-                        m->used -= length;
-                }
-                if (m->used == sizeof(m->line))
-                        m->used = 0; /* no line is that long */
+                progress_set(hearing->progress, m->what->name, PROGRESS_DONE);
         }
 }
 
@@ -193,7 +180,7 @@ void machine_look(Machine *m, Progress *progress) {
                 return;
 
         pid = waitpid(m->pid, &status, WNOHANG);
-        read_lines(m, progress);
+        line_buffer_read(&m->lines, m->fd, on_line, &(Hearing) { m, progress });
         if (pid == 0 || (pid < 0 && errno == EINTR))
                 return;
         if (m->state == MACHINE_BOOTING)

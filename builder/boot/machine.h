@@ -5,6 +5,7 @@
  * NAME", "last WHAT SYSTEMD SAID", "up", "log LEVEL TEXT". */
 
 #include "boot/boot.h"
+#include "common/line-buffer.h"
 
 #define MACHINE_LINE_MAX 1024
 
@@ -25,8 +26,8 @@ typedef struct Machine {
         pid_t pid;
         int fd;
         int code; /* exit code, once ended */
-        char phase[32], line[MACHINE_LINE_MAX];
-        size_t used;
+        char phase[32];
+        LineBuffer lines;
 } Machine;
 
 /* What the file says of it, as the options of a boot: -EINVAL, -ENOENT (logged). */

@@ -7,6 +7,7 @@
 
 #include "boot/process.h"
 #include "boot/qemu.h"
+#include "common/line-buffer.h"
 #include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
@@ -20,7 +21,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define MONITOR_LINE_MAX 65536
 #define LOG "qemu.log"
 #define STOP_USEC (8 * USEC_PER_SEC)
 
@@ -32,8 +32,7 @@ struct VmProcess {
         bool greeted, ready;
         pid_t qemu;
         char *folder;
-        char line[MONITOR_LINE_MAX];
-        size_t used;
+        LineBuffer lines;
 };
 
 static void write_line(const char *line, void *userdata) {
@@ -188,9 +187,15 @@ static void monitor_connect(VmProcess *p) {
         p->monitor_fd = TAKE_FD(fd);
 }
 
-static void monitor_line(VmProcess *p, const char *line, size_t size,
-                void (*on_event)(const char *event, json_object *data, void *userdata),
-                void *userdata) {
+typedef struct Monitoring {
+        VmProcess *process;
+        void (*on_event)(const char *event, json_object *data, void *userdata);
+        void *userdata;
+} Monitoring;
+
+static void monitor_line(const char *line, size_t size, void *userdata) {
+        const Monitoring *monitoring = userdata;
+        VmProcess *p = monitoring->process;
         _cleanup_json_ json_object *o = NULL;
         JsonError error;
         const char *event;
@@ -203,35 +208,20 @@ static void monitor_line(VmProcess *p, const char *line, size_t size,
         } else if (json_get(o, "return") && p->greeted)
                 p->ready = true;
         event = json_get_string(o, "event");
-        if (event && on_event)
-                on_event(event, json_get(o, "data"), userdata);
+        if (event && monitoring->on_event)
+                monitoring->on_event(event, json_get(o, "data"), monitoring->userdata);
 }
 
 void vm_monitor(VmProcess *p,
                 void (*on_event)(const char *event, json_object *data, void *userdata),
                 void *userdata) {
-        ssize_t n;
-
         if (p->ended && p->monitor_fd < 0)
                 return;
         if (p->monitor_fd < 0)
                 monitor_connect(p);
-        while (p->monitor_fd >= 0 && (n = read(p->monitor_fd, p->line + p->used,
-                                                      sizeof(p->line) - p->used)) > 0) {
-                char *newline;
-
-                p->used += (size_t) n;
-                while ((newline = memchr(p->line, '\n', p->used))) {
-                        size_t length = (size_t) (newline - p->line);
-
-                        *newline = '\0';
-                        monitor_line(p, p->line, length, on_event, userdata);
-                        memmove(p->line, newline + 1, p->used - length - 1);
-                        p->used -= length + 1;
-                }
-                if (p->used == sizeof(p->line))
-                        p->used = 0; /* no event is that long */
-        }
+        if (p->monitor_fd >= 0)
+                line_buffer_read(&p->lines, p->monitor_fd, monitor_line,
+                                &(Monitoring) { p, on_event, userdata });
 }
 
 bool vm_monitor_ready(const VmProcess *p) {

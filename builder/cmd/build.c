@@ -4,13 +4,13 @@
  * Everything is made in OUT/.NAME.new and appears as OUT/NAME in one rename. */
 
 #include "check/check.h"
-#include "store/store.h"
-#include "shared/file-util.h"
-#include "plan/plan.h"
+#include "cmd/build.h"
 #include "disk/disk.h"
-#include "stage/stage.h"
-#include "cmd/verb.h"
+#include "plan/plan.h"
+#include "shared/file-util.h"
 #include "shared/time-util.h"
+#include "stage/stage.h"
+#include "store/store.h"
 
 enum {
         OPT_NO_PROOF = OPT_VERB,
@@ -20,12 +20,6 @@ enum {
         OPT_ON_ERROR,
         OPT_SECRET
 };
-
-typedef struct BuildOptions {
-        const char *output;
-        char **secrets; /* NAME=FILE */
-        bool no_proof, force, locked, drop_downloads, error_shell;
-} BuildOptions;
 
 typedef struct Clock {
         ManifestTiming timings[16];
@@ -138,11 +132,8 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *
 static int check_secrets(const Context *ctx, const Recipe *recipe) {
         for (size_t i = 0; i < ctx->secrets.n; i++) {
                 const char *name = ctx->secrets.secrets[i].name;
-                bool known = false;
 
-                for (size_t k = 0; k < recipe->n_secrets; k++)
-                        known = known || streq(recipe->secrets[k].name, name);
-                if (!known)
+                if (!recipe_names_secret(recipe, name))
                         return log_error_return(-EINVAL,
                                         "--secret=%s=…: %s has no such secret under \"secrets\"",
                                         name, recipe->path);
@@ -239,11 +230,23 @@ static int run(VerbCall *call) {
                 if (r < 0)
                         return r;
         }
-        r = build(call->ctx, o, call->arguments[0]);
+        r = call->n_arguments > 1 ? build_many(call, build)
+                                  : build(call->ctx, o, call->arguments[0]);
 
         if (r < 0 && interrupt_signal())
                 log_error("Interrupted; the next build goes on from the finished stages");
         return interrupt_signal() ? EXIT_INTERRUPTED : r;
+}
+
+/* One shell, one terminal. */
+static int check(VerbCall *call) {
+        const BuildOptions *o = call->options;
+
+        if (o->error_shell && call->n_arguments > 1) {
+                log_error("--on-error=shell is for one recipe at a time: bake the one that fails by itself");
+                return EXIT_USAGE;
+        }
+        return 0;
 }
 
 static const OptionSpec options[] = {
@@ -294,19 +297,21 @@ static void done(void *values) {
 }
 
 const Verb verb_build = {
-        .spec = { "build", "bake a recipe into a bootable disk image", options, "RECIPE",
+        .spec = { "build", "bake recipes into bootable disk images", options, "RECIPE…",
                         COMPLETE_FILE, "*.json" },
-        .usage = "RECIPE [OPTION…]",
-        .about = "Bakes a recipe: stages, checks, disk, proof, manifest. A build with nothing changed only says so.",
+        .usage = "RECIPE… [OPTION…]",
+        .about = "Bakes a recipe: stages, checks, disk, proof, manifest. A build with nothing changed only says so.\n"
+                 "Several recipes are baked at once, as --jobs and memory allow; stages that they share are made once.",
         .needs_root = true,
         .unproved = "--no-proof",
         .needs_store = true,
         .min_arguments = 1,
-        .max_arguments = 1,
-        .wanted = "takes one recipe",
+        .max_arguments = BUILDS_MAX,
+        .wanted = "takes a recipe, or up to 64",
         .options_size = sizeof(BuildOptions),
         .defaults = &(const BuildOptions) { .output = "out" },
         .take = take,
+        .check = check,
         .run = run,
         .done = done,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* imgbuild schema: JSON Schema of the files that people write, made from the tables that check
- * them. docs/schemas.md says how an editor uses it. */
+ * them, and of what --progress=json tells. docs/schemas.md says how an editor uses it. */
 
 #include "cmd/verb.h"
 #include "contract/json-schema.h"
@@ -38,8 +38,8 @@ static int check(VerbCall *call) {
         const char *kind = call->arguments[0];
 
         if (!streq(kind, "recipe") && !streq(kind, "overlay") && !streq(kind, "cluster") &&
-                        !streq(kind, "node")) {
-                log_error("There is no schema of \"%s\"; there are recipe, overlay, cluster and node",
+                        !streq(kind, "node") && !streq(kind, "progress")) {
+                log_error("There is no schema of \"%s\"; there are recipe, overlay, cluster, node and progress",
                                 kind);
                 return EXIT_USAGE;
         }
@@ -58,6 +58,8 @@ static int make(VerbCall *call, json_object **ret) {
                 return config_json_schema(o->sections, ret);
         if (streq(kind, "cluster"))
                 return cluster_json_schema(ret);
+        if (streq(kind, "progress"))
+                return progress_json_schema(ret);
         return streq(kind, "recipe") ? recipe_json_schema(ret) : overlay_json_schema(ret);
 }
 
@@ -75,12 +77,13 @@ static int run(VerbCall *call) {
 const Verb verb_schema = {
         .spec = { "schema",
                         "print JSON Schema of recipes, overlays, clusters or node configuration",
-                        options, "KIND", COMPLETE_CHOICES, "recipe overlay cluster node" },
-        .usage = "recipe|overlay|cluster|node [OPTION…]",
-        .about = "Prints the JSON Schema (2020-12) of the files that people write, for editors and other programs.",
+                        options, "KIND", COMPLETE_CHOICES, "recipe overlay cluster node progress" },
+        .usage = "recipe|overlay|cluster|node|progress [OPTION…]",
+        .about = "Prints the JSON Schema (2020-12) of the files that people write, for editors and other programs;\n"
+                 "progress: of the lines that --progress=json tells.",
         .min_arguments = 1,
         .max_arguments = 1,
-        .wanted = "takes one of recipe, overlay, cluster or node",
+        .wanted = "takes one of recipe, overlay, cluster, node or progress",
         .options_size = sizeof(SchemaOptions),
         .take = take,
         .check = check,

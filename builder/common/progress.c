@@ -66,6 +66,15 @@ int progress_mode_from_string(const char *s, ProgressMode *ret) {
         return -EINVAL;
 }
 
+int progress_state_from_string(const char *s, ProgressState *ret) {
+        for (size_t i = 0; i < ELEMENTSOF(state_names); i++)
+                if (streq(s, state_names[i])) {
+                        *ret = (ProgressState) i;
+                        return 0;
+                }
+        return -EINVAL;
+}
+
 static Item *find(Progress *p, const char *id) {
         for (size_t i = 0; i < p->n_items; i++)
                 if (streq(p->items[i].id, id))

@@ -25,7 +25,8 @@ typedef enum ProgressState {
 
 typedef struct Progress Progress;
 
-int progress_mode_from_string(const char *s, ProgressMode *ret); /* auto plain json none */
+int progress_mode_from_string(const char *s, ProgressMode *ret);   /* auto plain json none */
+int progress_state_from_string(const char *s, ProgressState *ret); /* as events have it */
 int progress_new(ProgressMode mode, Progress **ret);
 Progress *progress_free(Progress *p);
 DEFINE_CLEANUP(Progress *, progress_free);
@@ -43,3 +44,6 @@ void progress_detail(Progress *p, const char *id, const char *text);
 
 /* In JSON mode only. Takes fields. */
 void progress_event(Progress *p, const char *event, json_object *fields);
+
+/* JSON Schema of one line of JSON mode, for `imgbuild schema progress`. The caller puts *ret. */
+int progress_json_schema(json_object **ret);

@@ -26,6 +26,9 @@ const char *recipe_image_name(const Recipe *r);
 /* Whether `overlay` is `other` or requires it, itself or through others. */
 bool recipe_overlay_needs(const Overlay *overlay, const Overlay *other);
 
+/* Whether it has a secret of this name, for `imgbuild build --secret`. */
+bool recipe_names_secret(const Recipe *r, const char *name);
+
 Recipe *recipe_free(Recipe *r);
 DEFINE_CLEANUP(Recipe *, recipe_free);
 #define _cleanup_recipe_free_ _cleanup_(recipe_freep)

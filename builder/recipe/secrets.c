@@ -100,3 +100,10 @@ int build_secrets(Building *b) {
         }
         return 0;
 }
+
+bool recipe_names_secret(const Recipe *r, const char *name) {
+        for (size_t i = 0; i < r->n_secrets; i++)
+                if (streq(r->secrets[i].name, name))
+                        return true;
+        return false;
+}

@@ -46,6 +46,12 @@ static int read_memory(Memory *ret) {
         return 0;
 }
 
+uint64_t memory_available(void) {
+        Memory m = {};
+
+        return read_memory(&m) < 0 ? 0 : m.available;
+}
+
 static uint64_t count_processes(void) {
         struct sysinfo info;
 

@@ -17,6 +17,9 @@ typedef struct Limits {     /* 0: the default */
         uint64_t processes; /* with their threads; 4096 */
 } Limits;
 
+/* What the machine has left for new work, in bytes; 0 where that cannot be known. */
+uint64_t memory_available(void);
+
 /* Those of `over`, and where it has none those of `below`. */
 Limits limits_over(const Limits *over, const Limits *below);
 

@@ -37,9 +37,13 @@ void text_disarm(char *text, bool lines) {
         }
 }
 
+static const char *kind_of(int level) {
+        return level <= LOG_ERR ? "error: " : level == LOG_WARNING ? "warning: " : "";
+}
+
 int log_full(int level, int error, const char *format, ...) {
         _cleanup_free_ char *text = NULL, *line = NULL;
-        const char *kind = level <= LOG_ERR ? "error: " : level == LOG_WARNING ? "warning: " : "";
+        const char *kind = kind_of(level);
         int saved_errno = errno, e = abs(error);
         va_list ap;
 
@@ -64,4 +68,10 @@ int log_full(int level, int error, const char *format, ...) {
 
         errno = saved_errno;
         return -e;
+}
+
+void log_relay(int level, const char *name, const char *line) {
+        const char *text = startswith(line, kind_of(level));
+
+        log_full(level, 0, "%s: %s", name, text ? text : line);
 }

@@ -8,12 +8,12 @@ check() { if [[ $2 -eq 0 ]]; then echo "ok - $1"; else echo "not ok - $1"; rc=1;
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-for kind in recipe overlay cluster node; do
+for kind in recipe overlay cluster node progress; do
         "$IMGBUILD" schema $kind >"$work/$kind.json"
         check "schema $kind" $?
 done
 "$IMGBUILD" schema >"$work/out" 2>&1
-[[ $? -eq 2 ]] && grep -q 'recipe, overlay, cluster or node' "$work/out"
+[[ $? -eq 2 ]] && grep -q 'recipe, overlay, cluster, node or progress' "$work/out"
 check "without a kind: exit code 2, and which there are" $?
 "$IMGBUILD" schema kitchen >"$work/out" 2>&1
 [[ $? -eq 2 ]] && grep -q kitchen "$work/out"

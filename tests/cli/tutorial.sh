@@ -36,6 +36,41 @@ check "its node configuration has no faults" "$IMGBUILD" check --node site/node/
 check "its step's test passes" site/overlays/site/test-space
 sed -i 's/-lt/-gt/' site/overlays/site/files/usr/local/lib/site/space
 check "and fails where the step is wrong" eval '! site/overlays/site/test-space'
+cp -r "$TOP/images/project/overlays/." site/overlays/
+
+# Both CI files go through the same parts; a release signs what it lists, with a key that does not stay.
+cat >pipelines <<'P'
+import sys, yaml
+site, which = sys.argv[1:]
+if which == "github":
+    steps = yaml.safe_load(open(site + "/.github/workflows/image.yml"))["jobs"]["site-node"]["steps"]
+    lines = [s["run"] for s in steps if "run" in s]
+else:
+    jobs = yaml.safe_load(open(site + "/.gitlab-ci.yml"))
+    lines = [l for stage in jobs["stages"] for l in jobs[stage]["script"]]
+print("\n".join(lines))
+P
+mkdir -p doubles temp
+printf '#!/bin/sh\n{ echo "imgbuild $*"; [ "$1" != sign ] || cat "$5"; } >>"$CALLS"\n' >doubles/imgbuild
+printf '#!/bin/sh\necho "gh $*" >>"$CALLS"\n' >doubles/gh
+chmod +x doubles/*
+pipeline() { # WHICH: what it calls, a tag's steps included
+        export CALLS=$work/calls.$1
+        : >"$CALLS"
+        /usr/bin/python3 pipelines site "$1" >"script.$1" && (cd site && PATH=$work/doubles:$PATH SIGNING_KEY=$work/key MINISIGN_KEY=secret \
+                RUNNER_TEMP=$work/temp PULL_REQUEST=7 bash -e "$work/script.$1" >/dev/null) && grep -v '^gh' "$CALLS" | sed "s#$work/[^ ]*#KEY#" | sort -u >"calls"
+        mv calls "did.$1"
+}
+echo secret >key
+check "GitHub's file runs" pipeline github
+check "and leaves no key" test -z "$(ls -A temp)"
+check "GitLab's file runs" pipeline gitlab
+check "and they do the same" diff did.github did.gitlab
+check "which is all that there is to do" test "$(cut -d' ' -f 2 did.gitlab | tr '\n' ' ')" = 'boot build check export plan sbom sign secret '
+run site/ci lint plans
+check "an unknown part of ci is wrong use" ended 2
+check "which says the parts that there are" says 'lint, plan, build, boot, release'
+rm site/plan.txt
 cp -r site before
 
 run "$IMGBUILD" init site

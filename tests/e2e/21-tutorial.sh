@@ -66,11 +66,19 @@ chmod +x "$site/overlays/site/files/usr/local/lib/site/fan"
 git init -q "$site" && git -C "$site" add -A && git -C "$site" -c user.name=e2e -c user.email=e2e@example.org commit -qm "A step" &&
         git clone -q "$site" "$E2E/work/clone"
 check "the project is one that git takes and gives" $?
-mapfile -t runs < <(sed -n 's/^ *- run: //p' "$E2E/work/clone/.github/workflows/image.yml")
+# Its steps as GitHub runs them for a pull request: each by a shell of its own with -e, up to the first that fails.
+/usr/bin/python3 - "$E2E/work/clone/.github/workflows/image.yml" >"$E2E/work/steps" <<'P'
+import shlex, sys, yaml
+for step in yaml.safe_load(open(sys.argv[1]))["jobs"]["site-node"]["steps"]:
+    if "run" in step and "tag" not in step.get("if", ""):
+        print("bash -e -o pipefail -c", shlex.quote(step["run"]))
+P
+printf '#!/bin/sh\n[ "$1 $2 $3" = "pr comment 7" ] && [ "$4" = --body-file ] && cp "$5" "%s/work/comment"\n' "$E2E" >"$E2E/bin/gh"
+chmod +x "$E2E/bin/gh"
 rm -rf "${E2E:?}/boot"
-(cd "$E2E/work/clone" && PATH=$E2E/bin:$PATH exec bash -e -c "$(printf '%s\n' "${runs[@]}")") >"$E2E/log.ci" 2>&1
+(cd "$E2E/work/clone" && PATH=$E2E/bin:$PATH PULL_REQUEST=7 exec bash -e "$E2E/work/steps") >"$E2E/log.ci" 2>&1
 s=$?
-[[ ${#runs[@]} -eq 1 && $s -eq 2 ]]
+[[ $(wc -l <"$E2E/work/steps") -eq 5 && $s -eq 2 ]]
 check "its CI file, run in a clone, ends with exit code 2 for a degraded node ($s)" $?
 [[ $s -eq 2 ]] || tail -n 60 "$E2E/log.ci"
 grep -qx 'space: all is well' "$E2E/log.ci" && [[ -s $E2E/work/clone/out/site-node/site-node.qcow2 ]]
@@ -79,5 +87,7 @@ check "after the configuration was checked, the step tried, and the image baked"
 check "boot.json has the verdict, the step and its code" $?
 tail -n 6 "$E2E/log.ci" | grep -qF 'fan: fan 3 has 900 rpm [fan.slow]' && tail -n 6 "$E2E/log.ci" | grep -q 'The node is degraded'
 check "and so have the last lines" $?
+grep -q '^run .*files:site' "$E2E/work/comment"
+check "the plan went to the reviewer as a comment: the change's stages run again" $?
 [[ $rc -ne 0 ]] || rm -rf "${E2E:?}/work"
 exit $rc

@@ -182,6 +182,24 @@ static void unknown_mode_is_refused(void **state) {
         assert_int_equal(mode, PROGRESS_JSON);
 }
 
+static void states_are_read_as_they_are_told(void **state) {
+        ProgressState s = PROGRESS_WAITING;
+
+        (void) state;
+        assert_int_equal(progress_state_from_string("failed", &s), 0);
+        assert_int_equal(s, PROGRESS_FAILED);
+        assert_int_equal(progress_state_from_string("baked", &s), -EINVAL);
+        assert_int_equal(s, PROGRESS_FAILED);
+}
+
+static void the_schema_of_lines_parses(void **state) {
+        _cleanup_json_ json_object *o = NULL;
+
+        (void) state;
+        assert_int_equal(progress_json_schema(&o), 0);
+        assert_non_null(json_get(o, "oneOf"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(plain_lines_name_stage_and_state),
@@ -192,6 +210,8 @@ int main(void) {
                 cmocka_unit_test(a_terminal_is_drawn_on_without_colours),
                 cmocka_unit_test(a_dumb_terminal_gets_plain_lines),
                 cmocka_unit_test(unknown_mode_is_refused),
+                cmocka_unit_test(states_are_read_as_they_are_told),
+                cmocka_unit_test(the_schema_of_lines_parses),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

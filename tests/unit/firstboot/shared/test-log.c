@@ -65,6 +65,16 @@ static void errno_survives(void **state _unused_) {
         assert_int_equal(errno, EXDEV);
 }
 
+static void a_relayed_line_is_of_one_kind(void **state _unused_) {
+        log_set_program("imgbuild");
+        log_relay(LOG_ERR, "node1", "error: Cannot open x");
+        assert_string_equal(last, "imgbuild: error: node1: Cannot open x");
+        log_relay(LOG_WARNING, "node1", "warning: slow");
+        assert_string_equal(last, "imgbuild: warning: node1: slow");
+        log_relay(LOG_INFO, "node1", "error: is only a word here");
+        assert_string_equal(last, "imgbuild: node1: error: is only a word here");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(an_error_is_marked_and_explained, setup, teardown),
@@ -76,6 +86,7 @@ int main(void) {
                                 teardown),
                 cmocka_unit_test_setup_teardown(
                                 strangers_do_not_command_the_terminal, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_relayed_line_is_of_one_kind, setup, teardown),
                 cmocka_unit_test_setup_teardown(errno_survives, setup, teardown),
         };
 
