@@ -5,6 +5,7 @@
 #include "cmd/cache-carry.h"
 #include "common/exit-code.h"
 #include "plan/plan.h"
+#include "shared/draft.h"
 #include "shared/file-util.h"
 #include "shared/size.h"
 #include "shared/strv.h"
@@ -12,6 +13,7 @@
 #include "store/carry.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 static void say(const char *did, const Carried *c, const char *file) {
         char size[FORMAT_BYTES_MAX];
@@ -20,35 +22,54 @@ static void say(const char *did, const Carried *c, const char *file) {
                         format_bytes(size, c->bytes), file ? ": " : "", strempty(file));
 }
 
-/* Writes the draft and gives it its name. Takes the draft's fd. */
-static int write_archive(Context *ctx, const char *const *digests, int taken_fd, const char *draft,
-                const char *file) {
-        _cleanup_close_ int fd = taken_fd;
-        Carried c = {};
+/* Before the work: what is there and no file would not be written to, but replaced. */
+static int check_target(const char *file) {
+        struct stat st;
+
+        if (stat(file, &st) < 0)
+                return 0;
+        if (S_ISDIR(st.st_mode))
+                log_error("%s is a folder: name a file in it", file);
+        else if (!S_ISREG(st.st_mode))
+                log_error("%s is no regular file: name one that may be replaced, or a new one",
+                                file);
+        else
+                return 0;
+        return EXIT_USAGE;
+}
+
+static int write_archive(Context *ctx, const char *const *digests, int fd, const char *draft,
+                const char *file, Carried *ret) {
         int r;
 
-        r = store_export_blobs(ctx->store, digests, fd, &c);
+        if (fchmod(fd, 0644) < 0)
+                return log_error_errno(errno, "%s: cannot write it", file);
+        r = store_export_blobs(ctx->store, digests, fd, ret);
         if (r < 0)
                 return r;
         if (fsync(fd) < 0 || rename(draft, file) < 0)
-                return log_error_errno(-errno, "%s: cannot write it", file);
-        say("Wrote", &c, file);
-        return EXIT_OK;
+                return log_error_errno(errno, "%s: cannot write it", file);
+        return 0;
 }
 
 static int export_to(Context *ctx, const char *const *digests, const char *file) {
-        _cleanup_free_ char *draft = strf("%s.new", file);
-        int fd, r;
+        _cleanup_free_ char *folder = path_folder(file), *draft = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        Carried c = {};
+        int r;
 
-        if (!draft)
+        if (!folder)
                 return log_oom();
-        fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+        fd = draft_begin(folder, &draft);
         if (fd < 0)
-                return log_error_errno(-errno, "%s: cannot write it", draft);
-        r = write_archive(ctx, digests, fd, draft, file);
-        if (r < 0)
+                return log_error_errno(fd, "%s: cannot write it", file);
+        r = write_archive(ctx, digests, fd, draft, file, &c);
+        if (r < 0) {
                 (void) unlink(draft);
-        return r;
+                return r;
+        }
+        say("Wrote", &c, file);
+        return EXIT_OK;
 }
 
 static int compare(const void *a, const void *b) {
@@ -79,6 +100,9 @@ int cache_export(Context *ctx, const char *recipe, const char *file) {
         _cleanup_loaded_ Loaded loaded = {}, tools = {};
         int r;
 
+        r = check_target(file);
+        if (r != 0)
+                return r;
         r = lock_and_plan(ctx, recipe, NULL, &loaded);
         if (r < 0)
                 return r;

@@ -59,6 +59,11 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
                         log_error("--output=%s is a folder: name a file in it", output);
                         return EXIT_USAGE;
                 }
+                if (!S_ISREG(to.st_mode)) {
+                        log_error("%s is no regular file, and the image would take its place: name another with --output",
+                                        output);
+                        return EXIT_USAGE;
+                }
                 if (!o->force) {
                         log_error("%s exists: name another file with --output, or replace it with --force",
                                         output);

@@ -8,8 +8,11 @@
 #include "disk/qcow2-pack.h"
 #include "sandbox/open-inside.h"
 
+#include "shared/draft.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
+
+#include <sys/stat.h>
 
 const ImageFormat image_formats[] = {
         { "qcow2", "qcow2", "qcow2", "compression_type=zstd", true, true, true, qcow2_pack,
@@ -95,12 +98,19 @@ static void draft_done(Draft *d) {
 }
 #define _cleanup_draft_ _cleanup_(draft_done)
 
-static int draft_open(const char *folder, Draft *ret) {
-        int fd = draft_begin(folder, &ret->path);
+/* As readable for others as `like`, the image that it is made from. */
+static int draft_open(const char *folder, const char *like, Draft *ret) {
+        struct stat st;
+        int fd;
 
+        if (stat(like, &st) < 0)
+                return log_error_errno(errno, "%s: cannot read it", like);
+        fd = draft_begin(folder, &ret->path);
         if (fd < 0)
                 return log_error_errno(fd, "%s: cannot write there", folder);
         ret->fd = fd;
+        if (fchmod(fd, (st.st_mode & 0666) | 0600) < 0)
+                return log_error_errno(errno, "%s: cannot write there", folder);
         return 0;
 }
 
@@ -125,7 +135,7 @@ static int pack(const ImageFormat *format, Draft *d, const char *folder) {
         _cleanup_draft_ Draft packed = { .fd = -EBADF };
         int r;
 
-        r = draft_open(folder, &packed);
+        r = draft_open(folder, d->path, &packed);
         if (r < 0)
                 return r;
         r = from < 0 ? from : format->pack(from, packed.fd);
@@ -156,7 +166,7 @@ int image_convert(Tools *tools, const char *source, const char *driver, const ch
 
         if (!folder || !from)
                 return log_error_errno(errno, "%s: cannot convert it to %s", source, target);
-        r = draft_open(folder, &draft);
+        r = draft_open(folder, from, &draft);
         if (r < 0)
                 return r;
 

@@ -4,10 +4,13 @@
  * identity is no longer the manifest's. */
 
 #include "disk/exported.h"
+#include "disk/internal.h"
 
 #include "shared/file-util.h"
 #include "shared/folder.h"
 #include "shared/json-util.h"
+
+#include <sys/stat.h>
 
 #define NOTE ".from.json"
 #define NOTE_MAX (64 * 1024)
@@ -15,12 +18,11 @@
 
 /* NULL: there is no manifest, or it names no such file (where one is asked for). */
 static char *identity_of(const char *folder, const char *file) {
-        _cleanup_free_ char *path = path_join(folder, "manifest.json");
+        _cleanup_free_ char *path = realpath(folder, NULL);
         _cleanup_json_ json_object *manifest = NULL;
-        JsonError error;
         json_object *files;
 
-        if (!path || json_load(path, MANIFEST_MAX, &error, &manifest) < 0)
+        if (!path || folder_load_json(path, "manifest.json", MANIFEST_MAX, &manifest) < 0)
                 return NULL;
         files = json_get(manifest, "files");
         for (size_t i = 0; file && i < json_array_length(files); i++)
@@ -29,13 +31,32 @@ static char *identity_of(const char *folder, const char *file) {
         return file ? NULL : strdup(strempty(json_get_string(manifest, "identity")));
 }
 
+/* 1: what lies under the note's name is one, or nothing; 0: somebody else's. -ENOMEM. */
+static int is_ours(const char *path) {
+        _cleanup_free_ char *folder = path_folder(path),
+                            *real = folder ? realpath(folder, NULL) : NULL;
+        _cleanup_json_ json_object *note = NULL;
+        struct stat st;
+
+        if (!folder)
+                return -ENOMEM;
+        if (lstat(path, &st) < 0)
+                return 1;
+        return real && folder_load_json(real, path_basename(path), NOTE_MAX, &note) >= 0 &&
+               json_get_string(note, "image") && json_get_string(note, "identity");
+}
+
 int exported_note(const char *image, const char *output) {
         _cleanup_free_ char *folder = path_folder(image), *path = strf("%s" NOTE, output),
                             *identity = NULL;
         _cleanup_json_ json_object *note = NULL;
+        int r;
 
         if (!folder || !path)
                 return -ENOMEM;
+        r = is_ours(path);
+        if (r <= 0)
+                return r < 0 ? r : -EEXIST;
         identity = identity_of(folder, path_basename(image));
         if (isempty(identity))
                 return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
@@ -47,13 +68,12 @@ int exported_note(const char *image, const char *output) {
         return json_save(path, note, 0644);
 }
 
-/* Whether the note in `path` is of another build. */
-static bool is_of_another(const char *path, const char *identity) {
+/* Whether the note is of another build. */
+static bool is_of_another(const char *folder, const char *name, const char *identity) {
         _cleanup_json_ json_object *note = NULL;
         const char *noted;
-        JsonError error;
 
-        if (json_load(path, NOTE_MAX, &error, &note) < 0)
+        if (folder_load_json(folder, name, NOTE_MAX, &note) < 0)
                 return false; /* somebody else's file of that name */
         noted = json_get_string(note, "identity");
         return !isempty(noted) && !streq(noted, identity);
@@ -61,13 +81,13 @@ static bool is_of_another(const char *path, const char *identity) {
 
 /* The file that the note `name` stands beside, where it is stale; NULL: it is not, or out of memory. */
 static char *stale_file(const char *folder, const char *name, const char *identity) {
-        _cleanup_free_ char *file = NULL, *note = path_join(folder, name), *disk = NULL;
+        _cleanup_free_ char *file = NULL, *disk = NULL;
 
-        if (!endswith(name, NOTE) || !note)
+        if (!endswith(name, NOTE))
                 return NULL;
         file = strndup(name, strlen(name) - strlen(NOTE));
         disk = file ? path_join(folder, file) : NULL;
-        if (!disk || access(disk, F_OK) < 0 || !is_of_another(note, identity))
+        if (!disk || access(disk, F_OK) < 0 || !is_of_another(folder, name, identity))
                 return NULL;
         return TAKE_PTR(file);
 }

@@ -5,6 +5,7 @@
 
 #include "disk/output.h"
 #include "disk/exported.h"
+#include "disk/internal.h"
 #include "disk/place.h"
 
 #include "shared/file-util.h"
@@ -110,22 +111,19 @@ static int has_files(const Output *o, json_object *files) {
 
                 if (!file)
                         return -ENOMEM;
-                if (stat(file, &st) < 0 || st.st_size != json_get_int(f, "size", -1))
+                if (lstat(file, &st) < 0 || !S_ISREG(st.st_mode) ||
+                                st.st_size != json_get_int(f, "size", -1))
                         return 0;
         }
         return 1;
 }
 
 int output_is_current(Output *o, Context *ctx, const char *recipe_path) {
-        _cleanup_free_ char *path = path_join(o->place.folder, "manifest.json");
         _cleanup_json_ json_object *manifest = NULL;
         Digest tools, identity;
-        JsonError error;
         int r;
 
-        if (!path)
-                return log_oom();
-        if (json_load(path, MANIFEST_MAX, &error, &manifest) < 0)
+        if (folder_load_json(o->place.folder, "manifest.json", MANIFEST_MAX, &manifest) < 0)
                 return 0; /* none yet, or damaged: either way a build is due */
         if (o->want_proof && !json_get_bool(manifest, "proved", false))
                 return 0;
@@ -140,7 +138,7 @@ int output_is_current(Output *o, Context *ctx, const char *recipe_path) {
 }
 
 static int open_lock(const Output *o) {
-        int fd = open(o->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        int fd = open(o->lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 
         return fd < 0 ? log_error_errno(errno,
                                         "%s: cannot lock it against other builds (of another user? name another place with --output)",

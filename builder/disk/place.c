@@ -11,6 +11,7 @@
  * .old is never anything but an image before. */
 
 #include "disk/place.h"
+#include "disk/internal.h"
 #include "release/release.h"
 
 #include "shared/file-util.h"
@@ -65,17 +66,14 @@ bool place_unsettled(const Place *p) {
 /* The names that a build wrote in `folder`, by its manifest, the manifest last. 1; 0 where there is no
  * manifest of this image; -ENOMEM. */
 static int read_own(const Place *p, const char *folder, char ***ret) {
-        _cleanup_free_ char *path = path_join(folder, "manifest.json");
         _cleanup_strv_free_ char **own = NULL;
         _cleanup_json_ json_object *manifest = NULL;
-        JsonError error;
         json_object *files;
         int r;
 
-        if (!path)
-                return -ENOMEM;
-        if (json_load(path, MANIFEST_MAX, &error, &manifest) < 0)
-                return 0;
+        r = folder_load_json(folder, "manifest.json", MANIFEST_MAX, &manifest);
+        if (r < 0)
+                return r == -ENOMEM ? r : 0;
         files = json_get(manifest, "files");
         if (!streq_ptr(json_get_string(manifest, "name"), p->name) ||
                         !json_get_string(manifest, "identity") ||
@@ -242,9 +240,23 @@ static int sweep_probes(const Place *p) {
         return 0;
 }
 
+/* Somebody else's: through a link we would move and remove what lies elsewhere. */
+static int require_own_old(const Place *p) {
+        struct stat st;
+
+        if (lstat(p->old, &st) < 0 || S_ISDIR(st.st_mode))
+                return 0;
+        return log_error_return(-EEXIST,
+                        "%s is not a folder, and the image before is kept under that name: move it away",
+                        p->old);
+}
+
 int place_settle(const Place *p) {
         int r;
 
+        r = require_own_old(p);
+        if (r < 0)
+                return r;
         r = sweep_probes(p);
         if (r < 0)
                 return r;

@@ -4,6 +4,7 @@
  * leaving them. */
 
 #include "shared/file-util.h"
+#include "shared/draft.h"
 #include "shared/folder.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
@@ -178,22 +179,21 @@ static int fill_file(int fd, const void *data, size_t size, mode_t mode, bool du
 }
 
 static int write_file(const char *path, const void *data, size_t size, mode_t mode, bool durable) {
+        _cleanup_free_ char *folder = path_folder(path), *draft = NULL;
         _cleanup_close_ int fd = -EBADF;
-        _cleanup_free_ char *temporary = NULL;
         int r;
 
-        temporary = strf("%s.XXXXXX", path);
-        if (!temporary)
+        if (!folder)
                 return -ENOMEM;
-        fd = mkostemp(temporary, O_CLOEXEC);
+        fd = draft_begin(folder, &draft);
         if (fd < 0)
-                return -errno;
+                return fd;
 
         r = fill_file(fd, data, size, mode, durable);
-        if (r == 0 && rename(temporary, path) < 0)
+        if (r == 0 && rename(draft, path) < 0)
                 r = -errno;
         if (r < 0) {
-                unlink(temporary);
+                unlink(draft);
                 return r;
         }
         return durable ? sync_parent(path) : 0;

@@ -40,6 +40,10 @@ refused "an output that exists" 1 "other.raw exists: name another file" disk.raw
 refused "the image itself as output" 2 "written over itself" disk.raw --format=raw --force
 refused "a folder as output" 2 "is a folder: name a file in it" disk.raw --format=raw --output=folder
 
+mknod null c 1 3 2>/dev/null || mkfifo null
+refused "a device or pipe as output, which the image would replace" 2 "null is no regular file" disk.raw --format=raw --output=null --force
+[[ -c null || -p null ]] || { echo "not ok - it is what it was"; rc=1; }
+
 [[ ! -e disk.vhd && ! -e disk.vhd.new ]] && cmp -s disk.raw other.raw
 if [[ $? -eq 0 ]]; then echo "ok - nothing was written"; else echo "not ok - nothing was written"; rc=1; fi
 exit $rc

@@ -43,6 +43,12 @@ check "cache export writes what the locks name" bash -c "test $rc -eq 0 && tar -
 cp "$T/carried.tar" "$T/first.tar"
 run cache export "$T/images/t.json" "$T/carried.tar"
 check "… the same bytes again" cmp "$T/first.tar" "$T/carried.tar"
+mkfifo "$T/pipe"
+run cache export "$T/images/t.json" "$T/pipe"
+check "… a pipe or device is not replaced by it" bash -c "test $rc -eq 2 -a -p '$T/pipe' && grep -q 'pipe is no regular file' '$T/out'"
+mkdir "$T/folder.tar"
+run cache export "$T/images/t.json" "$T/folder.tar"
+check "… a folder neither" bash -c "test $rc -eq 2 -a -d '$T/folder.tar' && grep -q 'folder.tar is a folder: name a file in it' '$T/out'"
 if unshare -n true 2>/dev/null; then
         rc=0
         unshare -n "$IMGBUILD" cache import "$T/carried.tar" --cache="$T/elsewhere" >"$T/out" 2>&1 || rc=$?

@@ -68,6 +68,27 @@ static void test_a_file_of_that_name_that_is_no_note_says_nothing(void **state _
         assert_int_equal(count_stale(), 0);
 }
 
+static void test_a_pipe_of_that_name_is_not_waited_for(void **state _unused_) {
+        put_image();
+        put_manifest("bb");
+        assert_int_equal(unlink("out/x/x.vhd.from.json"), 0);
+        assert_int_equal(mkfifo("out/x/x.vhd.from.json", 0644), 0);
+        assert_int_equal(count_stale(), 0);
+        assert_int_equal(exported_note("out/x/x.qcow2", "out/x/x.vhd"), -EEXIST);
+}
+
+static void test_somebodys_file_of_that_name_stays(void **state _unused_) {
+        _cleanup_free_ char *text = NULL;
+
+        put_image();
+        put_file("out/x/x.vhd.from.json", "a letter");
+        assert_int_equal(exported_note("out/x/x.qcow2", "out/x/x.vhd"), -EEXIST);
+        put_file("out/x/mine.raw", "disk");
+        assert_int_equal(exported_note("out/x/mine.raw", "out/x/x.vhd"), -EEXIST);
+        assert_int_equal(read_file("out/x/x.vhd.from.json", 100, &text, NULL), 0);
+        assert_string_equal(text, "a letter");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_setup, fixture_teardown)
@@ -77,6 +98,8 @@ int main(void) {
                 TEST(a_note_without_its_disk_says_nothing),
                 TEST(what_is_no_builds_image_gets_no_note),
                 TEST(a_file_of_that_name_that_is_no_note_says_nothing),
+                TEST(a_pipe_of_that_name_is_not_waited_for),
+                TEST(somebodys_file_of_that_name_stays),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,14 @@ static void test_a_draft_at_work_is_not_settled(void **state _unused_) {
         assert_int_equal(access("out/.x.new", F_OK), 0);
 }
 
+static void test_a_lock_that_is_a_link_makes_nothing_elsewhere(void **state) {
+        assert_int_equal(mkdir_p("out", 0755), 0);
+        assert_int_equal(symlink("../elsewhere", "out/.x.lock"), 0);
+        assert_true(rebuild() < 0);
+        assert_true(was_logged(*state, "out/.x.lock: cannot lock it"));
+        assert_int_equal(access("elsewhere", F_OK), -1);
+}
+
 static void test_an_interrupt_ends_the_wait_for_another_build(void **state _unused_) {
         _cleanup_close_ int fd = -EBADF;
         int status = 0, said[2];
@@ -174,6 +182,7 @@ int main(void) {
                 TEST(what_the_manifest_names_goes),
                 TEST(a_draft_that_is_given_up_leaves_the_image),
                 TEST(a_draft_at_work_is_not_settled),
+                TEST(a_lock_that_is_a_link_makes_nothing_elsewhere),
                 TEST(an_interrupt_ends_the_wait_for_another_build),
         };
 

@@ -105,6 +105,44 @@ static void test_a_link_is_refused(void **state) {
         assert_check_refused(state, "out/x is not a folder");
 }
 
+/* --- what somebody else put there ------------------------------------------------------------- */
+
+static void test_a_pipe_for_a_manifest_is_not_waited_for(void **state) {
+        assert_int_equal(mkdir_p("out/x", 0755), 0);
+        assert_int_equal(mkfifo("out/x/manifest.json", 0644), 0);
+        assert_check_refused(state, "out/x holds manifest.json and no manifest.json of an image x");
+}
+
+static void test_a_manifest_behind_a_link_is_none(void **state) {
+        put_image("elsewhere", "old");
+        assert_int_equal(mkdir_p("out/x", 0755), 0);
+        assert_int_equal(symlink("../../elsewhere/manifest.json", "out/x/manifest.json"), 0);
+        assert_check_refused(state, "no manifest.json of an image x");
+}
+
+static void test_a_link_for_a_draft_goes_and_what_it_leads_to_stays(void **state _unused_) {
+        put_image("elsewhere", "theirs");
+        put_file("elsewhere/notes", "theirs");
+        put_image("out/x", "old");
+        assert_int_equal(symlink("../elsewhere", "out/.x.new"), 0);
+        assert_int_equal(with_place(settle), 0);
+        assert_true(has_content("elsewhere/x.qcow2", "theirs"));
+        assert_true(has_content("elsewhere/notes", "theirs"));
+        assert_true(has_content("out/x/x.qcow2", "old"));
+        assert_int_equal(access("out/.x.new", F_OK), -1);
+}
+
+static void test_a_link_for_the_image_before_is_refused(void **state) {
+        put_image("elsewhere", "theirs");
+        put_file("elsewhere/notes", "theirs");
+        put_image("out/x", "old");
+        assert_int_equal(symlink("../elsewhere", "out/.x.old"), 0);
+        assert_int_equal(with_place(settle), -EEXIST);
+        assert_true(was_logged(*state, "out/.x.old is not a folder"));
+        assert_true(has_content("elsewhere/x.qcow2", "theirs"));
+        assert_true(has_content("elsewhere/notes", "theirs"));
+}
+
 static void test_the_check_leaves_nothing_behind(void **state _unused_) {
         assert_int_equal(with_place(check), 0);
         assert_int_equal(rmdir("out"), 0);
@@ -252,6 +290,10 @@ int main(void) {
                 TEST(another_images_folder_is_refused),
                 TEST(a_foreign_file_of_a_name_that_is_made_is_refused),
                 TEST(a_link_is_refused),
+                TEST(a_pipe_for_a_manifest_is_not_waited_for),
+                TEST(a_manifest_behind_a_link_is_none),
+                TEST(a_link_for_a_draft_goes_and_what_it_leads_to_stays),
+                TEST(a_link_for_the_image_before_is_refused),
                 TEST(the_check_leaves_nothing_behind),
                 TEST(a_foreign_file_in_the_way_is_kept_under_another_name),
                 TEST(a_folder_that_lost_its_manifest_is_carried_over_whole),

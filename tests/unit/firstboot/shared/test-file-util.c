@@ -112,6 +112,12 @@ static void writing_replaces_and_leaves_nothing_beside(void **state _unused_) {
         assert_int_equal(count_entries("."), 1);
 }
 
+static void what_a_killed_write_left_goes_with_the_next(void **state _unused_) {
+        put(".imgbuild-draft-AbCdEf", "half of i");
+        assert_int_equal(write_file_atomic("x", "new", 3, 0644), 0);
+        assert_int_equal(count_entries("."), 1);
+}
+
 static void a_write_that_fails_leaves_nothing(void **state _unused_) {
         assert_int_equal(write_file_atomic("none/x", "a", 1, 0644), -ENOENT);
         assert_int_equal(mkdir("x", 0755), 0);
@@ -262,6 +268,7 @@ int main(void) {
                 TEST(a_file_larger_than_the_buffer_is_read_whole),
                 TEST(a_line_loses_its_end),
                 TEST(writing_replaces_and_leaves_nothing_beside),
+                TEST(what_a_killed_write_left_goes_with_the_next),
                 TEST(a_write_that_fails_leaves_nothing),
                 TEST(folders_are_made_with_their_parents),
                 TEST(removing_a_tree_does_not_follow_links),

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The file that an image is written to before it gets its name. Its writer holds it locked, so that the
- * next one knows what a killed one left. */
+/* The file that something is written to before it gets its name. Its writer holds it locked, so that the
+ * next one in that folder knows what a killed one left. */
 
-#include "disk/internal.h"
-
-#include "shared/file-util.h"
+#include "shared/draft.h"
 #include "shared/folder.h"
+#include "shared/strv.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -24,7 +23,7 @@ static bool is_abandoned(int folder_fd, const char *name) {
                flock(fd, LOCK_EX | LOCK_NB) >= 0;
 }
 
-static void sweep(const char *folder) {
+void draft_sweep(const char *folder) {
         _cleanup_closedir_ DIR *d = NULL;
 
         if (folder_open(folder, &d) < 0)
@@ -34,9 +33,10 @@ static void sweep(const char *folder) {
                         (void) unlinkat(dirfd(d), name, 0);
 }
 
-/* -EAGAIN where a sweep came between the file and its lock. */
+/* -EAGAIN where a sweep came between the file and its lock. Where a file system knows no locks, nothing is swept. */
 static int begin(const char *folder, char **ret_path) {
-        _cleanup_free_ char *path = path_join(folder, PREFIX "XXXXXX");
+        _cleanup_free_ char *path =
+                        strf("%s%s" PREFIX "XXXXXX", folder, endswith(folder, "/") ? "" : "/");
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
 
@@ -45,14 +45,9 @@ static int begin(const char *folder, char **ret_path) {
         fd = mkostemp(path, O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 || st.st_nlink == 0)
+        if ((flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) || fstat(fd, &st) < 0 ||
+                        st.st_nlink == 0)
                 return -EAGAIN;
-        if (fchmod(fd, 0644) < 0) {
-                int r = -errno;
-
-                (void) unlink(path);
-                return r;
-        }
         *ret_path = TAKE_PTR(path);
         return TAKE_FD(fd);
 }
@@ -60,7 +55,7 @@ static int begin(const char *folder, char **ret_path) {
 int draft_begin(const char *folder, char **ret_path) {
         int fd;
 
-        sweep(folder);
+        draft_sweep(folder);
         do
                 fd = begin(folder, ret_path);
         while (fd == -EAGAIN);

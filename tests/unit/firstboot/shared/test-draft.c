@@ -1,11 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "recipe-fixture.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 
-#include "disk/internal.h"
+#include <cmocka.h>
 
+#include "shared/draft.h"
+#include "shared/file-util.h"
+
+#include <fcntl.h>
 #include <glob.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+
+static char folder[] = "/tmp/imgbuild-draft-test.XXXXXX";
+
+static int setup(void **state _unused_) {
+        strcpy(folder + strlen(folder) - 6, "XXXXXX");
+        return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int teardown(void **state _unused_) {
+        return chdir("/") < 0 ? -1 : rm_rf(folder);
+}
 
 static size_t count_drafts(void) {
         glob_t g = {};
@@ -50,7 +68,7 @@ static void others_files_are_not_swept(void **state _unused_) {
         _cleanup_free_ char *path = NULL;
         _cleanup_close_ int fd = -EBADF;
 
-        put_file("disk.vhd.new", "mine");
+        assert_int_equal(write_file_atomic("disk.vhd.new", "mine", 4, 0644), 0);
         assert_int_equal(mkfifo(".imgbuild-draft-fifo", 0644), 0);
         assert_int_equal(symlink("disk.vhd.new", ".imgbuild-draft-link"), 0);
         fd = draft_begin(".", &path);
@@ -61,7 +79,7 @@ static void others_files_are_not_swept(void **state _unused_) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
                 TEST(what_a_killed_writer_left_is_swept),
                 TEST(a_writers_draft_is_not_swept),
                 TEST(others_files_are_not_swept),
