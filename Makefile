@@ -116,8 +116,8 @@ $(unit_shared): libraries = $(LIBS) -lcmocka
 firstboot_fixtures := $(BUILD)/tests/fixtures/fake-systemd
 $(firstboot_fixtures): libraries = $(firstboot_libs)
 
-# Preloaded into lvm.
-preloads := $(addprefix $(BUILD)/tests/fixtures/,cut-writes.so clock-back.so)
+# Preloaded into programs.
+preloads := $(addprefix $(BUILD)/tests/fixtures/,cut-writes.so clock-back.so stop-at.so)
 $(preloads): $(BUILD)/tests/fixtures/%.so: tests/fixtures/%.c
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

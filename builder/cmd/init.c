@@ -2,7 +2,10 @@
 
 /* imgbuild init: a project of one's own, copied from images/project of the shipped files. A new folder
  * appears whole, in one rename; into an empty one its parts are moved when all of them are written.
- * What is called dot-NAME there is .NAME in the project. */
+ * What is called dot-NAME there is .NAME in the project.
+ *
+ * A killed one leaves its draft: the next one begins anew, or, where the draft was whole and its parts were
+ * on their way, moves the rest. */
 
 #include "common/data-folder.h"
 #include "shared/file-util.h"
@@ -12,10 +15,15 @@
 #include "cmd/verb.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #define FILE_MAX (1024 * 1024) /* bytes */
 #define DRAFT ".imgbuild-init"
+#define WHOLE DRAFT "-whole"
+
+/* What lies where the project is to be. */
+typedef enum There { NOTHING, EMPTY, UNFINISHED } There;
 
 static char *project_name(const char *name) {
         const char *hidden = startswith(name, "dot-");
@@ -23,7 +31,9 @@ static char *project_name(const char *name) {
         return hidden ? strf(".%s", hidden) : strdup(name);
 }
 
-static int copy_plain(const char *from, const char *to, mode_t mode) {
+/* By descriptors: who owns the folder above might put a link where we go. */
+static int copy_plain(const char *from, int folder_fd, const char *name, mode_t mode) {
+        _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *data = NULL;
         size_t size;
         int r;
@@ -31,30 +41,51 @@ static int copy_plain(const char *from, const char *to, mode_t mode) {
         r = read_file(from, FILE_MAX, &data, &size);
         if (r < 0)
                 return r;
-        return write_file_atomic(to, data, size, mode & 0100 ? 0755 : 0644);
+        fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0)
+                return -errno;
+        r = write_all(fd, data, size);
+        if (r < 0)
+                return r;
+        return fchmod(fd, mode & 0100 ? 0755 : 0644) < 0 ? -errno : 0;
+}
+
+static int open_folder_at(int folder_fd, const char *name) {
+        int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+        return fd < 0 ? -errno : fd;
+}
+
+static int copy_folder(const char *from, int to_fd);
+
+static int copy_entry(const char *source, int to_fd, const char *name) {
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+
+        if (stat(source, &st) < 0)
+                return -errno;
+        if (!S_ISDIR(st.st_mode))
+                return copy_plain(source, to_fd, name, st.st_mode);
+        if (mkdirat(to_fd, name, 0755) < 0)
+                return -errno;
+        fd = open_folder_at(to_fd, name);
+        return fd < 0 ? fd : copy_folder(source, fd);
 }
 
 /* Files and folders, nothing else; programs stay programs. */
-static int copy_folder(const char *from, const char *to) {
+static int copy_folder(const char *from, int to_fd) {
         _cleanup_closedir_ DIR *d = NULL;
         int r;
 
         r = folder_open(from, &d);
         if (r < 0)
                 return r;
-        if (mkdir(to, 0755) < 0)
-                return -errno;
         FOLDER_FOREACH (name, d) {
-                _cleanup_free_ char *own = project_name(name), *source = path_join(from, name),
-                                    *target = own ? path_join(to, own) : NULL;
-                struct stat st;
+                _cleanup_free_ char *own = project_name(name), *source = path_join(from, name);
 
-                if (!source || !target)
+                if (!own || !source)
                         return -ENOMEM;
-                if (stat(source, &st) < 0)
-                        return -errno;
-                r = S_ISDIR(st.st_mode) ? copy_folder(source, target)
-                                        : copy_plain(source, target, st.st_mode);
+                r = copy_entry(source, to_fd, own);
                 if (r < 0)
                         return r;
         }
@@ -88,17 +119,26 @@ static int move_parts(const char *draft, const char *folder) {
         return r;
 }
 
-/* 1: a folder with nothing in it; 0: nothing there; -ENOTEMPTY, -ENOTDIR … */
-static int look_at(const char *folder) {
+static int look_at(const char *folder, There *ret) {
         _cleanup_closedir_ DIR *d = NULL;
+        bool other = false, whole = false;
         int r;
 
         r = folder_open(folder, &d);
-        if (r == -ENOENT)
+        if (r == -ENOENT) {
+                *ret = NOTHING;
                 return 0;
+        }
         if (r < 0)
                 return r;
-        return folder_next_name(d) ? -ENOTEMPTY : 1;
+        FOLDER_FOREACH (name, d) {
+                whole = whole || streq(name, WHOLE);
+                other = other || (!streq(name, DRAFT) && !streq(name, WHOLE));
+        }
+        if (other && !whole)
+                return -ENOTEMPTY;
+        *ret = whole ? UNFINISHED : EMPTY;
+        return 0;
 }
 
 /* Beside the new folder, or within the empty one. */
@@ -108,30 +148,79 @@ static char *draft_place(const char *folder, bool exists) {
         if (exists)
                 return path_join(folder, DRAFT);
         above = path_folder(folder);
-        return above ? strf("%s/.%s.%d" DRAFT, above, path_basename(folder), getpid()) : NULL;
+        return above ? strf("%s/.%s" DRAFT, above, path_basename(folder)) : NULL;
 }
 
-static int place(const char *draft, const char *folder, bool exists) {
-        if (exists)
-                return move_parts(draft, folder);
-        if (renameat2(AT_FDCWD, draft, AT_FDCWD, folder, RENAME_NOREPLACE) < 0)
+/* A new folder, held locked by the descriptor that is returned; what a killed one left in its place goes.
+ * -EBUSY: another one is at work. */
+static int claim(const char *draft) {
+        for (;;) {
+                _cleanup_close_ int fd = -EBADF;
+                bool made = mkdir(draft, 0755) >= 0;
+                struct stat st;
+
+                if (!made && errno != EEXIST)
+                        return -errno;
+                fd = open_folder_at(AT_FDCWD, draft);
+                if (fd == -ENOENT)
+                        continue;
+                if (fd < 0)
+                        return fd;
+                if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+                        return -EBUSY;
+                if (fstat(fd, &st) < 0)
+                        return -errno;
+                if (made && st.st_nlink > 0)
+                        return TAKE_FD(fd);
+                if (!made)
+                        rm_rf(draft);
+        }
+}
+
+static int finish(const char *whole, const char *folder) {
+        int r = move_parts(whole, folder);
+
+        rm_rf(whole);
+        return r;
+}
+
+static int place(const char *draft, const char *folder, There there) {
+        _cleanup_free_ char *whole = NULL;
+
+        if (there == NOTHING)
+                return renameat2(AT_FDCWD, draft, AT_FDCWD, folder, RENAME_NOREPLACE) < 0 ? -errno
+                                                                                          : 0;
+        whole = path_join(folder, WHOLE);
+        if (!whole)
+                return -ENOMEM;
+        if (renameat2(AT_FDCWD, draft, AT_FDCWD, whole, RENAME_NOREPLACE) < 0)
                 return -errno;
-        return 0;
+        return finish(whole, folder);
 }
 
-static int make_project(const char *template, const char *folder, bool exists) {
-        _cleanup_free_ char *draft = draft_place(folder, exists);
+static int fill_and_place(const char *template, const char *draft, int draft_fd, const char *folder,
+                There there) {
+        int r = copy_folder(template, draft_fd);
+
+        return r < 0 ? r : place(draft, folder, there);
+}
+
+static int make_project(const char *template, const char *folder, There there) {
+        _cleanup_free_ char *draft = draft_place(folder, there != NOTHING);
+        _cleanup_close_ int fd = -EBADF;
         int r;
 
         if (!draft)
                 return -ENOMEM;
-        r = copy_folder(template, draft);
-        if (r < 0) {
-                rm_rf(draft);
-                return r;
-        }
+        if (there == UNFINISHED) {
+                _cleanup_free_ char *whole = path_join(folder, WHOLE);
 
-        r = place(draft, folder, exists);
+                return whole ? finish(whole, folder) : -ENOMEM;
+        }
+        fd = claim(draft);
+        if (fd < 0)
+                return fd;
+        r = fill_and_place(template, draft, fd, folder, there);
         rm_rf(draft);
         return r;
 }
@@ -151,6 +240,9 @@ static int report(int r, const char *folder) {
                 break;
         case -ENOENT:
                 log_error("The folder that %s is to be in is not there", folder);
+                break;
+        case -EBUSY:
+                log_error("Another imgbuild init is making %s", folder);
                 break;
         default:
                 log_error_errno(r, "Cannot make a project in %s", folder);
@@ -197,6 +289,7 @@ static int check(VerbCall *call) {
 
 static int run(VerbCall *call) {
         _cleanup_free_ char *data = data_folder(), *template = NULL, *folder = NULL;
+        There there;
         int r;
 
         template = data ? path_join(data, "images/project") : NULL;
@@ -211,10 +304,10 @@ static int run(VerbCall *call) {
                 return EXIT_HOST;
         }
 
-        r = look_at(folder);
+        r = look_at(folder, &there);
         if (r < 0)
                 return report(r, folder);
-        r = make_project(template, folder, r > 0);
+        r = make_project(template, folder, there);
         if (r < 0)
                 return report(r, folder);
         tell(folder);
