@@ -68,27 +68,31 @@ static int open_socket(int dir, const char *name, int *ret) {
         return 0;
 }
 
-static void send_to(Port *p, const char *name, const void *frame, size_t size) {
-        struct sockaddr_un a = address_in(p->link_dir, name);
-
-        if (sendto(p->vm_fd, frame, size, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *) &a,
-                            sizeof(a)) < 0 &&
-                        errno == ECONNREFUSED)
-                (void) unlinkat(p->link_dir, name, 0); /* its machine was killed */
-}
-
-/* The machine's folder is QEMU's to write: a link that it might have made instead of its socket would
- * lead to sockets of the host's. */
-static void to_qemu(Port *p, const void *frame, size_t size) {
-        _cleanup_close_ int there = openat(p->vm_dir, p->qemu, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+/* Only to a socket that lies there itself: who may write to the folder (QEMU to the machine's, whoever left a state to
+ * the link's) might have made a link, which would lead to sockets of the host's. -errno. */
+static int send_into(const Port *p, int dir, const char *name, const void *frame, size_t size) {
+        _cleanup_close_ int there = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         struct sockaddr_un a = { .sun_family = AF_UNIX };
         struct stat st;
 
-        if (there < 0 || fstat(there, &st) < 0 || !S_ISSOCK(st.st_mode))
-                return;
+        if (there < 0 || fstat(there, &st) < 0)
+                return -errno;
+        if (!S_ISSOCK(st.st_mode))
+                return -ENOTSOCK;
         snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d", there);
-        (void) sendto(p->vm_fd, frame, size, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *) &a,
-                        sizeof(a));
+        return sendto(p->vm_fd, frame, size, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *) &a,
+                               sizeof(a)) < 0
+                               ? -errno
+                               : 0;
+}
+
+static void send_to(Port *p, const char *name, const void *frame, size_t size) {
+        if (send_into(p, p->link_dir, name, frame, size) == -ECONNREFUSED)
+                (void) unlinkat(p->link_dir, name, 0); /* its machine was killed */
+}
+
+static void to_qemu(Port *p, const void *frame, size_t size) {
+        (void) send_into(p, p->vm_dir, p->qemu, frame, size);
 }
 
 static void send_to_all(Port *p, const void *frame, size_t size) {
@@ -98,7 +102,7 @@ static void send_to_all(Port *p, const void *frame, size_t size) {
         if (fd < 0 || folder_from_fd(fd, &d) < 0)
                 return;
         FOLDER_FOREACH (name, d)
-                if (name[0] != '.' && !streq(name, p->own))
+                if (strlen(name) == VM_MAC_SIZE - 1 && !streq(name, p->own))
                         send_to(p, name, frame, size);
 }
 
@@ -137,10 +141,10 @@ static _noreturn_ void port_main(Port *p, pid_t parent) {
         }
 }
 
-static int open_folder(const char *path, int *ret) {
+static int open_folder(const char *path, int flags, int *ret) {
         int fd;
 
-        fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
         if (fd < 0)
                 return -errno;
         *ret = fd;
@@ -157,10 +161,10 @@ static int port_open(Port *p, const VmLink *l, const char *vm_folder, size_t ind
         r = mkdir_p(folder, 0700);
         if (r < 0)
                 return r;
-        r = open_folder(folder, &p->link_dir);
+        r = open_folder(folder, O_NOFOLLOW, &p->link_dir);
         if (r < 0)
                 return r;
-        r = open_folder(vm_folder, &p->vm_dir);
+        r = open_folder(vm_folder, 0, &p->vm_dir);
         if (r < 0)
                 return r;
 

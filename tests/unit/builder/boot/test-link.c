@@ -297,6 +297,42 @@ static void a_socket_of_qemus_that_is_a_link_gets_nothing(void **state) {
         close(fd);
 }
 
+/* Of a state folder that a stranger made: a link named as a machine, and a socket that is none. */
+static void sockets_of_the_host_get_nothing(void **state) {
+        Lab *l = *state;
+        static const char *const names[] = { "other.sock", "notify" };
+        _cleanup_free_ char *other = strf("%s/other.sock", l->folder),
+                            *link = strf("%s/lab/02:00:00:00:00:77", l->folder),
+                            *lab = strf("%s/lab", l->folder);
+        struct sockaddr_un a[] = { address_of(l->folder, names[0]), address_of(lab, names[1]) };
+        struct pollfd fds[2];
+
+        for (size_t i = 0; i < 2; i++) {
+                fds[i] = (struct pollfd) { .fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0),
+                        .events = POLLIN };
+                assert_int_equal(bind(fds[i].fd, (struct sockaddr *) (a + i), sizeof(*a)), 0);
+        }
+        assert_int_equal(symlink(other, link), 0);
+        send_frame(l, 0, "\x02\0\0\0\0\x77", 60);
+        send_frame(l, 0, "\xff\xff\xff\xff\xff\xff", 60);
+        assert_int_equal(receive(l, 1, true), 60);
+        assert_int_equal(poll(fds, 2, 300), 0);
+        close(fds[0].fd);
+        close(fds[1].fd);
+}
+
+static void a_link_in_place_of_the_folder_is_refused(void **state) {
+        Lab *l = *state;
+        _cleanup_free_ char *path = strf("%s/away", l->folder), *to = strf("%s/lab", l->folder);
+        VmLink away = l->links[0];
+        pid_t port;
+
+        away.name = (char *) "away";
+        strcpy(away.mac, "02:00:00:00:00:66");
+        assert_int_equal(symlink(to, path), 0);
+        assert_true(link_start(&away, l->vm[0], 1, &port) < 0);
+}
+
 #define lab_test(f) cmocka_unit_test_setup_teardown(f, lab_setup, lab_teardown)
 
 int main(void) {
@@ -314,6 +350,8 @@ int main(void) {
                 lab_test(a_frame_for_an_address_that_nobody_is_named_by_goes_to_all),
                 lab_test(one_address_is_on_a_link_once),
                 lab_test(a_socket_of_qemus_that_is_a_link_gets_nothing),
+                lab_test(sockets_of_the_host_get_nothing),
+                lab_test(a_link_in_place_of_the_folder_is_refused),
                 lab_test(a_killed_machine_is_forgotten_and_may_come_back),
         };
 
