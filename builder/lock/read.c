@@ -10,6 +10,11 @@
 #include "shared/log.h"
 
 #include <inttypes.h>
+#include <sys/stat.h>
+
+/* Every file of an image gets such a time: no file system, archive or program ends before it. */
+#define EPOCH_MAX INT64_C(4294967295) /* seconds since 1970: 2106 */
+#define EPOCH_WANTED "a number of seconds since 1970, before the year 2106"
 
 static const Field origin_fields[] = {
         { "name", lock_name_valid, false, "the origin's name" },
@@ -47,7 +52,7 @@ static const Field image_fields[] = {
         { "kernel", lock_name_valid, true, "a kernel's release" },
         { "status", digest_valid, false, DIGEST_WANTED },
         { "size", NULL, false, "a number of bytes" },
-        { "newest", NULL, false, "a number of seconds since 1970" },
+        { "newest", NULL, false, EPOCH_WANTED },
 };
 
 /* Only where the base is one. */
@@ -60,6 +65,8 @@ static int read_image(Reader *r, json_object *root, Lock *l) {
         if (!o || !lock_read_fields(r, o, "$.image", image_fields, ELEMENTSOF(image_fields), s,
                                   numbers))
                 return 0;
+        if (numbers[1] > (uint64_t) EPOCH_MAX)
+                lock_bad(r, "$.image", "\"newest\" must be " EPOCH_WANTED);
         image = (LockedImage) {
                 .name = (char *) s[0],
                 .root = (char *) s[1],
@@ -229,8 +236,8 @@ static int read_root(Reader *r, json_object *root, Lock **ret) {
         if (lock_new(recipe, &l) < 0)
                 return -ENOMEM;
         l->epoch = json_get_int(root, "epoch", -1);
-        if (l->epoch < 0)
-                lock_bad(r, "$", "\"epoch\" must be a number of seconds since 1970");
+        if (l->epoch < 0 || l->epoch > EPOCH_MAX)
+                lock_bad(r, "$", "\"epoch\" must be " EPOCH_WANTED);
         if (read_image(r, root, l) < 0 || read_origins(r, root, l) < 0)
                 return -ENOMEM;
         a = lock_read_array(r, root, "$", "stages", &n);
@@ -258,9 +265,14 @@ int lock_read(const char *path, Lock **ret) {
         _cleanup_free_ char *text = NULL;
         Reader reader = { .path = path };
         JsonError error = {};
+        struct stat st;
         size_t size;
         int r;
 
+        if (stat(path, &st) >= 0 && !S_ISREG(st.st_mode)) /* a pipe would be waited for */
+                return log_error_return(-EINVAL,
+                                "%s is no regular file; move it away, and 'imgbuild lock' makes a lock",
+                                path);
         r = read_file(path, LOCK_SIZE_MAX, &text, &size);
         if (r == -ENOENT)
                 return r;

@@ -165,8 +165,9 @@ void parts_time(json_object *manifest, char ret[32]) {
         time_t epoch = (time_t) json_get_int(manifest, "epoch", 0);
         struct tm tm = {};
 
-        gmtime_r(&epoch, &tm);
-        strftime(ret, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+        /* A stranger's manifest may name a time that no calendar has. */
+        if (!gmtime_r(&epoch, &tm) || strftime(ret, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+                snprintf(ret, 32, "1970-01-01T00:00:00Z");
 }
 
 /* Version 8 of RFC 9562: digits of one's own, but for version and variant. */

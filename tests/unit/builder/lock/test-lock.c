@@ -304,6 +304,33 @@ static void test_all_errors_in_one_go(void **state) {
         assert_non_null(strstr(said, "$.stages[0]: must be an object"));
 }
 
+/* Of a stranger: no calendar, archive or file system has it. */
+static void test_a_time_that_nothing_knows(void **state) {
+        static const char *const epochs[] = { "4294967296", "9223372036854775807" };
+
+        (void) state;
+        for (size_t i = 0; i < ELEMENTSOF(epochs); i++) {
+                _cleanup_free_ char *text = strf(
+                                "{ \"version\": 1, \"recipe\": \"r\", \"epoch\": %s, \"origins\": [], \"stages\": [], \"artifacts\": [] }",
+                                epochs[i]);
+
+                refused(text, "before the year 2106");
+        }
+}
+
+static void test_a_pipe_is_not_waited_for(void **state) {
+        Lock *l = NULL;
+
+        (void) state;
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(mkfifo(path, 0644), 0);
+        said[0] = '\0';
+        assert_int_equal(lock_read(path, &l), -EINVAL);
+        assert_non_null(strstr(said, "no regular file"));
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(write_file_atomic(path, "", 0, 0644), 0);
+}
+
 static void test_huge_file(void **state) {
         Lock *l = NULL;
 
@@ -341,6 +368,8 @@ int main(void) {
                 cmocka_unit_test(test_negative_size),
                 cmocka_unit_test(test_stage_given_twice),
                 cmocka_unit_test(test_all_errors_in_one_go),
+                cmocka_unit_test(test_a_time_that_nothing_knows),
+                cmocka_unit_test(test_a_pipe_is_not_waited_for),
                 cmocka_unit_test(test_huge_file),
         };
         return cmocka_run_group_tests(tests, setup, teardown);
