@@ -4,17 +4,15 @@
  * its wheel, installs the locked wheels into it, without network, index or dependencies to look for,
  * and everything is byte-compiled once. The wheels are seen from outside; nothing of pip stays. A wheel may
  * bring code that any Python of the environment runs when it starts (a .pth file), so what the stage
- * changed is looked at before it is kept. */
+ * changed is looked at before it is kept (stray.c). What a wheel would become, and that out of all proportion,
+ * its own list says: the zip reader takes no more of an entry than that. */
 
 #include "stage/internal.h"
 #include "store/store.h"
 
 #include "shared/file-util.h"
-#include "shared/folder.h"
 #include "shared/log.h"
 #include "shared/strv.h"
-
-#include <fcntl.h>
 
 #define INSIDE_WHEELS INSIDE "/wheels"
 
@@ -22,9 +20,18 @@
  * the same bytes in every build, and a start-up without a stat() and read of each source. Files that
  * are no Python of this version (templates, tests for others) stay as they are, as with pip. */
 static const char program[] =
-                "import errno, os, py_compile, subprocess, sys, venv\n"
+                "import os, py_compile, subprocess, sys, venv, zipfile\n"
                 "target, wheels, pip, names = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]\n"
                 "sys.dont_write_bytecode = True\n"
+                "for name in sorted(os.listdir(wheels)):\n"
+                "    packed = os.path.getsize(os.path.join(wheels, name))\n"
+                "    try:\n"
+                "        with zipfile.ZipFile(os.path.join(wheels, name)) as z:\n"
+                "            size = sum(entry.file_size + 4096 for entry in z.infolist())\n"
+                "    except (zipfile.BadZipFile, NotImplementedError, EOFError):\n"
+                "        continue  # pip says what is wrong with it\n"
+                "    if size > 256 << 20 and size // 200 > packed:\n"
+                "        sys.exit(f'{name} is a decompression bomb: its {packed} bytes would become {size}')\n"
                 "venv.create(target, symlinks=True, with_pip=False)\n"
                 "python = os.path.join(target, 'bin', 'python')\n"
                 "if names:\n"
@@ -37,10 +44,11 @@ static const char program[] =
                 "for folder, folders, files in os.walk(target):\n"
                 "    folders.sort()\n"
                 "    for name in sorted(files):\n"
-                "        if not name.endswith('.py') or os.path.islink(os.path.join(folder, name)):\n"
+                "        path = os.path.join(folder, name)\n"
+                "        if not name.endswith('.py') or os.path.islink(path) or not os.path.isfile(path):\n"
                 "            continue\n"
                 "        try:\n"
-                "            py_compile.compile(os.path.join(folder, name), doraise=True, quiet=2,\n"
+                "            py_compile.compile(path, doraise=True, quiet=2,\n"
                 "                               invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)\n"
                 "        except (py_compile.PyCompileError, ValueError, RecursionError):\n"
                 "            pass\n";
@@ -100,92 +108,6 @@ static int run(StageBuild *b, const LockedEnvironment *e, const char *folder) {
         return stage_command(b, &s, argv);
 }
 
-/* Whatever lies in the folder under another name than `only`. */
-static int find_other(int folder_fd, const char *only, char **ret) {
-        _cleanup_closedir_ DIR *d = NULL;
-        _cleanup_close_ int copy = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        int r;
-
-        if (copy < 0)
-                return -errno;
-        r = folder_from_fd(TAKE_FD(copy), &d);
-        if (r < 0)
-                return r;
-        FOLDER_FOREACH (name, d)
-                if (!streq(name, only)) {
-                        *ret = strdup(name);
-                        return *ret ? 0 : -ENOMEM;
-                }
-        return 0;
-}
-
-/* To the first file in it, for a message. Takes the fd. */
-static int go_down(int folder_fd, char **path) {
-        _cleanup_close_ int fd = folder_fd;
-
-        while (fd >= 0) {
-                _cleanup_free_ char *child = NULL;
-                char *longer;
-                int r = find_other(fd, "", &child), below;
-
-                if (r < 0 || !child)
-                        return r;
-                longer = strf("%s/%s", *path, child);
-                if (!longer)
-                        return -ENOMEM;
-                free(*path);
-                *path = longer;
-                below = openat(fd, child, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                safe_close(fd);
-                fd = below;
-        }
-        return 0;
-}
-
-int stage_find_stray(const char *upper, const char *below, char **ret) {
-        _cleanup_strv_free_ char **parts = strv_split(below, "/");
-        _cleanup_close_ int fd = open(upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        _cleanup_free_ char *at = strdup("");
-        int r;
-
-        if (!parts || !at)
-                return -ENOMEM;
-        if (fd < 0)
-                return -errno;
-        STRV_FOREACH (part, parts) {
-                _cleanup_free_ char *other = NULL, *next = NULL;
-                int deeper;
-
-                r = find_other(fd, *part, &other);
-                if (r < 0)
-                        return r;
-                next = strf("%s/%s", at, other ? other : *part);
-                if (!next)
-                        return -ENOMEM;
-                deeper = openat(fd, *part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-                if (!other && deeper < 0 && errno == ENOENT)
-                        break; /* the layer ends here */
-                if (other || deeper < 0) {
-                        safe_close(deeper);
-                        r = other ? go_down(openat(fd, other,
-                                                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-                                                                            O_CLOEXEC),
-                                                    &next)
-                                  : 0;
-                        if (r < 0)
-                                return r;
-                        *ret = TAKE_PTR(next);
-                        return 0;
-                }
-                safe_close(fd);
-                fd = deeper;
-                free(at);
-                at = TAKE_PTR(next);
-        }
-        *ret = NULL;
-        return 0;
-}
-
 static int refuse_strays(const StageBuild *b, const LockedEnvironment *e) {
         _cleanup_free_ char *stray = NULL;
         int r;
@@ -197,7 +119,7 @@ static int refuse_strays(const StageBuild *b, const LockedEnvironment *e) {
                 return log_error_return(-EIO,
                                 "Stage %s: one of its wheels changed %s, and none may change anything but %s. What that is to be, an overlay's files or run scripts can do",
                                 b->stage->id, stray, e->path);
-        return 0;
+        return stage_parents_unchanged(b, e->path);
 }
 
 int stage_python(StageBuild *b) {

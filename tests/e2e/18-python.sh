@@ -62,6 +62,38 @@ py lock --update extra >"$W/out" 2>&1 && py build >"$W/out" 2>&1
 s=$?
 check "a wheel that writes outside of its environment when it is installed is refused" $s
 [[ $s -eq 0 ]] || tail -n 5 "$W/out"
+# hostile NAME WHAT EXIT-CODE PATTERN OPTION…: a wheel of that name that means harm does not get in: the build ends so, and nothing that it wanted is there.
+hostile() {
+        local name=$1 what=$2 code=$3 pattern=$4 s
+        wheel "$name" 6.6 "${@:5}"
+        cp "$W/lock" "$W/images/py.lock.json"
+        sed "s/\"tiny\"/\"tiny\", \"$name\"/" "$W/overlay" >"$W/overlays/wheels/overlay.json"
+        py build >"$W/out" 2>&1
+        s=$?
+        [[ $s -eq $code && $(grep -c 'error: ' "$W/out") -eq 1 ]] && grep -qE -- "$pattern" "$W/out" && [[ ! -e /etc/evil && ! -e /tmp/evil ]]
+        code=$?
+        check "a wheel $what is refused" $code
+        [[ $code -eq 0 ]] || { echo "# exit code $s"; tail -n 8 "$W/out" | sed 's/^/# /'; }
+}
+cp "$W/overlays/wheels/overlay.json" "$W/overlay"
+hostile climber "with a file above its environment" 1 'outside' --entry=../../../../../../../../etc/evil
+hostile absolute "with an absolute name" 1 'outside' --entry=/etc/evil
+hostile data "that climbs by its data folder" 1 'outside' --entry=data-6.6.data/data/../../../../etc/evil
+hostile scripts "that climbs by its scripts" 1 'outside|/etc/evil' --entry=scripts-6.6.data/scripts/../../../../../etc/evil
+hostile program "with a program above its environment" 1 'changed /etc/evil|/etc/evil' --program=../../../../etc/evil
+hostile modes "that opens a folder above its environment to all" 1 'changed owner, mode or attributes of /opt/ml, and none may' \
+        "--at-start=import os; os.chmod('/opt/ml', 0o777)"
+hostile root "that opens the tree's root to all" 1 'changed owner, mode or attributes of /, and none may' "--at-start=import os; os.chmod('/', 0o777)"
+hostile bomb "that is a bomb" 1 'bomb-6.6-py3-none-any.whl is a decompression bomb' --zeros=300
+hostile named "whose metadata have another name" 3 'named' --named=tiny
+hostile noise "that is none" 3 'noise' --noise
+wheel linker 6.6 --link=linker/passwd:/etc/passwd
+sed 's/"tiny"/"tiny", "linker"/' "$W/overlay" >"$W/overlays/wheels/overlay.json"
+cp "$W/lock" "$W/images/py.lock.json"
+py build >"$W/out" 2>&1 && in_tree 'cd /opt/ml/x/lib/python3*/site-packages/linker && test -f passwd -a ! -L passwd && test "$(cat passwd)" = /etc/passwd'
+check "a link in a wheel becomes a file with its text" $?
+cp "$W/overlay" "$W/overlays/wheels/overlay.json"
+
 rm -rf "$INDEX/extra" && mv "$W/extra" "$INDEX/extra" && cp "$W/lock" "$W/images/py.lock.json"
 
 # The wheel's blob goes, and the index serves something else under its name; then it has it no more.
