@@ -37,22 +37,63 @@ void kubelet_stop(sd_bus *bus) {
 
 /* --- One look ---------------------------------------------------------------------------------- */
 
-/* 0 with the node; -ENOENT: the cluster has none of the name; -EACCES: it refuses us; -EAGAIN: no answer of
- * use. *ret has the words for it in any case. */
-static int show_node(Kubernetes *k, ApiAnswer *ret) {
+/* One look at the node, and what was written of it. */
+typedef struct Look {
+        ApiAnswer shown, written;
+        const ApiAnswer *last; /* of the two, the one that an error comes from */
+        NodeView view;         /* borrows from shown */
+        bool healthy;          /* what holds the node back may be lifted */
+        bool over;             /* whatever comes of it, another look is no use */
+} Look;
+
+static void look_done(Look *l) {
+        api_answer_done(&l->shown);
+        api_answer_done(&l->written);
+}
+
+/* What comes of a look besides negative errno. */
+enum {
+        LOOK_WAIT, /* not yet */
+        LOOK_DONE,
+        LOOK_ANEW, /* at once */
+};
+
+/* Looks until it is done, over, or the time is up; the last look's result. */
+static int look_until(Kubernetes *k, Look *l, int (*look)(Kubernetes *k, Look *l)) {
+        unsigned conflicts = 0;
         int r;
 
-        api_answer_done(ret);
-        r = api_get_node(k->node, ret);
+        for (;;) {
+                r = look(k, l);
+                if (r == LOOK_DONE || r == -ENOMEM || l->over)
+                        return r;
+                if (r == LOOK_ANEW || (r == -ECONNRESET && ++conflicts < CONFLICTS_MAX))
+                        continue;
+                if (!kubernetes_again(k))
+                        return r;
+        }
+}
+
+/* 0 with the node; -ENOENT: the cluster has none of the name; -EACCES: it refuses us; -EAGAIN: no answer of
+ * use. l->last has the words for it in any case. */
+static int show_node(Kubernetes *k, Look *l) {
+        ApiAnswer *a = &l->shown;
+        int r;
+
+        l->last = a;
+        l->view = (NodeView) {};
+        api_answer_done(a);
+        r = api_get_node(k->node, a);
         if (r < 0)
                 return r;
-        if (!streq(ret->kind, "ok"))
+        if (!streq(a->kind, "ok"))
                 return -EAGAIN;
-        if (ret->status == 200 && json_get(ret->body, "metadata"))
-                return 0;
-        return ret->status == 404                         ? -ENOENT
-               : ret->status == 401 || ret->status == 403 ? -EACCES
-                                                          : -EAGAIN;
+        if (a->status != 200 || !json_get(a->body, "metadata"))
+                return a->status == 404                       ? -ENOENT
+                       : a->status == 401 || a->status == 403 ? -EACCES
+                                                              : -EAGAIN;
+        node_view(a->body, &l->view);
+        return 0;
 }
 
 /* Whether a token may set the taint, as kubelet's certificate may not where NodeRestriction is on. */
@@ -121,59 +162,18 @@ static int write_condition(Kubernetes *k, json_object *node, ApiAnswer *ret) {
 }
 
 /* The verdict as a whole. 0 where the node says all of it, or as show_node() and write_spec_as(). */
-static int write_verdict(Kubernetes *k, json_object *node, ApiAnswer *ret) {
+static int write_verdict(Kubernetes *k, Look *l) {
         int r;
 
-        r = write_spec(k, node, ret);
+        l->last = &l->written;
+        r = write_spec(k, l->shown.body, &l->written);
         if (r < 0)
                 return r;
         if (r > 0) {
                 log_info("node %s: %s", k->node, k->reason ? k->reason : "our hold is lifted");
                 k->lifted = k->lifted || !k->reason;
         }
-        return write_condition(k, node, ret);
-}
-
-/* --- Read, decide, write, and again ------------------------------------------------------------------ */
-
-typedef struct Talk {
-        ApiAnswer shown, written;
-        const ApiAnswer *last; /* of the two */
-        NodeView view;         /* of the node that was shown */
-        unsigned conflicts;
-        bool healthy; /* proved since the talk began */
-} Talk;
-
-static void talk_done(Talk *t) {
-        api_answer_done(&t->shown);
-        api_answer_done(&t->written);
-}
-
-/* As show_node(). */
-static int look(Kubernetes *k, Talk *t) {
-        int r;
-
-        t->last = &t->shown;
-        r = show_node(k, &t->shown);
-        if (r < 0)
-                return r;
-        node_view(t->shown.body, &t->view);
-        return 0;
-}
-
-/* As write_verdict(), to the node that was shown. */
-static int tell(Kubernetes *k, Talk *t) {
-        t->last = &t->written;
-        return write_verdict(k, t->shown.body, &t->written);
-}
-
-/* 1 where it is worth another look; 0: the time is up; -ENOMEM. */
-static int once_more(Kubernetes *k, int error, Talk *t) {
-        if (error == -ENOMEM)
-                return error;
-        if (error == -ECONNRESET && ++t->conflicts < CONFLICTS_MAX)
-                return 1;
-        return kubernetes_again(k);
+        return write_condition(k, l->shown.body, &l->written);
 }
 
 /* The figures that help whoever reads the verdict. */
@@ -213,30 +213,28 @@ static int held(Kubernetes *k, const NodeView *before) {
                         k->node, k->reason);
 }
 
-/* 1: the node says it; 0: there is nothing yet that a pod could go to. */
-static int hold_once(Kubernetes *k, Talk *t) {
+static int look_held(Kubernetes *k, Look *l) {
         int r;
 
-        r = look(k, t);
-        if (r == -ENOENT && !k->started && !k->running)
-                return 0;
-        if (r < 0)
+        r = show_node(k, l);
+        if (r < 0) {
+                l->over = r == -ENOENT && !k->started && !k->running;
                 return r;
-        r = tell(k, t);
-        return r < 0 ? r : 1;
+        }
+        r = write_verdict(k, l);
+        return r < 0 ? r : LOOK_DONE;
 }
 
 int kubernetes_ensure_held(Kubernetes *k) {
-        _cleanup_(talk_done) Talk t = {};
-        int r, again;
+        _cleanup_(look_done) Look l = {};
+        int r;
 
-        do {
-                r = hold_once(k, &t);
-                if (r >= 0)
-                        return r > 0 ? held(k, &t.view) : 0;
-                again = once_more(k, r, &t);
-        } while (again > 0);
-        return again < 0 ? again : not_held(k, r, t.last);
+        r = look_until(k, &l, look_held);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0 && l.over)
+                return 0; /* there is nothing yet that a pod could go to */
+        return r < 0 ? not_held(k, r, l.last) : held(k, &l.view);
 }
 
 /* --- In service ------------------------------------------------------------------------------------ */
@@ -264,8 +262,10 @@ static int kubelet_stays_up(Kubernetes *k) {
 }
 
 /* Once the time is up. */
-static int not_in_service(Kubernetes *k, int error, const ApiAnswer *a, const NodeView *view) {
+static int not_in_service(Kubernetes *k, int error, const Look *l) {
+        const ApiAnswer *a = error < 0 ? l->last : &l->shown;
         _cleanup_free_ char *text = NULL;
+        const NodeView *view = &l->view;
         StepContext *c = k->context;
         int r;
 
@@ -324,44 +324,36 @@ static int prove_health(Kubernetes *k) {
         return health_before_lift(k->context, KUBERNETES_HEALTH, what);
 }
 
-enum { NOT_YET, UNPROVED, IN_SERVICE };
-
-static int serve_once(Kubernetes *k, Talk *t) {
+static int look_in_service(Kubernetes *k, Look *l) {
         int r;
 
-        r = look(k, t);
+        r = show_node(k, l);
         if (r < 0)
                 return r;
-        if (!is_registered(&t->view) || kubernetes_clock_differs(k, t->shown.date, NULL))
-                return NOT_YET;
-        if (!t->healthy && (t->view.cordon_ours || t->view.taint_ours))
-                return UNPROVED;
-
-        r = tell(k, t);
+        if (!is_registered(&l->view) || kubernetes_clock_differs(k, l->shown.date, NULL))
+                return LOOK_WAIT;
+        if (!l->healthy && (l->view.cordon_ours || l->view.taint_ours)) {
+                /* It takes its time, so the node is read again before anything is written. */
+                r = prove_health(k);
+                l->over = r < 0;
+                l->healthy = true;
+                return r < 0 ? r : LOOK_ANEW;
+        }
+        r = write_verdict(k, l);
         if (r < 0)
                 return r;
-        return t->view.ready ? IN_SERVICE : NOT_YET;
+        return l->view.ready ? LOOK_DONE : LOOK_WAIT;
 }
 
 int kubernetes_ensure_in_service(Kubernetes *k) {
-        _cleanup_(talk_done) Talk t = {};
-        int r, again = 1;
+        _cleanup_(look_done) Look l = {};
+        int r;
 
-        do {
-                r = serve_once(k, &t);
-                if (r == IN_SERVICE) {
-                        note(k, &t.view);
-                        return in_service(k, &t.view);
-                }
-                if (r == UNPROVED) {
-                        /* It takes its time, so the node is read again before anything is written. */
-                        r = prove_health(k);
-                        if (r < 0)
-                                return r;
-                        t.healthy = true;
-                        continue;
-                }
-                again = once_more(k, r, &t);
-        } while (again > 0);
-        return again < 0 ? again : not_in_service(k, r, r < 0 ? t.last : &t.shown, &t.view);
+        r = look_until(k, &l, look_in_service);
+        if (r == -ENOMEM || l.over)
+                return r;
+        if (r != LOOK_DONE)
+                return not_in_service(k, r, &l);
+        note(k, &l.view);
+        return in_service(k, &l.view);
 }
