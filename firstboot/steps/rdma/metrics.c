@@ -62,18 +62,25 @@ static bool is_number(const char *s) {
         return !isempty(s) && strlen(s) <= 20 && strspn(s, "0123456789") == strlen(s);
 }
 
+/* *ret is NULL where there is none. */
+static int open_folder(int at, const char *name, DIR **ret) {
+        int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        *ret = NULL;
+        if (fd < 0)
+                return errno == ENOENT || errno == ENOTDIR || errno == ENODEV ? 0 : -errno;
+        return folder_from_fd(fd, ret);
+}
+
 /* Its names, sorted, and the folder itself; one that is not there is empty, with *ret_folder NULL. */
 static int list_folder(int at, const char *name, DIR **ret_folder, char ***ret) {
         _cleanup_strv_free_ char **names = NULL;
         _cleanup_closedir_ DIR *d = NULL;
-        int r, fd;
+        int r;
 
         *ret_folder = NULL;
-        fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return errno == ENOENT || errno == ENOTDIR || errno == ENODEV ? 0 : -errno;
-        r = folder_from_fd(fd, &d);
-        if (r < 0)
+        r = open_folder(at, name, &d);
+        if (r < 0 || !d)
                 return r;
         FOLDER_FOREACH (e, d) {
                 r = e[0] == '.' ? 0 : strv_extend(&names, e);
@@ -170,18 +177,17 @@ static int add_file(Reading *s, int folder, const char *name, const char *prefix
         return samples_add(&s->samples, f->metric, where, value);
 }
 
-/* All files of a folder. */
+/* All files of a folder, as they come: where one stands among a metric's samples is its device's matter. */
 static int add_folder(Reading *s, int at, const char *folder, const char *prefix, const char *kind,
                 const char *where) {
-        _cleanup_strv_free_ char **names = NULL;
         _cleanup_closedir_ DIR *d = NULL;
         int r;
 
-        r = list_folder(at, folder, &d, &names);
-        if (r < 0)
+        r = open_folder(at, folder, &d);
+        if (r < 0 || !d)
                 return r;
-        STRV_FOREACH (name, names) {
-                r = add_file(s, dirfd(d), *name, prefix, kind, where);
+        FOLDER_FOREACH (name, d) {
+                r = name[0] == '.' ? 0 : add_file(s, dirfd(d), name, prefix, kind, where);
                 if (r < 0)
                         return r;
         }
@@ -308,8 +314,9 @@ static int add_namespace(void *data, const NetNamespace *n, int class) {
 
 int rdma_metrics(char **ret) {
         _cleanup_(reading_done) Reading s = {};
-        _cleanup_free_ char *class = fb_path(CLASS), *counters = NULL;
+        _cleanup_free_ char *class = fb_path(CLASS), *tail = NULL;
         size_t skipped = 0;
+        char *text;
         int r;
 
         if (!class)
@@ -328,16 +335,16 @@ int rdma_metrics(char **ret) {
         if (s.devices == 0 && skipped == 0)
                 return 0;
 
-        counters = samples_print(&s.samples);
-        if (!counters)
-                return -ENOMEM;
-        *ret = strf("%s"
-                    "# HELP rdma_exporter_skipped_namespaces network namespaces that were not looked into\n"
+        tail = strf("# HELP rdma_exporter_skipped_namespaces network namespaces that were not looked into\n"
                     "# TYPE rdma_exporter_skipped_namespaces gauge\n"
                     "rdma_exporter_skipped_namespaces %zu\n"
                     "# HELP rdma_exporter_unreadable_files counters that could not be read\n"
                     "# TYPE rdma_exporter_unreadable_files gauge\n"
                     "rdma_exporter_unreadable_files %zu\n",
-                        counters, skipped, s.unreadable);
-        return *ret ? 1 : -ENOMEM;
+                        skipped, s.unreadable);
+        text = tail ? samples_print(&s.samples, tail) : NULL;
+        if (!text)
+                return -ENOMEM;
+        *ret = text;
+        return 1;
 }

@@ -91,9 +91,13 @@ int samples_add(Samples *s, size_t metric, const char *labels, const char *value
                 s->items = grown;
                 s->room = room;
         }
-        s->items[s->n] = (Sample) { .metric = metric, .labels = labels, .order = s->n };
-        snprintf(s->items[s->n].value, sizeof(s->items[s->n].value), "%s", value);
-        s->n++;
+        Sample *x = &s->items[s->n++];
+        size_t n = strnlen(value, sizeof(x->value) - 1);
+
+        x->metric = metric;
+        x->labels = labels;
+        memcpy(x->value, value, n);
+        x->value[n] = '\0';
         return 0;
 }
 
@@ -118,43 +122,68 @@ static int rank_metrics(Samples *s) {
         return 0;
 }
 
-static int by_rank(const void *a, const void *b, void *metrics) {
-        const Metric *m = metrics;
-        const Sample *x = a, *y = b;
-        size_t p = m[x->metric].rank, q = m[y->metric].rank;
+/* By metric, and by none twice: it is counted how many come before each, so thousands of samples are not compared. */
+static const Sample **sort_samples(const Samples *s) {
+        _cleanup_free_ size_t *next = calloc(s->n_metrics + 1, sizeof(size_t));
+        const Sample **sorted = calloc(s->n + 1, sizeof(Sample *));
 
-        return p != q ? (p < q ? -1 : 1) : x->order < y->order ? -1 : x->order > y->order;
+        if (!next || !sorted) {
+                free(sorted);
+                return NULL;
+        }
+        for (size_t i = 0; i < s->n; i++)
+                next[s->metrics[s->items[i].metric].rank + 1]++;
+        for (size_t i = 1; i < s->n_metrics; i++)
+                next[i] += next[i - 1];
+        for (size_t i = 0; i < s->n; i++)
+                sorted[next[s->metrics[s->items[i].metric].rank]++] = &s->items[i];
+        return sorted;
 }
 
-char *samples_print(Samples *s) {
-        size_t size, last = SIZE_MAX;
-        char *text = NULL;
+/* Bytes of the text at most. */
+static size_t text_size(const Samples *s, const char *tail) {
+        size_t size = strlen(tail) + 1;
 
-        if (rank_metrics(s) < 0)
-                return NULL;
-        if (s->n > 0)
-                qsort_r(s->items, s->n, sizeof(Sample), by_rank, s->metrics);
-        FILE *f = open_memstream(&text, &size);
-        if (!f)
-                return NULL;
+        for (size_t i = 0; i < s->n_metrics; i++) {
+                const Metric *m = &s->metrics[i];
+
+                size += strlen("# HELP  \n# TYPE  \n") + 2 * strlen(m->name) + strlen(m->help) +
+                        strlen(m->type);
+        }
         for (size_t i = 0; i < s->n; i++) {
                 const Sample *x = &s->items[i];
+
+                size += strlen(s->metrics[x->metric].name) + strlen(x->labels) + strlen(x->value) +
+                        strlen("{} \n");
+        }
+        return size;
+}
+
+static char *append(char *to, const char *a, const char *b, const char *c) {
+        return stpcpy(stpcpy(stpcpy(to, a), b), c);
+}
+
+char *samples_print(Samples *s, const char *tail) {
+        _cleanup_free_ const Sample **sorted = NULL;
+        size_t last = SIZE_MAX;
+        char *text, *to;
+
+        if (rank_metrics(s) < 0 || !(sorted = sort_samples(s)) ||
+                        !(text = malloc(text_size(s, tail))))
+                return NULL;
+        to = text;
+        for (size_t i = 0; i < s->n; i++) {
+                const Sample *x = sorted[i];
                 const Metric *m = &s->metrics[x->metric];
 
-                if (m->rank != last)
-                        fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
-                                        m->type);
+                if (m->rank != last) {
+                        to = append(append(to, "# HELP ", m->name, " "), m->help, "\n# TYPE ",
+                                        m->name);
+                        to = append(to, " ", m->type, "\n");
+                }
                 last = m->rank;
-                fputs(m->name, f);
-                fputc('{', f);
-                fputs(x->labels, f);
-                fputs("} ", f);
-                fputs(x->value, f);
-                fputc('\n', f);
+                to = append(append(to, m->name, "{", x->labels), "} ", x->value, "\n");
         }
-        if (ferror(f) | fclose(f)) {
-                free(text);
-                return NULL;
-        }
+        stpcpy(to, tail);
         return text;
 }

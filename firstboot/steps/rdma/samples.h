@@ -16,7 +16,6 @@ typedef struct Sample {
         size_t metric;
         const char *labels;
         char value[24];
-        size_t order; /* as read: devices and ports in their order */
 } Sample;
 
 typedef struct Samples {
@@ -39,8 +38,8 @@ const char *samples_keep(Samples *s, char *labels);
 /* labels: kept. 0 or -ENOMEM. */
 int samples_add(Samples *s, size_t metric, const char *labels, const char *value);
 
-/* By metric, in the order they came. The caller frees the text; NULL on out of memory. */
-char *samples_print(Samples *s);
+/* By metric, in the order they came, and the tail as it is. The caller frees the text; NULL on out of memory. */
+char *samples_print(Samples *s, const char *tail);
 
 /* A metric name of prefix and a file's name: what a name must not have becomes '_'. The caller
  * frees it. */
