@@ -10,11 +10,7 @@
 static const char *text_of(json_object *o, const char *key) {
         json_object *v = json_get(o, key);
 
-        return v ? json_object_is_type(v, json_type_string)
-                                               ? json_object_get_string(v)
-                                               : json_object_to_json_string_ext(
-                                                                 v, JSON_C_TO_STRING_PLAIN)
-                 : NULL;
+        return v ? json_as_text(v) : NULL;
 }
 
 static void print_changes(json_object *array, const char *key) {

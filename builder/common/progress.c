@@ -347,13 +347,12 @@ void progress_detail(Progress *p, const char *id, const char *text) {
 }
 
 void progress_event(Progress *p, const char *event, json_object *fields) {
-        const int format = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
         _cleanup_json_ json_object *o = fields;
 
         if (!o || !ours(p) || p->mode != PROGRESS_JSON)
                 return;
         if (json_set_string(o, "event", event) < 0)
                 return;
-        printf("%s\n", json_object_to_json_string_ext(o, format));
+        puts(json_line(o));
         fflush(stdout);
 }

@@ -130,11 +130,7 @@ int history_slot_write(const HistoryEntry *e, char slot[HISTORY_SLOT]) {
         /* A long text gives way: its figures are what the entry is for. */
         for (size_t cut = sizeof(shorter.text);; cut /= 2) {
                 _cleanup_json_ json_object *o = history_to_json(&shorter);
-                const char *text =
-                                o ? json_object_to_json_string_ext(o,
-                                                    JSON_C_TO_STRING_PLAIN |
-                                                                    JSON_C_TO_STRING_NOSLASHESCAPE)
-                                  : NULL;
+                const char *text = o ? json_line(o) : NULL;
                 size_t n = text ? strlen(text) : 0;
 
                 if (!text)

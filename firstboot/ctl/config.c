@@ -64,11 +64,7 @@ static int show_value(const Ctl *c, json_object *document, const char *key) {
                 log_error("The configuration has no key %s; 'firstbootctl config' shows all", key);
                 return EXIT_FAILURE;
         }
-        puts(json_object_is_type(o, json_type_string) && !c->json
-                                        ? json_object_get_string(o)
-                                        : json_object_to_json_string_ext(o,
-                                                          JSON_C_TO_STRING_PLAIN |
-                                                                          JSON_C_TO_STRING_NOSLASHESCAPE));
+        puts(c->json ? json_line(o) : json_as_text(o));
         return EXIT_SUCCESS;
 }
 

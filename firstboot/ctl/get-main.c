@@ -69,14 +69,8 @@ static json_object *find(json_object *o, const char *key) {
 }
 
 static int print(json_object *value) {
-        const char *text =
-                        json_object_is_type(value, json_type_string)
-                                        ? json_object_get_string(value)
-                                        : json_object_to_json_string_ext(value,
-                                                          JSON_C_TO_STRING_PLAIN |
-                                                                          JSON_C_TO_STRING_NOSLASHESCAPE);
-
-        return puts(text) < 0 || fflush(stdout) != 0 ? EXIT_UNREADABLE : EXIT_SUCCESS;
+        return puts(json_as_text(value)) < 0 || fflush(stdout) != 0 ? EXIT_UNREADABLE
+                                                                    : EXIT_SUCCESS;
 }
 
 int main(int argc, char *argv[]) {

@@ -75,8 +75,7 @@ static int reply_json(sd_bus_message *m, json_object *taken) {
 
         if (!o)
                 return -ENOMEM;
-        text = json_object_to_json_string_ext(
-                        o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+        text = json_line(o);
         return text ? sd_bus_reply_method_return(m, "s", text) : -ENOMEM;
 }
 

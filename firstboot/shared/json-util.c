@@ -169,6 +169,15 @@ int json_disarm(json_object *o, bool lines) {
         return 0;
 }
 
+const char *json_line(json_object *o) {
+        return json_object_to_json_string_ext(
+                        o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
+const char *json_as_text(json_object *o) {
+        return json_object_is_type(o, json_type_string) ? json_object_get_string(o) : json_line(o);
+}
+
 void json_print(json_object *o, int more) {
         puts(json_object_to_json_string_ext(
                         o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE | more));

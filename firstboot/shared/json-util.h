@@ -29,12 +29,13 @@ int json_set_int(json_object *o, const char *key, int64_t value);
 int json_add_array(json_object *o, const char *key, json_object **ret);
 int json_add_object(json_object *o, const char *key, json_object **ret);
 
-/* A new array as member of o, with one new, empty object in it; *ret_item, that one, is borrowed. 0 or
+/* A new array as member of o, with one new, empty object in it; *ret_item, that one, is borrowed. 0
+ * or
  * -ENOMEM. */
 int json_add_array_of_one(json_object *o, const char *key, json_object **ret_item);
 
-/* Appends to an array; 0 or -ENOMEM. The value is taken in every case; a NULL one means out of memory.
- * json_append_object() appends a new, empty object; *ret is borrowed. */
+/* Appends to an array; 0 or -ENOMEM. The value is taken in every case; a NULL one means out of
+ * memory. json_append_object() appends a new, empty object; *ret is borrowed. */
 int json_append(json_object *array, json_object *value);
 int json_append_object(json_object *array, json_object **ret);
 
@@ -78,8 +79,13 @@ int json_set_field_list(json_object *o, const JsonField *fields, size_t n);
 /* Each text in it, at any depth, as text_disarm() has it; names of keys stay. 0 or -ENOMEM. */
 int json_disarm(json_object *o, bool lines);
 
-/* On standard output, one member a line; `more` is 0 or JSON_C_TO_STRING_SPACED, a blank behind each
- * colon. */
+/* All of it on one line; and as text, where a string is what it says. Borrowed; NULL on out of
+ * memory. */
+const char *json_line(json_object *o);
+const char *json_as_text(json_object *o);
+
+/* On standard output, one member a line; `more` is 0 or JSON_C_TO_STRING_SPACED, a blank behind
+ * each colon. */
 void json_print(json_object *o, int more);
 
 /* Writes pretty JSON with a final newline, durably. */

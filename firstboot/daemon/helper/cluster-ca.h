@@ -10,8 +10,8 @@
 int base64_text(const char *base64, char **ret);
 
 /* Whether one of the certificates in the PEM text has a public key with one of the digests
- * ("sha256:…"), as kubeadm's discovery has it. *ret_found is the first one's digest, which the caller
- * frees. Negative errno: -EBADMSG where there is no certificate. */
+ * ("sha256:…"), as kubeadm's discovery has it. *ret_found is the first one's digest, which the
+ * caller frees. Negative errno: -EBADMSG where there is no certificate. */
 int cluster_ca_is_pinned(const char *pem, json_object *hashes, char **ret_found);
 
 /* The certificate's common name ("system:node:gpu0"), which the caller frees, and when it is valid

@@ -91,9 +91,9 @@ static int read_cloud_init(Config *c, const char *name, json_object **ret) {
         return strv_extendf(&c->warnings, "%s: %s", name, e.message);
 }
 
-/* Whether cloud-init has the instance's id from the cloud itself. Where it has not, the id stands in
- * a file that many images share ("nocloud"), changes with the user data (NoCloud on Proxmox), or is
- * a constant ("iid-datasource-none"): to take that for another instance would forget all that is
+/* Whether cloud-init has the instance's id from the cloud itself. Where it has not, the id stands
+ * in a file that many images share ("nocloud"), changes with the user data (NoCloud on Proxmox), or
+ * is a constant ("iid-datasource-none"): to take that for another instance would forget all that is
  * known of this one. */
 static bool id_is_the_clouds(json_object *v1) {
         static const char *const keys[] = { "cloud_name", "platform" };

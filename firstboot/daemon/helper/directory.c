@@ -17,8 +17,8 @@
  * ldap_opt_timeout). */
 #define CONNECT_SEC 6
 #define ANSWER_SEC 8
-/* With GnuTLS, libldap waits in a handshake for as long as the server is silent: from outside, until
- * the bind is done, and then for the searches, referrals among them. */
+/* With GnuTLS, libldap waits in a handshake for as long as the server is silent: from outside,
+ * until the bind is done, and then for the searches, referrals among them. */
 #define BIND_LIMIT_SEC 8
 #define SEARCH_LIMIT_SEC 24
 
@@ -67,8 +67,7 @@ static int give(const char *kind, const char *text, const Entry *e) {
                                   JSON_STRING("uid", e ? e->uid : NULL),
                                   JSON_STRING("gid", e ? e->gid : NULL)) < 0)
                 return 1;
-        puts(json_object_to_json_string_ext(
-                        o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+        puts(json_line(o));
         return streq(kind, "ok") ? 0 : 1;
 }
 
@@ -143,7 +142,8 @@ static bool set_options(Directory *d) {
                ldap_set_option(d->ld, LDAP_OPT_X_TLS_NEWCTX, &client) == 0;
 }
 
-/* The filter that sssd would use for the name, by schema (sssd-ldap(5), ldap_user_name and so on). */
+/* The filter that sssd would use for the name, by schema (sssd-ldap(5), ldap_user_name and so
+ * on). */
 static char *filter_for(json_object *identity, bool user, const char *name, const char *also) {
         const char *schema = strempty(json_get_string(identity, "schema")), *kind, *key;
         size_t n = strlen(name) - (endswith(name, DOMAIN_SUFFIX) ? strlen(DOMAIN_SUFFIX) : 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is asked of a Kubernetes API server. Nothing that it says is trusted before its certificate was
- * proved; what is fetched before (kubeadm's cluster-info) is proved by the pinned digest of the CA. */
+/* What is asked of a Kubernetes API server. Nothing that it says is trusted before its certificate
+ * was proved; what is fetched before (kubeadm's cluster-info) is proved by the pinned digest of the
+ * CA. */
 
 #include "daemon/helper/kubernetes.h"
 #include "contract/kubeconfig.h"
@@ -25,8 +26,7 @@ static int give(const char *kind, const char *text, json_object *more) {
         if (!o || json_set_fields(o, JSON_STRING("kind", kind),
                                   JSON_STRING("text", strempty(text))) < 0)
                 return EXIT_FAILURE;
-        puts(json_object_to_json_string_ext(
-                        o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+        puts(json_line(o));
         return streq(kind, "ok") ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -177,8 +177,8 @@ static json_object *object_of(const char *body) {
         return TAKE_PTR(o);
 }
 
-/* The CA that cluster-info has, once it is proved to be the one that is pinned; else how the program
- * ends is in *ret_exit, and NULL. */
+/* The CA that cluster-info has, once it is proved to be the one that is pinned; else how the
+ * program ends is in *ret_exit, and NULL. */
 static char *pinned_ca(json_object *info, json_object *config, json_object *o, int *ret_exit) {
         const char *text = json_get_string(json_get(info, "data"), "kubeconfig");
         _cleanup_kubeconfig_ Kubeconfig k = {};

@@ -8,9 +8,10 @@
  *   notify    tells the site's command and URL how the node stands
  *   directory URI
  *             asks an LDAP server for the users that the configuration names: one JSON object
- *   kubernetes identity NODE | discover TOKEN-ID | kubelet METHOD PATH [TYPE] | verdict METHOD PATH [TYPE]
- *             asks a Kubernetes API server, as kubelet or with the verdict's token; a request that has
- *             a TYPE has its body on standard input: one JSON object */
+ *   kubernetes identity NODE | discover TOKEN-ID
+ *   kubernetes kubelet METHOD PATH [TYPE] | verdict METHOD PATH [TYPE]
+ *             asks a Kubernetes API server, as kubelet or with the verdict's token; a request that
+ *             has a TYPE has its body on standard input: one JSON object */
 
 #include "daemon/helper/config-load.h"
 #include "daemon/helper/directory.h"
@@ -58,8 +59,7 @@ static int print_config(void) {
         if (!o)
                 return log_oom();
 
-        text = json_object_to_json_string_ext(
-                        o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+        text = json_line(o);
         if (!text)
                 return log_oom();
         return puts(text) < 0 || fflush(stdout) < 0

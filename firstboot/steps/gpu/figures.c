@@ -118,6 +118,18 @@ json_object *gpu_findings_to_json(const GpuFindings *f) {
         return list;
 }
 
+static bool is_active(const GpuLink *l) {
+        return l->active.state == GPU_READ && l->active.value == 1;
+}
+
+static int64_t links_of(const Gpu *g) {
+        int64_t n = 0;
+
+        for (size_t k = 0; k < GPU_LINKS_MAX; k++)
+                n += is_active(&g->links[k]);
+        return n;
+}
+
 json_object *gpu_summary_to_json(const GpuFacts *f) {
         static const GpuFactId measured[] = { GPU_TEMPERATURE, GPU_PCIE_GENERATION_LOAD,
                 GPU_PCIE_WIDTH, GPU_PCIE_REPLAYS, GPU_ECC_VOLATILE, GPU_H2D, GPU_D2H,
@@ -127,7 +139,6 @@ json_object *gpu_summary_to_json(const GpuFacts *f) {
         for (unsigned i = 0; i < f->n; i++) {
                 const Gpu *g = &f->gpus[i];
                 json_object *o = json_object_new_object();
-                int64_t active = 0;
 
                 (void) json_set_int(o, "gpu", i);
                 set_filled(o, "name", g->name);
@@ -139,10 +150,7 @@ json_object *gpu_summary_to_json(const GpuFacts *f) {
                         if (gpu_fact_known(g, measured[k]))
                                 (void) json_set_int(o, gpu_fact_names[measured[k]].name,
                                                 g->facts[measured[k]].value);
-                for (size_t k = 0; k < GPU_LINKS_MAX; k++)
-                        active += g->links[k].active.state == GPU_READ &&
-                                  g->links[k].active.value == 1;
-                (void) json_set_int(o, "nvlinks_active", active);
+                (void) json_set_int(o, "nvlinks_active", links_of(g));
                 set_filled(o, "cluster", g->cluster);
                 if (f->load.state == GPU_PHASE_DONE) {
                         (void) json_set(o, "hbm_gbps", json_object_new_double(f->load.hbm_gbps[i]));
@@ -154,27 +162,20 @@ json_object *gpu_summary_to_json(const GpuFacts *f) {
         return list;
 }
 
+static bool leads_to_switch(const GpuLink *l) {
+        return l->remote_type.state == GPU_READ &&
+               l->remote_type.value == NVML_NVLINK_DEVICE_TYPE_SWITCH;
+}
+
 /* Whether a link of the one leads to the other, or to a switch. */
 static bool reaches(const Gpu *g, const Gpu *other) {
         for (size_t k = 0; k < GPU_LINKS_MAX; k++) {
                 const GpuLink *l = &g->links[k];
 
-                if (l->active.state == GPU_READ && l->active.value == 1 &&
-                                (streq(l->remote, other->pci) ||
-                                                (l->remote_type.state == GPU_READ &&
-                                                                l->remote_type.value ==
-                                                                                NVML_NVLINK_DEVICE_TYPE_SWITCH)))
+                if (is_active(l) && (streq(l->remote, other->pci) || leads_to_switch(l)))
                         return true;
         }
         return false;
-}
-
-static int64_t links_of(const Gpu *g) {
-        int64_t n = 0;
-
-        for (size_t k = 0; k < GPU_LINKS_MAX; k++)
-                n += g->links[k].active.state == GPU_READ && g->links[k].active.value == 1;
-        return n;
 }
 
 json_object *gpu_nvlink_to_json(const GpuFacts *f) {

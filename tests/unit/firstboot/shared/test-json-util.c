@@ -127,6 +127,18 @@ static void lines_stay_where_they_may(void **state _unused_) {
         assert_string_equal(json_object_get_string(json_object_array_get_idx(o, 0)), "x\ny?");
 }
 
+static void a_value_as_text_is_what_a_string_says(void **state _unused_) {
+        static const char text[] = "{\"a\": \"x/y z\", \"n\": 3, \"l\": [\"x\", true]}";
+        _cleanup_json_ json_object *o = NULL;
+        JsonError e = {};
+
+        assert_int_equal(json_parse(text, strlen(text), &e, &o), 0);
+        assert_string_equal(json_as_text(json_get(o, "a")), "x/y z");
+        assert_string_equal(json_as_text(json_get(o, "n")), "3");
+        assert_string_equal(json_as_text(json_get(o, "l")), "[\"x\",true]");
+        assert_string_equal(json_line(o), "{\"a\":\"x/y z\",\"n\":3,\"l\":[\"x\",true]}");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(lookups_answer_the_default_for_another_type),
@@ -139,6 +151,7 @@ int main(void) {
                 cmocka_unit_test(texts_at_any_depth_are_disarmed),
                 cmocka_unit_test(lines_stay_where_they_may),
                 cmocka_unit_test(objects_are_taken_where_there_is_nothing_to_put_them_into),
+                cmocka_unit_test(a_value_as_text_is_what_a_string_says),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
