@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A running libguestfs appliance over disk images, read-only: what inspect, diff, the proof of a finished disk and
- * the import of a vendor's image share. */
+/* A running libguestfs appliance over disk images, read-only: what inspect, diff, the proof of a
+ * finished disk and the import of a vendor's image share. */
 
 #include "appliance/system.h"
 #include "shared/macro.h"
@@ -20,8 +20,8 @@ int image_format_log(const char *path, const char **ret); /* the same, errors lo
  * something for libguestfs. */
 int guestfs_open_readonly(const char *const *images, const char *const *formats, guestfs_h **ret);
 
-/* Opens one image so, and calls `use` with it; once more, with a new appliance, where the first died
- * under it. `use` logs its errors and begins anew when it is called again. */
+/* Opens one image so, and calls `use` with it; once more, with a new appliance, where the first
+ * died under it. `use` logs its errors and begins anew when it is called again. */
 typedef int (*ApplianceUse)(guestfs_h *g, void *userdata);
 int guestfs_use_readonly(const char *image, const char *format, ApplianceUse use, void *userdata);
 
@@ -30,13 +30,13 @@ int guestfs_use_readonly(const char *image, const char *format, ApplianceUse use
  * start. */
 int guestfs_open_bare(const char *folder, const char *monitor, guestfs_h **ret);
 
-/* hot-plug.c. Gives it an image, read-only; *ret_device is what that is called there. Returns once its
- * `partitions` can be used. Errors are debug messages. */
+/* hot-plug.c. Gives it an image, read-only; *ret_device is what that is called there. Returns once
+ * its `partitions` can be used. Errors are debug messages. */
 int guestfs_plug(guestfs_h *g, const char *monitor, const char *image, const char *format,
                 unsigned partitions, char **ret_device);
 
-/* user.c. Before an ordinary user's program becomes root of a user namespace: makes the
- * appliance for it, some seconds the first time. Where that cannot be, launching says so. -ENOMEM. */
+/* user.c. Before an ordinary user's program becomes root of a user namespace: makes the appliance
+ * for it, some seconds the first time. Where that cannot be, launching says so. -ENOMEM. */
 int appliance_prepare_for_user(void);
 
 /* NULL: fine. Else why the appliance cannot work on this host; a cheap look at files,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An image for an appliance that runs already. libguestfs itself adds images before the start only, but
- * lets its caller add to QEMU's command line: a monitor (QMP), through which QEMU takes a further disk
- * on the SCSI bus that libguestfs has its own on. Whoever calls has another way where that fails. */
+/* An image for an appliance that runs already. libguestfs itself adds images before the start only,
+ * but lets its caller add to QEMU's command line: a monitor (QMP), through which QEMU takes a
+ * further disk on the SCSI bus that libguestfs has its own on. Whoever calls has another way where
+ * that fails. */
 
 #include "appliance/appliance.h"
 

@@ -5,11 +5,12 @@
 
 #include "appliance/appliance.h"
 
-/* launch.c. Where libguestfs keeps the appliance of an ordinary user's builds. The caller frees it. */
+/* launch.c. Where libguestfs keeps the appliance of an ordinary user's builds. The caller frees
+ * it. */
 char *appliance_user_cache(void);
 
-/* launch.c. An appliance over one image, whose programs have a port that leads to the file `port` (a path without
- * a comma). Errors are logged. */
+/* launch.c. An appliance over one image, whose programs have a port that leads to the file `port`
+ * (a path without a comma). Errors are logged. */
 #define APPLIANCE_PORT_NAME "org.imgbuild.tree"
 #define APPLIANCE_PORT "/dev/virtio-ports/" APPLIANCE_PORT_NAME
 int appliance_open_port(const char *image, const char *format, const char *port, guestfs_h **ret);
@@ -23,6 +24,7 @@ int appliance_launch(ApplianceLaunch launch, bool kvm, void *userdata, bool *ret
 typedef int (*ApplianceOpen)(guestfs_h **ret, void *userdata);
 int appliance_use(ApplianceOpen open_it, ApplianceUse use, void *userdata);
 
-/* system.c. Finds the one system of the image, on `root` where that is not NULL, and mounts it read-only as its
- * fstab says. *ret_root (the caller frees it): libguestfs' name of it. Errors are logged, with `image`'s name. */
+/* system.c. Finds the one system of the image, on `root` where that is not NULL, and mounts it
+ * read-only as its fstab says. *ret_root (the caller frees it): libguestfs' name of it. Errors are
+ * logged, with `image`'s name. */
 int system_mount(guestfs_h *g, const char *image, const char *root, char **ret_root);

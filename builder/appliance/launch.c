@@ -52,7 +52,7 @@ typedef struct Launch {
         const char *const *images, *const *formats; /* end with NULL */
         const char *folder;  /* for its files; NULL: libguestfs' own choice */
         const char *monitor; /* where QEMU is to listen; NULL: nowhere */
-        const char *port; /* what its program writes to APPLIANCE_PORT goes to this file; NULL: there is no such port */
+        const char *port;    /* the file that APPLIANCE_PORT writes to; NULL: no port */
         guestfs_h *g;
 } Launch;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A tree out of an appliance, at the speed of its disk: tar runs inside and writes to a port of its own. guestfs_tar_out()
- * would hand out all zeros of a sparse file, and 8 KiB a time.
+/* A tree out of an appliance, at the speed of its disk: tar runs inside and writes to a port of its
+ * own. guestfs_tar_out() would hand out all zeros of a sparse file, and 8 KiB a time.
  *
- * The appliance is a child's, in a process group of its own: whoever reads ends it when it does not like what comes. */
+ * The appliance is a child's, in a process group of its own: whoever reads ends it when it does not
+ * like what comes. */
 
 #include "appliance/internal.h"
 
@@ -23,9 +24,9 @@ struct TreeStream {
         pid_t pid;
 };
 
-/* Extended attributes as they are, ACLs and labels among them (--acls would look up names of the appliance's users); names
- * as they are, not as UTF-8; no access and change times. What lies in folders that a booted system mounts over is
- * nobody's. */
+/* Extended attributes as they are, ACLs and labels among them (--acls would look up names of the
+ * appliance's users); names as they are, not as UTF-8; no access and change times. What lies in
+ * folders that a booted system mounts over is nobody's. */
 static const char tar_script[] =
                 "cd /sysroot && tar --create --file=" APPLIANCE_PORT
                 " --format=posix --sparse --numeric-owner --xattrs "

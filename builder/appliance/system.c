@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The one operating system of an image: found, mounted as its own fstab says, and what a lock wants to know of it. */
+/* The one operating system of an image: found, mounted as its own fstab says, and what a lock wants
+ * to know of it. */
 
 #include "appliance/internal.h"
 
@@ -33,7 +34,8 @@ static char *name_systems(guestfs_h *g, char *const *roots) {
         return strv_join(l, ", ");
 }
 
-/* Of libguestfs' list of file systems such are left out. Takes `devices`; NULL: it is not encrypted, as far as these are known. */
+/* Of libguestfs' list of file systems such are left out. Takes `devices`; NULL: it is not
+ * encrypted, as far as these are known. */
 static char *find_encrypted(guestfs_h *g, char **devices) {
         _cleanup_strv_free_ char **owned = devices;
 
@@ -226,7 +228,8 @@ static int read_status(guestfs_h *g, const char *image, ImageFacts *f) {
                                                 path, strempty(guestfs_last_error(g)));
 }
 
-/* What libguestfs has no call for is asked of the appliance's own programs; nothing of the image is run. */
+/* What libguestfs has no call for is asked of the appliance's own programs; nothing of the image is
+ * run. */
 static int find_newest(guestfs_h *g, const char *image, ImageFacts *f) {
         char script[] = "cd /sysroot && find . -printf '%T@\\n' | sort -n | tail -n 1";
         _cleanup_free_ char *output = guestfs_debug(g, "sh", ARGV(script));

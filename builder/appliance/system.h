@@ -9,9 +9,9 @@
 
 #include "shared/macro.h"
 
-/* whole.c. Whether the image is all in this one file: -EPERM where its header names another (a backing file, an
- * extent, a file of data), which would be read from the host, or where it is encrypted; -EBADMSG where qemu-img
- * finds it damaged or cut off. Errors are logged. */
+/* whole.c. Whether the image is all in this one file: -EPERM where its header names another (a
+ * backing file, an extent, a file of data), which would be read from the host, or where it is
+ * encrypted; -EBADMSG where qemu-img finds it damaged or cut off. Errors are logged. */
 int image_require_whole(const char *path, const char *format);
 
 /* system.c. What a lock says of the one operating system of an image. */
@@ -25,12 +25,13 @@ typedef struct ImageFacts {
 void image_facts_done(ImageFacts *f);
 #define _cleanup_image_facts_ _cleanup_(image_facts_done)
 
-/* Errors are logged. `root`: the device that it is on; NULL: there is one system only. -EINVAL for an image that
- * no system can be taken from. */
+/* Errors are logged. `root`: the device that it is on; NULL: there is one system only. -EINVAL for
+ * an image that no system can be taken from. */
 int image_facts(const char *path, const char *format, const char *root, ImageFacts *ret);
 
-/* stream.c. The tree of that system as a tar archive (pax) with all that it has: a process writes it to `fd`, the one end of
- * a pipe whose other end, `reader`, it does not keep. Errors are logged by it. */
+/* stream.c. The tree of that system as a tar archive (pax) with all that it has: a process writes
+ * it to `fd`, the one end of a pipe whose other end, `reader`, it does not keep. Errors are logged
+ * by it. */
 typedef struct TreeStream TreeStream;
 int tree_stream_start(const char *path, const char *format, const char *root, int fd, int reader,
                 TreeStream **ret);

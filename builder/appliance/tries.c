@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How often an appliance is tried. Without KVM, an old QEMU's guest kernel dies now and then while it
- * starts, and later too; a start that failed once says nothing about KVM either. */
+/* How often an appliance is tried. Without KVM, an old QEMU's guest kernel dies now and then while
+ * it starts, and later too; a start that failed once says nothing about KVM either. */
 
 #include "appliance/internal.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* libguestfs' appliance for an ordinary user's builds. Those run as root of a user namespace, where the files of the host's root
- * belong to nobody: an appliance that supermin copies from them there has a mount(8) that is nobody's and may not mount. So supermin
- * runs before, as the user, and libguestfs finds an appliance that is up to date. */
+/* libguestfs' appliance for an ordinary user's builds. Those run as root of a user namespace, where
+ * the files of the host's root belong to nobody: an appliance that supermin copies from them there
+ * has a mount(8) that is nobody's and may not mount. So supermin runs before, as the user, and
+ * libguestfs finds an appliance that is up to date. */
 
 #include "appliance/internal.h"
 
@@ -28,7 +29,8 @@ static char *parts_folder(void) {
         return NULL;
 }
 
-/* libguestfs does it too: the kernel is a copy with the time of the host's, older than what supermin compares with. */
+/* libguestfs does it too: the kernel is a copy with the time of the host's, older than what
+ * supermin compares with. */
 static int mark_new(const char *appliance) {
         _cleanup_closedir_ DIR *d = NULL;
         int r;

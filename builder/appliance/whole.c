@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A stranger's image must be all that is read. The header of a qcow2 or VMDK may name further files, which QEMU opens on the
- * host with our rights: /etc/shadow as a backing file would become a disk of the appliance, and its text a file of
- * the layer. VHD has no such names, and QEMU opens no VHDX or VDI that has a parent. */
+/* A stranger's image must be all that is read. The header of a qcow2 or VMDK may name further
+ * files, which QEMU opens on the host with our rights: /etc/shadow as a backing file would become a
+ * disk of the appliance, and its text a file of the layer. VHD has no such names, and QEMU opens no
+ * VHDX or VDI that has a parent. */
 
 #include "appliance/internal.h"
 
@@ -100,7 +101,8 @@ static int judge_header(const char *path, const char *format) {
         return wrong ? log_error_return(-EPERM, "%s %s", path, wrong) : 0;
 }
 
-/* QEMU reads what lies behind the end of a file as zeros: a download that was cut off would become files of zeros. */
+/* QEMU reads what lies behind the end of a file as zeros: a download that was cut off would become
+ * files of zeros. */
 static int check_content(const char *path, const char *format) {
         const SpawnOptions options = { .timeout_usec = CHECK_USEC };
         _cleanup_free_ char *output = NULL;

@@ -32,7 +32,8 @@ static int release(Boot *b, VmProcess *p) {
         return vm_command(p, "cont") < 0 ? -EIO : 1;
 }
 
-/* QEMU's own fault, whatever the guest did: 128 + one of these. Who sends it SIGKILL or SIGTERM means it. */
+/* QEMU's own fault, whatever the guest did: 128 + one of these. Who sends it SIGKILL or SIGTERM
+ * means it. */
 static bool emulator_crashed(int status) {
         static const int faults[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP };
 
@@ -54,7 +55,8 @@ static void note_end(Boot *b, int status, const char *words) {
                                 words ? ": " : "", strempty(words));
 }
 
-/* Until there is a verdict: 0; -EAGAIN: KVM is to blame, try without; -ECHILD: QEMU crashed, for the first time; -ETIMEDOUT,
+/* Until there is a verdict: 0; -EAGAIN: KVM is to blame, try without; -ECHILD: QEMU crashed, for
+ * the first time; -ETIMEDOUT,
  * -ECANCELED, other -errno (logged). */
 static int wait_for_verdict(Boot *b, VmProcess *p, uint64_t deadline) {
         bool paused = b->vm.paused, may_distrust = b->vm.kvm && b->o->accel == VM_ACCEL_AUTO;
@@ -144,7 +146,8 @@ static void forget_start(Boot *b) {
         b->last[0] = '\0';
 }
 
-/* Starts QEMU once. An exit code; -EAGAIN where KVM failed and another way is left, -ECHILD where QEMU crashed. */
+/* Starts QEMU once. An exit code; -EAGAIN where KVM failed and another way is left, -ECHILD where
+ * QEMU crashed. */
 static int attempt(Boot *b) {
         const VmFolders folders = {
                 .folder = b->folder,

@@ -5,7 +5,7 @@
  * only ever read. Fill BootOptions (vm.h has the machine and the parsers of its options), have it
  * checked, run it:
  *
- *     BootOptions o = { .image = path, .until = "multi-user", .timeout = 600, .vm = { .cpus = 2, … } };
+ *     BootOptions o = { .image = path, .until = "multi-user", .timeout = 600, .vm = { … } };
  *
  *     r = boot_options_check(&o);
  *     code = boot_run(ctx, tools, &o);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* After the verdict: the last words, what --strict asks, the command in the guest, and the end of the
- * machine. */
+/* After the verdict: the last words, what --strict asks, the command in the guest, and the end of
+ * the machine. */
 
 #include "boot/internal.h"
 #include "shared/duration.h"

@@ -2,8 +2,8 @@
 #pragma once
 
 /* One boot as the files of this room share it: prepare.c makes what is there before QEMU starts,
- * boot.c runs it, follow.c reads what it says, conclude.c does what comes after the verdict, ssh.c works
- * in the guest, shell.c lets a person do so, report.c tells how it went. */
+ * boot.c runs it, follow.c reads what it says, conclude.c does what comes after the verdict, ssh.c
+ * works in the guest, shell.c lets a person do so, report.c tells how it went. */
 
 #include "boot/boot.h"
 #include "boot/process.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* One machine of a cluster: a boot in a process of its own, which tells how it goes by lines: "phase
- * NAME", "last WHAT SYSTEMD SAID", "up", "log LEVEL TEXT". */
+/* One machine of a cluster: a boot in a process of its own, which tells how it goes by lines:
+ * "phase NAME", "last WHAT SYSTEMD SAID", "up", "log LEVEL TEXT". */
 
 #include "boot/boot.h"
 #include "common/line-buffer.h"

@@ -42,8 +42,8 @@ static void write_line(const char *line, void *userdata) {
         fflush(f);
 }
 
-/* A log's place is that of its file alone: QEMU, which a guest may have taken over, sees neither the
- * store's other logs nor what else is in the folder of --save. */
+/* A log's place is that of its file alone: QEMU, which a guest may have taken over, sees neither
+ * the store's other logs nor what else is in the folder of --save. */
 static int add_log(const char *file, SandboxBind *binds, size_t *n) {
         char *target = file ? path_join(VM_LOG_FOLDER, path_basename(file)) : NULL;
 

@@ -107,8 +107,9 @@ static int add_disks(const VmConfig *c, char ***argv) {
         return 0;
 }
 
-/* A slot of its own: a guest names its card by it (enp0s29), and writes the name into its configuration. Given the next free
- * one, a machine that is switched on with a disk more or less would have another card than the one it knows. */
+/* A slot of its own: a guest names its card by it (enp0s29), and writes the name into its
+ * configuration. Given the next free one, a machine that is switched on with a disk more or less
+ * would have another card than the one it knows. */
 static int add_network(const VmConfig *c, char ***argv) {
         _cleanup_strv_free_ char **parts = NULL;
         _cleanup_free_ char *netdev = NULL;

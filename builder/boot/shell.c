@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* --on-error=shell: a way into the guest that did not come up. Where sshd answers, a shell of root's; else
- * the serial console, on which systemd (256 and newer) has logged root in, and whose emergency shell asks
- * for no password (qemu.c). */
+/* --on-error=shell: a way into the guest that did not come up. Where sshd answers, a shell of
+ * root's; else the serial console, on which systemd (256 and newer) has logged root in, and whose
+ * emergency shell asks for no password (qemu.c). */
 
 #include "boot/internal.h"
 #include "boot/terminal.h"

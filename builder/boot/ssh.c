@@ -102,8 +102,8 @@ int ssh_try(const char *key, uint16_t port, uint64_t usec) {
         return r < 0 ? r : status == 0 ? 0 : -ECONNREFUSED;
 }
 
-/* One word is a command line, as with ssh itself; of several, the guest's shell is to see each as it
- * was given. */
+/* One word is a command line, as with ssh itself; of several, the guest's shell is to see each as
+ * it was given. */
 static int add_command(char ***argv, char *const *command) {
         if (strv_length(command) == 1)
                 return strv_extend(argv, command[0]);

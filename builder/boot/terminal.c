@@ -19,7 +19,8 @@ typedef struct Raw {
         struct termios before;
 } Raw;
 
-/* Keys as they are typed; what is written stays as the terminal has it, for messages come in between. */
+/* Keys as they are typed; what is written stays as the terminal has it, for messages come in
+ * between. */
 static int raw_begin(Raw *raw, int fd) {
         struct termios t;
 

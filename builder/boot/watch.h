@@ -48,9 +48,9 @@ struct BootWatch {
         char *why;         /* once failed */
         char **failed;     /* units that are failed now */
         NodeReport node;   /* what the guest's firstbootd said */
-        uint64_t ready_at; /* node-ready.target was started, and firstbootd's verdict is waited for */
-        bool settled; /* systemd has nothing more to start: what will fail in this boot has failed */
-        char *systemd; /* what it said of itself: "Welcome to Debian GNU/Linux 13 (trixie)!" */
+        uint64_t ready_at; /* node-ready.target was started; firstbootd's verdict is waited for */
+        bool settled;      /* systemd has nothing more to start: no unit will fail any more */
+        char *systemd;     /* what it said of itself: "Welcome to Debian GNU/Linux 13 (trixie)!" */
 
         /* All may be NULL. */
         void (*on_phase)(BootWatch *w, BootPhase phase, void *userdata);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An x86 kernel's file is a small loader and the packed kernel; where that is stands in the loader's
- * header (Documentation/arch/x86/boot.rst: setup_sects, payload_offset, payload_length). libarchive
- * undoes the packing, of the kernel and of modules. */
+/* An x86 kernel's file is a small loader and the packed kernel; where that is stands in the
+ * loader's header (Documentation/arch/x86/boot.rst: setup_sects, payload_offset, payload_length).
+ * libarchive undoes the packing, of the kernel and of modules. */
 
 #include "check/kernel-text.h"
 

@@ -11,7 +11,7 @@ typedef struct KernelWord {
         bool found;
 } KernelWord;
 
-/* Looks for the words in /boot/vmlinuz-KERNEL and, for those that it lacks, in the kernel's modules.
- * Sets found, and clears none. -EBADMSG: no kernel as x86 has it, or packed in a way that libarchive
- * does not know; -ENOENT; -ENOMEM. */
+/* Looks for the words in /boot/vmlinuz-KERNEL and, for those that it lacks, in the kernel's
+ * modules. Sets found, and clears none. -EBADMSG: no kernel as x86 has it, or packed in a way that
+ * libarchive does not know; -ENOENT; -ENOMEM. */
 int kernel_find_words(const Tree *t, const char *kernel, KernelWord *words, size_t n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Node configuration against the tree, where the agent's own check cannot tell: it runs on the host's
- * kernel, and which settings the image's has, only that kernel's file says. */
+/* Node configuration against the tree, where the agent's own check cannot tell: it runs on the
+ * host's kernel, and which settings the image's has, only that kernel's file says. */
 
 #include "check/internal.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A build for a machine without a network: all that the locks of a recipe and of its tools name, in one file. */
+/* A build for a machine without a network: all that the locks of a recipe and of its tools name, in
+ * one file. */
 
 #include "cmd/cache-carry.h"
 #include "common/exit-code.h"

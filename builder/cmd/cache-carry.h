@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A build's downloads in one file, for a machine without a network: imgbuild cache export and import. */
+/* A build's downloads in one file, for a machine without a network: imgbuild cache export and
+ * import. */
 
 #include "common/context.h"
 

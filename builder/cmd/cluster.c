@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild cluster: boots a head and its nodes, or any other machines that belong together. This file
- * is the command line; boot/ is the rest. */
+/* imgbuild cluster: boots a head and its nodes, or any other machines that belong together. This
+ * file is the command line; boot/ is the rest. */
 
 #include "boot/boot.h"
 #include "cmd/verb.h"

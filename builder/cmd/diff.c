@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild diff: what changed from one image to the next. Two manifests are compared in no time, and
- * so are two images of the same bytes; others with libguestfs, files included, both at once. */
+/* imgbuild diff: what changed from one image to the next. Two manifests are compared in no time,
+ * and so are two images of the same bytes; others with libguestfs, files included, both at once. */
 
 #include "cmd/diff-print.h"
 #include "inspect/inspect.h"

@@ -148,7 +148,8 @@ static int take(void *values, int id, const char *value _unused_) {
         }
 }
 
-/* "--update tmux RECIPE" is as good as "RECIPE --update tmux": the recipe is what is called *.json. */
+/* "--update tmux RECIPE" is as good as "RECIPE --update tmux": the recipe is what is called
+ * *.json. */
 static void recipe_first(VerbCall *call) {
         char **a = call->arguments;
         size_t i = 0;

@@ -89,8 +89,8 @@ static void log_unknown_verb(const char *name) {
                         isempty(meant) ? "; 'imgbuild --help' lists them" : meant);
 }
 
-/* A service or a job may have no HOME: then it is the one that the user database names, before a user namespace
- * makes everybody root. */
+/* A service or a job may have no HOME: then it is the one that the user database names, before a
+ * user namespace makes everybody root. */
 static int set_home(void) {
         const struct passwd *user;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild sign: a build's folder, with a key that is a file or a credential of the service that runs
- * this. Never on the command line, where every user of the host could read it. */
+/* imgbuild sign: a build's folder, with a key that is a file or a credential of the service that
+ * runs this. Never on the command line, where every user of the host could read it. */
 
 #include "cmd/verb.h"
 #include "release/release.h"

@@ -40,8 +40,8 @@ struct Verb {
         const char *about;        /* --help, between usage and options */
         void (*more_about)(void); /* prints more of it; may be NULL */
 
-        bool needs_root; /* works on layers, so an ordinary user gets a user namespace first */
-        const char *unproved; /* of a verb that needs libguestfs as well: the option with which it does not */
+        bool needs_root;      /* works on layers, so an ordinary user gets a user namespace first */
+        const char *unproved; /* the option with which a verb that needs libguestfs needs none */
         const char *reads_only; /* an option, "--node", with which it needs neither; may be NULL */
         bool needs_store;       /* is called with an open context */
         bool quiet;             /* shows no progress unless it is asked to */

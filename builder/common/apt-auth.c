@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Words of apt_auth.conf(5): machine [PROTOCOL://]HOST[:PORT][/PATH] login L password P, in any number of
- * lines. */
+/* Words of apt_auth.conf(5): machine [PROTOCOL://]HOST[:PORT][/PATH] login L password P, in any
+ * number of lines. */
 
 #include "common/apt-auth.h"
 
@@ -41,7 +41,8 @@ void apt_auth_done(AptAuth *a) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* The next word of *text, which moves on; NULL at the end, and with *oom set where memory ran out. */
+/* The next word of *text, which moves on; NULL at the end, and with *oom set where memory ran
+ * out. */
 static char *next_word(const char **text, bool *oom) {
         size_t n;
         char *word;

@@ -2,8 +2,8 @@
 #pragma once
 
 /* The logins of private mirrors that this host's apt has: apt_auth.conf(5), in auth.conf and
- * auth.conf.d. They go to servers over TLS alone, whatever apt would do, and nowhere else: no message,
- * lock, manifest or command line has them. */
+ * auth.conf.d. They go to servers over TLS alone, whatever apt would do, and nowhere else: no
+ * message, lock, manifest or command line has them. */
 
 #include "shared/macro.h"
 

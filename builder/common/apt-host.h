@@ -26,8 +26,8 @@ void apt_settings_done(AptSettings *s);
  * decides. The caller frees it. */
 int apt_settings_proxy(const AptSettings *s, const char *url, char **ret);
 
-/* Acquire::https::OPTION::HOST, or …::OPTION, for a URL: CAInfo, SslCert, SslKey. NULL where there is none;
- * borrowed. */
+/* Acquire::https::OPTION::HOST, or …::OPTION, for a URL: CAInfo, SslCert, SslKey. NULL where there
+ * is none; borrowed. */
 const char *apt_settings_tls(const AptSettings *s, const char *option, const char *url);
 
 typedef struct AptTarget {

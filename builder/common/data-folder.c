@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Where the shipped recipes and overlays are: looked for beside the program, so that a checkout and an installation below any
- * prefix each find their own. */
+/* Where the shipped recipes and overlays are: looked for beside the program, so that a checkout and
+ * an installation below any prefix each find their own. */
 
 #include "common/data-folder.h"
 #include "shared/file-util.h"

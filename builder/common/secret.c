@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Secrets in memory, and how they are recognized. A script that turns one into something else, by a cipher
- * or a compressor say, is not noticed. */
+/* Secrets in memory, and how they are recognized. A script that turns one into something else, by a
+ * cipher or a compressor say, is not noticed. */
 
 #include "common/secret.h"
 
@@ -59,8 +59,8 @@ static int add_trace(Secret *s, const void *bytes, size_t size) {
         return 0;
 }
 
-/* As base64 has it behind `shift` bytes of something else ("USER:", say), but for the letters at both ends
- * that depend on its neighbours. */
+/* As base64 has it behind `shift` bytes of something else ("USER:", say), but for the letters at
+ * both ends that depend on its neighbours. */
 static int add_encoded(Secret *s, const char *bytes, size_t size, size_t shift) {
         size_t all = size + shift, first = (shift * 8 + 5) / 6, end = all * 8 / 6;
         unsigned char *plain = calloc(1, all), *encoded = malloc((all + 2) / 3 * 4 + 1);

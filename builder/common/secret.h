@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What a script needs to know and nobody else may: tokens, keys, logins. Read from files that the user
- * names, handed to one stage, and looked for in what that stage leaves. */
+/* What a script needs to know and nobody else may: tokens, keys, logins. Read from files that the
+ * user names, handed to one stage, and looked for in what that stage leaves. */
 
 #include "shared/macro.h"
 
@@ -29,7 +29,8 @@ typedef struct Secrets {
         size_t n;
 } Secrets;
 
-/* Reads "NAME=FILE". -EINVAL where that cannot be (logged), -ENOMEM. From then on the program leaves no core. */
+/* Reads "NAME=FILE". -EINVAL where that cannot be (logged), -ENOMEM. From then on the program
+ * leaves no core. */
 int secrets_add(Secrets *s, const char *argument);
 const Secret *secrets_find(const Secrets *s, const char *name); /* NULL: not given */
 void secrets_done(Secrets *s);                                  /* wipes them */
@@ -39,5 +40,6 @@ void secrets_done(Secrets *s);                                  /* wipes them */
 bool secret_is_in(const Secret *s, const void *data, size_t size);
 size_t secret_longest_trace(const Secret *s);
 
-/* The line with "[secret NAME]" in place of each trace. `secrets` ends with NULL. NULL on out of memory. */
+/* The line with "[secret NAME]" in place of each trace. `secrets` ends with NULL. NULL on out of
+ * memory. */
 char *secrets_mask(const Secret *const *secrets, const char *line);

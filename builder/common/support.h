@@ -12,8 +12,8 @@
 int support_load(json_object **ret);
 
 /* What is to be said of `product` ("driver", "container-toolkit", "runc") in this version, a text
- * each: below the floor of its branch, a branch that is no more supported, or one that the data does
- * not know. `today`: "2026-11-23". NULL where there is nothing to say. 0 or -ENOMEM. */
+ * each: below the floor of its branch, a branch that is no more supported, or one that the data
+ * does not know. `today`: "2026-11-23". NULL where there is nothing to say. 0 or -ENOMEM. */
 int support_judge(json_object *support, const char *product, const char *version, const char *today,
                 char ***ret);
 

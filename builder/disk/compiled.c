@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is in the image and came in no package: the files that compile stages made, each with its SHA-256
- * and, of a kernel module, its name and version. */
+/* What is in the image and came in no package: the files that compile stages made, each with its
+ * SHA-256 and, of a kernel module, its name and version. */
 
 #include "disk/internal.h"
 

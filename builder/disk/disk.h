@@ -39,8 +39,8 @@ typedef struct DiskInfo {
 int disk_build(Context *ctx, const Plan *plan, Tools *tools, char *const *layers, const char *path,
                 DiskInfo *ret);
 
-/* The proof of a disk that is still to be written: starts the appliance that will read it. Errors are
- * logged, -ENOPKG where this host cannot run one. An appliance that does not start is no error
+/* The proof of a disk that is still to be written: starts the appliance that will read it. Errors
+ * are logged, -ENOPKG where this host cannot run one. An appliance that does not start is no error
  * yet. */
 typedef struct DiskProof DiskProof;
 int disk_proof_begin(Context *ctx, const Plan *plan, char *const *layers, DiskProof **ret);
@@ -48,9 +48,9 @@ DiskProof *disk_proof_free(DiskProof *p);
 DEFINE_CLEANUP(DiskProof *, disk_proof_free);
 #define _cleanup_disk_proof_free_ _cleanup_(disk_proof_freep)
 
-/* Reads a finished image (format: qemu-img's name of it) through libguestfs, read-only, and compares
- * with the tree and what disk_build() said. Logs each difference; -EIO where there is one. May be
- * called for several images. */
+/* Reads a finished image (format: qemu-img's name of it) through libguestfs, read-only, and
+ * compares with the tree and what disk_build() said. Logs each difference; -EIO where there is one.
+ * May be called for several images. */
 int disk_proof_finish(DiskProof *p, const DiskInfo *disk, const char *image, const char *format);
 
 typedef struct ManifestTiming {
@@ -58,7 +58,8 @@ typedef struct ManifestTiming {
         uint64_t usec;
 } ManifestTiming;
 
-/* The files that compile stages made: [{stage, path, size, sha256, module, version}]. Errors are logged. */
+/* The files that compile stages made: [{stage, path, size, sha256, module, version}]. Errors are
+ * logged. */
 int disk_list_compiled(Context *ctx, const Plan *plan, json_object **ret);
 
 /* Writes the manifest to `path` and SHA256SUMS beside it; `files` are names there. Besides what

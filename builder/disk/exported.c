@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The notes beside exported disks. A rebuild carries both over into the new folder, where the note's
- * identity is no longer the manifest's. */
+/* The notes beside exported disks. A rebuild carries both over into the new folder, where the
+ * note's identity is no longer the manifest's. */
 
 #include "disk/exported.h"
 #include "disk/internal.h"
@@ -79,7 +79,8 @@ static bool is_of_another(const char *folder, const char *name, const char *iden
         return !isempty(noted) && !streq(noted, identity);
 }
 
-/* The file that the note `name` stands beside, where it is stale; NULL: it is not, or out of memory. */
+/* The file that the note `name` stands beside, where it is stale; NULL: it is not, or out of
+ * memory. */
 static char *stale_file(const char *folder, const char *name, const char *identity) {
         _cleanup_free_ char *file = NULL, *disk = NULL;
 

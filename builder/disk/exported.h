@@ -9,6 +9,6 @@
  * note, and an older one goes. -errno. */
 int exported_note(const char *image, const char *output);
 
-/* The files of `folder`, that of a build, whose note names another build than the manifest does now;
- * none where there is no manifest. -errno. */
+/* The files of `folder`, that of a build, whose note names another build than the manifest does
+ * now; none where there is no manifest. -errno. */
 int exported_stale(const char *folder, char ***ret);

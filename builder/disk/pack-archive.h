@@ -9,8 +9,8 @@
 /* One zstd frame with a checksum, made by all processors. */
 int zstd_pack(int from, int to);
 
-/* Google Cloud: a gzipped tar of GNU's format with disk.raw in it, whose size is a multiple of 1 GiB.
- * https://cloud.google.com/compute/docs/import/import-existing-image */
+/* Google Cloud: a gzipped tar of GNU's format with disk.raw in it, whose size is a multiple of 1
+ * GiB. https://cloud.google.com/compute/docs/import/import-existing-image */
 int gce_pack(int from, int to);
 
 /* Oracle Cloud: a tar with image_metadata.json (paravirtualized devices, UEFI) and output.QCOW2.

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How a draft becomes OUT/NAME. What the manifest of the image before names goes; whatever else lies
- * in its folder (notes, saved boots, exported disks, seeds) is the admin's and moves to the new one.
+/* How a draft becomes OUT/NAME. What the manifest of the image before names goes; whatever else
+ * lies in its folder (notes, saved boots, exported disks, seeds) is the admin's and moves to the
+ * new one.
  *
- *   one step     .new ⇄ NAME, .new → .old                  a file system with RENAME_EXCHANGE
- *   two steps    NAME → .old, .new → NAME                  NFS and others: NAME is gone for a moment
+ *   one step     .new ⇄ NAME, .new → .old               a file system with RENAME_EXCHANGE
+ *   two steps    NAME → .old, .new → NAME               NFS and others: NAME is gone for a moment
  *   then         foreign files .old → NAME, .old removed
  *
- * After a kill the names that are there tell how far it came: a .new with a manifest is whole, and a
- * .old is never anything but an image before. */
+ * After a kill the names that are there tell how far it came: a .new with a manifest is whole, and
+ * a .old is never anything but an image before. */
 
 #include "disk/place.h"
 #include "disk/internal.h"
@@ -63,8 +64,8 @@ bool place_unsettled(const Place *p) {
 
 /* --- what is ours in a folder ----------------------------------------------------------------- */
 
-/* The names that a build wrote in `folder`, by its manifest, the manifest last. 1; 0 where there is no
- * manifest of this image; -ENOMEM. */
+/* The names that a build wrote in `folder`, by its manifest, the manifest last. 1; 0 where there is
+ * no manifest of this image; -ENOMEM. */
 static int read_own(const Place *p, const char *folder, char ***ret) {
         _cleanup_strv_free_ char **own = NULL;
         _cleanup_json_ json_object *manifest = NULL;

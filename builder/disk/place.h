@@ -19,12 +19,12 @@ void place_done(Place *p);
 /* Whether a killed build left something to settle: the draft or the old image. */
 bool place_unsettled(const Place *p);
 
-/* Finishes what a killed build began: afterwards OUT/NAME is one whole image with all foreign files,
- * and neither draft nor old image are there. */
+/* Finishes what a killed build began: afterwards OUT/NAME is one whole image with all foreign
+ * files, and neither draft nor old image are there. */
 int place_settle(const Place *p);
 
-/* Before the work: whether a build that makes `files` may replace what lies there, and how. Makes OUT
- * where it is missing. -EEXIST, and which file is in the way. */
+/* Before the work: whether a build that makes `files` may replace what lies there, and how. Makes
+ * OUT where it is missing. -EEXIST, and which file is in the way. */
 int place_check(Place *p, char *const *files);
 
 /* The synced draft becomes OUT/NAME. Killed at any moment, place_settle() finishes it. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Whether the boot loader, the partition table and the files of a disk are what the tree had: decided
- * by comparing, never by trusting that no tool complained. What differs is said at the end alone, once
- * it is sure that the appliance has not died: then every question fails. */
+/* Whether the boot loader, the partition table and the files of a disk are what the tree had:
+ * decided by comparing, never by trusting that no tool complained. What differs is said at the end
+ * alone, once it is sure that the appliance has not died: then every question fails. */
 
 #include "disk/proof-compare.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A child of ours that starts libguestfs' appliance while the disk is still written, takes the tree's
- * sample, and then proof-reads the files that it is told. */
+/* A child of ours that starts libguestfs' appliance while the disk is still written, takes the
+ * tree's sample, and then proof-reads the files that it is told. */
 
 #include "disk/proof-compare.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The finished disk, read back by somebody else: not by the tools that wrote it, but by a Linux
- * kernel, in libguestfs' appliance, read-only. What is read is the file that is delivered. Its start
- * takes longer than all reading, so it begins beside the writing of the disk (proof-process.c); where
- * that appliance cannot be had, or died, there is another one, started the plain way. */
+ * kernel, in libguestfs' appliance, read-only. What is read is the file that is delivered. Its
+ * start takes longer than all reading, so it begins beside the writing of the disk
+ * (proof-process.c); where that appliance cannot be had, or died, there is another one, started the
+ * plain way. */
 
 #include "disk/proof-process.h"
 

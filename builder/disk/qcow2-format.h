@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What of the format qcow2, version 3, is needed to pack an image: QEMU's docs/interop/qcow2.txt. All
- * numbers in a file are big-endian. */
+/* What of the format qcow2, version 3, is needed to pack an image: QEMU's docs/interop/qcow2.txt.
+ * All numbers in a file are big-endian. */
 
 #include "shared/macro.h"
 
@@ -23,8 +23,8 @@
 #define QCOW2_ZERO UINT64_C(1)
 #define QCOW2_OFFSET UINT64_C(0x00fffffffffffe00)
 
-/* A compressed cluster's entry: where its first byte is, and how many sectors it reaches into behind
- * that byte's own. */
+/* A compressed cluster's entry: where its first byte is, and how many sectors it reaches into
+ * behind that byte's own. */
 #define QCOW2_SECTORS_SHIFT (62 - (QCOW2_CLUSTER_BITS - 8))
 #define QCOW2_SECTORS_MASK UINT64_C(0xff)
 #define QCOW2_BYTE_OFFSET ((UINT64_C(1) << QCOW2_SECTORS_SHIFT) - 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One pass over the guest's clusters in order: each is read where it lies and appended. Compressed ones
- * follow each other byte by byte, as qemu-img packs them; those that do not compress are whole
+/* One pass over the guest's clusters in order: each is read where it lies and appended. Compressed
+ * ones follow each other byte by byte, as qemu-img packs them; those that do not compress are whole
  * clusters. How long a compressed one is, its entry says in sectors only; its zstd frame says it
  * exactly, and no byte that another cluster left behind it is carried over. */
 
@@ -78,8 +78,8 @@ static int append_clusters(Pack *p, const void *data, size_t size, uint64_t *ret
         return 0;
 }
 
-/* Where `size` bytes, at most a cluster, go: behind those before, into a further cluster too where that
- * is the next one. */
+/* Where `size` bytes, at most a cluster, go: behind those before, into a further cluster too where
+ * that is the next one. */
 static uint64_t place_bytes(Pack *p, size_t size) {
         uint64_t used = p->at % QCOW2_CLUSTER, room = used ? QCOW2_CLUSTER - used : 0, cluster;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A qcow2 image's clusters in the guest's order. qemu-img compresses in several threads and then leaves
- * the clusters as the threads finish: the same disk, other bytes in each run. Each cluster is
- * compressed by itself, so packed in order they are the same bytes again. */
+/* A qcow2 image's clusters in the guest's order. qemu-img compresses in several threads and then
+ * leaves the clusters as the threads finish: the same disk, other bytes in each run. Each cluster
+ * is compressed by itself, so packed in order they are the same bytes again. */
 
 #include "shared/macro.h"
 

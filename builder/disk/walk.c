@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* One walk over a tree for all who look at each of its files: fts(3), which carries its context along. */
+/* One walk over a tree for all who look at each of its files: fts(3), which carries its context
+ * along. */
 
 #include "disk/walk.h"
 

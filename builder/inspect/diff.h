@@ -17,8 +17,8 @@ int diff_sides(json_object *a, json_object *b, json_object **ret);
 bool diff_is_empty(json_object *difference);
 
 /* A guest's files as its root is mounted in g: everything that can differ. `contents`: checksums
- * too, and every ten seconds `tell` (may be NULL), from another thread, how many are made. Errors are
- * logged. */
+ * too, and every ten seconds `tell` (may be NULL), from another thread, how many are made. Errors
+ * are logged. */
 typedef struct FileList FileList;
 typedef void (*FileListTell)(unsigned percent, void *userdata);
 int file_list_read(guestfs_h *g, bool contents, FileListTell tell, void *userdata, FileList **ret);

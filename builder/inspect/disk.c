@@ -92,8 +92,8 @@ static int add_filesystem(guestfs_h *g, json_object *filesystems, const char *de
         return r;
 }
 
-/* What of the partitions can be told by looking at each alone. Stacked on partitions are LVM, RAID and
- * btrfs' volumes; Windows' dynamic disks leave no signature in theirs. */
+/* What of the partitions can be told by looking at each alone. Stacked on partitions are LVM, RAID
+ * and btrfs' volumes; Windows' dynamic disks leave no signature in theirs. */
 static bool is_plain(const char *type, const Partition *p) {
         static const char *const types[] = { "", "ext2", "ext3", "ext4", "vfat", "xfs", "swap" };
         static const char *const dynamic[] = { "5808C8AA-7E8F-42E0-85D2-E1E90434CFB3",
@@ -108,8 +108,8 @@ static bool is_plain(const char *type, const Partition *p) {
         return false;
 }
 
-/* As guestfs_list_filesystems(), which asks LVM, RAID and others for seconds: device, type … Where all
- * partitions are plain, each is asked alone. */
+/* As guestfs_list_filesystems(), which asks LVM, RAID and others for seconds: device, type … Where
+ * all partitions are plain, each is asked alone. */
 static int list_filesystems(guestfs_h *g, const PartitionTable *t, char ***ret) {
         _cleanup_strv_free_ char **found = NULL;
 

@@ -46,7 +46,8 @@ const char *inspect_library_version(const char *path);
 /* note.c. The version in the ELF note of an open program; -ENOENT where it has none. */
 int inspect_note_version(int fd, char **ret);
 
-/* pulse.c. Calls `beat` every `usec` µs, from a thread of its own, which logs and looks and does no more. */
+/* pulse.c. Calls `beat` every `usec` µs, from a thread of its own, which logs and looks and does no
+ * more. */
 typedef struct Pulse Pulse;
 int pulse_start(uint64_t usec, void (*beat)(void *userdata), void *userdata, Pulse **ret);
 Pulse *pulse_stop(Pulse *p); /* after which it is called no more */
@@ -55,7 +56,8 @@ DEFINE_CLEANUP(Pulse *, pulse_stop);
 /* python.c. Adds what pip and conda installed. */
 int inspect_python(guestfs_h *g, json_object *list);
 
-/* "…/torch-2.5.1+cu124.dist-info" of "torch" gives "2.5.1+cu124"; NULL for others'. The caller frees it. */
+/* "…/torch-2.5.1+cu124.dist-info" of "torch" gives "2.5.1+cu124"; NULL for others'. The caller
+ * frees it. */
 char *inspect_python_version(const char *path, const char *name);
 
 /* files.c. A guest's files; paths are relative to its root. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a program says of itself in its ELF note (shared/package-note.h, and any distribution that writes
- * such notes). */
+/* What a program says of itself in its ELF note (shared/package-note.h, and any distribution that
+ * writes such notes). */
 
 #include "inspect/internal.h"
 

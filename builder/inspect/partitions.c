@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A partition table from the sectors at both ends of a disk. Only an MBR's logical partitions are a chain
- * over the whole of it; for those libguestfs is asked, question by question. */
+/* A partition table from the sectors at both ends of a disk. Only an MBR's logical partitions are a
+ * chain over the whole of it; for those libguestfs is asked, question by question. */
 
 #include "inspect/partitions.h"
 #include "inspect/internal.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The partition table of a disk in an appliance. Its sectors are read through the appliance and understood
- * here, by libblkid: a program that libguestfs would start for each question takes seconds
- * without KVM. */
+/* The partition table of a disk in an appliance. Its sectors are read through the appliance and
+ * understood here, by libblkid: a program that libguestfs would start for each question takes
+ * seconds without KVM. */
 
 #include "appliance/appliance.h"
 
@@ -28,6 +28,6 @@ int partition_table_read(guestfs_h *g, const char *device, PartitionTable *ret);
 /* GPT's other copy, at the end of the disk, by itself. */
 int partition_table_read_backup(guestfs_h *g, const char *device, PartitionTable *ret);
 
-/* Of a file that has the disk's sectors where tables lie: all but what `elsewhere` then names, the logical
- * partitions of an MBR. */
+/* Of a file that has the disk's sectors where tables lie: all but what `elsewhere` then names, the
+ * logical partitions of an MBR. */
 int partition_table_parse(int fd, PartitionTable *ret, bool *ret_elsewhere);

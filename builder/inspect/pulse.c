@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A call again and again, beside one of libguestfs' that takes minutes and says nothing meanwhile. */
+/* A call again and again, beside one of libguestfs' that takes minutes and says nothing
+ * meanwhile. */
 
 #include "inspect/internal.h"
 #include "shared/time-util.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Parts that machine learning installs with pip or conda, outside of the system's packages: each leaves a
- * folder (or file) NAME-VERSION.dist-info or .egg-info beside its modules. */
+/* Parts that machine learning installs with pip or conda, outside of the system's packages: each
+ * leaves a folder (or file) NAME-VERSION.dist-info or .egg-info beside its modules. */
 
 #include "inspect/internal.h"
 

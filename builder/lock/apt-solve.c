@@ -326,7 +326,8 @@ int apt_install(Apt *a, const LockedStage *s, const Lock *lock) {
         return 0;
 }
 
-/* The value of a field at the start of one of the stanza's lines, up to the end of its line; NULL: it has none. */
+/* The value of a field at the start of one of the stanza's lines, up to the end of its line; NULL:
+ * it has none. */
 static char *field_of(const char *stanza, const char *field) {
         for (const char *line = stanza; line; line = strchr(line, '\n')) {
                 const char *value;

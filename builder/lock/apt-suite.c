@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which suite a package is from. A package's URL says it only where each source has a place of its own;
- * suites of one archive (backports, security on a mirror that carries all) share one pool. */
+/* Which suite a package is from. A package's URL says it only where each source has a place of its
+ * own; suites of one archive (backports, security on a mirror that carries all) share one pool. */
 
 #include "lock/apt.h"
 #include "shared/spawn.h"
@@ -22,7 +22,8 @@ static const AptSource *find_origin(const Apt *a, const char *origin) {
         return NULL;
 }
 
-/* Where the line of apt-cache madison says that the package is; NULL where the line is of none of ours.
+/* Where the line of apt-cache madison says that the package is; NULL where the line is of none of
+ * ours.
  *   tool | 2.0 | http://host/debian trixie-backports/main amd64 Packages */
 static const AptSource *source_of(const Apt *a, const char *line, const LockedPackage *p) {
         _cleanup_strv_free_ char **w = strv_split(line, " ");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is told where apt finds no solution: its own words, the file that asks, and the names that were
- * probably meant. */
+/* What is told where apt finds no solution: its own words, the file that asks, and the names that
+ * were probably meant. */
 
 #include "lock/apt.h"
 #include "lock/internal.h"
@@ -22,7 +22,8 @@ static const char *file_of(const Apt *a, const char *id) {
         return a->recipe->path;
 }
 
-/* What else a name could mean: ""; or "  tumx: did you mean "tmux"?", a line each. NULL on out of memory. */
+/* What else a name could mean: ""; or "  tumx: did you mean "tmux"?", a line each. NULL on out of
+ * memory. */
 static char *suggest_names(const Apt *a, char *const *unknown) {
         _cleanup_strv_free_ char **names = NULL, **lines = NULL;
         SpawnOptions options = { .env = a->env };

@@ -4,8 +4,8 @@
 /* apt's solver on a system that does not exist: private sources, indexes and dpkg status in
  * scratch, the host's own Acquire settings (proxies …), and nothing else of the host. resolve.c
  * drives it stage by stage; apt.c sets it up and fetches indexes, apt-config.c writes its
- * configuration, apt-solve.c asks questions, apt-unsolved.c tells why there is no answer, apt-local.c shows it packages that lie here already.
- * All of these log their errors. */
+ * configuration, apt-solve.c asks questions, apt-unsolved.c tells why there is no answer,
+ * apt-local.c shows it packages that lie here already. All of these log their errors. */
 
 #include "lock/internal.h"
 #include "lock/mirror.h"
@@ -55,8 +55,8 @@ int apt_update(Apt *a, int64_t *ret_epoch);
 /* From now on packages may come from this repository too. */
 int apt_enable_repository(Apt *a, const Repository *repository);
 
-/* Gives each package of the stage, where several suites of one archive are enabled, the origin that has its
- * version. Afterwards the stage may need sorting. */
+/* Gives each package of the stage, where several suites of one archive are enabled, the origin that
+ * has its version. Afterwards the stage may need sorting. */
 int apt_settle_suites(const Apt *a, LockedStage *s);
 
 /* Makes apt prefer this version where the indexes still have it. One call a package name. */
@@ -73,7 +73,8 @@ int apt_solve(Apt *a, const char *id, char *const *packages, char *const *withou
 /* The system has these packages from now on, instead of others of the same names. */
 int apt_install(Apt *a, const LockedStage *s, const Lock *lock);
 
-/* The system has all that dpkg's status file `text` calls installed. Changes the text. Errors are logged. */
+/* The system has all that dpkg's status file `text` calls installed. Changes the text. Errors are
+ * logged. */
 int apt_install_status(Apt *a, char *text);
 
 /* Packages that overlays bring as artifacts must find all they depend on among what is locked. */
@@ -93,9 +94,9 @@ int apt_write_below(const Apt *a, const char *name, const char *text);
 int apt_read_stanzas(const Apt *a, const LockedPackage *const *packages, size_t n, char **ret);
 /* Takes the next stanza off a text of them: its end becomes NUL, *p moves on. NULL at the end. */
 char *apt_next_stanza(char **p);
-/* Asks apt's solver to install `packages`, with those of `without` taken for installed. What a stage
- * adds is all that a layer can hold: a solution that removes something is none. *ret_output: what
- * apt says, an URI a line where *ret_status is 0. */
+/* Asks apt's solver to install `packages`, with those of `without` taken for installed. What a
+ * stage adds is all that a layer can hold: a solution that removes something is none. *ret_output:
+ * what apt says, an URI a line where *ret_status is 0. */
 int apt_ask(const Apt *a, char *const *packages, char *const *without, char **ret_output,
                 int *ret_status);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Locked wheels into the store. pip says where on this host's index each lies; which bytes are right,
- * the lock says. */
+/* Locked wheels into the store. pip says where on this host's index each lies; which bytes are
+ * right, the lock says. */
 
 #include "lock/python.h"
 #include "shared/file-util.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A base image into the lock: its digest, and what is found in it. What follows from it (which archives packages come
- * from, what is installed already) the recipe and apt are told here. */
+/* A base image into the lock: its digest, and what is found in it. What follows from it (which
+ * archives packages come from, what is installed already) the recipe and apt are told here. */
 
 #include "appliance/appliance.h"
 #include "lock/resolution.h"

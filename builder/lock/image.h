@@ -8,7 +8,8 @@
 
 #include <sys/stat.h>
 
-/* Where the locked image lies: the store's blob, or the recipe's file, which is as it was locked (-ESTALE, logged,
- * otherwise). *ret_st is what it was before it was looked at. The caller frees *ret. */
+/* Where the locked image lies: the store's blob, or the recipe's file, which is as it was locked
+ * (-ESTALE, logged, otherwise). *ret_st is what it was before it was looked at. The caller frees
+ * *ret. */
 int locked_image_path(Context *ctx, const Recipe *recipe, const LockedImage *image,
                 struct stat *ret_st, char **ret);

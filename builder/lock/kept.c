@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What of a lock holds still and what moves: a stage whose request is as it was, and of which nothing is to
- * move, keeps its packages. */
+/* What of a lock holds still and what moves: a stage whose request is as it was, and of which
+ * nothing is to move, keeps its packages. */
 
 #include "lock/resolution.h"
 #include "shared/log.h"
@@ -40,7 +40,8 @@ static bool name_is_known(const Resolution *x, const char *name) {
         return false;
 }
 
-/* The sources of the locked packages of this name move: 1 where there are any, 0 where there are none. */
+/* The sources of the locked packages of this name move: 1 where there are any, 0 where there are
+ * none. */
 static int move_package(Resolution *x, const char *name) {
         int found = 0;
 

@@ -28,7 +28,8 @@ typedef struct LockedArtifact {
         uint64_t size;
 } LockedArtifact;
 
-/* Of a Python environment. Where a wheel lies is found anew on each host, as packages' mirrors are. */
+/* Of a Python environment. Where a wheel lies is found anew on each host, as packages' mirrors
+ * are. */
 typedef struct LockedWheel {
         char *name; /* as indexes write it: lower case, words joined by minus */
         char *version;
@@ -92,8 +93,7 @@ typedef struct PackageRequest {
 typedef struct ResolveOptions {
         bool update; /* move what is locked already; else only what the lock lacks is resolved */
         char *const *names; /* with update: only these packages or artifacts move; NULL: all */
-        const char *target; /* where the lock will be written: looked at before the network is asked;
-                               NULL: nowhere */
+        const char *target; /* looked at before the network is; NULL: none */
 } ResolveOptions;
 
 typedef struct LockChange {

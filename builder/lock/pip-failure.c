@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What pip says when it finds no answer, in our words: whose requirements do not go together, what is
- * there as source only, which index does not answer; and the ways out. */
+/* What pip says when it finds no answer, in our words: whose requirements do not go together, what
+ * is there as source only, which index does not answer; and the ways out. */
 
 #include "lock/python.h"
 #include "shared/log.h"
@@ -37,8 +37,8 @@ static char **causes(const char *output) {
         return TAKE_PTR(all);
 }
 
-/* "The user requested numpy<2", "The user requested (constraint) numpy<2", "foo 1.0 depends on numpy<2":
- * whether `name` is the one that asks. */
+/* "The user requested numpy<2", "The user requested (constraint) numpy<2", "foo 1.0 depends on
+ * numpy<2": whether `name` is the one that asks. */
 static bool is_asked_by(char *const *all, const char *name) {
         static const char *const starts[] = { "The user requested (constraint) ",
                 "The user requested ", "" };

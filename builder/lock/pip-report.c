@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* pip's report ("pip install --report") read: which wheels, where they lie, what their licence is. A
- * stranger's words, so every one of them is looked at. */
+/* pip's report ("pip install --report") read: which wheels, where they lie, what their licence is.
+ * A stranger's words, so every one of them is looked at. */
 
 #include "lock/python.h"
 #include "shared/file-util.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* pip, asked for what it would install: `pip install --dry-run --report`, with the configuration that
- * this host's pip has (index, mirrors, proxies, certificates), for the image's Python. */
+/* pip, asked for what it would install: `pip install --dry-run --report`, with the configuration
+ * that this host's pip has (index, mirrors, proxies, certificates), for the image's Python. */
 
 #include "lock/python.h"
 #include "shared/file-util.h"
@@ -12,14 +12,15 @@
 #define REPORT_SIZE_MAX (64 * 1024 * 1024) /* bytes; the metadata of 100 wheels has 2 MB */
 #define NO_PIP 97                          /* exit code of ours */
 
-/* Options choose wheels for another Python, but conditions ("python_version >= '3.12'") are asked of
- * the one that runs pip: it is told the image's instead. The report repeats it, which is compared.
- * The host's configuration says where wheels come from; what says how to install is not for us.
+/* Options choose wheels for another Python, but conditions ("python_version >= '3.12'") are asked
+ * of the one that runs pip: it is told the image's instead. The report repeats it, which is
+ * compared. The host's configuration says where wheels come from; what says how to install is not
+ * for us.
  *
  * A wheel's description comes from a file beside it, or from the wheel's end by a range request
- * (fast-deps). pip fetches the wheels after that all the same, to install none of them: gigabytes into
- * /tmp for PyTorch. It is told that it has what it needs, wherever the index named the digest, to which
- * the build holds them. A pip with other insides does as it likes. */
+ * (fast-deps). pip fetches the wheels after that all the same, to install none of them: gigabytes
+ * into /tmp for PyTorch. It is told that it has what it needs, wherever the index named the digest,
+ * to which the build holds them. A pip with other insides does as it likes. */
 static const char driver[] =
                 "import json, os, sys\n"
                 "os.environ.update(LC_ALL='C', PIP_USER='0', PIP_REQUIRE_VIRTUALENV='0')\n"
@@ -137,7 +138,8 @@ static int make_argv(const PipCall *c, char ***ret) {
         return 0;
 }
 
-/* The report of a pip that asked its own Python's conditions would be an answer to another question. */
+/* The report of a pip that asked its own Python's conditions would be an answer to another
+ * question. */
 static int check_environment(const PipCall *c, json_object *report) {
         const char *version =
                         json_get_string(json_get(report, "environment"), "python_full_version");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Wheels for Python environments: what they are for, and what the host's pip says of them. pip finds
- * and chooses, on this host and for the image's Python; the store fetches. */
+/* Wheels for Python environments: what they are for, and what the host's pip says of them. pip
+ * finds and chooses, on this host and for the image's Python; the store fetches. */
 
 #include "lock/resolution.h"
 
@@ -45,8 +45,8 @@ typedef struct PipWheels {
 
 /* 0; 1: pip found no answer, *ret_output says why; negative errno, logged. */
 int pip_ask(const PipCall *call, PipWheels *ret, char **ret_output);
-/* The name at the start of a requirement as indexes write it (PEP 503): lower case, runs of - _ . are
- * one minus. NULL on out of memory. */
+/* The name at the start of a requirement as indexes write it (PEP 503): lower case, runs of - _ .
+ * are one minus. NULL on out of memory. */
 char *pip_name(const char *requirement);
 int pip_read_report(json_object *report, PipWheels *ret); /* -EBADMSG, -ENOMEM, not logged */
 void pip_wheels_done(PipWheels *w);

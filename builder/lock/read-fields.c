@@ -23,7 +23,8 @@ void lock_unknown_key(Reader *r, const char *where, const char *key) {
         lock_bad(r, where, "unknown key \"%s\"; was this lock written by a newer imgbuild?", key);
 }
 
-/* Fills `strings` (one a text field, in order; NULL where absent) and `numbers` (of all others; none is optional). */
+/* Fills `strings` (one a text field, in order; NULL where absent) and `numbers` (of all others;
+ * none is optional). */
 bool lock_read_fields(Reader *r, json_object *o, const char *where, const Field *fields, size_t n,
                 const char *strings[], uint64_t *numbers) {
         size_t before = r->errors, s = 0;

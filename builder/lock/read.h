@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* How the parts of a lock file are read: every error is logged with its place, and reading goes on. */
+/* How the parts of a lock file are read: every error is logged with its place, and reading goes
+ * on. */
 
 #include "lock/internal.h"
 
@@ -23,7 +24,8 @@ typedef struct Field {
 void lock_bad(Reader *r, const char *where, const char *format, ...) _printf_(3, 4);
 void lock_unknown_key(Reader *r, const char *where, const char *key);
 
-/* Fills `strings` (one a text field, in order; NULL where absent) and `numbers` (of all others; none is optional). */
+/* Fills `strings` (one a text field, in order; NULL where absent) and `numbers` (of all others;
+ * none is optional). */
 bool lock_read_fields(Reader *r, json_object *o, const char *where, const Field *fields, size_t n,
                 const char *strings[], uint64_t *numbers);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* One resolving, as its files share it: kept.c knows what holds still, solve.c asks apt for the rest,
- * resolve.c decides between them. All return 0 or -errno, logged, unless said. */
+/* One resolving, as its files share it: kept.c knows what holds still, solve.c asks apt for the
+ * rest, resolve.c decides between them. All return 0 or -errno, logged, unless said. */
 
 #include "lock/internal.h"
 
@@ -20,8 +20,8 @@ typedef struct Resolution {
 
 bool resolution_updates_all(const Resolution *x);
 
-/* image.c. Finds what the lock is to say of the recipe's base image, x->image, and tells the recipe its distribution
- * and digest. Returns 1 where it is not what the lock said before. */
+/* image.c. Finds what the lock is to say of the recipe's base image, x->image, and tells the recipe
+ * its distribution and digest. Returns 1 where it is not what the lock said before. */
 int resolution_image(Resolution *x, Recipe *recipe);
 
 /* What dpkg's status file in it says. The caller frees *ret. */
@@ -35,7 +35,8 @@ int resolution_find_moving(Resolution *x);
 int resolution_package_moves(
                 const Resolution *x, const LockedPackage *p); /* 1, 0, -ENOMEM (not logged) */
 
-/* Whether the lock answers request i as it stands, its predecessors aside. 1, 0, -ENOMEM (not logged). */
+/* Whether the lock answers request i as it stands, its predecessors aside. 1, 0, -ENOMEM (not
+ * logged). */
 int resolution_keeps(const Resolution *x, size_t i);
 int resolution_wants_packages(const Resolution *x); /* whether any stage needs apt; the same */
 

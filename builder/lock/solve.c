@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The stages that are asked anew, one after the other, as each is made on those before it. What is locked
- * and not to move is pinned meanwhile. */
+/* The stages that are asked anew, one after the other, as each is made on those before it. What is
+ * locked and not to move is pinned meanwhile. */
 
 #include "lock/resolution.h"
 

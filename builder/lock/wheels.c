@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Python environments into the lock, and their wheels into the store. As with packages, the lock says
- * which file with which digest, and each host finds by itself where it lies. */
+/* Python environments into the lock, and their wheels into the store. As with packages, the lock
+ * says which file with which digest, and each host finds by itself where it lies. */
 
 #include "lock/python.h"
 #include "shared/file-util.h"
@@ -170,7 +170,8 @@ static int ask(const Resolution *x, const Wanted *w, const PythonTarget *t, PipW
         return r <= 0 ? r : pip_explain(x->recipe, w->path, &call, again);
 }
 
-/* pip itself, for it installs the others: from the host's own index, as an overlay's may not have it. */
+/* pip itself, for it installs the others: from the host's own index, as an overlay's may not have
+ * it. */
 static int ask_installer(const Resolution *x, Wanted *w, const PythonTarget *t, PipWheels *ret) {
         _cleanup_strv_free_ char **files = NULL;
         _cleanup_free_ char *output = NULL, *line = strdup(INSTALLER);

@@ -22,10 +22,10 @@ typedef enum StageKind {
 
 typedef struct Stage {
         StageKind kind;
-        char *id;               /* "packages:slurm"; unique, what --stage and lock files name */
-        const Overlay *overlay; /* NULL for the recipe's own; PYTHON: the first that fills the environment */
-        size_t index;           /* COMPILE, RUN: which of the overlay's */
-        bool early;             /* FILES: the early part only; RUN: before the initramfs */
+        char *id;                  /* "packages:slurm"; unique, what --stage and lock files name */
+        const Overlay *overlay;    /* NULL: the recipe's own; PYTHON: the first that fills it */
+        size_t index;              /* COMPILE, RUN: which of the overlay's */
+        bool early;                /* FILES: the early part only; RUN: before the initramfs */
         const LockedStage *locked; /* BASE, PACKAGES, COMPILE */
         Digest digest;
         json_object *inputs; /* what the digest is of, its parents aside: label → value */

@@ -32,7 +32,8 @@ DEFINE_CLEANUP(Plan *, plan_free);
  * follow. Without mmdebstrap in it, the host's will. */
 int plan_set_maker(Plan *p, const LockedStage *base);
 
-/* Where the tools' recipe is, and their lock is to be: beside the recipe `near` (may be NULL), in ./images or DATADIR/images. -ENOENT. */
+/* Where the tools' recipe is, and their lock is to be: beside the recipe `near` (may be NULL), in
+ * ./images or DATADIR/images. -ENOENT. */
 int tools_recipe_find(Context *ctx, const char *near, char **ret_recipe, char **ret_lock);
 char *tools_recipe(void); /* where none is near; NULL where there is none at all */
 
@@ -54,17 +55,19 @@ bool plan_path_is_early(const char *path);
  * because another overlay installs one package more. */
 bool plan_stage_sees(const Plan *p, size_t i, size_t below);
 
-/* Whether it is this stage that takes one of its overlay's artifacts: a source archive is its compile
- * stage's, all others the artifacts stage's. */
+/* Whether it is this stage that takes one of its overlay's artifacts: a source archive is its
+ * compile stage's, all others the artifacts stage's. */
 bool plan_stage_uses(const Stage *s, const Artifact *a);
 
-/* record.c: what the stages of this recipe were made of when their layers were last there, for the question
- * why they are to be made again. Reads *ret (NULL: no build of it has been here); the caller puts it. */
+/* record.c: what the stages of this recipe were made of when their layers were last there, for the
+ * question why they are to be made again. Reads *ret (NULL: no build of it has been here); the
+ * caller puts it. */
 int plan_record_read(Store *store, const Plan *p, json_object **ret);
 
-/* Notes the stages 0…last whose layers are there (one flag a stage says which are not). 0 or -errno. */
+/* Notes the stages 0…last whose layers are there (one flag a stage says which are not). 0 or
+ * -errno. */
 int plan_record_write(Store *store, const Plan *p, const bool *missing, size_t last);
 
-/* Why the stage, whose layer is not there, is to be made: "its script changed", "zstd 1.5 → 1.6", "base is made
- * again". NULL on out of memory; the caller frees it. */
+/* Why the stage, whose layer is not there, is to be made: "its script changed", "zstd 1.5 → 1.6",
+ * "base is made again". NULL on out of memory; the caller frees it. */
 char *plan_why(const Plan *p, size_t i, json_object *record);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Why a stage runs again. A digest only says that something is another; so the store keeps, for each recipe, what
- * its stages were made of when their layers were last there, and the plan is held against that. */
+/* Why a stage runs again. A digest only says that something is another; so the store keeps, for
+ * each recipe, what its stages were made of when their layers were last there, and the plan is held
+ * against that. */
 
 #include "plan/internal.h"
 

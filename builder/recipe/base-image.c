@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A recipe whose base is a vendor's disk image. What distribution that is, nobody knows before it was opened: lock/image.c. */
+/* A recipe whose base is a vendor's disk image. What distribution that is, nobody knows before it
+ * was opened: lock/image.c. */
 
 #include "recipe/building.h"
 #include "shared/file-util.h"

@@ -20,10 +20,11 @@ typedef struct Building {
  * in one image. 0 or -ENOMEM. */
 int build_overlays(Building *b);
 
-/* secrets.c. Which overlay gets which secret, and whether just that one asks for it. 0 or -ENOMEM. */
+/* secrets.c. Which overlay gets which secret, and whether just that one asks for it. 0 or
+ * -ENOMEM. */
 int build_secrets(Building *b);
 
-/* base-image.c. Before a file is merged: what it says of an image, in place of what it extends says of a
- * distribution. 0 or -ENOMEM. */
+/* base-image.c. Before a file is merged: what it says of an image, in place of what it extends says
+ * of a distribution. 0 or -ENOMEM. */
 int base_image_prepare(Building *b, const RecipeFile *f);
 int base_image_build(Building *b, json_object *base);

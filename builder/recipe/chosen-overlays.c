@@ -83,7 +83,8 @@ static bool same_folder(const char *a, const char *b) {
         return one && two && streq(one, two);
 }
 
-/* Those of the recipe itself come first; a recipe that it extends brings its own, where there are any. */
+/* Those of the recipe itself come first; a recipe that it extends brings its own, where there are
+ * any. */
 static int add_chain_dirs(const RecipeChain *c, char ***dirs) {
         for (size_t i = 0; i < c->n; i++) {
                 _cleanup_free_ char *dir = overlays_beside(c->files[i].shown);
@@ -117,8 +118,8 @@ static int default_dirs(const RecipeChain *c, char ***ret, size_t *ret_n) {
         return 0;
 }
 
-/* An overlay of the site's takes the place of another of its name, for those that require it too: told,
- * because nobody may have meant it. */
+/* An overlay of the site's takes the place of another of its name, for those that require it too:
+ * told, because nobody may have meant it. */
 static int tell_namesakes(const Recipe *r, char *const *dirs, size_t n) {
         for (size_t i = 0; i < r->n_overlays; i++) {
                 const Overlay *o = r->overlays[i];

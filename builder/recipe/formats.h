@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The tables of the file formats, recipe, overlay.json and cluster: every key, what its value may be.
- * docs/recipe.md, docs/overlay.md and docs/cluster.md describe each (a test compares them). */
+/* The tables of the file formats, recipe, overlay.json and cluster: every key, what its value may
+ * be. docs/recipe.md, docs/overlay.md and docs/cluster.md describe each (a test compares them). */
 
 #include "recipe/recipe.h"
 #include "recipe/schema.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From tables to JSON Schema. The checks of strings are functions there; here each has a pattern that says the same. */
+/* From tables to JSON Schema. The checks of strings are functions there; here each has a pattern
+ * that says the same. */
 
 #include "recipe/json-schema.h"
 #include "recipe/formats.h"

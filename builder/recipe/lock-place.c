@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Where a recipe's lock is. Beside the recipe, so that they are kept and reviewed together; but that of
- * an installed recipe, or of any in a folder that this user cannot write, is the user's own:
+/* Where a recipe's lock is. Beside the recipe, so that they are kept and reviewed together; but
+ * that of an installed recipe, or of any in a folder that this user cannot write, is the user's
+ * own:
  *
  *   root    /var/lib/imgbuild/FOLDER/NAME.lock.json
  *   users   $XDG_DATA_HOME/imgbuild/FOLDER/NAME.lock.json     (~/.local/share/imgbuild/…)
@@ -44,6 +45,6 @@ char *lock_place(const char *folder, const char *name) {
         below = top ? path_join(top, folder) : NULL;
         own = below ? path_join(below, file) : NULL;
         if (own && access(own, F_OK) < 0 && access(beside, F_OK) >= 0)
-                return TAKE_PTR(beside); /* came with the recipe; one that is not readable is told */
+                return TAKE_PTR(beside); /* came with the recipe; an unreadable one is told */
         return TAKE_PTR(own);
 }

@@ -107,8 +107,9 @@ typedef struct Recipe {
                 char **components;             /* main contrib … */
                 char *mirror;                  /* NULL: the host's own, else mmdebstrap's default */
                 char **packages;               /* of the base besides the essential ones */
-                char *image; /* a vendor's: URL or absolute path; NULL: the base is made of packages.
-                                 Distro and release are then the lock's to fill in */
+                /* A vendor's: URL or absolute path; distro and release are then the lock's to fill
+                 * in. NULL: the base is made of packages. */
+                char *image;
                 char *sha256; /* of the image, as the recipe says; NULL: the lock's to say */
                 char *root;   /* of its systems the one on this device; NULL: there is one */
         } base;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a recipe bakes into /etc/firstboot/node.json, checked with the file that each fault is in. */
+/* What a recipe bakes into /etc/firstboot/node.json, checked with the file that each fault is
+ * in. */
 
 #include "recipe/node-config.h"
 #include "contract/config-schema.h"
@@ -52,8 +53,8 @@ int node_config_finish(Config *c) {
         return r < 0 ? r : config_finish(c, sections);
 }
 
-/* "FILE: PATH: what", as contract has it, becomes a problem of FILE; what nobody's file gave, one of
- * the recipe's. */
+/* "FILE: PATH: what", as contract has it, becomes a problem of FILE; what nobody's file gave, one
+ * of the recipe's. */
 static void add_problem(Problems *p, char *const *files, const char *file, const char *error) {
         STRV_FOREACH (f, files) {
                 const char *rest = startswith(error, *f);

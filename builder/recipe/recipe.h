@@ -19,7 +19,8 @@ int recipe_load(const char *path, char *const *overlay_dirs, Recipe **ret);
  * puts it. */
 int recipe_to_json(const Recipe *r, json_object **ret);
 
-/* Of base.image: whether it is a URL; and that, or the file's name, for locks and messages on other hosts. */
+/* Of base.image: whether it is a URL; and that, or the file's name, for locks and messages on other
+ * hosts. */
 bool recipe_image_is_url(const Recipe *r);
 const char *recipe_image_name(const Recipe *r);
 
@@ -38,8 +39,9 @@ DEFINE_CLEANUP(Recipe *, recipe_free);
  * logged. 0, -EINVAL where there are some, -ENOMEM. */
 int node_files_check(char *const *paths);
 
-/* What recipes, overlays and clusters may hold, as JSON Schema (draft 2020-12), made from the tables that
- * check them. What spans several keys or files (an overlay that is not there) no schema says. 0 or
+/* What recipes, overlays and clusters may hold, as JSON Schema (draft 2020-12), made from the
+ * tables that check them. What spans several keys or files (an overlay that is not there) no schema
+ * says. 0 or
  * -ENOMEM; the caller puts *ret. */
 int recipe_json_schema(json_object **ret);
 int overlay_json_schema(json_object **ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Whose secret is whose: the recipe gives each to one overlay, of which one script asks for it. So neither
- * an overlay that came later nor another script gets what was meant for one. */
+/* Whose secret is whose: the recipe gives each to one overlay, of which one script asks for it. So
+ * neither an overlay that came later nor another script gets what was meant for one. */
 
 #include "recipe/building.h"
 #include "shared/strv.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Node configuration within user data: found, decoded, and laid in the order in which a node reads it. */
+/* Node configuration within user data: found, decoded, and laid in the order in which a node reads
+ * it. */
 
 #include "recipe/user-data.h"
 #include "recipe/yaml.h"

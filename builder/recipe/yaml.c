@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* YAML becomes JSON objects: scalars that are not quoted get the types that YAML 1.1 has for them, so
- * that "yes" is true and 0755 is octal, as on the node. */
+/* YAML becomes JSON objects: scalars that are not quoted get the types that YAML 1.1 has for them,
+ * so that "yes" is true and 0755 is octal, as on the node. */
 
 #include "recipe/yaml.h"
 
@@ -255,8 +255,8 @@ static int step(const yaml_event_t *event) {
         }
 }
 
-/* Before a document is made of it: a megabyte of "[" would take libyaml minutes and gigabytes. What else is
- * wrong with it is told when it is read. */
+/* Before a document is made of it: a megabyte of "[" would take libyaml minutes and gigabytes. What
+ * else is wrong with it is told when it is read. */
 static int check_depth(yaml_parser_t *parser, Reader *r) {
         yaml_mark_t mark = {};
         int depth = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The manifest against a lock: both are written down as a list of lines, one a package, artifact or wheel,
- * and the lists are the same or are not. */
+/* The manifest against a lock: both are written down as a list of lines, one a package, artifact or
+ * wheel, and the lists are the same or are not. */
 
 #include "release/internal.h"
 
@@ -10,7 +10,8 @@
 
 #define SHOWN 10
 
-/* "package", "base", "libc6", "2.41-12", "amd64", "DIGEST" in one line; what is not there is empty. */
+/* "package", "base", "libc6", "2.41-12", "amd64", "DIGEST" in one line; what is not there is
+ * empty. */
 static int add_line(char ***lines, char *const *words) {
         char *line = strv_join(words, " ");
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Detached signatures by GPG: gpg with the user's own keys and agent, gpgv with a keyring that was named. */
+/* Detached signatures by GPG: gpg with the user's own keys and agent, gpgv with a keyring that was
+ * named. */
 
 #include "release/internal.h"
 
@@ -59,8 +60,8 @@ int gpg_sign(const char *folder, const char *key) {
         return rename(draft, to) < 0 ? log_error_errno(errno, "%s: cannot put it in place", to) : 0;
 }
 
-/* A file without a name that holds what was read: what gpgv judges is what was read, whatever happens to the
- * folder meanwhile, and no link or pipe of the folder's is opened by it. */
+/* A file without a name that holds what was read: what gpgv judges is what was read, whatever
+ * happens to the folder meanwhile, and no link or pipe of the folder's is opened by it. */
 static int hold(const char *data, size_t size, int *ret) {
         _cleanup_close_ int fd = memfd_create("release", MFD_CLOEXEC);
 

@@ -12,8 +12,8 @@
 #include <openssl/evp.h>
 
 #define FILE_MAX (64 * 1024)
-/* minisign's own. It is signed by nobody, so no other is taken: not one byte of a signature may change
- * unseen. */
+/* minisign's own. It is signed by nobody, so no other is taken: not one byte of a signature may
+ * change unseen. */
 #define UNTRUSTED "untrusted comment: signature from minisign secret key"
 #define TRUSTED "trusted comment: "
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /* Keys and signatures as minisign 0.11 writes and reads them:
- * https://jedisct1.github.io/minisign/#signature-format. Signatures are prehashed ("ED"); older ones
- * ("Ed") are refused, as minisign -H does. */
+ * https://jedisct1.github.io/minisign/#signature-format. Signatures are prehashed ("ED"); older
+ * ones ("Ed") are refused, as minisign -H does. */
 
 #include "release/ed25519.h"
 
@@ -24,8 +24,8 @@ void key_id_format(const unsigned char id[KEY_ID], char ret[2 * KEY_ID + 1]);
 /* A file with a public key, as minisign -G writes it or the key alone. Errors are logged. */
 int public_key_read(const char *path, PublicKey *ret);
 
-/* secret-key.c. A file with a secret key, and one with its passphrase (NULL: it has none). Neither is ever
- * shown. Errors are logged. */
+/* secret-key.c. A file with a secret key, and one with its passphrase (NULL: it has none). Neither
+ * is ever shown. Errors are logged. */
 int secret_key_read(const char *path, const char *passphrase_path, SecretKey *ret);
 void secret_key_done(SecretKey *k);
 #define _cleanup_secret_key_ _cleanup_(secret_key_done)
@@ -34,7 +34,8 @@ void secret_key_done(SecretKey *k);
 int minisign_sign(
                 const SecretKey *k, const void *data, size_t size, const char *comment, char **ret);
 
-/* 0 and the signed comment (may be NULL); -EBADMSG: that is no signature in this format, byte for byte;
+/* 0 and the signed comment (may be NULL); -EBADMSG: that is no signature in this format, byte for
+ * byte;
  * -ENOKEY: of another key (*ret_id, if not NULL, is its id); -EKEYREJECTED: it does not hold. */
 int minisign_verify(const PublicKey *k, const void *data, size_t size, const char *signature,
                 size_t signature_size, unsigned char ret_id[KEY_ID], char **ret_comment);

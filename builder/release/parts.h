@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What an image is made of, read from the manifest: one list for all documents, in an order that is the
- * same each time. */
+/* What an image is made of, read from the manifest: one list for all documents, in an order that is
+ * the same each time. */
 
 #include "shared/json-util.h"
 
@@ -38,7 +38,8 @@ static inline bool part_in_image(const Part *p) {
         return p->kind != PART_BUILD_PACKAGE;
 }
 
-/* Of the build: "2026-10-29T21:22:25Z", the lock's epoch; and a UUID of its own, from the first image's sum. */
+/* Of the build: "2026-10-29T21:22:25Z", the lock's epoch; and a UUID of its own, from the first
+ * image's sum. */
 void parts_time(json_object *manifest, char ret[32]);
 void parts_uuid(json_object *manifest, char ret[37]);
 

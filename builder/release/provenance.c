@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* An in-toto statement (https://in-toto.io/Statement/v1) with SLSA's provenance
- * (https://slsa.dev/spec/v1.0/provenance). Who built it is nobody's word but the signer's: the builder
- * is named as a build on somebody's own machine. */
+ * (https://slsa.dev/spec/v1.0/provenance). Who built it is nobody's word but the signer's: the
+ * builder is named as a build on somebody's own machine. */
 
 #include "release/parts.h"
 

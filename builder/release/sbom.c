@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The documents about an image are made of its manifest and of nothing else. So whether one is right is
- * asked by making it again. */
+/* The documents about an image are made of its manifest and of nothing else. So whether one is
+ * right is asked by making it again. */
 
 #include "release/internal.h"
 #include "release/parts.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* minisign's secret key, with or without a passphrase. What was read is wiped, and no error says what it
- * was. minisign's own check, a BLAKE2b of 32 bytes, is one that OpenSSL before 3.2 cannot make; that the
- * public half belongs to the secret one is asked instead. */
+/* minisign's secret key, with or without a passphrase. What was read is wiped, and no error says
+ * what it was. minisign's own check, a BLAKE2b of 32 bytes, is one that OpenSSL before 3.2 cannot
+ * make; that the public half belongs to the secret one is asked instead. */
 
 #include "release/minisign.h"
 

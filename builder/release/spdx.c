@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* SPDX 2.3 (ISO/IEC 5962's successor): https://spdx.github.io/spdx-spec/v2.3/. Licences are not concluded;
- * what a wheel says of its own is a comment, for it is not always an expression of SPDX'. */
+/* SPDX 2.3 (ISO/IEC 5962's successor): https://spdx.github.io/spdx-spec/v2.3/. Licences are not
+ * concluded; what a wheel says of its own is a comment, for it is not always an expression of
+ * SPDX'. */
 
 #include "release/parts.h"
 

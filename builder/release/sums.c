@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Read as strictly as it is written: there is one text for one list, so that no byte can change unseen. */
+/* Read as strictly as it is written: there is one text for one list, so that no byte can change
+ * unseen. */
 
 #include "release/sums.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild verify: signature, sums, manifest and lock, each against the next. Everything that is wrong is
- * told, not the first of it alone. */
+/* imgbuild verify: signature, sums, manifest and lock, each against the next. Everything that is
+ * wrong is told, not the first of it alone. */
 
 #include "release/internal.h"
 #include "release/minisign.h"
@@ -96,7 +96,8 @@ static int check_foreign(Release *r, const Sums *list) {
         return 0;
 }
 
-/* The signatures of the list, and the list: *ret is empty where there is none, a fault where one is wanted. */
+/* The signatures of the list, and the list: *ret is empty where there is none, a fault where one is
+ * wanted. */
 static int check_list(Release *r, const VerifyOptions *o, const PublicKey *key, Sums *ret) {
         _cleanup_free_ char *text = NULL;
         size_t size;

@@ -116,8 +116,8 @@ static int add_programs(const char *programs, char ***argv) {
 }
 
 /* Somebody's programs over a tree that has none yet: their /usr and what the loader, alternatives
- * and perl read of /etc, and none of their configuration. In the tree: /proc, and of /dev what every
- * script uses. */
+ * and perl read of /etc, and none of their configuration. In the tree: /proc, and of /dev what
+ * every script uses. */
 static int add_host(const Mount *m, char ***argv) {
         int r;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The kernel's words: Documentation/admin-guide/cgroup-v2.rst. A cgroup that hands controllers to those
- * below it may hold no processes itself, so those that are there go into one below, OURS. */
+/* The kernel's words: Documentation/admin-guide/cgroup-v2.rst. A cgroup that hands controllers to
+ * those below it may hold no processes itself, so those that are there go into one below, OURS. */
 
 #include "sandbox/cgroup.h"
 

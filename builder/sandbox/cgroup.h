@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A cgroup of a command's own (cgroup v2), in which the kernel holds its memory and its processes. Made
- * below imgbuild's own cgroup where that was delegated to us (a container's, a unit with Delegate=yes),
- * and nowhere else: what somebody allows imgbuild is never exceeded by what it runs. */
+/* A cgroup of a command's own (cgroup v2), in which the kernel holds its memory and its processes.
+ * Made below imgbuild's own cgroup where that was delegated to us (a container's, a unit with
+ * Delegate=yes), and nowhere else: what somebody allows imgbuild is never exceeded by what it
+ * runs. */
 
 #include "shared/macro.h"
 
@@ -24,8 +25,8 @@ typedef struct Cgroup {
  * -EOPNOTSUPP where there is none that may be used; other -errno. */
 int cgroup_home(const char *mount, const char *self, char **ret);
 
-/* Sweeps what killed builds left in `home`, and makes one with these limits: bytes, and processes with
- * their threads. */
+/* Sweeps what killed builds left in `home`, and makes one with these limits: bytes, and processes
+ * with their threads. */
 int cgroup_make(const char *home, uint64_t memory, uint64_t processes, Cgroup *ret);
 
 /* Ends all that is in it, and removes it. Takes CGROUP_NONE. */

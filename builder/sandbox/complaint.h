@@ -7,7 +7,7 @@
 #include "shared/macro.h"
 
 typedef struct Complaint {
-        char *first; /* the line, without the white space before it; NULL: none speaks of an error */
+        char *first;   /* the line without white space before it; NULL: none speaks of an error */
         uint64_t usec; /* when it came */
         size_t line;   /* how many came before it */
         char *missing; /* the program, as it was called; NULL: none is missed */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What sandbox.c puts together: the tree (mount.c), what is mounted in it (points.c), the
- * command line around a command (bubblewrap.c) and the system calls that it may make (syscalls.c). */
+/* What sandbox.c puts together: the tree (mount.c), what is mounted in it (points.c), the command
+ * line around a command (bubblewrap.c) and the system calls that it may make (syscalls.c). */
 
 #include "sandbox/sandbox.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* A look is cheap as long as nothing is suspicious: three numbers of the whole machine. When they
- * have grown by what the command may have, and every few seconds (others may have given back what it
- * took), its processes are counted, in /proc. In a cgroup nothing is counted, the kernel does. */
+ * have grown by what the command may have, and every few seconds (others may have given back what
+ * it took), its processes are counted, in /proc. In a cgroup nothing is counted, the kernel
+ * does. */
 
 #include "sandbox/limits.h"
 
@@ -140,8 +141,8 @@ static bool descends(Process *list, size_t n, const Process *p) {
         return false;
 }
 
-/* What the process alone is to be charged with: of a page that n processes share, an nth. 0 where it
- * has ended. proc_pid_smaps_rollup(5). */
+/* What the process alone is to be charged with: of a page that n processes share, an nth. 0 where
+ * it has ended. proc_pid_smaps_rollup(5). */
 static uint64_t own_memory(pid_t pid) {
         _cleanup_free_ char *path = strf("/proc/%d/smaps_rollup", (int) pid), *text = NULL;
         unsigned long long kib;

@@ -2,9 +2,9 @@
 #pragma once
 
 /* What one command in a sandbox may take of the machine: time, memory, processes, and the last of
- * the store's disk. The kernel holds memory and processes where there is a cgroup for it; what is left
- * is looked at from outside, five times a second: rlimits do not bind root, and few build machines hand
- * out a cgroup. A command that goes over is ended with all of its processes. */
+ * the store's disk. The kernel holds memory and processes where there is a cgroup for it; what is
+ * left is looked at from outside, five times a second: rlimits do not bind root, and few build
+ * machines hand out a cgroup. A command that goes over is ended with all of its processes. */
 
 #include "sandbox/cgroup.h"
 #include "shared/macro.h"

@@ -161,8 +161,8 @@ static void log_failed(const Output *o, const char *program, const char *script,
         output_show(o);
 }
 
-/* The tree as the failing command saw it, with its mounts and its environment. What is changed there goes
- * with the stage. */
+/* The tree as the failing command saw it, with its mounts and its environment. What is changed
+ * there goes with the stage. */
 static void open_shell(const Output *o, const Sandbox *s) {
         static const char best[] = "command -v bash >/dev/null && exec bash; exec sh";
         const SpawnOptions spawn = { .stdin_inherit = true };

@@ -37,8 +37,8 @@ typedef struct Sandbox {
         bool network;
         bool low_ports; /* its command may listen below port 1024 */
 
-        /* Programs are the host's (its /usr, read-only; no other folder of it), or those of the tree
-         * `programs` where that is not NULL; the tree is at SANDBOX_TREE. */
+        /* Programs are the host's (its /usr, read-only; no other folder of it), or those of the
+         * tree `programs` where that is not NULL; the tree is at SANDBOX_TREE. */
         bool host;
         const char *programs;
 
@@ -52,8 +52,8 @@ typedef struct Sandbox {
         const char *path_prefix; /* folder inside that goes in front of PATH; may be NULL */
         const char *cwd;         /* inside; NULL: / */
 
-        /* Ends with NULL; NULL: none. Each is a file in SANDBOX_SECRETS, in memory, and masked in the
-         * log. Not for a sandbox of the host's programs. */
+        /* Ends with NULL; NULL: none. Each is a file in SANDBOX_SECRETS, in memory, and masked in
+         * the log. Not for a sandbox of the host's programs. */
         const Secret *const *secrets;
 
         const char *script; /* what argv[0] is on the host, for messages; NULL: not from there */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The first stage: a tree from nothing. mmdebstrap makes it from a flat repository of exactly the
- * locked .debs, so that neither network nor mirror matters any more, with programs of the tools tree
- * (for that tree itself: the host's), but without files of the host and without the right to mount
- * or make devices: the same for root and for ordinary users. */
+ * locked .debs, so that neither network nor mirror matters any more, with programs of the tools
+ * tree (for that tree itself: the host's), but without files of the host and without the right to
+ * mount or make devices: the same for root and for ordinary users. */
 
 #include "stage/internal.h"
 #include "sandbox/open-inside.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The first stage of a recipe with base.image: the tree of a vendor's system as one layer. An appliance reads it, in a process of its
- * own; what comes out of a pipe is made by another one, which sees the layer alone as its own. */
+/* The first stage of a recipe with base.image: the tree of a vendor's system as one layer. An
+ * appliance reads it, in a process of its own; what comes out of a pipe is made by another one,
+ * which sees the layer alone as its own. */
 
 #include "stage/internal.h"
 #include "stage/plant.h"

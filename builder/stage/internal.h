@@ -65,8 +65,8 @@ int stage_find_stray(const char *upper, const char *below, char **ret);
  * are 0755 and root's. -EIO (logged). */
 int stage_parents_unchanged(const StageBuild *b, const char *path);
 
-/* secrets.c: those of a run stage, as Sandbox has them; NULL where it asks for none. Its layer may hold none of
- * them: -EIO (logged) where it does. */
+/* secrets.c: those of a run stage, as Sandbox has them; NULL where it asks for none. Its layer may
+ * hold none of them: -EIO (logged) where it does. */
 int stage_secrets(const StageBuild *b, const Secret ***ret);
 int stage_find_secrets(const StageBuild *b, const Secret *const *secrets);
 /* Whether all that the missing stages ask for was given; -EINVAL (logged). */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* libarchive reads, and what it says is made here, by descriptors alone: each entry is new, in a folder that is reached
- * through no link. libarchive's own writer would not set ACLs by number, and follows what it finds.
+/* libarchive reads, and what it says is made here, by descriptors alone: each entry is new, in a
+ * folder that is reached through no link. libarchive's own writer would not set ACLs by number, and
+ * follows what it finds.
  *
  * A folder's times and the ACL that its children inherit are set when all is there. */
 
@@ -114,7 +115,8 @@ static const char *plain(const char *name) {
         }
 }
 
-/* Opens the folder that `path` is in, by no link. *ret_base is its last part; a slash behind it is cut off. */
+/* Opens the folder that `path` is in, by no link. *ret_base is its last part; a slash behind it is
+ * cut off. */
 static int open_parent(Planting *p, char *path, int *ret_fd, const char **ret_base) {
         size_t n = strlen(path);
         char *slash;

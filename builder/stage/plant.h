@@ -12,14 +12,15 @@ typedef struct Planted {
         uint64_t attributes; /* extended ones that this user may not set: labels, trusted.* */
 } Planted;
 
-/* Reads a tar archive (pax) from fd to its end, and makes what it holds in `folder`, which is empty: owners, modes, extended
- * attributes (ACLs, labels, capabilities), hard links, holes, device nodes and times as the archive has them. Sockets
- * are left out.
+/* Reads a tar archive (pax) from fd to its end, and makes what it holds in `folder`, which is
+ * empty: owners, modes, extended attributes (ACLs, labels, capabilities), hard links, holes, device
+ * nodes and times as the archive has them. Sockets are left out.
  *
- * The archive is a stranger's word: no entry leads out of the folder, through a link of its own or over what is there
- * already: -EBADMSG, as is a bomb, of which more than 256 MiB and more than 200 times `packed`
- * bytes come out. -EPIPE: it ends too early, or is no archive. -EPERM: a device node, and this user may make none. *ret_why (the caller frees it) says what is wrong;
- * NULL on out of memory.
+ * The archive is a stranger's word: no entry leads out of the folder, through a link of its own or
+ * over what is there already: -EBADMSG, as is a bomb, of which more than 256 MiB and more than 200
+ * times `packed` bytes come out. -EPIPE: it ends too early, or is no archive. -EPERM: a device
+ * node, and this user may make none. *ret_why (the caller frees it) says what is wrong; NULL on out
+ * of memory.
  *
  * Changes umask and locale: call it in a child. */
 int plant_tree(int fd, const char *folder, uint64_t packed, Planted *planted, char **ret_why);

@@ -16,9 +16,10 @@
 
 #define INSIDE_WHEELS INSIDE "/wheels"
 
-/* Byte code says by the source's hash, not by its time, what it was made of, and Python need not look:
- * the same bytes in every build, and a start-up without a stat() and read of each source. Files that
- * are no Python of this version (templates, tests for others) stay as they are, as with pip. */
+/* Byte code says by the source's hash, not by its time, what it was made of, and Python need not
+ * look: the same bytes in every build, and a start-up without a stat() and read of each source.
+ * Files that are no Python of this version (templates, tests for others) stay as they are, as with
+ * pip. */
 static const char program[] =
                 "import os, py_compile, subprocess, sys, venv, zipfile\n"
                 "target, wheels, pip, names = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]\n"

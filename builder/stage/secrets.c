@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The secrets of a run stage: which it gets, and that none of them stays in its layer, where whoever has the
- * image or the store would find it. */
+/* The secrets of a run stage: which it gets, and that none of them stays in its layer, where
+ * whoever has the image or the store would find it. */
 
 #include "stage/internal.h"
 

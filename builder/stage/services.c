@@ -55,7 +55,8 @@ typedef struct Systemctl {
         const char *missing;
 } Systemctl;
 
-/* "Failed to enable unit: Unit nosuch.service does not exist", "unit nosuch.service does not exist." */
+/* "Failed to enable unit: Unit nosuch.service does not exist", "unit nosuch.service does not
+ * exist." */
 static void look_for_missing(const char *line, void *userdata) {
         Systemctl *s = userdata;
 

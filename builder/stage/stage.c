@@ -62,7 +62,8 @@ static int layers_seen(
         return 0;
 }
 
-/* Which newer time stamps are set to: a vendor's image keeps its own, whenever the lock is made anew. */
+/* Which newer time stamps are set to: a vendor's image keeps its own, whenever the lock is made
+ * anew. */
 static int64_t newest_time(const StageBuild *b) {
         return b->stage->kind == STAGE_IMAGE ? b->plan->lock->image.newest : b->plan->lock->epoch;
 }

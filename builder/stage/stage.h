@@ -20,8 +20,8 @@
  * the path of its whole log. */
 int stages_build(Context *ctx, const Plan *plan, const Maker *maker, size_t last);
 
-/* Downloads all that the plan's stages are made of, and lists its digests, each once, in order; the caller
- * frees the list alone. Errors are logged. */
+/* Downloads all that the plan's stages are made of, and lists its digests, each once, in order; the
+ * caller frees the list alone. Errors are logged. */
 int stages_fetch_all(Context *ctx, const Plan *plan, const char ***ret);
 
 /* Trees of stages 0…last, lowest first; for sandbox layers. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The archive is read as strictly as it is written: plain files with names of digests. A blob appears in
- * the store once it is whole and has its digest. */
+/* The archive is read as strictly as it is written: plain files with names of digests. A blob
+ * appears in the store once it is whole and has its digest. */
 
 #include "store/carry.h"
 #include "store/verify.h"

@@ -12,8 +12,8 @@ typedef struct FetchItem {
         const char *sha256; /* expected; NULL: whatever comes is stored under its own digest */
         uint64_t size;      /* expected bytes, 0: unknown; filled with the file's size */
 
-        /* For messages. The last three may be NULL: a mirror that keeps old versions, and the command
-         * that lets the lock move past this item. */
+        /* For messages. The last three may be NULL: a mirror that keeps old versions, and the
+         * command that lets the lock move past this item. */
         const char *what; /* "libc6 2.41-12" */
         const char *archive;
         const char *update;

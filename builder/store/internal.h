@@ -33,8 +33,8 @@ int store_lock(const char *path, int open_flags, int operation);
 /* layers/NAME, or below it where `sub` is not NULL; NULL on out of memory. */
 char *store_layer_path(Store *s, const char *digest, const char *sub);
 
-/* Keeps the layer from being pruned as long as this store is open: the descriptor of its folder; -ENOENT.
- * layer_release() lets go. */
+/* Keeps the layer from being pruned as long as this store is open: the descriptor of its folder;
+ * -ENOENT. layer_release() lets go. */
 int layer_hold(Store *s, const char *digest);
 void layer_release(Store *s, const char *digest);
 

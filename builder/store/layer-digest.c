@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The digest of all that a layer is: names, kinds, modes, owners, times, devices, extended attributes,
- * contents, link targets. Not what a host may change without changing the layer: access times, numbers of
- * links, labels of its security modules. */
+/* The digest of all that a layer is: names, kinds, modes, owners, times, devices, extended
+ * attributes, contents, link targets. Not what a host may change without changing the layer: access
+ * times, numbers of links, labels of its security modules. */
 
 #include "store/digest.h"
 #include "store/internal.h"

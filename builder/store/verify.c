@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Whether layers and blobs are still what was put in: disks rot, and people edit. A layer's digest lies in
- * its meta.json; that of a blob is its name. A layer is looked at when it is first used after a start of the
- * host (its file `verified` says in which it was), a blob whenever a stage is made of it. What is damaged is
- * set aside in damaged/, and so is made, or fetched, again. */
+/* Whether layers and blobs are still what was put in: disks rot, and people edit. A layer's digest
+ * lies in its meta.json; that of a blob is its name. A layer is looked at when it is first used
+ * after a start of the host (its file `verified` says in which it was), a blob whenever a stage is
+ * made of it. What is damaged is set aside in damaged/, and so is made, or fetched, again. */
 
 #include "store/verify.h"
 #include "store/contents.h"

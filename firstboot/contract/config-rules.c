@@ -184,8 +184,8 @@ static bool is_label_word(const char *s, size_t n, bool dots_only) {
         return true;
 }
 
-/* Domains that a node may not label itself in, but for a few names: kubelet does not start with others, and
- * the admission plugin NodeRestriction refuses them. */
+/* Domains that a node may not label itself in, but for a few names: kubelet does not start with
+ * others, and the admission plugin NodeRestriction refuses them. */
 static bool is_reserved(const char *key, size_t domain) {
         static const char *const allowed[] = { "kubernetes.io/hostname", "kubernetes.io/arch",
                 "kubernetes.io/os", "node.kubernetes.io/instance-type",

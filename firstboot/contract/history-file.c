@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The file of the history. firstbootd and checks write to it; a lock keeps them apart. Everybody may read the history, and who can
- * read a file can lock it: so the lock is on a file of its own, which nobody else can open. */
+/* The file of the history. firstbootd and checks write to it; a lock keeps them apart. Everybody
+ * may read the history, and who can read a file can lock it: so the lock is on a file of its own,
+ * which nobody else can open. */
 
 #include "contract/history.h"
 #include "contract/paths.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The last verdicts and key figures of this node, in /var/lib/firstboot/history: slots of 512 bytes, a
- * line of text each, "CRC32 JSON" padded with blanks. All of it is allocated at once, so that a disk
- * that fills up later costs nothing; a torn write costs the entry that was being written. Entries are
- * in the order of their sequence numbers, whatever the clock says. */
+/* The last verdicts and key figures of this node, in /var/lib/firstboot/history: slots of 512
+ * bytes, a line of text each, "CRC32 JSON" padded with blanks. All of it is allocated at once, so
+ * that a disk that fills up later costs nothing; a torn write costs the entry that was being
+ * written. Entries are in the order of their sequence numbers, whatever the clock says. */
 
 #include "shared/json-util.h"
 
@@ -50,8 +50,8 @@ void history_take(HistoryEntry *e, const char *step, json_object *figures);
 /* Adds the entry, durably, and sets its sequence number. 0 or negative errno. */
 int history_append(HistoryEntry *e);
 
-/* The entries, oldest first, at most HISTORY_ENTRIES; none where there is no history. The caller frees
- * them. 0 or negative errno. */
+/* The entries, oldest first, at most HISTORY_ENTRIES; none where there is no history. The caller
+ * frees them. 0 or negative errno. */
 int history_load(HistoryEntry **ret, size_t *ret_n);
 
 /* A slot's line from an entry, and back: 0, or -EBADMSG for one that is empty or torn. */

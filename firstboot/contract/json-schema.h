@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The table of node configuration as JSON Schema (draft 2020-12): for editors, and for programs that write node
- * configuration. */
+/* The table of node configuration as JSON Schema (draft 2020-12): for editors, and for programs
+ * that write node configuration. */
 
 #include "shared/json-util.h"
 
-/* What config-schema.c allows. `sections`: names of a site's own steps, whose sections hold what they like (NULL: none). It says
- * no more than the table: what spans several keys only firstbootd itself finds. 0 or -ENOMEM; the caller puts *ret. */
+/* What config-schema.c allows. `sections`: names of a site's own steps, whose sections hold what
+ * they like (NULL: none). It says no more than the table: what spans several keys only firstbootd
+ * itself finds. 0 or -ENOMEM; the caller puts *ret. */
 int config_json_schema(char *const *sections, json_object **ret);
 
 /* A rule of strings in the words of JSON Schema. Patterns are written so that ECMA 262 and POSIX

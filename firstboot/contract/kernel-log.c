@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The words are the drivers' own, as Linux has them: AER, NVMe, mlx5 and EFA, the block layer, XFS and
- * ext4; for NVRM, NVIDIA's catalog of Xid errors. */
+/* The words are the drivers' own, as Linux has them: AER, NVMe, mlx5 and EFA, the block layer, XFS
+ * and ext4; for NVRM, NVIDIA's catalog of Xid errors. */
 
 #include "contract/kernel-log.h"
 #include "shared/parse-number.h"

@@ -13,8 +13,8 @@ typedef struct KernelRecord {
         const char *message;
 } KernelRecord;
 
-/* Reads one line, without its newline. False for lines that continue another, for what programs wrote
- * into the log, and for what is no record. *ret points into the line. */
+/* Reads one line, without its newline. False for lines that continue another, for what programs
+ * wrote into the log, and for what is no record. *ret points into the line. */
 bool kernel_record_parse(const char *line, KernelRecord *ret);
 
 typedef enum KernelEventKind {

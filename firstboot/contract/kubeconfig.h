@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A kubeconfig, as kubeadm and kubelet write it: one cluster, one user, a key and its value a line. It
- * is no reader of YAML; what is written in another way, or of several clusters, is refused. */
+/* A kubeconfig, as kubeadm and kubelet write it: one cluster, one user, a key and its value a line.
+ * It is no reader of YAML; what is written in another way, or of several clusters, is refused. */
 
 #include "shared/macro.h"
 

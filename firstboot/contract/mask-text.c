@@ -55,8 +55,8 @@ bool name_sounds_secret(const char *name) {
         return false;
 }
 
-/* Where a secret's name begins at p, and something that can be its value follows, the length of what
- * comes before the value; otherwise 0. */
+/* Where a secret's name begins at p, and something that can be its value follows, the length of
+ * what comes before the value; otherwise 0. */
 static size_t before_value(const char *p) {
         size_t n = 0;
 
@@ -97,7 +97,8 @@ char *mask_text(const char *text) {
         return t.s;
 }
 
-/* The longest of the secrets that is at p; 0: none is. One that is shorter than the mask is none. */
+/* The longest of the secrets that is at p; 0: none is. One that is shorter than the mask is
+ * none. */
 static size_t secret_at(const char *p, char *const *secrets) {
         size_t longest = 0;
 

@@ -187,7 +187,8 @@ static int read_verdict(int dir_fd, const char *name, const char **ret_wrong, ch
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
 
-        /* Looked at before: to open a device may do something. And after: what was opened counts. */
+        /* Looked at before: to open a device may do something. And after: what was opened
+         * counts. */
         if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return -errno;
         *ret_wrong = wrong_file(&st);

@@ -30,8 +30,8 @@ char *result_path(const char *step);
 bool result_exists(const char *step);
 
 /* Takes the attempt's verdict, and ends the attempt: all that has the step's name is removed. NULL,
- * with the verdict in *ret (NULL: it left none); or the code of what is wrong with it, and
- * *ret_message. *ret is then what can be told of it all the same, or NULL. The caller frees both. */
+ * with the verdict in *ret (NULL: it left none); or the code of what is wrong with it, with
+ * *ret_message, and in *ret what can be told of it all the same, or NULL. The caller frees both. */
 const char *result_take(const char *step, json_object **ret, char **ret_message);
 
 /* A verdict that is none of an attempt's, in a folder that is ours alone: as result_take(), and
@@ -45,7 +45,8 @@ void result_discard(const char *step);
 /* Whether there is a verdict of the step that no attempt under way can have left. */
 bool result_is_left_over(const char *step);
 
-/* A verdict in a few words: "failed" [CODE]: MESSAGE. NULL on out of memory; the caller frees it. */
+/* A verdict in a few words: "failed" [CODE]: MESSAGE. NULL on out of memory; the caller frees
+ * it. */
 char *result_words(json_object *verdict);
 
 /* "done", "degraded", "skipped" or "failed". */

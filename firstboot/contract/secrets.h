@@ -12,8 +12,8 @@
  * NULL on out of memory; the caller puts it. */
 json_object *config_masked(json_object *values, json_object *sources);
 
-/* A copy without what is secret inside: URLs show scheme and host alone, and what follows a word such
- * as "token=" is masked to the end. NULL on out of memory; the caller frees it. */
+/* A copy without what is secret inside: URLs show scheme and host alone, and what follows a word
+ * such as "token=" is masked to the end. NULL on out of memory; the caller frees it. */
 char *mask_text(const char *text);
 
 /* Whether a key of this name holds a secret, where nothing else tells: "api_token". */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* firstbootctl check: whether the node is still what its verdict says, by the steps' own probes. For
- * people, for Slurm's Prolog, Epilog and HealthCheckProgram, and for firstbootd's watch. It needs what
- * the agent left in /run and not the agent; but a node whose agent is dead is not well. */
+/* firstbootctl check: whether the node is still what its verdict says, by the steps' own probes.
+ * For people, for Slurm's Prolog, Epilog and HealthCheckProgram, and for firstbootd's watch. It
+ * needs what the agent left in /run and not the agent; but a node whose agent is dead is not
+ * well. */
 
 #include "contract/condition.h"
 #include "contract/graph.h"
@@ -88,8 +89,8 @@ static int load_config(Check *k) {
         return EXIT_CHECK_BLIND;
 }
 
-/* A configuration with errors is no node's: that is the finding, and nothing is looked at. 0, 1 where
- * there is one, or negative errno. */
+/* A configuration with errors is no node's: that is the finding, and nothing is looked at. 0, 1
+ * where there is one, or negative errno. */
 static int take_errors(Check *k) {
         json_object *errors = json_get(k->document, "errors");
         _cleanup_strv_free_ char **list = NULL;
@@ -246,7 +247,8 @@ static int print_json(const Check *k, bool pass) {
         return 0;
 }
 
-/* Whether the newest entry says the same: a fault that stays is told once, lest it push out the past. */
+/* Whether the newest entry says the same: a fault that stays is told once, lest it push out the
+ * past. */
 static bool is_repeated(const HistoryEntry *e) {
         _cleanup_free_ HistoryEntry *past = NULL;
         size_t n;
@@ -282,7 +284,8 @@ static int judge_speed(Check *k, HistoryEntry *e) {
         return 0;
 }
 
-/* Full checks are kept, and of quick ones what was found: those that find nothing come every minute. */
+/* Full checks are kept, and of quick ones what was found: those that find nothing come every
+ * minute. */
 static void remember(Check *k) {
         HistoryEntry e = { .kind = "check", .time = time(NULL) };
         json_object *first;

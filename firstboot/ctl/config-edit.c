@@ -56,7 +56,8 @@ static void drop_empty(json_object *o, char *const *parts) {
                 json_object_object_del(o, parts[0]);
 }
 
-/* The file takes the value (NULL: loses it). Sections are made as needed. 1: it had it; 0: it had not. */
+/* The file takes the value (NULL: loses it). Sections are made as needed. 1: it had it; 0: it had
+ * not. */
 static int put(json_object *layer, const char *key, json_object *value) {
         _cleanup_strv_free_ char **parts = strv_split(key, ".");
         size_t n = strv_length(parts);
@@ -201,8 +202,8 @@ static int save(json_object *layer) {
         return r < 0 ? log_error_errno(r, "Cannot write %s", path) : 0;
 }
 
-/* Tells what keeps our file from counting: one of conf.d that is read after it and has the key that was
- * set, and any that is faulty. */
+/* Tells what keeps our file from counting: one of conf.d that is read after it and has the key that
+ * was set, and any that is faulty. */
 static void warn_of_others(const char *key, bool set) {
         _cleanup_strv_free_ char **names = NULL;
         bool faulty = false;
@@ -242,8 +243,8 @@ static int apply(Ctl *c) {
         return r;
 }
 
-/* One edit after the other: what is read is what is written back. A file of root's alone, for who may open
- * a file may lock it. */
+/* One edit after the other: what is read is what is written back. A file of root's alone, for who
+ * may open a file may lock it. */
 static int lock_edits(void) {
         _cleanup_free_ char *path = fb_path(PATH_RUN "/config-edit.lock");
         _cleanup_close_ int fd = -EBADF;

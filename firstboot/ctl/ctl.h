@@ -84,7 +84,8 @@ char *plot_svg(json_object *status, uint64_t now);
 /* Text of an XML document, escaped. */
 void plot_text(FILE *f, const char *s);
 
-/* The key figures over time: as SVG, or as lines of a terminal. NULL on out of memory; caller frees. */
+/* The key figures over time: as SVG, or as lines of a terminal. NULL on out of memory; caller
+ * frees. */
 char *history_svg(const HistoryEntry *entries, size_t n);
 char *history_lines(const Ctl *c, const HistoryEntry *entries, size_t n);
 

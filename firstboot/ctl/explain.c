@@ -9,8 +9,8 @@
 #include "shared/log.h"
 #include "shared/suggest.h"
 
-/* The entry of a site's code in the step files, and the step's name. *g is the caller's, and what is
- * returned is part of it. NULL: no step has it. */
+/* The entry of a site's code in the step files, and the step's name. *g is the caller's, and what
+ * is returned is part of it. NULL: no step has it. */
 static json_object *find_own(const char *code, Graph **g, const char **ret_step) {
         if (graph_load(NULL, g) < 0)
                 return NULL;

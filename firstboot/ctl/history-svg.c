@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* firstbootctl plot --history: a panel for each key figure, entries from left to right; verdicts are
- * dots below, red where the node was not ready. */
+/* firstbootctl plot --history: a panel for each key figure, entries from left to right; verdicts
+ * are dots below, red where the node was not ready. */
 
 #include "ctl/ctl.h"
 #include "contract/history.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* firstbootctl history: the last verdicts, one a line, and below them how each key figure went. Entries
- * come in the order in which they were written: a clock that was set back moves none. */
+/* firstbootctl history: the last verdicts, one a line, and below them how each key figure went.
+ * Entries come in the order in which they were written: a clock that was set back moves none. */
 
 #include "ctl/ctl.h"
 #include "contract/history.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Children and their pipes in one poll(). One that is beyond its limit is killed and not waited for:
- * it may be stuck in the kernel. */
+/* Children and their pipes in one poll(). One that is beyond its limit is killed and not waited
+ * for: it may be stuck in the kernel. */
 
 #include "ctl/probe.h"
 #include "contract/paths.h"
@@ -153,8 +153,8 @@ static bool may_start(Probe *probes, size_t n, const Probe *p) {
         return true;
 }
 
-/* Starts what may start, and gives up what is beyond its limit. Returns the ms until something has to be
- * looked at again; -1: all are over. */
+/* Starts what may start, and gives up what is beyond its limit. Returns the ms until something has
+ * to be looked at again; -1: all are over. */
 static int turn(Probe *probes, size_t n, const char *program) {
         char limit[FORMAT_DURATION_MAX];
         uint64_t now = now_usec(), next = UINT64_MAX;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The steps' programs as probes, several at once, each with a limit that holds whatever it hangs in. */
+/* The steps' programs as probes, several at once, each with a limit that holds whatever it hangs
+ * in. */
 
 #include "shared/json-util.h"
 

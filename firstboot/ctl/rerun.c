@@ -18,8 +18,8 @@ static int call_rerun(Ctl *c, const char *step, sd_bus_error *error) {
                         "s", step);
 }
 
-/* With --wait it waits for its turn, too: after a failure the slurm step may still be about to drain
- * the node. What is left of --timeout is for what follows. */
+/* With --wait it waits for its turn, too: after a failure the slurm step may still be about to
+ * drain the node. What is left of --timeout is for what follows. */
 static int call_in_turn(Ctl *c, const char *step, sd_bus_error *error) {
         uint64_t began = now_usec(), spent;
         int r;

@@ -245,8 +245,8 @@ static char *essence(json_object *status) {
         return strv_join(l, "\n");
 }
 
-/* A terminal shows the node as it is, twice a second; a dumb one, a file or a pipe gets a table (or, as
- * JSON, a document) for each change. */
+/* A terminal shows the node as it is, twice a second; a dumb one, a file or a pipe gets a table
+ * (or, as JSON, a document) for each change. */
 static int show_live(const Ctl *c, json_object *status, char **last) {
         bool terminal = terminal_is_capable(STDOUT_FILENO) && !c->json;
         _cleanup_free_ char *now = essence(status), *table = status_table(c, status);

@@ -36,8 +36,8 @@ void conditions_clear_older(Conditions *l, const char *prefix, uint64_t since);
 /* The one that has been firm for longest; NULL: none. */
 const Condition *conditions_firm(const Conditions *l);
 
-/* What is to be told where the condition `key` was: that one for as long as it is there, then the one that
- * has been firm for longest. key may be NULL; NULL: there is nothing (else) to tell. */
+/* What is to be told where the condition `key` was: that one for as long as it is there, then the
+ * one that has been firm for longest. key may be NULL; NULL: there is nothing (else) to tell. */
 const Condition *conditions_tell(const Conditions *l, const char *key);
 
 /* The first that is there with this code; NULL: none. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the files of the engine share: engine.c stands above the others, which call nothing of it. */
+/* What the files of the engine share: engine.c stands above the others, which call nothing of
+ * it. */
 
 #include "daemon/engine.h"
 #include "daemon/bus-api.h"
@@ -30,14 +31,14 @@ struct Engine {
         bool told; /* settling was announced (a restart of firstbootd does not repeat it) */
 };
 
-/* engine-settle.c: tells of what has changed; ends the boot where every step has come to its end; and
- * tells systemd of a verdict that it may not have heard. */
+/* engine-settle.c: tells of what has changed; ends the boot where every step has come to its end;
+ * and tells systemd of a verdict that it may not have heard. */
 void engine_publish(Engine *e);
 void engine_settle(Engine *e);
 void engine_announce_again(Engine *e);
 
 /* engine-rerun.c: makes a step and all that waits for it wait once more; "all" gathers the
- * configuration afresh and runs every step, RERUN_CHANGES those that what has changed concerns. 1: they
- * may start; 0: the configuration comes first. -ENOENT: no such step; -EBUSY: it, or something that
- * waits for it, is running. */
+ * configuration afresh and runs every step, RERUN_CHANGES those that what has changed concerns. 1:
+ * they may start; 0: the configuration comes first. -ENOENT: no such step; -EBUSY: it, or something
+ * that waits for it, is running. */
 int engine_begin_rerun(Engine *e, const char *name);

@@ -47,7 +47,8 @@ int engine_begin_rerun(Engine *e, const char *name) {
 
         if (!all && !changes)
                 return 1;
-        /* What the watch has found stays where only changes run; it begins again by the new settings. */
+        /* What the watch has found stays where only changes run; it begins again by the new
+         * settings. */
         watch_end(e->watch);
         /* Every step shows anew what it is worth: more than a full check. */
         if (all)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The node settles on ready, degraded or failed once every step has come to its end, and files and bus
- * tell of it. */
+/* The node settles on ready, degraded or failed once every step has come to its end, and files and
+ * bus tell of it. */
 
 #include "daemon/engine-internal.h"
 #include "daemon/fingerprint.h"

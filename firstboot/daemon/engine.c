@@ -98,8 +98,9 @@ static void advance_step(Engine *e, Job *j) {
         job_start(j);
 }
 
-/* A step that made the node a member of a cluster holds it back there for what the watch has found, or for a
- * step that failed since, and lifts that again: it alone talks to the controller or API server. */
+/* A step that made the node a member of a cluster holds it back there for what the watch has found,
+ * or for a step that failed since, and lifts that again: it alone talks to the controller or API
+ * server. */
 static void renew_membership(Engine *e, size_t i) {
         Job *j = node_membership(&e->node, i);
         bool *due = &e->renewal_due[i];
@@ -177,8 +178,8 @@ static void resync(Engine *e) {
         advance(e);
 }
 
-/* The steps that the change concerns begin anew; where it is not known, or not asked for, the others have
- * already. */
+/* The steps that the change concerns begin anew; where it is not known, or not asked for, the
+ * others have already. */
 static int take_changes(Engine *e) {
         Node *n = &e->node;
         _cleanup_strv_free_ char **names = NULL;

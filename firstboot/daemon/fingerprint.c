@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From sysfs, where drivers keep what they were told once: nothing here asks hardware. The GPUs' video
- * BIOS is what the gpu step was told. */
+/* From sysfs, where drivers keep what they were told once: nothing here asks hardware. The GPUs'
+ * video BIOS is what the gpu step was told. */
 
 #include "daemon/fingerprint.h"
 #include "contract/paths.h"

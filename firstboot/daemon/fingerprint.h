@@ -5,7 +5,7 @@
 
 #include "daemon/node.h"
 
-/* {"id", "kernel", "image", "bios", "driver", "vbios", "nic", "nvme"}: what is not there is left out,
- * of many of a kind each version once with its number. "id" is a sum of all others. NULL on out of
- * memory. */
+/* {"id", "kernel", "image", "bios", "driver", "vbios", "nic", "nvme"}: what is not there is left
+ * out, of many of a kind each version once with its number. "id" is a sum of all others. NULL on
+ * out of memory. */
 json_object *fingerprint_read(const Node *n);

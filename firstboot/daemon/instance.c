@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Instance and boot, as cloud, firmware and kernel name them, and the state that belongs to them. */
+/* Instance and boot, as cloud, firmware and kernel name them, and the state that belongs to
+ * them. */
 
 #include "daemon/instance.h"
 #include "daemon/journal.h"

@@ -6,12 +6,12 @@
 #include "daemon/state.h"
 
 /* The state, fitted to the instance that the document of the configuration and the machine tell of
- * (identity.h) and to this boot; for another instance a new one, and what was on record of its disks
- * is forgotten. *ret_told: the node's verdict was given before in this boot. 0 or -errno. */
+ * (identity.h) and to this boot; for another instance a new one, and what was on record of its
+ * disks is forgotten. *ret_told: the node's verdict was given before in this boot. 0 or -errno. */
 int instance_load_state(json_object *document, State **ret, bool *ret_told);
 
-/* What firstbootd told of this boot (in /run/firstboot/status.json) before it was restarted; NULL where
- * it told nothing. */
+/* What firstbootd told of this boot (in /run/firstboot/status.json) before it was restarted; NULL
+ * where it told nothing. */
 json_object *instance_recall_status(void);
 
 /* Whether a state that is in use is of the instance that a newer document tells of; then what is

@@ -51,13 +51,13 @@ const char *node_code(const Node *n);
  * has failed before. It does not wait for a node to be drained. */
 NodeStatus node_verdict(const Node *n);
 
-/* The steps that put the node into a cluster (slurm, kubernetes), and alone talk to whoever sends it work. NULL
- * where the node has no such step. */
+/* The steps that put the node into a cluster (slurm, kubernetes), and alone talk to whoever sends
+ * it work. NULL where the node has no such step. */
 #define NODE_MEMBERSHIPS 2
 Job *node_membership(const Node *n, size_t i);
 
-/* Whether j is one of them and has to hold the node back (drain it, say): its daemon was let run in this boot, so
- * that work may come, and something required has failed since. */
+/* Whether j is one of them and has to hold the node back (drain it, say): its daemon was let run in
+ * this boot, so that work may come, and something required has failed since. */
 bool node_must_drain(const Node *n, const Job *j);
 
 /* The same, and its last run was before that failure. */

@@ -18,7 +18,8 @@ int publish_config(json_object *document);
 /* Writes what has changed since the last call. Returns whether anything has. */
 bool publish_status(Publisher *p, const Node *n);
 
-/* Whether the state file has all that was to be put there; not where its disk was full or read-only. */
+/* Whether the state file has all that was to be put there; not where its disk was full or
+ * read-only. */
 bool publish_is_saved(void);
 
 /* The node has settled: /run/firstboot/ready, node-ready.target, the notify unit, the journal. */

@@ -85,7 +85,8 @@ Attempt *step_run_last_attempt(const StepRun *run); /* NULL: none */
 /* All attempts, slow ones too. */
 unsigned step_run_tries(const StepRun *run);
 
-/* How the step counts: one that is being tried again slowly has failed meanwhile, or is degraded. */
+/* How the step counts: one that is being tried again slowly has failed meanwhile, or is
+ * degraded. */
 StepStatus step_run_standing(const StepRun *run);
 
 /* Sets the result to a code (may be NULL) and a message (taken over, may be NULL). */

@@ -15,8 +15,8 @@ const char *verdict_of_unit(const Step *step, const char *job_result, const Unit
                 json_object **ret_result, char **ret_message);
 
 /* Notes the end of the run's last attempt: result, the step's own words, or NULL with a code of
- * ours and a message (each may be NULL). Takes result and message. Where another
- * attempt follows, in STEP_BACKOFF or slowly in STEP_FAILED or STEP_DEGRADED, it is to begin at retry_usec. */
+ * ours and a message (each may be NULL). Takes result and message. Where another attempt follows,
+ * in STEP_BACKOFF or slowly in STEP_FAILED or STEP_DEGRADED, it is to begin at retry_usec. */
 void verdict_give(const Step *step, StepRun *run, json_object *result, const char *code,
                 char *message);
 

@@ -32,8 +32,8 @@ static const struct {
         { "port_rcv_constraint_errors", 0 },
 };
 
-/* The child has ended, or been given up: one that hangs in a driver ends when that lets it. The loop
- * keeps what waits for it (floating), and is rid of it then. */
+/* The child has ended, or been given up: one that hangs in a driver ends when that lets it. The
+ * loop keeps what waits for it (floating), and is rid of it then. */
 static void drop_reader(WatchCounters *w) {
         if (w->reader) {
                 (void) sd_event_source_send_child_signal(w->reader, SIGKILL, NULL, 0);

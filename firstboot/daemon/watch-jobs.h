@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
-/* Whether work is on this node: one of Slurm's slurmstepd processes, or a process of a pod's that computes on a
- * GPU or has an RDMA device open. What only watches GPUs (an exporter, a device plugin) does neither. */
+/* Whether work is on this node: one of Slurm's slurmstepd processes, or a process of a pod's that
+ * computes on a GPU or has an RDMA device open. What only watches GPUs (an exporter, a device
+ * plugin) does neither. */
 bool watch_jobs_run(void);

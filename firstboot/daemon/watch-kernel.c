@@ -137,8 +137,8 @@ bool watch_kernel_look(WatchKernel *k, Conditions *l, uint64_t now) {
         int r = open_log(k);
         bool any = false;
 
-        /* What is new since the last look happened since; the log's own clock is not NTP's, and in a
-         * month or two minutes off ours. */
+        /* What is new since the last look happened since; the log's own clock is not NTP's, and in
+         * a month or two minutes off ours. */
         if (k->look_usec > 0)
                 k->look_usec = now;
         if (r >= 0) {

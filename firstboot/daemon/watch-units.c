@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A change of a unit is only a reason to ask: the signal may tell of a state that is past already. */
+/* A change of a unit is only a reason to ask: the signal may tell of a state that is past
+ * already. */
 
 #include "daemon/watch-units.h"
 #include "contract/paths.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Time decides: a look every tick, a quick check every interval or as soon as there is a reason, a full
- * check once the node has been well for long enough and no job is on it. */
+/* Time decides: a look every tick, a quick check every interval or as soon as there is a reason, a
+ * full check once the node has been well for long enough and no job is on it. */
 
 #include "daemon/watch.h"
 #include "daemon/watch-check.h"
@@ -77,8 +77,8 @@ static void set_key(Watch *w, const char *key) {
         w->key = copy;
 }
 
-/* One of several reasons is told. When it goes away, one that remains takes its place: who mends a node
- * by what it says must not find that mended already. */
+/* One of several reasons is told. When it goes away, one that remains takes its place: who mends a
+ * node by what it says must not find that mended already. */
 static void judge(Watch *w, uint64_t now) {
         const Condition *c;
 
@@ -116,7 +116,8 @@ static void take_finding(Watch *w, json_object *o, uint64_t now) {
                         strempty(json_get_string(o, "message")));
 }
 
-/* Errors that the GPUs count, as differences; what they are all together is the gpu step's to judge. */
+/* Errors that the GPUs count, as differences; what they are all together is the gpu step's to
+ * judge. */
 static void take_gpus(Watch *w, json_object *report, uint64_t now) {
         json_object *steps = json_get(report, "steps");
         size_t n = json_array_length(steps);
@@ -130,8 +131,8 @@ static void take_gpus(Watch *w, json_object *report, uint64_t now) {
         }
 }
 
-/* A check that could not look proves nothing, in either direction; said once, lest a node without its
- * programs fill the journal. */
+/* A check that could not look proves nothing, in either direction; said once, lest a node without
+ * its programs fill the journal. */
 static void take_blindness(Watch *w, uint64_t now) {
         if (!w->blind_told)
                 log_warning("A check could not look at the node; see systemctl status firstboot-check@quick.service.");

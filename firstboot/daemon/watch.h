@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The gate stands for life: from its verdict on, the node is watched. What is wrong for longer than a
- * calm time ends "ready"; what has been well for long enough, and passes a full check, brings it
+/* The gate stands for life: from its verdict on, the node is watched. What is wrong for longer than
+ * a calm time ends "ready"; what has been well for long enough, and passes a full check, brings it
  * back.
  *
  *   kernel log ───┐
@@ -27,8 +27,9 @@ typedef struct WatchOps {
 int watch_new(sd_event *event, const WatchOps *ops, void *userdata, Watch **ret);
 Watch *watch_free(Watch *w);
 
-/* Watches by this configuration (again); events of the kernel log count from from_usec on. code: what
- * was wrong before firstbootd was restarted, NULL: nothing. Does nothing where it watches already. */
+/* Watches by this configuration (again); events of the kernel log count from from_usec on. code:
+ * what was wrong before firstbootd was restarted, NULL: nothing. Does nothing where it watches
+ * already. */
 int watch_begin(Watch *w, json_object *config, uint64_t from_usec, const char *code,
                 const char *text);
 void watch_end(Watch *w);

@@ -163,8 +163,8 @@ static ncclResult_t start_scatter(const Call *c) {
         return r == ncclSuccess ? c->nccl->GroupEnd() : r;
 }
 
-/* An all_gather in log2(ranks) steps: each doubles what a rank has, by an exchange with the rank whose
- * number differs in one bit. */
+/* An all_gather in log2(ranks) steps: each doubles what a rank has, by an exchange with the rank
+ * whose number differs in one bit. */
 static ncclResult_t start_hypercube(const Call *c) {
         size_t bytes = c->count * type_table[c->type].size;
         char *receive = c->receive, *own = receive + (size_t) c->rank * bytes;

@@ -38,8 +38,8 @@ typedef struct Collective {
         double (*factor)(int ranks); /* bus bandwidth to algorithm bandwidth */
         ncclResult_t (*start)(const Call *call);
 
-        /* NULL where it is one step for any number of ranks. Each is a group of its own over all GPUs of
-         * the process; 0: it cannot be done with so many ranks. */
+        /* NULL where it is one step for any number of ranks. Each is a group of its own over all
+         * GPUs of the process; 0: it cannot be done with so many ranks. */
         int (*steps)(int ranks);
 } Collective;
 

@@ -17,8 +17,8 @@ int launch_set_master(Launch *l, const char *host, const char *port, char **ret_
  * none, -EINVAL where its list is no node list. */
 int launch_slurm_host(char *const *environment, char *ret, size_t size);
 
-/* launch-mpi.c: what mpirun, mpiexec and their like say. 1 where a launcher was recognised and *l is
- * filled, 0 where there is none, -EINVAL with *ret_error. */
+/* launch-mpi.c: what mpirun, mpiexec and their like say. 1 where a launcher was recognised and *l
+ * is filled, 0 where there is none, -EINVAL with *ret_error. */
 int launch_from_mpi(char *const *environment, Launch *l, char **ret_error);
 
 /* A launcher that says which process this is, but not of how many: its variable; NULL: none. */

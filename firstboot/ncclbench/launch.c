@@ -128,8 +128,8 @@ static int read_secret(const Options *o, char *const *env, Launch *l, char **ret
         } else if (secret)
                 size = strlen(secret);
         else if (o->perf) {
-                /* What runs as nccl-tests is no better guarded than nccl-tests: published job scripts set no
-                 * secret. */
+                /* What runs as nccl-tests is no better guarded than nccl-tests: published job
+                 * scripts set no secret. */
                 secret = "processes that nobody told a secret";
                 size = strlen(secret);
                 l->open = true;

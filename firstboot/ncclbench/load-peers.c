@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From each GPU to each other one, pair by pair: how fast, and whether what arrives is what was sent. */
+/* From each GPU to each other one, pair by pair: how fast, and whether what arrives is what was
+ * sent. */
 
 #include "ncclbench/load.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* `ncclbench load`: for a short time everything that a GPU has is busy, all GPUs at once: first their
- * memory, then their tensor cores; then data goes from each GPU to each other one (load-peers.c). All
- * of it is data whose result is known, and is looked at. */
+/* `ncclbench load`: for a short time everything that a GPU has is busy, all GPUs at once: first
+ * their memory, then their tensor cores; then data goes from each GPU to each other one
+ * (load-peers.c). All of it is data whose result is known, and is looked at. */
 
 #include "ncclbench/deadline.h"
 #include "ncclbench/load.h"

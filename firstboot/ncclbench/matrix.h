@@ -2,11 +2,12 @@
 #pragma once
 
 /* The matrices of the load: small integers from a hash, in 16-bit floats, so that every product of
- * two matrices is exact in 32-bit floats in whatever order it is added up, and its rows' sums can be
- * known without multiplying anything: the sum of row i of A × B is the sum over k of A[i][k] times the
- * sum of row k of B.
+ * two matrices is exact in 32-bit floats in whatever order it is added up, and its rows' sums can
+ * be known without multiplying anything: the sum of row i of A × B is the sum over k of A[i][k]
+ * times the sum of row k of B.
  *
- * Compiled into the GPU kernels and into the double of CUDA, as pattern.h, which comes before it. */
+ * Compiled into the GPU kernels and into the double of CUDA, as pattern.h, which comes before
+ * it. */
 
 /* A is 1, B is 2. */
 PATTERN_FUNCTION int32_t matrix_value(

@@ -18,5 +18,6 @@ typedef struct PairsLimit {
  * caller frees it); another negative errno where the file cannot be read. */
 int pairs_limit_read(const char *path, PairsLimit *ret, char **ret_error);
 
-/* What a pair of nodes must reach at this size: the lower of their limits, 0 where neither has one. */
+/* What a pair of nodes must reach at this size: the lower of their limits, 0 where neither has
+ * one. */
 double pairs_limit_of(const PairsLimit *a, const PairsLimit *b, size_t bytes);

@@ -182,7 +182,8 @@ static void drop_gone_partners(Tournament *t) {
                         t->partner[i] = -1;
 }
 
-/* What each pair must reach: the part of the median, and the shape's limit whatever the others do. */
+/* What each pair must reach: the part of the median, and the shape's limit whatever the others
+ * do. */
 static const double *set_least(Tournament *t) {
         double relative = t->reference * (1 - t->options->below_median / 100);
 

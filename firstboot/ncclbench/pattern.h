@@ -44,8 +44,8 @@ enum {
 enum { OP_SUM = 0, OP_PROD = 1, OP_MAX = 2, OP_MIN = 3, OP_AVG = 4, OP_NONE = 5 };
 
 /* One fill or one check of one buffer. Element e belongs to index index_base + e of the data of
- * rank `rank` (fill, moved data), or of all ranks 0 … ranks-1 (reduced data). Where chunk is not
- * 0, the buffer is a row of chunks and chunk c holds indexes from index_base on of rank rank + c. */
+ * rank `rank` (fill, moved data), or of all ranks 0 … ranks-1 (reduced data). Where chunk is not 0,
+ * the buffer is a row of chunks and chunk c holds indexes from index_base on of rank rank + c. */
 typedef struct PatternJob {
         uint64_t count;
         uint64_t chunk;
@@ -56,7 +56,7 @@ typedef struct PatternJob {
         uint32_t ranks;
         uint32_t rank;
         uint32_t seed;
-        uint32_t stride; /* pattern_prepare(): one rank in so many has a value that is not neutral */
+        uint32_t stride;  /* pattern_prepare(): one rank in so many has a value that counts */
         uint32_t reduced; /* check against the reduction over all ranks */
         uint32_t inexact; /* pattern_prepare(): average of floats with a rounded 1/n */
         double tolerance; /* pattern_prepare(): relative, of the mean magnitude; where inexact */
@@ -205,7 +205,8 @@ PATTERN_FUNCTION double pattern_decode(uint32_t type, uint64_t bits) {
         return raw.d;
 }
 
-/* Whether a rank's value at an index may differ from the neutral one (0 for sums, ±1 for products). */
+/* Whether a rank's value at an index may differ from the neutral one (0 for sums, ±1 for
+ * products). */
 PATTERN_FUNCTION int pattern_takes_part(const PatternJob *job, uint32_t rank, uint64_t index) {
         return job->stride <= 1 ||
                (rank + pattern_hash(job->seed, 0xffffffffu, index)) % job->stride == 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Calls a CUDA runtime as a program does that nvcc compiled: its kernel is registered as a fat binary
- * in front of main(), and launched by the address of a function of the host. The functions for that
- * are no documented ones, but every such program calls them, from CUDA 9.2 to 13.
+/* Calls a CUDA runtime as a program does that nvcc compiled: its kernel is registered as a fat
+ * binary in front of main(), and launched by the address of a function of the host. The functions
+ * for that are no documented ones, but every such program calls them, from CUDA 9.2 to 13.
  *
- * Declarations are written from the CUDA Runtime API's documentation, the shape of a fat binary from
- * what nvcc and fatbinary of CUDA 13.0 write. */
+ * Declarations are written from the CUDA Runtime API's documentation, the shape of a fat binary
+ * from what nvcc and fatbinary of CUDA 13.0 write. */
 
 #include "ncclbench/pattern-host.h"
 #include "ncclbench/runtime.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Where programs find libcudart: the linker's cache; what the module "cuda" and our own environment
- * put into LD_LIBRARY_PATH. What lies elsewhere is found by nobody, and only shows that it was meant
- * to be there. */
+ * put into LD_LIBRARY_PATH. What lies elsewhere is found by nobody, and only shows that it was
+ * meant to be there. */
 
 #include "ncclbench/runtime.h"
 #include "shared/spawn.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* `ncclbench runtime`: every CUDA runtime that programs of this system get is there once, is one that
- * the driver knows, and works on every GPU. An image without any passes, unless --required. */
+/* `ncclbench runtime`: every CUDA runtime that programs of this system get is there once, is one
+ * that the driver knows, and works on every GPU. An image without any passes, unless --required. */
 
 #include "ncclbench/runtime.h"
 #include "ncclbench/deadline.h"

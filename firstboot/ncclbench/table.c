@@ -133,7 +133,8 @@ void table_columns(FILE *out, const Options *options, const char *label) {
 }
 /* clang-format on */
 
-/* As many decimals as the column has room for; in a column that is too narrow even so, an exponent. */
+/* As many decimals as the column has room for; in a column that is too narrow even so, an
+ * exponent. */
 static void print_number(FILE *out, double v, int width) {
         char text[400];
 

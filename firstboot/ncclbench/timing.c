@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How long an operation takes, as nccl-tests measures it: so many enqueued one behind the other, from the
- * first call until the last GPU is at rest. What its options change about that is here: groups of
- * operations (-m), waiting in between (-z), CUDA graphs (-G), events around each (-I). */
+/* How long an operation takes, as nccl-tests measures it: so many enqueued one behind the other,
+ * from the first call until the last GPU is at rest. What its options change about that is here:
+ * groups of operations (-m), waiting in between (-z), CUDA graphs (-G), events around each (-I). */
 
 #include "ncclbench/start.h"
 #include "ncclbench/deadline.h"

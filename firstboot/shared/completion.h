@@ -9,7 +9,10 @@
  *             { "force", OPT_FORCE, NULL, "replace FILE" },
  *             {},
  *     };
- *     static const VerbSpec verbs[] = { { "export", "convert an image", options, "IMAGE", COMPLETE_FILE }, {} };
+ *     static const VerbSpec verbs[] = {
+ *             { "export", "convert an image", options, "IMAGE", COMPLETE_FILE },
+ *             {},
+ *     };
  *     const ProgramSpec program = { .name = "imgbuild", .verbs = verbs };
  *
  *     r = completion_write(stdout, "bash", &program);

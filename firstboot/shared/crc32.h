@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The sum of IEEE 802.3, as zlib has it. It finds torn writes and tells things apart, and protects from
- * nobody. */
+/* The sum of IEEE 802.3, as zlib has it. It finds torn writes and tells things apart, and protects
+ * from nobody. */
 
 #include "shared/macro.h"
 

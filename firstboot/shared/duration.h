@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Times as people read them: "20 s" (exactly), "12.3 s", "2 min 5 s", "3 h 4 min", "2 d 3 h"; returns `text`. */
+/* Times as people read them: "20 s" (exactly), "12.3 s", "2 min 5 s", "3 h 4 min", "2 d 3 h";
+ * returns `text`. */
 
 #include "shared/macro.h"
 

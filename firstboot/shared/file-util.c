@@ -238,8 +238,8 @@ int mkdir_p(const char *path, mode_t mode) {
         return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 }
 
-/* A tree that is being removed. What lies deeper than DEPTH_MAX is first moved up to `top`, so that a tree
- * of any depth takes neither all descriptors nor all of the stack. */
+/* A tree that is being removed. What lies deeper than DEPTH_MAX is first moved up to `top`, so that
+ * a tree of any depth takes neither all descriptors nor all of the stack. */
 #define DEPTH_MAX 64
 #define MOVE_TRIES_MAX 1000
 

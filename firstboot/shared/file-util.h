@@ -25,8 +25,9 @@ int write_file_atomic(const char *path, const void *data, size_t size, mode_t mo
 
 int write_all(int fd, const void *data, size_t size);
 
-/* From `offset` on, wherever the file stands; what a signal interrupts goes on. read_at() returns how
- * many bytes it read, fewer than `size` at the file's end alone; the others 0. Negative errno, and
+/* From `offset` on, wherever the file stands; what a signal interrupts goes on. read_at() returns
+ * how many bytes it read, fewer than `size` at the file's end alone; the others 0. Negative errno,
+ * and
  * -EBADMSG from read_all_at() where the file ends before. */
 ssize_t read_at(int fd, void *data, size_t size, uint64_t offset);
 int read_all_at(int fd, void *data, size_t size, uint64_t offset);
@@ -36,7 +37,8 @@ int write_all_at(int fd, const void *data, size_t size, uint64_t offset);
  * too, where there is none. Returns the fd that holds the lock; -EBUSY; other -errno. */
 int lock_file(const char *path, uint64_t deadline_usec);
 
-/* Zeros in place of size bytes from the offset on, on disk when this returns. 0 or negative errno. */
+/* Zeros in place of size bytes from the offset on, on disk when this returns. 0 or negative
+ * errno. */
 int write_zeros(int fd, off_t from, size_t size);
 
 /* Creates the folder and its missing parents; an existing folder is no error. */
@@ -53,6 +55,6 @@ char *path_join(const char *a, const char *b);
 /* The last part of a path; points into it. */
 const char *path_basename(const char *path);
 
-/* The folder part of a path: "images" of "images/x.json", "." where there is none, "/" of "/x". NULL
- * on out of memory. */
+/* The folder part of a path: "images" of "images/x.json", "." where there is none, "/" of "/x".
+ * NULL on out of memory. */
 char *path_folder(const char *path);

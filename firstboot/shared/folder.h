@@ -59,6 +59,6 @@ static inline const char *folder_next_name(DIR *d) {
 
 #define FOLDER_FOREACH(name, d) for (const char *name; (name = folder_next_name(d));)
 
-/* All names but "." and "..", sorted, for what must not depend on the file system's order; NULL where
- * there are none. 0 or negative errno; the caller frees them. */
+/* All names but "." and "..", sorted, for what must not depend on the file system's order; NULL
+ * where there are none. 0 or negative errno; the caller frees them. */
 int folder_names(DIR *d, char ***ret);

@@ -23,8 +23,8 @@ int log_full(int level, int error, const char *format, ...) _printf_(3, 4);
 void log_relay(int level, const char *name, const char *line);
 
 /* What a stranger's program, archive or image says must not command the reader's terminal: control
- * characters become "?", in UTF-8 also those of 0x80 to 0x9f. `lines`: line ends and tabs stay. Messages
- * that are logged are so treated. */
+ * characters become "?", in UTF-8 also those of 0x80 to 0x9f. `lines`: line ends and tabs stay.
+ * Messages that are logged are so treated. */
 void text_disarm(char *text, bool lines);
 
 #define log_debug(...) log_full(LOG_DEBUG, 0, __VA_ARGS__)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A program says what it is in an ELF note, so that an image tells the version of what it has although
- * nothing of it is run: the package metadata of https://systemd.io/ELF_PACKAGE_METADATA, which
- * systemd-coredump reads too. strip(1) leaves it alone. One PACKAGE_NOTE() in the file with main(). */
+/* A program says what it is in an ELF note, so that an image tells the version of what it has
+ * although nothing of it is run: the package metadata of https://systemd.io/ELF_PACKAGE_METADATA,
+ * which systemd-coredump reads too. strip(1) leaves it alone. One PACKAGE_NOTE() in the file with
+ * main(). */
 
 #include <elf.h>
 

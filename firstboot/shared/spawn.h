@@ -32,8 +32,9 @@ typedef struct SpawnOptions {
 } SpawnOptions;
 
 /* Returns 0 with *ret_status the exit code (128 + signal for a killed child); -ENOENT where the
- * program is not there; -ETIMEDOUT; -ECANCELED after a SIGINT or SIGTERM of ours; what its watch said; other -errno. In
- * every case the child and its process group are gone. Call from the main thread only. */
+ * program is not there; -ETIMEDOUT; -ECANCELED after a SIGINT or SIGTERM of ours; what its watch
+ * said; other -errno. In every case the child and its process group are gone. Call from the main
+ * thread only. */
 int spawn_run(const SpawnOptions *options, char *const argv[], int *ret_status);
 
 /* Runs argv with the options (NULL: none) and returns its whole output (stdout and stderr), at

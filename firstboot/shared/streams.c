@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 int streams_hold(void) {
-        /* Output is opened for reading, so that it is told to those who print. Messages are not told to
-         * anybody: there is nowhere to. */
+        /* Output is opened for reading, so that it is told to those who print. Messages are not
+         * told to anybody: there is nowhere to. */
         static const int modes[] = { O_RDONLY, O_RDONLY, O_RDWR };
 
         for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {

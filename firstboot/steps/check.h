@@ -10,6 +10,7 @@
  * word: it must not come to a run of the step. */
 int step_check_mode(StepCheck *ret);
 
-/* Runs a site step's program with FIRSTBOOT_CHECK set (and the environment of site.h) and takes its verdict: what it leaves in
- * FIRSTBOOT_RESULT, else its exit code. The caller puts *ret. 0 or negative errno. */
+/* Runs a site step's program with FIRSTBOOT_CHECK set (and the environment of site.h) and takes its
+ * verdict: what it leaves in FIRSTBOOT_RESULT, else its exit code. The caller puts *ret. 0 or
+ * negative errno. */
 int site_check(const Step *s, json_object *document, json_object **ret);

@@ -3,8 +3,8 @@
 /* firstboot-step NAME: runs one step and leaves its verdict for firstbootd (contract/result.h). A
  * name that is not built in is a site's own: the program of its step file takes our place.
  *
- * With FIRSTBOOT_CHECK=quick or full in the environment it looks at what the step made, changes nothing,
- * and prints the verdict instead of leaving it (check.c).
+ * With FIRSTBOOT_CHECK=quick or full in the environment it looks at what the step made, changes
+ * nothing, and prints the verdict instead of leaving it (check.c).
  *
  * firstboot-step --facts gpu prints what the gpu step sees, and changes nothing. */
 
@@ -53,8 +53,8 @@ static int load_config(json_object **ret) {
         return 0;
 }
 
-/* As text that firstbootd can read back: a device's or a server's words may be no UTF-8, a figure no
- * number. NULL on out of memory. */
+/* As text that firstbootd can read back: a device's or a server's words may be no UTF-8, a figure
+ * no number. NULL on out of memory. */
 static char *result_text(json_object *result) {
         const int format = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
         _cleanup_json_ json_object *back = NULL;

@@ -16,6 +16,6 @@
 int site_environment(
                 const char *name, json_object *document, const char *result, const char *section);
 
-/* Why the step's program could not be run, as `error` has it, and what would help: for its verdict. NULL
- * on out of memory; the caller frees it. */
+/* Why the step's program could not be run, as `error` has it, and what would help: for its verdict.
+ * NULL on out of memory; the caller frees it. */
 char *site_why_not(const Step *s, int error);

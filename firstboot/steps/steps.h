@@ -17,8 +17,8 @@ int slurm_run(StepContext *c);
 int kubernetes_run(StepContext *c);
 int gpu_run(StepContext *c);
 
-/* What the step made is looked at, and nothing changed: c->check says how closely. The steps that are
- * not here only look anyway, and mind c->check in run(). */
+/* What the step made is looked at, and nothing changed: c->check says how closely. The steps that
+ * are not here only look anyway, and mind c->check in run(). */
 int host_check(StepContext *c);
 int scratch_check(StepContext *c);
 int mounts_check(StepContext *c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any bytes as a kubeconfig, which before a join comes from whoever answers at the endpoint: what is taken from
- * it is a part of one of its lines. */
+/* Any bytes as a kubeconfig, which before a join comes from whoever answers at the endpoint: what
+ * is taken from it is a part of one of its lines. */
 
 #include "contract/kubeconfig.h"
 

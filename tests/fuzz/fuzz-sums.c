@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any bytes as a list of sums: what is one is spelled in one way only, and names nothing outside of its
- * folder. */
+/* Any bytes as a list of sums: what is one is spelled in one way only, and names nothing outside of
+ * its folder. */
 
 #include "release/sums.h"
 

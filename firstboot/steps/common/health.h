@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* `firstbootctl check` before a node gets work: before a hold of ours (a drain, a cordon) is lifted, and
- * whenever Slurm asks (Prolog, Epilog, HealthCheckProgram: slurm/hook-main.c). */
+/* `firstbootctl check` before a node gets work: before a hold of ours (a drain, a cordon) is
+ * lifted, and whenever Slurm asks (Prolog, Epilog, HealthCheckProgram: slurm/hook-main.c). */
 
 #include "steps/common/step.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Marks in a table are looked for at each sector of a few places: both ends of the device, and
- * where file systems keep their copies. Sources: the UEFI specification (GPT), LVM's headers of label
- * and text format, the LUKS2 on-disk format, OpenZFS's uberblocks, the kernel's headers of md, ext4,
- * XFS, btrfs, f2fs and bcache, Ceph's BlueStore. */
+ * where file systems keep their copies. Sources: the UEFI specification (GPT), LVM's headers of
+ * label and text format, the LUKS2 on-disk format, OpenZFS's uberblocks, the kernel's headers of
+ * md, ext4, XFS, btrfs, f2fs and bcache, Ceph's BlueStore. */
 
 #include "steps/common/remains.h"
 #include "shared/file-util.h"

@@ -41,7 +41,8 @@ int step_skip(StepContext *c, const char *format, ...) _printf_(2, 3);
 /* A remedy better than the code's own. */
 void step_remedy(StepContext *c, const char *format, ...) _printf_(2, 3);
 
-/* Where a key of the step's own section comes from, for messages: "/etc/firstboot/conf.d/40-site.json". */
+/* Where a key of the step's own section comes from, for messages:
+ * "/etc/firstboot/conf.d/40-site.json". */
 const char *step_source(const StepContext *c, const char *key);
 
 /* Adds to the verdict's figures; takes value over. */

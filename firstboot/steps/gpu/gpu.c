@@ -147,8 +147,8 @@ static int start_unit(GpuStep *s, const char *unit, char **ret_result) {
         return unit_job(s->bus, "StartUnit", unit, UNIT_USEC, ret_result);
 }
 
-/* For a check: the service as it is. systemd has a state for units that are not installed as well; of
- * nvidia-persistenced NVML tells whether it is missed. Without a bus the process has to do. */
+/* For a check: the service as it is. systemd has a state for units that are not installed as well;
+ * of nvidia-persistenced NVML tells whether it is missed. Without a bus the process has to do. */
 static void find_service(GpuStep *s, const char *unit, GpuService *service) {
         bool optional = streq(unit, PERSISTENCED);
         _cleanup_free_ char *state = NULL;
@@ -321,7 +321,7 @@ static ShapeLinks where_links_lead(const GpuFacts *f) {
                         known += l->remote[0] != '\0';
                         open += l->remote[0] && !has_gpu(f, l->remote);
                 }
-        if (active == 0) /* none of those that there are is in use: a virtual machine with one GPU */
+        if (active == 0) /* links, but none in use: a virtual machine with one GPU */
                 return SHAPE_LINKS_NONE;
         if (switched > 0)
                 return SHAPE_LINKS_SWITCHED;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What judge.c, judge-finding.c, judge-device.c, judge-kind.c, judge-links.c, judge-load.c and judge-log.c share. */
+/* What judge.c, judge-finding.c, judge-device.c, judge-kind.c, judge-links.c, judge-load.c and
+ * judge-log.c share. */
 
 #include "steps/gpu/judge.h"
 

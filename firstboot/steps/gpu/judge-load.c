@@ -33,7 +33,8 @@ static void judge_growth(Judge *j, int i) {
                                 : c == GPU_COUNT_LINK_CRC ? judge_crc_limit(j, j->facts->load.usec)
                                                           : 0;
 
-                /* What cannot be read is told of elsewhere. A counter that starts anew was reset. */
+                /* What cannot be read is told of elsewhere. A counter that starts anew was
+                 * reset. */
                 if (before->state != GPU_READ || now.state != GPU_READ ||
                                 now.value - before->value <= limit)
                         continue;

@@ -37,7 +37,8 @@ static const char *skip_head(const char *message, bool *ret_switch) {
 }
 
 /* The action behind this word in "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset
- * Required)" (gpuRefreshRecoveryAction() of NVIDIA's open kernel modules); -1 where there is none. */
+ * Required)" (gpuRefreshRecoveryAction() of NVIDIA's open kernel modules); -1 where there is
+ * none. */
 static int recovery_after(const char *text, const char *word) {
         const char *p = strstr(text, word);
         uint64_t action;

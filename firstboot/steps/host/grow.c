@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the root file system, or another, stands on is grown from the bottom up: the partition, LVM's volumes
- * where there are any, the file system. The work is that of the usual tools; here is decided which
- * of them has anything to do. */
+/* What the root file system, or another, stands on is grown from the bottom up: the partition,
+ * LVM's volumes where there are any, the file system. The work is that of the usual tools; here is
+ * decided which of them has anything to do. */
 
 #include "steps/host/grow.h"
 #include "contract/paths.h"

@@ -16,8 +16,8 @@
 #define COMMAND_USEC (30 * USEC_PER_SEC)
 
 /* Where clouds have the service: AWS, Azure, GCP and OCI; Azure's wire server; Alibaba; then AWS,
- * GCP and OCI by IPv6. Their name servers have the same addresses, at port 53. What has no socket of
- * this machine's (forwarded for a container) has no user either. */
+ * GCP and OCI by IPv6. Their name servers have the same addresses, at port 53. What has no socket
+ * of this machine's (forwarded for a container) has no user either. */
 static const char rules_begin[] =
                 "# Written by firstboot from metadata.root_only.\n"
                 "table inet " TABLE "\n"

@@ -11,5 +11,6 @@
 /* Whether there is anything to do: metadata.root_only is set, or was once. */
 bool metadata_guard_is_wanted(json_object *config);
 
-/* Sets the rules, or takes away those of before; bus is systemd's. Records what fails. 0 or -errno. */
+/* Sets the rules, or takes away those of before; bus is systemd's. Records what fails. 0 or
+ * -errno. */
 int metadata_guard_apply(StepContext *c, sd_bus *bus);

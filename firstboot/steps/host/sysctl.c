@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Names of kernel settings, as sysctl has them: dots separate, unless a slash came first; then slashes
- * do. */
+/* Names of kernel settings, as sysctl has them: dots separate, unless a slash came first; then
+ * slashes do. */
 
 #include "steps/host/sysctl.h"
 #include "contract/paths.h"

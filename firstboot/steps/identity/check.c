@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Users are still found through sssd. From its cache, too: jobs run on while a directory is away. */
+/* Users are still found through sssd. From its cache, too: jobs run on while a directory is
+ * away. */
 
 #include "shared/spawn.h"
 #include "steps/steps.h"

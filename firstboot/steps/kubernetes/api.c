@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A question is an argument of firstboot-helper's, a body its standard input; the answer is a line. */
+/* A question is an argument of firstboot-helper's, a body its standard input; the answer is a
+ * line. */
 
 #include "steps/kubernetes/api.h"
 #include "contract/paths.h"

@@ -21,8 +21,8 @@ void api_answer_done(ApiAnswer *a);
 /* Text that makes no sense is an answer too, of kind "helper". 0 or -ENOMEM. */
 int api_answer_parse(const char *said, ApiAnswer *ret);
 
-/* firstboot-helper kubernetes identity NODE, and discover TOKEN-ID (helper/kubernetes.h). 0 or negative
- * errno. */
+/* firstboot-helper kubernetes identity NODE, and discover TOKEN-ID (helper/kubernetes.h). 0 or
+ * negative errno. */
 int api_identity(const char *node, ApiAnswer *ret);
 int api_discover(const char *token_id, ApiAnswer *ret);
 

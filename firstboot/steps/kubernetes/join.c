@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* kubeadm asks the cluster itself what is asked here before; but it tells what is wrong in words that
- * change from version to version, after minutes. The token is in a file that root alone reads, and that is gone
- * once kubeadm has ended. */
+/* kubeadm asks the cluster itself what is asked here before; but it tells what is wrong in words
+ * that change from version to version, after minutes. The token is in a file that root alone reads,
+ * and that is gone once kubeadm has ended. */
 
 #include "steps/kubernetes/join.h"
 #include "contract/config-rules.h"
@@ -21,10 +21,11 @@
 #define TOKEN_MAX 256
 #define TOKEN_ID_LENGTH 6
 #define VERSION_USEC (20 * USEC_PER_SEC)
-/* kubeadm waits 5 minutes for kubelet's certificate, and for the cluster as long as it is told below. */
+/* kubeadm waits 5 minutes for kubelet's certificate, and for the cluster as long as it is told
+ * below. */
 #define JOIN_USEC (8 * 60 * USEC_PER_SEC)
 
-/* --- The token ------------------------------------------------------------------------------------- */
+/* --- The token -------------------------------------------------------------------------------- */
 
 static void wipe_free(char **text) {
         if (*text)
@@ -63,7 +64,7 @@ static int find_token(Kubernetes *k, char **ret) {
         return 0;
 }
 
-/* --- Before anything is written -------------------------------------------------------------------- */
+/* --- Before anything is written --------------------------------------------------------------- */
 
 /* The reason for an answer that is not "ok"; *ret_wait: whether it may pass within this attempt. */
 static const char *code_of(const ApiAnswer *a, bool *ret_wait) {
@@ -109,7 +110,8 @@ static int discover(Kubernetes *k, const char *token) {
                 code = code_of(&a, &wait);
                 if (streq(code, "kubernetes.wrong-ca"))
                         return step_fail(k->context, code, "%s: %s", endpoint, a.text);
-                /* A certificate that is not valid yet, or not any more, may be a matter of clocks. */
+                /* A certificate that is not valid yet, or not any more, may be a matter of
+                 * clocks. */
                 if (differs && (streq(a.kind, "ok") || streq(a.kind, "certificate"))) {
                         if (!kubernetes_again(k))
                                 return step_fail_later(k->context, "kubernetes.clock-skew",
@@ -121,8 +123,8 @@ static int discover(Kubernetes *k, const char *token) {
         }
 }
 
-/* What a join that was cut short leaves behind, and kubeadm would stumble over. There is no kubelet.conf that
- * is any good, so none of it is of use to anybody. */
+/* What a join that was cut short leaves behind, and kubeadm would stumble over. There is no
+ * kubelet.conf that is any good, so none of it is of use to anybody. */
 static int clear_remains(Kubernetes *k, sd_bus *bus) {
         static const char *const names[] = { PATH_KUBELET_CONF,
                 "/etc/kubernetes/bootstrap-kubelet.conf", "/etc/kubernetes/pki/ca.crt",
@@ -143,7 +145,7 @@ static int clear_remains(Kubernetes *k, sd_bus *bus) {
         return 0;
 }
 
-/* --- kubeadm ----------------------------------------------------------------------------------------- */
+/* --- kubeadm ---------------------------------------------------------------------------------- */
 
 const char *join_judge(const char *line) {
         /* In the words of kubeadm 1.20 to 1.31; the first that fits. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Membership in a Kubernetes cluster: joined by kubeadm, kubelet started by this step alone, registered
- * in this boot, Ready. It runs last. The verdict of the node stands on its Node object; once all is
- * well, what we hold it back with (and only that) is lifted. */
+/* Membership in a Kubernetes cluster: joined by kubeadm, kubelet started by this step alone,
+ * registered in this boot, Ready. It runs last. The verdict of the node stands on its Node object;
+ * once all is well, what we hold it back with (and only that) is lifted. */
 
 #include "contract/paths.h"
 #include "shared/log.h"
@@ -98,8 +98,8 @@ static int start(Kubernetes *k, sd_bus *bus) {
                         isempty(result) ? strerror(-r) : result);
 }
 
-/* 1 where it has joined in this run, 0 where it had before. With a certificate of another cluster, or none
- * that can be told, kubelet is not let run. */
+/* 1 where it has joined in this run, 0 where it had before. With a certificate of another cluster,
+ * or none that can be told, kubelet is not let run. */
 static int become_member(Kubernetes *k, sd_bus *bus) {
         int r;
 

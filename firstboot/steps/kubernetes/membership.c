@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads the node, decides (verdict.h), writes what differs. Each write of the spec names the version that
- * was read: where somebody else was faster the server refuses it (409), and the node is read again. */
+/* Reads the node, decides (verdict.h), writes what differs. Each write of the spec names the
+ * version that was read: where somebody else was faster the server refuses it (409), and the node
+ * is read again. */
 
 #include "steps/kubernetes/membership.h"
 #include "contract/paths.h"
@@ -35,7 +36,7 @@ void kubelet_stop(sd_bus *bus) {
         (void) unit_job(bus, "StopUnit", "kubelet.service", UNIT_USEC, NULL);
 }
 
-/* --- One look ---------------------------------------------------------------------------------- */
+/* --- One look --------------------------------------------------------------------------------- */
 
 /* One look at the node, and what was written of it. */
 typedef struct Look {
@@ -96,13 +97,15 @@ static int show_node(Kubernetes *k, Look *l) {
         return 0;
 }
 
-/* Whether a token may set the taint, as kubelet's certificate may not where NodeRestriction is on. */
+/* Whether a token may set the taint, as kubelet's certificate may not where NodeRestriction is
+ * on. */
 static bool has_verdict_token(const Kubernetes *k) {
         return json_get_string(k->context->section, "verdict_token") ||
                json_get_string(k->context->section, "verdict_token_file");
 }
 
-/* One write of the spec. 1: written; 0: nothing to be written; -ECONNRESET: conflict; -EACCES; -EAGAIN. */
+/* One write of the spec. 1: written; 0: nothing to be written; -ECONNRESET: conflict; -EACCES;
+ * -EAGAIN. */
 static int write_spec_as(
                 Kubernetes *k, json_object *node, bool as_verdict, bool taint, ApiAnswer *ret) {
         _cleanup_json_ json_object *patch = NULL;
@@ -187,7 +190,7 @@ static void note(Kubernetes *k, const NodeView *view) {
                                                                           : "foreign"));
 }
 
-/* --- Held back ----------------------------------------------------------------------------------- */
+/* --- Held back -------------------------------------------------------------------------------- */
 
 static int not_held(Kubernetes *k, int error, const ApiAnswer *a) {
         const char *what = k->running || k->started ? "" : "; kubelet is not started";
@@ -237,7 +240,7 @@ int kubernetes_ensure_held(Kubernetes *k) {
         return r < 0 ? not_held(k, r, l.last) : held(k, &l.view);
 }
 
-/* --- In service ------------------------------------------------------------------------------------ */
+/* --- In service ------------------------------------------------------------------------------- */
 
 /* Whether kubelet has told of itself since this boot, and not the one before it. */
 static bool is_registered(const NodeView *view) {

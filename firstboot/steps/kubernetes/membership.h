@@ -13,9 +13,9 @@ int kubelet_start(sd_bus *bus, const char *permit, char **ret_result);
 /* Takes the permit away, and stops kubelet. */
 void kubelet_stop(sd_bus *bus);
 
-/* Sees to it that a node with a fault gets no pod: condition, taint where that is allowed, and cordon, unless
- * somebody else has cordoned it. Before kubelet is started, and once more after it. Returns 0, after kubelet's
- * start with the step's verdict, or the step's failure. */
+/* Sees to it that a node with a fault gets no pod: condition, taint where that is allowed, and
+ * cordon, unless somebody else has cordoned it. Before kubelet is started, and once more after it.
+ * Returns 0, after kubelet's start with the step's verdict, or the step's failure. */
 int kubernetes_ensure_held(Kubernetes *k);
 
 /* Waits until kubelet has registered the node in this boot, and lifts what is ours. 0 or the step's

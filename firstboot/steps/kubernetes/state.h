@@ -26,8 +26,9 @@ typedef struct Kubernetes {
 #define KUBERNETES_HEALTH \
         (&(const HealthCodes) { "kubernetes.check-failed", "kubernetes.check-unavailable" })
 
-/* Whether the server's clock (seconds; 0: unknown) is further from ours than kubernetes.clock_skew_max. It is
- * a figure of the verdict, and step_fail_later()'s text in *ret_text, where asked for; the caller frees it. */
+/* Whether the server's clock (seconds; 0: unknown) is further from ours than
+ * kubernetes.clock_skew_max. It is a figure of the verdict, and step_fail_later()'s text in
+ * *ret_text, where asked for; the caller frees it. */
 bool kubernetes_clock_differs(Kubernetes *k, int64_t date, char **ret_text);
 
 /* Sleeps, longer each time; false once the step's time is up. */

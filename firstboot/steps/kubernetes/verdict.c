@@ -20,8 +20,8 @@ static char *marked_code(json_object *node, const char *annotation) {
         return own_reason_code(json_get_string(annotations_of(node), annotation));
 }
 
-/* A code as the value of a taint: codes of a site's own may be too long for it, or end in a dot. NULL on out
- * of memory; the caller frees it. */
+/* A code as the value of a taint: codes of a site's own may be too long for it, or end in a dot.
+ * NULL on out of memory; the caller frees it. */
 static char *taint_value(const char *code) {
         char *value = strndup(code, TAINT_VALUE_MAX);
 
@@ -155,7 +155,8 @@ static json_object *taint_new(const char *value) {
         return o;
 }
 
-/* All taints but our own, and ours behind them where value is given: a merge patch has lists as a whole. */
+/* All taints but our own, and ours behind them where value is given: a merge patch has lists as a
+ * whole. */
 static int patch_taints(Patch *p, json_object *node, const char *value) {
         _cleanup_json_ json_object *list = json_object_new_array();
         json_object *taints = taints_of(node);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The network file systems as they are now. Each is asked by a child of its own: a dead server holds
- * whoever asks it. Nothing is mounted, and nothing is tried again. */
+/* The network file systems as they are now. Each is asked by a child of its own: a dead server
+ * holds whoever asks it. Nothing is mounted, and nothing is tried again. */
 
 #include "shared/time-util.h"
 #include "shared/duration.h"

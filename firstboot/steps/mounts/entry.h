@@ -20,6 +20,6 @@ typedef struct MountEntry {
  * mounted and good; else "CODE\nTEXT", which the caller frees. */
 char *mount_entry(const MountEntry *e);
 
-/* A server's path or a mount point as the kernel shows it: without a slash at the end. NULL on out of memory; the
- * caller frees it. */
+/* A server's path or a mount point as the kernel shows it: without a slash at the end. NULL on out
+ * of memory; the caller frees it. */
 char *mount_path(const char *path);

@@ -234,7 +234,8 @@ static bool take_report(StepContext *c, Worker *w) {
         return false;
 }
 
-/* The first failure is the step's: a reason before what came of it. Returns how many are mounted. */
+/* The first failure is the step's: a reason before what came of it. Returns how many are
+ * mounted. */
 static size_t take_reports(StepContext *c, const Workers *w) {
         size_t good = 0;
 

@@ -205,8 +205,8 @@ static int say_gpudirect(Nccl *s) {
                         "data between GPUs and network goes through host memory: neither the open kernel modules (DMA-BUF) nor nvidia-peermem are loaded");
 }
 
-/* EFA is no port of NCCL's verbs transport, and its driver may have ways of its own to a GPU's memory: what
- * is known is told, and nothing held against the node. */
+/* EFA is no port of NCCL's verbs transport, and its driver may have ways of its own to a GPU's
+ * memory: what is known is told, and nothing held against the node. */
 static int say_fabric(Nccl *s) {
         _cleanup_(rdma_facts_done) RdmaFacts facts = {};
         const char *how;

@@ -136,8 +136,8 @@ static int judge(Nccl *s) {
                         (long long) ranks, busbw, s->min_gbps);
 }
 
-/* The runtime that programs get, after the driver and NCCL were seen to work: what is wrong then is the
- * runtime's own. */
+/* The runtime that programs get, after the driver and NCCL were seen to work: what is wrong then is
+ * the runtime's own. */
 static int prove_runtime(Nccl *s) {
         _cleanup_free_ char *program = fb_path(NCCL_PROGRAM);
         _cleanup_json_ json_object *report = NULL;

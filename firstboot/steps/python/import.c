@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Python's own words are logged; what it found comes as one line of JSON behind a mark, for modules print
- * what they like. */
+/* Python's own words are logged; what it found comes as one line of JSON behind a mark, for modules
+ * print what they like. */
 
 #include "steps/python/import.h"
 
@@ -15,8 +15,8 @@
 
 #define MARK "firstboot-python: "
 
-/* torch.cuda.device_count() asks NVML itself (since 2.0), so CUDA's own count is asked for as well, and the
- * smaller one counts. It ends without Python's clean-up: what is proved is the import. */
+/* torch.cuda.device_count() asks NVML itself (since 2.0), so CUDA's own count is asked for as well,
+ * and the smaller one counts. It ends without Python's clean-up: what is proved is the import. */
 static const char program[] =
                 "import ctypes, importlib, json, os, sys, time\n"
                 "found = {}\n"

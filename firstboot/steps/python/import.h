@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* One module imported by an environment's own Python, in a process of its own: a crash takes nobody along. */
+/* One module imported by an environment's own Python, in a process of its own: a crash takes nobody
+ * along. */
 
 #include "shared/json-util.h"
 
@@ -25,8 +26,9 @@ typedef struct Import {
 
 void import_done(Import *i);
 
-/* Imports `module` by ENVIRONMENT/bin/python; with count_gpus, torch and NVML are asked how many GPUs they
- * see. Nothing is written, byte-code neither. 0 or negative errno of ours; how it ended is in *ret. */
+/* Imports `module` by ENVIRONMENT/bin/python; with count_gpus, torch and NVML are asked how many
+ * GPUs they see. Nothing is written, byte-code neither. 0 or negative errno of ours; how it ended
+ * is in *ret. */
 int python_import(const char *environment, const char *module, bool count_gpus,
                 uint64_t timeout_usec, Import *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Python environments proved by use: the main packages of each can be imported, and torch sees as many GPUs
- * as NVML does. */
+/* Python environments proved by use: the main packages of each can be imported, and torch sees as
+ * many GPUs as NVML does. */
 
 #include "shared/strv.h"
 #include "shared/time-util.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Devices that the node has and does not see, for a pod has them. They are there; what state they are in is the pod's own matter. */
+/* Devices that the node has and does not see, for a pod has them. They are there; what state they
+ * are in is the pod's own matter. */
 
 #include "shared/folder.h"
 #include "steps/rdma/facts.h"

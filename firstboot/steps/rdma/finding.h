@@ -11,8 +11,8 @@ typedef enum RdmaWeight {
         RDMA_WARNS,    /* a defect, no failure */
 } RdmaWeight;
 
-/* Of a device (NULL: of the machine), and of a port. Both take value and limit over; NULL of them is
- * out of memory. 0 or -ENOMEM. */
+/* Of a device (NULL: of the machine), and of a port. Both take value and limit over; NULL of them
+ * is out of memory. 0 or -ENOMEM. */
 int rdma_find(RdmaVerdict *v, const char *device, const char *code, RdmaWeight weight, char *value,
                 char *limit);
 int rdma_find_port(RdmaVerdict *v, const RdmaPort *p, const char *code, RdmaWeight weight,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The counters of all devices: of those that are seen here and, where the kernel gives each device to one network
- * namespace, of those in others, with labels that say whose they are. */
+/* The counters of all devices: of those that are seen here and, where the kernel gives each device
+ * to one network namespace, of those in others, with labels that say whose they are. */
 
 #include "steps/rdma/metrics.h"
 #include "contract/paths.h"
@@ -27,11 +27,11 @@ typedef struct File {
 typedef struct Reading {
         Samples samples;
         File *files;
-        size_t n_files, guess; /* folders are much alike: the next file is most likely the one after the last */
-        size_t active, rate; /* metrics */
+        size_t n_files, guess; /* the next file is most likely the one after the last */
+        size_t active, rate;   /* metrics */
         size_t unreadable;
         size_t devices;
-        char **seen; /* labels of the devices so far: a sample that came twice would spoil the whole file */
+        char **seen; /* labels of the devices so far: none may come twice */
         Owners owners;
 } Reading;
 
@@ -44,8 +44,8 @@ static void reading_done(Reading *r) {
         owners_done(&r->owners);
 }
 
-/* An attribute without white space around it; NULL where it cannot be read. Thousands are read each time, so each
- * is opened by its folder, and no memory is asked for. */
+/* An attribute without white space around it; NULL where it cannot be read. Thousands are read each
+ * time, so each is opened by its folder, and no memory is asked for. */
 static const char *attribute(int folder, const char *name, char text[static 64]) {
         _cleanup_close_ int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         ssize_t n = fd < 0 ? -1 : read(fd, text, 63);

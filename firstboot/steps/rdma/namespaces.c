@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Network namespaces are found by the processes in them and by their names below /run/netns, and entered one after the other. In
- * each, a sysfs of its own is made that is mounted nowhere (fsmount(2)): nothing is left behind, however this ends.
+/* Network namespaces are found by the processes in them and by their names below /run/netns, and
+ * entered one after the other. In each, a sysfs of its own is made that is mounted nowhere
+ * (fsmount(2)): nothing is left behind, however this ends.
  *
- * Any user may make namespaces by the thousand. So their number and the time are limited, and where there are too many, all
- * groups of processes (pods, users, services) have their turn before one has its second. */
+ * Any user may make namespaces by the thousand. So their number and the time are limited, and where
+ * there are too many, all groups of processes (pods, users, services) have their turn before one
+ * has its second. */
 
 #include "steps/rdma/namespaces.h"
 #include "contract/paths.h"
@@ -267,8 +269,8 @@ int net_namespace_enter(int namespace) {
         return mount < 0 ? -errno : mount;
 }
 
-/* Its folder of RDMA devices. Tests have one for each namespace, below ROOT/netns/INODE, for the kernel that runs them
- * has no devices to move. */
+/* Its folder of RDMA devices. Tests have one for each namespace, below ROOT/netns/INODE, for the
+ * kernel that runs them has no devices to move. */
 static int open_class(int sysfs) {
         if (secure_getenv("FIRSTBOOT_ROOT")) {
                 struct stat st;

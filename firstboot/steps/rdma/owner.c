@@ -2,12 +2,13 @@
 
 /* kubelet's cgroups, by its own drivers for them:
  *
- *   /kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID.slice/cri-containerd-ID.scope     systemd; '_' for '-' in UID
- *   /kubepods/burstable/podUID/ID                                                                        cgroupfs
+ *   systemd     /kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID.slice/
+ *               cri-containerd-ID.scope, with '_' for '-' in UID
+ *   cgroupfs    /kubepods/burstable/podUID/ID
  *
- * What lies below the container is the container's own to make, so the first pod in a path counts, and a path that begins otherwise
- * has none. kubelet's folders: /var/log/pods/NAMESPACE_POD_UID, /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log; neither of these
- * names has a '_' in it. */
+ * What lies below the container is the container's own to make, so the first pod in a path counts,
+ * and a path that begins otherwise has none. kubelet's folders: /var/log/pods/NAMESPACE_POD_UID,
+ * /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log; neither of these names has a '_' in it. */
 
 #include "steps/rdma/owner.h"
 #include "contract/paths.h"
@@ -27,7 +28,8 @@ void owners_done(Owners *o) {
         *o = (Owners) {};
 }
 
-/* A pod's UID: a UUID, or the digest of a static pod's file. NULL where it is none, and on out of memory. */
+/* A pod's UID: a UUID, or the digest of a static pod's file. NULL where it is none, and on out of
+ * memory. */
 static char *parse_uid(const char *s, size_t n) {
         char *uid = n >= 8 && n <= 64 ? strndup(s, n) : NULL;
 
@@ -160,7 +162,8 @@ static int find_pod(const Owners *o, const char *uid, char **ret_namespace, char
         return 0;
 }
 
-/* The container's name; NULL where kubelet has none for this id, as for the one that only holds the pod's namespaces. */
+/* The container's name; NULL where kubelet has none for this id, as for the one that only holds the
+ * pod's namespaces. */
 static char *find_container(const Owners *o, const char *id) {
         STRV_FOREACH (entry, o->containers) {
                 const char *dash = strrchr(*entry, '-'), *name = dash;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Server and client are children of one child, so that spawn_run()'s limit and its process group hold
- * over both. That the server listens is seen in /proc/net/tcp: a call before that would fail, and one
- * to find out would be taken for the client's. */
+/* Server and client are children of one child, so that spawn_run()'s limit and its process group
+ * hold over both. That the server listens is seen in /proc/net/tcp: a call before that would fail,
+ * and one to find out would be taken for the client's. */
 
 #include "steps/rdma/pair.h"
 #include "shared/file-util.h"

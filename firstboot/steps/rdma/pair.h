@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A test program's two halves, both on this machine: a server that listens on TCP, a client that calls it. */
+/* A test program's two halves, both on this machine: a server that listens on TCP, a client that
+ * calls it. */
 
 #include "shared/strv.h"
 
@@ -16,7 +17,7 @@ typedef struct RdmaPair {
 /* A TCP port that nobody uses now; 0: none is to be had. */
 unsigned rdma_pair_port(void);
 
-/* The client is called once the server listens. *ret_output has what the client said and the server's
- * complaints; *ret_status 0 where both ended with 0. -ETIMEDOUT, or another negative errno where they
- * could not be run; however it ends, both are gone. */
+/* The client is called once the server listens. *ret_output has what the client said and the
+ * server's complaints; *ret_status 0 where both ended with 0. -ETIMEDOUT, or another negative errno
+ * where they could not be run; however it ends, both are gone. */
 int rdma_pair_run(const RdmaPair *p, char **ret_output, int *ret_status);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Counters written for Prometheus, by its "Exposition formats". All samples of a metric stand together below its HELP
- * and TYPE, so they are gathered first and sorted. */
+/* Counters written for Prometheus, by its "Exposition formats". All samples of a metric stand
+ * together below its HELP and TYPE, so they are gathered first and sorted. */
 
 #include "steps/rdma/samples.h"
 #include "shared/strv.h"

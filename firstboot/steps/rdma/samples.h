@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Samples of metrics, gathered one by one and printed in Prometheus' text format 0.0.4, where all samples of a metric
- * stand together. */
+/* Samples of metrics, gathered one by one and printed in Prometheus' text format 0.0.4, where all
+ * samples of a metric stand together. */
 
 #include "shared/macro.h"
 
@@ -28,8 +28,8 @@ typedef struct Samples {
 
 void samples_done(Samples *s);
 
-/* type is a literal; name and help are taken over, on failure too. Two metrics may have one name; then the first one's help counts. 0 or -ENOMEM,
- * also where a string is NULL. */
+/* type is a literal; name and help are taken over, on failure too. Two metrics may have one name;
+ * then the first one's help counts. 0 or -ENOMEM, also where a string is NULL. */
 int samples_add_metric(Samples *s, const char *type, char *name, char *help, size_t *ret);
 
 /* Keeps labels as long as the samples; takes them over, on failure too. NULL on out of memory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The first port that fails is the verdict; the second is tried because it tells a fault of one port
- * from one of the node. */
+/* The first port that fails is the verdict; the second is tried because it tells a fault of one
+ * port from one of the node. */
 
 #include "steps/rdma/tally.h"
 

@@ -10,6 +10,6 @@ typedef struct RdmaTally {
         int result; /* of the first port that failed; 0: none did */
 } RdmaTally;
 
-/* Takes what came of a port, and says whether the next one is tried: not after two failures, which may
- * have taken their whole limit each, and not where the step ends anyway. */
+/* Takes what came of a port, and says whether the next one is tried: not after two failures, which
+ * may have taken their whole limit each, and not where the step ends anyway. */
 bool rdma_tally(RdmaTally *t, int r);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A port that is up has carried nothing yet. ib_write_bw (perftest) writes from the port to itself where
- * there are verbs; fi_pingpong (libfabric) sends and compares where there are none, on AWS' EFA. Both go
- * through the card, with one GPU or without any; whether GPUs get at it is the nccl step's part. */
+/* A port that is up has carried nothing yet. ib_write_bw (perftest) writes from the port to itself
+ * where there are verbs; fi_pingpong (libfabric) sends and compares where there are none, on AWS'
+ * EFA. Both go through the card, with one GPU or without any; whether GPUs get at it is the nccl
+ * step's part. */
 
 #include "steps/rdma/traffic.h"
 #include "contract/paths.h"
@@ -19,8 +20,8 @@
 #define LIMIT_USEC (20 * USEC_PER_SEC)
 #define TRIES 2 /* somebody else may have taken the TCP port, or called it first */
 /* Of what port and PCIe link can carry. Azure's node health checks ask 375 of 400 Gb/s (94 %) of
- * ib_write_bw with a GPU's memory, on machines they know (nd96isr_h100_v5.conf); ours is for any, with
- * the host's memory. */
+ * ib_write_bw with a GPU's memory, on machines they know (nd96isr_h100_v5.conf); ours is for any,
+ * with the host's memory. */
 #define PERCENT 75
 #define PCIE_PERCENT 85 /* what headers leave of a link's raw rate */
 #define MESSAGE (UINT64_C(1) << 20)
@@ -75,8 +76,8 @@ bool rdma_traffic_answered(const char *output, unsigned rounds) {
         return false;
 }
 
-/* The last lines of text that the program said: the first of them tends to be the cause, and the last
- * what came of it. */
+/* The last lines of text that the program said: the first of them tends to be the cause, and the
+ * last what came of it. */
 static char *last_words(const char *output) {
         _cleanup_strv_free_ char **lines = strv_split(output, "\n"), **words = NULL;
         size_t n;
@@ -119,8 +120,8 @@ static double rate_of(const Traffic *t) {
         return pcie > 0 ? MIN(t->port->rate_gbps, pcie) : t->port->rate_gbps;
 }
 
-/* The GID that packets go by: on Ethernet RoCE v2, IPv4-mapped before others, as NCCL takes it; -1: the
- * program's own choice. */
+/* The GID that packets go by: on Ethernet RoCE v2, IPv4-mapped before others, as NCCL takes it; -1:
+ * the program's own choice. */
 static int gid_of(const RdmaPort *p) {
         int any = -1;
 
@@ -277,7 +278,8 @@ static int try_port(Traffic *t, json_object *figure) {
         return r < 0 ? r : judge_errors(t);
 }
 
-/* ib_write_bw listens on all addresses, unless it can be told otherwise (perftest since September 2021). */
+/* ib_write_bw listens on all addresses, unless it can be told otherwise (perftest since September
+ * 2021). */
 static bool can_bind(const char *program) {
         const SpawnOptions o = { .timeout_usec = 10 * USEC_PER_SEC };
         _cleanup_free_ char *help = NULL;

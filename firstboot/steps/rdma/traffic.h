@@ -9,8 +9,8 @@
 /* 0, or the step's failure. What was carried is in the figures, "traffic". */
 int rdma_traffic(StepContext *c, const RdmaFacts *facts, const RdmaVerdict *v);
 
-/* The last line of ib_write_bw's --output=bandwidth that is a number, in 10⁹ bits a second; -1 where
- * there is none. */
+/* The last line of ib_write_bw's --output=bandwidth that is a number, in 10⁹ bits a second; -1
+ * where there is none. */
 double rdma_traffic_bandwidth(const char *output);
 
 /* Whether fi_pingpong's table says that all of the `rounds` were answered. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Each disk is probed, the more thoroughly the less is found on it; then what stands on it is climbed until our label is met; LVM is asked only
- * where a disk is a physical volume, for the answer takes its time. */
+/* Each disk is probed, the more thoroughly the less is found on it; then what stands on it is
+ * climbed until our label is met; LVM is asked only where a disk is a physical volume, for the
+ * answer takes its time. */
 
 #include "steps/scratch/facts.h"
 #include "contract/paths.h"
@@ -61,8 +62,8 @@ static bool carries_label(const DiskFacts *f, const char *label) {
                streq(f->signatures[0].label, label);
 }
 
-/* Whether somebody has it for himself: it is mounted, or part of something. We have it for the blink
- * of an eye only, for a mount would fail in the meantime. */
+/* Whether somebody has it for himself: it is mounted, or part of something. We have it for the
+ * blink of an eye only, for a mount would fail in the meantime. */
 static bool is_busy(const char *device) {
         _cleanup_close_ int fd = open(device, O_RDONLY | O_EXCL | O_CLOEXEC | O_NONBLOCK);
 

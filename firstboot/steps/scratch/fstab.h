@@ -5,6 +5,7 @@
 
 #include "shared/macro.h"
 
-/* Gives the line for a mount point the option nofail, where it has it not: a boot after which the local
- * disks are blank would end in emergency mode. 1 where a line was changed, 0, or negative errno. */
+/* Gives the line for a mount point the option nofail, where it has it not: a boot after which the
+ * local disks are blank would end in emergency mode. 1 where a line was changed, 0, or negative
+ * errno. */
 int fstab_let_fail(const char *where);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* All that lvm wrote on such a disk lies at its beginning: label, header of the metadata area, text.
- * The text goes first, so that whatever a power cut leaves of this is told by the header's mark. */
+/* All that lvm wrote on such a disk lies at its beginning: label, header of the metadata area,
+ * text. The text goes first, so that whatever a power cut leaves of this is told by the header's
+ * mark. */
 
 #include "steps/scratch/half-made.h"
 #include "shared/file-util.h"

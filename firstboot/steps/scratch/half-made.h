@@ -6,6 +6,6 @@
 
 #include "steps/scratch/volume.h"
 
-/* Clears the labels of the plan's disks whose group was lost (DiskFacts.vg_lost). The disks are to be
- * held (hold.h), and on record. 0, or the step's failure where one has a group by now. */
+/* Clears the labels of the plan's disks whose group was lost (DiskFacts.vg_lost). The disks are to
+ * be held (hold.h), and on record. 0, or the step's failure where one has a group by now. */
 int half_made_clear(const ScratchVolume *v);

@@ -17,7 +17,8 @@ void hold_done(Hold *h);
  * failure where one is in use or holds anything else than it did when the plan was made. */
 int hold_disks(const ScratchVolume *v, Hold *ret);
 
-/* The step's failure for a disk of the plan that is not any more what it was when the plan was made. */
+/* The step's failure for a disk of the plan that is not any more what it was when the plan was
+ * made. */
 int hold_changed(const ScratchVolume *v, const Disk *disk, const char *device);
 
 /* Lets lvm open them for writing, which it does for itself alone too; the locks stay. */

@@ -18,10 +18,10 @@ int lvm_run(const Lvm *l, char *const words[], char **ret_last);
  * vg_name, vg_uuid, vg_tags, vg_missing_pv_count, lv_count. */
 int lvm_report(const Lvm *l, json_object **ret);
 
-/* What the report says of the physical volume on the device, by whatever name lvm knows it; borrowed,
- * NULL where the device is none. */
+/* What the report says of the physical volume on the device, by whatever name lvm knows it;
+ * borrowed, NULL where the device is none. */
 json_object *lvm_report_find(json_object *report, const char *device);
 
-/* Whether a report's vg_name says that the physical volume belongs to a group whose metadata is on no
- * disk: power went while the group was made, or the disks that knew it are away. */
+/* Whether a report's vg_name says that the physical volume belongs to a group whose metadata is on
+ * no disk: power went while the group was made, or the disks that knew it are away. */
 bool lvm_group_is_lost(const char *vg_name);

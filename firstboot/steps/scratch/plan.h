@@ -38,7 +38,7 @@ void disk_facts_done(DiskFacts *f);
 /* What was recorded when the volume was made. */
 typedef struct ScratchRecord {
         char **serials;  /* of the disks; NULL: nothing */
-        bool unfinished; /* they were found empty, and being written to is all that happened since */
+        bool unfinished; /* they were found empty, and have only been written to since */
 } ScratchRecord;
 
 typedef struct ScratchWish {

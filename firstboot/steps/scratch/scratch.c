@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The striped file system on local NVMe disks: what is there is looked at (facts.c) and judged
- * (plan.c), then adopted, or looked at once more (hold.c) and made (volume.c), mounted, and proved to
- * be writable. Power may go at any line: until the file system is finished the volume group has the
- * tag "incomplete", and before the first byte is written the disks' serials are on record
+ * (plan.c), then adopted, or looked at once more (hold.c) and made (volume.c), mounted, and proved
+ * to be writable. Power may go at any line: until the file system is finished the volume group has
+ * the tag "incomplete", and before the first byte is written the disks' serials are on record
  * (record.c). User data that makes volumes goes before all that (user-data.c). */
 
 #include "shared/json-strv.h"
@@ -106,7 +106,8 @@ static int gather(Scratch *s) {
 }
 
 /* How many disks there must be: as configured; else as many as the machine's shape has, less those
- * that scratch.models leaves out or the running system is on, and not fewer than last time; else as last time (-1). */
+ * that scratch.models leaves out or the running system is on, and not fewer than last time; else as
+ * last time (-1). */
 static int count_expected(Scratch *s, ScratchWish *wish) {
         int r;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* cloud-init's runcmd and user scripts run last, beside the steps: vgcreate there and ours here would
- * compete for the same disks. Which of them comes first is not left to luck: where user data has a
- * command that makes volumes, cloud-init's end is waited for. */
+/* cloud-init's runcmd and user scripts run last, beside the steps: vgcreate there and ours here
+ * would compete for the same disks. Which of them comes first is not left to luck: where user data
+ * has a command that makes volumes, cloud-init's end is waited for. */
 
 #include "steps/scratch/user-data.h"
 #include "contract/paths.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The commands of lvm and mkfs in their order. Power may go between any two of them: the next boot
- * finds the group's tag, and begins anew. None of the commands is told to say yes to lvm's questions:
- * lvm that has to ask has found what we did not. */
+ * finds the group's tag, and begins anew. None of the commands is told to say yes to lvm's
+ * questions: lvm that has to ask has found what we did not. */
 
 #include "steps/scratch/volume.h"
 #include "contract/paths.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What Slurm itself calls on the node, under the names slurm-prolog, slurm-epilog and
- * slurm-health-check (slurm.conf names a program, and gives it no arguments). Each asks `firstbootctl
- * check --quick`, and drains the node with the code of what it finds, unless somebody else has
- * drained it.
+ * slurm-health-check (slurm.conf names a program, and gives it no arguments). Each asks
+ * `firstbootctl check --quick`, and drains the node with the code of what it finds, unless somebody
+ * else has drained it.
  *
  * Exit codes: 0; 1 keeps a job from starting (Prolog: Slurm drains the node in any case, and
  * requeues the job), and says that the node could not be drained (Epilog: Slurm drains it then). A

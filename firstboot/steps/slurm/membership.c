@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Reads the node, decides (node.h), writes, and reads again: at each repetition anew, for somebody
- * else may have drained the node meanwhile. Slurm has no "set if unchanged", so the read is the last
- * thing before each write. */
+ * else may have drained the node meanwhile. Slurm has no "set if unchanged", so the read is the
+ * last thing before each write. */
 
 #include "steps/slurm/membership.h"
 #include "contract/paths.h"
@@ -241,7 +241,8 @@ int slurm_ensure_in_service(Slurm *s, sd_bus *bus) {
                 if (move == LIFT_DOWN && now_usec() >= since + SETTLE_USEC)
                         return left_down(s, &info);
                 if ((move == LIFT_UNDRAIN || move == LIFT_RESUME) && !healthy) {
-                        /* It takes its time, so the node is read again before anything is written. */
+                        /* It takes its time, so the node is read again before anything is
+                         * written. */
                         r = health_before_lift(s->context, SLURM_HEALTH, drain);
                         if (r < 0)
                                 return r;

@@ -16,8 +16,8 @@
  * failure. */
 int slurm_ensure_drained(Slurm *s, sd_bus *bus);
 
-/* The same without waiting, for what Slurm calls itself (hook-main.c). 0: drained with our reason; 1:
- * with somebody else's. Negative errno; -EBUSY where it is DOWN, for somebody else's. */
+/* The same without waiting, for what Slurm calls itself (hook-main.c). 0: drained with our reason;
+ * 1: with somebody else's. Negative errno; -EBUSY where it is DOWN, for somebody else's. */
 int slurm_drain_now(const char *node, const char *drain);
 
 /* Waits until the node is registered, and lifts a drain of ours. 0 or the step's failure. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* munged asked for a credential, apart from the controller: scontrol tries a munged that is away for
- * a minute and one that hangs for seven, and then speaks of the controller. */
+/* munged asked for a credential, apart from the controller: scontrol tries a munged that is away
+ * for a minute and one that hangs for seven, and then speaks of the controller. */
 
 #include "steps/slurm/state.h"
 

@@ -4,9 +4,9 @@
 /* The node as the controller shows it, and whose a drain is. The rules are apart from what asks and
  * writes (membership.h), so that they can be tested.
  *
- * A drain is ours if its reason is one that we wrote, to the letter (own-reason.h). Slurm itself adds
- * " : Not responding" and the like, and keeps a reason when the drain is over, so there can be a
- * reason on a node in service. */
+ * A drain is ours if its reason is one that we wrote, to the letter (own-reason.h). Slurm itself
+ * adds " : Not responding" and the like, and keeps a reason when the drain is over, so there can be
+ * a reason on a node in service. */
 
 #include "steps/common/own-reason.h"
 
@@ -39,8 +39,8 @@ bool drain_is_ours(const char *reason, char **ret_before);
  * blanks, for it goes through systemd's words. */
 #define DRAIN_JOINING OWN_MARK "_joins_drained"
 
-/* What stays where we lifted a drain: Slurm without accounting keeps a reason for ever, and would show
- * a later drain of its own with ours. */
+/* What stays where we lifted a drain: Slurm without accounting keeps a reason for ever, and would
+ * show a later drain of its own with ours. */
 #define DRAIN_LIFTED "in service again: firstboot lifted its drain"
 
 typedef enum DrainMove {
@@ -54,8 +54,9 @@ typedef enum DrainMove {
         DRAIN_REFUSED,    /* somebody else set it DOWN with a reason that a drain would replace */
 } DrainMove;
 
-/* What is to be done so that a node with a fault gets no job. With DRAIN_WRITE and DRAIN_WRITE_FAIL, *ret_reason
- * is what is to be written, and the caller's to free. Negative errno. */
+/* What is to be done so that a node with a fault gets no job. With DRAIN_WRITE and
+ * DRAIN_WRITE_FAIL, *ret_reason is what is to be written, and the caller's to free. Negative
+ * errno. */
 int drain_choose(const NodeInfo *node, const char *reason, char **ret_reason);
 
 typedef enum LiftMove {

@@ -28,8 +28,8 @@ static void slurm_done(Slurm *s) {
         free(s->drain);
 }
 
-/* What the watch has found counts whatever slurm.drain_on_failure says, for slurmd runs already: jobs
- * are to be kept away. No status, no joining. */
+/* What the watch has found counts whatever slurm.drain_on_failure says, for slurmd runs already:
+ * jobs are to be kept away. No status, no joining. */
 static int find_failure(Slurm *s) {
         _cleanup_fault_ Fault fault = {};
         JsonError e = {};

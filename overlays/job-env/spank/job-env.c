@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Slurm's plugin of the overlay job-env: what job-env(1) says of a task is in that task's environment before it starts. It has to
- * stand before Pyxis in plugstack.conf: job-env is a program of the node, and behind Pyxis a task is inside of its container.
- * Whatever goes wrong here, the task starts. */
+/* Slurm's plugin of the overlay job-env: what job-env(1) says of a task is in that task's
+ * environment before it starts. It has to stand before Pyxis in plugstack.conf: job-env is a
+ * program of the node, and behind Pyxis a task is inside of its container. Whatever goes wrong
+ * here, the task starts. */
 
 #include <dirent.h>
 #include <errno.h>

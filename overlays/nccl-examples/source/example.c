@@ -60,7 +60,8 @@ static unsigned long number(const Example *e, const char *text, unsigned long ma
         return v;
 }
 
-/* Collectives wait for one another without end: a process that died elsewhere is noticed by nobody else. */
+/* Collectives wait for one another without end: a process that died elsewhere is noticed by nobody
+ * else. */
 static void too_late(int signal_number) {
         static const char text[] =
                         "no end in the time of -t: a process is dead or hangs, or the network between the hosts is shut\n";
@@ -113,7 +114,8 @@ int example_count(const Example *e) {
         return n;
 }
 
-/* Rank r sends (r + 1) × (1, 2, … 1000, 1, 2, …): another rank's numbers, or another place's, give another sum. */
+/* Rank r sends (r + 1) × (1, 2, … 1000, 1, 2, …): another rank's numbers, or another place's, give
+ * another sum. */
 static int64_t element(size_t i) {
         return (int64_t) (i % 1000) + 1;
 }
@@ -156,7 +158,8 @@ void gpus_sum(const Example *e, Gpu *gpus) {
                 fill(e, gpus + i);
         }
 
-        /* Between start and end nothing waits: one thread's calls for several GPUs would wait for each other. */
+        /* Between start and end nothing waits: one thread's calls for several GPUs would wait for
+         * each other. */
         NCCL(e, ncclGroupStart());
         for (int i = 0; i < e->gpus; i++)
                 NCCL(e, ncclAllReduce(gpus[i].send, gpus[i].receive, e->elements, ncclInt64,

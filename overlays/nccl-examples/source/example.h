@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the three examples have in common: options, memory on the GPUs, the sum itself, and whether it is right. How the
- * communicators come about, which is where they differ, is in each example's own file. */
+/* What the three examples have in common: options, memory on the GPUs, the sum itself, and whether
+ * it is right. How the communicators come about, which is where they differ, is in each example's
+ * own file. */
 
 #include "gpu.h"
 
@@ -32,7 +33,8 @@ void example_nccl(const Example *e, ncclResult_t result, const char *what);
 void example_fail(const Example *e, const char *format, ...)
                 __attribute__((format(printf, 2, 3), noreturn));
 
-/* The command line; --help and mistakes end the program. Before MPI_Init(), so that -t holds for that as well. */
+/* The command line; --help and mistakes end the program. Before MPI_Init(), so that -t holds for
+ * that as well. */
 void example_options(Example *e, int argc, char *argv[]);
 
 /* How many GPUs this process sees: one or more. */

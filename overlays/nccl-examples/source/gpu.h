@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the examples call of CUDA's runtime and of NCCL. An image has both libraries and no headers of theirs; where there are
- * headers, those are used, and the compiler holds the declarations below against them. */
+/* What the examples call of CUDA's runtime and of NCCL. An image has both libraries and no headers
+ * of theirs; where there are headers, those are used, and the compiler holds the declarations below
+ * against them. */
 
 #include <stddef.h>
 

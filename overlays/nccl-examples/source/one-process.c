@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Example 1: one process, one thread, several GPUs. NCCL makes all communicators in one call, and nobody has to find anybody. */
+/* Example 1: one process, one thread, several GPUs. NCCL makes all communicators in one call, and
+ * nobody has to find anybody. */
 
 #include "example.h"
 

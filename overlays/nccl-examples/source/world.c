@@ -12,7 +12,8 @@ static void end_all(void) {
 }
 
 void world_enter(World *w, Example *e, int argc, char *argv[]) {
-        /* Before MPI: --help needs none. An error of MPI's own ends all processes, which is MPI's default. */
+        /* Before MPI: --help needs none. An error of MPI's own ends all processes, which is MPI's
+         * default. */
         example_options(e, argc, argv);
         MPI_Init(&argc, &argv);
         e->give_up = end_all;
@@ -22,7 +23,8 @@ void world_enter(World *w, Example *e, int argc, char *argv[]) {
         MPI_Comm_size(w->host, &w->local_size);
 }
 
-/* Processes need not have as many GPUs as each other: what a process begins with is the number of GPUs before it. */
+/* Processes need not have as many GPUs as each other: what a process begins with is the number of
+ * GPUs before it. */
 static int gpus_before(const Example *e, MPI_Comm comm) {
         int before = 0, rank;
 
@@ -38,7 +40,8 @@ static void connect(const World *w, const Example *e, Gpu *gpus) {
                 NCCL(e, ncclGetUniqueId(&id));
         MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, MPI_COMM_WORLD);
 
-        /* In a group: each of these calls waits for all ranks, those of this very thread among them. */
+        /* In a group: each of these calls waits for all ranks, those of this very thread among
+         * them. */
         NCCL(e, ncclGroupStart());
         for (int i = 0; i < e->gpus; i++) {
                 CUDA(e, cudaSetDevice(gpus[i].device));
@@ -53,7 +56,8 @@ int world_run(World *w, Example *e, int count) {
 
         MPI_Allreduce(&e->gpus, &e->ranks, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 
-        /* Where Slurm gave each task GPUs of its own, it sees no others, and the circle brings it to its first. */
+        /* Where Slurm gave each task GPUs of its own, it sees no others, and the circle brings it
+         * to its first. */
         Gpu *gpus = gpus_new(e, gpus_before(e, w->host), count);
         for (int i = 0; i < e->gpus; i++)
                 gpus[i].rank = first + i;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The two examples with MPI: processes find each other by it, and NCCL's identifier goes from the first to all. */
+/* The two examples with MPI: processes find each other by it, and NCCL's identifier goes from the
+ * first to all. */
 
 #include "example.h"
 

@@ -1,5 +1,6 @@
-/* mpi-hello: whether MPI works between the hosts of a job. Each task says where it is; then all of them pass a megabyte round the
- * ring and add up their ranks. Exits 1, and says so, where what arrives is not what was sent. */
+/* mpi-hello: whether MPI works between the hosts of a job. Each task says where it is; then all of
+ * them pass a megabyte round the ring and add up their ranks. Exits 1, and says so, where what
+ * arrives is not what was sent. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
 /* fleet [--nodes N] [--outage MINUTES] [--outage-from SECONDS] [--same-seed] [--svg FILE]
  * fleet --turns STEP [--nodes N]
  *
- * All nodes are powered on in the same moment, and servers that answer so many requests a second are
- * away for a while. Exit code 1 where a node does not become ready, or where a server that has come
- * back is asked more than twice as often as on average until all are: in its busiest half minute.
- * Step files are read below $FIRSTBOOT_ROOT, like the agent does. */
+ * All nodes are powered on in the same moment, and servers that answer so many requests a second
+ * are away for a while. Exit code 1 where a node does not become ready, or where a server that has
+ * come back is asked more than twice as often as on average until all are: in its busiest half
+ * minute. Step files are read below $FIRSTBOOT_ROOT, like the agent does. */
 
 #include "fleet.h"
 #include "contract/config-schema.h"

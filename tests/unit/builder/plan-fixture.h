@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A recipe of two overlays as recipe_load() would give it, on real files in a temporary folder, with a
- * lock, and the plan of both. */
+/* A recipe of two overlays as recipe_load() would give it, on real files in a temporary folder,
+ * with a lock, and the plan of both. */
 
 #include "plan/plan.h"
 #include "shared/file-util.h"

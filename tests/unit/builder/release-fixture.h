@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Keys that minisign 0.11 made, for tests alone: one with its passphrase and without (scrypt's limits were
- * lowered), and another's public key. */
+/* Keys that minisign 0.11 made, for tests alone: one with its passphrase and without (scrypt's
+ * limits were lowered), and another's public key. */
 
 #include "recipe-fixture.h"
 

@@ -51,7 +51,7 @@ static void kvm_is_not_to_blame_where_nothing_works(void **state _unused_) {
         assert_tries((Double) { .working = "" }, false, -EAGAIN, "tt", false);
 }
 
-/* --- handles that were never launched: to libguestfs the same as one whose appliance died -------- */
+/* --- handles that were never launched: to libguestfs the same as one whose appliance died ----- */
 
 typedef struct Uses {
         unsigned opened, used;

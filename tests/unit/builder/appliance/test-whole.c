@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Headers that lead out of the image, made byte by byte; what QEMU itself writes is tests/cli/import.sh's. */
+/* Headers that lead out of the image, made byte by byte; what QEMU itself writes is
+ * tests/cli/import.sh's. */
 
 #include <setjmp.h>
 #include <stdarg.h>

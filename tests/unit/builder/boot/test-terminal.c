@@ -47,7 +47,8 @@ static void type(const Setup *s, const char *keys) {
 static void nothing(void *userdata _unused_) {
 }
 
-/* The terminal would hold a line back, and make a signal of Ctrl-C, were it as it is for a shell. */
+/* The terminal would hold a line back, and make a signal of Ctrl-C, were it as it is for a
+ * shell. */
 static void type_the_way_out(void *userdata) {
         Setup *s = userdata;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* node.sysctl: settings that the image's kernel does not have, by a made kernel packed as real ones are. */
+/* node.sysctl: settings that the image's kernel does not have, by a made kernel packed as real ones
+ * are. */
 
 #include "check-fixture.h"
 #include "shared/json-util.h"

@@ -75,8 +75,8 @@ static Qcow2Header header(void) {
         };
 }
 
-/* An image whose clusters lie in another order than the guest's: beginning with the one at `turn`, and
- * each `step` further. */
+/* An image whose clusters lie in another order than the guest's: beginning with the one at `turn`,
+ * and each `step` further. */
 static int make_image(const char *path, size_t turn, size_t step) {
         int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         const Qcow2Header h = header();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Names of metadata folders, and where they are looked for: libguestfs' glob is a double that looks into a
- * folder of the test's own. */
+/* Names of metadata folders, and where they are looked for: libguestfs' glob is a double that looks
+ * into a folder of the test's own. */
 
 #include "inspect/internal.h"
 

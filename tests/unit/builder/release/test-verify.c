@@ -152,7 +152,8 @@ static void test_a_signature_of_another_build_is_none(void **state _unused_) {
         assert_true(was_said(state, "x.raw is not what was signed: other bytes"));
 }
 
-/* The same id, as anybody may choose it, and the attacker's own list with the attacker's own signature. */
+/* The same id, as anybody may choose it, and the attacker's own list with the attacker's own
+ * signature. */
 static void test_a_key_with_the_same_id_is_another(void **state) {
         put_build();
         put_file("key", FORGED_SECRET_KEY);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* On a double of cgroup v2: an ordinary folder, in which mkdir() and rmdir() do as the kernel does there.
- * What the kernel itself does is seen in a machine: tests/e2e/20-cpu-boot.sh. */
+/* On a double of cgroup v2: an ordinary folder, in which mkdir() and rmdir() do as the kernel does
+ * there. What the kernel itself does is seen in a machine: tests/e2e/20-cpu-boot.sh. */
 
 #include "sandbox/limits.h"
 
@@ -53,7 +53,8 @@ static void put(const char *path, const char *text) {
         assert_int_equal(write_all(fd, text, strlen(text)), 0);
 }
 
-/* A write to the double leaves the old value's end, where the kernel's attribute takes the new one alone. */
+/* A write to the double leaves the old value's end, where the kernel's attribute takes the new one
+ * alone. */
 static void assert_has(const char *path, const char *text) {
         _cleanup_free_ char *is = NULL;
 

@@ -157,7 +157,8 @@ static void the_hosts_device_nodes_keep_their_modes(void **state _unused_) {
         chmod("/dev/full", before.st_mode & 07777);
         assert_int_not_equal(r, 0);
         assert_int_equal(after.st_mode, before.st_mode);
-        /* Standard input is /dev/null, opened on the host. To the mode that it has: no harm done. */
+        /* Standard input is /dev/null, opened on the host. To the mode that it has: no harm
+         * done. */
         assert_int_not_equal(sh(&f.sandbox, "chmod 0666 /proc/self/fd/0", NULL), 0);
         assert_int_equal(sh(&f.sandbox, "echo >/dev/null && head -c1 /dev/zero >/dev/null", NULL),
                         0);

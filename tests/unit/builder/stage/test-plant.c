@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What an archive says is made as it says, and a hostile one leaves the folder alone. Archives are made by python, for tar
- * would not make most of these. */
+/* What an archive says is made as it says, and a hostile one leaves the folder alone. Archives are
+ * made by python, for tar would not make most of these. */
 
 #include "stage/plant.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A run stage with a secret: its script sees it, nobody else does, and nothing of it stays. The tree is a few of
- * the host's own programs. */
+/* A run stage with a secret: its script sees it, nobody else does, and nothing of it stays. The
+ * tree is a few of the host's own programs. */
 
 #include "sandbox-fixture.h"
 #include "log-fixture.h"

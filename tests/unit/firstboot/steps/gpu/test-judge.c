@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is wrong with which GPU: the node as a whole, what is not there, and several faults at once. */
+/* What is wrong with which GPU: the node as a whole, what is not there, and several faults at
+ * once. */
 
 #include "gpu-judge-fixture.h"
 #include "contract/config-schema.h"
@@ -34,8 +35,8 @@ static void the_most_serious_comes_first(void **state) {
         assert_int_equal(findings.items[2].code, GPU_CODE_TEMPERATURE);
 }
 
-/* Two at once, each of another GPU, in both orders: nothing hides anything, and the more serious one
- * gives the verdict its code. */
+/* Two at once, each of another GPU, in both orders: nothing hides anything, and the more serious
+ * one gives the verdict its code. */
 static void two_faults_at_once_are_both_found(void **state) {
         static const struct {
                 GpuCode code;

@@ -34,7 +34,8 @@ static void test_an_error_is_kept(void **state) {
         assert_int_equal(i.torch_devices, -1);
 }
 
-/* A module that prints what looks like our line must not be believed over the one that comes last. */
+/* A module that prints what looks like our line must not be believed over the one that comes
+ * last. */
 static void test_the_last_line_counts(void **state) {
         _cleanup_(import_done) Import i = {};
 
