@@ -24,8 +24,7 @@ const LockedEnvironment *lock_find_environment(const Lock *l, const char *path);
 bool lock_leads_environment(const Recipe *recipe, size_t i); /* overlay i: first to fill its own */
 const LockedPackage *locked_stage_find(const LockedStage *s, const char *name); /* s may be NULL */
 
-/* "6.12.57+deb13-amd64", of the kernel that stage "kernel" installs, else the image's own; or
- * NULL. */
+/* "6.12.57+deb13-amd64", of the kernel that stage "kernel" installs, else the image's own; NULL. */
 const char *lock_kernel_release(const Lock *l);
 
 /* Completes `old` (may be NULL) for the recipe. Returns 1 when something changed, 0 when *ret
@@ -40,8 +39,7 @@ int resolve(Context *ctx, Recipe *recipe, const Lock *old, const ResolveOptions 
 int lock_package_requests(const Recipe *recipe, PackageRequest **ret, size_t *ret_n);
 void package_requests_free(PackageRequest *requests, size_t n);
 
-/* The overlay whose packages are the last that the compile stages of `o` see; NULL: only base and
- * kernel. */
+/* The last overlay whose packages the compile stages of `o` see; NULL: base and kernel alone. */
 const Overlay *lock_compile_base(const Recipe *recipe, const Overlay *o);
 
 /* The .debs of a locked stage into the store: URLs from the lock's origins and the mirror in force

@@ -21,8 +21,7 @@ int lock_and_plan(Context *ctx, const char *recipe_path, const char *lock_path, 
 void loaded_done(Loaded *l);
 #define _cleanup_loaded_ _cleanup_(loaded_done)
 
-/* -ESTALE where the lock lacks something the recipe asks for: resolve() first. Errors of the host's
- * files are logged. */
+/* -ESTALE: the lock lacks something; resolve() first. Errors of the host's files are logged. */
 int plan_new(const Recipe *recipe, const Lock *lock, Plan **ret);
 Plan *plan_free(Plan *p);
 DEFINE_CLEANUP(Plan *, plan_free);
@@ -40,9 +39,9 @@ char *tools_recipe(void); /* where none is near; NULL where there is none at all
 const Stage *plan_find(const Plan *p, const char *id);
 const char *stage_kind_name(StageKind kind); /* "base", "packages", … */
 
-/* Whether the stage fetches what no lock pins: its result may be another one each time. */
+/* Whether the stage fetches what no lock pins, so that its result may be another one each time. The
+ * image then has a file with the ids of such stages, one a line. */
 bool stage_uses_network(const Stage *s);
-/* Of an image that has such stages: a file with their ids, one a line. */
 #define PLAN_NETWORK_MARK "usr/lib/imgbuild/not-reproducible"
 
 /* Whether a path of the image (relative to its root) is something the initramfs is made from, so
@@ -59,15 +58,13 @@ bool plan_stage_sees(const Plan *p, size_t i, size_t below);
  * compile stage's, all others the artifacts stage's. */
 bool plan_stage_uses(const Stage *s, const Artifact *a);
 
-/* record.c: what the stages of this recipe were made of when their layers were last there, for the
- * question why they are to be made again. Reads *ret (NULL: no build of it has been here); the
- * caller puts it. */
+/* record.c: what the recipe's stages were made of when their layers were last there, to tell why
+ * they are made again. *ret is NULL before the first build; the caller puts it. */
 int plan_record_read(Store *store, const Plan *p, json_object **ret);
 
-/* Notes the stages 0…last whose layers are there (one flag a stage says which are not). 0 or
- * -errno. */
+/* Notes the stages 0…last whose layers are there; a flag each says which are not. 0 or -errno. */
 int plan_record_write(Store *store, const Plan *p, const bool *missing, size_t last);
 
-/* Why the stage, whose layer is not there, is to be made: "its script changed", "zstd 1.5 → 1.6",
- * "base is made again". NULL on out of memory; the caller frees it. */
+/* Why a layer that is not there is to be made: "its script changed", "zstd 1.5 → 1.6". NULL on out
+ * of memory; the caller frees it. */
 char *plan_why(const Plan *p, size_t i, json_object *record);
