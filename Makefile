@@ -230,6 +230,10 @@ lint: compile_commands.json
 soak: all
 	tests/run --soak
 
+# make fuzz TARGETS="remains recipe" RUNS=10000000 JOBS=2: at most FUZZ_SECONDS each.
+fuzz:
+	RUNS=$(RUNS) JOBS=$(JOBS) tests/fuzz/run $(or $(FUZZ_SECONDS),60) $(TARGETS)
+
 bench: all $(fleet)
 	tests/bench/run
 

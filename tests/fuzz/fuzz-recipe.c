@@ -38,6 +38,26 @@ static void put(const char *path, const void *data, size_t size, mode_t mode) {
         close(fd);
 }
 
+/* Most of an input is what it was in the run before. */
+static void put_changed(size_t i, const char *data, size_t size) {
+        static struct {
+                char *data;
+                size_t size;
+                bool written;
+        } last[ELEMENTSOF(files)];
+
+        if (last[i].written && last[i].size == size && memcmp(last[i].data, data, size) == 0)
+                return;
+        put(files[i], data, size, 0644);
+        free(last[i].data);
+        last[i].data = malloc(size + 1);
+        expect(last[i].data, "no memory");
+        if (size > 0)
+                memcpy(last[i].data, data, size);
+        last[i].size = size;
+        last[i].written = true;
+}
+
 static char *folder; /* in $FUZZ_TMP, which the one who set it removes, whatever becomes of us */
 
 static void remove_folder(void) {
@@ -53,7 +73,9 @@ static void prepare(void) {
                 return;
         done = true;
         const char *parent = getenv("FUZZ_TMP");
-        folder = path_join(parent ? parent : "/tmp", "imgbuild-fuzz.XXXXXX");
+        if (!parent)
+                parent = access("/dev/shm", W_OK) >= 0 ? "/dev/shm" : "/tmp"; /* a disk is slow */
+        folder = path_join(parent, "imgbuild-fuzz.XXXXXX");
         expect(folder && mkdtemp(folder) && chdir(folder) >= 0, "cannot make a folder");
         atexit(remove_folder);
         expect(mkdir("images", 0755) >= 0 && mkdir_p("overlays/one/files/etc", 0755) >= 0 &&
@@ -78,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
                 if (!stop || i + 1 == ELEMENTSOF(files))
                         stop = end;
-                put(files[i], p, (size_t) (stop - p), 0644);
+                put_changed(i, p, (size_t) (stop - p));
                 p = MIN(stop + 5, end);
         }
         lines = 0;
