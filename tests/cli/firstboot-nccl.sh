@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The nccl step as a program, with the real ncclbench on doubles of CUDA and NCCL: each of ncclbench's reasons becomes the step's
-# code. Reasons that need
-# several processes or another verb come from the real ncclbench in such a part; a hanging kernel's from a program that writes such a report.
+# code. Reasons that need several processes or another verb come from the real ncclbench in such a part.
 #
 # lane: clock
 set -u
@@ -298,12 +297,23 @@ fault "a signal" interrupted 60 NCCL_DOUBLE_HANG=stream
 bench <<<"exec $real \"\$@\" --corrupt=9:0"
 fault "what cannot be" internal.error 60
 unset NCCLBENCH_SECRET
-# A process that even SIGKILL does not end hangs in the kernel, which cannot be made here; pairs has another report
-# (cli/ncclbench-pairs). Their reasons alone.
-for reason in worker.stuck pairs.no-reference; do
-        bench <<<"echo '{\"verdict\":{\"pass\":false,\"reason\":\"$reason\",\"text\":\"as it was\",\"advice\":\"do what helps\"}}' >\$out; exit 1"
-        fault "a report" $reason 30
+bench <<<"exec $TOP/tests/fixtures/unkillable $real \"\$@\""
+fault "a measuring process that even SIGKILL does not end" worker.stuck 60 CUDA_DOUBLE_HANG=1 -- '"limit":"1s"'
+check "it is tried again" test "$rc" = 75
+# pairs' report is of all nodes; the verdict here is its word on the third, which sat out while the other two failed.
+new_port
+bench <<B
+for i in 2 1 0; do
+        SLURMD_NODENAME=node\$i CUDA_DOUBLE_DEVICES=1 NCCL_DOUBLE_WRONG=0:3 $real pairs --rounds=1 -b 1K -e 1K -n 1 -w 0 -c 1 -T 25 --init-timeout=20 \\
+                --cuda-library=$doubles/libcuda.so.1 --nccl-library=$doubles/libnccl.so.2 --rank=\$i --world-size=3 --master=127.0.0.1:$port --json >\$out.\$i &
 done
+wait
+python3 -c 'import json, sys
+node = [n for n in json.load(open(sys.argv[1]))["nodes"] if n["busbw"] == 0 and "with" not in n][0]
+json.dump({"verdict": dict(node, **{"pass": False, "text": node["node"] + " is " + node["verdict"], "advice": "run it on more nodes"})}, open(sys.argv[2], "w"))' \$out.0 \$out
+exit 1
+B
+fault "no node passed" pairs.no-reference 60
 all=$(sed -n '/reason_table\[_REASON_MAX\] = {/,/^};/p' firstboot/ncclbench/reason.c | sed -n 's/.*= { "\([a-z.-]*\)",.*/\1/p' | grep -vx ok | sort)
 check "every reason that ncclbench has was driven" test "$(printf '%s\n' "${driven[@]}" | sort -u)" = "$all"
 

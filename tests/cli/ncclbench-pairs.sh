@@ -28,6 +28,13 @@ NCCL_DOUBLE_WRONG=0:3 run_all 2 "${common[@]}"
 [[ $(verdicts) == "node0 unproven node1 unproven " ]] && grep -q 'nccl.wrong-result' "$work/out.0"
 check "two nodes alone prove nothing" $?
 
+# Of three nodes one sits out the only round, and nobody is left who could clear it.
+NCCL_DOUBLE_WRONG=0:3 run_all 3 "${common[@]}" --rounds=1 --json
+[[ $(python3 -c 'import json,sys; print(sorted((n["verdict"], n["reason"], "with" in n) for n in json.load(open(sys.argv[1]))["nodes"]))' "$work/out.0") == \
+        "[('unproven', 'nccl.wrong-result', True), ('unproven', 'nccl.wrong-result', True), ('unproven', 'pairs.no-reference', False)]" ]]
+check "a node that was never measured, with nobody to clear it: pairs.no-reference" $?
+[[ $rc -eq 0 ]] || cat "$work/out.0"
+
 # All GPUs of both nodes take part: here the last one of the second node is the bad one.
 CUDA_DOUBLE_DEVICES=4 NCCL_DOUBLE_WRONG=7:3 run_all 2 "${common[@]}"
 grep -q 'rank 7, element 3' "$work/out.0" && [[ $(cat "$work/rc.0") -eq 1 ]]
