@@ -3,14 +3,12 @@
 /* One entry of the journal: code, text, and how loud it is. */
 
 #include "daemon/journal.h"
+#include "daemon/journal-socket.h"
 #include "contract/codes.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 
 #include <stdarg.h>
-
-#define SD_JOURNAL_SUPPRESS_LOCATION
-#include <systemd/sd-journal.h>
 
 static int priority_of(const Code *c) {
         /* What is neither an error nor mere news. */
@@ -34,22 +32,34 @@ typedef struct Entry {
 static void send(const Entry *e) {
         const Code *c = code_find(e->code);
         const char *colon = e->step ? ": " : "";
+        char priority[16], attempt[16], duration[24];
+        _cleanup_free_ char *message = NULL;
 
         if (!c)
                 c = code_find("step.own-reason");
 
-        /* Without the journal (in a container, say) standard error is what there is. */
-        if (access("/run/systemd/journal/socket", W_OK) < 0) {
-                log_full(priority_of(c), 0, "%s%s%s [%s]", strempty(e->step), colon, e->text,
-                                e->code);
+        snprintf(priority, sizeof(priority), "%i", priority_of(c));
+        snprintf(attempt, sizeof(attempt), "%u", e->attempt);
+        snprintf(duration, sizeof(duration), "%llu", (unsigned long long) e->duration_usec);
+        message = strf("%s%s%s", strempty(e->step), colon, e->text);
+        const JournalField fields[] = {
+                { "MESSAGE", strempty(message) },
+                { "MESSAGE_ID", c->id },
+                { "PRIORITY", priority },
+                { "SYSLOG_IDENTIFIER", program_invocation_short_name },
+                { "CODE", e->code },
+                { "STEP", e->step ? e->step : "node" },
+                { "TEXT", e->text },
+                { "ATTEMPT", attempt },
+                { "DURATION_USEC", duration },
+                { "MEANING", isempty(e->meaning) ? c->meaning : e->meaning },
+                { "REMEDY", isempty(e->remedy) ? c->remedy : e->remedy },
+        };
+        if (message && journal_socket_send(fields, ELEMENTSOF(fields)) >= 0)
                 return;
-        }
-        (void) sd_journal_send("MESSAGE=%s%s%s", strempty(e->step), colon, e->text, "MESSAGE_ID=%s",
-                        c->id, "PRIORITY=%i", priority_of(c), "CODE=%s", e->code, "STEP=%s",
-                        e->step ? e->step : "node", "TEXT=%s", e->text, "ATTEMPT=%u", e->attempt,
-                        "DURATION_USEC=%llu", (unsigned long long) e->duration_usec, "MEANING=%s",
-                        isempty(e->meaning) ? c->meaning : e->meaning, "REMEDY=%s",
-                        isempty(e->remedy) ? c->remedy : e->remedy, NULL);
+        /* Without the journal (in a container, say), and where it takes nothing, standard error is what
+         * there is. */
+        log_full(priority_of(c), 0, "%s%s%s [%s]", strempty(e->step), colon, e->text, e->code);
 }
 
 void journal_event(const char *code, const char *step, unsigned attempt, uint64_t duration_usec,

@@ -8,6 +8,7 @@
 #include "shared/log.h"
 #include "shared/package-note.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
@@ -74,6 +75,16 @@ static int new_event_loop(sd_event **ret) {
         return 0;
 }
 
+/* systemd makes it a socket of journald's, and one that hangs takes nothing: the agent does not wait for
+ * it. A terminal is left as it is, for others write to it too. */
+static void never_wait_for_log(void) {
+        struct stat st;
+        int flags = fcntl(STDERR_FILENO, F_GETFL);
+
+        if (flags >= 0 && fstat(STDERR_FILENO, &st) >= 0 && S_ISSOCK(st.st_mode))
+                (void) fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK);
+}
+
 static int run(void) {
         _cleanup_(sd_event_unrefp) sd_event *event = NULL;
         _cleanup_(engine_freep) Engine *engine = NULL;
@@ -100,6 +111,7 @@ static int run(void) {
 int main(int argc, char *argv[]) {
         (void) argv;
         log_set_program(NULL);
+        never_wait_for_log();
         if (argc > 1) {
                 fprintf(stderr, "firstbootd takes no arguments; it reads %s and %s.\n",
                                 PATH_BAKED_CONFIG, PATH_CONFIG_DROPINS);
