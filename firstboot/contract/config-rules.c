@@ -43,6 +43,12 @@ const char *check_hostname(const char *s) {
         return s[0] == '-' || s[0] == '.' ? "must start with a letter or digit" : NULL;
 }
 
+/* slurmctld takes ALL, in whatever case, for every node there is. */
+const char *check_slurm_node(const char *s) {
+        return strcasecmp(s, "all") == 0 ? "must be one node's name; to Slurm, ALL is every node"
+                                         : check_hostname(s);
+}
+
 const char *check_timezone(const char *s) {
         if (s[0] == '/' || strstr(s, "..") || check_line(s) || isempty(s))
                 return "must be a zone name such as \"Etc/UTC\"";

@@ -8,6 +8,7 @@ const char *check_absolute(const char *s);    /* a plain absolute path */
 const char *check_mount_point(const char *s); /* the same, but not the root folder */
 const char *check_line(const char *s);        /* one line without control characters */
 const char *check_hostname(const char *s);
+const char *check_slurm_node(const char *s);
 const char *check_timezone(const char *s); /* "Etc/UTC" */
 const char *check_lvm_name(const char *s); /* of a volume group or a logical volume */
 const char *check_vg_uuid(const char *s);

@@ -282,7 +282,7 @@ const ConfigKey config_keys[] = {
                         .meaning = "Membership in a Slurm cluster. Absent: step skipped."),
         KEY("slurm.controllers", CONFIG_STRINGS, .required = true, .check = check_controller,
                         .meaning = "slurmctld, HOST or HOST:PORT, primary first."),
-        KEY("slurm.node_name", CONFIG_STRING, .check = check_hostname,
+        KEY("slurm.node_name", CONFIG_STRING, .check = check_slurm_node,
                         .meaning = "Absent: the short host name."),
         KEY("slurm.cluster_name", CONFIG_STRING, .fallback = "\"cluster\"", .check = check_word,
                         .meaning = "Used by the probe before slurmd has fetched the real configuration."),

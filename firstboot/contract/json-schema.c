@@ -20,6 +20,7 @@ static const struct {
         { check_mount_point, { "^/.", NOT_PLAIN_PATH, 0 } },
         { check_line, { NULL, CONTROL, 0 } },
         { check_hostname, { "^[A-Za-z0-9][A-Za-z0-9.-]*$", NULL, 253 } },
+        { check_slurm_node, { "^[A-Za-z0-9][A-Za-z0-9.-]*$", "^[Aa][Ll][Ll]$", 253 } },
         { check_timezone, { "^[^/]", "[.][.]|" CONTROL, 0 } },
         { check_vg_uuid, { "^[A-Za-z0-9]{6}(-[A-Za-z0-9]{4}){5}-[A-Za-z0-9]{6}$", NULL, 0 } },
         { check_lvm_name, { "^[A-Za-z0-9+_.-]+$", "^-|^[.][.]?$", 64 } },

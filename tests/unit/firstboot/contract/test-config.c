@@ -145,6 +145,8 @@ typedef struct Bad {
 static void values_are_checked(void **state) {
         static const Bad table[] = {
                 { "{\"host\":{\"hostname\":\"a b\"}}", "host.hostname: may hold letters" },
+                { "{\"slurm\":{\"controllers\":[\"h\"],\"node_name\":\"All\"}}",
+                                "slurm.node_name: must be one node" },
                 { "{\"host\":{\"timezone\":\"../x\"}}", "host.timezone" },
                 { "{\"host\":{\"firewall\":\"maybe\"}}", "must be one of on|off|keep" },
                 { "{\"host\":{\"sysctl\":{\"a\":[1]}}}", "must have a plain value" },

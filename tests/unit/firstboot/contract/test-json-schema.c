@@ -32,7 +32,7 @@ static const char *const samples[] = { "", "a", "/", "/a", "/a/b", "/a/../b", "/
         "thirteen-char", "noatime,vers=3", "head:/home", "head:/ho me", "ldap://h", "ldaps://h",
         "ldap://a,ldap://b", "http://x/", "https://x/y", "ftp://x", "root", "a:b", "head:6817",
         "head:0", "head:65535", "head:65536", "head:", "head:x", "a\"b", "a'b", "a\\b", "79",
-        "12345", "x1", "aB3def-0123-4567-89ab-cdef-ghij-klmnop",
+        "12345", "x1", "ALL", "all", "ball", "aB3def-0123-4567-89ab-cdef-ghij-klmnop",
         "aB3def-0123-4567-89ab-cdef-ghij-klmno", "aB3def-0123-4567-89ab-cdef-ghij-klmnopq",
         "aB3def-0123-4567-89ab-cdef-gh.j-klmnop", "Gpu0", "gpu0-", "abcdef.0123456789abcdef",
         "abcdef.0123456789abcdeF", "abcdef-0123456789abcdef",
