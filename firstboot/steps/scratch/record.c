@@ -27,6 +27,15 @@ int scratch_record_load(const char *instance_id, ScratchRecord *ret) {
         return json_get_strings(o, "serials", &ret->serials);
 }
 
+/* A record that says that the disks are empty must not outlive what was written to them since. */
+static void drop_unfinished(const char *instance_id, const char *path) {
+        ScratchRecord old = {};
+
+        if (scratch_record_load(instance_id, &old) < 0 || old.unfinished)
+                (void) unlink(path); /* which needs no room */
+        strv_free(old.serials);
+}
+
 int scratch_record_save(const char *instance_id, const Disks *disks, const ScratchPlan *plan,
                 bool unfinished) {
         _cleanup_free_ char *path = fb_path(PATH_SCRATCH_RECORD);
@@ -43,5 +52,8 @@ int scratch_record_save(const char *instance_id, const Disks *disks, const Scrat
                         JSON_BOOL("unfinished", unfinished));
         if (r < 0 || !list || !path)
                 return -ENOMEM;
-        return json_save(path, o, 0600);
+        r = json_save(path, o, 0600);
+        if (r < 0 && !unfinished)
+                drop_unfinished(instance_id, path);
+        return r;
 }
