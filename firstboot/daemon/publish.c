@@ -43,8 +43,10 @@ static void write_metrics(const Node *n) {
 
         text = metrics_text(n);
         r = text ? write_file_atomic(file, text, strlen(text), 0644) : -ENOMEM;
-        if (r < 0)
-                log_warning_errno(r, "Cannot write %s", file);
+        if (r >= 0)
+                return;
+        log_warning_errno(r, "Cannot write %s", file);
+        (void) unlink(file); /* what it says may be over: none is better */
 }
 
 /* What the steps are at, for systemctl status. */
@@ -118,8 +120,11 @@ bool publish_status(Publisher *p, const Node *n) {
                 notify_progress(n);
         }
         r = write_file_atomic(path, text, strlen(text), 0644);
-        if (r < 0)
-                log_error_errno(r, "Cannot write %s", path);
+        if (r >= 0)
+                return true;
+        log_error_errno(r, "Cannot write %s", path);
+        (void) unlink(path); /* nobody is to read of what is over; and the next look tries again */
+        free(TAKE_PTR(p->written));
         return true;
 }
 
