@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* "only_if": the configuration's sections and what PCI shows. */
+/* "only_if": the configuration's sections and switches, and what PCI shows. */
 
 #include "contract/condition.h"
 #include "contract/paths.h"
@@ -18,7 +18,7 @@ static const char *pci_vendor(const char *word) {
 }
 
 bool condition_is_valid(const char *word) {
-        return streq(word, "configured") || pci_vendor(word);
+        return streq(word, "configured") || streq(word, "enabled") || pci_vendor(word);
 }
 
 /* 1, 0, or -errno where sysfs does not tell. */
@@ -52,8 +52,22 @@ static int pci_has(const char *vendor) {
 
 static bool holds(const Step *s, json_object *config, const char *word) {
         const char *vendor = pci_vendor(word);
+        json_object *section = json_get(config, s->name);
 
-        return vendor ? pci_has(vendor) != 0 : json_get(config, s->name) != NULL;
+        if (vendor)
+                return pci_has(vendor) != 0;
+        return streq(word, "enabled") ? json_get_bool(section, "enabled", false) : section != NULL;
+}
+
+/* Why a word does not hold; NULL on out of memory. */
+static char *reason(const Step *s, const char *word) {
+        const char *vendor = pci_vendor(word);
+
+        if (vendor)
+                return strf("PCI shows no device of vendor %s", vendor);
+        if (streq(word, "enabled"))
+                return strf("%s.enabled is not set", s->name);
+        return strf("no %s section in the configuration", s->name);
 }
 
 int condition_holds(const Step *s, json_object *config, char **ret_why) {
@@ -61,12 +75,12 @@ int condition_holds(const Step *s, json_object *config, char **ret_why) {
         int r;
 
         STRV_FOREACH (word, s->only_if) {
-                const char *vendor = pci_vendor(*word);
+                _cleanup_free_ char *text = NULL;
 
                 if (holds(s, config, *word))
                         return 1;
-                r = vendor ? strv_extendf(&why, "PCI shows no device of vendor %s", vendor)
-                           : strv_extendf(&why, "no %s section in the configuration", s->name);
+                text = reason(s, *word);
+                r = text ? strv_extend(&why, text) : -ENOMEM;
                 if (r < 0)
                         return r;
         }

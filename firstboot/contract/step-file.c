@@ -153,7 +153,7 @@ static int check_conditions(const Step *s, char ***errors) {
                 if (condition_is_valid(*word))
                         continue;
                 r = strv_extendf(errors,
-                                "%s: \"only_if\" knows \"configured\" and \"pci:VENDOR\" (four hexadecimal digits), not \"%s\"",
+                                "%s: \"only_if\" knows \"configured\", \"enabled\" and \"pci:VENDOR\" (four hexadecimal digits), not \"%s\"",
                                 s->file, *word);
                 if (r < 0)
                         return r;

@@ -83,7 +83,12 @@ static void advance_step(Engine *e, Job *j) {
         case HURDLE_WAIT:
                 return;
         case HURDLE_FAILED:
-                block(j, failed);
+                /* What has nothing to do is not held back; whether it still has nothing to do is looked at
+                 * once the failure is healed. */
+                if (skip(e, j))
+                        run->despite = true;
+                else
+                        block(j, failed);
                 return;
         case HURDLE_NONE:
                 break;

@@ -127,9 +127,13 @@ NodeStatus node_verdict(const Node *n) {
 
 const Job *node_failed_requirement(const Node *n, const Job *j) {
         STRV_FOREACH (name, j->step->requires) {
-                const Job *other = node_find_job(n, *name);
+                const Job *other = node_find_job(n, *name), *failed;
                 StepStatus s = step_run_standing(job_run(other));
 
+                /* A step with nothing to do stands for what it requires itself. */
+                failed = s == STEP_SKIPPED ? node_failed_requirement(n, other) : NULL;
+                if (failed)
+                        return failed;
                 if (step_status_is_final(s) && !step_status_is_good(s) && other->step->required)
                         return other;
         }

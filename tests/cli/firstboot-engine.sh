@@ -189,6 +189,30 @@ case_only_if() {
         check "an unknown condition is an error" sh -c "'$ctl' | grep -q 'nic.json: \"only_if\" knows'"
 }
 
+# Nobody asked for the steps b and c: what failed is no matter of theirs. It is of what comes behind them.
+case_skipped_behind_failure() {
+        config '{"c":{"enabled":false},"d":{}}'
+        step a '{}' <<<'[ -e $FIRSTBOOT_ROOT/ok ]'
+        step b '{"requires":["a"],"only_if":["configured"]}' <<<true
+        step c '{"requires":["b"],"only_if":["enabled"]}' <<<true
+        step d '{"requires":["a"],"only_if":["configured"]}' <<<true
+        step e '{"requires":["c"]}' <<<true
+        node_boot
+        check "a step fails that others require" node_wait failed
+        check "one that nobody configured is skipped, not held back" is 'o["step"]["b"]["status"], o["step"]["b"]["result"]["message"]' \
+                "('skipped', 'no b section in the configuration')"
+        check "one that is not switched on neither" is 'o["step"]["c"]["status"], o["step"]["c"]["result"]["message"]' "('skipped', 'c.enabled is not set')"
+        check "the log has no word of what failed for them" sh -c "! grep -E '\\b[bc] is held back' '$NODE/agent.log'"
+        check "one that is configured is held back" is 'o["step"]["d"]["status"]' blocked
+        check "and what requires it through one that is skipped" is 'o["step"]["e"]["status"], o["step"]["e"]["result"]["message"]' "('blocked', 'step a, which it requires, is failed')"
+        restart_agent
+        check "firstbootd that was killed knows no other" is '[o["step"][s]["status"] for s in "bcde"]' "['skipped', 'skipped', 'blocked', 'blocked']"
+        touch "$NODE/ok"
+        "$ctl" rerun --wait a >/dev/null
+        check "healed, the node is ready" node_wait ready
+        check "with everything as it should be" is '[s["status"] for s in o["steps"]]' "['done', 'skipped', 'skipped', 'done', 'done']"
+}
+
 case_failure() {
         step a '{}' <<<'result "{\"status\":\"failed\",\"code\":\"scratch.foreign-signature\",\"message\":\"disk X\"}"; exit 1'
         step b '{"requires":["a"]}' <<<true
@@ -414,7 +438,7 @@ refused_by_agent() {
         [[ $said == *"Only root, and whom polkit lets"* ]] || { echo "# $said"; return 1; }
 }
 
-for case in ${ONLY:-order retry slow_retry slow_defect heal slow_off spread metadata only_if failure busy optional timeout timeout_without_bus config_errors site_step drain metrics crashes secrets bus_api}; do
+for case in ${ONLY:-order retry slow_retry slow_defect heal slow_off spread metadata only_if skipped_behind_failure failure busy optional timeout timeout_without_bus config_errors site_step drain metrics crashes secrets bus_api}; do
         node_new
         chmod 755 "$NODE"
         "case_$case"

@@ -223,7 +223,66 @@ case_identity() {
         check "and it is said by what" grep -q 'another instance, by the DMI UUID' "$NODE/agent.log"
 }
 
-for case in ${ONLY:-agent_restart knows_at_once ended_while_away read_only bus_restart announced_in_vain next_boot identity}; do
+# Who reads a file that could not be written anew reads what is no longer so.
+case_full() {
+        mkdir "$NODE/metrics"
+        mount -t tmpfs -o size=64k none "$NODE/metrics" 2>/dev/null && mount -t tmpfs -o size=256k none "$NODE/run/firstboot" ||
+                { umount "$NODE/metrics" 2>/dev/null; echo "skip - a full disk: nothing can be mounted here"; return; }
+        config "{\"metrics\":{\"directory\":\"/metrics\"}}"
+        step a '{}' <<<'[ ! -e $FIRSTBOOT_ROOT/bad ]'
+        node_boot
+        check "the node is ready" node_wait ready
+        check "and node_exporter told so" grep -q '^firstboot_node_state{state="ready"} 1' "$NODE/metrics/firstboot.prom"
+        touch "$NODE/bad"
+        ! dd if=/dev/zero of="$NODE/metrics/filler" bs=1k 2>/dev/null
+        "$ctl" rerun --wait a >/dev/null 2>&1
+        check "the disk of the metrics is full: the node fails" node_wait failed
+        check "and node_exporter is not told that it is ready" sh -c "! grep -q '^firstboot_node_state{state=\"ready\"} 1' '$NODE/metrics/firstboot.prom' 2>/dev/null"
+        rm "$NODE/bad" "$NODE/metrics/filler"
+        "$ctl" rerun --wait a >/dev/null 2>&1
+        check "with room again it is told" grep -q '^firstboot_node_state{state="ready"} 1' "$NODE/metrics/firstboot.prom"
+        touch "$NODE/bad"
+        ! dd if=/dev/zero of="$NODE/run/firstboot/filler" bs=1k 2>/dev/null
+        timeout 60 "$ctl" rerun --wait a >/dev/null 2>&1
+        check "/run is full: the node fails" sh -c "timeout 60 '$ctl' status >/dev/null 2>&1; [ \$? = 1 ]"
+        check "no file says that it is ready" sh -c "! grep -qs '\"node\": *\"ready\"' '$NODE/run/firstboot/status.json'"
+        check "the ready file neither" test ! -e "$NODE/run/firstboot/ready"
+        rm "$NODE/run/firstboot/filler" "$NODE/bad"
+        timeout 60 "$ctl" rerun --wait a >/dev/null 2>&1
+        check "with room again the node is ready" node_wait ready
+        node_down
+        umount "$NODE/metrics" "$NODE/run/firstboot"
+}
+
+# Day two: another version's steps are there when the agent comes back.
+case_upgrade() {
+        step a '{}' <<<'echo >>$FIRSTBOOT_ROOT/a.ran'
+        step old '{}' <<<true
+        step last '{"requires":["*"]}' <<<true
+        node_boot
+        check "the node is ready" node_wait ready
+        node_announced
+        kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
+        rm "$NODE/usr/lib/firstboot/steps.d/old.json"
+        step new '{}' <<<'echo >>$FIRSTBOOT_ROOT/new.ran; [ ! -e $FIRSTBOOT_ROOT/bad ]'
+        agent_start
+        for _ in $(seq 2400); do [[ -e $NODE/new.ran ]] && break; sleep 0.05; done
+        check "a step that an upgrade brings runs" test -e "$NODE/new.ran"
+        check "and the node is ready" node_wait ready
+        check "those that have run do not run again" test "$(wc -l <"$NODE/a.ran")" = 1
+        check "one that is gone is told no more" is 'sorted(o["step"])' "['a', 'last', 'new']"
+        check "the bus has the new one" sh -c "busctl --address=unix:path=$NODE/bus get-property org.imgbuild.FirstBoot1 /org/imgbuild/FirstBoot1/step/new org.imgbuild.FirstBoot1.Step State >/dev/null"
+        # What an older version finds there that a newer one has written.
+        kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
+        sed -i 's/"version": *2/"version": 99/' "$NODE/var/lib/firstboot/state.json"
+        agent_start
+        for _ in $(seq 2400); do [[ $(wc -l <"$NODE/a.ran") == 2 ]] && break; sleep 0.05; done
+        check "a state file of a newer version is put aside, and the steps run again" test "$(wc -l <"$NODE/a.ran")" = 2
+        check "which is told" grep -q 'written by a newer firstbootd' "$NODE/agent.log"
+        check "to the same end" node_wait ready
+}
+
+for case in ${ONLY:-agent_restart knows_at_once ended_while_away read_only bus_restart announced_in_vain next_boot identity full upgrade}; do
         node_new
         chmod 755 "$NODE"
         "case_$case"

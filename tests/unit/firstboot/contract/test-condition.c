@@ -20,6 +20,7 @@ static int holds(const char *config, char **ret_why, char *const words[]) {
 
 #define HOLDS(config, ret_why, ...) holds(config, ret_why, (char *const[]) { __VA_ARGS__, NULL })
 #define CONFIGURED ((char *) "configured")
+#define ENABLED ((char *) "enabled")
 #define NVIDIA ((char *) "pci:10de")
 
 static void words_that_are_conditions(void **state) {
@@ -28,6 +29,7 @@ static void words_that_are_conditions(void **state) {
                 bool valid;
         } cases[] = {
                 { "configured", true },
+                { "enabled", true },
                 { "pci:10de", true },
                 { "pci:10DE", false },
                 { "pci:10d", false },
@@ -53,6 +55,19 @@ static void a_step_without_conditions_runs(void **state) {
 static void a_section_is_enough_even_an_empty_one(void **state) {
         (void) state;
         assert_int_equal(HOLDS("{\"gpu\":{}}", NULL, NVIDIA, CONFIGURED), 1);
+}
+
+static void a_switch_must_be_on(void **state) {
+        static const char *const off[] = { "{}", "{\"gpu\":{}}", "{\"gpu\":{\"enabled\":false}}" };
+
+        (void) state;
+        assert_int_equal(HOLDS("{\"gpu\":{\"enabled\":true}}", NULL, ENABLED), 1);
+        for (size_t i = 0; i < ELEMENTSOF(off); i++) {
+                _cleanup_free_ char *why = NULL;
+
+                assert_int_equal(HOLDS(off[i], &why, ENABLED), 0);
+                assert_string_equal(why, "gpu.enabled is not set");
+        }
 }
 
 static void a_device_is_enough(void **state) {
@@ -91,6 +106,7 @@ int main(void) {
                 cmocka_unit_test(a_step_without_conditions_runs),
                 cmocka_unit_test_setup_teardown(
                                 a_section_is_enough_even_an_empty_one, root_setup, root_teardown),
+                cmocka_unit_test(a_switch_must_be_on),
                 cmocka_unit_test_setup_teardown(a_device_is_enough, root_setup, root_teardown),
                 cmocka_unit_test_setup_teardown(
                                 without_either_all_reasons_are_told, root_setup, root_teardown),

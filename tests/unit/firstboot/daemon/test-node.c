@@ -78,6 +78,23 @@ static void a_failure_stops_what_requires_it_and_not_what_comes_after(void **sta
         assert_int_equal(hurdle_of(n, "c"), HURDLE_NONE);
 }
 
+static void a_skipped_step_stands_for_what_it_requires(void **state) {
+        Node *n = &((Fixture *) *state)->node;
+        const Job *failed = NULL;
+
+        node_drop_jobs(n);
+        n->graph = graph_free(n->graph);
+        put("d", "{\"requires\":[\"b\"]}");
+        assert_return_code(graph_load(NULL, &n->graph), 0);
+        assert_return_code(node_make_jobs(n, &((Fixture *) *state)->host), 0);
+        set(n, "a", STEP_FAILED, "a.broken");
+        set(n, "b", STEP_SKIPPED, NULL);
+        assert_int_equal(node_hurdle(n, node_find_job(n, "d"), &failed), HURDLE_FAILED);
+        assert_string_equal(failed->step->name, "a");
+        set(n, "a", STEP_DONE, NULL);
+        assert_int_equal(hurdle_of(n, "d"), HURDLE_NONE);
+}
+
 static void no_verdict_before_the_last_step_has_ended(void **state) {
         Node *n = &((Fixture *) *state)->node;
 
@@ -156,6 +173,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(a_step_waits_for_what_it_names),
                 TEST(a_failure_stops_what_requires_it_and_not_what_comes_after),
+                TEST(a_skipped_step_stands_for_what_it_requires),
                 TEST(no_verdict_before_the_last_step_has_ended),
                 TEST(defects_make_it_degraded),
                 TEST(one_that_is_tried_again_slowly_has_failed_meanwhile),
