@@ -79,6 +79,24 @@ int stage_write_sources(StageBuild *b);
  * stage. */
 int stage_fetch(Context *ctx, const Plan *plan, const bool *missing, size_t last);
 
+/* beside.c: compile stages in processes of their own, before their turn. */
+typedef struct Beside Beside;
+typedef struct BesideWork {
+        const Plan *plan;
+        const Maker *maker;
+        /* Makes stage i; 1: another build did. */
+        int (*build)(Context *ctx, const Plan *plan, const Maker *maker, size_t i);
+} BesideWork;
+Beside *beside_new(size_t n_stages);
+Beside *beside_free(Beside *b); /* ends those that are still at work */
+DEFINE_CLEANUP(Beside *, beside_free);
+/* Begins what may be: all that it is made on is there, and its turn is not yet. */
+void beside_begin(
+                Beside *b, Context *ctx, const BesideWork *work, const bool *missing, size_t last);
+bool beside_has(const Beside *b, size_t i);
+/* Waits for stage i, and says what it had to say: as work->build. */
+int beside_finish(Beside *b, size_t i);
+
 /* drop.c: removes the downloads of the stages first…last that are not missing, but for those that a
  * missing one needs too. */
 int stage_drop_downloads(Context *ctx, const Plan *plan, const bool *missing, size_t last);

@@ -174,13 +174,14 @@ static bool find_missing(Context *ctx, const Plan *plan, size_t last, bool *miss
         return any;
 }
 
-static int build_missing(Context *ctx, const Plan *plan, const Maker *maker, size_t i) {
-        const Stage *stage = plan->stages + i;
+static int build_missing(Context *ctx, const BesideWork *work, Beside *beside, size_t i) {
+        const Stage *stage = work->plan->stages + i;
         int r;
 
         if (interrupt_signal())
                 return -ECANCELED;
-        r = build_stage(ctx, plan, maker, i);
+        r = beside_has(beside, i) ? beside_finish(beside, i)
+                                  : build_stage(ctx, work->plan, work->maker, i);
         progress_set(ctx->progress, stage->id,
                         r < 0   ? PROGRESS_FAILED
                         : r > 0 ? PROGRESS_CACHED
@@ -196,12 +197,17 @@ static int build_missing(Context *ctx, const Plan *plan, const Maker *maker, siz
 
 static int build_all(
                 Context *ctx, const Plan *plan, const Maker *maker, bool *missing, size_t last) {
+        _cleanup_(beside_freep) Beside *beside = beside_new(plan->n_stages);
+        const BesideWork work = { .plan = plan, .maker = maker, .build = build_stage };
         int r;
 
+        if (!beside)
+                return log_oom();
         for (size_t i = 0; i <= last; i++) {
                 if (!missing[i])
                         continue;
-                r = build_missing(ctx, plan, maker, i);
+                beside_begin(beside, ctx, &work, missing, last);
+                r = build_missing(ctx, &work, beside, i);
                 if (r < 0)
                         return r;
                 missing[i] = false;

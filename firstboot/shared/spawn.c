@@ -50,6 +50,13 @@ int interrupt_install(void) {
         return 0;
 }
 
+int interrupt_renew(void) {
+        interrupt_pipe[0] = safe_close(interrupt_pipe[0]);
+        interrupt_pipe[1] = safe_close(interrupt_pipe[1]);
+        interrupted = 0;
+        return interrupt_install();
+}
+
 int interrupt_signal(void) {
         return interrupted;
 }

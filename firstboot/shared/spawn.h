@@ -51,5 +51,6 @@ bool program_find(const char *program, char **ret_path);
 /* Blocks no signals, but from now on SIGINT, SIGTERM and SIGHUP only set a flag and wake poll().
  * The fd becomes readable once a signal came. */
 int interrupt_install(void);
+int interrupt_renew(void);  /* of a forked child: none came yet, and what wakes it is its own */
 int interrupt_signal(void); /* the signal that came, or 0 */
 int interrupt_fd(void);     /* -EBADF before interrupt_install() */
