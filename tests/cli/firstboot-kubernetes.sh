@@ -234,6 +234,17 @@ check "a name that is taken is told" verdict "failed kubernetes.name-taken"
 echo 'error execution phase: something new' >"$NODE/kubeadm.says"
 run_step
 check "what is not known has kubeadm's own words" bash -c '[[ $1 == "kubernetes.join-failed kubeadm join: error execution phase: something new" ]]' - "$(result code) $(result message)"
+# As kubeadm 1.20 says it.
+cat >"$NODE/kubeadm.says" <<'K'
+[preflight] Running pre-flight checks
+	[WARNING Hostname]: hostname "n1" could not be reached
+error execution phase preflight: [preflight] Some fatal errors occurred:
+	[ERROR FileExisting-crictl]: crictl not found in system path
+	[ERROR FileContent--proc-sys-net-ipv4-ip_forward]: /proc/sys/net/ipv4/ip_forward contents are not set to 1
+[preflight] If you know what you are doing, you can make a check non-fatal with `--ignore-preflight-errors=...`
+K
+run_step
+check "a check of kubeadm's that fails is told, and not its advice" bash -c '[[ $1 == "kubernetes.join-failed kubeadm join: [ERROR FileExisting-crictl]: crictl not found in system path" ]]' - "$(result code) $(result message)"
 rm "$NODE/kubeadm.says"
 run_step
 check "after that it joins, over what kubeadm left" verdict "done "

@@ -178,21 +178,29 @@ typedef struct Words {
         char **secrets;
         const char *code;
         char *telling; /* the line that has the code */
-        char *last;    /* the last one that tells of a failure, or just the last */
-        bool failure;
+        char *best;    /* of those that tell of a failure, or just the last */
+        int rank;      /* how much that one tells */
 } Words;
+
+/* How much a line tells of a failure. After the errors come advice to ignore them and to ask for a stack trace. */
+static int rank_of(const char *text) {
+        if (strstr(text, "[ERROR "))
+                return 2; /* a check that failed, by its name; the line before it has "error" alone */
+        return strstr(text, "error") && !strstr(text, "stack trace") &&
+               !strstr(text, "--ignore-preflight-errors");
+}
 
 static void words_done(Words *w) {
         strv_free(w->secrets);
         free(w->telling);
-        free(w->last);
+        free(w->best);
 }
 
 static void on_line(const char *line, void *userdata) {
         Words *w = userdata;
         _cleanup_free_ char *text = redact_text(line, w->secrets);
         const char *code;
-        bool failure;
+        int rank;
 
         if (!text)
                 return;
@@ -202,13 +210,13 @@ static void on_line(const char *line, void *userdata) {
                 w->code = code;
                 w->telling = strdup(text);
         }
-        /* "To see the stack trace of this error execute with --v=5" follows. */
-        failure = strstr(text, "error") && !strstr(text, "stack trace");
-        if (!text[strspn(text, " \t")] || (w->failure && !failure))
+        rank = rank_of(text);
+        /* The first check that failed, the last of other errors. */
+        if (!text[strspn(text, " \t")] || rank < w->rank || (rank == 2 && w->rank == 2))
                 return;
-        w->failure = failure;
-        free(w->last);
-        w->last = TAKE_PTR(text);
+        w->rank = rank;
+        free(w->best);
+        w->best = strdup(text + strspn(text, " \t"));
 }
 
 static int kubeadm_version(char **ret) {
@@ -244,7 +252,7 @@ static int run_kubeadm(Kubernetes *k, const char *token) {
                         "kubeadm join: %s",
                         words.telling ? words.telling
                         : r < 0       ? strerror(-r)
-                                      : strempty(words.last));
+                                      : strempty(words.best));
 }
 
 static int join(Kubernetes *k, sd_bus *bus, const char *token) {
