@@ -68,8 +68,9 @@ static int open_socket(int dir, const char *name, int *ret) {
         return 0;
 }
 
-/* Only to a socket that lies there itself: who may write to the folder (QEMU to the machine's, whoever left a state to
- * the link's) might have made a link, which would lead to sockets of the host's. -errno. */
+/* Only to a socket that lies there itself: who may write to the folder (QEMU to the machine's,
+ * whoever left a state to the link's) might have made a link, which would lead to sockets of the
+ * host's. -errno. */
 static int send_into(const Port *p, int dir, const char *name, const void *frame, size_t size) {
         _cleanup_close_ int there = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         struct sockaddr_un a = { .sun_family = AF_UNIX };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild build A B …: one process a recipe. Stages that they share are made once, for a layer is begun under its
- * digest's lock; the others wait for it. A process tells what --progress=json tells, through a pipe. */
+/* imgbuild build A B …: one process a recipe. Stages that they share are made once, for a layer is
+ * begun under its digest's lock; the others wait for it. A process tells what --progress=json
+ * tells, through a pipe. */
 
 #include "cmd/build.h"
 #include "common/line-buffer.h"
@@ -46,7 +47,7 @@ static void kitchen_done(Kitchen *k) {
         free(k->bakes);
 }
 
-/* --- in the process of one recipe -------------------------------------------------------------- */
+/* --- in the process of one recipe ------------------------------------------------------------- */
 
 static void tell_message(int level, const char *line, void *userdata) {
         json_object *o = json_object_new_object();
@@ -90,7 +91,7 @@ static _noreturn_ void bake_main(const Kitchen *k, const Bake *b, int fd, pid_t 
         _exit(code);
 }
 
-/* --- in ours ----------------------------------------------------------------------------------- */
+/* --- in ours ---------------------------------------------------------------------------------- */
 
 static int begin(Kitchen *k, Bake *b) {
         pid_t parent = getpid();
@@ -246,7 +247,7 @@ static void set_pace(Kitchen *k) {
         log_info("Baking %zu recipes, at most %u at once", k->n_bakes, k->at_once);
 }
 
-/* --- before anything is done ------------------------------------------------------------------- */
+/* --- before anything is done ------------------------------------------------------------------ */
 
 /* Two recipes of one name would be baked into one folder. */
 static int check_names(const Kitchen *k) {

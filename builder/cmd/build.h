@@ -17,7 +17,7 @@ typedef struct BuildOptions {
 /* Bakes one recipe: 0, or -errno (logged). */
 typedef int (*build_function)(Context *ctx, const BuildOptions *o, const char *recipe_path);
 
-/* Several, each in a process of its own, as many at once as processors and memory allow. A recipe that is wrong
- * ends it before anything is done; a build that fails keeps no other. An exit code (the first that is not 0, in
- * the order of recipes), or -errno (logged). */
+/* Several, each in a process of its own, as many at once as processors and memory allow. A recipe
+ * that is wrong ends it before anything is done; a build that fails keeps no other. An exit code
+ * (the first that is not 0, in the order of recipes), or -errno (logged). */
 int build_many(VerbCall *call, build_function build);

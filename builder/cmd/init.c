@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* imgbuild init: a project of one's own, copied from images/project of the shipped files. A new folder
- * appears whole, in one rename; into an empty one its parts are moved when all of them are written.
- * What is called dot-NAME there is .NAME in the project.
+/* imgbuild init: a project of one's own, copied from images/project of the shipped files. A new
+ * folder appears whole, in one rename; into an empty one its parts are moved when all of them are
+ * written. What is called dot-NAME there is .NAME in the project.
  *
- * A killed one leaves its draft: the next one begins anew, or, where the draft was whole and its parts were
- * on their way, moves the rest. */
+ * A killed one leaves its draft: the next one begins anew, or, where the draft was whole and its
+ * parts were on their way, moves the rest. */
 
 #include "common/data-folder.h"
 #include "shared/file-util.h"
@@ -151,7 +151,8 @@ static char *draft_place(const char *folder, bool exists) {
         return above ? strf("%s/.%s" DRAFT, above, path_basename(folder)) : NULL;
 }
 
-/* A new folder, held locked by the descriptor that is returned; what a killed one left in its place goes.
+/* A new folder, held locked by the descriptor that is returned; what a killed one left in its place
+ * goes.
  * -EBUSY: another one is at work. */
 static int claim(const char *draft) {
         for (;;) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What --progress=json tells, as JSON Schema: one line of it. tests/e2e/15-many.sh holds real lines to it. */
+/* What --progress=json tells, as JSON Schema: one line of it. tests/e2e/15-many.sh holds real lines
+ * to it. */
 
 #include "common/progress.h"
 

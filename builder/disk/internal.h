@@ -41,8 +41,8 @@ char *absolute_folder(const char *path);
 int require_space(const char *folder, uint64_t bytes, const char *what);
 #define SPACE_LOW (32 * MIB) /* less than this left after a failure: that was the reason */
 
-/* folder-json.c. A regular file of `folder`, neither of them a link, of at most `max` bytes. Negative errno; not
- * logged. */
+/* folder-json.c. A regular file of `folder`, neither of them a link, of at most `max` bytes.
+ * Negative errno; not logged. */
 int folder_load_json(const char *folder, const char *name, size_t max, json_object **ret);
 
 /* measure.c. Fills d->tree, and sees that the tree has a kernel and an initramfs. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Stages that need not wait for their turn. A compile stage is made on base, kernel and some of the packages:
- * once these are there it is made in a process of its own, while the stages between are made here, for dpkg
- * keeps one processor busy at most. What it has to say is told when its turn comes. */
+/* Stages that need not wait for their turn. A compile stage is made on base, kernel and some of the
+ * packages: once these are there it is made in a process of its own, while the stages between are
+ * made here, for dpkg keeps one processor busy at most. What it has to say is told when its turn
+ * comes. */
 
 #include "stage/internal.h"
 
@@ -78,7 +79,8 @@ Beside *beside_free(Beside *b) {
         return NULL;
 }
 
-/* Whether all is there that stage i is made on, and something else is to be made before its turn. */
+/* Whether all is there that stage i is made on, and something else is to be made before its
+ * turn. */
 static bool may_begin(const Plan *plan, const bool *missing, size_t i) {
         bool others = false;
 

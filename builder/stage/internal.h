@@ -58,11 +58,11 @@ int stage_link_debs(StageBuild *b, char *const *blobs, char *const *names, char 
  * with another upper. */
 int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, char *const *names);
 
-/* stray.c: the first thing in a layer's tree that is neither the folder `below` (absolute) nor on the way to
- * it, with its path inside; NULL in *ret where there is none. */
+/* stray.c: the first thing in a layer's tree that is neither the folder `below` (absolute) nor on
+ * the way to it, with its path inside; NULL in *ret where there is none. */
 int stage_find_stray(const char *upper, const char *below, char **ret);
-/* Whether the folders above `path` have the modes, owners and attributes of the tree below the stage's layer; new ones
- * are 0755 and root's. -EIO (logged). */
+/* Whether the folders above `path` have the modes, owners and attributes of the tree below the
+ * stage's layer; new ones are 0755 and root's. -EIO (logged). */
 int stage_parents_unchanged(const StageBuild *b, const char *path);
 
 /* secrets.c: those of a run stage, as Sandbox has them; NULL where it asks for none. Its layer may

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A Python environment: the image's own Python makes a virtual environment, the locked pip, run from
- * its wheel, installs the locked wheels into it, without network, index or dependencies to look for,
- * and everything is byte-compiled once. The wheels are seen from outside; nothing of pip stays. A wheel may
- * bring code that any Python of the environment runs when it starts (a .pth file), so what the stage
- * changed is looked at before it is kept (stray.c). What a wheel would become, and that out of all proportion,
- * its own list says: the zip reader takes no more of an entry than that. */
+/* A Python environment: the image's own Python makes a virtual environment, the locked pip, run
+ * from its wheel, installs the locked wheels into it, without network, index or dependencies to
+ * look for, and everything is byte-compiled once. The wheels are seen from outside; nothing of pip
+ * stays. A wheel may bring code that any Python of the environment runs when it starts (a .pth
+ * file), so what the stage changed is looked at before it is kept (stray.c). What a wheel would
+ * become, and that out of all proportion, its own list says: the zip reader takes no more of an
+ * entry than that. */
 
 #include "stage/internal.h"
 #include "store/store.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Whether a stage kept to its folder: nothing else of the tree is changed in its layer, and the folders on
- * the way are what they were. */
+/* Whether a stage kept to its folder: nothing else of the tree is changed in its layer, and the
+ * folders on the way are what they were. */
 
 #include "stage/internal.h"
 
@@ -109,7 +109,8 @@ static bool is_overlayfs_own(const char *attribute) {
         return startswith(attribute, "trusted.overlay.") || startswith(attribute, "user.overlay.");
 }
 
-/* Whether each attribute of `a` (an ACL among them) is the same in `b`; b -EBADF: there is nothing. */
+/* Whether each attribute of `a` (an ACL among them) is the same in `b`; b -EBADF: there is
+ * nothing. */
 static bool has_all_of(int a, int b) {
         _cleanup_free_ char *names = malloc(ATTRIBUTES_MAX), *x = malloc(ATTRIBUTES_MAX),
                             *y = malloc(ATTRIBUTES_MAX);

@@ -6,7 +6,8 @@
 
 #include "contract/step-file.h"
 
-/* Whether word is a condition: "configured", "enabled", or "pci:VENDOR" with four hexadecimal digits. */
+/* Whether word is a condition: "configured", "enabled", or "pci:VENDOR" with four hexadecimal
+ * digits. */
 bool condition_is_valid(const char *word);
 
 /* 1: a condition of the step's holds, it has none, or it could not be judged (then the step itself

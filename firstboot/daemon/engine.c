@@ -83,8 +83,8 @@ static void advance_step(Engine *e, Job *j) {
         case HURDLE_WAIT:
                 return;
         case HURDLE_FAILED:
-                /* What has nothing to do is not held back; whether it still has nothing to do is looked at
-                 * once the failure is healed. */
+                /* What has nothing to do is not held back; whether it still has nothing to do is
+                 * looked at once the failure is healed. */
                 if (skip(e, j))
                         run->despite = true;
                 else

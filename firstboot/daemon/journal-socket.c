@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* journald's native protocol: a datagram of lines KEY=VALUE. A value of several lines comes after its
- * length instead. */
+/* journald's native protocol: a datagram of lines KEY=VALUE. A value of several lines comes after
+ * its length instead. */
 
 #include "daemon/journal-socket.h"
 #include "shared/file-util.h"

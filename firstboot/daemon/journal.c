@@ -57,8 +57,8 @@ static void send(const Entry *e) {
         };
         if (message && journal_socket_send(fields, ELEMENTSOF(fields)) >= 0)
                 return;
-        /* Without the journal (in a container, say), and where it takes nothing, standard error is what
-         * there is. */
+        /* Without the journal (in a container, say), and where it takes nothing, standard error is
+         * what there is. */
         log_full(priority_of(c), 0, "%s%s%s [%s]", strempty(e->step), colon, e->text, e->code);
 }
 

@@ -75,8 +75,8 @@ static int new_event_loop(sd_event **ret) {
         return 0;
 }
 
-/* systemd makes it a socket of journald's, and one that hangs takes nothing: the agent does not wait for
- * it. A terminal is left as it is, for others write to it too. */
+/* systemd makes it a socket of journald's, and one that hangs takes nothing: the agent does not
+ * wait for it. A terminal is left as it is, for others write to it too. */
 static void never_wait_for_log(void) {
         struct stat st;
         int flags = fcntl(STDERR_FILENO, F_GETFL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The file that something is written to before it gets its name. Its writer holds it locked, so that the
- * next one in that folder knows what a killed one left. */
+/* The file that something is written to before it gets its name. Its writer holds it locked, so
+ * that the next one in that folder knows what a killed one left. */
 
 #include "shared/draft.h"
 #include "shared/folder.h"
@@ -33,7 +33,8 @@ void draft_sweep(const char *folder) {
                         (void) unlinkat(dirfd(d), name, 0);
 }
 
-/* -EAGAIN where a sweep came between the file and its lock. Where a file system knows no locks, nothing is swept. */
+/* -EAGAIN where a sweep came between the file and its lock. Where a file system knows no locks,
+ * nothing is swept. */
 static int begin(const char *folder, char **ret_path) {
         _cleanup_free_ char *path =
                         strf("%s%s" PREFIX "XXXXXX", folder, endswith(folder, "/") ? "" : "/");

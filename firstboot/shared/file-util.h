@@ -27,8 +27,7 @@ int write_all(int fd, const void *data, size_t size);
 
 /* From `offset` on, wherever the file stands; what a signal interrupts goes on. read_at() returns
  * how many bytes it read, fewer than `size` at the file's end alone; the others 0. Negative errno,
- * and
- * -EBADMSG from read_all_at() where the file ends before. */
+ * and -EBADMSG from read_all_at() where the file ends before. */
 ssize_t read_at(int fd, void *data, size_t size, uint64_t offset);
 int read_all_at(int fd, void *data, size_t size, uint64_t offset);
 int write_all_at(int fd, const void *data, size_t size, uint64_t offset);

@@ -6,6 +6,7 @@
 
 #include "steps/common/signature.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,9 @@
 #include <unistd.h>
 
 /* The code itself, reading from memory: a kernel that copies takes most of the time. */
-static ssize_t read_image(int fd, void *to, size_t size, off_t at);
-#define pread read_image
+#include "shared/file-util.h"
+static int read_image(int fd, void *to, size_t size, uint64_t at);
+#define read_all_at read_image
 #define probe_remains image_probe_remains
 #define probe_data image_probe_data
 #include "steps/common/remains.c" // NOLINT(bugprone-suspicious-include)
@@ -37,13 +39,12 @@ static int fd = -1, disk = -1; /* to write, to read alone; one for all runs */
 static uint8_t image[LARGE_SECTORS * SECTOR];
 static uint64_t length; /* of the disk in bytes */
 
-static ssize_t read_image(int fd_of_disk, void *to, size_t size, off_t at) {
-        expect(fd_of_disk == disk && at >= 0, "another disk is read");
-        if ((uint64_t) at >= length)
-                return 0;
-        size = MIN(size, length - (uint64_t) at);
+static int read_image(int fd_of_disk, void *to, size_t size, uint64_t at) {
+        expect(fd_of_disk == disk, "another disk is read");
+        if (at > length || size > length - at)
+                return -EBADMSG;
         memcpy(to, image + at, size);
-        return (ssize_t) size;
+        return 0;
 }
 
 static void prepare(void) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Runs a fuzz target without a fuzzer, as a test like others: over its corpus, and over some thousand
- * inputs that are made of it by chance, the same ones each time. tests/fuzz/run looks further. */
+/* Runs a fuzz target without a fuzzer, as a test like others: over its corpus, and over some
+ * thousand inputs that are made of it by chance, the same ones each time. tests/fuzz/run looks
+ * further. */
 
 #include "shared/file-util.h"
 #include "shared/time-util.h"

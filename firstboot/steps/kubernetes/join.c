@@ -182,7 +182,8 @@ typedef struct Words {
         int rank;      /* how much that one tells */
 } Words;
 
-/* How much a line tells of a failure. After the errors come advice to ignore them and to ask for a stack trace. */
+/* How much a line tells of a failure. After the errors come advice to ignore them and to ask for a
+ * stack trace. */
 static int rank_of(const char *text) {
         if (strstr(text, "[ERROR "))
                 return 2; /* a check that failed, by its name; the line before it has "error" alone */

@@ -75,8 +75,8 @@ static int look_until(Kubernetes *k, Look *l, int (*look)(Kubernetes *k, Look *l
         }
 }
 
-/* 0 with the node; -ENOENT: the cluster has none of the name; -EACCES: it refuses us; -EAGAIN: no answer of
- * use. l->last has the words for it in any case. */
+/* 0 with the node; -ENOENT: the cluster has none of the name; -EACCES: it refuses us; -EAGAIN: no
+ * answer of use. l->last has the words for it in any case. */
 static int show_node(Kubernetes *k, Look *l) {
         ApiAnswer *a = &l->shown;
         int r;
@@ -164,7 +164,8 @@ static int write_condition(Kubernetes *k, json_object *node, ApiAnswer *ret) {
         return 0;
 }
 
-/* The verdict as a whole. 0 where the node says all of it, or as show_node() and write_spec_as(). */
+/* The verdict as a whole. 0 where the node says all of it, or as show_node() and
+ * write_spec_as(). */
 static int write_verdict(Kubernetes *k, Look *l) {
         int r;
 

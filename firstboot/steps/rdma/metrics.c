@@ -72,7 +72,8 @@ static int open_folder(int at, const char *name, DIR **ret) {
         return folder_from_fd(fd, ret);
 }
 
-/* Its names, sorted, and the folder itself; one that is not there is empty, with *ret_folder NULL. */
+/* Its names, sorted, and the folder itself; one that is not there is empty, with *ret_folder
+ * NULL. */
 static int list_folder(int at, const char *name, DIR **ret_folder, char ***ret) {
         _cleanup_strv_free_ char **names = NULL;
         _cleanup_closedir_ DIR *d = NULL;
@@ -177,7 +178,8 @@ static int add_file(Reading *s, int folder, const char *name, const char *prefix
         return samples_add(&s->samples, f->metric, where, value);
 }
 
-/* All files of a folder, as they come: where one stands among a metric's samples is its device's matter. */
+/* All files of a folder, as they come: where one stands among a metric's samples is its device's
+ * matter. */
 static int add_folder(Reading *s, int at, const char *folder, const char *prefix, const char *kind,
                 const char *where) {
         _cleanup_closedir_ DIR *d = NULL;

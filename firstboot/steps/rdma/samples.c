@@ -122,7 +122,8 @@ static int rank_metrics(Samples *s) {
         return 0;
 }
 
-/* By metric, and by none twice: it is counted how many come before each, so thousands of samples are not compared. */
+/* By metric, and by none twice: it is counted how many come before each, so thousands of samples
+ * are not compared. */
 static const Sample **sort_samples(const Samples *s) {
         _cleanup_free_ size_t *next = calloc(s->n_metrics + 1, sizeof(size_t));
         const Sample **sorted = calloc(s->n + 1, sizeof(Sample *));

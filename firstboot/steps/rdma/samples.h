@@ -38,7 +38,8 @@ const char *samples_keep(Samples *s, char *labels);
 /* labels: kept. 0 or -ENOMEM. */
 int samples_add(Samples *s, size_t metric, const char *labels, const char *value);
 
-/* By metric, in the order they came, and the tail as it is. The caller frees the text; NULL on out of memory. */
+/* By metric, in the order they came, and the tail as it is. The caller frees the text; NULL on out
+ * of memory. */
 char *samples_print(Samples *s, const char *tail);
 
 /* A metric name of prefix and a file's name: what a name must not have becomes '_'. The caller

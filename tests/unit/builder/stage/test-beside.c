@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which stages begin before their turn, and what comes back of them. Nothing is made: the maker is ours. */
+/* Which stages begin before their turn, and what comes back of them. Nothing is made: the maker is
+ * ours. */
 
 #include "recipe-fixture.h"
 
