@@ -152,8 +152,7 @@ static char *draft_place(const char *folder, bool exists) {
 }
 
 /* A new folder, held locked by the descriptor that is returned; what a killed one left in its place
- * goes.
- * -EBUSY: another one is at work. */
+ * goes. -EBUSY: another one is at work. */
 static int claim(const char *draft) {
         for (;;) {
                 _cleanup_close_ int fd = -EBADF;

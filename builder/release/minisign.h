@@ -35,8 +35,8 @@ int minisign_sign(
                 const SecretKey *k, const void *data, size_t size, const char *comment, char **ret);
 
 /* 0 and the signed comment (may be NULL); -EBADMSG: that is no signature in this format, byte for
- * byte;
- * -ENOKEY: of another key (*ret_id, if not NULL, is its id); -EKEYREJECTED: it does not hold. */
+ * byte; -ENOKEY: of another key (*ret_id, if not NULL, is its id); -EKEYREJECTED: it does not
+ * hold. */
 int minisign_verify(const PublicKey *k, const void *data, size_t size, const char *signature,
                 size_t signature_size, unsigned char ret_id[KEY_ID], char **ret_comment);
 

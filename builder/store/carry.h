@@ -11,8 +11,7 @@ typedef struct Carried {
 } Carried;
 
 /* Writes the blobs to `fd`; digests end with NULL, each is there once and is compared as it is
- * read. 0,
- * -ENOENT, -EBADMSG (all logged) or another negative errno (logged). */
+ * read. 0, -ENOENT, -EBADMSG (all logged) or another negative errno (logged). */
 int store_export_blobs(Store *s, const char *const *digests, int fd, Carried *ret);
 
 /* Takes what the archive on `fd` has. -EBADMSG where anything else is in it, or it was changed or

@@ -30,8 +30,7 @@ int json_add_array(json_object *o, const char *key, json_object **ret);
 int json_add_object(json_object *o, const char *key, json_object **ret);
 
 /* A new array as member of o, with one new, empty object in it; *ret_item, that one, is borrowed. 0
- * or
- * -ENOMEM. */
+ * or -ENOMEM. */
 int json_add_array_of_one(json_object *o, const char *key, json_object **ret_item);
 
 /* Appends to an array; 0 or -ENOMEM. The value is taken in every case; a NULL one means out of
