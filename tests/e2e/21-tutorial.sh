@@ -87,7 +87,7 @@ check "after the configuration was checked, the step tried, and the image baked"
 check "boot.json has the verdict, the step and its code" $?
 tail -n 6 "$E2E/log.ci" | grep -qF 'fan: fan 3 has 900 rpm [fan.slow]' && tail -n 6 "$E2E/log.ci" | grep -q 'The node is degraded'
 check "and so have the last lines" $?
-grep -q '^run .*files:site' "$E2E/work/comment"
+grep -qE '^files:site .* run ' "$E2E/work/comment"
 check "the plan went to the reviewer as a comment: the change's stages run again" $?
 [[ $rc -ne 0 ]] || rm -rf "${E2E:?}/work"
 exit $rc
