@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An image is many nodes: what makes one of them that one must not be in it. */
+/* One image becomes many nodes: what identifies a single machine (its machine id, ssh host keys,
+ * random seed) must not be in it. */
 
 #include "check/internal.h"
 

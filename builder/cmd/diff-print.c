@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A difference for people. */
+/* Prints a comparison for people: facts, packages, then files, at most SHOWN of a kind. */
 
 #include "cmd/diff-print.h"
 #include "inspect/diff.h"

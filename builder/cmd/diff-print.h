@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A difference as diff_sides() and file_list_compare() have it, for people. */
+/* Prints for people what diff_sides() and file_list_compare() found. */
 
 #include "shared/json-util.h"
 

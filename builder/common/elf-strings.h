@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What a program or library says in its text constants. */
+/* Text constants of a program or library: the strings in a section of an ELF file. */
 
 #include "shared/macro.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Being root of an image without being root of the host. */
+/* User namespaces: an ordinary user becomes root of an image, and of nothing of the host. */
 
 #include "shared/macro.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* One walk over a merged tree, for all in this room who look at every file. */
+/* One walk over a merged tree, for all files of this room that look at every path. */
 
 #include "shared/macro.h"
 

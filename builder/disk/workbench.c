@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The folders, the sandbox and the space that a disk is made with. */
+/* What a disk is made in: scratch folders, the sandbox, and enough free space. */
 
 #include "disk/internal.h"
 

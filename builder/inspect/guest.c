@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What every part of an inspection reads a guest with. */
+/* What the parts of an inspection share: problems and software noted, files copied out of the
+ * guest. */
 
 #include "inspect/internal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Who a .deb says that it is. */
+/* Name, version and architecture of a .deb, from its own control file. */
 
 #include "shared/macro.h"
 

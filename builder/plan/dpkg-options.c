@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* dpkg's configuration that overlays bring, as options of its command line. */
+/* dpkg options for packages' installation, from the files below etc/dpkg/dpkg.cfg.d that overlays
+ * bring. */
 
 #include "plan/internal.h"
 #include "shared/file-util.h"

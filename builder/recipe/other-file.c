@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A file in the place of another is told as that, not key by key. */
+/* Recognises a file of another kind in the place of a recipe or overlay, so that one message says
+ * so instead of one a key. */
 
 #include "recipe/other-file.h"
 #include "shared/macro.h"

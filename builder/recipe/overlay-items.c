@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The parts of overlay.json that are lists of objects. */
+/* Reads those parts of overlay.json that are lists of objects: repositories, artifacts, compile
+ * stages, runs. */
 
 #include "recipe/overlay-items.h"
 #include "recipe/formats.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The manifest's lists as one. */
+/* Gathers the manifest's lists (packages, artifacts, wheels …) into one list of parts. */
 
 #include "release/parts.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Taking the oldest out of the store. */
+/* Removes the least recently used layers and downloads from the store. */
 
 #include "store/contents.h"
 #include "store/internal.h"

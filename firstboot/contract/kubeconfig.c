@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The lines of a kubeconfig that matter. */
+/* Reads a kubeconfig line by line: server, CA, client certificate and key, and refuses what it
+ * cannot be sure of. */
 
 #include "contract/kubeconfig.h"
 #include "shared/strv.h"

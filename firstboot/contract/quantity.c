@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Sizes and times of the configuration, read. */
+/* Reads sizes and durations of the configuration. */
 
 #include "contract/quantity.h"
 #include "shared/size.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The arithmetic of pauses. */
+/* When a failed step is tried again: pauses that grow, slow tries without end, and spread over a
+ * fleet. */
 
 #include "contract/retry.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The words for the states of steps and node. */
+/* Names of the states that steps and nodes have. */
 
 #include "contract/status.h"
 

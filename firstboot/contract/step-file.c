@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Step files: found, read, checked. */
+/* Step files: found in the folders of the site and the package, read, and checked. */
 
 #include "contract/step-file.h"
 #include "contract/condition.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Text that comes from elsewhere, in an SVG. */
+/* Escapes text from elsewhere for an SVG. */
 
 #include "ctl/ctl.h"
 

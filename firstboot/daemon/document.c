@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How the node stands, as one JSON document. */
+/* The status of the node as one JSON document: for the bus, for /run/firstboot/status.json. */
 
 #include "daemon/document.h"
 #include "shared/json-strv.h"

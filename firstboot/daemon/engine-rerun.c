@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Steps begin anew because somebody asks for it. */
+/* Runs steps again on request, with those that depend on them. */
 
 #include "daemon/engine-internal.h"
 #include "contract/paths.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The CPU weight of cloud-init's units, lowered and given back. */
+/* Lowers the CPU weight of cloud-init's units while the steps run, and restores it. */
 
 #include "daemon/pace.h"
 #include "daemon/manager.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Prints the table as the events come. */
+/* Prints the results as a table while they come, in the columns of nccl-tests. */
 
 #include "ncclbench/table.h"
 

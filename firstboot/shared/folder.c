@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* readdir() tells an error and the end apart by errno alone. */
+/* Names of a folder. readdir() tells an error from the end by errno alone. */
 
 #include "shared/folder.h"
 #include "shared/strv.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* getopt_long() has messages of its own, but none that helps. */
+/* Messages for options that getopt_long() refused: its own do not say what was probably meant. */
 
 #include "shared/option-error.h"
 #include "shared/log.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Every function that adds to a list either does, or leaves it as it was. */
+/* Arrays of strings. A function that adds either adds all, or leaves the array as it was. */
 
 #include "shared/strv.h"
 

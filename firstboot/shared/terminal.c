@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a terminal can show, decided once for both programs. */
+/* Whether a terminal understands colours and cursor movements, decided once for both programs. */
 
 #include "shared/terminal.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The status JSON, to the command's standard input and to the URL. */
+/* Tells the site how the node stands: the status goes to its command's standard input and to its
+ * URL. */
 
 #include "daemon/helper/notify.h"
 #include "daemon/helper/http.h"

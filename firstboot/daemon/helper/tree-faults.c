@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Programs and time zones that are named, looked for. */
+/* Faults of the installed system: programs and time zones that the configuration names and that are
+ * not there. */
 
 #include "daemon/helper/tree-faults.h"
 #include "contract/paths.h"

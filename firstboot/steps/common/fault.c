@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads how the other steps went. */
+/* Finds out from firstbootd's status why the node is to get no work: a failed step, or the
+ * watch. */
 
 #include "steps/common/fault.h"
 #include "steps/common/status-document.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Texts of ours. */
+/* Recognises reasons that firstboot itself wrote into another program's records, by a sum over
+ * their text. */
 
 #include "steps/common/own-reason.h"
 #include "shared/strv.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* For when systemd cannot be asked. */
+/* Looks for running programs in /proc, for when systemd cannot be asked. */
 
 #include "steps/common/process.h"
 #include "contract/paths.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Processes, for when systemd cannot be asked. */
+/* Running programs by name, for when systemd cannot be asked. */
 
 #include "shared/macro.h"
 

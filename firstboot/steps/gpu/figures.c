@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is known and what is wrong, as JSON. */
+/* The step's facts and findings as JSON. */
 
 #include "steps/gpu/figures.h"
 #include "steps/gpu/nvml.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Taint, cordon and condition. */
+/* How the verdict is written to the Node object: condition, taint and cordon, as merge patches. */
 
 #include "steps/kubernetes/verdict.h"
 #include "steps/common/own-reason.h"

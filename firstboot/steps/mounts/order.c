@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Mount points inside of mount points. */
+/* Sorts mounts so that a mount point inside another comes after it. */
 
 #include "steps/mounts/order.h"
 #include "steps/common/status-document.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* scontrol's words, read; and scontrol run. */
+/* Runs scontrol and reads what it says. */
 
 #include "steps/slurm/control.h"
 #include "contract/paths.h"

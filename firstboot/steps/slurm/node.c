@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* scontrol's node, read. */
+/* Reads a node from scontrol's output. */
 
 #include "steps/slurm/node.h"
 #include "shared/strv.h"
