@@ -7,6 +7,7 @@
 #include "shared/file-util.h"
 #include "inspect/inspect.h"
 #include "shared/log.h"
+#include "shared/size.h"
 #include "cmd/verb.h"
 
 #include <sys/stat.h>
@@ -38,6 +39,7 @@ static char *default_output(const char *image, const ImageFormat *format) {
 static int export_image(Context *ctx, const ExportOptions *o, const char *image) {
         _cleanup_tools_free_ Tools *tools = NULL;
         _cleanup_free_ char *output = NULL;
+        char size[FORMAT_BYTES_MAX];
         struct stat from, to;
         const char *driver;
         int r;
@@ -81,8 +83,7 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
         r = exported_note(image, output);
         if (r < 0)
                 log_warning_errno(r, "Cannot note beside %s which build it is of", output);
-        log_info("Wrote %s, %lld MiB on disk", output,
-                        (long long) to.st_blocks * 512 / (1024 * 1024));
+        log_info("Wrote %s, %s on disk", output, format_bytes(size, (uint64_t) to.st_blocks * 512));
         return 0;
 }
 

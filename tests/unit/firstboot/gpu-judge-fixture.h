@@ -35,51 +35,73 @@ static inline void set_link(unsigned gpu, unsigned link, int64_t active) {
                 l->counters[c] = (GpuFact) { .state = GPU_READ };
 }
 
+/* Of each GPU, unless a test says otherwise. */
+static const struct {
+        GpuFactId id;
+        int64_t value;
+} healthy[] = {
+        { GPU_ARCHITECTURE, NVML_DEVICE_ARCH_HOPPER },
+        { GPU_PERSISTENCE, 1 },
+        { GPU_MIG, 0 },
+        { GPU_MIG_PENDING, 0 },
+        { GPU_VIRTUALIZATION, 0 },
+        { GPU_BRAND, 14 },
+        { GPU_SRAM_VOLATILE, 0 },
+        { GPU_SRAM_AGGREGATE, 0 },
+        { GPU_CLOCK_MAX, 1980 },
+        { GPU_POWER_LIMIT, 700000 },
+        { GPU_POWER_LIMIT_DEFAULT, 700000 },
+        { GPU_ECC, 1 },
+        { GPU_ECC_PENDING, 1 },
+        { GPU_ECC_VOLATILE, 0 },
+        { GPU_ECC_AGGREGATE, 0 },
+        { GPU_SRAM_THRESHOLD, 0 },
+        { GPU_REMAPPED_CORRECTABLE, 0 },
+        { GPU_REMAPPED_UNCORRECTABLE, 0 },
+        { GPU_REMAP_PENDING, 0 },
+        { GPU_REMAP_FAILED, 0 },
+        { GPU_PCIE_GENERATION, 1 },
+        { GPU_PCIE_GENERATION_MAX, 5 },
+        { GPU_PCIE_GENERATION_DEVICE, 5 },
+        { GPU_PCIE_GENERATION_LOAD, 5 },
+        { GPU_PCIE_WIDTH, 16 },
+        { GPU_PCIE_WIDTH_MAX, 16 },
+        { GPU_PCIE_REPLAYS, 0 },
+        { GPU_CLOCK_REASONS, 1 },
+        { GPU_TEMPERATURE, 30 },
+        { GPU_TEMPERATURE_MARGIN, 57 },
+        { GPU_RECOVERY_ACTION, 0 },
+        { GPU_FABRIC_STATE, NVML_GPU_FABRIC_STATE_COMPLETED },
+        { GPU_FABRIC_STATUS, 0 },
+        { GPU_FABRIC_HEALTH, 0x11aa },
+        { GPU_FABRIC_SUMMARY, 1 },
+        { GPU_H2D, 55000 },
+        { GPU_D2H, 55000 },
+};
+
+static inline void set_healthy(unsigned i) {
+        Gpu *g = &facts->gpus[i];
+
+        g->read = true;
+        snprintf(g->pci, sizeof(g->pci), "0000:%02x:00.0", 0x1b + i);
+        snprintf(g->uuid, sizeof(g->uuid), "GPU-%u", i);
+        snprintf(g->serial, sizeof(g->serial), "S%u", i);
+        strcpy(facts->pci[i].address, g->pci);
+        strcpy(facts->pci[i].driver, "nvidia");
+        for (size_t k = 0; k < ELEMENTSOF(healthy); k++)
+                set(i, healthy[k].id, healthy[k].value);
+        set_error(i, GPU_RETIRED_SINGLE_BIT, NVML_ERROR_NOT_SUPPORTED);
+        set_error(i, GPU_RETIRED_DOUBLE_BIT, NVML_ERROR_NOT_SUPPORTED);
+        set_error(i, GPU_RETIRED_PENDING, NVML_ERROR_NOT_SUPPORTED);
+        set_error(i, GPU_TEMPERATURE_SLOWDOWN, NVML_ERROR_NOT_SUPPORTED);
+        for (unsigned k = 0; k < LINKS; k++)
+                set_link(i, k, 1);
+        g->links[LINKS].active =
+                        (GpuFact) { .state = GPU_ERROR, .error = NVML_ERROR_INVALID_ARGUMENT };
+}
+
 /* Four healthy H100 on NVSwitches, unless a test says otherwise. */
 static inline int setup(void **state) {
-        static const struct {
-                GpuFactId id;
-                int64_t value;
-        } healthy[] = {
-                { GPU_ARCHITECTURE, NVML_DEVICE_ARCH_HOPPER },
-                { GPU_PERSISTENCE, 1 },
-                { GPU_MIG, 0 },
-                { GPU_MIG_PENDING, 0 },
-                { GPU_VIRTUALIZATION, 0 },
-                { GPU_BRAND, 14 },
-                { GPU_SRAM_VOLATILE, 0 },
-                { GPU_SRAM_AGGREGATE, 0 },
-                { GPU_CLOCK_MAX, 1980 },
-                { GPU_POWER_LIMIT, 700000 },
-                { GPU_POWER_LIMIT_DEFAULT, 700000 },
-                { GPU_ECC, 1 },
-                { GPU_ECC_PENDING, 1 },
-                { GPU_ECC_VOLATILE, 0 },
-                { GPU_ECC_AGGREGATE, 0 },
-                { GPU_SRAM_THRESHOLD, 0 },
-                { GPU_REMAPPED_CORRECTABLE, 0 },
-                { GPU_REMAPPED_UNCORRECTABLE, 0 },
-                { GPU_REMAP_PENDING, 0 },
-                { GPU_REMAP_FAILED, 0 },
-                { GPU_PCIE_GENERATION, 1 },
-                { GPU_PCIE_GENERATION_MAX, 5 },
-                { GPU_PCIE_GENERATION_DEVICE, 5 },
-                { GPU_PCIE_GENERATION_LOAD, 5 },
-                { GPU_PCIE_WIDTH, 16 },
-                { GPU_PCIE_WIDTH_MAX, 16 },
-                { GPU_PCIE_REPLAYS, 0 },
-                { GPU_CLOCK_REASONS, 1 },
-                { GPU_TEMPERATURE, 30 },
-                { GPU_TEMPERATURE_MARGIN, 57 },
-                { GPU_RECOVERY_ACTION, 0 },
-                { GPU_FABRIC_STATE, NVML_GPU_FABRIC_STATE_COMPLETED },
-                { GPU_FABRIC_STATUS, 0 },
-                { GPU_FABRIC_HEALTH, 0x11aa },
-                { GPU_FABRIC_SUMMARY, 1 },
-                { GPU_H2D, 55000 },
-                { GPU_D2H, 55000 },
-        };
-
         (void) state;
         facts = gpu_facts_new();
         assert_non_null(facts);
@@ -95,26 +117,8 @@ static inline int setup(void **state) {
         strcpy(facts->nvml_version, "13.580.65.06");
         facts->persistenced.state = facts->fabric_manager.state = GPU_SERVICE_RUNNING;
         strcpy(facts->fabric_manager.version, "580.65.06");
-        for (unsigned i = 0; i < N; i++) {
-                Gpu *g = &facts->gpus[i];
-
-                g->read = true;
-                snprintf(g->pci, sizeof(g->pci), "0000:%02x:00.0", 0x1b + i);
-                snprintf(g->uuid, sizeof(g->uuid), "GPU-%u", i);
-                snprintf(g->serial, sizeof(g->serial), "S%u", i);
-                strcpy(facts->pci[i].address, g->pci);
-                strcpy(facts->pci[i].driver, "nvidia");
-                for (size_t k = 0; k < ELEMENTSOF(healthy); k++)
-                        set(i, healthy[k].id, healthy[k].value);
-                set_error(i, GPU_RETIRED_SINGLE_BIT, NVML_ERROR_NOT_SUPPORTED);
-                set_error(i, GPU_RETIRED_DOUBLE_BIT, NVML_ERROR_NOT_SUPPORTED);
-                set_error(i, GPU_RETIRED_PENDING, NVML_ERROR_NOT_SUPPORTED);
-                set_error(i, GPU_TEMPERATURE_SLOWDOWN, NVML_ERROR_NOT_SUPPORTED);
-                for (unsigned k = 0; k < LINKS; k++)
-                        set_link(i, k, 1);
-                g->links[LINKS].active = (GpuFact) { .state = GPU_ERROR,
-                        .error = NVML_ERROR_INVALID_ARGUMENT };
-        }
+        for (unsigned i = 0; i < N; i++)
+                set_healthy(i);
         return 0;
 }
 

@@ -21,10 +21,38 @@ static Stage stage(const char *id, StageKind kind, const LockedStage *locked, ch
         return s;
 }
 
+static char *files[] = { (char *) "x.qcow2", NULL }, *firmware[] = { (char *) "uefi", NULL },
+            *formats[] = { (char *) "qcow2", NULL };
+
+/* What the manifest's files are made from, and the one disk. */
+static int put_files(const World *w, const char *source, const char *overlay) {
+        _cleanup_free_ char *disk = path_join(w->folder, "x.qcow2");
+
+        return mkdir_parents(source, 0755) < 0 || mkdir_parents(overlay, 0755) < 0 ||
+                                               write_file_atomic(source, "{}", 2, 0644) < 0 ||
+                                               write_file_atomic(overlay, "{}", 2, 0644) < 0 ||
+                                               write_file_atomic(disk, "disk", 4, 0644) < 0
+                               ? -1
+                               : 0;
+}
+
+static int write_it(const Plan *plan, const DiskInfo *info, const char *path) {
+        static const ManifestTiming timings[] = { { "plan", 1500 },
+                { "stages", 61 * USEC_PER_SEC } };
+        Findings findings = { .versions = json_object_new_object() };
+        json_object *made_with = json_object_new_object();
+        int r;
+
+        json_set_string(made_with, "by", "tools");
+        json_set_string(findings.versions, "driver", "550.163.01");
+        r = manifest_write(plan, &findings, info, files, tools, made_with, NULL, true, timings, 2,
+                        path);
+        json_object_put(made_with);
+        json_object_put(findings.versions);
+        return r;
+}
+
 static int setup(void **state) {
-        static char *files[] = { (char *) "x.qcow2", NULL },
-                    *firmware[] = { (char *) "uefi", NULL },
-                    *formats[] = { (char *) "qcow2", NULL };
         static LockedPackage image = { .name = (char *) "libc6",
                 .version = (char *) "2.41-12",
                 .arch = (char *) "amd64",
@@ -43,8 +71,7 @@ static int setup(void **state) {
                 .url = (char *) "https://example.org/e",
                 .sha256 = (char *) "cc" };
         World *w = calloc(1, sizeof(*w));
-        _cleanup_free_ char *source = NULL, *overlay = NULL, *disk = NULL, *path = NULL,
-                            *sums = NULL;
+        _cleanup_free_ char *source = NULL, *overlay = NULL, *path = NULL, *sums = NULL;
         JsonError error;
 
         strcpy(w->folder, "/tmp/test-manifest-XXXXXX");
@@ -52,13 +79,9 @@ static int setup(void **state) {
                 return -1;
         source = path_join(w->folder, "images/x.json");
         overlay = path_join(w->folder, "overlays/o/overlay.json");
-        disk = path_join(w->folder, "x.qcow2");
         path = path_join(w->folder, "manifest.json");
         sums = path_join(w->folder, "SHA256SUMS");
-        if (mkdir_parents(source, 0755) < 0 || mkdir_parents(overlay, 0755) < 0 ||
-                        write_file_atomic(source, "{}", 2, 0644) < 0 ||
-                        write_file_atomic(overlay, "{}", 2, 0644) < 0 ||
-                        write_file_atomic(disk, "disk", 4, 0644) < 0)
+        if (put_files(w, source, overlay) < 0)
                 return -1;
 
         char *sources[] = { source, overlay, NULL };
@@ -87,22 +110,14 @@ static int setup(void **state) {
                 .stages = stages,
                 .n_stages = ELEMENTSOF(stages),
                 .kernel = "6.12.57+deb13-amd64" };
-        Findings findings = { .versions = json_object_new_object() };
         DiskInfo info = { .size = 4096,
                 .root_uuid = "u",
                 .esp_id = "1234-ABCD",
                 .disk_guid = "g",
                 .esp_start = 1048576 };
-        ManifestTiming timings[] = { { "plan", 1500 }, { "stages", 61 * USEC_PER_SEC } };
 
-        json_object *made_with = json_object_new_object();
-        json_set_string(made_with, "by", "tools");
-        json_set_string(findings.versions, "driver", "550.163.01");
-        int r = manifest_write(&plan, &findings, &info, files, tools, made_with, NULL, true,
-                        timings, 2, path);
-        json_object_put(made_with);
-        json_object_put(findings.versions);
-        if (r < 0 || json_load(path, 1024 * 1024, &error, &w->manifest) < 0 ||
+        if (write_it(&plan, &info, path) < 0 ||
+                        json_load(path, 1024 * 1024, &error, &w->manifest) < 0 ||
                         read_file(sums, 4096, &w->sums, NULL) < 0)
                 return -1;
         *state = w;
