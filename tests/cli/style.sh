@@ -27,7 +27,7 @@ else
 fi
 
 none "no comment ends on a line of its own" grep -nE '^[[:space:]]*\*/$' "${ours[@]}"
-ladders() { awk 'previous ~ /if \(r >= 0( && .*)?\)$/ && /^ +r = / { print FILENAME ":" FNR ": " $0 } { previous = $0 }' "${ours[@]}"; }
+ladders() { awk 'previous ~ /if \(r >= 0( && .*)?\)$/ && /^ +r = / { print FILENAME ":" FNR ": " $0 } { previous = $0 }' "${files[@]}"; }
 none "no ladder of 'if (r >= 0) r = …': early return" ladders
 none "no casts of string literals: ARGV()" grep -nE '\(char \*\) "' "${ours[@]}"
 stray() { # log_…_errno with an error written by hand: its text says what the message says already
