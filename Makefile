@@ -174,6 +174,7 @@ unit_tests := $(unit_builder) $(unit_shared) $(unit_firstboot) $(unit_ncclbench)
 unit_fuzz := $(unit_builder_fuzz) $(unit_firstboot_fuzz) $(unit_ncclbench_fuzz)
 fixtures := $(builder_fixtures) $(guest_fixtures) $(firstboot_fixtures)
 
+$(unit_tests): ALL_CFLAGS += -Itests/unit
 $(unit_tests): $(BUILD)/tests/unit/%: tests/unit/%.c
 	$(link_test)
 $(unit_fuzz): ALL_CFLAGS += -DCORPUS='"$(patsubst test-%,%,$(@F))"'

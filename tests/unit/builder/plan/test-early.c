@@ -2,31 +2,8 @@
 
 /* Which of an overlay's files come before the initramfs. */
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <sys/stat.h>
-
-#include <cmocka.h>
-
+#include "folder-fixture.h"
 #include "plan/internal.h"
-#include "shared/file-util.h"
-
-static int setup(void **state) {
-        char folder[] = "/tmp/imgbuild-early.XXXXXX";
-
-        assert_non_null(mkdtemp(folder));
-        assert_int_equal(chdir(folder), 0);
-        *state = strdup(folder);
-        return 0;
-}
-
-static int teardown(void **state) {
-        assert_int_equal(chdir("/"), 0);
-        rm_rf(*state);
-        free(*state);
-        return 0;
-}
 
 static void early_paths(void **state _unused_) {
         assert_true(plan_path_is_early("etc/modprobe.d/nvidia.conf"));
@@ -62,7 +39,6 @@ static void both_kinds_may_lie_in_one_folder(void **state _unused_) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
                 TEST(early_paths),
                 TEST(a_folder_above_an_early_one_is_nothing_of_its_own),
                 TEST(an_empty_folder_is_meant_too),

@@ -1,33 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <dirent.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-
-#include <cmocka.h>
-
-#include "shared/file-util.h"
+#include "folder-fixture.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
 
-static int setup(void **state) {
-        char folder[] = "/tmp/imgbuild-file.XXXXXX";
-
-        assert_non_null(mkdtemp(folder));
-        assert_int_equal(chdir(folder), 0);
-        *state = strdup(folder);
-        return 0;
-}
-
-static int teardown(void **state) {
-        assert_int_equal(chdir("/"), 0);
-        rm_rf(*state);
-        free(*state);
-        return 0;
-}
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
 
 static void put(const char *path, const char *text) {
         assert_int_equal(write_file_atomic(path, text, strlen(text), 0644), 0);
@@ -261,7 +239,6 @@ static void a_lock_is_waited_for_until_the_deadline(void **state _unused_) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
                 TEST(a_file_comes_back_as_written),
                 TEST(an_empty_file_reads_as_an_empty_string),
                 TEST(reading_stops_at_the_limit),

@@ -1,29 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "folder-fixture.h"
 #include "shared/folder.h"
-#include "shared/file-util.h"
 #include "shared/strv.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <sys/stat.h>
-#include <cmocka.h>
-
-static int setup(void **state) {
-        char folder[] = "/tmp/imgbuild-folder.XXXXXX";
-
-        assert_non_null(mkdtemp(folder));
-        assert_int_equal(chdir(folder), 0);
-        *state = strdup(folder);
-        return 0;
-}
-
-static int teardown(void **state) {
-        assert_int_equal(chdir("/"), 0);
-        rm_rf(*state);
-        free(*state);
-        return 0;
-}
 
 static void names_are_sorted_and_none_is_the_folder_itself(void **state _unused_) {
         _cleanup_strv_free_ char **names = NULL;
@@ -59,7 +39,6 @@ static void what_is_no_folder_is_an_error_and_its_fd_is_closed(void **state _unu
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
                 TEST(names_are_sorted_and_none_is_the_folder_itself),
                 TEST(an_empty_folder_has_no_names),
                 TEST(what_is_no_folder_is_an_error_and_its_fd_is_closed),
