@@ -133,11 +133,13 @@ void boot_report_end(Boot *b, int code) {
                         progress_set(b->ctx->progress, boot_phase_names[p],
                                         !up && p == b->watch.phase ? PROGRESS_FAILED
                                                                    : PROGRESS_DONE);
+
         /* What matters comes last, where a terminal shows it. */
         if (!up && code != EXIT_INTERRUPTED)
                 show_console(b);
         if (b->watch.verdict_at > b->started)
                 format_duration(after, b->watch.verdict_at - b->started);
+
         if (up)
                 log_info("%s reached after %s (%s)%s", marker(b), after, strempty(spent),
                                 streq_ptr(b->watch.evidence, "console") ? "; the console says so"
@@ -149,6 +151,7 @@ void boot_report_end(Boot *b, int code) {
                 log_error("The guest did not reach %s within %s (%s); --timeout gives it longer",
                                 marker(b), format_duration(after, b->o->timeout * USEC_PER_SEC),
                                 strempty(spent));
+
         show_node(&b->watch.node);
         if (!isempty(failed))
                 log_warning("Failed units: %s", failed);
@@ -156,6 +159,7 @@ void boot_report_end(Boot *b, int code) {
                 log_full(up ? LOG_INFO : LOG_ERR, 0, "Console: %s%s%s", b->console,
                                 b->o->no_journal ? "" : ", journal: ",
                                 b->o->no_journal ? "" : b->readable);
+
         if (b->result && o) {
                 int r = json_save(b->result, o, 0644);
                 if (r < 0)

@@ -36,12 +36,32 @@ static char *default_output(const char *image, const ImageFormat *format) {
         return strf("%.*s.%s", (int) length, image, format->suffix);
 }
 
+/* 0; what may not be written there ends as run() does (logged). */
+static int refuse_output(const ExportOptions *o, const char *image, const char *output) {
+        struct stat from, to;
+
+        if (stat(output, &to) < 0)
+                return 0;
+        if (stat(image, &from) >= 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
+                return log_error_return(EXIT_USAGE,
+                                "%s would be written over itself: name another file with --output",
+                                output);
+        if (S_ISDIR(to.st_mode))
+                return log_error_return(
+                                EXIT_USAGE, "--output=%s is a folder: name a file in it", output);
+        if (!o->force)
+                return log_error_return(-EEXIST,
+                                "%s exists: name another file with --output, or replace it with --force",
+                                output);
+        return 0;
+}
+
 static int export_image(Context *ctx, const ExportOptions *o, const char *image) {
         _cleanup_tools_free_ Tools *tools = NULL;
         _cleanup_free_ char *output = NULL;
         char size[FORMAT_BYTES_MAX];
-        struct stat from, to;
         const char *driver;
+        struct stat to;
         int r;
 
         r = image_format_log(image, &driver);
@@ -50,6 +70,7 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
         output = o->output ? strdup(o->output) : default_output(image, o->format);
         if (!output)
                 return log_oom();
+<<<<<<< HEAD
         if (stat(output, &to) >= 0) {
                 if (stat(image, &from) >= 0 && from.st_dev == to.st_dev &&
                                 from.st_ino == to.st_ino) {
@@ -72,12 +93,19 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
                         return -EEXIST;
                 }
         }
+=======
+        r = refuse_output(o, image, output);
+        if (r != 0)
+                return r;
+
+>>>>>>> 5e65d5e (Blank lines between the thoughts of ten long functions; what export refuses is a function)
         r = tools_open(ctx, NULL, &tools);
         if (r < 0)
                 return r;
         r = image_convert(tools, image, driver, output, o->format);
         if (r < 0)
                 return r;
+
         if (stat(output, &to) < 0)
                 return log_error_errno(errno, "%s: cannot see it", output);
         r = exported_note(image, output);

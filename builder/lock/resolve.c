@@ -110,6 +110,7 @@ static int run(Resolution *x, Lock **ret) {
                 if (r < 0)
                         return r;
         }
+
         packages = resolution_wants_packages(x);
         if (packages < 0)
                 return log_oom();
@@ -139,6 +140,7 @@ static int run(Resolution *x, Lock **ret) {
                 progress_add(progress, "resolve");
                 progress_set(progress, "resolve", PROGRESS_RUNNING);
         }
+
         r = fill_lock(x, l, packages, artifacts);
         if (asks)
                 progress_set(progress, "resolve", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
@@ -147,6 +149,7 @@ static int run(Resolution *x, Lock **ret) {
         r = lock_verify(x->recipe, x->requests, x->digests, x->n, l);
         if (r < 0)
                 return r;
+
         lock_sort(l);
         r = same_text(x->old, l);
         if (r < 0)

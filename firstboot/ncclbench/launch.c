@@ -82,6 +82,7 @@ static int from_srun(char *const *env, Launch *l, char **ret_error) {
                         environment_number(env, "SLURM_JOB_ID", 0, LONG_MAX, &job, ret_error) < 0 ||
                         environment_number(env, "SLURM_STEP_ID", 0, LONG_MAX, &step, ret_error) < 0)
                 return -EINVAL;
+
         int k = environment_number(env, "SLURM_STEP_NUM_TASKS", 1, 1000000, &world, ret_error);
         if (k == 0)
                 k = environment_number(env, "SLURM_NTASKS", 1, 1000000, &world, ret_error);
@@ -96,6 +97,7 @@ static int from_srun(char *const *env, Launch *l, char **ret_error) {
         l->local_rank = (int) local;
         if (world == 1)
                 return 0;
+
         r = launch_slurm_host(env, host, sizeof(host));
         if (r < 0) {
                 *ret_error = strf("$SLURM_STEP_NODELIST is %s",
@@ -139,6 +141,7 @@ static int read_secret(const Options *o, char *const *env, Launch *l, char **ret
                                 l->world);
                 return -EINVAL;
         }
+
         if (size < SECRET_MIN) {
                 *ret_error = strf("the shared secret has %zu bytes; %d are the least", size,
                                 SECRET_MIN);

@@ -55,15 +55,18 @@ static char *find_contradiction(const Options *o) {
         if (o->aggregate > 1 && o->collective && o->collective->steps)
                 return strf("%s has steps that wait for each other: -m must be 1",
                                 o->collective->name);
+
         if (o->gpus > OPTION_GPUS_MAX)
                 return strf("-t times -g is %u GPUs; %d are the most of one process", o->gpus,
                                 OPTION_GPUS_MAX);
         if (o->n_devices > 0 && o->gpus > 0 && o->gpus != o->n_devices)
                 return strf("-g says %u GPUs, --devices has %u", o->gpus, o->n_devices);
+
         if (o->pairs && o->min_bytes != o->max_bytes)
                 return strf("pairs measures one size: -b and -e must be equal");
         if (o->pairs && (!o->collective || o->type < 0 || o->op < 0))
                 return strf("pairs measures one type and reduction, not all");
+
         if (o->matrix % 128 != 0)
                 return strf("--matrix must be a multiple of 128");
         if (o->corrupt_rank >= 0 && o->checks == 0)

@@ -89,6 +89,7 @@ Report *report_new(const Options *options, const Launch *launch, FILE *out) {
                 json_object_put(r->rows);
                 return report_free(r);
         }
+
         json_set_string(r->document, "program", program_name(options));
         json_set_string(r->document, "version", NCCLBENCH_VERSION);
         if (!options->load && !options->runtime)

@@ -256,9 +256,8 @@ static void start_imex(GpuStep *s) {
 }
 
 static int gather(GpuStep *s) {
-        int r;
-
         GpuFacts *f = s->facts;
+        int r;
 
         if (!s->context->check)
                 load_driver();
@@ -273,6 +272,7 @@ static int gather(GpuStep *s) {
                         (f->n_switches > 0 || s->wish.fabric == GPU_FABRIC_ON))
                 start_fabric_manager(s);
         gpu_gather(f, s->wish.bandwidth, s->timeout_usec);
+
         /* Newer switches are no PCI devices: their links tell of them. */
         if (f->fabric_manager.state == GPU_SERVICE_NOT_ASKED && gpu_has_fabric(f, &s->wish) &&
                         fabric_waits(f)) {
@@ -280,6 +280,7 @@ static int gather(GpuStep *s) {
                 if (f->fabric_manager.state == GPU_SERVICE_RUNNING)
                         gpu_gather(f, s->wish.bandwidth, s->timeout_usec);
         }
+
         start_imex(s);
         if (s->wish.load && gpu_load_is_possible(f)) {
                 r = gpu_load(f, s->timeout_usec);
@@ -288,6 +289,7 @@ static int gather(GpuStep *s) {
         }
         follow_service(s, PERSISTENCED, &f->persistenced);
         follow_service(s, FABRIC_MANAGER, &f->fabric_manager);
+
         /* The ring buffer forgets; the journal has the boot's beginning. */
         if (!f->log_read || f->log_lost)
                 gpu_read_journal(f);

@@ -251,6 +251,7 @@ int gpu_judge(const GpuFacts *facts, const GpuWish *wish, GpuFindings *ret) {
         if (facts->pci_error)
                 (void) judge_add(&j, GPU_CODE_COUNT, GPU_ACTION_CONFIG, -1,
                                 "PCI devices cannot be listed: %s", strerror(facts->pci_error));
+
         if (facts->n_pci == 0 && facts->nvml.state == GPU_PHASE_NONE)
                 (void) judge_add(&j, GPU_CODE_NONE, GPU_ACTION_RMA, -1, "PCI shows no NVIDIA GPU");
         else if (facts->module_version[0] == '\0')
@@ -273,6 +274,7 @@ int gpu_judge(const GpuFacts *facts, const GpuWish *wish, GpuFindings *ret) {
                 judge_load(&j);
                 judge_services(&j);
         }
+
         if (j.r < 0) {
                 gpu_findings_done(&findings);
                 return j.r;

@@ -164,6 +164,7 @@ int nccl_run(StepContext *c) {
                 return step_skip(c, "GPUs in use are not measured; --full does");
         if (!path)
                 return -ENOMEM;
+
         r = shape_detect(c, NULL, &s.detected);
         if (r < 0)
                 return r;
@@ -172,11 +173,13 @@ int nccl_run(StepContext *c) {
         if (streq_ptr(json_get_string(json_get(c->config, "gpu"), "mig"), "on"))
                 return step_skip(
                                 c, "the GPUs are divided by MIG, and NCCL does not join instances");
+
         r = read_file(path, 1024 * 1024, &s.conf, NULL);
         if (r == -ENOENT)
                 r = (s.conf = strdup("")) ? 0 : -ENOMEM;
         if (r < 0)
                 return step_fail(c, "rdma.nccl-conf", "%s not read: %s", NCCL_CONF, strerror(-r));
+
         r = nccl_choose(&s);
         if (r < 0)
                 return r;
@@ -186,6 +189,7 @@ int nccl_run(StepContext *c) {
                 if (r < 0)
                         return r;
         }
+
         r = measure(&s);
         if (r < 0)
                 return r;
@@ -195,6 +199,7 @@ int nccl_run(StepContext *c) {
                 if (r < 0)
                         return r;
         }
+
         r = judge(&s);
         if (r < 0 || c->check) /* a job waits for a check: no turn over each port alone */
                 return r;

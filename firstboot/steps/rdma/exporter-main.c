@@ -38,6 +38,7 @@ int main(int argc, char *argv[]) {
                 fprintf(stderr, "Usage: rdma-exporter [FILE]\n");
                 return 2;
         }
+
         file = argc == 2 ? strdup(argv[1]) : default_file();
         folder = file ? strdup(file) : NULL;
         if (!folder)
@@ -47,6 +48,7 @@ int main(int argc, char *argv[]) {
                 *slash = '\0';
         if (argc < 2 && access(folder, F_OK) < 0)
                 return EXIT_SUCCESS; /* no node_exporter here */
+
         r = rdma_metrics(&text);
         if (r < 0) {
                 log_error_errno(r, "RDMA counters could not be read");
@@ -59,6 +61,7 @@ int main(int argc, char *argv[]) {
                 }
                 return EXIT_SUCCESS;
         }
+
         r = write_file_atomic(file, text, strlen(text), 0644);
         if (r < 0) {
                 log_error_errno(r, "%s could not be written; check the folder and its space", file);
