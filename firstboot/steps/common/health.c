@@ -6,28 +6,50 @@
 #include "steps/common/health.h"
 #include "contract/codes.h"
 #include "contract/paths.h"
+#include "contract/result.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
+#include "shared/strv.h"
 #include "shared/time-util.h"
 
 /* check --quick takes a second; Slurm's own limit (PrologEpilogTimeout) is the site's. */
 #define CHECK_USEC (30 * USEC_PER_SEC)
 
+/* A code of firstboot's, or one that a site's own step gave: STEP.what. */
+static bool is_code(const char *word) {
+        return code_find(word) || (strchr(word, '.') && result_code_is_valid(word));
+}
+
+/* Takes "CODE: message" apart. 1, 0 where the line is something else, or -ENOMEM. What is let pass comes
+ * on standard error, and so before what is not. */
+static int take_line(const char *line, char **ret_code, char **ret_text) {
+        const char *colon = strstr(line, ": ");
+        _cleanup_free_ char *code = colon ? strndup(line, (size_t) (colon - line)) : NULL;
+
+        if (!colon || endswith(line, " (let pass)"))
+                return 0;
+        if (!code)
+                return -ENOMEM;
+        if (!is_code(code))
+                return 0;
+        *ret_text = strdup(colon + 2);
+        if (!*ret_text)
+                return -ENOMEM;
+        *ret_code = TAKE_PTR(code);
+        return 1;
+}
+
 /* The first line that names a reason code. */
 static int find_code(const char *output, char **ret_code, char **ret_text) {
-        for (const char *p = output; *p; p += strcspn(p, "\n"), p += *p == '\n') {
-                size_t n = strcspn(p, "\n"), colon = strcspn(p, ":\n");
-                _cleanup_free_ char *code = strndup(p, colon);
+        _cleanup_strv_free_ char **lines = strv_split(output, "\n");
 
-                if (!code)
-                        return -ENOMEM;
-                if (colon + 2 > n || p[colon + 1] != ' ' || !code_find(code))
-                        continue;
-                *ret_text = strndup(p + colon + 2, n - colon - 2);
-                if (!*ret_text)
-                        return -ENOMEM;
-                *ret_code = TAKE_PTR(code);
-                return 0;
+        if (!lines)
+                return -ENOMEM;
+        STRV_FOREACH (line, lines) {
+                int r = take_line(*line, ret_code, ret_text);
+
+                if (r != 0)
+                        return MIN(r, 0);
         }
         return -ENOENT;
 }
