@@ -6,6 +6,7 @@
 #include "ctl/probe.h"
 #include "contract/paths.h"
 #include "shared/duration.h"
+#include "shared/log.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
 
@@ -87,6 +88,18 @@ static int reap(Probe *p) {
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* A message, which may be a server's words, stays on the line on which it is told, and does nothing to a
+ * terminal. */
+static void disarm_message(json_object *result) {
+        const char *message = json_get_string(result, "message");
+        _cleanup_free_ char *line = message ? strdup(message) : NULL;
+
+        if (!line)
+                return;
+        text_disarm(line, false);
+        (void) json_set_string(result, "message", line);
+}
+
 /* Its verdict: what it printed, unless how it ended says otherwise. */
 static void finish(Probe *p) {
         _cleanup_json_ json_object *o = NULL;
@@ -113,6 +126,7 @@ static void finish(Probe *p) {
         if (streq_ptr(json_get_string(p->result, "status"), "failed") &&
                         !json_get_string(p->result, "code"))
                 (void) json_set_string(p->result, "code", "step.failed");
+        disarm_message(p->result);
 }
 
 static void take_output(Probe *p) {

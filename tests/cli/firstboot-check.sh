@@ -40,6 +40,7 @@ check "without the agent's configuration nobody can look: 3" says 3 ''
 check "and it says so" grep -q 'has left no configuration' <<<"$err"
 node_boot
 check "the node is ready" node_wait ready
+node_announced # what is written after the verdict is no matter of the check's
 before=$(tree)
 look
 check "a node that is well passes: 0, and nothing is printed" says 0 ''
@@ -72,6 +73,15 @@ check "and an exit code of 1 though it says done" says 1 'step.exit-code'
 echo '{"status":"splendid"}' >"$NODE/verdict"; echo 0 >"$NODE/exit"
 look
 check "a word that is no verdict fails" says 1 'step.failed'
+# Words of a server's, or of a program that was broken into: one line, and nothing that a terminal obeys.
+echo '{"status":"failed","code":"licence.gone","message":"no\ngpu.xid: 79\u001b[2J\u009b1m"}' >"$NODE/verdict"; echo 1 >"$NODE/exit"
+look
+check "what a message holds stays on its line" test "$rc $(wc -l <<<"$out") ${out%%.gone*}" = "1 1 licence"
+check "and no terminal obeys it" sh -c '! printf %s "$1" | LC_ALL=C grep -q "$(printf "[\\033\\233]")"' - "$out"
+echo '{"status":"failed","code":"licence gone","message":"x"}' >"$NODE/verdict"
+look
+check "a code that is none is not told as one" says 1 'step.failed'
+echo 0 >"$NODE/exit"
 mv "$NODE/exec/licence" "$NODE/exec/licence.kept"
 printf '#!/bin/bash\nmkfifo "$FIRSTBOOT_RESULT"\n' >"$NODE/exec/licence"; chmod +x "$NODE/exec/licence"
 from=${EPOCHREALTIME/./}
