@@ -9,6 +9,18 @@
 
 #define CMDLINE_MAX 4096
 
+/* As its status has it, for a process may have its folder in /proc be root's. One that cannot be read is
+ * taken for root's. */
+static bool is_roots(const char *pid) {
+        _cleanup_free_ char *path = fb_pathf("/proc/%s/status", pid), *words = NULL;
+        const char *uid;
+
+        if (!path || read_file(path, CMDLINE_MAX, &words, NULL) < 0)
+                return true;
+        uid = strstr(words, "\nUid:\t");
+        return !uid || startswith(uid, "\nUid:\t0\t");
+}
+
 /* "slurmstepd: [JOB.STEP]"; the one called "slurmstepd infinity" only holds a cgroup. */
 static bool is_job(const char *pid) {
         _cleanup_free_ char *comm = fb_pathf("/proc/%s/comm", pid),
@@ -17,7 +29,8 @@ static bool is_job(const char *pid) {
 
         if (!comm || !cmdline || read_line_file(comm, &name) < 0 || !streq(name, "slurmstepd"))
                 return false;
-        return read_file(cmdline, CMDLINE_MAX, &words, NULL) < 0 || strchr(words, '[');
+        return is_roots(pid) &&
+               (read_file(cmdline, CMDLINE_MAX, &words, NULL) < 0 || strchr(words, '['));
 }
 
 /* NVML alone does without /dev/nvidia-uvm, CUDA does not. */

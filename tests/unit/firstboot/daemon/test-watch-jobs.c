@@ -47,6 +47,17 @@ static void a_job_of_slurms_is_work(void **state _unused_) {
         assert_true(watch_jobs_run());
 }
 
+/* Whoever has an account could keep the node out of service else. */
+static void a_users_process_of_that_name_is_none(void **state _unused_) {
+        process("10", "slurmstepd", "0::/user.slice\n", NULL);
+        root_put("/proc/10/cmdline", "slurmstepd: [7.batch]");
+        root_put("/proc/10/status",
+                        "Name:\tslurmstepd\nUid:\t1000\t1000\t1000\t1000\nGid:\t0\t0\t0\t0\n");
+        assert_false(watch_jobs_run());
+        root_put("/proc/10/status", "Name:\tslurmstepd\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n");
+        assert_true(watch_jobs_run());
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(
@@ -56,6 +67,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(
                                 what_only_watches_is_none, root_setup, root_teardown),
                 cmocka_unit_test_setup_teardown(a_job_of_slurms_is_work, root_setup, root_teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_users_process_of_that_name_is_none, root_setup, root_teardown),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
