@@ -25,6 +25,21 @@ const char *check_mount_point(const char *s) {
         return streq(s, "/") ? "must not be the root folder" : NULL;
 }
 
+/* What is mounted over one of these hides what the node runs on. */
+const char *check_mount_over(const char *s) {
+        static const char *const needed[] = { "bin", "boot", "dev", "etc", "lib", "lib32", "lib64",
+                "proc", "run", "sbin", "sys", "usr", "var" };
+        const char *wrong = check_mount_point(s);
+        size_t n = strcspn(s + 1, "/");
+
+        if (wrong || (s[1 + n] == '/' && s[2 + n]))
+                return wrong;
+        for (size_t i = 0; i < ELEMENTSOF(needed); i++)
+                if (strlen(needed[i]) == n && strncmp(s + 1, needed[i], n) == 0)
+                        return "must not be a folder that the system itself needs";
+        return NULL;
+}
+
 const char *check_line(const char *s) {
         for (; *s; s++)
                 if ((unsigned char) *s < 0x20)

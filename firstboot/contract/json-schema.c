@@ -9,6 +9,7 @@
 
 #define CONTROL "[\x01-\x1f]"
 #define NOT_PLAIN_PATH "/[.][.](/|$)|//|[\n\r]"
+#define SYSTEM_FOLDER "^/(bin|boot|dev|etc|lib|lib32|lib64|proc|run|sbin|sys|usr|var)/?$"
 #define PORT \
         "0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 
@@ -18,6 +19,7 @@ static const struct {
 } patterns[] = {
         { check_absolute, { "^/", NOT_PLAIN_PATH, 0 } },
         { check_mount_point, { "^/.", NOT_PLAIN_PATH, 0 } },
+        { check_mount_over, { "^/.", NOT_PLAIN_PATH "|" SYSTEM_FOLDER, 0 } },
         { check_line, { NULL, CONTROL, 0 } },
         { check_hostname, { "^[A-Za-z0-9][A-Za-z0-9.-]*$", NULL, 253 } },
         { check_slurm_node, { "^[A-Za-z0-9][A-Za-z0-9.-]*$", "^[Aa][Ll][Ll]$", 253 } },
