@@ -7,7 +7,7 @@
 const char *check_absolute(const char *s);    /* a plain absolute path */
 const char *check_mount_point(const char *s); /* the same, but not the root folder */
 const char *check_mount_over(const char *s);
-const char *check_line(const char *s);        /* one line without control characters */
+const char *check_line(const char *s); /* one line without control characters */
 const char *check_hostname(const char *s);
 const char *check_slurm_node(const char *s);
 const char *check_timezone(const char *s); /* "Etc/UTC" */
