@@ -211,6 +211,13 @@ run_step
 check "an expired token is told" verdict "failed kubernetes.token-expired"
 check "a new one may come" test $rc = 75
 check "kubeadm is not even asked" never "kubeadm join" "$NODE/tools"
+give_up=20s configure
+(sleep 2; echo "${token%.*}" >"$A/token-id") &
+run_step
+check "one that the cluster signs for a moment later is waited for" verdict "done "
+wait $!
+fresh
+with_bus
 echo "${token%.*}" >"$A/token-id"
 echo "$token" >"$NODE/token"
 configure ',"token_file":"/nowhere"'

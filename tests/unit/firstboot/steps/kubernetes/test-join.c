@@ -31,6 +31,11 @@ static void kubeadms_words_are_understood(void **state _unused_) {
                 { "[kubelet-check] It seems like the kubelet isn't running or healthy.",
                                 "kubernetes.kubelet" },
                 { "[preflight] Running pre-flight checks", NULL },
+                /* Of this machine, and not of the API server. */
+                { "\t[WARNING Hostname]: hostname \"n1\": lookup n1 on 127.0.0.53:53: read udp 127.0.0.1:41234->127.0.0.53:53: read: connection refused",
+                                NULL },
+                { "\t[ERROR CRI]: container runtime is not running: output: rpc error: code = Unavailable desc = connection error: desc = \"transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused\"",
+                                NULL },
                 { "", NULL },
         };
 
