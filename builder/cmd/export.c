@@ -49,6 +49,10 @@ static int refuse_output(const ExportOptions *o, const char *image, const char *
         if (S_ISDIR(to.st_mode))
                 return log_error_return(
                                 EXIT_USAGE, "--output=%s is a folder: name a file in it", output);
+        if (!S_ISREG(to.st_mode))
+                return log_error_return(EXIT_USAGE,
+                                "%s is no regular file, and the image would take its place: name another with --output",
+                                output);
         if (!o->force)
                 return log_error_return(-EEXIST,
                                 "%s exists: name another file with --output, or replace it with --force",
@@ -70,35 +74,10 @@ static int export_image(Context *ctx, const ExportOptions *o, const char *image)
         output = o->output ? strdup(o->output) : default_output(image, o->format);
         if (!output)
                 return log_oom();
-<<<<<<< HEAD
-        if (stat(output, &to) >= 0) {
-                if (stat(image, &from) >= 0 && from.st_dev == to.st_dev &&
-                                from.st_ino == to.st_ino) {
-                        log_error("%s would be written over itself: name another file with --output",
-                                        output);
-                        return EXIT_USAGE;
-                }
-                if (S_ISDIR(to.st_mode)) {
-                        log_error("--output=%s is a folder: name a file in it", output);
-                        return EXIT_USAGE;
-                }
-                if (!S_ISREG(to.st_mode)) {
-                        log_error("%s is no regular file, and the image would take its place: name another with --output",
-                                        output);
-                        return EXIT_USAGE;
-                }
-                if (!o->force) {
-                        log_error("%s exists: name another file with --output, or replace it with --force",
-                                        output);
-                        return -EEXIST;
-                }
-        }
-=======
         r = refuse_output(o, image, output);
         if (r != 0)
                 return r;
 
->>>>>>> 5e65d5e (Blank lines between the thoughts of ten long functions; what export refuses is a function)
         r = tools_open(ctx, NULL, &tools);
         if (r < 0)
                 return r;
