@@ -40,3 +40,11 @@ char *format_duration(char text[FORMAT_DURATION_MAX], uint64_t usec) {
         }
         return text;
 }
+
+char *format_duration_finely(char text[FORMAT_DURATION_MAX], uint64_t usec) {
+        /* 59.9995 s would be written "60.000 s". */
+        if (usec >= 60 * USEC_PER_SEC - USEC_PER_MSEC / 2)
+                return format_duration(text, usec);
+        snprintf(text, FORMAT_DURATION_MAX, "%.3f s", (double) usec / USEC_PER_SEC);
+        return text;
+}

@@ -8,3 +8,6 @@
 
 #define FORMAT_DURATION_MAX 32
 char *format_duration(char text[FORMAT_DURATION_MAX], uint64_t usec);
+
+/* The same, but below a minute in milliseconds: "12.345 s". */
+char *format_duration_finely(char text[FORMAT_DURATION_MAX], uint64_t usec);

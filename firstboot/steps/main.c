@@ -92,7 +92,8 @@ static int write_result(const char *path, json_object *result) {
 /* The function's verdict, in words where it gave none. */
 static void judge(StepContext *c, int r) {
         if (r < 0 && !step_has_failed(c))
-                (void) step_fail_later(c, "step.failed", "%s: %s", c->name, strerror(-r));
+                (void) step_fail_later(c, "step.failed", "%s ended without a verdict: %s", c->name,
+                                strerror(-r));
         if (!json_get(c->result, "status"))
                 (void) step_done(c, c->check ? "nothing is wrong" : "nothing to change");
 }
@@ -144,6 +145,11 @@ static int run_builtin(const StepFunction *f, json_object *document) {
         return exit_code(result);
 }
 
+static int log_no_step(const char *name) {
+        log_error("There is no step \"%s\": neither built in nor in %s.", name, PATH_SITE_STEPS);
+        return EXIT_FAILURE;
+}
+
 /* A site's own program looks only where its step file says that it knows how to. */
 static int check_site(const char *name, json_object *document) {
         _cleanup_graph_ Graph *graph = NULL;
@@ -156,7 +162,7 @@ static int check_site(const char *name, json_object *document) {
                 return log_error_errno(r, "Cannot read the step files");
         s = graph_find(graph, name);
         if (!s || strv_length(s->exec) == 0)
-                return log_error_errno(ENOENT, "Step %s", name);
+                return log_no_step(name);
         r = site_check(s, document, &result);
         return r < 0 ? log_error_errno(r, "Cannot look at step %s", name) : print_result(result);
 }
@@ -185,11 +191,8 @@ static int run_site(const char *name, json_object *document) {
         if (r < 0)
                 return log_error_errno(r, "Cannot read the step files");
         const Step *s = graph_find(graph, name);
-        if (!s || strv_length(s->exec) == 0) {
-                log_error("There is no step \"%s\": neither built in nor in %s.", name,
-                                PATH_SITE_STEPS);
-                return EXIT_FAILURE;
-        }
+        if (!s || strv_length(s->exec) == 0)
+                return log_no_step(name);
         r = site_environment(name, document, result, section);
         if (r < 0)
                 return log_error_errno(r, "Cannot give step %s its configuration", name);

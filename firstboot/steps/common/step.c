@@ -143,3 +143,15 @@ int step_command(char *const argv[], uint64_t timeout_usec, char **ret_last) {
                 *ret_last = last ? TAKE_PTR(last) : strdup(r < 0 ? strerror(-r) : "");
         return r < 0 ? r : status;
 }
+
+char *step_command_failure(const char *program, int r, const char *last) {
+        if (r == -ENOENT)
+                return strf("%s is not installed", program);
+        if (r == -ETIMEDOUT)
+                return strf("%s did not end in time and was killed", program);
+        if (r < 0)
+                return strf("%s cannot be run: %s", program, strerror(-r));
+        if (isempty(last))
+                return strf("%s ended with exit code %d and said nothing", program, r);
+        return strf("%s: %s", program, last);
+}

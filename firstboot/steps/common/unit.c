@@ -162,6 +162,30 @@ int unit_job(sd_bus *bus, const char *method, const char *unit, uint64_t timeout
         return r < 0 ? r : unit_wait(w, timeout_usec, ret_result);
 }
 
+const char *unit_job_words(int r, const char *result) {
+        static const struct {
+                const char *result, *words;
+        } known[] = {
+                { "failed", "the unit failed" },
+                { "timeout", "the unit took longer than its time limit" },
+                { "dependency", "a unit that it needs failed" },
+                { "canceled", "somebody else's job took the place of ours" },
+                { "collected", "the unit was removed meanwhile" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(known); i++)
+                if (streq_ptr(known[i].result, result))
+                        return known[i].words;
+        return isempty(result) ? strerror(-r) : result;
+}
+
+int unit_fail_no_bus(StepContext *c, const char *code, int error) {
+        int r = step_fail_later(c, code, "the system bus does not answer: %s", strerror(-error));
+
+        step_remedy(c, "systemctl status dbus.socket dbus.service shows why; the step is tried again by itself.");
+        return r;
+}
+
 int unit_signal(sd_bus *bus, const char *unit, int signal) {
         return sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER, "KillUnit", NULL,
                         NULL, "ssi", unit, "main", signal);

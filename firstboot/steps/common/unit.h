@@ -3,7 +3,7 @@
 
 /* systemd units from a step: started and waited for, each call with a time limit. */
 
-#include "shared/macro.h"
+#include "steps/common/step.h"
 #include <systemd/sd-bus.h>
 
 /* Opens the system bus and subscribes to systemd's signals; the caller unrefs it. */
@@ -31,6 +31,14 @@ int unit_job(sd_bus *bus, const char *method, const char *unit, uint64_t timeout
 /* Sends a call of systemd's that answers with a job, and waits as unit_job() does. -EEXIST: there
  * is such a unit. */
 int unit_call(sd_bus *bus, sd_bus_message *call, uint64_t timeout_usec, char **ret_result);
+
+/* Why a job did not go well, in words behind "NAME.service did not start: ". r and result as
+ * unit_job() gave them. */
+const char *unit_job_words(int r, const char *result);
+
+/* The step fails, for now, because unit_bus() gave an error: whatever the code's own remedy is, it is the
+ * bus that wants mending. Returns as step_fail_later(). */
+int unit_fail_no_bus(StepContext *c, const char *code, int error);
 
 /* The unit's ActiveState ("active", "failed" …), which the caller frees. Negative errno. */
 int unit_active_state(sd_bus *bus, const char *unit, char **ret);

@@ -3,6 +3,7 @@
 /* The facts in shared memory, the child that asks a library, and the facts on paper. */
 
 #include "steps/gpu/facts.h"
+#include "shared/duration.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -128,6 +129,7 @@ void gpu_ask_end(GpuPhase *phase, GpuChild child, uint64_t timeout_usec) {
         _cleanup_close_ int pidfd = child.pidfd;
         struct pollfd p = { .fd = pidfd, .events = POLLIN };
         int ready = pidfd < 0 ? -1 : 0, status = 0;
+        char limit[FORMAT_DURATION_MAX];
 
         if (child.pid < 0)
                 return;
@@ -140,8 +142,8 @@ void gpu_ask_end(GpuPhase *phase, GpuChild child, uint64_t timeout_usec) {
                 kill(child.pid, SIGKILL);
                 if (pidfd >= 0 && poll(&p, 1, KILL_WAIT_MS) > 0)
                         waitpid(child.pid, NULL, 0);
-                gpu_phase_end(phase, GPU_PHASE_TIMEOUT, 0, "no answer within %llu ms",
-                                (unsigned long long) (timeout_usec / USEC_PER_MSEC));
+                gpu_phase_end(phase, GPU_PHASE_TIMEOUT, 0, "no answer within %s",
+                                format_duration(limit, timeout_usec));
                 return;
         }
         if (waitpid(child.pid, &status, 0) < 0 || !WIFEXITED(status))

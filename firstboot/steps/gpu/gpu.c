@@ -177,8 +177,7 @@ static void start_service(GpuStep *s, const char *unit, GpuService *service) {
                          : r == -ENOENT ? GPU_SERVICE_ABSENT
                                         : GPU_SERVICE_FAILED;
         if (service->state == GPU_SERVICE_FAILED)
-                snprintf(service->text, sizeof(service->text), "%.159s",
-                                isempty(result) ? strerror(-r) : result);
+                snprintf(service->text, sizeof(service->text), "%.159s", unit_job_words(r, result));
         else if (service->state == GPU_SERVICE_ABSENT)
                 service->text[0] = '\0';
 }
@@ -234,10 +233,13 @@ static bool fabric_waits(const GpuFacts *f) {
 /* udev loads the driver early in the boot; this waits until that is over, and makes up for a udev
  * that did not. A module on the blacklist stays out. */
 static void load_driver(void) {
-        int r = step_command(ARGV("modprobe", "--use-blacklist", "nvidia"), MODPROBE_USEC, NULL);
+        _cleanup_free_ char *last = NULL, *why = NULL;
+        int r = step_command(ARGV("modprobe", "--use-blacklist", "nvidia"), MODPROBE_USEC, &last);
 
-        if (r != 0)
-                log_warning("modprobe nvidia: %s", r < 0 ? strerror(-r) : "failed");
+        if (r == 0)
+                return;
+        why = step_command_failure("modprobe nvidia", r, last);
+        log_warning("%s; journalctl -k shows what the driver said", strempty(why));
 }
 
 /* GPUs whose NVLinks leave the node reach the others through a service. */

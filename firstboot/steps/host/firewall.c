@@ -164,14 +164,14 @@ static int switch_unit(StepContext *c, sd_bus *bus, const char *unit, bool on) {
                 r = sd_bus_call_method(bus, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
                                 "DisableUnitFiles", &error, NULL, "asb", 1, unit, 0);
         if (r < 0)
-                return step_fail_later(c, "host.firewall", "%s not %s: %s", unit,
+                return step_fail_later(c, "host.firewall", "%s was not %s: %s", unit,
                                 on ? "enabled" : "disabled",
                                 error.message ? error.message : strerror(-r));
 
         r = unit_job(bus, on ? "StartUnit" : "StopUnit", unit, UNIT_USEC, &result);
         if (r < 0 && !(r == -ENOENT && !on))
-                return step_fail_later(c, "host.firewall", "%s not %s: %s", unit,
-                                on ? "started" : "stopped", strempty(result));
+                return step_fail_later(c, "host.firewall", "%s did not %s: %s", unit,
+                                on ? "start" : "stop", unit_job_words(r, result));
         return 0;
 }
 

@@ -52,13 +52,13 @@ static uint64_t number(const char *folder, const char *file) {
 
 /* also_good: an exit code that is none the worse; 0: there is none. */
 static int run_tool(StepContext *c, char *const argv[], int also_good) {
-        _cleanup_free_ char *last = NULL;
+        _cleanup_free_ char *last = NULL, *why = NULL;
         int r = step_command(argv, TOOL_USEC, &last);
 
         if (r == 0 || (also_good > 0 && r == also_good))
                 return 0;
-        return step_fail_later(c, "host.grow", "%s: %s", argv[0],
-                        r == -ENOENT ? "is not installed" : strempty(last));
+        why = step_command_failure(argv[0], r, last);
+        return step_fail_later(c, "host.grow", "%s", strempty(why));
 }
 
 /* partition: its name, or that of a whole disk under LVM, which is as large as it can be. */

@@ -158,8 +158,7 @@ int host_run(StepContext *c) {
         if (hostname || timezone || switched || guarded) {
                 r = unit_bus(&bus);
                 if (r < 0)
-                        return step_fail_later(c, "host.hostname",
-                                        "the system bus does not answer: %s", strerror(-r));
+                        return unit_fail_no_bus(c, "host.hostname", r);
         }
 
         /* What fails does not keep the rest from being done. */

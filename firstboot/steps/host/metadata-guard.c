@@ -76,16 +76,16 @@ static int make_rules(StepContext *c, json_object *users, char **ret) {
 }
 
 static int nft(StepContext *c, char *const argv[]) {
-        _cleanup_free_ char *last = NULL;
+        _cleanup_free_ char *last = NULL, *why = NULL;
         int r = step_command(argv, COMMAND_USEC, &last);
 
         if (r == -ENOENT)
                 return step_fail(c, "host.metadata",
                                 "metadata.root_only needs nft, which is not installed");
-        if (r != 0)
-                return step_fail(c, "host.metadata", "nft failed: %s",
-                                r < 0 ? strerror(-r) : strempty(last));
-        return 0;
+        if (r == 0)
+                return 0;
+        why = step_command_failure("nft", r, last);
+        return step_fail(c, "host.metadata", "%s", strempty(why));
 }
 
 /* For the boots to come, and for when the distribution's firewall flushes all tables. */
@@ -101,8 +101,8 @@ static int keep(StepContext *c, sd_bus *bus) {
                                 error.message ? error.message : strerror(-r));
         r = unit_job(bus, "RestartUnit", UNIT, COMMAND_USEC, &result);
         if (r < 0)
-                return step_fail_later(c, "host.metadata", "%s not started: %s", UNIT,
-                                result ? result : strerror(-r));
+                return step_fail_later(c, "host.metadata", "%s did not start: %s", UNIT,
+                                unit_job_words(r, result));
         return 0;
 }
 

@@ -71,13 +71,13 @@ static int put_nsswitch(StepContext *c) {
 }
 
 static int run_pam_tool(StepContext *c, char *const argv[]) {
-        _cleanup_free_ char *last = NULL;
+        _cleanup_free_ char *last = NULL, *why = NULL;
         int r = step_command(argv, UNIT_USEC, &last);
 
         if (r == 0)
                 return 0;
-        return step_fail_later(c, "identity.config", "%s: %s", argv[0],
-                        r == -ENOENT ? "is not installed" : strempty(last));
+        why = step_command_failure(argv[0], r, last);
+        return step_fail_later(c, "identity.config", "%s", strempty(why));
 }
 
 /* PAM stacks belong to the distribution's own tools. */
@@ -168,8 +168,8 @@ static int start(StepContext *c, sd_bus *bus, const Changes *changes, bool socke
                 reload_sshd(bus);
         r = r < 0 ? r : unit_wait(sssd, UNIT_USEC, &result);
         if (r < 0)
-                return step_fail_later(c, "identity.sssd", "sssd.service: %s",
-                                isempty(result) ? strerror(-r) : result);
+                return step_fail_later(c, "identity.sssd", "sssd.service did not start: %s",
+                                unit_job_words(r, result));
         /* Started behind sssd, and not waited for by sssd's job; nobody is found before. */
         if (sockets)
                 (void) unit_job(bus, "StartUnit", NSS_SOCKET, UNIT_USEC, NULL);
@@ -334,8 +334,7 @@ int identity_run(StepContext *c) {
         /* First: what is written must be followed by a start or a reload, in this run. */
         r = unit_bus(&bus);
         if (r < 0)
-                return step_fail_later(c, "identity.sssd", "the system bus does not answer: %s",
-                                strerror(-r));
+                return unit_fail_no_bus(c, "identity.sssd", r);
 
         r = configure(c, sockets, &changes);
         if (r < 0)

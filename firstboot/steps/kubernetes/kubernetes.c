@@ -94,8 +94,8 @@ static int start(Kubernetes *k, sd_bus *bus) {
         if (r >= 0)
                 return 0;
         kubelet_stop(bus);
-        return step_fail_later(k->context, "kubernetes.kubelet", "kubelet.service: %s",
-                        isempty(result) ? strerror(-r) : result);
+        return step_fail_later(k->context, "kubernetes.kubelet",
+                        "kubelet.service did not start: %s", unit_job_words(r, result));
 }
 
 /* 1 where it has joined in this run, 0 where it had before. With a certificate of another cluster,
@@ -141,8 +141,7 @@ int kubernetes_run(StepContext *c) {
                 return r;
         r = unit_bus(&bus);
         if (r < 0)
-                return step_fail_later(c, "kubernetes.kubelet",
-                                "the system bus does not answer: %s", strerror(-r));
+                return unit_fail_no_bus(c, "kubernetes.kubelet", r);
 
         k.bus = bus;
         k.running = unit_is_active(bus, "kubelet.service");

@@ -162,8 +162,8 @@ static Trouble explain_failure(const MountEntry *e, int error, const char *resul
                                         strerror(-reach)),
                         false };
         return (Trouble) { error == -ETIMEDOUT ? "mounts.timeout" : "mounts.refused",
-                strf("mount %s, though the server accepts connections",
-                                isempty(result) ? strerror(-error) : result),
+                strf("the server accepts connections, but the mount did not come about: %s",
+                                unit_job_words(error, result)),
                 false };
 }
 
@@ -255,7 +255,9 @@ char *mount_entry(const MountEntry *e) {
 
                 if (r < 0)
                         t = (Trouble) { "mounts.refused",
-                                strf("the system bus does not answer: %s", strerror(-r)), false };
+                                strf("the system bus does not answer: %s; systemctl status dbus.socket dbus.service shows why",
+                                                strerror(-r)),
+                                false };
                 else
                         t = try_once(bus, e);
                 if (!t.code) {

@@ -51,12 +51,15 @@ int main(int argc, char *argv[]) {
 
         r = rdma_metrics(&text);
         if (r < 0) {
-                log_error_errno(r, "RDMA counters could not be read");
+                log_error_errno(r,
+                                "/sys/class/infiniband cannot be read, so there are no RDMA counters");
                 return EXIT_FAILURE;
         }
         if (r == 0) {
                 if (unlink(file) < 0 && errno != ENOENT) {
-                        log_error_errno(errno, "%s could not be removed", file);
+                        log_error_errno(errno,
+                                        "There are no RDMA devices any more, and %s with their old counters cannot be removed",
+                                        file);
                         return EXIT_FAILURE;
                 }
                 return EXIT_SUCCESS;

@@ -252,8 +252,7 @@ static int mount_it(Scratch *s, const char *device) {
 
         r = unit_bus(&bus);
         if (r < 0)
-                return step_fail_later(c, "scratch.mount", "the system bus does not answer: %s",
-                                strerror(-r));
+                return unit_fail_no_bus(c, "scratch.mount", r);
         MountUnit m = {
                 .what = device,
                 .where = s->mount_point,
@@ -264,8 +263,8 @@ static int mount_it(Scratch *s, const char *device) {
         };
         r = mount_unit_start(bus, &m, &result);
         if (r < 0)
-                return step_fail_later(c, "scratch.mount", "%s not mounted at %s: %s", device,
-                                s->mount_point, isempty(result) ? strerror(-r) : result);
+                return step_fail_later(c, "scratch.mount", "%s was not mounted at %s: %s", device,
+                                s->mount_point, unit_job_words(r, result));
 
         if (!mounted_at(s->mount_point, &source) || !same_block_device(source, device))
                 return step_fail_later(c, "scratch.mount",

@@ -7,6 +7,7 @@
 #include "steps/scratch/volume.h"
 #include "contract/paths.h"
 
+#include "shared/duration.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 
@@ -241,24 +242,27 @@ static int mkfs_command(const ScratchVolume *v, const char *device, char ***argv
 
 static int make_filesystem(const ScratchVolume *v, const char *device) {
         _cleanup_strv_free_ char **argv = NULL;
-        _cleanup_free_ char *last = NULL;
+        _cleanup_free_ char *last = NULL, *why = NULL;
         int r;
 
         r = mkfs_command(v, device, &argv);
         if (r < 0)
                 return r;
         r = step_command(argv, MKFS_USEC, &last);
-        if (r != 0)
-                return step_fail_later(v->context, "scratch.mkfs", "%s: %s", argv[0],
-                                r == -ENOENT ? "is not installed" : strempty(last));
-        return 0;
+        if (r == 0)
+                return 0;
+        why = step_command_failure(argv[0], r, last);
+        return step_fail_later(v->context, "scratch.mkfs", "%s", strempty(why));
 }
 
 static int wait_for_device(const ScratchVolume *v, const char *device) {
+        char limit[FORMAT_DURATION_MAX];
+
         for (uint64_t waited = 0; access(device, F_OK) < 0; waited += 100 * USEC_PER_MSEC) {
                 if (waited >= DEVICE_WAIT_USEC)
-                        return step_fail_later(
-                                        v->context, "scratch.lvm", "%s did not appear", device);
+                        return step_fail_later(v->context, "scratch.lvm",
+                                        "LVM made %s, but udev did not show it within %s", device,
+                                        format_duration(limit, DEVICE_WAIT_USEC));
                 usleep(100 * USEC_PER_MSEC);
         }
         return 0;

@@ -3,6 +3,7 @@
 /* The node as a member of its cluster. The quick look asks nobody but this machine: a Prolog of a
  * thousand nodes at once must not ask the controller anything (slurm.conf(5), Prolog). */
 
+#include "shared/duration.h"
 #include "shared/spawn.h"
 #include "steps/common/process.h"
 #include "steps/common/unit.h"
@@ -16,6 +17,7 @@
 static int check_munge(StepContext *c) {
         SpawnOptions o = { .timeout_usec = MUNGE_USEC };
         _cleanup_free_ char *output = NULL;
+        char limit[FORMAT_DURATION_MAX];
         int r, status = 0;
 
         r = spawn_capture(
@@ -23,13 +25,15 @@ static int check_munge(StepContext *c) {
         if (r == -ENOENT)
                 return step_fail(c, "slurm.not-installed", "munge is not installed");
         if (r == -ETIMEDOUT)
-                return step_fail_later(c, "slurm.munge-slow", "munged gave no credential in time");
+                return step_fail_later(c, "slurm.munge-slow", "munged gave no credential within %s",
+                                format_duration(limit, MUNGE_USEC));
         if (r < 0)
-                return step_fail_later(c, "slurm.munge", "munge: %s", strerror(-r));
+                return step_fail_later(c, "slurm.munge", "munge cannot be run: %s", strerror(-r));
         if (status == 0)
                 return 0;
         output[strcspn(output, "\n")] = '\0';
-        return step_fail_later(c, "slurm.munge", "%s", output[0] ? output : "munge failed");
+        return step_fail_later(c, "slurm.munge", "munge makes no credential: %s",
+                        output[0] ? output : "it does not say why");
 }
 
 static int check_slurmd(StepContext *c) {

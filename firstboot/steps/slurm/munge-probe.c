@@ -34,7 +34,9 @@ int munge_probe(Slurm *s) {
                                         format_duration(limit, ANSWER_USEC));
                 if (output)
                         output[strcspn(output, "\n")] = '\0';
-                return step_fail_later(
-                                c, "slurm.munge", "%s", r < 0 ? strerror(-r) : strempty(output));
+                return step_fail_later(c, "slurm.munge", "munge makes no credential: %s",
+                                r < 0             ? strerror(-r)
+                                : isempty(output) ? "it does not say why"
+                                                  : output);
         }
 }

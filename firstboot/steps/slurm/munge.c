@@ -132,11 +132,12 @@ int munge_prepare(StepContext *c) {
                                 "neither credential nor file nor metadata gives a munge key");
 
         r = unit_bus(&bus);
-        r = r < 0 ? r
-                  : unit_job(bus, changed ? "RestartUnit" : "StartUnit", "munge.service", UNIT_USEC,
-                                    &result);
         if (r < 0)
-                return step_fail_later(c, "slurm.munge", "munge.service: %s",
-                                isempty(result) ? strerror(-r) : result);
+                return unit_fail_no_bus(c, "slurm.munge", r);
+        r = unit_job(bus, changed ? "RestartUnit" : "StartUnit", "munge.service", UNIT_USEC,
+                        &result);
+        if (r < 0)
+                return step_fail_later(c, "slurm.munge", "munge.service did not start: %s",
+                                unit_job_words(r, result));
         return 0;
 }

@@ -67,7 +67,7 @@ static int unreached(Slurm *s, ProbeKind kind, char *output, uint64_t limit) {
         if (kind == PROBE_MISMATCH)
                 return refused(s, strempty(output), limit);
         return step_fail_later(s->context, codes[kind], "%s",
-                        isempty(output) ? "scontrol did not end in time" : output);
+                        isempty(output) ? "scontrol did not end in time, or said nothing" : output);
 }
 
 int slurm_reach_controller(Slurm *s) {

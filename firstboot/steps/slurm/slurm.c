@@ -106,8 +106,8 @@ static int start_slurmd(Slurm *s, sd_bus *bus, bool changed) {
         if (r >= 0)
                 return 0;
         (void) slurmd_stop(bus);
-        return step_fail_later(s->context, "slurm.slurmd", "slurmd.service: %s",
-                        isempty(result) ? strerror(-r) : result);
+        return step_fail_later(s->context, "slurm.slurmd", "slurmd.service did not start: %s",
+                        unit_job_words(r, result));
 }
 
 int slurm_run(StepContext *c) {
@@ -152,8 +152,7 @@ int slurm_run(StepContext *c) {
 
         r = unit_bus(&bus);
         if (r < 0)
-                return step_fail_later(c, "slurm.slurmd", "the system bus does not answer: %s",
-                                strerror(-r));
+                return unit_fail_no_bus(c, "slurm.slurmd", r);
         s.running = unit_is_active(bus, "slurmd.service");
         /* One that was stopped since is what the watch has found: whoever did it is left alone. */
         bool left_alone = s.watch && !s.running;

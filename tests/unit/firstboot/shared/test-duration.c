@@ -35,6 +35,26 @@ static void two_units_say_enough(void **state _unused_) {
         }
 }
 
+static void below_a_minute_milliseconds_may_count(void **state _unused_) {
+        static const struct {
+                uint64_t usec;
+                const char *text;
+        } table[] = {
+                { 0, "0.000 s" },
+                { 12345, "0.012 s" },
+                { 20 * USEC_PER_SEC, "20.000 s" },
+                { 59999400, "59.999 s" },
+                { 59999600, "1 min" },
+                { 125 * USEC_PER_SEC, "2 min 5 s" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(table); i++) {
+                char text[FORMAT_DURATION_MAX];
+
+                assert_string_equal(format_duration_finely(text, table[i].usec), table[i].text);
+        }
+}
+
 static void the_longest_time_fits(void **state _unused_) {
         char text[FORMAT_DURATION_MAX];
 
@@ -44,6 +64,7 @@ static void the_longest_time_fits(void **state _unused_) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(two_units_say_enough),
+                cmocka_unit_test(below_a_minute_milliseconds_may_count),
                 cmocka_unit_test(the_longest_time_fits),
         };
 
