@@ -102,11 +102,19 @@ static int compare(const void *a, const void *b) {
         return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
-int history_load(HistoryEntry **ret, size_t *ret_n) {
+/* Neither an entry nor one that nobody has written yet. */
+static bool is_damaged(const char *slot) {
+        for (size_t i = 0; i < HISTORY_SLOT; i++)
+                if (slot[i] != '\0')
+                        return true;
+        return false;
+}
+
+int history_load(HistoryEntry **ret, size_t *ret_n, size_t *ret_damaged) {
         _cleanup_free_ HistoryEntry *list = calloc(HISTORY_SLOTS, sizeof(*list));
         _cleanup_free_ char *slots = NULL;
         _cleanup_close_ int fd = -EBADF;
-        size_t n = 0, first;
+        size_t n = 0, damaged = 0, first;
         int r;
 
         if (!list)
@@ -119,13 +127,20 @@ int history_load(HistoryEntry **ret, size_t *ret_n) {
                 if (r < 0)
                         return r;
         }
-        for (size_t i = 0; slots && i < HISTORY_SLOTS; i++)
-                if (history_slot_read(slots + i * HISTORY_SLOT, &list[n]) >= 0)
+        for (size_t i = 0; slots && i < HISTORY_SLOTS; i++) {
+                const char *slot = slots + i * HISTORY_SLOT;
+
+                if (history_slot_read(slot, &list[n]) >= 0)
                         n++;
+                else if (is_damaged(slot))
+                        damaged++;
+        }
         qsort(list, n, sizeof(*list), compare);
         first = n > HISTORY_ENTRIES ? n - HISTORY_ENTRIES : 0;
         memmove(list, list + first, (n - first) * sizeof(*list));
         *ret = TAKE_PTR(list);
         *ret_n = n - first;
+        if (ret_damaged)
+                *ret_damaged = damaged;
         return 0;
 }

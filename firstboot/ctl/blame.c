@@ -4,6 +4,7 @@
  * took. */
 
 #include "ctl/ctl.h"
+#include "shared/duration.h"
 #include "shared/log.h"
 
 typedef struct Row {
@@ -48,6 +49,7 @@ static json_object *last_before(json_object *steps, json_object *step) {
 
 /* The chain of steps that ended with the last one. */
 static void print_chain(json_object *steps, json_object *last) {
+        char took[FORMAT_DURATION_MAX];
         uint64_t chain = 0;
 
         printf("\nLongest chain:");
@@ -55,29 +57,31 @@ static void print_chain(json_object *steps, json_object *last) {
                 printf(" %s%s", s == last ? "" : "← ", json_get_string(s, "name"));
                 chain += step_duration(s);
         }
-        printf("\n%9.3f s  in the chain's steps\n", (double) chain / USEC_PER_SEC);
+        printf("\n%12s  in the chain's steps\n", format_duration_finely(took, chain));
 }
 
 static void print_total(json_object *status) {
         uint64_t started = (uint64_t) json_get_int(status, "started_usec", 0),
                  settled = (uint64_t) json_get_int(status, "settled_usec", 0);
+        char took[FORMAT_DURATION_MAX];
 
         if (settled > started)
-                printf("%9.3f s  from firstbootd's start to its verdict\n",
-                                (double) (settled - started) / USEC_PER_SEC);
+                printf("%12s  from firstbootd's start to its verdict\n",
+                                format_duration_finely(took, settled - started));
 }
 
 int verb_blame(Ctl *c, int argc, char *argv[]) {
         _cleanup_json_ json_object *status = NULL;
         _cleanup_free_ Row *rows = NULL;
         json_object *steps, *last = NULL;
+        char took[FORMAT_DURATION_MAX];
         size_t n;
 
         (void) argv;
         if (argc > 0)
                 return EXIT_USAGE;
         if (ctl_status(c, &status) < 0)
-                return ctl_log_no_status("");
+                return ctl_log_no_status(c, "");
         steps = status_steps(status, &n);
         rows = calloc(n + 1, sizeof(Row));
         if (!rows)
@@ -92,10 +96,11 @@ int verb_blame(Ctl *c, int argc, char *argv[]) {
         qsort(rows, n, sizeof(Row), compare_rows);
 
         for (size_t i = 0; i < n; i++)
-                printf("%9.3f s  %s\n", (double) rows[i].usec / USEC_PER_SEC,
+                printf("%12s  %s\n", format_duration_finely(took, rows[i].usec),
                                 json_get_string(rows[i].step, "name"));
         if (last && finished(last) > 0)
                 print_chain(steps, last);
         print_total(status);
+        ctl_warn_old_status(c);
         return EXIT_SUCCESS;
 }

@@ -253,7 +253,7 @@ static bool is_repeated(const HistoryEntry *e) {
         _cleanup_free_ HistoryEntry *past = NULL;
         size_t n;
 
-        if (history_load(&past, &n) < 0 || n == 0)
+        if (history_load(&past, &n, NULL) < 0 || n == 0)
                 return false;
         return streq(past[n - 1].verdict, e->verdict) && streq(past[n - 1].code, e->code);
 }
@@ -269,7 +269,7 @@ static int judge_speed(Check *k, HistoryEntry *e) {
         double median;
         size_t n;
 
-        if (percent == 0 || history_load(&past, &n) < 0 ||
+        if (percent == 0 || history_load(&past, &n, NULL) < 0 ||
                         !history_is_slow(past, n, e, (double) percent, &figure, &median))
                 return 0;
         e->slow = true;
@@ -340,7 +340,8 @@ static int run(Check *k) {
         if (r < 0)
                 return r;
         if (k->ctl->step && !graph_find(k->graph, k->ctl->step)) {
-                log_error("There is no step \"%s\" on this node", k->ctl->step);
+                log_error("There is no step \"%s\" on this node; 'firstbootctl status' lists them",
+                                k->ctl->step);
                 return -EINVAL;
         }
         if (streq(k->mode, "full")) {
@@ -376,10 +377,15 @@ int verb_check(Ctl *c, int argc, char *argv[]) {
         r = k.findings ? run(&k) : -ENOMEM;
         if (r == -EINVAL)
                 return EXIT_CHECK_USAGE;
-        if (r < 0) {
-                log_error_errno(r, r == -EBUSY ? "Another full check does not end" : "Cannot look");
+        if (r == -EBUSY)
+                log_error("Another full check has gone on for more than 5 min: 'fuser -v /run/firstboot/check.lock' shows whose");
+        else if (r == -ENOENT || r == -EACCES)
+                log_error_errno(r, "Cannot look, for " PATH_STEP
+                                   " cannot be run; reinstall the firstboot programs");
+        else if (r < 0)
+                log_error_errno(r, "Cannot look at the node");
+        if (r < 0)
                 return EXIT_CHECK_BLIND;
-        }
 
         remember(&k);
         pass = json_object_array_length(k.findings) == 0;

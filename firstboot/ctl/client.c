@@ -10,6 +10,8 @@
 #include "shared/log.h"
 #include "shared/time-util.h"
 
+#include <sys/stat.h>
+
 #define STATUS_MAX (4 * 1024 * 1024)
 #define CALL_USEC (10 * USEC_PER_SEC)
 
@@ -45,13 +47,37 @@ static int call_json(Ctl *c, const char *method, json_object **ret, sd_bus_error
         return json_parse(text, strlen(text), &e, ret);
 }
 
+static const char *why_silent(int r, const sd_bus_error *error) {
+        if (sd_bus_error_has_name(error, SD_BUS_ERROR_SERVICE_UNKNOWN) ||
+                        sd_bus_error_has_name(error, SD_BUS_ERROR_NAME_HAS_NO_OWNER))
+                return "it does not run";
+        if (sd_bus_error_has_name(error, SD_BUS_ERROR_NO_REPLY) || r == -ETIMEDOUT)
+                return "it gave no answer in time";
+        if (error->message)
+                return error->message;
+        if (r == -ENOENT || r == -ECONNREFUSED)
+                return "the system bus (dbus.socket) is not there";
+        return strerror(-r);
+}
+
+void ctl_log_failure(int r, const sd_bus_error *error, const char *more) {
+        bool answered = sd_bus_error_has_names(error, SD_BUS_ERROR_ACCESS_DENIED,
+                        SD_BUS_ERROR_LIMITS_EXCEEDED, DBUS_NAME ".Busy", DBUS_NAME ".NoSuchStep",
+                        DBUS_NAME ".NotYet");
+
+        if (answered)
+                log_error("%s%s", error->message, more);
+        else
+                log_error("firstbootd does not answer: %s; see systemctl status firstbootd",
+                                why_silent(r, error));
+}
+
 int ctl_call_json(Ctl *c, const char *method, json_object **ret) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         int r = call_json(c, method, ret, &error);
 
         if (r < 0)
-                log_error("firstbootd does not answer: %s; see systemctl status firstbootd",
-                                error.message ? error.message : strerror(-r));
+                ctl_log_failure(r, &error, "");
         return r;
 }
 
@@ -65,20 +91,54 @@ int ctl_status(Ctl *c, json_object **ret) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         _cleanup_free_ char *path = NULL;
         JsonError e = {};
+        struct stat st;
         int r;
 
+        c->silence[0] = c->unread[0] = '\0';
         r = call_json(c, "GetStatus", ret, &error);
         if (r >= 0)
                 return 0;
+        snprintf(c->silence, sizeof(c->silence), "%s", why_silent(r, &error));
         path = fb_path(PATH_RUN_STATUS);
         r = path ? json_load(path, STATUS_MAX, &e, ret) : -ENOMEM;
-        return r < 0 ? -ENOENT : 0;
+        if (r >= 0) {
+                c->left_sec = stat(path, &st) < 0 ? 0 : st.st_mtim.tv_sec;
+                return 0;
+        }
+        if (r != -ENOENT && r != -ENOMEM)
+                snprintf(c->unread, sizeof(c->unread), "%s", e.message);
+        return -ENOENT;
 }
 
-int ctl_log_no_status(const char *more) {
-        log_error("firstbootd does not run and left no status; systemctl status firstbootd says why%s",
-                        more);
+int ctl_log_no_status(const Ctl *c, const char *more) {
+        if (c->unread[0])
+                log_error("firstbootd does not answer (%s), and the status that it left, " PATH_RUN_STATUS
+                          ", is no use: %s; systemctl status firstbootd says why%s",
+                                c->silence, c->unread, more);
+        else
+                log_error("firstbootd does not run and left no status; systemctl status firstbootd says why%s",
+                                more);
         return EXIT_UNKNOWN;
+}
+
+char *ctl_old_status(const Ctl *c) {
+        int64_t now = (int64_t) time(NULL);
+        char age[FORMAT_DURATION_MAX] = "";
+
+        if (!c->silence[0])
+                return NULL;
+        /* A clock that was set since tells no age. */
+        if (c->left_sec > 0 && now >= c->left_sec)
+                format_duration(age, (uint64_t) (now - c->left_sec) * USEC_PER_SEC);
+        return strf("firstbootd does not answer (%s): this is what it last wrote%s%s%s; systemctl status firstbootd says why",
+                        c->silence, age[0] ? ", " : "", age, age[0] ? " ago" : "");
+}
+
+void ctl_warn_old_status(const Ctl *c) {
+        _cleanup_free_ char *text = ctl_old_status(c);
+
+        if (text)
+                log_warning("%s", text);
 }
 
 int ctl_exit_code(json_object *status) {

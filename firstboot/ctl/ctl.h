@@ -15,8 +15,11 @@ typedef struct Ctl {
         bool no_rerun;                     /* of config set and unset */
         bool quick, full, probes, history; /* of check and plot */
         const char *step;
-        uint64_t timeout_usec;      /* of --wait; 0: none */
-        sd_bus *bus;                /* opened on demand */
+        uint64_t timeout_usec; /* of --wait; 0: none */
+        sd_bus *bus;           /* opened on demand */
+        char silence[128];     /* why firstbootd did not answer ctl_status(); "": it did */
+        char unread[200]; /* what is wrong with the status it left; "": nothing, or there is none */
+        int64_t left_sec; /* when it was written; with `silence` */
         const ProgramSpec *program; /* verbs and options, for completion */
 } Ctl;
 
@@ -46,15 +49,27 @@ int verb_completion(Ctl *c, int argc, char *argv[]);
 /* Opens the system bus once. 0 or -errno, without a message. */
 int ctl_bus(Ctl *c);
 
+/* Logs why a call of firstbootd's failed with r and *error: its own words and then `more` (may be ""), or
+ * that it does not answer. */
+void ctl_log_failure(int r, const sd_bus_error *error, const char *more);
+
 /* A method of the manager that returns JSON text. Logs; caller puts. */
 int ctl_call_json(Ctl *c, const char *method, json_object **ret);
 
-/* The status document from the bus, or where nobody answers there, as it was last written to /run.
- * -ENOENT: neither. Does not log. */
+/* The status document from the bus, or where nobody answers there, as it was last written to /run:
+ * c->silence, unread and left_sec tell. -ENOENT: neither. Does not log. */
 int ctl_status(Ctl *c, json_object **ret);
 
-/* Says so, with what to do and `more` (may be ""), and returns the exit code for it. */
-int ctl_log_no_status(const char *more);
+/* After ctl_status() failed: says so, with what to do and `more` (may be ""), and returns the exit code
+ * for it. */
+int ctl_log_no_status(const Ctl *c, const char *more);
+
+/* After ctl_status(): what it gave is old, and why, for people; NULL where firstbootd answered, or on out
+ * of memory. Caller frees. */
+char *ctl_old_status(const Ctl *c);
+
+/* The same as a warning, behind what a verb made of it. */
+void ctl_warn_old_status(const Ctl *c);
 
 /* The status document from firstbootd itself, or negative errno. Does not log. */
 int ctl_agent_status(Ctl *c, json_object **ret);

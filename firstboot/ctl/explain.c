@@ -152,7 +152,7 @@ int verb_explain(Ctl *c, int argc, char *argv[]) {
                 return explain_code(argv[0]);
 
         if (ctl_status(c, &status) < 0)
-                return ctl_log_no_status("; firstbootctl explain CODE needs neither");
+                return ctl_log_no_status(c, "; firstbootctl explain CODE needs neither");
         text = explain_status(status);
         if (!text)
                 return EXIT_FAILURE;
@@ -160,7 +160,10 @@ int verb_explain(Ctl *c, int argc, char *argv[]) {
                 fputs(text, stdout);
         else if (streq_ptr(json_get_string(status, "node"), "starting"))
                 puts("Nothing is wrong so far; the node is still starting.");
+        else if (c->silence[0])
+                puts("Nothing was wrong when firstbootd last told.");
         else
                 puts("Nothing is wrong.");
+        ctl_warn_old_status(c);
         return EXIT_SUCCESS;
 }

@@ -5,6 +5,7 @@
 
 #include "ctl/ctl.h"
 #include "contract/history.h"
+#include "shared/duration.h"
 #include "shared/log.h"
 
 #include <time.h>
@@ -79,16 +80,23 @@ char *history_lines(const Ctl *c, const HistoryEntry *entries, size_t n) {
         return text;
 }
 
-static void print_entry(const HistoryEntry *e) {
-        char when[32] = "?";
+/* before: the entry before it; NULL: there is none. */
+static void print_entry(const HistoryEntry *e, const HistoryEntry *before) {
+        char when[32] = "?", back[FORMAT_DURATION_MAX];
         time_t t = (time_t) e->time;
         struct tm tm;
 
         if (gmtime_r(&t, &tm))
                 strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%SZ", &tm);
-        printf("%s  %-7s  %-8s  %s%s%s%s\n", when, e->kind, e->verdict, e->code,
+        printf("%s  %-7s  %-8s  %s%s%s%s", when, e->kind, e->verdict, e->code,
                         e->code[0] && e->text[0] ? ": " : "", e->text,
                         e->slow ? " (slower than usual)" : "");
+        if (before && e->time < before->time)
+                printf(" (the clock was set back before this, by %s at least)",
+                                format_duration(back,
+                                                (uint64_t) before->time * USEC_PER_SEC -
+                                                                (uint64_t) e->time * USEC_PER_SEC));
+        putchar('\n');
 }
 
 static int print_json(const HistoryEntry *l, size_t n) {
@@ -103,9 +111,15 @@ static int print_json(const HistoryEntry *l, size_t n) {
 }
 
 static int load(HistoryEntry **ret, size_t *ret_n) {
-        int r = history_load(ret, ret_n);
+        size_t damaged;
+        int r = history_load(ret, ret_n, &damaged);
 
-        return r < 0 ? log_error_errno(r, "%s cannot be read", PATH_HISTORY) : 0;
+        if (r < 0)
+                return log_error_errno(r, "%s cannot be read", PATH_HISTORY);
+        if (damaged > 0)
+                log_warning("%s: %zu of its %d places are damaged, and what was in them is left out; new entries take such places by and by",
+                                PATH_HISTORY, damaged, HISTORY_SLOTS);
+        return 0;
 }
 
 int verb_history(Ctl *c, int argc, char *argv[]) {
@@ -122,11 +136,11 @@ int verb_history(Ctl *c, int argc, char *argv[]) {
                 return print_json(l, n) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 
         for (size_t i = 0; i < n; i++)
-                print_entry(&l[i]);
+                print_entry(&l[i], i > 0 ? &l[i - 1] : NULL);
         lines = history_lines(c, l, n);
         if (!lines)
                 return EXIT_FAILURE;
-        printf("%s%s", lines[0] ? "\n" : "", n > 0 ? lines : "There is no history yet.\n");
+        printf("%s%s", lines[0] ? "\n" : "", n > 0 ? lines : "There are no entries yet.\n");
         return EXIT_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
  * attempts that went well or not; hatched: the pause before the next one. */
 
 #include "ctl/ctl.h"
+#include "shared/duration.h"
 #include "shared/log.h"
 #include "shared/time-util.h"
 
@@ -25,13 +26,14 @@ static double x_of(const Scale *s, uint64_t usec) {
 static void bar(FILE *f, const Scale *s, size_t row, uint64_t from, uint64_t to, const char *class,
                 const char *title) {
         double x = x_of(s, from), width = MAX(x_of(s, to) - x, 1.0);
+        char took[FORMAT_DURATION_MAX];
 
         if (to <= from)
                 return;
         fprintf(f, "<rect class=\"%s\" x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"%d\"><title>",
                         class, x, TOP + row * ROW + 4, width, ROW - 8);
         plot_text(f, title);
-        fprintf(f, " (%.3f s)</title></rect>\n", (double) (to - from) / USEC_PER_SEC);
+        fprintf(f, " (%s)</title></rect>\n", format_duration_finely(took, to - from));
 }
 
 /* A step of 1, 2 or 5 times a power of ten that gives at most twelve lines. */
@@ -89,6 +91,7 @@ static void draw_wait(FILE *f, const Scale *s, json_object *step, size_t row) {
 
 static void draw_step(FILE *f, const Scale *s, json_object *step, size_t row, uint64_t now) {
         size_t y = TOP + row * ROW + ROW / 2 + 4;
+        char took[FORMAT_DURATION_MAX];
         uint64_t end;
 
         fprintf(f, "<text class=\"name\" x=\"%d\" y=\"%zu\">", LEFT - 8, y);
@@ -100,8 +103,8 @@ static void draw_step(FILE *f, const Scale *s, json_object *step, size_t row, ui
         if (end == 0)
                 return;
 
-        fprintf(f, "<text class=\"note\" x=\"%.1f\" y=\"%zu\">%.2f s ", x_of(s, end) + 5, y,
-                        (double) step_duration(step) / USEC_PER_SEC);
+        fprintf(f, "<text class=\"note\" x=\"%.1f\" y=\"%zu\">%s ", x_of(s, end) + 5, y,
+                        format_duration_finely(took, step_duration(step)));
         plot_text(f, json_get_string(json_get(step, "result"), "code"));
         fprintf(f, "</text>\n");
 }
@@ -124,10 +127,12 @@ static void draw_head(FILE *f, size_t bottom) {
                         LEFT + WIDTH + 170, bottom + 20);
 }
 
-static void draw_title(FILE *f, json_object *status, double seconds) {
+static void draw_title(FILE *f, json_object *status, uint64_t usec) {
+        char took[FORMAT_DURATION_MAX];
+
         fprintf(f, "<text class=\"title\" x=\"12\" y=\"24\">Node is ");
         plot_text(f, json_get_string(status, "node"));
-        fprintf(f, " after %.2f s, instance ", seconds);
+        fprintf(f, " after %s, instance ", format_duration_finely(took, usec));
         plot_text(f, json_get_string(status, "instance_id"));
         fprintf(f, ", boot %lld</text>\n", (long long) json_get_int(status, "boots", 0));
 }
@@ -138,11 +143,17 @@ static void draw_grid(FILE *f, const Scale *s, double seconds, size_t bottom) {
         for (size_t i = 0; (double) i * step <= seconds; i++) {
                 double t = (double) i * step;
                 double x = x_of(s, s->from + (uint64_t) (t * USEC_PER_SEC));
+                char text[FORMAT_DURATION_MAX];
+
+                if (t < 60)
+                        snprintf(text, sizeof(text), "%g s", t);
+                else
+                        format_duration(text, (uint64_t) (t * USEC_PER_SEC));
 
                 fprintf(f,
                                 "<line class=\"grid\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%zu\"/>"
-                                "<text class=\"tick\" x=\"%.1f\" y=\"%d\">%g s</text>\n",
-                                x, TOP - 6, x, bottom, x, TOP - 12, t);
+                                "<text class=\"tick\" x=\"%.1f\" y=\"%d\">%s</text>\n",
+                                x, TOP - 6, x, bottom, x, TOP - 12, text);
         }
 }
 
@@ -163,7 +174,7 @@ char *plot_svg(json_object *status, uint64_t now) {
         bottom = TOP + n * ROW + 10;
 
         draw_head(f, bottom);
-        draw_title(f, status, seconds);
+        draw_title(f, status, s.to - s.from);
         draw_grid(f, &s, seconds, bottom);
         for (size_t i = 0; i < n; i++)
                 draw_step(f, &s, json_object_array_get_idx(steps, i), i, now);
@@ -186,10 +197,11 @@ int verb_plot(Ctl *c, int argc, char *argv[]) {
         if (c->history)
                 return plot_history(c);
         if (ctl_status(c, &status) < 0)
-                return ctl_log_no_status("");
+                return ctl_log_no_status(c, "");
         svg = plot_svg(status, now_usec());
         if (!svg)
                 return EXIT_FAILURE;
         fputs(svg, stdout);
+        ctl_warn_old_status(c);
         return EXIT_SUCCESS; /* what cannot be written, main() tells */
 }

@@ -51,14 +51,10 @@ int verb_rerun(Ctl *c, int argc, char *argv[]) {
         r = call_in_turn(c, streq(argv[0], "config") ? RERUN_ALL : argv[0], &error);
         if (r < 0) {
                 busy = sd_bus_error_has_name(&error, DBUS_NAME ".Busy");
-                if (!error.message)
-                        log_error("firstbootd does not answer: %s; see systemctl status firstbootd",
-                                        strerror(-r));
-                else
-                        log_error("%s%s", error.message,
-                                        busy && !c->wait
-                                                        ? " Try again in a moment; --wait waits for its turn."
-                                                        : "");
+                ctl_log_failure(r, &error,
+                                busy && !c->wait
+                                                ? " Try again in a moment; --wait waits for its turn."
+                                                : "");
                 return EXIT_FAILURE;
         }
         return c->wait ? verb_status(c, 0, NULL) : EXIT_SUCCESS;

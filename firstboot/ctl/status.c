@@ -150,6 +150,7 @@ static void print_steps(FILE *f, const Ctl *c, json_object *status) {
 
 char *status_table(const Ctl *c, json_object *status) {
         json_object *warnings = json_get(status, "warnings");
+        _cleanup_free_ char *old = ctl_old_status(c);
         const char *node = json_get_string(status, "node");
         char *text = NULL;
         size_t size;
@@ -162,6 +163,8 @@ char *status_table(const Ctl *c, json_object *status) {
         for (size_t i = 0; warnings && i < json_object_array_length(warnings); i++)
                 fprintf(f, "\nwarning: %s\n",
                                 json_object_get_string(json_object_array_get_idx(warnings, i)));
+        if (old)
+                fprintf(f, "\nwarning: %s\n", old);
         if (streq_ptr(node, "failed") || streq_ptr(node, "degraded"))
                 fprintf(f, "\nWhat to do: firstbootctl explain\n");
 
@@ -328,8 +331,10 @@ int verb_status(Ctl *c, int argc, char *argv[]) {
         if (!status)
                 (void) ctl_status(c, &status);
         if (!status)
-                return ctl_log_no_status("");
+                return ctl_log_no_status(c, "");
         if (!c->watch && print_status(c, status) < 0)
                 return EXIT_UNKNOWN;
+        if (c->json && !c->watch)
+                ctl_warn_old_status(c);
         return ctl_exit_code(status);
 }

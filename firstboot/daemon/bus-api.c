@@ -120,7 +120,8 @@ static int do_rerun(const BusApi *a, sd_bus_message *m, const char *step) {
 
         if (r == -ENOENT)
                 return sd_bus_reply_method_errorf(m, DBUS_NAME ".NoSuchStep",
-                                "There is no step \"%s\" in this boot.", step);
+                                "There is no step \"%s\" in this boot; firstbootctl status lists them.",
+                                step);
         if (r == -EBUSY && (streq(step, RERUN_ALL) || streq(step, RERUN_CHANGES)))
                 return sd_bus_reply_method_errorf(m, DBUS_NAME ".Busy",
                                 "A step is running, or the configuration is being read.");

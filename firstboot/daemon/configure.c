@@ -128,7 +128,8 @@ static json_object *take_document(Configure *c, const char *trouble) {
         if (trouble)
                 return error_document(trouble);
         if (json_parse(strempty(output), c->size, &error, &o) < 0)
-                return error_document("firstboot-helper: its output makes no sense");
+                return error_document(
+                                "firstboot-helper printed something else than a configuration; are firstbootd and it of one version?");
         return o;
 }
 
@@ -150,7 +151,8 @@ static int finished(Configure *c, const char *trouble) {
 
         r = c->done(TAKE_PTR(o), c->userdata);
         if (r < 0)
-                return log_error_errno(r, "Cannot take up the configuration");
+                return log_error_errno(r,
+                                "The configuration was read, but cannot be taken up; systemctl restart firstbootd tries anew");
         return c->again_usec > 0 ? again_later(c) : 0;
 }
 

@@ -44,7 +44,8 @@ static void begin_watch(Engine *e) {
                 return;
         r = watch_begin(e->watch, node_config(n), s->settled_usec, s->watch_code, s->watch_text);
         if (r < 0)
-                log_error_errno(r, "The node is not watched");
+                log_error_errno(r,
+                                "The node is not watched, so nobody notices what goes wrong from now on; systemctl restart firstbootd begins anew");
 }
 
 void engine_settle(Engine *e) {

@@ -101,11 +101,14 @@ static int run(void) {
                 return log_oom();
         r = engine_start(engine);
         if (r < 0)
-                return log_error_errno(r, "Cannot begin");
+                return log_error_errno(r,
+                                "Cannot read the steps and the node's state, so no step runs; is there memory, and is /run/firstboot writable?");
 
         r = sd_event_loop(event);
         (void) sd_notify(0, "STOPPING=1");
-        return r < 0 ? log_error_errno(r, "The event loop ended") : 0;
+        return r < 0 ? log_error_errno(r,
+                                       "firstbootd ends, for it cannot wait for what comes; systemd starts it again")
+                     : 0;
 }
 
 int main(int argc, char *argv[]) {

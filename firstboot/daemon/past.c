@@ -17,7 +17,7 @@ static void mark_slow(const Node *n, HistoryEntry *e) {
         double median;
         size_t count;
 
-        if (percent == 0 || history_load(&past, &count) < 0 ||
+        if (percent == 0 || history_load(&past, &count, NULL) < 0 ||
                         !history_is_slow(past, count, e, (double) percent, &figure, &median))
                 return;
         e->slow = true;

@@ -75,11 +75,18 @@ static void notify_progress(const Node *n) {
                                 n->n_jobs, names[0] ? names : "none");
 }
 
+/* Somebody may have taken the folder away meanwhile. */
+static int save_state(const Node *n, const char *path) {
+        int r = mkdir_parents(path, 0755);
+
+        return r < 0 ? r : state_save(n->state, path);
+}
+
 static void write_state(const Node *n) {
         _cleanup_free_ char *path = fb_path(PATH_STATE), *unsaved = fb_path(PATH_RUN_UNSAVED);
         int r;
 
-        r = path && unsaved ? state_save(n->state, path) : -ENOMEM;
+        r = path && unsaved ? save_state(n, path) : -ENOMEM;
         if (r >= 0) {
                 (void) unlink(unsaved);
                 return;

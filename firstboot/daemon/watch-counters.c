@@ -5,6 +5,7 @@
 
 #include "daemon/watch-counters.h"
 #include "contract/paths.h"
+#include "shared/duration.h"
 #include "shared/file-util.h"
 #include "shared/parse-number.h"
 #include "shared/strv.h"
@@ -86,13 +87,13 @@ static uint64_t growth(
 static void judge_error(Conditions *l, const WatchCounter *c, uint64_t grown, uint64_t usec,
                 uint64_t per_minute, uint64_t now) {
         _cleanup_free_ char *key = strf("counter:%s", c->name);
+        char span[FORMAT_DURATION_MAX];
 
         if (!key)
                 return;
         if (grown * 60 * USEC_PER_SEC > per_minute * MAX(usec, 60 * USEC_PER_SEC))
-                (void) conditions_set(l, key, "rdma.errors-grow", now,
-                                "%s has grown by %llu in %.0f s", c->name,
-                                (unsigned long long) grown, (double) usec / USEC_PER_SEC);
+                (void) conditions_set(l, key, "rdma.errors-grow", now, "%s has grown by %llu in %s",
+                                c->name, (unsigned long long) grown, format_duration(span, usec));
         else
                 conditions_clear(l, key);
 }

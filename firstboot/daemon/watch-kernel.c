@@ -145,7 +145,8 @@ bool watch_kernel_look(WatchKernel *k, Conditions *l, uint64_t now) {
                 any = read_log(k);
                 k->look_usec = now;
         } else if (k->untold) {
-                log_warning_errno(r, "The kernel log cannot be watched");
+                log_warning_errno(r,
+                                "The kernel log cannot be watched, so a GPU's Xid or a disk's error shows in a check alone; is /dev/kmsg readable?");
                 k->untold = false;
         }
         judge(k, l, now);

@@ -100,7 +100,8 @@ static int on_state(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) 
 static void ask(WatchUnit *u) {
         u->query = sd_bus_slot_unref(u->query);
         if (u->all->bus && manager_ask_state(u->all->bus, &u->query, u->path, on_state, u) < 0)
-                log_warning("Cannot ask systemd about %s.", u->name);
+                log_warning("Cannot ask systemd about %s: that it ends would go unseen until it changes again.",
+                                u->name);
 }
 
 static int on_changed(sd_bus_message *m, void *userdata, sd_bus_error *ret_error) {
@@ -118,7 +119,8 @@ void watch_units_set_bus(WatchUnits *w, sd_bus *bus) {
                 if (sd_bus_match_signal_async(bus, &u->match, SYSTEMD, u->path,
                                     "org.freedesktop.DBus.Properties", "PropertiesChanged",
                                     on_changed, NULL, u) < 0)
-                        log_warning("Cannot listen to %s.", u->name);
+                        log_warning("Cannot listen to %s: that it ends would go unseen; systemctl restart firstbootd listens anew.",
+                                        u->name);
                 ask(u);
         }
 }

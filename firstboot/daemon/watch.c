@@ -10,6 +10,7 @@
 #include "daemon/watch-units.h"
 #include "daemon/watch-jobs.h"
 #include "contract/quantity.h"
+#include "shared/duration.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
@@ -98,8 +99,10 @@ static void judge(Watch *w, uint64_t now) {
 }
 
 static void recover(Watch *w, uint64_t now) {
-        log_info("Nothing has been wrong for %.0f s and a full check has passed.",
-                        (double) (now - w->well_usec) / USEC_PER_SEC);
+        char spent[FORMAT_DURATION_MAX];
+
+        log_info("Nothing has been wrong for %s and a full check has passed.",
+                        format_duration(spent, now - w->well_usec));
         set_code(w, NULL, NULL);
         set_key(w, NULL);
         w->ops->changed(w->userdata);

@@ -5,6 +5,7 @@
 
 #include "ncclbench/group.h"
 #include "ncclbench/deadline.h"
+#include "shared/duration.h"
 #include "shared/strv.h"
 
 #include <sched.h>
@@ -211,6 +212,7 @@ static int gpu_at_rest(const Group *g, const Gpu *gpu, const char *what, Failure
 
 int group_wait(Group *g, const char *what, uint64_t deadline, Failure *f) {
         uint64_t started = now_usec(), look_at = started + LOOK_INTERVAL_USEC;
+        char spent[FORMAT_DURATION_MAX];
         bool done[g->n];
         unsigned left = g->n;
 
@@ -235,8 +237,8 @@ int group_wait(Group *g, const char *what, uint64_t deadline, Failure *f) {
                 now = now_usec();
                 if (now >= deadline)
                         return failure_set(f, REASON_NCCL_TIMEOUT,
-                                        "%s: no end after %.1f s, when the time of the run was over",
-                                        what, (double) (now - started) / (double) USEC_PER_SEC);
+                                        "%s: no end after %s, when the time of the run was over",
+                                        what, format_duration(spent, now - started));
                 if (look_now_and_then(g, now, &look_at, f) < 0)
                         return -EIO;
 

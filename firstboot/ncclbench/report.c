@@ -5,6 +5,7 @@
 #include "ncclbench/report.h"
 #include "ncclbench/deadline.h"
 #include "ncclbench/table.h"
+#include "shared/duration.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 
@@ -244,6 +245,7 @@ void report_line(Report *r, const char *line, uint64_t *deadline) {
 static void judge_end(Report *r, ChildEnd end, int status) {
         const char *phase = r->phase ? r->phase : "starting";
         double limit = r->options->timeout;
+        char text[FORMAT_DURATION_MAX];
 
         switch (end) {
         case CHILD_INTERRUPTED:
@@ -256,7 +258,8 @@ static void judge_end(Report *r, ChildEnd end, int status) {
                 if (r->phase_seconds > 0)
                         limit = MIN(limit, r->phase_seconds);
                 failure_set(&r->failure, r->if_stuck,
-                                "killed: no sign of life while %s, limit %.1f s", phase, limit);
+                                "killed: no sign of life while %s for %s, which is the limit",
+                                phase, format_duration(text, (uint64_t) (limit * USEC_PER_SEC)));
                 return;
         case CHILD_SIGNALED:
                 failure_set(&r->failure, REASON_WORKER_DIED, "ended by signal %d (%s) while %s",

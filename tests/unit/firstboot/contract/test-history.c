@@ -35,7 +35,7 @@ static void test_what_was_written_is_read(void **state) {
         snprintf(e.code, sizeof(e.code), "gpu.xid");
         snprintf(e.text, sizeof(e.text), "GPU 3: \"Xid\" 79\n");
         assert_return_code(history_append(&e), 0);
-        assert_return_code(history_load(&l, &n), 0);
+        assert_return_code(history_load(&l, &n, NULL), 0);
         assert_int_equal(n, 1);
         assert_string_equal(l[0].verdict, "failed");
         assert_string_equal(l[0].code, "gpu.xid");
@@ -50,7 +50,7 @@ static void test_a_machine_without_history_has_none(void **state) {
         size_t n = 1;
 
         (void) state;
-        assert_return_code(history_load(&l, &n), 0);
+        assert_return_code(history_load(&l, &n, NULL), 0);
         assert_int_equal(n, 0);
 }
 
@@ -101,7 +101,7 @@ static void test_the_last_thousand_are_kept_in_order(void **state) {
                 e.time = 1700000000 - i * 3600;
                 assert_return_code(history_append(&e), 0);
         }
-        assert_return_code(history_load(&l, &n), 0);
+        assert_return_code(history_load(&l, &n, NULL), 0);
         assert_int_equal(n, HISTORY_ENTRIES);
         for (size_t i = 0; i < n; i++)
                 assert_int_equal((int) l[i].figures[HISTORY_BUSBW],
@@ -121,17 +121,21 @@ static void tear(off_t at, size_t size) {
 
 static void test_a_torn_write_costs_one_entry(void **state) {
         _cleanup_free_ HistoryEntry *l = NULL;
-        size_t n;
+        size_t n, damaged;
 
         (void) state;
         for (int i = 1; i <= 10; i++)
                 add("ready", i);
+        assert_return_code(history_load(&l, &n, &damaged), 0);
+        assert_int_equal(damaged, 0);
+        l = (free(l), NULL);
         tear(10 * HISTORY_SLOT + 200, 100); /* the tenth, of sequence 10 */
-        assert_return_code(history_load(&l, &n), 0);
+        assert_return_code(history_load(&l, &n, &damaged), 0);
         assert_int_equal(n, 9);
+        assert_int_equal(damaged, 1);
         add("ready", 11);
         l = (free(l), NULL);
-        assert_return_code(history_load(&l, &n), 0);
+        assert_return_code(history_load(&l, &n, NULL), 0);
         assert_int_equal(n, 10);
         assert_int_equal((int) l[9].figures[HISTORY_BUSBW], 11);
 }
@@ -149,7 +153,7 @@ static void test_a_full_disk_costs_nothing(void **state) {
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
         add("ready", 2);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-        assert_return_code(history_load(&l, &n), 0);
+        assert_return_code(history_load(&l, &n, NULL), 0);
         assert_int_equal(n, 2);
 }
 
