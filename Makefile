@@ -43,7 +43,8 @@ all: $(BUILD)/imgbuild firstboot-all
 # Not under $(BUILD)/firstboot: that is firstboot/Makefile's.
 shared_objects  := $(patsubst firstboot/%.c,$(BUILD)/%.o,$(wildcard firstboot/shared/*.c) \
 	$(addprefix firstboot/contract/,json-schema.c config.c config-check.c config-defaults.c \
-	config-schema.c config-rules.c quantity.c secrets.c mask-text.c))
+	config-schema.c config-rules.c quantity.c secrets.c mask-text.c step-file.c step-codes.c codes.c condition.c \
+	paths.c result.c result-parse.c))
 builder_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard builder/*/*.c))
 builder_tested  := $(filter-out $(BUILD)/builder/cmd/main.o,$(builder_objects)) $(shared_objects)
 

@@ -6,13 +6,14 @@
 #include "boot/boot.h"
 #include "boot/seed.h"
 #include "boot/watch.h"
+#include "shared/suggest.h"
 
 int boot_read_keys(const char *path, char ***keys) {
         return seed_read_keys(path, keys);
 }
 
 static int check_marker(const char *until) {
-        _cleanup_free_ char *problem = NULL;
+        _cleanup_free_ char *problem = NULL, *meant = NULL;
         BootWatch w;
         int r;
 
@@ -20,6 +21,12 @@ static int check_marker(const char *until) {
         if (r == -EINVAL) {
                 log_error("--until=%s: %s", until, strempty(problem));
                 return -EINVAL;
+        }
+        if (w.has_pattern) {
+                meant = suggest_text(until, ARGV("ready", "multi-user"));
+                if (!isempty(meant))
+                        log_warning("--until=%s waits for a line of the console that it fits%s",
+                                        until, meant);
         }
 
         boot_watch_done(&w);

@@ -7,8 +7,10 @@
 #include "store/contents.h"
 #include "store/verify.h"
 
+#include "shared/duration.h"
 #include "shared/json-util.h"
 #include "shared/size.h"
+#include "shared/suggest.h"
 #include "shared/time-util.h"
 
 #include <ctype.h>
@@ -291,24 +293,23 @@ static int verify_json(const StoreVerdict *v, double seconds) {
 }
 
 static int verify(Context *ctx, const CacheOptions *o) {
-        char size[FORMAT_BYTES_MAX];
-        uint64_t started = now_usec();
+        char size[FORMAT_BYTES_MAX], took[FORMAT_DURATION_MAX];
+        uint64_t started = now_usec(), usec;
         StoreVerdict v;
-        double seconds;
         int r;
 
         r = store_verify(ctx->store, &v);
         if (r < 0)
                 return r;
-        seconds = (double) (now_usec() - started) / (double) USEC_PER_SEC;
+        usec = now_usec() - started;
         if (o->json) {
-                r = verify_json(&v, seconds);
+                r = verify_json(&v, (double) usec / (double) USEC_PER_SEC);
                 if (r < 0)
                         return r;
         } else {
-                printf("%llu layers and %llu downloads are what they were (%s in %.1f s), %llu damaged\n",
+                printf("%llu layers and %llu downloads are what they were (%s in %s), %llu damaged\n",
                                 (unsigned long long) v.layers, (unsigned long long) v.blobs,
-                                format_bytes(size, v.bytes), seconds,
+                                format_bytes(size, v.bytes), format_duration(took, usec),
                                 (unsigned long long) v.damaged);
                 if (v.unknown > 0)
                         printf("%llu layers of an older imgbuild had no digest to compare with, and have one now\n",
@@ -346,6 +347,16 @@ static int take(void *values, int id, const char *value) {
         }
 }
 
+static int no_action(const char *name) {
+        char *const *actions = ARGV("list", "prune", "verify", "export", "import");
+        _cleanup_free_ char *meant = suggest_text(name, actions);
+
+        log_error("'imgbuild cache' does not know '%s'%s", name,
+                        isempty(meant) ? "; it knows list, prune, verify, export and import"
+                                       : meant);
+        return EXIT_USAGE;
+}
+
 static int check(VerbCall *call) {
         const char *what = call->n_arguments > 0 ? call->arguments[0] : "list";
         CacheOptions *o = call->options;
@@ -358,7 +369,9 @@ static int check(VerbCall *call) {
                 log_error("'imgbuild cache export RECIPE FILE', 'imgbuild cache import FILE'");
                 return EXIT_USAGE;
         }
-        if (call->n_arguments > 1 || (!o->prune && !o->verify && !streq(what, "list")))
+        if (!o->prune && !o->verify && !streq(what, "list"))
+                return no_action(what);
+        if (call->n_arguments > 1)
                 return -EINVAL;
         if (o->prune && o->max_age == UINT64_MAX && o->max_size == UINT64_MAX) {
                 log_error("'imgbuild cache prune' takes --max-age, --max-size or both: how much may stay");

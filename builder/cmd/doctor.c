@@ -6,6 +6,7 @@
 #include "store/store.h"
 #include "shared/json-util.h"
 #include "shared/spawn.h"
+#include "shared/suggest.h"
 #include "cmd/verb.h"
 
 static const char *const state_names[] = {
@@ -94,12 +95,23 @@ static bool is_verb(const VerbCall *call, const char *name) {
         return false;
 }
 
+static int no_verb(const VerbCall *call, const char *name) {
+        _cleanup_strv_free_ char **names = NULL;
+        _cleanup_free_ char *meant = NULL;
+
+        for (const Verb *const *v = call->verbs; *v; v++)
+                if (is_verb(call, (*v)->spec.name) && strv_extend(&names, (*v)->spec.name) < 0)
+                        return log_oom();
+        meant = suggest_text(name, names);
+        log_error("There is no verb '%s'%s", name,
+                        isempty(meant) ? "; 'imgbuild --help' lists them" : meant);
+        return EXIT_USAGE;
+}
+
 static int check(VerbCall *call) {
         STRV_FOREACH (name, call->arguments)
-                if (!is_verb(call, *name)) {
-                        log_error("There is no verb '%s'; 'imgbuild --help' lists them", *name);
-                        return EXIT_USAGE;
-                }
+                if (!is_verb(call, *name))
+                        return no_verb(call, *name);
         return 0;
 }
 

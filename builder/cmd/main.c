@@ -107,6 +107,12 @@ static int run(int argc, char *argv[]) {
                 help();
                 return EXIT_USAGE;
         }
+        if (streq(argv[1], "help") && argc == 3 && argv[2][0] != '-') { /* "help build" */
+                static char option[] = "--help";
+
+                argv[1] = argv[2];
+                argv[2] = option;
+        }
         if (streq(argv[1], "--help") || streq(argv[1], "-h") || streq(argv[1], "help")) {
                 help();
                 return EXIT_OK;

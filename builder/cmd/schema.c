@@ -7,6 +7,7 @@
 #include "contract/json-schema.h"
 #include "recipe/recipe.h"
 #include "shared/json-util.h"
+#include "shared/suggest.h"
 
 enum { OPT_SECTION = OPT_VERB };
 
@@ -36,11 +37,14 @@ static void done(void *values) {
 static int check(VerbCall *call) {
         const SchemaOptions *o = call->options;
         const char *kind = call->arguments[0];
+        char *const *kinds = ARGV("recipe", "overlay", "cluster", "node", "progress");
 
-        if (!streq(kind, "recipe") && !streq(kind, "overlay") && !streq(kind, "cluster") &&
-                        !streq(kind, "node") && !streq(kind, "progress")) {
-                log_error("There is no schema of \"%s\"; there are recipe, overlay, cluster, node and progress",
-                                kind);
+        if (!strv_contains(kinds, kind)) {
+                _cleanup_free_ char *meant = suggest_text(kind, kinds);
+
+                log_error("There is no schema of \"%s\"%s", kind,
+                                isempty(meant) ? "; there are recipe, overlay, cluster, node and progress"
+                                               : meant);
                 return EXIT_USAGE;
         }
         if (o->sections && !streq(kind, "node")) {

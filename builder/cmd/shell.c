@@ -10,6 +10,7 @@
 
 #include "shared/log.h"
 #include "shared/strv.h"
+#include "shared/suggest.h"
 
 enum { OPT_STAGE = OPT_VERB, OPT_NETWORK };
 
@@ -29,13 +30,15 @@ static int find_stage(const Plan *plan, const char *id, size_t *ret) {
         stage = plan_find(plan, id);
         if (!stage) {
                 _cleanup_strv_free_ char **ids = NULL;
-                _cleanup_free_ char *list = NULL;
+                _cleanup_free_ char *list = NULL, *meant = NULL;
 
                 for (size_t i = 0; i < plan->n_stages; i++)
                         if (strv_extend(&ids, plan->stages[i].id) < 0)
                                 return log_oom();
                 list = strv_join(ids, " ");
-                log_error("There is no stage '%s'; there are: %s", id, strempty(list));
+                meant = suggest_text(id, ids);
+                log_error("There is no stage '%s'%s; there are: %s", id, strempty(meant),
+                                strempty(list));
                 return -ENOENT;
         }
         *ret = (size_t) (stage - plan->stages);

@@ -12,6 +12,7 @@
 
 #include "shared/folder.h"
 #include <limits.h>
+#include <unistd.h>
 
 char *recipe_stem(const char *path) {
         const char *name = path_basename(path);
@@ -60,12 +61,41 @@ static char **recipe_names(const char *path) {
         return TAKE_PTR(names);
 }
 
+/* A recipe that was named by less than its path: "site-node" for images/site-node.json. "; did you mean …",
+ * or "" where none is there. NULL on out of memory. */
+static char *suggest_path(const char *path) {
+        const char *base = path_basename(path), *end = endswith(base, ".json") ? "" : ".json";
+        _cleanup_free_ char *beside = strf("%s%s", path, end),
+                            *usual = strf("images/%s%s", base, end);
+
+        if (!beside || !usual)
+                return NULL;
+        if (*end && access(beside, F_OK) >= 0)
+                return strf("; did you mean %s?", beside);
+        if (access(usual, F_OK) >= 0)
+                return strf("; did you mean %s?", usual);
+        return strdup("");
+}
+
+/* Extended by its bare name, as if it were beside the file: one that imgbuild brings. */
+static char *suggest_shipped(const char *stem) {
+        _cleanup_free_ char *shipped = stem ? shipped_path(stem) : NULL;
+
+        if (!shipped || access(shipped, F_OK) < 0)
+                return strdup("");
+        return strf("; imgbuild brings one of that name: \"" SHIPPED_PREFIX "%s\"", stem);
+}
+
 /* The recipe `path`, which `file` extends (NULL: which the command line names), is not there. */
 static void report_missing(Problems *p, const char *file, const char *path) {
         _cleanup_strv_free_ char **names = recipe_names(path);
-        _cleanup_free_ char *stem = recipe_stem(path);
-        _cleanup_free_ char *suggestion = suggest_text(stem ? stem : path_basename(path), names);
+        _cleanup_free_ char *stem = recipe_stem(path),
+                            *suggestion = file ? suggest_shipped(stem) : suggest_path(path);
 
+        if (isempty(suggestion)) {
+                free(suggestion);
+                suggestion = suggest_text(stem ? stem : path_basename(path), names);
+        }
         if (file)
                 problems_add(p, file, "$.extends", "there is no recipe %s%s", path,
                                 strempty(suggestion));

@@ -152,6 +152,7 @@ int overlay_load(Problems *p, const OverlayContext *ctx, const char *name, Overl
                 overlay_load_compile,
                 overlay_load_python,
                 load_files,
+                overlay_check_steps,
                 overlay_load_run,
                 load_checks,
         };

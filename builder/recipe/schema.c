@@ -290,6 +290,16 @@ void schema_validate(
         validate_object(&v, "$", &root, o);
 }
 
+/* By its name: none of our files is called so. */
+static bool is_image(const char *file) {
+        static const char *const ends[] = { ".qcow2", ".raw", ".img", ".vhd", ".vhdx", ".vmdk" };
+
+        for (size_t i = 0; i < ELEMENTSOF(ends); i++)
+                if (endswith(file, ends[i]))
+                        return true;
+        return false;
+}
+
 int schema_load(Problems *p, const char *file, json_object **ret) {
         _cleanup_json_ json_object *o = NULL;
         JsonError error = {};
@@ -306,6 +316,11 @@ int schema_load(Problems *p, const char *file, json_object **ret) {
         if (!S_ISREG(st.st_mode)) {
                 problems_add(p, file, NULL, "is %s, not a file",
                                 S_ISDIR(st.st_mode) ? "a folder" : "a device, FIFO or socket");
+                return -EINVAL;
+        }
+        if (is_image(file)) {
+                problems_add(p, file, NULL,
+                                "is a disk image: 'imgbuild inspect' looks into one, 'imgbuild boot' boots it");
                 return -EINVAL;
         }
         r = json_load(file, FILE_SIZE_MAX, &error, &o);

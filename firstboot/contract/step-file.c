@@ -7,6 +7,7 @@
 #include "contract/paths.h"
 #include "contract/quantity.h"
 #include "contract/step-codes.h"
+#include "shared/suggest.h"
 
 #include <sys/stat.h>
 
@@ -136,10 +137,13 @@ static int check_keys(const Step *s, json_object *o, char ***errors) {
         int r;
 
         json_object_object_foreach (o, key, value) {
+                _cleanup_free_ char *meant = NULL;
+
                 (void) value;
                 if (strv_contains(known, key))
                         continue;
-                r = strv_extendf(errors, "%s: unknown key \"%s\"", s->file, key);
+                meant = suggest_text(key, known);
+                r = strv_extendf(errors, "%s: unknown key \"%s\"%s", s->file, key, strempty(meant));
                 if (r < 0)
                         return r;
         }
@@ -295,15 +299,13 @@ static int find_file(const char *name, bool *ret_site, char **ret_file) {
         return 0;
 }
 
-/* 1: *ret is the object in the file; 0: it is faulty, and *errors say how; -ENOMEM. */
-static int read_object(const char *file, json_object **ret, char ***errors) {
-        _cleanup_free_ char *path = fb_path(file);
+/* path: of the file; file: what it is called in *errors. 1: *ret is the object in it; 0: it is faulty, and
+ * *errors say how; -ENOMEM. */
+static int read_object(const char *path, const char *file, json_object **ret, char ***errors) {
         _cleanup_json_ json_object *o = NULL;
         JsonError e = {};
         int r;
 
-        if (!path)
-                return -ENOMEM;
         r = json_load(path, STEP_FILE_MAX, &e, &o);
         if (r == -ENOMEM)
                 return r;
@@ -318,19 +320,17 @@ static int read_object(const char *file, json_object **ret, char ***errors) {
         return 1;
 }
 
-int step_load(const char *name, json_object *config, Step *s, char ***errors) {
+/* From the file at `path`, which is called s->file. As step_load(). */
+static int load_from(const char *path, const char *name, bool site, json_object *config, Step *s,
+                char ***errors) {
         _cleanup_json_ json_object *o = NULL;
-        bool site = false;
         int r;
 
-        r = find_file(name, &site, &s->file);
-        if (r <= 0)
-                return r;
         if (!step_name_is_valid(name))
                 return strv_extendf(errors,
                                 "%s: a step's name is made of a-z, 0-9 and '-', at most 32",
                                 s->file);
-        r = read_object(s->file, &o, errors);
+        r = read_object(path, s->file, &o, errors);
         if (r <= 0)
                 return r;
 
@@ -343,4 +343,30 @@ int step_load(const char *name, json_object *config, Step *s, char ***errors) {
         if (site && strv_length(s->exec) == 0)
                 return strv_extendf(errors, "%s: \"exec\" is missing: the program to run", s->file);
         return 1;
+}
+
+int step_load(const char *name, json_object *config, Step *s, char ***errors) {
+        _cleanup_free_ char *path = NULL;
+        bool site = false;
+        int r;
+
+        r = find_file(name, &site, &s->file);
+        if (r <= 0)
+                return r;
+        path = fb_path(s->file);
+        return path ? load_from(path, name, site, config, s, errors) : -ENOMEM;
+}
+
+int step_file_check(const char *path, const char *name, const char *shown, char **ret_program,
+                char ***errors) {
+        _cleanup_(step_clear) Step s = { .file = strdup(shown) };
+        int r;
+
+        if (!s.file)
+                return -ENOMEM;
+        r = load_from(path, name, true, NULL, &s, errors);
+        if (r <= 0)
+                return r;
+        *ret_program = strdup(s.exec[0]);
+        return *ret_program ? 0 : -ENOMEM;
 }

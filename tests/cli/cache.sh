@@ -105,7 +105,7 @@ usage() { # usage NAME ARGS…: wrong usage, and a message with PATTERN
         [[ $? -eq 2 ]] && grep -qe "$pattern" "$T/err" && ! grep -q "Invalid argument" "$T/err"
         check "cache $*: exit code 2 and why" $?
 }
-usage 'list, prune or verify' clean
+usage "does not know 'clean'; it knows list, prune, verify, export and import" clean
 usage 'max-age, --max-size or both' prune
 usage 'cache export RECIPE FILE' export x
 usage 'cache import FILE' import

@@ -55,7 +55,7 @@ static void faults_of_step_files_are_errors(void **state) {
         _cleanup_graph_ Graph *g = load("{}");
         assert_int_equal(strv_length(g->errors), 7);
         assert_true(complains(g, "a.json: \"timeout\" must be a time"));
-        assert_true(complains(g, "b.json: unknown key \"requirs\""));
+        assert_true(complains(g, "b.json: unknown key \"requirs\"; did you mean \"requires\"?"));
         assert_true(complains(g, "d.json: \"exec\" is missing"));
         assert_true(complains(g, "Bad_Name.json: a step's name"));
 }
