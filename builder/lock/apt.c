@@ -267,31 +267,44 @@ static int newest_release(const Apt *a, int64_t *ret) {
         return 0;
 }
 
-/* apt tells everything that goes wrong by the same exit code. */
-static int explain_update(const Apt *a, const char *output) {
-        static const char *const untrusted[] = {
-                "is not signed",
-                "signatures couldn't be verified",
-                "signatures were invalid",
-                "OpenPGP signature verification failed",
-        };
-        _cleanup_free_ char *complaint = apt_complaint(output);
-        bool is_untrusted = false;
+/* apt tells everything that goes wrong by the same exit code; by its words it is told apart. */
+typedef struct UpdateTrouble {
+        const char *words[5]; /* one of them is enough */
+        int error;
+        const char *what; /* of the package indexes of a recipe */
+} UpdateTrouble;
 
-        for (size_t i = 0; i < ELEMENTSOF(untrusted); i++)
-                is_untrusted = is_untrusted || strstr(output, untrusted[i]);
+/* The first that fits: a clock that is behind makes signatures invalid, too. */
+static const UpdateTrouble troubles[] = {
+        { { "is not valid yet", "Not live until", "in the future" }, -ENETUNREACH,
+                        "are newer than this host's clock, which is behind: set it ('timedatectl' shows it), then do this again" },
+        { { "is not signed", "signatures couldn't be verified", "signatures were invalid",
+                          "OpenPGP signature verification failed" },
+                        -EBADMSG, "cannot be trusted: a signature does not match the pinned key" },
+        { { "is expired" }, -ENETUNREACH,
+                        "have expired: nobody renews this mirror any more (another one: --mirror), or this host's clock is ahead" },
+        { { "" }, -ENETUNREACH,
+                        "cannot be had; check network, proxy and --mirror, and that the release has such suites" },
+};
+
+static bool trouble_fits(const UpdateTrouble *t, const char *output) {
+        for (size_t i = 0; i < ELEMENTSOF(t->words) && t->words[i]; i++)
+                if (strstr(output, t->words[i]))
+                        return true;
+        return false;
+}
+
+static int explain_update(const Apt *a, const char *output) {
+        _cleanup_free_ char *complaint = apt_complaint(output);
+        const UpdateTrouble *t = troubles;
+
         if (strstr(output, strerror(ENOSPC)))
                 return apt_log_no_space(a);
-        if (is_untrusted)
-                log_error("The package indexes of %s cannot be trusted: a signature does not match the pinned key. apt says:\n"
-                          "%s",
-                                a->recipe->name, strempty(complaint));
-        else
-                log_error("The package indexes of %s cannot be had; "
-                          "check network, proxy and --mirror, and that the release has such suites. apt says:\n"
-                          "%s",
-                                a->recipe->name, strempty(complaint));
-        return is_untrusted ? -EBADMSG : -ENETUNREACH;
+        while (!trouble_fits(t, output))
+                t++;
+        log_error("The package indexes of %s %s. apt says:\n%s", a->recipe->name, t->what,
+                        strempty(complaint));
+        return t->error;
 }
 
 int apt_update(Apt *a, int64_t *ret_epoch) {

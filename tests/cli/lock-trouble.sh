@@ -93,3 +93,9 @@ rm "$lock"
 mkdir "$lock"
 run lock "$T/images/r.json"
 check "a folder in its place" bash -c "test $rc -ne 0 && grep -q 'r.lock.json' '$T/out'"
+
+# A host whose clock is behind: what the mirror has is from tomorrow.
+rm -rf "$lock"
+publish trixie --date="$(LC_ALL=C date -Ru -d '+1 day')"
+at debian 60
+check "a clock that is behind is told as that" bash -c "test $rc -eq 4 -a ! -e '$lock' && grep -q \"are newer than this host's clock, which is behind: set it\" '$T/out'"
