@@ -6,6 +6,7 @@
 #include "boot/internal.h"
 #include "boot/machine.h"
 
+#include "shared/duration.h"
 #include "shared/file-util.h"
 #include "shared/time-util.h"
 #include "store/store.h"
@@ -277,6 +278,7 @@ static int keep_running(Cluster *c, Context *ctx) {
 }
 
 static int boot_all(Cluster *c, Context *ctx, Tools *tools, const ClusterOptions *o) {
+        char spent[FORMAT_DURATION_MAX];
         uint64_t started = now_usec();
         int r;
 
@@ -300,8 +302,8 @@ static int boot_all(Cluster *c, Context *ctx, Tools *tools, const ClusterOptions
                 look(c, ctx->progress);
         }
 
-        log_info("All %zu machines of %s are up after %.0f s", c->n_machines, c->file->name,
-                        (double) (now_usec() - started) / USEC_PER_SEC);
+        log_info("All %zu machines of %s are up after %s", c->n_machines, c->file->name,
+                        format_duration(spent, now_usec() - started));
         return o->command ? run_command(c, o) : keep_running(c, ctx);
 }
 

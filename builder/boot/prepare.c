@@ -8,6 +8,7 @@
 #include "store/store.h"
 #include "sandbox/open-inside.h"
 #include "shared/file-util.h"
+#include "shared/size.h"
 #include "inspect/inspect.h"
 #include "boot/link.h"
 #include "boot/seed.h"
@@ -163,6 +164,7 @@ static int prepare_firmware(Boot *b) {
 static int prepare_nvme_disk(Boot *b, size_t i) {
         _cleanup_free_ char *path = strf("%s/nvme%zu.raw", b->folder, i);
         uint64_t size = b->vm.nvme[i].size;
+        char there[FORMAT_BYTES_MAX], wanted[FORMAT_BYTES_MAX];
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
 
@@ -173,11 +175,13 @@ static int prepare_nvme_disk(Boot *b, size_t i) {
                 return log_error_errno(-errno, "Cannot make %s", path);
 
         if (st.st_size == 0 && ftruncate(fd, (off_t) size) < 0)
-                return log_error_errno(-errno, "Cannot give %s %llu bytes", path,
-                                (unsigned long long) size);
+                return log_error_errno(
+                                -errno, "Cannot give %s %s", path, format_bytes(wanted, size));
         if (st.st_size != 0 && (uint64_t) st.st_size != size) {
-                log_error("%s of an earlier boot has %lld bytes, not %llu: remove it, or give its size with --nvme",
-                                path, (long long) st.st_size, (unsigned long long) size);
+                log_error("%s of an earlier boot has %s (%lld bytes), not %s (%llu): remove it, or give its size with --nvme",
+                                path, format_bytes(there, (uint64_t) st.st_size),
+                                (long long) st.st_size, format_bytes(wanted, size),
+                                (unsigned long long) size);
                 return -EINVAL;
         }
         return 0;

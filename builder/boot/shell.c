@@ -6,6 +6,7 @@
 
 #include "boot/internal.h"
 #include "boot/terminal.h"
+#include "shared/duration.h"
 #include "shared/time-util.h"
 
 #define SSH_USEC (30 * USEC_PER_SEC)
@@ -27,11 +28,12 @@ static bool may_answer(const Boot *b) {
 }
 
 static bool shell_by_ssh(Boot *b) {
+        char limit[FORMAT_DURATION_MAX];
         int r, status;
 
         if (!may_answer(b))
                 return false;
-        log_info("Trying ssh, for %u s at most", (unsigned) (SSH_USEC / USEC_PER_SEC));
+        log_info("Trying ssh, for %s at most", format_duration(limit, SSH_USEC));
         r = ssh_try(b->key, b->ssh_port, SSH_USEC);
         if (r < 0)
                 return false;

@@ -5,6 +5,7 @@
 
 #include "check/internal.h"
 #include "shared/file-util.h"
+#include "shared/size.h"
 
 /* Names the first file and counts the others: a hundred leftovers are one finding. */
 typedef struct Leftovers {
@@ -35,6 +36,7 @@ static int check_empty(const Tree *t, const char *rule, const char *const *folde
         for (; *folders; folders++) {
                 _cleanup_free_ char *first = NULL;
                 Leftovers l = { .allowed = allowed };
+                char size[FORMAT_BYTES_MAX];
                 int r = tree_walk(t, *folders, count_file, &l);
 
                 first = l.first;
@@ -43,8 +45,8 @@ static int check_empty(const Tree *t, const char *rule, const char *const *folde
                 if (l.n == 0)
                         continue;
                 r = finding_add(f, rule,
-                                strf("%s in /%s: %zu files, %.1f MB (/%s …)", what, *folders, l.n,
-                                                (double) l.bytes / 1e6, first),
+                                strf("%s in /%s: %zu files, %s (/%s …)", what, *folders, l.n,
+                                                format_bytes(size, l.bytes), first),
                                 strdup(remedy));
                 if (r < 0)
                         return r;

@@ -6,6 +6,7 @@
 
 #include "common/progress.h"
 
+#include "shared/duration.h"
 #include "shared/log.h"
 #include "shared/size.h"
 #include "shared/spawn.h"
@@ -138,26 +139,27 @@ static void live_line(Progress *p, unsigned columns, const char *line) {
 }
 
 static void finished_line(Item *i) {
-        double seconds = (double) (i->ended - i->started) / USEC_PER_SEC;
+        char took[FORMAT_DURATION_MAX];
         bool failed = i->state == PROGRESS_FAILED;
 
         i->printed = true;
         if (i->state == PROGRESS_CACHED)
                 fprintf(stderr, "  %-*s   cached\n", ID_WIDTH, i->id);
         else
-                fprintf(stderr, "%s %-*s %6.1f s%s\n", failed ? "!" : "*", ID_WIDTH, i->id, seconds,
+                fprintf(stderr, "%s %-*s %8s%s\n", failed ? "!" : "*", ID_WIDTH, i->id,
+                                format_duration(took, i->ended - i->started),
                                 failed ? "  FAILED" : "");
 }
 
 static void running_line(Progress *p, unsigned columns, const Item *i, uint64_t now) {
         _cleanup_free_ char *line = NULL;
-        char transfer[160];
+        char transfer[160], spent[FORMAT_DURATION_MAX];
 
         if (i->done > 0 || i->total > 0)
                 format_transfer(transfer, sizeof(transfer), i, now);
         else
-                snprintf(transfer, sizeof(transfer), " %6.1f s",
-                                (double) (now - i->started) / USEC_PER_SEC);
+                snprintf(transfer, sizeof(transfer), " %8s",
+                                format_duration(spent, now - i->started));
         line = strf("> %-*s%s%s%s", ID_WIDTH, i->id, transfer, i->detail ? "  " : "",
                         strempty(i->detail));
         if (line)

@@ -7,6 +7,7 @@
 #include "shared/file-util.h"
 #include "sandbox/logged-command.h"
 #include "shared/log.h"
+#include "shared/size.h"
 #include "store/store.h"
 
 #include <fcntl.h>
@@ -20,6 +21,7 @@ char *absolute_folder(const char *path) {
 }
 
 int require_space(const char *folder, uint64_t bytes, const char *what) {
+        char there[FORMAT_BYTES_MAX], needed[FORMAT_BYTES_MAX];
         uint64_t available;
         struct statvfs v;
 
@@ -29,10 +31,9 @@ int require_space(const char *folder, uint64_t bytes, const char *what) {
         if (available >= bytes)
                 return 0;
 
-        log_error("No space for %s: %s has %llu MiB free and about %llu MiB are needed. "
+        log_error("No space for %s: %s has %s free and about %s are needed. "
                   "Free some (imgbuild cache prune), or choose another place (--cache, --output)",
-                        what, folder, (unsigned long long) (available / MIB),
-                        (unsigned long long) (bytes / MIB) + 1);
+                        what, folder, format_bytes(there, available), format_bytes(needed, bytes));
         return -ENOSPC;
 }
 

@@ -90,7 +90,10 @@ static int run(Import *i, TreeStream *stream) {
         i->fd = safe_close(i->fd);
         read = r < 0 || status != 0 ? tree_stream_end(stream) : tree_stream_finish(stream);
         if (r < 0)
-                return r == -ECANCELED ? r : log_error_errno(r, "Stage %s", i->b->stage->id);
+                return r == -ECANCELED ? r
+                                       : log_error_errno(r,
+                                                         "Stage %s: cannot start what makes the tree of %s",
+                                                         i->b->stage->id, i->path);
         if (read < 0 && (status == 0 || i->report->result == -EPIPE))
                 return read;
         return judge(i, status);
@@ -102,7 +105,8 @@ static int import(Import *i) {
         int r;
 
         if (pipe2(fds, O_CLOEXEC) < 0)
-                return log_error_errno(errno, "Stage %s", i->b->stage->id);
+                return log_error_errno(
+                                errno, "Stage %s: no pipe to the appliance", i->b->stage->id);
         r = tree_stream_start(
                         i->path, i->format, i->b->plan->lock->image.root, fds[1], fds[0], &stream);
         if (r < 0)

@@ -4,6 +4,7 @@
 
 #include "store/transfer.h"
 #include "store/store.h"
+#include "shared/size.h"
 
 #include <sys/statvfs.h>
 
@@ -31,12 +32,13 @@ static void log_refused(const Transfer *t, const char *reason) {
 
 static void log_full_disk(Context *ctx, const Transfer *t) {
         const char *store = store_path(ctx->store);
+        char there[FORMAT_BYTES_MAX];
         struct statvfs fs = {};
 
         (void) statvfs(store, &fs);
-        log_error("No space left in the store %s while downloading %s (%llu MB free). Free some with 'imgbuild cache prune', or use --cache on a larger file system",
+        log_error("No space left in the store %s while downloading %s (%s free). Free some with 'imgbuild cache prune', or use --cache on a larger file system",
                         store, t->item->what,
-                        (unsigned long long) fs.f_bavail * fs.f_frsize / 1000000);
+                        format_bytes(there, (uint64_t) fs.f_bavail * fs.f_frsize));
 }
 
 /* What to do about a failed item, by its result. */

@@ -112,7 +112,18 @@ small build >"$W/out" 2>&1
 [[ $? -eq 1 ]] && grep -q 'exit code 3' "$W/out" && grep -q '| line 100$' "$W/out" && ! grep -q '| line 60$' "$W/out" &&
         log=$(sed -n 's/.*The whole output: //p' "$W/out") && grep -q 'line 1$' "$log"
 check "a failing command shows its last 40 lines and the whole log's path" $?
+grep -q 'Stage run:small/0: .*overlays/small/run.sh ended with exit code 3' "$W/out"
+check "and is called by its script's name in the overlay" $?
+
+# The tree as the failing command saw it; what is done in there goes with the stage.
+printf '#!/bin/sh\necho as-it-was >/etc/small/half\nexit 3\n' >"$W/overlays/small/run.sh"
+"$TOP/tests/e2e/typed" '(run:small/0)' 'cat /etc/small/half\r' as-it-was 'exit\r' -- \
+        "$IMGBUILD" build "$W/images/small.json" --cache "$CACHE" --on-error=shell >"$W/out" 2>&1
+[[ $? -eq 1 ]] && grep -q 'ended with exit code 3' "$W/out"
+check "--on-error=shell: a shell in the tree as the failing command left it, and then the failure" $? || tail -n 20 "$W/out"
 small_project
+small build >"$W/out" 2>&1 && in_tree 'test ! -e /etc/small/half'
+check "nothing of it is in the next build" $?
 
 sed -i 's|"run": \["run.sh"\]|"run": [{ "script": "run.sh", "network": true }]|' "$W/overlays/small/overlay.json"
 small build --locked >"$W/out" 2>&1
