@@ -36,25 +36,25 @@ static const Unit ages[] = {
         { 'w', 604800 },
 };
 
-/* "30d"; seconds where there is no unit. */
+/* "30d". Without a unit nobody knows what was meant, and seconds would empty the store. */
 static int parse_age(const char *text, uint64_t *ret) {
         unsigned long long value;
         char *end;
 
         errno = 0;
         value = strtoull(text, &end, 10);
-        if (errno == 0 && isdigit((unsigned char) text[0]) && (end[0] == '\0' || end[1] == '\0'))
+        if (errno == 0 && isdigit((unsigned char) text[0]) && end[0] != '\0' && end[1] == '\0')
                 for (size_t i = 0; i < ELEMENTSOF(ages); i++) {
-                        if ((end[0] != '\0' && end[0] != ages[i].letter) ||
-                                        value > UINT64_MAX / ages[i].seconds)
+                        if (end[0] != ages[i].letter || value > UINT64_MAX / ages[i].seconds)
                                 continue;
 
                         *ret = value * ages[i].seconds;
                         return 0;
                 }
 
-        return log_error_return(
-                        -EINVAL, "--max-age=%s: a number with one of the units s m h d w", text);
+        return log_error_return(-EINVAL,
+                        "--max-age=%s: a number with one of the units s m h d w, such as 30d",
+                        text);
 }
 
 static void print_age(int64_t used) {
@@ -334,10 +334,11 @@ static int take(void *values, int id, const char *value) {
         case OPT_MAX_AGE:
                 return parse_age(value, &o->max_age);
         case OPT_MAX_SIZE:
-                if (parse_bytes(value, &o->max_size) >= 0)
+                if (parse_bytes(value, &o->max_size) >= 0 && !isdigit(value[strlen(value) - 1]))
                         return 0;
                 return log_error_return(-EINVAL,
-                                "--max-size=%s: a number with one of the units B K M G T", value);
+                                "--max-size=%s: a number with one of the units B K M G T, such as 20G",
+                                value);
         case OPT_DRY_RUN:
                 o->dry_run = true;
                 return 0;

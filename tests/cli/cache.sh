@@ -36,7 +36,7 @@ check "a dry run says what would go, and takes nothing" $?
 cache prune --max-age 5d && [[ ! -e $T/store/layers/${old:0:32} && -e $T/store/layers/${new:0:32} ]]
 check "pruning by age takes the old ones" $?
 layer "$old" 864000
-cache prune --max-size 150000 && [[ ! -e $T/store/layers/${old:0:32} && -e $T/store/layers/${new:0:32} ]]
+cache prune --max-size 150000B && [[ ! -e $T/store/layers/${old:0:32} && -e $T/store/layers/${new:0:32} ]]
 check "pruning by size takes the oldest first" $?
 mkdir -p "$T/store/work/dead/0-layer" && cache list && [[ ! -e $T/store/work/dead ]]
 check "what a killed run left is swept" $?
@@ -111,6 +111,9 @@ usage 'cache export RECIPE FILE' export x
 usage 'cache import FILE' import
 usage 'max-age=5x' prune --max-age 5x
 usage 'max-age=-1d' prune --max-age -1d
+# Thirty seconds, or twenty bytes, would empty the store.
+usage 'max-age=30: a number with one of the units .*, such as 30d' prune --max-age 30
+usage 'max-size=20: a number with one of the units .*, such as 20G' prune --max-size 20
 usage 'max-size=99999999999999999999' prune --max-size 99999999999999999999
 usage 'max-size=' prune --max-size ''
 
