@@ -140,7 +140,7 @@ int verb_history(Ctl *c, int argc, char *argv[]) {
         lines = history_lines(c, l, n);
         if (!lines)
                 return EXIT_FAILURE;
-        printf("%s%s", lines[0] ? "\n" : "", n > 0 ? lines : "There are no entries yet.\n");
+        printf("%s%s", lines[0] ? "\n" : "", n > 0 ? lines : "There is no history yet.\n");
         return EXIT_SUCCESS;
 }
 

@@ -118,7 +118,7 @@ check "of half a file what is whole is shown" test "$(grep -c ' check  ' "$NODE/
 check "and what is not is counted" says ': 1 of its 1024 places are damaged'
 rm -rf "$NODE/var/lib/firstboot"
 ran "$ctl" history
-check "without the state folder there are no entries" prints '^There are no entries yet\.$'
+check "without the state folder there is no history" prints '^There is no history yet\.$'
 node_end
 
 # --- the state folder goes while firstbootd runs --------------------------------------------------------------------------

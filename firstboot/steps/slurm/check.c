@@ -32,8 +32,8 @@ static int check_munge(StepContext *c) {
         if (status == 0)
                 return 0;
         output[strcspn(output, "\n")] = '\0';
-        return step_fail_later(c, "slurm.munge", "munge makes no credential: %s",
-                        output[0] ? output : "it does not say why");
+        return step_fail_later(c, "slurm.munge", "%s",
+                        output[0] ? output : "munge makes no credential, and does not say why");
 }
 
 static int check_slurmd(StepContext *c) {

@@ -34,9 +34,11 @@ int munge_probe(Slurm *s) {
                                         format_duration(limit, ANSWER_USEC));
                 if (output)
                         output[strcspn(output, "\n")] = '\0';
-                return step_fail_later(c, "slurm.munge", "munge makes no credential: %s",
-                                r < 0             ? strerror(-r)
-                                : isempty(output) ? "it does not say why"
-                                                  : output);
+                if (r < 0)
+                        return step_fail_later(
+                                        c, "slurm.munge", "munge cannot be run: %s", strerror(-r));
+                return step_fail_later(c, "slurm.munge", "%s",
+                                isempty(output) ? "munge makes no credential, and does not say why"
+                                                : output);
         }
 }
