@@ -46,6 +46,10 @@ static int add_file(Config *c, const char *path, Problems *problems) {
         r = read_file(path, FILE_MAX, &text, &size);
         if (r == -ENOMEM)
                 return r;
+        if (r == -EISDIR) {
+                problems_add(problems, path, NULL, "is a folder: name the files in it");
+                return 0;
+        }
         if (r < 0) {
                 problems_add(problems, path, NULL, "cannot read it: %s", strerror(-r));
                 return 0;

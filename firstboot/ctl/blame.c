@@ -70,6 +70,58 @@ static void print_total(json_object *status) {
                                 format_duration_finely(took, settled - started));
 }
 
+/* The chain's names, last step first, and its time. 0 or -ENOMEM. */
+static int chain_to_json(json_object *steps, json_object *last, json_object *o) {
+        json_object *names = json_object_new_array();
+        uint64_t chain = 0;
+        int r = 0;
+
+        for (json_object *s = last; s && r >= 0; s = last_before(steps, s)) {
+                r = json_append(names, json_object_new_string(json_get_string(s, "name")));
+                chain += step_duration(s);
+        }
+        if (r < 0) {
+                json_object_put(names);
+                return r;
+        }
+        return json_set_fields(o, JSON_TAKE("chain", names),
+                        JSON_DOUBLE("chain_seconds", (double) chain / USEC_PER_SEC));
+}
+
+static int print_json(json_object *status, const Row *rows, size_t n, json_object *last) {
+        _cleanup_json_ json_object *o = json_object_new_object();
+        uint64_t started = (uint64_t) json_get_int(status, "started_usec", 0),
+                 settled = (uint64_t) json_get_int(status, "settled_usec", 0);
+        json_object *list = json_object_new_array();
+        int r;
+
+        r = json_set_fields(o, JSON_TAKE("steps", list));
+        for (size_t i = 0; i < n && r >= 0; i++) {
+                json_object *row;
+
+                r = json_append_object(list, &row);
+                if (r < 0)
+                        return r;
+                r = json_set_fields(row, JSON_STRING("name", json_get_string(rows[i].step, "name")),
+                                JSON_DOUBLE("seconds", (double) rows[i].usec / USEC_PER_SEC));
+        }
+        if (r < 0)
+                return r;
+        if (last && finished(last) > 0) {
+                r = chain_to_json(json_get(status, "steps"), last, o);
+                if (r < 0)
+                        return r;
+        }
+        if (settled > started) {
+                r = json_set_fields(o, JSON_DOUBLE("seconds", (double) (settled - started) /
+                                                                              USEC_PER_SEC));
+                if (r < 0)
+                        return r;
+        }
+        ctl_print_json(o);
+        return 0;
+}
+
 int verb_blame(Ctl *c, int argc, char *argv[]) {
         _cleanup_json_ json_object *status = NULL;
         _cleanup_free_ Row *rows = NULL;
@@ -94,6 +146,10 @@ int verb_blame(Ctl *c, int argc, char *argv[]) {
                 last = later(last, step);
         }
         qsort(rows, n, sizeof(Row), compare_rows);
+        if (c->json) {
+                ctl_warn_old_status(c);
+                return print_json(status, rows, n, last) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+        }
 
         for (size_t i = 0; i < n; i++)
                 printf("%12s  %s\n", format_duration_finely(took, rows[i].usec),

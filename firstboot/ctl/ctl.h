@@ -14,6 +14,7 @@ typedef struct Ctl {
         bool json, wait, watch, color, utf8;
         bool no_rerun;                     /* of config set and unset */
         bool quick, full, probes, history; /* of check and plot */
+        unsigned given;                    /* options, a bit each: main.c */
         const char *step;
         uint64_t timeout_usec; /* of --wait; 0: none */
         sd_bus *bus;           /* opened on demand */

@@ -72,7 +72,7 @@ static const OptionSpec options[] = {
           .help = "show it as it goes on, until Ctrl-C; with --wait until it has settled (status)" },
         { .name = "timeout", .id = OPT_TIMEOUT, .argument = "TIME",
           .help = "give up waiting after TIME, such as 90s or 10min" },
-        { .name = "json", .id = OPT_JSON, .help = "machine-readable output (status, config, check, history)" },
+        { .name = "json", .id = OPT_JSON, .help = "machine-readable output (status, config, check, history, blame)" },
         { .name = "quick", .id = OPT_QUICK, .help = "a second, beside running jobs (check; the default)" },
         { .name = "full", .id = OPT_FULL, .help = "with load on GPUs and network; wants an idle node (check)" },
         { .name = "step", .id = OPT_STEP, .argument = "NAME", .help = "one step's probe alone (check)",
@@ -132,7 +132,9 @@ static int parse_options(Ctl *c, int argc, char *argv[]) {
 
         long_options(list);
         opterr = 0;
-        while ((o = getopt_long(argc, argv, "h", list, NULL)) >= 0)
+        while ((o = getopt_long(argc, argv, "h", list, NULL)) >= 0) {
+                if (o >= OPT_WAIT)
+                        c->given |= 1u << (o - OPT_WAIT);
                 switch (o) {
                 case OPT_WAIT:
                         c->wait = true;
@@ -175,6 +177,7 @@ static int parse_options(Ctl *c, int argc, char *argv[]) {
                         log_bad_option(argv, list);
                         return -EXIT_USAGE;
                 }
+        }
         return optind;
 }
 
@@ -210,6 +213,45 @@ static void fill_specs(VerbSpec *specs, const char *words_of_codes) {
         }
 }
 
+/* Verbs that heed an option; those not named here are every verb's. */
+static const struct {
+        int id;
+        const char *verbs;
+} heeded[] = {
+        { OPT_WAIT, "status rerun config" },
+        { OPT_WATCH, "status" },
+        { OPT_TIMEOUT, "status rerun config" },
+        { OPT_JSON, "status rerun config check history blame" },
+        { OPT_QUICK, "check" },
+        { OPT_FULL, "check" },
+        { OPT_STEP, "check" },
+        { OPT_PROBES, "check" },
+        { OPT_HISTORY, "plot" },
+        { OPT_NO_RERUN, "config" },
+};
+
+/* Whoever gives an option that nobody heeds would believe that it counts. */
+static bool heeds_all(const Ctl *c, const char *verb) {
+        for (size_t i = 0; i < ELEMENTSOF(heeded); i++) {
+                _cleanup_strv_free_ char **heeding = NULL;
+                _cleanup_free_ char *list = NULL;
+                const OptionSpec *o = options;
+
+                if (!(c->given & 1u << (heeded[i].id - OPT_WAIT)))
+                        continue;
+                heeding = strv_split(heeded[i].verbs, " ");
+                if (!heeding || strv_contains(heeding, verb))
+                        continue;
+                while (o->id != heeded[i].id)
+                        o++;
+                list = strv_join(heeding, ", ");
+                log_error("'firstbootctl %s' does not heed --%s; it is for %s", verb, o->name,
+                                strempty(list));
+                return false;
+        }
+        return true;
+}
+
 static void log_unknown_verb(const char *name) {
         _cleanup_strv_free_ char **names = NULL;
         _cleanup_free_ char *meant = NULL;
@@ -237,6 +279,8 @@ static int run_verb(Ctl *c, int argc, char *argv[]) {
                 return EXIT_USAGE;
         }
 
+        if (!heeds_all(c, name))
+                return streq(name, "check") ? EXIT_CHECK_USAGE : EXIT_USAGE;
         fill_specs(specs, words);
         c->program = &program;
         code = v->run(c, MAX(argc - 1, 0), argc > 0 ? argv + 1 : argv);

@@ -22,11 +22,25 @@ $0
 X' "$out"
 out=$("$ctl" rerun a 2>&1)
 check "a step that runs is not run again, and the way to wait is named" grep -q 'is running. .*--wait' <<<"$out"
+for wrong in 'explain --json' 'status --full' 'rerun --history a' 'log --wait' 'blame --watch'; do
+        # shellcheck disable=SC2086
+        "$ctl" $wrong >/dev/null 2>"$NODE/out"; status=$?
+        check "an option that a verb does not heed is refused: $wrong" test "$status" -eq 64
+        check "with the verbs that do" grep -qE "does not heed --[a-z]+; it is for [a-z]" "$NODE/out"
+done
+"$ctl" check --wait >/dev/null 2>&1; status=$?
+check "by check with its own exit code" test "$status" -eq 2
 touch "$NODE/go"
 check "the node has failed" node_wait failed
 out=$("$ctl" explain)
 check "a code without a text says so, and once where more is" test "$(grep -c 'firstbootctl log' <<<"$out")" -eq 1
 check "with its step's file" grep -qF 'whose file does not say what it means' <<<"$out"
+"$ctl" blame --json >"$NODE/out"
+check "blame --json has steps, the chain and the whole, in seconds" python3 -c '
+import json, sys
+o = json.load(open(sys.argv[1]))
+assert {s["name"] for s in o["steps"]} == {"a", "b"} and o["chain"] == ["b", "a"] and o["seconds"] > 0
+assert abs(o["chain_seconds"] - sum(s["seconds"] for s in o["steps"])) < 0.001' "$NODE/out"
 for verb in status explain blame plot history config "status --json"; do
         # shellcheck disable=SC2086
         "$ctl" $verb >/dev/full 2>"$NODE/out"; status=$?

@@ -96,6 +96,7 @@ plan "a recipe renamed inside alone" 3 '"site" differs from the file.s name; wri
 again
 printf '{ "scratch": { "disks": 4, } }\n' >node/site.json
 run "a comma too many in a node configuration" 3 'node/site.json:1:[0-9]+: comma before the closing }' check --node node/site.json
+run "a folder of node configuration" 3 'node: is a folder: name the files in it' check --node node
 printf 'scratch:\n  disks: 4\n' >node/site.yaml
 run "a node configuration in YAML" 3 'node/site.yaml: its first line must be #cloud-config' check --node node/site.yaml
 again
