@@ -32,6 +32,10 @@ class Service(http.server.BaseHTTPRequestHandler):
             return self.answer(200, b"<html>")
         if self.path == "/opc/v2/instance/" and h.get("Authorization") == "Bearer Oracle":
             return self.answer(200, json.dumps({"id": "ocid1.x", "shape": "BM.GPU4.8", "region": "fra", "metadata": {"firstboot": firstboot}}).encode())
+        if self.path == "/opc/v2/host/" and mode in ("rdma", "half", "host-broken"):
+            block = "ocid1.computenetworkblock.oc1.fra.anotherlongname" if mode == "rdma" else ""
+            return self.answer(200, b"{" if mode == "host-broken" else json.dumps({"rackId": "r", "rdmaTopologyData": {
+                "customerHPCIslandId": "ocid1.hpcisland.oc1.fra.island1", "customerNetworkBlock": block, "customerLocalBlock": "local, 7"}}).encode())
         if self.path == "/latest/api/token" and self.command == "PUT" and h.get("X-aws-ec2-metadata-token-ttl-seconds"):
             return self.answer(200, b"T0KEN")
         if self.path.startswith("/latest/") and h.get("X-aws-ec2-metadata-token") != "T0KEN":
@@ -41,7 +45,8 @@ class Service(http.server.BaseHTTPRequestHandler):
         if self.path == "/latest/meta-data/tags/instance/firstboot":
             return self.answer(404) if mode == "no-tag" else self.answer(200, firstboot.encode())
         if self.path == "/computeMetadata/v1/instance/?recursive=true" and h.get("Metadata-Flavor") == "Google":
-            return self.answer(200, json.dumps({"id": 7, "machineType": "projects/1/machineTypes/a3-high", "attributes": {"firstboot": firstboot}}).encode())
+            return self.answer(200, json.dumps({"id": 7, "machineType": "projects/1/machineTypes/a3-high", "attributes": {"firstboot": firstboot,
+                "physical_host_topology": '{"cluster": "c1", "block": "b2", "subblock": "s3", "host": "h4"}' if mode == "rdma" else "nonsense"}}).encode())
         self.answer(404)
     do_GET = do_PUT = handle_any
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service)
@@ -70,6 +75,14 @@ dmi chassis_asset_tag OracleCloud.com
 check "OCI: found by its asset tag, with id and shape" gives 'i["id"] + " " + i["shape"] + " " + i["cloud"]' "ocid1.x BM.GPU4.8 oci"
 check "OCI: metadata goes over the image's configuration" gives 'c["scratch"]["label"] + " " + s["scratch.label"]' "meta metadata of oci"
 check "OCI: and leaves the rest" gives 'c["scratch"]["vg"]' baked
+check "OCI: a machine of no RDMA network has no place in one" gives '"fabric" in i' False
+echo rdma >"$NODE/mode"
+check "OCI: island, network block and local block, each by its end" gives 'i["fabric"]' "-oc1-fra-island1.-anotherlongname.local--7"
+echo half >"$NODE/mode"
+check "OCI: a place that is not whole is none" gives 'str("fabric" in i) + i["id"]' "Falseocid1.x"
+echo host-broken >"$NODE/mode"
+check "OCI: an answer that is no JSON neither, and no error" gives 'str("fabric" in i) + str(o["errors"])' "False[]"
+rm "$NODE/mode"
 dmi sys_vendor "Amazon EC2"
 check "AWS: version 2, with a token" gives 'i["id"] + " " + i["shape"]' "i-1 p5.48xlarge"
 check "AWS: configuration from the instance tag" gives 'c["scratch"]["lv"]' meta
@@ -77,6 +90,10 @@ echo no-tag >"$NODE/mode"
 check "AWS: an instance without the tag is fine" gives 'c["scratch"]["lv"] + str(o["errors"])' "baked[]"
 dmi product_name "Google Compute Engine"
 check "GCP: names without their projects" gives 'i["id"] + " " + i["shape"]' "7 a3-high"
+check "GCP: an attribute that is no JSON is no place" gives '"fabric" in i' False
+echo rdma >"$NODE/mode"
+check "GCP: cluster, block and subblock" gives 'i["fabric"]' "c1.b2.s3"
+rm "$NODE/mode"
 
 mkdir -p "$NODE/run/cloud-init"
 echo '{"firstboot":{"scratch":{"label":"cloudcfg"}}}' >"$NODE/run/cloud-init/combined-cloud-config.json"

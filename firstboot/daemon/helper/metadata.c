@@ -2,6 +2,8 @@
 
 /* A row for each cloud: how the firmware names it, and how its service is asked. */
 
+#include <ctype.h>
+
 #include "daemon/helper/metadata.h"
 #include "daemon/helper/http.h"
 #include "contract/paths.h"
@@ -104,6 +106,60 @@ static int take_facts(Config *c, json_object *o, const Fact *facts, size_t n) {
         return json_get_string(c->instance, "id") ? 0 : -EBADMSG;
 }
 
+#define PLACE_PART_MAX 16
+
+/* Where the machine is in the cloud's network, outermost first, "ISLAND.BLOCK.LOCAL": whether two
+ * machines have a part in common is all that is asked of it, so of long names the end will do. A
+ * place of which a part is missing is none. */
+static int take_place(Config *c, json_object *o, char *const *parts) {
+        _cleanup_free_ char *place = strdup("");
+
+        if (!place)
+                return -ENOMEM;
+        STRV_FOREACH (part, parts) {
+                const char *name = strempty(json_get_string(o, *part));
+                size_t n = strlen(name);
+                char *longer;
+
+                if (n == 0)
+                        return 0;
+                longer = strf("%s%s%s", place, *place ? "." : "",
+                                n > PLACE_PART_MAX ? name + n - PLACE_PART_MAX : name);
+                if (!longer)
+                        return -ENOMEM;
+                for (char *p = longer + strlen(place) + (*place != 0); *p; p++)
+                        if (!isalnum((unsigned char) *p))
+                                *p = '-';
+                free(place);
+                place = longer;
+        }
+        return json_set_string(c->instance, "fabric", place);
+}
+
+/* Only machines of OCI's RDMA network have one. That it cannot be had is no reason to fail. */
+static int take_oci_place(Config *c, Session *s) {
+        _cleanup_json_ json_object *host = NULL;
+        _cleanup_free_ char *body = NULL;
+        JsonError e;
+
+        if (ask(s, NULL, "/opc/v2/host/", &body) <= 0 ||
+                        json_parse(body, strlen(body), &e, &host) < 0)
+                return 0;
+        return take_place(c, json_get(host, "rdmaTopologyData"),
+                        ARGV("customerHPCIslandId", "customerNetworkBlock", "customerLocalBlock"));
+}
+
+/* GCP's is JSON in an attribute, of machines that were placed together. */
+static int take_gcp_place(Config *c, json_object *attributes) {
+        _cleanup_json_ json_object *place = NULL;
+        const char *text = json_get_string(attributes, "physical_host_topology");
+        JsonError e;
+
+        if (!text || json_parse(text, strlen(text), &e, &place) < 0)
+                return 0;
+        return take_place(c, place, ARGV("cluster", "block", "subblock"));
+}
+
 static int fetch_oci(Config *c, Session *s, json_object **ret_layer) {
         static const Fact facts[] = {
                 { "id", "id" },
@@ -126,6 +182,9 @@ static int fetch_oci(Config *c, Session *s, json_object **ret_layer) {
         if (r < 0)
                 return r;
         r = take_facts(c, o, facts, ELEMENTSOF(facts));
+        if (r < 0)
+                return r;
+        r = take_oci_place(c, s);
         if (r < 0)
                 return r;
         return take_layer(s, json_get(json_get(o, "metadata"), "firstboot"), ret_layer);
@@ -186,6 +245,9 @@ static int fetch_gcp(Config *c, Session *s, json_object **ret_layer) {
         if (r < 0)
                 return r;
         r = take_facts(c, o, facts, ELEMENTSOF(facts));
+        if (r < 0)
+                return r;
+        r = take_gcp_place(c, json_get(o, "attributes"));
         if (r < 0)
                 return r;
         return take_layer(s, json_get(json_get(o, "attributes"), "firstboot"), ret_layer);

@@ -32,14 +32,23 @@ static char *generic_resources(const char *gres) {
         return gpus > 0 ? strf("gpu:%u", gpus) : strdup("");
 }
 
+/* The place in the cloud's network is a feature, unless the configuration names one. */
+static int add_place(char ***features, const char *fabric) {
+        STRV_FOREACH (feature, *features)
+                if (startswith(*feature, "fabric."))
+                        return 0;
+        return fabric ? strv_extendf(features, "fabric.%s", fabric) : 0;
+}
+
 /* A node that the controller does not know of brings its description along: " -Z --conf …". NULL
  * on out of memory. */
-static char *dynamic_options(json_object *slurm, bool drained) {
+static char *dynamic_options(json_object *slurm, const char *fabric, bool drained) {
         _cleanup_free_ char *gres = generic_resources(json_get_string(slurm, "gres")),
                             *features = NULL, *text = NULL;
         _cleanup_strv_free_ char **l = NULL, **words = NULL;
 
-        if (!gres || json_get_strings(slurm, "features", &l) < 0 || !(features = strv_join(l, ",")))
+        if (!gres || json_get_strings(slurm, "features", &l) < 0 || add_place(&l, fabric) < 0 ||
+                        !(features = strv_join(l, ",")))
                 return NULL;
         if (*features && strv_extendf(&words, "Feature=%s", features) < 0)
                 return NULL;
@@ -53,7 +62,7 @@ static char *dynamic_options(json_object *slurm, bool drained) {
         return text ? strf(" -Z --conf \"%s\"", text) : NULL;
 }
 
-char *slurmd_environment(json_object *slurm, const char *node, bool drained) {
+char *slurmd_environment(json_object *slurm, const char *node, const char *fabric, bool drained) {
         _cleanup_strv_free_ char **controllers = NULL, **options = NULL;
         _cleanup_free_ char *servers = NULL, *dynamic = NULL, *more = NULL;
 
@@ -62,7 +71,7 @@ char *slurmd_environment(json_object *slurm, const char *node, bool drained) {
                 return NULL;
         servers = strv_join(controllers, ",");
         more = strv_join(options, " ");
-        dynamic = json_get_bool(slurm, "dynamic", false) ? dynamic_options(slurm, drained)
+        dynamic = json_get_bool(slurm, "dynamic", false) ? dynamic_options(slurm, fabric, drained)
                                                          : strdup("");
         if (!servers || !more || !dynamic)
                 return NULL;

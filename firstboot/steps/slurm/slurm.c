@@ -73,7 +73,8 @@ static int put_file(StepContext *c, const char *name, const char *text) {
 static int write_files(Slurm *s, bool *ret_changed) {
         StepContext *c = s->context;
         _cleanup_free_ char *conf = client_conf(c->section),
-                            *environment = slurmd_environment(c->section, s->node, s->drain);
+                            *environment = slurmd_environment(c->section, s->node,
+                                            json_get_string(c->instance, "fabric"), s->drain);
         int r;
 
         if (!conf || !environment)
