@@ -1,7 +1,7 @@
 #!/bin/bash
 # The overlay slurm-gpu in real jobs: slurmctld and three slurmds from the head's tree, without a machine. GPUs are doubles, what NVIDIA's driver
 # shows below /proc: a job has as many as it asked for, and no two have one
-# together; a node that has fewer than it promised gets no job.
+# together; a node that has fewer than it promised gets no job. And the overlay slurm-tmp: each job has a /tmp of its own.
 #
 # lane: compute
 # after: e2e/10
@@ -27,11 +27,21 @@ for n in 1 2 3; do
         done
 done
 NODE_OPTIONS=(--ro-bind "$E2E/sys" /sys --ro-bind "$E2E/driver@" /proc/driver)
+# A local disk each. On one processor, where this kernel gives mount namespaces numbers that do not grow from one processor to the next (6.18):
+# Slurm mounts a new one below its own, which the kernel takes for a loop then.
+NODE_BEFORE=(taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')")
+for n in 1 2 3; do mkdir -p "$HEAD/disk$n" && mount -t tmpfs disk "$HEAD/disk$n" || exit 1; done
+mkdir -p "$HEAD/root/mnt/localdisk"
+NODE_OPTIONS+=(--bind "$HEAD/disk@" /mnt/localdisk)
+cp -a "$TOP/overlays/slurm-tmp/files/." "$HEAD/root/"
+mkdir -p "$HEAD/root/usr/lib/hpc-head" && cp "$TOP/overlays/hpc-head/files/usr/lib/hpc-head/new-cluster" "$HEAD/root/usr/lib/hpc-head/"
+cp "$TOP/overlays/slurm-tmp/check-slurm-tmp.sh" "$HEAD/root/root/"
 for i in 0 1 2 3; do NODE_OPTIONS+=(--dev-bind /dev/null "/dev/nvidia$i"); done
 NODE_LINE='Gres=gpu:4' NODES_IDLE=2
 # Without its accounting, which the head's tree has not.
 mapfile -t lines < <(cat "$TOP"/overlays/slurm-gpu/files/etc/hpc-head/slurm.conf.d/*.conf | grep -v AccountingStorageTRES)
-mapfile -t -O ${#lines[@]} lines < <(grep -E '^(HealthCheckNodeState|SchedulerParameters)=' "$TOP/overlays/hpc-head/files/usr/lib/hpc-head/new-cluster")
+mapfile -t -O ${#lines[@]} lines <"$TOP/overlays/slurm-tmp/files/etc/hpc-head/slurm.conf.d/42-slurm-tmp.conf"
+mapfile -t -O ${#lines[@]} lines < <(grep -E '^(PrologFlags|HealthCheckNodeState|SchedulerParameters)=' "$TOP/overlays/hpc-head/files/usr/lib/hpc-head/new-cluster")
 nodes_start "${lines[@]}"
 check "two nodes have the GPUs that they promised" $?
 [[ $rc -eq 0 ]] || exit 1
@@ -64,4 +74,23 @@ is "two jobs on a node have two GPUs each, none in common" "$(cat "$data"/saw.[a
 run 'id=$(sbatch --parsable -w n1 -N 1 --gpus-per-node=4 -o killed --wrap "srun sh -c \"touch up; sleep 300\"")
         for i in $(seq 300); do [ -e up ] && break; sleep 0.2; done; scancel $id; for i in $(seq 300); do [ -z "$(squeue -h)" ] && break; sleep 0.2; done'
 is "the GPUs of a killed job are free again" "$(run "srun -w n1 -N 1 --gpus-per-node=4 sh -c '$gpus'")" 'n1 0,1,2,3'
+
+# --- a job's own /tmp ---------------------------------------------------------------------------------------------------------
+head_run /root/check-slurm-tmp.sh
+check "slurm-tmp: the overlay's check passes" $?
+cat >"$data/own" <<'O'
+#!/bin/sh
+# What is there already, whose it is, and what stays.
+echo "$(ls -A /tmp /var/tmp | grep -vc '^/\|^$') $(stat -c '%u %a' /tmp) $(df --output=target /tmp | tail -n 1)" >"own.$1"
+touch /tmp/mine /var/tmp/mine /dev/shm/mine
+srun -n 1 test -e /tmp/mine && echo step >>"own.$1"
+O
+chmod 0755 "$data/own"
+echo somebody >"$HEAD/export/data/theirs"
+run 'timeout 200 sbatch -W -n 1 --array=1-30%8 -o /dev/null --wrap "./own \$SLURM_ARRAY_TASK_ID" >/dev/null'
+is "thirty jobs find an empty /tmp of their own, and their steps find what they put there" "$(cat "$data"/own.* | sort | uniq -c | xargs)" '30 0 0 700 /tmp 30 step'
+left() { find "$HEAD"/disk[123]/jobs -mindepth 2; grep -s "$HEAD/disk./jobs/./" /proc/self/mounts; }
+for ((i = 0; i < 100; i++)); do [[ -z $(left) ]] && break; sleep 0.2; done
+is "nothing of it is left on the local disks" "$(left)" ''
+is "jobs two on a node do not see each other's" "$(run 'for j in 1 2; do timeout 60 srun -w n1 -n 1 sh -c "echo $j >/tmp/name; sleep 1; cat /tmp/name" & done; wait' | sort | xargs)" '1 2'
 exit $rc

@@ -4,7 +4,7 @@
 #   nodes_start [LINE…]   head_make has been called; lines of slurm.conf besides
 #   nodes_end
 #   NODE_OPTIONS=(…)      set before: options of bwrap for each node, @ stands for its number; NODE_LINE: of slurm.conf;
-#                         PLUGSTACK: plugstack.conf; NODES_IDLE: fewer than 3
+#                         PLUGSTACK: plugstack.conf; NODES_IDLE: fewer than 3; NODE_BEFORE=(…): what starts bwrap
 
 nodes_root=$HEAD/root nodes=()
 
@@ -26,7 +26,7 @@ nodes_start() {
         chmod 1777 "$HEAD/export/data"
         head_start munge slurm || return 1
         for n in 1 2 3; do
-                bwrap --bind "$nodes_root" / --dev /dev --proc /proc --perms 1777 --tmpfs /tmp --tmpfs /run --bind "$HEAD/run/munge" /run/munge \
+                "${NODE_BEFORE[@]}" bwrap --bind "$nodes_root" / --dev /dev --proc /proc --perms 1777 --tmpfs /tmp --tmpfs /run --bind "$HEAD/run/munge" /run/munge \
                         --bind "$HEAD/export" /export "${NODE_OPTIONS[@]//@/$n}" --unshare-uts --hostname "n$n" --cap-add ALL --die-with-parent --new-session \
                         slurmd -D -N "n$n" >"$HEAD_LOG/n$n.log" 2>&1 &
                 nodes+=($!)
