@@ -1,6 +1,6 @@
 #!/bin/bash
 # Packages that mean harm, installed into a real tree by its own dpkg: what their scripts try, what they leave behind, and packages
-# that are broken on purpose. Each says what must happen. What archives, overlays, locks and repositories try is in
+# that are broken on purpose; sources and results of compile stages. Each says what must happen. What archives, overlays, locks and repositories try is in
 # tests/unit/builder/stage/test-unpack.c, recipe/test-overlay*.c, tests/cli/lock*.sh; docs/security.md has the list.
 #
 # lane: compute
@@ -214,6 +214,41 @@ control hard && members data 'add("./usr/share/hard", tarfile.LNKTYPE, "'"$W"'/c
         refused hard 1 'hard' "a package with a hard link out of the tree"
 mkdir -p "$D/failing/DEBIAN" && printf '#!/bin/sh\nkill -9 -1\nexit 1\n' >"$D/failing/DEBIAN/preinst" && deb failing &&
         refused failing 1 'exit code' "a script that kills all that it sees ends its own stage"
+# --- archives of compile stages, and what their scripts leave as the stage's result -------------------------------------------------
+# compiled NAME EXIT-CODE PATTERN WHAT SCRIPT: with $D/NAME.tar.gz, where there is one, as its source.
+compiled() {
+        local sources=
+        if [[ -e $D/$1.tar.gz ]]; then
+                cp "$D/$1.tar.gz" "$W/site/"
+                sources=", \"artifacts\": [{ \"name\": \"$1\", \"version\": \"1\", \"url\": \"http://127.0.0.1:$(cat "$W/port")/$1.tar.gz\" }]"
+        fi
+        echo "{ \"description\": \"Means harm\", \"compile\": [{ \"script\": \"compile.sh\"$sources }] }" >"$O/overlay.json"
+        printf '#!/bin/sh\nset -e\n%s\n' "$5" >"$O/compile.sh"
+        chmod 0755 "$O/compile.sh"
+        small build >"$W/out" 2>&1
+        local s=$?
+        [[ $s -eq $2 ]] && grep -q "$3" "$W/out" && [[ $(cat "$W/canary") == outside && $(grep -c 'error: ' "$W/out") -le 2 && ! -e $W/canary2 ]]
+        local wrong=$?
+        check "$4" $wrong
+        [[ $wrong -eq 0 ]] || { echo "# exit code $s"; tail -n 6 "$W/out" | cut -c1-300 | sed 's/^/# /'; }
+}
+members bomb.tar.gz 'add("s/x", text=b"\0" * (300 << 20))'
+compiled bomb 1 'bomb cannot be unpacked: .*decompression bomb' "a source that is a bomb" 'exit 0'
+members hardlink.tar.gz 'add("s/x", tarfile.LNKTYPE, "s/../../../../../../../../../'"$W"'/canary")'
+compiled hardlink 1 'hardlink cannot be unpacked' "a source with a hard link out" 'echo changed >"$ARTIFACTS/hardlink/x"'
+members through.tar.gz 'add("s/x", tarfile.SYMTYPE, "'"$W"'"); add("s/x/canary2")'
+compiled through 1 'through cannot be unpacked' "a source that writes through its own link" 'exit 0'
+members climb.tar.gz 'add("s/../../../../../../../../'"$W"'/canary2")'
+compiled climb 1 'climb cannot be unpacked' "a source that climbs" 'exit 0'
+members plain.tar.gz 'add("s/x")'
+compiled plain 0 '' "a source may be changed by its script, a link in it leads nowhere" 'ln -sf '"$W"'/canary "$ARTIFACTS/plain/x"; ! cat "$ARTIFACTS/plain/x"; mkdir "$DESTDIR/opt"; ln -s '"$W"'/canary "$DESTDIR/opt/leak"'
+in_tree 'test -L /opt/leak && ! cat /opt/leak'
+check "a link among the results is the image's, not what it leads to on the host" $?
+compiled pipe 3 'DESTDIR/opt/pipe is neither file, folder nor link' "a pipe among the results" 'mkdir "$DESTDIR/opt"; mkfifo "$DESTDIR/opt/pipe"'
+compiled folder 1 'a folder of the image is in the way' "a link among the results in place of the image's folder" 'ln -s '"$W"' "$DESTDIR/etc"'
+compiled deep 1 'DESTDIR/.*cannot copy it into the image' "results of 5,000 levels" 'cd "$DESTDIR"; exec perl -e "for (1 .. 5000) { mkdir q(a); chdir q(a) or die }"'
+compiled context 1 'hostile does not compile: the script ended with exit code 3' "a context without end" 'yes >"$IMGBUILD_CONTEXT" & sleep 1; kill $!; exit 3'
+
 # Another script's build may be at work in the store: its folder is locked.
 left=()
 for folder in "$CACHE"/work/*; do
