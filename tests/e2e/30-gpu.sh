@@ -59,10 +59,17 @@ step() { # NAME KEYS
         echo "$1=$(tr -d "\n\t " <$r/run/firstboot/results/rdma.json)"
         sed "s/^/$1_log=/" $r/log
 }
+modprobe ib_core netns_mode=0; echo "netns=$(rdma system show)"
 nic=$(ip -o -4 route show default | sed "s/.* dev \([^ ]*\).*/\1/")
 modprobe rdma_rxe && rdma link add rxe0 type rxe netdev "$nic" && echo "rxe=$(cat /sys/class/infiniband/rxe0/ports/1/state)"
 step roce ",\"traffic_percent\":1"
 chmod a-x /usr/bin/ib_write_bw; step roce_none; chmod a+x /usr/bin/ib_write_bw
+# A device in another namespace than who looks: the exporter is in one, the device where it was made.
+ip netns add gpu-test
+echo "moved=$(rdma dev set rxe0 netns gpu-test 2>&1 | tail -n 1)"
+echo "hidden=$(ip netns exec gpu-test ls /sys/class/infiniband | wc -l)"
+ip netns exec gpu-test /usr/lib/firstboot/rdma-exporter /run/away.prom
+echo "away=$(sed -n "s/^rdma_port_hw_sent_pkts//p" /run/away.prom)"
 '
 
 # Units that need a GPU may fail where there is none, and the gpu step must.
@@ -79,6 +86,9 @@ check "soft-RoCE on the network card is an RDMA port" "$([[ $(fact rxe) == "4: A
 check "the rdma step has it carry data from itself to itself: done" "$([[ $(fact roce) == *'"status":"done"'* && $(fact roce) == *'"program":"ib_write_bw","gbps":'* ]]; echo $?)"
 check "… by ib_write_bw, which listens to this machine alone" "$(grep -q '^roce_log=.*ib_write_bw -d rxe0 -i 1 .* 127.0.0.1$' "$E2E/$booted.facts"; echo $?)"
 check "an image without the program where traffic is required: rdma.no-test" "$([[ $(fact roce_none) == *'"code":"rdma.no-test"'* ]]; echo $?)"
-[[ $rc -eq 0 ]] || grep -E '^(cdi|rxe|roce)' "$E2E/$booted.facts"
+check "ib_core gives each device to one network namespace" "$([[ $(fact netns) == *"netns exclusive"* && $(fact hidden) == 0 ]]; echo $?)"
+check "… soft-RoCE stays in its own, as the kernel says" "$([[ $(fact moved) == *"not supported"* ]]; echo $?)"
+check "… and the exporter in another one follows the kernel's own device there" "$([[ $(fact away) =~ ^\{device=\"rxe0\",port=\"1\",netns=\"net:\[[0-9]+\]\"\}\ [1-9][0-9]*$ ]]; echo $?)"
+[[ $rc -eq 0 ]] || grep -E '^(cdi|rxe|roce|netns|moved|hidden|away)' "$E2E/$booted.facts"
 
 exit $rc
