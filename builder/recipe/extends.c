@@ -61,8 +61,8 @@ static char **recipe_names(const char *path) {
         return TAKE_PTR(names);
 }
 
-/* A recipe that was named by less than its path: "site-node" for images/site-node.json. "; did you mean …",
- * or "" where none is there. NULL on out of memory. */
+/* A recipe that was named by less than its path: "site-node" for images/site-node.json. "; did you
+ * mean …", or "" where none is there. NULL on out of memory. */
 static char *suggest_path(const char *path) {
         const char *base = path_basename(path), *end = endswith(base, ".json") ? "" : ".json";
         _cleanup_free_ char *beside = strf("%s%s", path, end),

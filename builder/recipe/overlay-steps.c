@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The steps of the node that an overlay brings: what is wrong with their files is told when the overlay is
- * read, by the rules of the node itself, and not by a node that has booted. */
+/* The steps of the node that an overlay brings: what is wrong with their files is told when the
+ * overlay is read, by the rules of the node itself, and not by a node that has booted. */
 
 #include "recipe/overlay-items.h"
 #include "contract/paths.h"
@@ -23,7 +23,8 @@ static int add_fault(Problems *p, const char *shown, const char *line) {
         return 0;
 }
 
-/* A program that the overlay brings as well must be one that can be run. Others come from packages. */
+/* A program that the overlay brings as well must be one that can be run. Others come from
+ * packages. */
 static int check_program(const OverlayLoading *l, const char *shown, const char *program) {
         _cleanup_free_ char *path = strf("%s/files%s", l->overlay->path, program);
         struct stat st;

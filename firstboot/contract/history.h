@@ -50,8 +50,8 @@ void history_take(HistoryEntry *e, const char *step, json_object *figures);
 /* Adds the entry, durably, and sets its sequence number. 0 or negative errno. */
 int history_append(HistoryEntry *e);
 
-/* The entries, oldest first, at most HISTORY_ENTRIES; none where there is no history. The caller frees
- * them. *ret_damaged (may be NULL): slots that hold something else. 0 or negative errno. */
+/* The entries, oldest first, at most HISTORY_ENTRIES; none where there is no history. The caller
+ * frees them. *ret_damaged (may be NULL): slots that hold something else. 0 or negative errno. */
 int history_load(HistoryEntry **ret, size_t *ret_n, size_t *ret_damaged);
 
 /* A slot's line from an entry, and back: 0, or -EBADMSG for one that is empty or torn. */

@@ -299,8 +299,8 @@ static int find_file(const char *name, bool *ret_site, char **ret_file) {
         return 0;
 }
 
-/* path: of the file; file: what it is called in *errors. 1: *ret is the object in it; 0: it is faulty, and
- * *errors say how; -ENOMEM. */
+/* path: of the file; file: what it is called in *errors. 1: *ret is the object in it; 0: it is
+ * faulty, and *errors say how; -ENOMEM. */
 static int read_object(const char *path, const char *file, json_object **ret, char ***errors) {
         _cleanup_json_ json_object *o = NULL;
         JsonError e = {};

@@ -118,7 +118,7 @@ static int print_json(json_object *status, const Row *rows, size_t n, json_objec
                 if (r < 0)
                         return r;
         }
-        ctl_print_json(o);
+        json_print(o, 0);
         return 0;
 }
 

@@ -50,8 +50,8 @@ int verb_completion(Ctl *c, int argc, char *argv[]);
 /* Opens the system bus once. 0 or -errno, without a message. */
 int ctl_bus(Ctl *c);
 
-/* Logs why a call of firstbootd's failed with r and *error: its own words and then `more` (may be ""), or
- * that it does not answer. */
+/* Logs why a call of firstbootd's failed with r and *error: its own words and then `more` (may be
+ * ""), or that it does not answer. */
 void ctl_log_failure(int r, const sd_bus_error *error, const char *more);
 
 /* A method of the manager that returns JSON text. Logs; caller puts. */
@@ -61,12 +61,12 @@ int ctl_call_json(Ctl *c, const char *method, json_object **ret);
  * c->silence, unread and left_sec tell. -ENOENT: neither. Does not log. */
 int ctl_status(Ctl *c, json_object **ret);
 
-/* After ctl_status() failed: says so, with what to do and `more` (may be ""), and returns the exit code
- * for it. */
+/* After ctl_status() failed: says so, with what to do and `more` (may be ""), and returns the exit
+ * code for it. */
 int ctl_log_no_status(const Ctl *c, const char *more);
 
-/* After ctl_status(): what it gave is old, and why, for people; NULL where firstbootd answered, or on out
- * of memory. Caller frees. */
+/* After ctl_status(): what it gave is old, and why, for people; NULL where firstbootd answered, or
+ * on out of memory. Caller frees. */
 char *ctl_old_status(const Ctl *c);
 
 /* The same as a warning, behind what a verb made of it. */

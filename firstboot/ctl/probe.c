@@ -88,8 +88,8 @@ static int reap(Probe *p) {
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* A message, which may be a server's words, stays on the line on which it is told, and does nothing to a
- * terminal. */
+/* A message, which may be a server's words, stays on the line on which it is told, and does nothing
+ * to a terminal. */
 static void disarm_message(json_object *result) {
         const char *message = json_get_string(result, "message");
         _cleanup_free_ char *line = message ? strdup(message) : NULL;

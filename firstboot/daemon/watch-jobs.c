@@ -9,8 +9,8 @@
 
 #define CMDLINE_MAX 4096
 
-/* As its status has it, for a process may have its folder in /proc be root's. One that cannot be read is
- * taken for root's. */
+/* As its status has it, for a process may have its folder in /proc be root's. One that cannot be
+ * read is taken for root's. */
 static bool is_roots(const char *pid) {
         _cleanup_free_ char *path = fb_pathf("/proc/%s/status", pid), *words = NULL;
         const char *uid;

@@ -20,8 +20,8 @@ static bool is_code(const char *word) {
         return code_find(word) || (strchr(word, '.') && result_code_is_valid(word));
 }
 
-/* Takes "CODE: message" apart. 1, 0 where the line is something else, or -ENOMEM. What is let pass comes
- * on standard error, and so before what is not. */
+/* Takes "CODE: message" apart. 1, 0 where the line is something else, or -ENOMEM. What is let pass
+ * comes on standard error, and so before what is not. */
 static int take_line(const char *line, char **ret_code, char **ret_text) {
         const char *colon = strstr(line, ": ");
         _cleanup_free_ char *code = colon ? strndup(line, (size_t) (colon - line)) : NULL;

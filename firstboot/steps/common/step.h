@@ -55,6 +55,6 @@ bool step_has_failed(const StepContext *c);
  * caller frees. */
 int step_command(char *const argv[], uint64_t timeout_usec, char **ret_last);
 
-/* What a program's failure is, in one sentence: its last words, or how it ended where it had none. r and
- * last as step_command() gave them. NULL on out of memory; caller frees. */
+/* What a program's failure is, in one sentence: its last words, or how it ended where it had none.
+ * r and last as step_command() gave them. NULL on out of memory; caller frees. */
 char *step_command_failure(const char *program, int r, const char *last);

@@ -36,8 +36,8 @@ int unit_call(sd_bus *bus, sd_bus_message *call, uint64_t timeout_usec, char **r
  * unit_job() gave them. */
 const char *unit_job_words(int r, const char *result);
 
-/* The step fails, for now, because unit_bus() gave an error: whatever the code's own remedy is, it is the
- * bus that wants mending. Returns as step_fail_later(). */
+/* The step fails, for now, because unit_bus() gave an error: whatever the code's own remedy is, it
+ * is the bus that wants mending. Returns as step_fail_later(). */
 int unit_fail_no_bus(StepContext *c, const char *code, int error);
 
 /* The unit's ActiveState ("active", "failed" …), which the caller frees. Negative errno. */

@@ -24,7 +24,8 @@
 /* kubeadm waits 5 minutes for kubelet's certificate, and for the cluster as long as it is told
  * below. */
 #define JOIN_USEC (8 * 60 * USEC_PER_SEC)
-/* The cluster signs for a token a few seconds after it was made (measured: 5 s with 1.20); later than that it has none. */
+/* The cluster signs for a token a few seconds after it was made (measured: 5 s with 1.20); later
+ * than that it has none. */
 #define SIGNED_USEC (15 * USEC_PER_SEC)
 
 /* --- The token -------------------------------------------------------------------------------- */
@@ -171,7 +172,8 @@ const char *join_judge(const char *line) {
                 { "no route to host", "kubernetes.unreachable" },
         };
 
-        /* What kubeadm checks of this machine has such words as well: of DNS, of the container runtime's socket. */
+        /* What kubeadm checks of this machine has such words as well: of DNS, of the container
+         * runtime's socket. */
         if (strstr(line, "[WARNING ") || strstr(line, "[ERROR "))
                 return NULL;
         for (size_t i = 0; i < ELEMENTSOF(table); i++)

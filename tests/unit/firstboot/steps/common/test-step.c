@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A failure of a program or a unit is a sentence that says something, whatever they said themselves. */
+/* A failure of a program or a unit is a sentence that says something, whatever they said
+ * themselves. */
 
 #include "steps/common/unit.h"
 #include "shared/strv.h"
