@@ -2,6 +2,7 @@
 
 /* Python environments of a lock: made, searched, sorted, freed, and read from its file. */
 
+#include "lock/python.h"
 #include "lock/read.h"
 #include "store/digest.h"
 
@@ -136,6 +137,8 @@ static int read_wheel(Reader *r, json_object *o, const char *where, LockedEnviro
 
         if (!lock_read_fields(r, o, where, wheel_fields, ELEMENTSOF(wheel_fields), s, &size))
                 return 0;
+        if (!wheel_is_of(s[2], s[0]))
+                lock_bad(r, where, "\"%s\" is no wheel of \"%s\"", s[2], s[0]);
         for (size_t i = 0; i < e->n_wheels; i++)
                 if (streq(e->wheels[i].name, s[0]) && !e->wheels[i].role == !s[4])
                         lock_bad(r, where, "wheel \"%s\" is listed twice", s[0]);

@@ -5,6 +5,7 @@
 
 #include "lock/python.h"
 #include "shared/file-util.h"
+#include "shared/log.h"
 #include "store/digest.h"
 
 #include <ctype.h>
@@ -45,6 +46,13 @@ static char *file_of(const char *url) {
         if (file)
                 *w = '\0';
         return file;
+}
+
+bool wheel_is_of(const char *file, const char *name) {
+        _cleanup_free_ char *project = strndup(file, strcspn(file, "-")),
+                            *plain = project ? pip_name(project) : NULL;
+
+        return streq_ptr(plain, name);
 }
 
 /* "OSI Approved :: MIT License" → "MIT License". */
@@ -101,10 +109,14 @@ static int read_wheel(json_object *item, PipWheel *to) {
                         copy(licence_of(metadata), &w->licence) < 0 ||
                         copy(digest_of(json_get(info, "archive_info")), &w->sha256) < 0)
                 return -ENOMEM;
-        return lock_name_valid(w->name) && lock_pep440_valid(version) &&
-                                               lock_wheel_valid(w->file) && lock_url_valid(url)
-                               ? 0
-                               : -EBADMSG;
+        if (!lock_name_valid(w->name) || !lock_pep440_valid(version) ||
+                        !lock_wheel_valid(w->file) || !lock_url_valid(url))
+                return -EBADMSG;
+        if (wheel_is_of(w->file, w->name))
+                return 0;
+        return log_error_return(-EREMOTEIO,
+                        "The index has %s, which calls itself %s: a wheel's file is named as what is in it, so take it from somewhere else",
+                        w->file, w->name);
 }
 
 int pip_read_report(json_object *report, PipWheels *ret) {

@@ -167,6 +167,8 @@ static int read_report(const PipCall *c, PipWheels *ret) {
         if (r < 0)
                 return r;
         r = pip_read_report(report, ret);
+        if (r == -EREMOTEIO)
+                return r; /* it said which */
         return r < 0 ? log_error_errno(r, "pip's report names something else than wheels") : 0;
 }
 

@@ -43,12 +43,16 @@ typedef struct PipWheels {
         size_t n;
 } PipWheels;
 
+/* Whether a wheel's file is named as one of the package of that (normalized) name. */
+bool wheel_is_of(const char *file, const char *name);
+
 /* 0; 1: pip found no answer, *ret_output says why; negative errno, logged. */
 int pip_ask(const PipCall *call, PipWheels *ret, char **ret_output);
 /* The name at the start of a requirement as indexes write it (PEP 503): lower case, runs of - _ .
  * are one minus. NULL on out of memory. */
 char *pip_name(const char *requirement);
-int pip_read_report(json_object *report, PipWheels *ret); /* -EBADMSG, -ENOMEM, not logged */
+int pip_read_report(json_object *report,
+                PipWheels *ret); /* -EBADMSG, -ENOMEM, not logged; -EREMOTEIO, logged */
 void pip_wheels_done(PipWheels *w);
 #define _cleanup_pip_wheels_ _cleanup_(pip_wheels_done)
 

@@ -78,15 +78,15 @@ hostile() {
 cp "$W/overlays/wheels/overlay.json" "$W/overlay"
 hostile climber "with a file above its environment" 1 'outside' --entry=../../../../../../../../etc/evil
 hostile absolute "with an absolute name" 1 'outside' --entry=/etc/evil
-hostile data "that climbs by its data folder" 1 'outside' --entry=data-6.6.data/data/../../../../etc/evil
+hostile data "that climbs by its data folder" 1 'Unknown scheme key' --entry=data-6.6.data/data/../../../../etc/evil
 hostile scripts "that climbs by its scripts" 1 'outside|/etc/evil' --entry=scripts-6.6.data/scripts/../../../../../etc/evil
 hostile program "with a program above its environment" 1 'changed /etc/evil|/etc/evil' --program=../../../../etc/evil
 hostile modes "that opens a folder above its environment to all" 1 'changed owner, mode or attributes of /opt/ml, and none may' \
         "--at-start=import os; os.chmod('/opt/ml', 0o777)"
 hostile root "that opens the tree's root to all" 1 'changed owner, mode or attributes of /, and none may' "--at-start=import os; os.chmod('/', 0o777)"
 hostile bomb "that is a bomb" 1 'bomb-6.6-py3-none-any.whl is a decompression bomb' --zeros=300
-hostile named "whose metadata have another name" 3 'named' --named=tiny
-hostile noise "that is none" 3 'noise' --noise
+hostile named "whose metadata have another name" 4 'The index has named-6.6-py3-none-any.whl, which calls itself tiny' --named=tiny
+hostile noise "that is none" 4 "Wheel 'noise' .*is invalid" --noise
 wheel linker 6.6 --link=linker/passwd:/etc/passwd
 sed 's/"tiny"/"tiny", "linker"/' "$W/overlay" >"$W/overlays/wheels/overlay.json"
 cp "$W/lock" "$W/images/py.lock.json"

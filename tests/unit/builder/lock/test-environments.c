@@ -117,6 +117,7 @@ static void a_wheels_file_is_a_name(void **state) {
         (void) state;
         refused(ENVIRONMENT("/opt/x", WHEEL("x", "../x.whl")), "a wheel's file name");
         refused(ENVIRONMENT("/opt/x", WHEEL("-x", "x-1-py3-none-any.whl")), "a package's name");
+        refused(ENVIRONMENT("/opt/x", WHEEL("x", "y-1-py3-none-any.whl")), "no wheel of \"x\"");
 }
 
 static void a_wheel_is_listed_once(void **state) {

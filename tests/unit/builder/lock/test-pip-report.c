@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "lock/python.h"
+#include "shared/log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +44,8 @@ static void an_encoded_file_name_is_decoded(void **state) {
         (void) state;
         assert_int_equal(
                         read_text(ITEM("https://x.example/torch-2.6.0%2Bcpu-cp313-cp313-linux_x86_64.whl",
-                                                  HASHED, NAMED),
+                                                  HASHED,
+                                                  "\"name\": \"torch\", \"version\": \"2.6.0+cpu\""),
                                         &w),
                         0);
         assert_string_equal(w.list[0].wheel.file, "torch-2.6.0+cpu-cp313-cp313-linux_x86_64.whl");
@@ -57,6 +59,23 @@ static void a_file_name_that_leads_elsewhere_is_refused(void **state) {
                         -EBADMSG);
         assert_int_equal(read_text(ITEM("https://x.example/x-1.tar.gz", HASHED, NAMED), &w),
                         -EBADMSG);
+}
+
+static void quiet(int level, const char *line, void *userdata) {
+        (void) level, (void) line, (void) userdata;
+}
+
+/* Or the lock would name what is installed wrongly, and one name twice. */
+static void a_wheel_that_calls_itself_otherwise_is_refused(void **state) {
+        _cleanup_pip_wheels_ PipWheels w = {};
+
+        (void) state;
+        log_set_writer(quiet, NULL);
+        assert_int_equal(read_text(ITEM("https://x.example/other-4.1-py3-none-any.whl", HASHED,
+                                                   NAMED),
+                                         &w),
+                        -EREMOTEIO);
+        log_set_writer(NULL, NULL);
 }
 
 static void a_folder_of_this_host_is_no_wheel(void **state) {
@@ -73,7 +92,7 @@ static void an_index_without_digests_gives_none(void **state) {
         _cleanup_pip_wheels_ PipWheels w = {};
 
         (void) state;
-        assert_int_equal(read_text(ITEM("https://x.example/x-1-py3-none-any.whl",
+        assert_int_equal(read_text(ITEM("https://x.example/typing_extensions-4.1-py3-none-any.whl",
                                                    "\"archive_info\": {}", NAMED),
                                          &w),
                         0);
@@ -85,7 +104,8 @@ static void a_licence_text_gives_way_to_the_classifier(void **state) {
 
         (void) state;
         assert_int_equal(
-                        read_text(ITEM("https://x.example/x-1-py3-none-any.whl", HASHED,
+                        read_text(ITEM("https://x.example/typing_extensions-4.1-py3-none-any.whl",
+                                                  HASHED,
                                                   NAMED
                                                   ", \"license\": \"Copyright\\nAll\", \"classifier\": [\"Topic :: X\", "
                                                   "\"License :: OSI Approved :: MIT License\"]"),
@@ -112,6 +132,7 @@ int main(void) {
                 cmocka_unit_test(a_wheel_is_read),
                 cmocka_unit_test(an_encoded_file_name_is_decoded),
                 cmocka_unit_test(a_file_name_that_leads_elsewhere_is_refused),
+                cmocka_unit_test(a_wheel_that_calls_itself_otherwise_is_refused),
                 cmocka_unit_test(a_folder_of_this_host_is_no_wheel),
                 cmocka_unit_test(an_index_without_digests_gives_none),
                 cmocka_unit_test(a_licence_text_gives_way_to_the_classifier),
