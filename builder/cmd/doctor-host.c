@@ -225,7 +225,7 @@ static int check_kvm(DoctorReport *r) {
                                 NULL);
         return doctor_add(r, "KVM", "boot inspect diff build", DOCTOR_SLOWER,
                         why ? why : strerror(-k),
-                        "nothing needs to be done: QEMU emulates, and a boot takes 20 to 30 s instead of 10");
+                        "nothing needs to be done: QEMU emulates. How long a boot takes then depends on the cores and what else they do: 30 to 40 s until multi-user on two idle ones, minutes on busy ones ('imgbuild boot --timeout')");
 }
 
 static int check_guestfs(DoctorReport *r) {
