@@ -70,8 +70,16 @@ static bool needs_root(const Verb *verb, int argc, char *argv[]) {
                !is_given(verb->reads_only, argc, argv);
 }
 
+/* A command line without any file that is there is a mistake, which is told before minutes of work. */
+static bool names_a_file(int argc, char *argv[]) {
+        for (int i = 2; i < argc && !streq(argv[i], "--"); i++)
+                if (argv[i][0] != '-' && access(argv[i], F_OK) >= 0)
+                        return true;
+        return false;
+}
+
 static int become_root(const Verb *verb, int argc, char *argv[]) {
-        if (verb->unproved && !is_given(verb->unproved, argc, argv) &&
+        if (verb->unproved && !is_given(verb->unproved, argc, argv) && names_a_file(argc, argv) &&
                         appliance_prepare_for_user() < 0)
                 return log_oom();
         return userns_enter(argc, argv);

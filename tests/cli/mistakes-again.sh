@@ -100,4 +100,47 @@ run "a folder of node configuration" 3 'node: is a folder: name the files in it'
 printf 'scratch:\n  disks: 4\n' >node/site.yaml
 run "a node configuration in YAML" 3 'node/site.yaml: its first line must be #cloud-config' check --node node/site.yaml
 again
+
+# --- the same by an ordinary user: the same exit codes and words
+source "$TOP/tests/fixtures/user.bash"
+if [[ $EUID -ne 0 ]] || ! user_begin; then
+        echo "skip - an ordinary user is told the same: ${why:-only root can become one}"
+else
+        trap 'user_end; archive_cleanup' EXIT
+        chmod 0755 "$T" && chmod -R a+rX "$T/installed"
+        sed -i 's/"exec"/"exce"/' "$step"
+        printf '{ "scratch": { "lable": "x" } }\n' >node/site.json
+        sed 's/"tmux"/"tmux" "tree"/' overlays/site/overlay.json >overlays/torn.json
+        cp -r . "$U/home/my-site" && chown -R 64321:64321 "$U/home/my-site"
+        cd "$U/home/my-site" || exit 1
+        while read -r line; do
+                # shellcheck disable=SC2086
+                HOME=$T/xdg timeout 120 "$imgbuild" $line >"$T/root.out" 2>&1 </dev/null
+                root=$?
+                # shellcheck disable=SC2086
+                as_user timeout 120 env XDG_CACHE_HOME="$U/home/xdg" "$imgbuild" $line >"$T/user.out" 2>&1 </dev/null
+                user=$?
+                if [[ $root -eq $user && $root -ne 0 ]] && cmp -s "$T/root.out" "$T/user.out"; then
+                        echo "ok - an ordinary user is told the same: $line"
+                else
+                        echo "not ok - an ordinary user is told the same: $line"
+                        echo "# exit codes $root and $user"
+                        diff "$T/root.out" "$T/user.out" | sed 's/^/#   /'
+                        failed=1
+                fi
+        done <<'E'
+plan images/site-node.json --offline
+plan site-node --offline
+plan images --offline
+plan overlays/torn.json --offline
+check --node node/site.json
+check x.qcow2
+build
+cache purge
+doctor bild
+schema recipie
+init .
+verify out/site-node
+E
+fi
 [[ -z $failed ]]
