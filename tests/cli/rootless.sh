@@ -93,6 +93,11 @@ user n1 remove 10001/../10000
 [[ $? -ne 0 && -d $data ]]
 check "only a number names whose data is removed" $?
 
+sed -i 's/^QUOTA=.*/QUOTA=20m/' "$T/n2/rootless.conf"
+user n2 start 10000
+[[ $? -ne 0 && $(cat "$T/out") == *"mounted without prjquota"* && -d $data ]]
+check "a limit where the volume has no quotas is told, and the folder is there all the same" $? # the limit itself: e2e/52
+
 mv "$T/scratch/rootless" "$T/scratch/before" && install -d -o 10001 "$T/scratch/rootless"
 user n1 start 10000
 [[ $? -ne 0 && $(cat "$T/out") == *"not root's folder"* && -z $(ls "$T/scratch/rootless") ]]

@@ -69,6 +69,7 @@ mkdir -p "$VM/files"
 vm_user_data >"$VM/user-data"
 vm_file /etc/firstboot/conf.d/50-e2e.json <<<'{}'
 on_node | vm_file /root/on_node
+vm_file /root/rootless <"$TOP/overlays/rootless-common/files/usr/lib/rootless/user"
 # Without firstbootd, which would take a verdict that it has not asked for as what it is.
 vm_resume && vm_settles 300 >/dev/null && vm 'systemctl stop firstbootd && rm -f /run/firstboot/results/scratch*'
 check "the node boots" $?
@@ -160,4 +161,22 @@ for command in vgcreate lvcreate mkfs.xfs; do
         says "power goes after $command" '^cut$'
         says "after $command: the next boot makes the volume" '"message":"localscratch on 4 disks rebuilt'
 done
+
+# --- what users of containers without root may take (overlay rootless-common) ---------------------------------------------
+node 'new; step; umount /mnt/localdisk; mount -o noatime,prjquota /dev/localscratch/scratch /mnt/localdisk; chmod 1777 /mnt/localdisk
+        useradd -m -u 10000 usera; useradd -m -u 10001 userb; echo QUOTA=20m >/etc/rootless.conf
+        login() { bash /root/rootless start $1; }
+        fill() { setpriv --reuid $1 --regid $1 --clear-groups dd if=/dev/zero of=/mnt/localdisk/rootless/$2/containerd/$3 bs=1M count=$4 2>/run/dd || { tail -n 1 /run/dd | xargs echo "$3:"; return 1; }; }
+        login 10000 && login 10001 && login 10000 && echo given
+        fill 10000 10000 small 10 && ! fill 10000 10000 large 30 && rm /mnt/localdisk/rootless/10000/containerd/large
+        chmod 777 /mnt/localdisk/rootless/10000{,/containerd}
+        fill 655360042 10000 of-42 5 && ! fill 655360042 10000 more-of-42 30
+        fill 10001 10001 own 15 && echo neighbour
+        rm /mnt/localdisk/rootless/10000/containerd/more-of-42
+        echo QUOTA=100m >/etc/rootless.conf; login 10000 && fill 10000 10000 large 30 && echo more; down'
+says "each user's data has a limit, once more at the next login" '^given$'
+says "data ends at it" '^large: 10485760 bytes'
+says "files of his subordinate ids count, too" '^more-of-42: 5242880 bytes'
+says "a neighbour has his own" '^neighbour$'
+says "a new limit counts at the next login" '^more$'
 exit $rc
