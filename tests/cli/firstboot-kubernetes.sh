@@ -176,9 +176,15 @@ run_step
 check "a kubelet that ends a moment after its start is told as that" verdict "failed kubernetes.kubelet"
 rm "$NODE/kubelet.mute" "$NODE/dies"
 next_boot 6
+run_step
 rm "$A/node.json"
 run_step
-check "a Node object that was deleted comes again, without a token" verdict "done "
+check "a Node object that was deleted under a running kubelet does not come again" verdict "failed kubernetes.not-registered"
+check "it is told what to do" bash -c '[[ $1 == *"systemctl restart kubelet" ]]' - "$(result message)"
+check "kubelet and its pods are left alone" never "kubelet stop" "$NODE/tools"
+next_boot 7
+run_step
+check "at the next boot it comes again, without a token" verdict "done "
 
 # --- somebody else's certificate -----------------------------------------------------------------------------------------
 next_boot 3

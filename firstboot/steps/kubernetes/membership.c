@@ -283,7 +283,8 @@ static int not_in_service(Kubernetes *k, int error, const Look *l) {
         }
         if (error == -ENOENT)
                 return step_fail_later(c, "kubernetes.not-registered",
-                                "kubelet runs, but the cluster knows no node %s", k->node);
+                                "kubelet runs, but the cluster knows no node %s; one that was deleted is registered when kubelet starts again: systemctl restart kubelet",
+                                k->node);
         if (error == -ECONNRESET)
                 return step_fail_later(c, "kubernetes.hold-failed",
                                 "somebody else changes node %s without end", k->node);
