@@ -8,6 +8,7 @@
 #   containers_new            the tree of images/containers.json thrice: head, node1 and node2, with a user, keys and scratch
 #                             FOLDER_OF_ALL=/PATH, set before: one folder that all three have there
 #   on MACHINE COMMAND…       a command on one of them, as root
+#   launch MACHINE NAME COMMAND…   a service, in the background, with a log
 #   as_alice COMMAND…         a shell's command line on the head, as the user
 #   small_image FOLDER [TREE] bash and a few programs of the tree (the machine's own) with their libraries, as an image's root
 
@@ -119,7 +120,6 @@ CONF
         echo 'Name=gpu File=/opt/dev/nvidia[0-7]' >"$HEAD/head/root/etc/slurm/gres.conf"
 }
 
-# launch MACHINE NAME COMMAND…: in the background, with a log.
 launch() {
         setsid nsenter -t "$(pgrep -P "$(cat "$HEAD/pid/$1")")" --mount --uts --pid --root --wd -- env -i PATH=/usr/sbin:/usr/bin "${@:3}" \
                 >>"$HEAD_LOG/$2.log" 2>&1 </dev/null &

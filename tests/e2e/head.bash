@@ -238,7 +238,8 @@ head_start() {
         done
 }
 
-# The sandbox's own processes die a moment after bwrap; until then they hold the port that the next one wants.
+# With all that it started: what nsenter put into a machine lives on without it. And a sandbox's own processes die a moment after bwrap; until
+# then they hold the port that the next one wants.
 head_stop() {
         local name pid inside i
         for name in "$@"; do
@@ -246,7 +247,7 @@ head_stop() {
                 pid=$(cat "$HEAD/pid/$name")
                 rm -f "$HEAD/pid/$name"
                 inside=$(head_descendants "$pid")
-                kill -KILL "$pid" 2>/dev/null
+                kill -KILL "$pid" $inside 2>/dev/null
                 wait "$pid" 2>/dev/null
                 for ((i = 0; i < 600; i++)); do
                         [[ -n $inside ]] && ps -o stat= -p "${inside//$'\n'/,}" | grep -q '^[^Z]' || break
