@@ -70,7 +70,8 @@ static bool needs_root(const Verb *verb, int argc, char *argv[]) {
                !is_given(verb->reads_only, argc, argv);
 }
 
-/* A command line without any file that is there is a mistake, which is told before minutes of work. */
+/* A command line without any file that is there is a mistake, which is told before minutes of
+ * work. */
 static bool names_a_file(int argc, char *argv[]) {
         for (int i = 2; i < argc && !streq(argv[i], "--"); i++)
                 if (argv[i][0] != '-' && access(argv[i], F_OK) >= 0)
