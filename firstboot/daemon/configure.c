@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 
 #define OUTPUT_MAX (16 * 1024 * 1024)
+#define TROUBLE_SECONDS 10
 #define HELPER_USEC (15 * 60 * USEC_PER_SEC) /* beyond the largest metadata.timeout */
 
 struct Configure {
@@ -150,9 +151,12 @@ static int finished(Configure *c, const char *trouble) {
         c->again_usec = plan_again(c, o);
 
         r = c->done(TAKE_PTR(o), c->userdata);
-        if (r < 0)
-                return log_error_errno(r,
-                                "The configuration was read, but cannot be taken up; systemctl restart firstbootd tries anew");
+        if (r < 0) {
+                /* A full /run, say: until it is taken up nobody watches the node. */
+                log_error_errno(r, "Cannot take up the configuration; once more in %d s",
+                                TROUBLE_SECONDS);
+                c->again_usec = now_usec() + TROUBLE_SECONDS * USEC_PER_SEC;
+        }
         return c->again_usec > 0 ? again_later(c) : 0;
 }
 

@@ -250,6 +250,17 @@ case_full() {
         rm "$NODE/run/firstboot/filler" "$NODE/bad"
         timeout 60 "$ctl" rerun --wait a >/dev/null 2>&1
         check "with room again the node is ready" node_wait ready
+        # An agent that comes back meanwhile cannot take up its configuration.
+        node_announced
+        kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
+        ! dd if=/dev/zero of="$NODE/run/firstboot/filler" bs=1k 2>/dev/null
+        agent_start
+        for _ in $(seq 600); do grep -q 'Cannot take up the configuration' "$NODE/agent.log" && break; sleep 0.05; done
+        check "(an agent that comes back then finds no room)" grep -q 'Cannot take up the configuration' "$NODE/agent.log"
+        rm "$NODE/run/firstboot/filler"
+        for _ in $(seq 80); do timeout 20 "$ctl" rerun a >/dev/null 2>&1 && break; sleep 0.5; done
+        check "with room again it goes on by itself" sh -c "timeout 20 '$ctl' rerun --wait a >/dev/null 2>&1"
+        check "and is ready" node_wait ready
         node_down
         umount "$NODE/metrics" "$NODE/run/firstboot"
 }
