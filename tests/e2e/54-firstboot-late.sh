@@ -67,12 +67,17 @@ part_late() {
         local boots i up
         vm_status
         boots=$(vm_py 'o["boots"]')
+        # From now on the munge key is a credential of the machine's. Of the file nothing is left.
+        vm_config "$(node_config '{"slurm": {"munge_key_file": null}}')"
+        base64 -w 0 <"$HEAD/root/etc/munge/munge.key" >"$VM/munge_key"
+        vm_pipe root 'cat >/etc/firstboot/conf.d/50-e2e.json && rm /etc/munge/munge.key && sync' "${vm_shared[@]}" <"$VM/files/etc/firstboot/conf.d/50-e2e.json"
+        check "the node forgets its munge key" $?
         vm_off
         rm -f "$VM"/state/nvme*.raw
         head_stop "${HEAD_SERVICES[@]}"
         ! head_answers ldap && ! head_answers nfs && ! head_answers slurm
         check "node and head node are switched off" $?
-        vm_on multi-user && vm_reaches multi-user.target
+        vm_on multi-user --load-credential "firstboot.slurm.munge_key:$VM/munge_key" && vm_reaches multi-user.target
         check "a node without its head node boots" $?
         [[ $rc -eq 0 ]] || exit 1
         vm 'firstbootctl status --wait --timeout 5s; echo "status $?"; cat /run/firstboot/ready; systemctl start slurmd; echo "slurmd $?"' >"$VM/answers" 2>&1
@@ -123,6 +128,12 @@ part_late() {
         check "the node is ready" $?
         head_shows idle
         check "and in service" $?
+        vm 'firstbootctl config; stat -c "key %a %U" /etc/munge/munge.key; sha256sum </etc/munge/munge.key' >"$VM/answers" 2>&1
+        grep -q 'munge_key .*credential firstboot\.slurm\.munge_key' "$VM/answers" && grep -q '^key 400 munge$' "$VM/answers" &&
+                grep -q "^$(sha256sum <"$HEAD/root/etc/munge/munge.key" | cut -d' ' -f1)" "$VM/answers"
+        check "with the munge key of a credential" $?
+        ! grep -qF "$(cat "$VM/munge_key")" "$VM/answers" "$VM/save/journal.log" "$VM/save/console.log"
+        check "which stands nowhere else" $?
 }
 
 for part in ${ONLY:-foreign late}; do
