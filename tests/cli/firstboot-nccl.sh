@@ -304,7 +304,7 @@ check "it is tried again" test "$rc" = 75
 new_port
 bench <<B
 for i in 2 1 0; do
-        SLURMD_NODENAME=node\$i CUDA_DOUBLE_DEVICES=1 NCCL_DOUBLE_WRONG=0:3 $real pairs --rounds=1 -b 1K -e 1K -n 1 -w 0 -c 1 -T 25 --init-timeout=20 \\
+        SLURMD_NODENAME=node\$i NCCLBENCH_SECRET=of-these-three-alone CUDA_DOUBLE_DEVICES=1 NCCL_DOUBLE_WRONG=0:3 $real pairs --rounds=1 -b 1K -e 1K -n 1 -w 0 -c 1 -T 25 --init-timeout=20 \\
                 --cuda-library=$doubles/libcuda.so.1 --nccl-library=$doubles/libnccl.so.2 --rank=\$i --world-size=3 --master=127.0.0.1:$port --json >\$out.\$i &
 done
 wait
