@@ -60,8 +60,11 @@ within four
 [[ $(made) == *'SwitchName=isle.b2.l9 Nodes=n2,n4;' ]] && within four && [[ $(made) == *'SwitchName=isle.b2.l9 Nodes=n2,n4;' ]]
 check "a node that registers itself is at its place, also after Slurm has read its configuration anew" $?
 is "… and gets jobs with its neighbour" "$(hosts -N 2 -w n4)" 'n2 n4 '
-# The head's plug is pulled; of its nodes one has gone and is only in the file.
+# The head is restarted; of its nodes one has gone and is only in the file. In order: with its plug pulled slurmctld forgets what ended last.
 echo 'SwitchName=gone Nodes=n9' >>"$HEAD/root/etc/slurm/topology.conf"
+for pid in $(head_descendants "$(cat "$HEAD/pid/slurm")"); do [[ $(cat "/proc/$pid/comm" 2>/dev/null) != slurmctld ]] || kill -TERM "$pid"; done
+gone() { ! kill -0 "$(cat "$HEAD/pid/slurm")" 2>/dev/null; }
+within gone
 head_stop slurm
 head_start slurm
 check "a controller starts anew with it, and with a node that is no more" $?
