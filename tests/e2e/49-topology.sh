@@ -2,7 +2,6 @@
 # The overlay slurm-topology with the real slurmctld and three slurmds from the head's tree, without a machine: topology.conf of what nodes say of their
 # place, and jobs' nodes chosen by it.
 #
-# lane: compute
 # after: e2e/10
 set -u
 source "$TOP/tests/e2e/lib.bash"
