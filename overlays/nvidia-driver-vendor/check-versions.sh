@@ -13,6 +13,17 @@ for folder in /usr/lib/modules/*/; do
 done
 [ -n "$driver" ] || fail "there is no kernel with a module nvidia"
 
+# GDRCopy: on this driver's symbols, module and library of one version.
+for folder in /usr/lib/modules/*/; do
+        kernel=$(basename "$folder")
+        module=$(modinfo -k "$kernel" -F version gdrdrv 2>/dev/null) || fail "kernel $kernel has no module gdrdrv: look at the log of stage compile:nvidia-driver-vendor/0"
+        on=$(modinfo -k "$kernel" -F depends gdrdrv)
+        [ "$on" = nvidia ] || fail "gdrdrv stands on '$on', not on the driver"
+        set -- /usr/lib/*/libgdrapi.so.2.*
+        [ -e "$1" ] || fail "there is no libgdrapi.so.2, GDRCopy's library"
+        [ "${1##*.so.}" = "$module" ] || fail "GDRCopy's module is $module, its library ${1##*.so.}"
+done
+
 others=
 for package in libcuda1 libnvidia-ml1 nvidia-smi nvidia-persistenced nvidia-modprobe firmware-nvidia-gsp nvidia-fabricmanager nvidia-imex libnvidia-nscq; do
         version=$(version_of "$package") || fail "package $package is missing"

@@ -95,7 +95,7 @@ check "… and installed alike, the vendor's too" $?
 
 # The vendor's driver is one release, and stands beside no other.
 vendor=overlays/nvidia-driver-vendor/overlay.json
-[[ $(grep -oE '=[0-9][0-9.]+-1"|"version": "[0-9.]+"' "$vendor" | grep -oE '[0-9]+\.[0-9.]+' | sort -u | wc -l) -eq 1 ]]
+[[ $(sed '/"name": "gdrcopy"/,/}/d' "$vendor" | grep -oE '=[0-9][0-9.]+-1"|"version": "[0-9.]+"' | grep -oE '[0-9]+\.[0-9.]+' | sort -u | wc -l) -eq 1 ]]
 check "packages and source of the vendor's driver are one release" $?
 mkdir -p "$BUILD/tests/overlays-sh/images"
 for other in nvidia-driver nvidia-driver-open; do

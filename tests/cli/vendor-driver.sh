@@ -5,7 +5,7 @@ set -u
 source "$TOP/tests/fixtures/archive.bash"
 publish_base
 overlay=$TOP/overlays/nvidia-driver-vendor
-release=$(sed -n 's/.*"version": "\(.*\)",/\1/p' "$overlay/overlay.json")
+release=$(sed -n 's/.*"version": "\(.*\)",/\1/p' "$overlay/overlay.json" | head -n 1)
 
 # Debian's, older; the compiler's and what else it names.
 for p in libcuda1 libnvidia-ml1 nvidia-smi nvidia-persistenced nvidia-modprobe firmware-nvidia-gsp; do package $p 550.163.01-2; done
@@ -14,7 +14,7 @@ for p in make g++ xz-utils zstd kmod; do package $p 1.0; done
 publish trixie --date='Sat, 01 Nov 2025 10:00:00 +0000'
 
 mkdir -p "$T/new"
-"$FIXTURES/vendor/driver" "$release" "$T/new" "$SITE/$release.tar.gz"
+"$FIXTURES/vendor/driver" "$release" "$T/new" "$SITE/$release.tar.gz" "$SITE/v2.6.tar.gz"
 repository cuda --flat
 # A later release in the same repository: it is not what the modules' source is.
 "$FIXTURES/vendor/driver" 700.10.01 "$T/new" "$T/unused.tar.gz"
@@ -49,14 +49,20 @@ check "a release that the repository lacks ends the lock, with its name" bash -c
 mkdir -p "$T/bin" "$T/tree/6.12.1-a"
 cat >"$T/bin/modinfo" <<'D'
 #!/bin/sh
-[ "$2" != 6.12.1-none ] && echo "$DRIVER"
+[ "$2" != 6.12.1-none ] || exit 1
+case "$4 $5" in
+"version gdrdrv") [ -n "${GDRDRV-2.6}" ] && echo "${GDRDRV-2.6}" ;;
+"depends gdrdrv") echo "${GDRDRV_ON-nvidia}" ;;
+*) echo "$DRIVER" ;;
+esac
 D
 cat >"$T/bin/dpkg-query" <<'D'
 #!/bin/sh
 sed -n "s/^$4 //p" "$PACKAGES" | tr -d '\n' | grep .
 D
 chmod +x "$T/bin"/*
-sed "s,/usr/lib/modules/,$T/tree/," "$overlay/check-versions.sh" >"$T/check-versions"
+mkdir -p "$T/lib/x" && touch "$T/lib/x/libgdrapi.so.2.6"
+sed "s,/usr/lib/modules/,$T/tree/,; s,/usr/lib/\*/libgdr,$T/lib/*/libgdr," "$overlay/check-versions.sh" >"$T/check-versions"
 versions() { # [SED]: of all packages as they should be, and what SED makes of them
         {
                 printf '%s 595.45.04-1\n' libcuda1 libnvidia-ml1 nvidia-smi nvidia-persistenced nvidia-modprobe firmware-nvidia-gsp nvidia-fabricmanager \
@@ -84,6 +90,16 @@ versions 's/^datacenter-gpu-manager-4-core .*/datacenter-gpu-manager-4-core 1:4.
 refused "DCGM of two versions" "DCGM's packages differ: core 1:4.4.2-1, cuda13 1:4.5.0-1"
 versions 's/^libnccl2 .*/libnccl2 2.26.2-1/'
 refused "Debian's NCCL" "libnccl2 2.26.2-1 is not the vendor's"
+GDRDRV='' versions
+refused "no GDRCopy" "kernel 6.12.1-a has no module gdrdrv"
+GDRDRV=2.5 versions
+refused "GDRCopy's module and library of two versions" "GDRCopy's module is 2.5, its library 2.6"
+GDRDRV_ON='' versions
+refused "a module of GDRCopy's that was linked to its own double of the driver" "gdrdrv stands on '', not on the driver"
+rm "$T/lib/x/libgdrapi.so.2.6"
+versions
+refused "GDRCopy without its library" "there is no libgdrapi.so.2"
+touch "$T/lib/x/libgdrapi.so.2.6"
 mkdir "$T/tree/6.12.1-none"
 versions
 refused "a kernel without the module" "kernel 6.12.1-none has no module nvidia"
