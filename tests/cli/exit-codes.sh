@@ -45,7 +45,7 @@ each() { local v; for v in "${@:3}"; do echo "$1 $v $2"; done; }
 each 2 --nonsense "${all_verbs[@]}" | kind "an unknown option"
 each 2 --progress=loud "${all_verbs[@]}" | kind "a wrong value of an option"
 each 2 "" build plan lock check shell inspect boot diff sbom sign verify export "export good.raw" "export --format=raw" schema completion | kind "arguments too few"
-each 2 "" "build a b" "plan a b" "lock a b" "check a b" "inspect a b" "boot a b" "diff a b c" "verify a b" "export --format=raw a b" "schema recipe node" \
+each 2 "" "build $(seq -s " " 65)" "plan a b" "lock a b" "check a b" "inspect a b" "boot a b" "diff a b c" "verify a b" "export --format=raw a b" "schema recipe node" \
         "cache list prune" | kind "arguments too many"
 each 2 "" nonsense "cache nonsense" "doctor nonsense" "schema nonsense" "completion nonsense" "export --format=nonsense good.raw" | kind "an unknown word"
 { each 3 "missing --cache=cache" "${recipe_verbs[@]}" "${image_verbs[@]}"; echo 3 diff missing other.raw; echo 3 verify missing; } | kind "what is missing"
