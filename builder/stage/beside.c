@@ -159,8 +159,9 @@ static int listen_to(int fd, char **ret) {
 
                 if (interrupt_signal())
                         return -ECANCELED;
-                if (poll(fds, ELEMENTSOF(fds), -1) < 0 && errno != EINTR)
+                if (poll(fds, ELEMENTSOF(fds), SPAWN_TICK_MS) < 0 && errno != EINTR)
                         return -errno;
+                spawn_tick();
                 if (!fds[0].revents)
                         continue;
                 n = read(fd, text + size, SAID_MAX - size);

@@ -19,7 +19,6 @@
 
 #define LINE_LENGTH_MAX 8192
 #define KILL_DELAY_USEC (5 * USEC_PER_SEC)
-#define TICK_MS 200
 #define FORK_TRIES_MAX 25              /* a tick apart: 5 s */
 #define CAPTURE_MAX (16 * 1024 * 1024) /* bytes */
 
@@ -71,6 +70,11 @@ static void *tick_data;
 void spawn_set_tick(void (*tick)(void *userdata), void *userdata) {
         tick_function = tick;
         tick_data = userdata;
+}
+
+void spawn_tick(void) {
+        if (tick_function)
+                tick_function(tick_data);
 }
 
 bool program_find(const char *program, char **ret_path) {
@@ -249,8 +253,8 @@ static int wait_for_child(const Child *c, bool *ret_ended) {
                       : next <= now ? 0
                                     : (int) MIN((next - now) / 1000 + 1, 1000000u);
 
-        if ((tick_function || c->o->watch) && (wait_ms < 0 || wait_ms > TICK_MS))
-                wait_ms = TICK_MS;
+        if ((tick_function || c->o->watch) && (wait_ms < 0 || wait_ms > SPAWN_TICK_MS))
+                wait_ms = SPAWN_TICK_MS;
         if (poll(fds, ELEMENTSOF(fds), wait_ms) < 0) {
                 if (errno != EINTR)
                         return -errno;
@@ -260,13 +264,13 @@ static int wait_for_child(const Child *c, bool *ret_ended) {
         return 0;
 }
 
-/* What its watch says, TICK_MS after it said so last: output may come at any rate. */
+/* What its watch says, SPAWN_TICK_MS after it said so last: output may come at any rate. */
 static int look(Child *c) {
         uint64_t now = now_usec();
 
         if (!c->o->watch || now < c->look_at)
                 return 0;
-        c->look_at = now + TICK_MS * USEC_PER_MSEC;
+        c->look_at = now + SPAWN_TICK_MS * USEC_PER_MSEC;
         return c->o->watch(c->pid, c->o->watch_data);
 }
 
@@ -282,8 +286,7 @@ static int follow(Child *c) {
                 r = wait_for_child(c, &ended);
                 if (r < 0)
                         return r;
-                if (tick_function)
-                        tick_function(tick_data);
+                spawn_tick();
                 drain(c->output, c->lines, c->o, 4);
                 if (ended)
                         return why;
@@ -336,7 +339,7 @@ static pid_t fork_patiently(void) {
         pid_t pid;
 
         for (unsigned n = 0; (pid = fork()) < 0 && errno == EAGAIN && n < FORK_TRIES_MAX; n++)
-                usleep(TICK_MS * 1000);
+                usleep(SPAWN_TICK_MS * 1000);
         return pid;
 }
 

@@ -44,6 +44,8 @@ int spawn_capture(const SpawnOptions *options, char *const argv[], char **ret_ou
 
 /* Called about five times a second while a child runs, for a progress display; NULL: nothing. */
 void spawn_set_tick(void (*tick)(void *userdata), void *userdata);
+#define SPAWN_TICK_MS 200
+void spawn_tick(void); /* for who waits for something else than spawn_run() */
 
 /* Whether `program` is found on PATH; *ret_path (may be NULL) is its path. */
 bool program_find(const char *program, char **ret_path);
