@@ -33,13 +33,14 @@ drop() {
 }
 
 # gone: no process of a sandbox of the store is left after some seconds (more, where a machine has the processors), and nothing is
-# mounted.
+# mounted: a namespace's mounts go with its last process, which may be one that the kernel is still ending.
 gone() {
         for _ in $(seq 100); do
-                grep -qs "$STORE" /proc/[0-9]*/cmdline || break
+                grep -qs "$STORE" /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo || return 0
                 sleep 0.1
         done
-        ! grep -qs "$STORE" /proc/[0-9]*/cmdline && ! grep -qs "$STORE" /proc/[0-9]*/mountinfo
+        grep -ls "$STORE" /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo | sed 's/^/# /'
+        return 1
 }
 
 # until_stage STAGE: starts a build and returns once that stage runs, with $pid.

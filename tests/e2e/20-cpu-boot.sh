@@ -12,10 +12,14 @@ source "$TOP/tests/e2e/guest.bash"
 
 make -s -C "$TOP" "$BUILD/tests/fixtures/greedy" >"$E2E/out" 2>&1 && strip -o "$E2E/greedy" "$TOP/$BUILD/tests/fixtures/greedy"
 check "the greedy double is made" $?
-greedy=$(gzip -9 <"$E2E/greedy" | base64 -w 0)
+# By the seed: an argument of a command may have 128 KiB.
+user_data_more="write_files:
+  - path: /var/tmp/greedy
+    permissions: '0755'
+    encoding: gz+b64
+    content: $(gzip -9 <"$E2E/greedy" | base64 -w 0)"
 
 boot_image debian-13-cpu '' "
-        echo $greedy | base64 -d | gzip -d >/var/tmp/greedy; chmod 0755 /var/tmp/greedy
         for what in memory processes killed nothing; do
                 echo \"echo \$what:; /var/tmp/greedy \$what 2>&1; echo end:\"
         done >/var/tmp/try

@@ -80,7 +80,7 @@ shows() { # NODE STATE [REASON]
 }
 power() { head_run scontrol power "$@"; }
 is_off() { ! pgrep -f "slurmd -D -b -N $1( |\$)" >/dev/null; }
-both() { [[ $(run 'timeout 100 srun -N 2 hostname' | sed '/^srun: job/d' | sort | tr '\n' ' ') == 'n1 n2 ' ]]; }
+both() { [[ $(run 'timeout 100 srun -N 2 hostname' | sed '/^srun: /d' | sort | tr '\n' ' ') == 'n1 n2 ' ]]; }
 told() { # WHAT STATUS
         check "$1" "$2"
         [[ $2 -eq 0 ]] || { head_run sinfo -N -l; head_run squeue; tail -n 25 "$HEAD_LOG/slurm.log"; tail -n 5 "$HEAD_LOG"/n?.log; cat "$data/calls"; } | sed 's/^/# /'

@@ -1,7 +1,7 @@
 # Sourced: boots an image of this suite once, asks the guest over ssh what it is, and checks that.
 
 # boot_image NAME ALLOWED-FAILURES [MORE-QUESTIONS [OPTION…]]: runs the questions in the guest, and then this shell text; facts lie in
-# $E2E/NAME.facts. The options are imgbuild boot's.
+# $E2E/NAME.facts. The options are imgbuild boot's. $user_data_more, where it is set, goes to the end of the seed's cloud-config.
 boot_image() {
         local image=$OUT/$1/$1.qcow2 allowed=() unit sum port knocking more=${3-} options=("${@:4}")
         booted=$1
@@ -14,6 +14,7 @@ boot_image() {
 hostname: node-e2e
 ssh_authorized_keys:
   - $(cat "$KEY.pub")
+${user_data_more-}
 E
         # The command in the guest goes in by a key of boot's own. That the seed's key opens it too is tried from outside, and the
         # command waits for what it writes.
