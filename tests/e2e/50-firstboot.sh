@@ -105,7 +105,7 @@ says "status shows the node" '^Node is ready after'
 says "status shows each step with what it did" 'scratch +done .*localscratch on 4 disks made and mounted'
 vm 'firstbootctl status --json' | python3 -c 'import json, sys; o = json.load(sys.stdin); assert o["node"] == "ready" and len(o["steps"]) >= 5'
 check "status --json is the same for programs" $?
-ask 'firstbootctl blame; firstbootctl explain; firstbootctl explain scratch.foreign-signature; firstbootctl explain nonsense; echo "nonsense $?"'
+ask 'firstbootctl blame; firstbootctl explain; firstbootctl explain scratch.foreign-signature; firstbootctl explain nonsense 2>&1; echo "nonsense $?"'
 says "blame names the longest chain" '^Longest chain: slurm ← '
 says "explain has nothing to say" '^Nothing is wrong'
 says "explain CODE says what to do" 'wipefs'
