@@ -50,10 +50,7 @@ static void kitchen_done(Kitchen *k) {
 /* --- in the process of one recipe ------------------------------------------------------------- */
 
 static void tell_message(int level, const char *line, void *userdata) {
-        json_object *o = json_object_new_object();
-
-        (void) json_set_fields(o, JSON_STRING("message", line), JSON_INT("level", level));
-        progress_event(userdata, "message", o);
+        progress_message(userdata, level, line);
 }
 
 /* Those of this recipe. The memory of others' goes with the process. */

@@ -219,12 +219,7 @@ static void tick(void *userdata) {
 static void write_log(int level, const char *line, void *userdata) {
         Progress *p = userdata;
 
-        if (p->mode == PROGRESS_JSON && ours(p)) {
-                json_object *o = json_object_new_object();
-
-                (void) json_set_fields(o, JSON_STRING("message", line), JSON_INT("level", level));
-                progress_event(p, "message", o);
-        }
+        progress_message(p, level, line);
         if (p->mode == PROGRESS_LIVE && ours(p))
                 wipe(p);
         fprintf(stderr, "%s\n", line);
@@ -357,4 +352,14 @@ void progress_event(Progress *p, const char *event, json_object *fields) {
                 return;
         puts(json_line(o));
         fflush(stdout);
+}
+
+void progress_message(Progress *p, int level, const char *line) {
+        json_object *o;
+
+        if (!ours(p) || p->mode != PROGRESS_JSON)
+                return;
+        o = json_object_new_object();
+        (void) json_set_fields(o, JSON_STRING("message", line), JSON_INT("level", level));
+        progress_event(p, "message", o);
 }

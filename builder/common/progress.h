@@ -44,6 +44,7 @@ void progress_detail(Progress *p, const char *id, const char *text);
 
 /* In JSON mode only. Takes fields. */
 void progress_event(Progress *p, const char *event, json_object *fields);
+void progress_message(Progress *p, int level, const char *line); /* the event of a logged line */
 
 /* JSON Schema of one line of JSON mode, for `imgbuild schema progress`. The caller puts *ret. */
 int progress_json_schema(json_object **ret);

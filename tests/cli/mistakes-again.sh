@@ -3,28 +3,11 @@
 # cli/mistakes, each with its exit code and one message that leads on.
 set -u
 source "$TOP/tests/fixtures/archive.bash"
+source "$TOP/tests/fixtures/mistake.bash"
 publish_base
 cd "$T" || exit 1
 export HOME=$T XDG_CACHE_HOME=$T/xdg FIRSTBOOT_ROOT=$T/node DBUS_SYSTEM_BUS_ADDRESS=unix:path=$T/no-bus
 mkdir -p "$FIRSTBOOT_ROOT/etc/firstboot/conf.d"
-failed=
-
-# mistake NAME CODE PATTERN COMMAND…
-mistake() {
-        local name=$1 want=$2 pattern=$3 status
-        shift 3
-        timeout 120 "$@" >out 2>&1 </dev/null
-        status=$?
-        if [[ $status -eq $want ]] && grep -qE -- "$pattern" out; then
-                echo "ok - $name"
-        else
-                echo "not ok - $name"
-                echo "# exit code $status for $want, and no \"$pattern\" in:"
-                sed 's/^/#   /' out
-                failed=1
-        fi
-}
-
 make -s -C "$TOP" BUILD="$BUILD" install DESTDIR="$T/installed" PREFIX=/usr >install.log 2>&1
 if [[ $? -eq 0 ]]; then echo "ok - the programs are installed below DESTDIR"; else echo "not ok - the programs are installed below DESTDIR"; tail -n 5 install.log; exit 1; fi
 imgbuild=$T/installed/usr/bin/imgbuild

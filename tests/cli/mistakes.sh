@@ -2,28 +2,13 @@
 # Mistakes of a first Monday, made on purpose: each has its exit code, and one message that says what to do next.
 set -u
 source "$TOP/tests/fixtures/archive.bash"
+source "$TOP/tests/fixtures/mistake.bash"
 publish_base
 ctl=$TOP/$BUILD/firstboot/firstbootctl
 cd "$T" || exit 1
 export FIRSTBOOT_ROOT=$T/node DBUS_SYSTEM_BUS_ADDRESS=unix:path=$T/no-bus
 mkdir -p "$FIRSTBOOT_ROOT/etc/firstboot/conf.d"
 
-# mistake NAME CODE PATTERN COMMAND…
-mistake() {
-        local name=$1 want=$2 pattern=$3 status
-        shift 3
-        timeout 120 "$@" >out 2>&1 </dev/null
-        status=$?
-        if [[ $status -eq $want ]] && grep -qE -- "$pattern" out; then
-                echo "ok - $name"
-        else
-                echo "not ok - $name"
-                echo "# exit code $status for $want, and no \"$pattern\" in:"
-                sed 's/^/#   /' out
-                failed=1
-        fi
-}
-failed=
 imgbuild() { mistake "$1" "$2" "$3" "$IMGBUILD" "${@:4}" --cache "$T/cache"; }
 node() { mistake "$1" "$2" "$3" "$ctl" "${@:4}"; }
 
