@@ -107,6 +107,11 @@ int image_format_log(const char *path, const char **ret) {
         case 0:
                 return 0;
         case -ENOENT:
+                if (startswith(path, "http://") || startswith(path, "https://")) {
+                        log_error("%s is a URL, and an image is a file: download it first (curl -LO %s)",
+                                        path, path);
+                        return r;
+                }
                 log_error("There is no image %s; 'imgbuild build RECIPE' bakes one, into out/NAME",
                                 path);
                 return r;

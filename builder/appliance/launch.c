@@ -113,7 +113,9 @@ static int launch(bool kvm, void *userdata) {
                 return -ENOMEM;
         guestfs_set_error_handler(g, NULL, NULL); /* guestfs_last_error() says it when we want to */
         if (!prepare(g, l, kvm))
-                return log_error_return(-EIO, "libguestfs: %s", guestfs_last_error(g));
+                return log_error_return(-EIO,
+                                "libguestfs cannot be set up: %s; 'imgbuild doctor inspect' looks for what it lacks",
+                                guestfs_last_error(g));
         for (size_t i = 0; images[i]; i++)
                 if (guestfs_add_drive_opts(g, images[i], GUESTFS_ADD_DRIVE_OPTS_READONLY, 1,
                                     GUESTFS_ADD_DRIVE_OPTS_FORMAT, formats[i], -1) < 0)

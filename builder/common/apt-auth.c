@@ -190,8 +190,17 @@ static char *shell_value(const char *output, const char *name) {
         return strndup(at, strcspn(at, "'\n"));
 }
 
-int apt_auth_load(AptAuth *ret) {
-        _cleanup_apt_auth_ AptAuth a = {};
+static int load_own(AptAuth *a) {
+        const char *path = getenv("IMGBUILD_AUTH_FILE");
+
+        if (isempty(path))
+                return 0;
+        if (access(path, F_OK) < 0)
+                log_notice("%s, which IMGBUILD_AUTH_FILE names, is not there", path);
+        return read_auth_file(a, path);
+}
+
+static int load_apts(AptAuth *a) {
         _cleanup_free_ char *output = NULL, *file = NULL, *folder = NULL;
         int status, r;
 
@@ -204,15 +213,23 @@ int apt_auth_load(AptAuth *ret) {
         file = shell_value(output, "AUTH_FILE");
         folder = shell_value(output, "AUTH_FOLDER");
         if (file) {
-                r = read_auth_file(&a, file);
+                r = read_auth_file(a, file);
                 if (r < 0)
                         return r;
         }
-        if (folder) {
-                r = read_auth_folder(&a, folder);
-                if (r < 0)
-                        return r;
-        }
+        return folder ? read_auth_folder(a, folder) : 0;
+}
+
+int apt_auth_load(AptAuth *ret) {
+        _cleanup_apt_auth_ AptAuth a = {};
+        int r;
+
+        r = load_own(&a);
+        if (r < 0)
+                return r;
+        r = load_apts(&a);
+        if (r < 0 && (r != -ENOENT || a.n == 0))
+                return r;
         *ret = a;
         a = (AptAuth) {};
         return 0;

@@ -18,7 +18,9 @@ typedef struct AptAuth {
         size_t n;
 } AptAuth;
 
-/* Asks apt-config where they are. Files that this user may not read are told and left out. */
+/* Those of the file that IMGBUILD_AUTH_FILE names, which win, and apt's: asks apt-config where they
+ * are; -ENOENT where there are no own ones and no apt. Files that this user may not read are told
+ * and left out. */
 int apt_auth_load(AptAuth *ret);
 int apt_auth_parse(AptAuth *a, const char *text); /* adds; 0 or -ENOMEM */
 void apt_auth_done(AptAuth *a);

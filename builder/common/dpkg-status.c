@@ -8,7 +8,7 @@
 #define LINE_MAX_BYTES (1 << 20)
 
 typedef struct Stanza {
-        char *name, *version, *arch;
+        char *name, *version, *arch, *source;
         int64_t size;
         bool installed, held;
 } Stanza;
@@ -17,6 +17,7 @@ static void stanza_done(Stanza *s) {
         free(s->name);
         free(s->version);
         free(s->arch);
+        free(s->source);
         *s = (Stanza) { .size = -1 };
 }
 
@@ -35,6 +36,8 @@ static int take_line(Stanza *s, const char *line) {
                 return keep(&s->version, v);
         if ((v = startswith(line, "Architecture: ")))
                 return keep(&s->arch, v);
+        if ((v = startswith(line, "Source: ")))
+                return keep(&s->source, v);
         if ((v = startswith(line, "Installed-Size: "))) {
                 long long kibibytes = strtoll(v, NULL, 10);
 
@@ -48,7 +51,8 @@ static int take_line(Stanza *s, const char *line) {
 }
 
 static int end_stanza(Stanza *s, int (*visit)(const DpkgPackage *, void *), void *userdata) {
-        const DpkgPackage p = { s->name, s->version, s->arch, s->size, s->installed, s->held };
+        const DpkgPackage p = { s->name, s->version, s->arch, s->source, s->size, s->installed,
+                s->held };
         int r = s->name && s->version ? visit(&p, userdata) : 0;
 
         stanza_done(s);

@@ -7,7 +7,8 @@
 
 typedef struct DpkgPackage {
         const char *name, *version, *arch; /* arch NULL where the stanza has none */
-        int64_t size;                      /* installed, bytes; -1 where the stanza does not say */
+        const char *source; /* "linux (6.12-1)", "glibc"; NULL: of the package's name and version */
+        int64_t size;       /* installed, bytes; -1 where the stanza does not say */
         bool installed, held;
 } DpkgPackage;
 

@@ -4,6 +4,7 @@
  * cipher or a compressor say, is not noticed. */
 
 #include "common/secret.h"
+#include "common/core-files.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -11,7 +12,6 @@
 
 #include <ctype.h>
 #include <openssl/evp.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #define LINE_MIN 16 /* bytes: of several lines, those that are a trace by themselves */
@@ -161,16 +161,24 @@ static int read_secret(const char *path, Secret *s) {
         return r < 0 ? log_oom() : 0;
 }
 
+int secrets_check_argument(const char *argument) {
+        const char *equals = strchr(argument, '=');
+
+        return equals && equals != argument && equals[1] != '\0'
+                               ? 0
+                               : log_error_return(-EINVAL, "--secret=%s: NAME=FILE", argument);
+}
+
 int secrets_add(Secrets *s, const char *argument) {
         const char *equals = strchr(argument, '='), *path;
-        const struct rlimit none = {};
         Secret *more, secret = {};
         int r;
 
-        if (!equals || equals == argument || equals[1] == '\0')
-                return log_error_return(-EINVAL, "--secret=%s: NAME=FILE", argument);
+        r = secrets_check_argument(argument);
+        if (r < 0)
+                return r;
         path = equals + 1;
-        (void) setrlimit(RLIMIT_CORE, &none);
+        no_core_files();
         secret.name = strndup(argument, (size_t) (equals - argument));
         more = reallocarray(s->secrets, s->n + 1, sizeof(Secret));
         if (more)

@@ -29,6 +29,9 @@ typedef struct Secrets {
         size_t n;
 } Secrets;
 
+/* Whether that is NAME=FILE; -EINVAL, logged. */
+int secrets_check_argument(const char *argument);
+
 /* Reads "NAME=FILE". -EINVAL where that cannot be (logged), -ENOMEM. From then on the program
  * leaves no core. */
 int secrets_add(Secrets *s, const char *argument);
