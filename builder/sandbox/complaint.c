@@ -83,6 +83,14 @@ char *complaint_missing_program(const char *line) {
         return NULL;
 }
 
+bool complaint_make_waits(const char *line) {
+        const char *words = startswith(line, "make");
+
+        if (words && *words == '[')
+                words += strcspn(words, "]") + (strchr(words, ']') != NULL);
+        return words && startswith(words, ": *** Waiting for unfinished jobs");
+}
+
 static bool speaks_of_error(const char *line) {
         static const char *const words[] = { "error:", "Error:", "ERROR:", "fatal:" };
 

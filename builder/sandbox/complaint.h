@@ -21,6 +21,9 @@ void complaint_done(Complaint *c);
  * The caller frees it. */
 char *complaint_missing_program(const char *line);
 
+/* Whether it is how make tells that it has failed and will end when its other jobs have. */
+bool complaint_make_waits(const char *line);
+
 /* "g++ is in no package of the tree; Debian's package g++ has it", for messages. NULL on out of
  * memory. */
 char *complaint_remedy(const char *program);

@@ -25,7 +25,8 @@ typedef struct Output {
         const char *name;
         const SpawnOptions *caller; /* its on_line is called too; may be NULL */
         const Secret *const *secrets;
-        bool torn; /* the last piece went on */
+        bool torn;   /* the last piece went on */
+        bool warned; /* of a make that will fail */
         char *path;
         FILE *log;
         uint64_t started;
@@ -67,6 +68,16 @@ static char *mask_line(Output *o, const char *line) {
                                : secrets_mask(o->secrets, line);
 }
 
+/* Jobs that run beside the failed one may go on for minutes, and a script may not mind a make that
+ * fails, so nothing is ended here. */
+static void warn_of_make(Output *o, const char *line) {
+        if (o->warned || !complaint_make_waits(line))
+                return;
+        o->warned = true;
+        log_warning("Stage %s: a command of its make has failed%s%s; make lets those that run beside it end first, Ctrl-C ends them now",
+                        o->name, o->complaint.first ? ": " : "", strempty(o->complaint.first));
+}
+
 static void output_line(const char *said, void *userdata) {
         Output *o = userdata;
         _cleanup_free_ char *masked = o->secrets ? mask_line(o, said) : NULL;
@@ -75,6 +86,7 @@ static void output_line(const char *said, void *userdata) {
         char **slot = o->last + o->n % LINES_SHOWN;
 
         complaint_take(&o->complaint, line, o->n++, usec);
+        warn_of_make(o, line);
         free(*slot);
         *slot = strdup(line);
         fprintf(o->log, "%7.2f %s\n", (double) usec / USEC_PER_SEC, line);

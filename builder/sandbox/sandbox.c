@@ -7,6 +7,7 @@
  * kernel's end of a pid namespace with its first process). */
 
 #include "sandbox/internal.h"
+#include "common/core-files.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -18,7 +19,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -134,12 +134,11 @@ static int inherit_only(const Handed *h) {
 /* Where memory ends all the same, a command goes before anybody's else; and no core of it is
  * handed to a program of the host's. */
 static void offer_to_oom_killer(void) {
-        const struct rlimit none = {};
         _cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
         if (fd >= 0)
                 (void) write_all(fd, "500", 3);
-        (void) setrlimit(RLIMIT_CORE, &none);
+        no_core_files();
 }
 
 static int run_child(void *userdata) {

@@ -33,11 +33,12 @@ static int place_archive(const char *root, void *userdata) {
 
         r = unpack_archive(p->blob, p->folder, p->artifact->strip, &why);
         if (r == -EBADMSG) {
-                log_error("%s cannot be unpacked: %s", p->artifact->name, strempty(why));
+                log_error("Artifact %s cannot be unpacked: %s. What is at %s?", p->artifact->name,
+                                strempty(why), p->artifact->url);
                 return -EIO;
         }
         if (r < 0)
-                return log_error_errno(r, "%s cannot be unpacked", p->artifact->name);
+                return log_error_errno(r, "Artifact %s cannot be unpacked", p->artifact->name);
         return copy_tree(p->folder, root, p->artifact->path, &options);
 }
 
@@ -63,8 +64,9 @@ static int install_artifact(StageBuild *b, const Artifact *a, char ***blobs, cha
         _cleanup_free_ char *blob = NULL;
 
         if (!locked)
-                return log_error_return(-ESTALE, "Stage %s: the lock does not have %s",
-                                b->stage->id, a->name);
+                return log_error_return(-ESTALE,
+                                "Stage %s: the lock does not have %s: 'imgbuild lock %s' adds it",
+                                b->stage->id, a->name, b->plan->recipe->path);
         blob = store_blob_path(b->ctx->store, locked->sha256);
         if (!blob)
                 return log_oom();

@@ -224,6 +224,8 @@ int stage_base(StageBuild *b) {
         _cleanup_free_ char *repository = NULL;
         int r;
 
+        if (b->plan->recipe->family == FAMILY_EL)
+                return stage_base_el(b);
         r = make_repository(b, &repository);
         if (r < 0)
                 return log_error_errno(r, "Stage %s: cannot make a repository of its packages",

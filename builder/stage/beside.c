@@ -24,8 +24,9 @@
 #define STEP_USEC (10 * USEC_PER_MSEC)
 
 typedef struct Process {
-        pid_t pid; /* 0: none */
-        int fd;    /* what it says */
+        pid_t pid;      /* 0: none */
+        int fd;         /* what it says */
+        const char *id; /* of its stage */
 } Process;
 
 struct Beside {
@@ -127,7 +128,9 @@ static void begin(Beside *b, Context *ctx, const BesideWork *work, size_t i) {
                 return;
         if (pid == 0)
                 child_main(ctx, fds[1], parent, work, i);
-        b->runs[i] = (Process) { .pid = pid, .fd = TAKE_FD(fds[0]) };
+        b->runs[i] = (Process) {
+                .pid = pid, .fd = TAKE_FD(fds[0]), .id = work->plan->stages[i].id
+        };
         b->running++;
         progress_set(ctx->progress, work->plan->stages[i].id, PROGRESS_RUNNING);
 }
@@ -204,7 +207,7 @@ int beside_finish(Beside *b, size_t i) {
         b->running--;
         if (!WIFEXITED(status))
                 return log_error_return(-EIO,
-                                "The process of a compile stage was ended by signal %d",
-                                WTERMSIG(status));
+                                "Stage %s: its process was ended by signal %d (%s); was there no memory left? 'journalctl -k' says so, and --jobs=1 takes less",
+                                p->id, WTERMSIG(status), strsignal(WTERMSIG(status)));
         return WEXITSTATUS(status) == MADE_BY_ANOTHER ? 1 : -WEXITSTATUS(status);
 }

@@ -42,17 +42,24 @@ static char *missing_text(const StageBuild *b, const Complaint *c) {
                       : strdup("");
 }
 
+/* Of the kernel that the script builds for; NULL: of none. */
+static const char *seen_kernel(const StageBuild *b) {
+        return b->stage->overlay->compile[b->stage->index].on == COMPILE_ON_BASE ? NULL
+                                                                                 : b->plan->kernel;
+}
+
 /* One message with all that matters: what was compiled for what (the script's own line where it
  * wrote one), and the compiler's first error. */
 static int explain(const StageBuild *b, const Complaint *c, const char *folder, int status) {
         _cleanup_free_ char *context = NULL, *missing = missing_text(b, c);
+        const char *kernel = seen_kernel(b);
 
         if (inside_read_output(folder, CONTEXT, CONTEXT_MAX, &context, NULL) >= 0)
                 context[strcspn(context, "\n")] = '\0';
         if (isempty(context)) {
                 free(context);
-                context = strf("%s%s%s", b->stage->overlay->name,
-                                b->plan->kernel ? " with kernel " : "", strempty(b->plan->kernel));
+                context = strf("%s%s%s", b->stage->overlay->name, kernel ? " with kernel " : "",
+                                strempty(kernel));
         }
 
         if (c->first)
@@ -121,8 +128,8 @@ static int script_environment(const StageBuild *b, const Compile *c, char ***ret
                 if (r < 0)
                         return r;
         }
-        if (b->plan->kernel) {
-                r = strv_extendf(&env, "KERNEL=%s", b->plan->kernel);
+        if (seen_kernel(b)) {
+                r = strv_extendf(&env, "KERNEL=%s", seen_kernel(b));
                 if (r < 0)
                         return r;
         }
@@ -225,10 +232,11 @@ static int unpack_source(const char *root _unused_, void *userdata) {
 
         r = unpack_archive(s->blob, s->folder, s->artifact->strip, &why);
         if (r == -EBADMSG) {
-                log_error("%s cannot be unpacked: %s", s->artifact->name, strempty(why));
+                log_error("Artifact %s cannot be unpacked: %s. What is at %s?", s->artifact->name,
+                                strempty(why), s->artifact->url);
                 return -EIO;
         }
-        return r < 0 ? log_error_errno(r, "%s cannot be unpacked", s->artifact->name) : 0;
+        return r < 0 ? log_error_errno(r, "Artifact %s cannot be unpacked", s->artifact->name) : 0;
 }
 
 static int add_source(StageBuild *b, const Artifact *a, const Folders *f) {
@@ -237,8 +245,9 @@ static int add_source(StageBuild *b, const Artifact *a, const Folders *f) {
         _cleanup_free_ char *blob = NULL, *folder = path_join(f->artifacts, a->name);
 
         if (!locked)
-                return log_error_return(-ESTALE, "Stage %s: the lock does not have %s",
-                                b->stage->id, a->name);
+                return log_error_return(-ESTALE,
+                                "Stage %s: the lock does not have %s: 'imgbuild lock %s' adds it",
+                                b->stage->id, a->name, b->plan->recipe->path);
         blob = store_blob_path(b->ctx->store, locked->sha256);
         if (!blob || !folder)
                 return log_oom();
@@ -275,7 +284,7 @@ static int compile(StageBuild *b, const Compile *c, const Folders *f) {
         s.work = f->work;
         r = stage_locked_debs(b, b->stage->locked, &blobs, &names);
         if (r < 0)
-                return log_oom();
+                return r == -ENOMEM ? log_oom() : r;
         if (c->without) {
                 r = sandbox_call(&s, add_assumed, b);
                 if (r < 0)

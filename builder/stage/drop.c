@@ -86,18 +86,12 @@ int stage_drop_downloads(Context *ctx, const Plan *plan, const bool *missing, si
         return r < 0 ? log_error_errno(r, "Cannot remove downloads that are no longer needed") : 0;
 }
 
-int stages_fetch_all(Context *ctx, const Plan *plan, const char ***ret) {
-        _cleanup_free_ bool *missing = calloc(plan->n_stages, sizeof(*missing));
+int stages_list_downloads(const Plan *plan, const char ***ret) {
         _cleanup_free_ const char **digests = calloc(count_downloads(plan) + 1, sizeof(*digests));
         size_t n = 0, kept = 0;
-        int r;
 
-        if (!missing || !digests)
+        if (!digests)
                 return log_oom();
-        memset(missing, true, plan->n_stages);
-        r = stage_fetch(ctx, plan, missing, plan->n_stages - 1);
-        if (r < 0)
-                return r;
         for (size_t i = 0; i < plan->n_stages; i++)
                 n += add_downloads(plan, plan->stages + i, digests + n);
         qsort(digests, n, sizeof(*digests), by_text);
@@ -107,4 +101,13 @@ int stages_fetch_all(Context *ctx, const Plan *plan, const char ***ret) {
         digests[kept] = NULL;
         *ret = TAKE_PTR(digests);
         return 0;
+}
+
+int stages_fetch_all(Context *ctx, const Plan *plan) {
+        _cleanup_free_ bool *missing = calloc(plan->n_stages, sizeof(*missing));
+
+        if (!missing)
+                return log_oom();
+        memset(missing, true, plan->n_stages);
+        return stage_fetch(ctx, plan, missing, plan->n_stages - 1);
 }

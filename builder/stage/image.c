@@ -75,8 +75,9 @@ static int judge(const Import *i, int status) {
         if (report->result < 0)
                 return log_error_errno(
                                 report->result, "Stage %s: %s cannot be imported", id, i->path);
-        return log_error_return(
-                        -EIO, "Stage %s: what makes the tree of %s died (%d)", id, i->path, status);
+        return log_error_return(-EIO,
+                        "Stage %s: the process that makes the tree of %s died (%d); was there no memory left? 'journalctl -k' says so",
+                        id, i->path, status);
 }
 
 /* A tree that ends too early has its cause in an image that cannot be read, which was told. */

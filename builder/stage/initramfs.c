@@ -20,7 +20,20 @@ static bool tree_has(StageBuild *b, const char *path) {
         return false;
 }
 
-/* Adds the kernels of one layer: folders of usr/lib/modules with a kernel image in /boot. */
+/* Where family el's packages have what is in /boot only when kernel-install put it there. */
+static char *packaged(const char *kernel, const char *file) {
+        return strf("usr/lib/modules/%s/%s", kernel, file);
+}
+
+static bool has_kernel(StageBuild *b, const char *kernel) {
+        _cleanup_free_ char *image = strf("boot/vmlinuz-%s", kernel),
+                            *el = packaged(kernel, "vmlinuz");
+
+        return image && el && (tree_has(b, image) || tree_has(b, el));
+}
+
+/* Adds the kernels of one layer: folders of usr/lib/modules with a kernel image there or in
+ * /boot. */
 static int add_kernels(StageBuild *b, const char *layer, char ***kernels) {
         _cleanup_close_ int layer_fd = open(layer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _cleanup_closedir_ DIR *d = NULL;
@@ -32,11 +45,7 @@ static int add_kernels(StageBuild *b, const char *layer, char ***kernels) {
         if (fd < 0 || folder_from_fd(fd, &d) < 0)
                 return 0;
         FOLDER_FOREACH (name, d) {
-                _cleanup_free_ char *image = strf("boot/vmlinuz-%s", name);
-
-                if (!image)
-                        return -ENOMEM;
-                if (name[0] == '.' || strv_contains(*kernels, name) || !tree_has(b, image))
+                if (name[0] == '.' || strv_contains(*kernels, name) || !has_kernel(b, name))
                         continue;
                 if (strv_extend(kernels, name) < 0)
                         return -ENOMEM;
@@ -59,17 +68,41 @@ static int find_kernels(StageBuild *b, char ***ret) {
         return 0;
 }
 
+/* What kernel-install does for a kernel of family el, of which /boot has nothing yet. */
+static int place_kernel(StageBuild *b, const char *kernel) {
+        static const char *const files[] = { "vmlinuz", "config", "System.map" };
+
+        for (size_t i = 0; i < ELEMENTSOF(files); i++) {
+                _cleanup_free_ char *from = packaged(kernel, files[i]),
+                                    *to = strf("/boot/%s-%s", files[i], kernel);
+                int r;
+
+                if (!from || !to)
+                        return log_oom();
+                if (!tree_has(b, from) || tree_has(b, to))
+                        continue;
+                r = stage_command(
+                                b, &b->sandbox, ARGV("cp", "--preserve=mode,timestamps", from, to));
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 static int make_initramfs(StageBuild *b, const char *kernel) {
-        _cleanup_free_ char *image = strf("/boot/initrd.img-%s", kernel);
+        _cleanup_free_ char *image = plan_initramfs(b->plan, kernel);
         int r;
 
         if (!image)
                 return log_oom();
+        r = place_kernel(b, kernel);
+        if (r < 0)
+                return r;
         r = stage_command(b, &b->sandbox, ARGV("depmod", "-a", kernel));
         if (r < 0)
                 return r;
 
-        if (tree_has(b, "usr/sbin/update-initramfs"))
+        if (b->plan->recipe->family == FAMILY_DEBIAN && tree_has(b, "usr/sbin/update-initramfs"))
                 return stage_command(b, &b->sandbox, ARGV("update-initramfs", "-c", "-k", kernel));
         if (tree_has(b, "usr/bin/dracut"))
                 return stage_command(b, &b->sandbox,

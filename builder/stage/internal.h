@@ -46,17 +46,21 @@ int tidy_tree(int root_fd);
 int tidy_layer(StageBuild *b);
 int tidy_leftovers(int folder_fd); /* of replaced configuration files; takes the fd */
 
-/* install.c: packages from locked .debs, for every kind of stage that has some. */
-
-/* The blobs of locked packages and the file names apt is to see: two lists of equal length. */
+/* locked-files.c: the blobs of locked packages and the file names apt is to see: two lists of equal
+ * length. */
 int stage_locked_debs(
                 StageBuild *b, const LockedStage *locked, char ***ret_blobs, char ***ret_names);
 /* Hard links of `blobs` under `names` in a new scratch folder: many files, one bind. */
 int stage_link_debs(StageBuild *b, char *const *blobs, char *const *names, char **ret_folder);
-/* Installs .debs (paths on the host, same file system as the store) with the tree's own apt: no
- * lists, no network, nothing started, initramfs and man-db left for later. `sandbox`: b's, or one
- * with another upper. */
+/* install.c: installs .debs (paths on the host, same file system as the store) with the tree's own
+ * apt: no lists, no network, nothing started, initramfs and man-db left for later. `sandbox`: b's,
+ * or one with another upper. */
 int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, char *const *names);
+
+/* install-el.c: the same with rpm, the tree's own; and that of the tools, into a tree that has none
+ * yet. */
+int stage_install_el(StageBuild *b, const Sandbox *sandbox, char *const *blobs, char *const *names);
+int stage_base_el(StageBuild *b);
 
 /* stray.c: the first thing in a layer's tree that is neither the folder `below` (absolute) nor on
  * the way to it, with its path inside; NULL in *ret where there is none. */
@@ -72,12 +76,23 @@ int stage_find_secrets(const StageBuild *b, const Secret *const *secrets);
 /* Whether all that the missing stages ask for was given; -EINVAL (logged). */
 int stage_have_secrets(const Context *ctx, const Plan *plan, const bool *missing, size_t last);
 
-/* sources.c: apt's sources of the overlay's kept repositories, written into the image. */
-int stage_write_sources(StageBuild *b);
+/* sources.c: apt's or dnf's sources of kept repositories, the overlay's or the recipe's own,
+ * written into the image. */
+int stage_write_sources(StageBuild *b, const Repository *repositories, size_t n);
 
 /* fetch.c: downloads everything that stages first…last lack, all at once. missing: one flag a
  * stage. */
 int stage_fetch(Context *ctx, const Plan *plan, const bool *missing, size_t last);
+
+/* remote.c: takes what a remote store has of the missing stages 0…last, which are missing no more
+ * then. What it does not have, or what cannot be believed, stays missing. -ECANCELED, -ENOMEM. */
+int stage_take_remote(Context *ctx, const Plan *plan, bool *missing, size_t last);
+void stage_tell_remote(const Context *ctx, const bool *missing, size_t last); /* what came of it */
+
+/* describe.c: what a layer's meta.json says of stage i; 0 or -ENOMEM, the caller puts *ret. And the
+ * time that none of its files is newer than. */
+int stage_describe(const Plan *plan, size_t i, json_object *made_with, json_object **ret);
+int64_t stage_newest_time(const Plan *plan, const Stage *s);
 
 /* beside.c: compile stages in processes of their own, before their turn. */
 typedef struct Beside Beside;

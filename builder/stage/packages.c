@@ -56,19 +56,20 @@ static int hold_kernel(StageBuild *b) {
 
 int stage_packages(StageBuild *b) {
         _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
+        const Overlay *o = b->stage->overlay;
         int r;
 
         r = stage_locked_debs(b, b->stage->locked, &blobs, &names);
         if (r < 0)
-                return log_oom();
+                return r == -ENOMEM ? log_oom() : r;
         r = stage_install(b, &b->sandbox, blobs, names);
         if (r < 0)
                 return r;
 
-        if (streq(b->stage->id, "kernel")) {
+        if (streq(b->stage->id, "kernel") && b->plan->recipe->family == FAMILY_DEBIAN) {
                 r = hold_kernel(b);
                 if (r < 0)
                         return r;
         }
-        return b->stage->overlay ? stage_write_sources(b) : 0;
+        return o ? stage_write_sources(b, o->repositories, o->n_repositories) : 0;
 }

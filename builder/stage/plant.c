@@ -9,6 +9,7 @@
 #include "stage/plant.h"
 
 #include "sandbox/open-inside.h"
+#include "store/store.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"
 
@@ -22,6 +23,8 @@
 
 #define BLOCK_SIZE (256 * 1024)
 #define DEFAULT_ACL "system.posix_acl_default"
+#define OPAQUE "trusted.overlay.opaque"
+#define OPAQUE_USER "user.overlay.opaque"
 
 /* As stage/unpack.c has them, and says why. */
 #define BOMB_BYTES (UINT64_C(256) * 1024 * 1024)
@@ -40,7 +43,8 @@ typedef struct Planting {
         int root;
         char *parent; /* path of the folder that parent_fd is; NULL: none yet */
         int parent_fd;
-        uint64_t packed, out;
+        uint64_t packed, out, apparent;
+        const LayerRoom *layer; /* NULL: a whole tree */
         Planted *planted;
         Later *later;
         size_t n_later, room;
@@ -154,10 +158,17 @@ static int open_parent(Planting *p, char *path, int *ret_fd, const char **ret_ba
         return 0;
 }
 
-/* A layer's own are overlayfs' to read; XFS shows ACLs once more under names of its own. */
-static bool is_no_content(const char *name) {
-        return startswith(name, "trusted.overlay.") || startswith(name, "user.overlay.") ||
-               startswith(name, "trusted.SGI_ACL_");
+/* What a layer's own are, overlayfs reads; XFS shows ACLs once more under names of its own. */
+static bool is_overlays(const char *name) {
+        return startswith(name, "trusted.overlay.") || startswith(name, "user.overlay.");
+}
+
+/* As an archive has it, and this store: NULL where it is none that a layer may bring along. */
+static const char *opaque_name(
+                const Planting *p, const char *name, const void *value, size_t size, bool folder) {
+        if (!folder || !streq(name, OPAQUE) || size != 1 || memcmp(value, "y", 1) != 0)
+                return NULL;
+        return p->layer->userxattr ? OPAQUE_USER : OPAQUE;
 }
 
 /* Only root of the host may; a user's images go without them, as its other bases do. */
@@ -169,6 +180,7 @@ static bool may_be_refused(const char *name, int error) {
 static int keep_acl(Planting *p, const void *value, size_t size) {
         Later *l = p->later + p->n_later - 1;
 
+        free(l->acl);
         l->acl = malloc(size + 1);
         if (!l->acl)
                 return -ENOMEM;
@@ -187,8 +199,14 @@ static int set_attributes(Planting *p, struct archive_entry *e, const char *at, 
         while (archive_entry_xattr_next(e, &name, &value, &size) == ARCHIVE_OK) {
                 int r = 0;
 
-                if (is_no_content(name))
+                if (startswith(name, "trusted.SGI_ACL_") || (is_overlays(name) && !p->layer))
                         continue;
+                if (is_overlays(name)) {
+                        name = opaque_name(p, name, value, size, folder);
+                        if (!name)
+                                return say(p, archive_entry_pathname(e),
+                                                "has an attribute that only overlayfs may set");
+                }
                 if (folder && streq(name, DEFAULT_ACL))
                         r = keep_acl(p, value, size);
                 else if (lsetxattr(at, name, value, size, 0) < 0) {
@@ -249,6 +267,9 @@ static int make_file(Planting *p, struct archive *from, struct archive_entry *e,
 
         if (fd < 0)
                 return fail(p, base, errno);
+        p->apparent += (uint64_t) MAX(archive_entry_size(e), (la_int64_t) 0);
+        if (p->apparent > STORE_LAYER_MAX)
+                return say(p, base, "is a sparse file that no image has room for");
         for (;;) {
                 const void *block;
                 la_int64_t offset;
@@ -287,10 +308,18 @@ static int make_link(Planting *p, const char *target, int parent, const char *ba
         return linkat(fd, target_base, held, base, 0) < 0 ? fail(p, base, errno) : 0;
 }
 
+static bool is_whiteout(struct archive_entry *e) {
+        return archive_entry_filetype(e) == AE_IFCHR && archive_entry_rdevmajor(e) == 0 &&
+               archive_entry_rdevminor(e) == 0;
+}
+
 static int make_node(Planting *p, struct archive_entry *e, int parent, const char *base) {
         mode_t type = archive_entry_filetype(e);
         dev_t device = makedev(archive_entry_rdevmajor(e), archive_entry_rdevminor(e));
 
+        if (p->layer && !p->layer->devices && type != AE_IFIFO && !is_whiteout(e))
+                return say(p, archive_entry_pathname(e),
+                                "is a device node, and no stage makes one");
         if (mknodat(parent, base, type | 0600, type == AE_IFIFO ? 0 : device) >= 0)
                 return 0;
         if (errno == EPERM) {
@@ -299,11 +328,6 @@ static int make_node(Planting *p, struct archive_entry *e, int parent, const cha
                 return -EPERM;
         }
         return fail(p, base, errno);
-}
-
-static bool is_whiteout(struct archive_entry *e) {
-        return archive_entry_filetype(e) == AE_IFCHR && archive_entry_rdevmajor(e) == 0 &&
-               archive_entry_rdevminor(e) == 0;
 }
 
 static int make(Planting *p, struct archive *from, struct archive_entry *e, int parent,
@@ -346,7 +370,7 @@ static int plant_entry(Planting *p, struct archive *from, struct archive_entry *
                 return plant_root(p, e);
         if (archive_entry_filetype(e) == AE_IFSOCK)
                 return 0;
-        if (is_whiteout(e) && !archive_entry_hardlink(e)) {
+        if (!p->layer && is_whiteout(e) && !archive_entry_hardlink(e)) {
                 p->planted->whiteouts++;
                 return 0;
         }
@@ -401,7 +425,8 @@ static int read_all(Planting *p, struct archive *from) {
 static int reader_new(Planting *p, int fd, struct archive **ret) {
         _cleanup_(reader_freep) struct archive *a = archive_read_new();
 
-        if (!a || archive_read_support_format_tar(a) == ARCHIVE_FATAL)
+        if (!a || archive_read_support_format_tar(a) == ARCHIVE_FATAL ||
+                        (p->layer && archive_read_support_filter_zstd(a) == ARCHIVE_FATAL))
                 return -ENOMEM;
         if (archive_read_open_fd(a, fd, BLOCK_SIZE) != ARCHIVE_OK)
                 return say_archive(p, NULL, a);
@@ -423,18 +448,14 @@ static int drain(int fd) {
         }
 }
 
-int plant_tree(int fd, const char *folder, uint64_t packed, Planted *planted, char **ret_why) {
-        _cleanup_(planting_done) Planting p = {
-                .root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-                .parent_fd = -EBADF,
-                .packed = packed,
-                .planted = planted,
-                .ret_why = ret_why,
-        };
+static int plant(int fd, const char *folder, Planting *given) {
+        _cleanup_(planting_done) Planting p = *given;
         _cleanup_(reader_freep) struct archive *from = NULL;
         int r;
 
-        *ret_why = NULL;
+        *p.ret_why = NULL;
+        p.parent_fd = -EBADF;
+        p.root = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (p.root < 0)
                 return -errno;
         (void) umask(0);
@@ -453,4 +474,18 @@ int plant_tree(int fd, const char *folder, uint64_t packed, Planted *planted, ch
                         return r;
         }
         return drain(fd);
+}
+
+int plant_tree(int fd, const char *folder, uint64_t packed, Planted *planted, char **ret_why) {
+        Planting p = { .packed = packed, .planted = planted, .ret_why = ret_why };
+
+        return plant(fd, folder, &p);
+}
+
+int plant_layer(int fd, const LayerRoom *room, Planted *planted, char **ret_why) {
+        Planting p = {
+                .packed = room->packed, .layer = room, .planted = planted, .ret_why = ret_why
+        };
+
+        return plant(fd, room->folder, &p);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A whole file system out of a tar archive, entry for entry. */
+/* A whole file system, or one layer of an overlay, out of a tar archive, entry for entry. */
 
 #include "shared/macro.h"
 
@@ -24,3 +24,16 @@ typedef struct Planted {
  *
  * Changes umask and locale: call it in a child. */
 int plant_tree(int fd, const char *folder, uint64_t packed, Planted *planted, char **ret_why);
+
+/* Where a layer goes, and what it may have. */
+typedef struct LayerRoom {
+        const char *folder; /* empty */
+        uint64_t packed;    /* bytes of the archive */
+        bool userxattr;     /* opaque folders are marked for an ordinary user's overlayfs */
+        bool devices;       /* a vendor's image has device nodes; no stage's script can make one */
+} LayerRoom;
+
+/* The same of a layer's archive (stage/pack.h), which may be compressed: its whiteouts and opaque
+ * folders are made. Overlayfs' other attributes, by which a layer shows other files than its own,
+ * and device nodes where there may be none, are refused: -EBADMSG. */
+int plant_layer(int fd, const LayerRoom *room, Planted *planted, char **ret_why);

@@ -35,7 +35,9 @@ static const char program[] =
                 "    if size > 256 << 20 and size // 200 > packed:\n"
                 "        sys.exit(f'{name} is a decompression bomb: its {packed} bytes would become {size}')\n"
                 "venv.create(target, symlinks=True, with_pip=False)\n"
-                "python = os.path.join(target, 'bin', 'python')\n"
+                "programs = os.path.join(target, 'bin')\n"
+                "own = {name: os.lstat(os.path.join(programs, name)).st_ctime_ns for name in os.listdir(programs)}\n"
+                "python = os.path.join(programs, 'python')\n"
                 "def run_pip(*arguments):\n"
                 "    code = subprocess.run([python, '-I', '-B', os.path.join(wheels, pip, 'pip'),\n"
                 "                           '--disable-pip-version-check', '--no-color', *arguments]).returncode\n"
@@ -45,6 +47,9 @@ static const char program[] =
                 "    run_pip('install', '--no-index', '--no-deps', '--no-compile', '--no-cache-dir', '--no-input',\n"
                 "            '--progress-bar=off', '--no-warn-script-location', '--root-user-action=ignore',\n"
                 "            '--find-links', wheels, *names)\n"
+                "    for name in own:\n"
+                "        if os.lstat(os.path.join(programs, name)).st_ctime_ns != own[name]:\n"
+                "            sys.exit(f'one of its wheels has a program called {name}, which is the name of the environment\\'s own')\n"
                 "    run_pip('check')\n"
                 "for folder, folders, files in os.walk(target):\n"
                 "    folders.sort()\n"
@@ -103,8 +108,8 @@ static int run(StageBuild *b, const LockedEnvironment *e, const char *folder) {
         r = make_argv(e, &argv);
         if (r == -ESTALE)
                 return log_error_errno(r,
-                                "Stage %s: the lock names nothing that installs its wheels",
-                                b->stage->id);
+                                "Stage %s: the lock names no pip, which installs its wheels: restore it from git, or 'imgbuild lock %s --update' makes it anew",
+                                b->stage->id, b->plan->recipe->path);
         if (r < 0)
                 return log_oom();
         s.binds = binds;
@@ -134,8 +139,9 @@ int stage_python(StageBuild *b) {
         int r;
 
         if (!e)
-                return log_error_return(
-                                -ESTALE, "Stage %s: the lock does not have it", b->stage->id);
+                return log_error_return(-ESTALE,
+                                "Stage %s: the lock does not have it: 'imgbuild lock %s' adds it",
+                                b->stage->id, b->plan->recipe->path);
         r = link_wheels(b, e, &folder);
         if (r < 0)
                 return r;

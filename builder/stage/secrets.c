@@ -7,6 +7,7 @@
 
 #include "shared/file-util.h"
 #include "shared/log.h"
+#include "shared/spawn.h"
 #include "shared/strv.h"
 
 #include <fcntl.h>
@@ -75,17 +76,29 @@ static const Secret *search_bytes(const Search *s, const void *data, size_t size
 
 static int search_file(const Search *s, const char *path, const Secret **ret) {
         _cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        off_t at = 0, data;
         size_t kept = 0;
 
         if (fd < 0)
                 return -errno;
         for (;;) {
-                ssize_t n = read(fd, s->buffer + kept, PIECE);
+                ssize_t n;
 
+                if (interrupt_signal())
+                        return -ECANCELED;
+                data = lseek(fd, at, SEEK_DATA); /* a hole has none, however large it is */
+                if (data < 0 && errno == ENXIO)
+                        return 0;
+                if (data > at) {
+                        at = data;
+                        kept = 0;
+                }
+                n = read(fd, s->buffer + kept, PIECE);
                 if (n < 0)
                         return -errno;
                 if (n == 0)
                         return 0;
+                at += n;
                 kept += (size_t) n;
                 *ret = search_bytes(s, s->buffer, kept);
                 if (*ret)

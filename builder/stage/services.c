@@ -6,6 +6,7 @@
 
 #include "shared/log.h"
 #include "shared/strv.h"
+#include "shared/suggest.h"
 
 /* What each unit is to be; where overlays differ, the later one wins. */
 typedef enum UnitState { UNIT_ENABLE, UNIT_DISABLE, UNIT_MASK, UNIT_STATES } UnitState;
@@ -77,10 +78,14 @@ static void look_for_missing(const char *line, void *userdata) {
 static void log_missing(const StageBuild *b, const char *verb, UnitState state, const char *unit) {
         for (size_t i = 0; i < b->plan->recipe->n_overlays; i++) {
                 const Overlay *o = b->plan->recipe->overlays[i];
+                _cleanup_strv_free_ char **own = NULL;
+                _cleanup_free_ char *meant = NULL;
 
+                if (recipe_overlay_units(o, &own) >= 0)
+                        meant = suggest_text(unit, own);
                 if (strv_contains(list_of(&o->services, state), unit))
-                        log_error("%s: $.services.%s: there is no unit %s in the image; correct its name, or add the package or file that brings it",
-                                        o->file, verb, unit);
+                        log_error("%s: $.services.%s: there is no unit %s in the image; correct its name, or add the package or file that brings it%s",
+                                        o->file, verb, unit, strempty(meant));
         }
 }
 

@@ -57,6 +57,8 @@ static const struct {
         { "update-initramfs", NOTHING },
         { "dracut", NOTHING },
         { "depmod", NOTHING },
+        { "kernel-install", NOTHING },
+        { "weak-modules", NOTHING },
         { "mandb", NOTHING },
         { "setpriv", UNLESS_MANDB("setpriv") },
         { "runuser", UNLESS_MANDB("runuser") },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* apt's sources in the image: overlays' repositories that stay. The mirror that a build happened
+/* Package sources in the image, apt's or dnf's: overlays' repositories that stay, and of family el
+ * the recipe's. The mirror that a build happened
  * to use is never among them: cloud-init writes the distribution's sources at first boot, for the
  * cloud it finds itself in. */
 
@@ -44,6 +45,35 @@ static char *sources_text(const Repository *q, const char *key_path) {
                         key_path);
 }
 
+static char *dnf_text(const Repository *q, const char *key_path) {
+        return strf("[%s]\nname=%s\nbaseurl=%s\nenabled=1\ngpgcheck=1\ngpgkey=file://%s\n", q->name,
+                        q->name, q->uri, key_path);
+}
+
+static int describe_apt(const Repository *q, const LockedOrigin *origin, Sources *s) {
+        s->key_path = strf("/etc/apt/keyrings/%s.gpg", q->name);
+        s->path = strf("/etc/apt/sources.list.d/%s.sources", q->name);
+        if (!s->key_path || !s->path)
+                return -ENOMEM;
+        s->text = sources_text(q, s->key_path);
+        return s->text ? locked_key_write(origin, s->key_file) : -ENOMEM;
+}
+
+static int describe_dnf(const Repository *q, const LockedOrigin *origin, Sources *s) {
+        _cleanup_free_ char *key = NULL;
+        int r;
+
+        s->key_path = strf("/etc/pki/rpm-gpg/%s.asc", q->name);
+        s->path = strf("/etc/yum.repos.d/%s.repo", q->name);
+        if (!s->key_path || !s->path)
+                return -ENOMEM;
+        s->text = dnf_text(q, s->key_path);
+        if (!s->text)
+                return -ENOMEM;
+        r = locked_key_armour(origin, &key);
+        return r < 0 ? r : write_file_atomic(s->key_file, key, strlen(key), 0644);
+}
+
 static int repository_sources(StageBuild *b, const Repository *q, Sources *s) {
         const LockedOrigin *origin = lock_find_origin(b->plan->lock, q->name);
         _cleanup_free_ char *folder = NULL;
@@ -54,16 +84,11 @@ static int repository_sources(StageBuild *b, const Repository *q, Sources *s) {
         r = store_scratch(b->ctx->store, "key", &folder);
         if (r < 0)
                 return r;
-
         s->key_file = path_join(folder, "key.gpg");
-        s->key_path = strf("/etc/apt/keyrings/%s.gpg", q->name);
-        s->path = strf("/etc/apt/sources.list.d/%s.sources", q->name);
-        if (!s->key_file || !s->key_path || !s->path)
+        if (!s->key_file)
                 return -ENOMEM;
-        s->text = sources_text(q, s->key_path);
-        if (!s->text)
-                return -ENOMEM;
-        return locked_key_write(origin, s->key_file);
+        return b->plan->recipe->family == FAMILY_EL ? describe_dnf(q, origin, s)
+                                                    : describe_apt(q, origin, s);
 }
 
 static int write_repository(StageBuild *b, const Repository *q) {
@@ -74,11 +99,9 @@ static int write_repository(StageBuild *b, const Repository *q) {
         return r < 0 ? r : sandbox_call(&b->sandbox, write_sources, &s);
 }
 
-int stage_write_sources(StageBuild *b) {
-        const Overlay *o = b->stage->overlay;
-
-        for (size_t i = 0; i < o->n_repositories; i++) {
-                int r = o->repositories[i].keep ? write_repository(b, o->repositories + i) : 0;
+int stage_write_sources(StageBuild *b, const Repository *repositories, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                int r = repositories[i].keep ? write_repository(b, repositories + i) : 0;
 
                 if (r < 0)
                         return log_error_errno(r, "Stage %s: cannot write its package sources",

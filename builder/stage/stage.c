@@ -40,48 +40,36 @@ int stages_layers(Context *ctx, const Plan *plan, size_t last, char ***ret) {
         return 0;
 }
 
-/* The layers that stage i is made on, lowest first; *ret_parent: the highest stage of them, or
- * NULL. */
-static int layers_seen(
-                Context *ctx, const Plan *plan, size_t i, const Stage **ret_parent, char ***ret) {
+/* The layers that stage i is made on, lowest first. */
+static int layers_seen(Context *ctx, const Plan *plan, size_t i, char ***ret) {
         _cleanup_strv_free_ char **l = NULL;
-        const Stage *parent = NULL;
 
         for (size_t j = 0; j < i; j++) {
                 int r;
 
                 if (!plan_stage_sees(plan, i, j))
                         continue;
-                parent = plan->stages + j;
-                r = strv_push(&l, store_layer_tree(ctx->store, parent->digest));
+                r = strv_push(&l, store_layer_tree(ctx->store, plan->stages[j].digest));
                 if (r < 0)
                         return r;
         }
-        *ret_parent = parent;
         *ret = TAKE_PTR(l);
         return 0;
 }
 
-/* Which newer time stamps are set to: a vendor's image keeps its own, whenever the lock is made
- * anew. */
-static int64_t newest_time(const StageBuild *b) {
-        return b->stage->kind == STAGE_IMAGE ? b->plan->lock->image.newest : b->plan->lock->epoch;
-}
-
-static int commit(StageBuild *b, const Stage *parent, LayerDraft *draft, uint64_t started) {
-        _cleanup_json_ json_object *meta = json_object_new_object();
+static int commit(StageBuild *b, LayerDraft *draft, uint64_t started) {
+        _cleanup_json_ json_object *meta = NULL;
         double seconds = (double) (now_usec() - started) / USEC_PER_SEC;
         int r;
 
-        r = json_set_fields(meta, JSON_STRING("recipe", b->plan->recipe->name),
-                        JSON_STRING("stage", b->stage->id),
-                        JSON_STRING("kind", stage_kind_name(b->stage->kind)),
-                        JSON_STRING("parent", parent ? parent->digest : NULL),
-                        JSON_TAKE("made_with", json_object_get(b->made_with)),
-                        JSON_DOUBLE("seconds", seconds));
-        if (r < 0)
+        r = stage_describe(b->plan, (size_t) (b->stage - b->plan->stages), b->made_with, &meta);
+        if (r < 0 || json_set_fields(meta, JSON_DOUBLE("seconds", seconds)) < 0)
                 return log_oom();
-        r = store_commit_layer(draft, newest_time(b), meta);
+        r = store_commit_layer(draft, stage_newest_time(b->plan, b->stage), meta);
+        if (r == -EFBIG)
+                return log_error_return(-EIO,
+                                "Stage %s: its files have more than 1 TiB, holes included: it made a sparse file that no image has room for",
+                                b->stage->id);
         if (r < 0)
                 return log_error_errno(
                                 r, "Stage %s: cannot keep its layer in the store", b->stage->id);
@@ -106,16 +94,15 @@ static int make_layer(StageBuild *b) {
         return has_package_management(b->stage->kind) ? tidy_layer(b) : 0;
 }
 
-static int make_and_commit(
-                StageBuild *b, const Stage *parent, LayerDraft *draft, uint64_t started) {
+static int make_and_commit(StageBuild *b, LayerDraft *draft, uint64_t started) {
         int r = make_layer(b);
 
-        return r < 0 ? r : commit(b, parent, draft, started);
+        return r < 0 ? r : commit(b, draft, started);
 }
 
 /* Returns 1 where another build made the layer meanwhile. */
 static int build_stage(Context *ctx, const Plan *plan, const Maker *maker, size_t i) {
-        const Stage *stage = plan->stages + i, *parent;
+        const Stage *stage = plan->stages + i;
         _cleanup_layer_draft_free_ LayerDraft *draft = NULL;
         _cleanup_strv_free_ char **below = NULL;
         uint64_t started = now_usec();
@@ -132,7 +119,7 @@ static int build_stage(Context *ctx, const Plan *plan, const Maker *maker, size_
                 return r;
         if (r < 0)
                 return log_error_errno(r, "Stage %s: cannot begin its layer", stage->id);
-        r = layers_seen(ctx, plan, i, &parent, &below);
+        r = layers_seen(ctx, plan, i, &below);
         if (r < 0)
                 return log_oom();
 
@@ -151,7 +138,7 @@ static int build_stage(Context *ctx, const Plan *plan, const Maker *maker, size_
                 },
         };
         progress_set(ctx->progress, stage->id, PROGRESS_RUNNING);
-        r = make_and_commit(&b, parent, draft, started);
+        r = make_and_commit(&b, draft, started);
         json_object_put(b.made_with);
         return r;
 }
@@ -239,6 +226,10 @@ int stages_build(Context *ctx, const Plan *plan, const Maker *maker, size_t last
                 return ctx->drop_downloads ? stage_drop_downloads(ctx, plan, missing, last) : 0;
         }
 
+        r = stage_take_remote(ctx, plan, missing, last);
+        if (r < 0)
+                return r;
+        stage_tell_remote(ctx, missing, last);
         r = stage_have_secrets(ctx, plan, missing, last);
         if (r < 0)
                 return r;

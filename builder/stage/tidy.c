@@ -43,6 +43,7 @@ static const struct {
 
         /* What package management keeps for itself. */
         { "var/lib/apt/lists", "*", REMOVE },
+        { "var/cache", "dnf", REMOVE_FILES },
         { "var/cache", "apt", REMOVE_FILES },
         { "var/lib/dpkg", "*-old", REMOVE, true },
         { "var/lib/dpkg", "lock*", REMOVE },
@@ -58,6 +59,8 @@ static const struct {
         { "var/log", "alternatives.log", REMOVE, true },
         { "var/log", "bootstrap.log", REMOVE, true },
         { "var/log/apt", "*", REMOVE, true },
+        { "var/lib/rpm", ".rpm.lock", REMOVE, true },
+        { "var/lib/rpm", "*.sqlite-shm", REMOVE, true }, /* SQLite makes it from its log */
         { "var", "log", REMOVE_FILES },
         { "tmp", "*", REMOVE },
         { "var/tmp", "*", REMOVE },

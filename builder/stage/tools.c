@@ -5,7 +5,7 @@
  * tools as it pins its images; that of the installed recipe, whose folder is not ours to write in,
  * lies in the store. */
 
-#include "stage/tools.h"
+#include "stage/internal.h"
 #include "stage/stage.h"
 #include "sandbox/logged-command.h"
 #include "store/store.h"
@@ -27,17 +27,17 @@ static const char *last_digest(const Plan *plan) {
 }
 
 /* A tree that is there already is nothing to show beside the stages of an image. */
-static int build_tree(Context *ctx, const Plan *plan, size_t last) {
+static int build_tree(Context *ctx, const Plan *plan, const Maker *maker, size_t last) {
         Context quiet = *ctx;
 
         quiet.drop_downloads = false; /* the image may need some of them as well */
         if (store_has_layer(ctx->store, plan->stages[last].digest))
                 quiet.progress = NULL;
-        return stages_build(&quiet, plan, &(Maker) {}, last);
+        return stages_build(&quiet, plan, maker, last);
 }
 
 /* Found, locked and planned, nothing built yet. */
-static int tools_load(Context *ctx, const char *near, Tools **ret) {
+static int tools_load(Context *ctx, const char *near, const char *name, Tools **ret) {
         _cleanup_tools_free_ Tools *t = NULL;
         _cleanup_free_ char *recipe = NULL, *lock = NULL;
         int r;
@@ -46,10 +46,11 @@ static int tools_load(Context *ctx, const char *near, Tools **ret) {
         if (!t)
                 return log_oom();
         t->ctx = ctx;
-        r = tools_recipe_find(ctx, near, &recipe, &lock);
+        r = tools_recipe_find(ctx, near, name, &recipe, &lock);
         if (r == -ENOENT) {
-                log_error("The recipe of the disk tools, tools.json, is neither beside the image's recipe, nor in ./images, nor beside this program, nor in " DATADIR
-                          "/images: 'make install' puts it there");
+                log_error("The recipe of the %stools, %s.json, is neither beside the image's recipe, nor in ./images, nor beside this program, nor in " DATADIR
+                          "/images: 'make install' puts it there",
+                                streq(name, TOOLS) ? "disk " : "", name);
                 return -ENOPKG;
         }
         if (r < 0)
@@ -58,23 +59,28 @@ static int tools_load(Context *ctx, const char *near, Tools **ret) {
         if (r < 0)
                 return r;
         if (t->loaded.recipe->kind != RECIPE_TREE) {
-                log_error("%s: $.kind: must be \"tree\": the disk tools are no image", recipe);
+                log_error("%s: $.kind: must be \"tree\": the %stools are no image", recipe,
+                                streq(name, TOOLS) ? "disk " : "");
                 return -EINVAL;
         }
         *ret = TAKE_PTR(t);
         return 0;
 }
 
-int tools_open(Context *ctx, const char *near, Tools **ret) {
+static int open_named(Context *ctx, const char *near, const char *name, Tools **ret) {
         _cleanup_tools_free_ Tools *t = NULL;
-        const Plan *plan;
+        _cleanup_maker_ Maker maker = {};
+        Plan *plan;
         int r;
 
-        r = tools_load(ctx, near, &t);
+        r = tools_load(ctx, near, name, &t);
         if (r < 0)
                 return r;
         plan = t->loaded.plan;
-        r = build_tree(ctx, plan, plan->n_stages - 1);
+        r = tools_maker(ctx, plan, &maker); /* its own base may be made with other tools */
+        if (r < 0)
+                return r;
+        r = build_tree(ctx, plan, &maker, plan->n_stages - 1);
         if (r < 0)
                 return r;
         r = stages_layers(ctx, plan, plan->n_stages - 1, &t->layers);
@@ -83,6 +89,25 @@ int tools_open(Context *ctx, const char *near, Tools **ret) {
         t->digest = last_digest(plan);
         *ret = TAKE_PTR(t);
         return 0;
+}
+
+int tools_open(Context *ctx, const char *near, Tools **ret) {
+        return open_named(ctx, near, TOOLS, ret);
+}
+
+int tools_run_el(Context *ctx, const char *near, const Limits *limits, const SandboxBind *binds,
+                size_t n_binds, char *const argv[]) {
+        _cleanup_tools_free_ Tools *t = NULL;
+        Sandbox s;
+        int r = open_named(ctx, near, TOOLS_EL, &t);
+
+        if (r < 0)
+                return r;
+        tools_sandbox(t, &s);
+        s.binds = binds;
+        s.n_binds = n_binds;
+        s.limits = limits;
+        return logged_command(ctx, "tools", &s, NULL, argv);
 }
 
 Tools *tools_free(Tools *t) {
@@ -117,7 +142,7 @@ int tools_run(Tools *t, const SandboxBind *binds, size_t n_binds, char *const *e
 /* {"by": "tools", "tools": DIGEST, "mmdebstrap": VERSION, …} of the tools' base, and what that was
  * made with itself. */
 static int describe_maker(Store *store, const Stage *base, json_object **ret) {
-        static const char *const programs[] = { "mmdebstrap", "dpkg", "apt" };
+        static const char *const programs[] = { "mmdebstrap", "dpkg", "apt", "rpm" };
         _cleanup_json_ json_object *o = json_object_new_object(), *meta = NULL;
         int r;
 
@@ -157,6 +182,7 @@ static int make_maker(Tools *t, Maker *ret) {
 /* The lock of the tools may be a new one, or another than it was when the plan was made. */
 int tools_maker(Context *ctx, Plan *plan, Maker *ret) {
         _cleanup_tools_free_ Tools *t = NULL;
+        _cleanup_maker_ Maker own = {};
         int r;
 
         *ret = (Maker) {};
@@ -166,7 +192,7 @@ int tools_maker(Context *ctx, Plan *plan, Maker *ret) {
                         (plan->maker_kind != MAKER_UNKNOWN &&
                                         store_has_layer(ctx->store, plan->stages[0].digest)))
                 return 0;
-        r = tools_load(ctx, plan->recipe->path, &t);
+        r = tools_load(ctx, plan->recipe->path, tools_of_base(plan->recipe), &t);
         if (r < 0)
                 return r;
         r = plan_set_maker(plan, t->loaded.plan->stages[0].locked);
@@ -174,12 +200,22 @@ int tools_maker(Context *ctx, Plan *plan, Maker *ret) {
                 return log_error_errno(r, "%s: cannot plan", plan->recipe->path);
         if (store_has_layer(ctx->store, plan->stages[0].digest))
                 return 0;
+        r = stage_take_remote(ctx, plan, &(bool) { true }, 0);
+        if (r < 0 || store_has_layer(ctx->store, plan->stages[0].digest))
+                return r;
+        if (plan->maker_kind == MAKER_HOST && plan->recipe->family == FAMILY_EL)
+                return log_error_return(-ENOPKG,
+                                "%s: base.packages has no rpm, which makes bases of family el",
+                                t->loaded.recipe->path);
         if (plan->maker_kind == MAKER_HOST) {
                 log_warning("%s: base.packages has no mmdebstrap: the base is made with this host's",
                                 t->loaded.recipe->path);
                 return 0;
         }
-        r = build_tree(ctx, t->loaded.plan, 0);
+        r = tools_maker(ctx, t->loaded.plan, &own);
+        if (r < 0)
+                return r;
+        r = build_tree(ctx, t->loaded.plan, &own, 0);
         return r < 0 ? r : make_maker(t, ret);
 }
 
@@ -199,7 +235,7 @@ int tools_find_digest(Context *ctx, const char *near, Digest ret) {
         _cleanup_loaded_ Loaded l = {};
         int r;
 
-        r = tools_recipe_find(ctx, near, &recipe, &lock);
+        r = tools_recipe_find(ctx, near, TOOLS, &recipe, &lock);
         if (r < 0)
                 return r;
         r = lock_read(lock, &l.lock);

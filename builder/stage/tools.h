@@ -12,7 +12,7 @@
 
 typedef struct Tools Tools;
 
-/* What a base tree is made with: mmdebstrap, dpkg and apt. */
+/* What a base tree is made with: mmdebstrap, dpkg and apt; of family el rpm. */
 typedef struct Maker {
         char *tree;             /* that has them; NULL: the host's */
         json_object *made_with; /* for the manifest: docs/disk.md. NULL for the host's */
@@ -29,6 +29,11 @@ void maker_done(Maker *m);
  * folder is looked in first; may be NULL, then ./images and DATADIR/images. Errors are logged. */
 int tools_open(Context *ctx, const char *near, Tools **ret);
 Tools *tools_free(Tools *t);
+
+/* Context.run_el_tool: as tools_open() and tools_run() with the tools of family el, within limits:
+ * what it reads anybody may have made. */
+int tools_run_el(Context *ctx, const char *near, const Limits *limits, const SandboxBind *binds,
+                size_t n_binds, char *const argv[]);
 DEFINE_CLEANUP(Tools *, tools_free);
 #define _cleanup_tools_free_ _cleanup_(tools_freep)
 

@@ -81,17 +81,22 @@ static int export_blob(Store *s, struct archive *a, const char *digest, Carried 
 
         r = store_check_blob(s, digest);
         if (r == 0 || r == -ENOENT)
-                return log_error_return(-ENOENT, "The store has no download %.12s", digest);
+                return log_error_return(-ENOENT,
+                                "The store %s has no download %.12s any more: 'imgbuild lock RECIPE --fetch' brings it",
+                                store_path(s), digest);
         fd = r < 0 || !path ? -EBADF : open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0 || fstat(fd, &st) < 0)
                 return log_error_errno(
                                 r < 0 ? r : -errno, "Download %.12s: cannot read it", digest);
         r = begin_member(a, digest, st.st_size);
         if (r < 0)
-                return log_error_errno(r, "The archive cannot be written");
+                return log_error_errno(
+                                r, "The archive cannot be written; is there space where it goes?");
         r = copy_out(a, fd, st.st_size);
         if (r < 0)
-                return r == -ECANCELED ? r : log_error_errno(r, "The archive cannot be written");
+                return r == -ECANCELED ? r
+                                       : log_error_errno(r,
+                                                         "The archive cannot be written; is there space where it goes?");
         c->blobs++;
         c->bytes += (uint64_t) st.st_size;
         return 0;
@@ -105,7 +110,8 @@ int store_export_blobs(Store *s, const char *const *digests, int fd, Carried *re
                 return log_oom();
         if (archive_write_set_format_gnutar(a) != ARCHIVE_OK ||
                         archive_write_open_fd(a, fd) != ARCHIVE_OK)
-                return log_error_errno(archive_error(a), "The archive cannot be written");
+                return log_error_errno(archive_error(a),
+                                "The archive cannot be written; is there space where it goes?");
         for (size_t i = 0; digests[i]; i++) {
                 int r = export_blob(s, a, digests[i], &c);
 
@@ -113,7 +119,8 @@ int store_export_blobs(Store *s, const char *const *digests, int fd, Carried *re
                         return r;
         }
         if (archive_write_close(a) != ARCHIVE_OK)
-                return log_error_errno(archive_error(a), "The archive cannot be written");
+                return log_error_errno(archive_error(a),
+                                "The archive cannot be written; is there space where it goes?");
         *ret = c;
         return 0;
 }
@@ -197,7 +204,7 @@ static int import_blob(Store *s, struct archive *a, const char *digest, int64_t 
 
 static int refuse_archive(void) {
         return log_error_return(-EBADMSG,
-                        "That is no archive of 'imgbuild cache export', or not all of it");
+                        "That is no archive of 'imgbuild cache export', or not all of it: copy it once more");
 }
 
 static int import_members(Store *s, struct archive *a, const char *folder, Carried *c) {
@@ -218,7 +225,7 @@ static int import_members(Store *s, struct archive *a, const char *folder, Carri
                 r = import_blob(s, a, digest, archive_entry_size(e), folder, c);
                 if (r == -EBADMSG)
                         return log_error_return(r,
-                                        "Download %.12s of the archive is not what its name says: it was changed, or cut off",
+                                        "Download %.12s of the archive is not what its name says: it was changed, or cut off; copy it once more",
                                         digest);
                 if (r < 0)
                         return r == -ECANCELED ? r

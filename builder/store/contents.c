@@ -157,11 +157,12 @@ static int add_size(const char *folder, const char *name, void *userdata) {
 
 int store_usage(Store *s, StoreUsage *ret) {
         _cleanup_(entry_list_done) EntryList l = {};
-        _cleanup_free_ char *work = path_join(s->path, "work");
+        _cleanup_free_ char *work = path_join(s->path, "work"),
+                            *partial = path_join(s->path, "blobs/partial");
         StoreUsage usage = {};
         int r;
 
-        if (!work)
+        if (!work || !partial)
                 return -ENOMEM;
         r = entry_list_fill(&l, s);
         if (r < 0)
@@ -172,6 +173,9 @@ int store_usage(Store *s, StoreUsage *ret) {
         }
         r = store_each_name(work, add_size, &usage.scratch_bytes);
         if (r < 0 && r != -EACCES)
+                return r;
+        r = store_each_name(partial, add_size, &usage.scratch_bytes);
+        if (r < 0)
                 return r;
         *ret = usage;
         return 0;

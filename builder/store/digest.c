@@ -5,6 +5,7 @@
 
 #include "store/digest.h"
 #include "shared/folder.h"
+#include "shared/spawn.h"
 #include "shared/strv.h"
 
 #include <fcntl.h>
@@ -101,6 +102,8 @@ int digest_fd(int fd, Digest ret, uint64_t *ret_size) {
         for (;;) {
                 ssize_t n = read(fd, buffer, BUFFER_SIZE);
 
+                if (interrupt_signal())
+                        return -ECANCELED;
                 if (n < 0) {
                         if (errno == EINTR)
                                 continue;
@@ -125,8 +128,6 @@ int digest_file(const char *path, Digest ret, uint64_t *ret_size) {
         return fd < 0 ? -errno : digest_fd(fd, ret, ret_size);
 }
 
-static int hash_folder(Hash *h, int folder, const char *prefix);
-
 static int hash_link(Hash *h, int folder, const char *name, const char *path) {
         char target[4096];
         ssize_t n = readlinkat(folder, name, target, sizeof(target) - 1);
@@ -139,7 +140,10 @@ static int hash_link(Hash *h, int folder, const char *name, const char *path) {
         return 0;
 }
 
-static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
+/* A folder counts too: git does not carry empty ones, but somebody who made one below files/ wants
+ * it. */
+static int hash_entry(int folder, const char *name, const char *path, void *userdata) {
+        Hash *h = userdata;
         _cleanup_close_ int fd = -EBADF;
         struct stat st;
         Digest digest;
@@ -155,7 +159,7 @@ static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
                 return -errno;
         if (S_ISDIR(st.st_mode)) {
                 hash_field(h, "folder", path);
-                return hash_folder(h, TAKE_FD(fd), path);
+                return folder_each(TAKE_FD(fd), path, hash_entry, h);
         }
         if (!S_ISREG(st.st_mode))
                 return -EINVAL;
@@ -165,31 +169,6 @@ static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
                 return r;
         hash_field(h, st.st_mode & 0100 ? "program" : "file", path);
         hash_field(h, "sha256", digest);
-        return 0;
-}
-
-/* Takes the folder's fd. git does not carry empty folders, but somebody who made one below files/
- * wants it. */
-static int hash_folder(Hash *h, int folder, const char *prefix) {
-        _cleanup_closedir_ DIR *d = NULL;
-        _cleanup_strv_free_ char **names = NULL;
-        int r;
-
-        r = folder_from_fd(folder, &d);
-        if (r < 0)
-                return r;
-        r = folder_names(d, &names);
-        if (r < 0)
-                return r;
-        STRV_FOREACH (name, names) {
-                _cleanup_free_ char *path = strf("%s%s%s", prefix, *prefix ? "/" : "", *name);
-
-                if (!path)
-                        return -ENOMEM;
-                r = hash_entry(h, dirfd(d), *name, path);
-                if (r < 0)
-                        return r;
-        }
         return 0;
 }
 
@@ -203,7 +182,7 @@ int digest_tree(const char *path, Digest ret) {
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        r = hash_folder(h, fd, "");
+        r = folder_each(fd, NULL, hash_entry, h);
         if (r < 0)
                 return r;
         return hash_finish(h, ret);

@@ -24,6 +24,7 @@ void hash_field(Hash *h, const char *label, const char *value);
 void hash_strv(Hash *h, const char *label, char *const *l);
 void hash_end(Hash *h, Digest ret); /* "", which is no valid digest, where something failed */
 
+/* -ECANCELED after a Ctrl-C. */
 int digest_file(const char *path, Digest ret, uint64_t *ret_size); /* ret_size may be NULL */
 int digest_fd(int fd, Digest ret, uint64_t *ret_size);
 bool digest_valid(const char *s); /* 64 lower-case hex digits */

@@ -4,15 +4,18 @@
  * what became of them. Single-threaded: curl's multi interface does the waiting, together with the
  * pipe that a Ctrl-C writes to. */
 
+#include "store/remote.h"
 #include "store/transfer.h"
 #include "store/store.h"
-#include "common/apt-host.h"
 
 #include "shared/file-util.h"
+#include "shared/size.h"
 #include "shared/spawn.h"
 #include "shared/time-util.h"
 
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #define TRANSFERS_MAX 8        /* at once */
 #define CONNECTIONS_PER_HOST 6 /* as browsers do: mirrors' limits expect it */
@@ -25,9 +28,7 @@ typedef struct Fetch {
         CURLM *multi;
         Transfer *transfers;
         size_t n, n_running, n_finished;
-        AptSettings settings;
-        AptAuth auth;
-        char *proxy_host, *proxy; /* the last server asked about, and its proxy */
+        HttpHosts hosts;
         uint64_t backoff_usec;
         uint64_t bytes_total, bytes_known; /* total is 0 where a size is unknown */
         int stop;                          /* an error that ends everything: full disk, interrupt */
@@ -55,6 +56,8 @@ static void settle(Fetch *f, Transfer *t, int result) {
         t->state = result < 0 ? TRANSFER_FAILED : TRANSFER_DONE;
         t->result = result;
         f->n_finished++;
+        if (result < 0)
+                transfer_abandon(t);
         transfer_close(t);
         if (result == -ENOSPC || result == -EDQUOT || result == -EROFS || result == -ENOMEM)
                 f->stop = result;
@@ -97,7 +100,7 @@ static void on_finished(Fetch *f, Transfer *t, CURLcode code) {
                 t->best = t->size;
                 t->tries = 0;
         }
-        if (++t->tries >= TRIES_MAX) {
+        if (++t->tries >= transfer_tries(t)) {
                 long answered = code == CURLE_HTTP_RETURNED_ERROR;
 
                 settle(f, t, answered ? -EREMOTEIO : -ENETUNREACH);
@@ -107,49 +110,20 @@ static void on_finished(Fetch *f, Transfer *t, CURLcode code) {
         }
         uint64_t pause = MAX(pause_for(f, t->tries),
                         MIN((uint64_t) retry_after * USEC_PER_SEC, (uint64_t) BACKOFF_MAX_USEC));
-        log_debug("%s: %s; try %u of %d in %.1f s", t->item->what, strempty(t->reason),
-                        t->tries + 1, TRIES_MAX, (double) pause / USEC_PER_SEC);
+        log_debug("%s: %s; try %u of %u in %.1f s", t->item->what, strempty(t->reason),
+                        t->tries + 1, transfer_tries(t), (double) pause / USEC_PER_SEC);
         t->not_before = now_usec() + pause;
         t->state = TRANSFER_WAITING;
 }
 
-/* Asked once a server: finding out may take running a program. */
-static int find_proxy(Fetch *f, const Transfer *t) {
-        char *host, *proxy = NULL;
-        int r;
-
-        if (streq_ptr(f->proxy_host, t->host))
-                return 0;
-        r = apt_settings_proxy(&f->settings, t->host, &proxy);
-        if (r < 0)
-                return r;
-        host = strdup(t->host);
-        if (!host) {
-                free(proxy);
-                return -ENOMEM;
-        }
-        free(f->proxy_host);
-        free(f->proxy);
-        f->proxy_host = host;
-        f->proxy = proxy;
-        return 0;
-}
-
 static int add_handle(Fetch *f, Transfer *t) {
+        HttpHost host;
         int r;
 
-        r = find_proxy(f, t);
+        r = http_hosts_find(&f->hosts, t->item->url, &host);
         if (r < 0)
                 return r;
-        const char *url = t->item->url;
-        const TransferHost host = {
-                .proxy = f->proxy,
-                .ca_file = apt_settings_tls(&f->settings, "CAInfo", url),
-                .cert = apt_settings_tls(&f->settings, "SslCert", url),
-                .key = apt_settings_tls(&f->settings, "SslKey", url),
-                .login = apt_auth_for(&f->auth, url),
-                .withheld = startswith(url, "http://") && apt_auth_find(&f->auth, url),
-        };
+        host.s3 = t->item->s3;
         r = transfer_start(t, &host);
         if (r < 0)
                 return r;
@@ -195,9 +169,15 @@ static void show_progress(const Fetch *f) {
         progress_bytes(f->ctx->progress, f->stage, done, f->bytes_total);
 }
 
+static size_t transfers_max(const Context *ctx) {
+        return ctx->downloads ? MIN(ctx->downloads, (unsigned) TRANSFERS_MAX) : TRANSFERS_MAX;
+}
+
 /* Starts what may start now. *next becomes no later than the end of the shortest pause. */
 static int start_some(Fetch *f, uint64_t now, uint64_t *next) {
-        for (size_t i = 0; i < f->n && f->n_running < TRANSFERS_MAX; i++) {
+        const size_t max = transfers_max(f->ctx);
+
+        for (size_t i = 0; i < f->n && f->n_running < max; i++) {
                 Transfer *t = f->transfers + i;
 
                 if (t->state == TRANSFER_WAITING && t->not_before <= now) {
@@ -280,6 +260,31 @@ static int fetch_init(Fetch *f, FetchItem **missing, size_t n, uint64_t known) {
         return 0;
 }
 
+/* Hours of downloads shall not end with a full disk where that is known beforehand. */
+static int check_room(const Fetch *f) {
+        const char *store = store_path(f->ctx->store);
+        uint64_t wanted = 0, room;
+        char size[FORMAT_BYTES_MAX], there[FORMAT_BYTES_MAX];
+        struct statvfs fs;
+        struct stat st;
+
+        for (size_t i = 0; i < f->n; i++) {
+                const Transfer *t = f->transfers + i;
+                uint64_t came = stat(t->partial, &st) < 0 ? 0 : (uint64_t) st.st_size;
+
+                if (!t->item->optional) /* whose caller knows another way */
+                        wanted += t->item->size - MIN(t->item->size, came);
+        }
+        if (statvfs(store, &fs) < 0)
+                return -errno;
+        room = (uint64_t) fs.f_bavail * fs.f_frsize;
+        if (wanted <= room)
+                return 0;
+        log_error("The downloads have %s more, and the store %s has %s free. Free some with 'imgbuild cache prune', or use --cache on a larger file system",
+                        format_bytes(size, wanted), store, format_bytes(there, room));
+        return -ENOSPC;
+}
+
 static void fetch_done(Fetch *f) {
         for (size_t i = 0; i < f->n; i++) {
                 if (f->transfers[i].easy)
@@ -288,10 +293,60 @@ static void fetch_done(Fetch *f) {
         }
         free(f->transfers);
         curl_multi_cleanup(f->multi);
-        apt_settings_done(&f->settings);
-        apt_auth_done(&f->auth);
-        free(f->proxy_host);
-        free(f->proxy);
+        http_hosts_done(&f->hosts);
+}
+
+static int fetch_missing(
+                Context *ctx, const char *stage, FetchItem **missing, size_t n, uint64_t known);
+
+static bool may_be_remote(const Transfer *t) {
+        return t->state == TRANSFER_FAILED && t->item->sha256 && !t->item->optional;
+}
+
+/* What its source has no more, or cannot give now, somebody may have pushed: its digest says that
+ * it is the same. */
+static int ask_remote(Fetch *f) {
+        _cleanup_free_ FetchItem *items = calloc(f->n + 1, sizeof(*items));
+        _cleanup_free_ FetchItem **wanted = calloc(f->n + 1, sizeof(*wanted));
+        Context ctx = *f->ctx;
+        size_t n = 0, came = 0;
+        int r = 0;
+
+        if (!items || !wanted)
+                return -ENOMEM;
+        for (size_t i = 0; remote_is_usable(ctx.remote) && i < f->n; i++) {
+                if (!may_be_remote(f->transfers + i))
+                        continue;
+                items[n] = *f->transfers[i].item;
+                items[n].optional = true;
+                items[n].s3 = remote_s3(ctx.remote);
+                items[n].url = remote_blob_url(ctx.remote, items[n].sha256);
+                r = items[n].url ? r : -ENOMEM;
+                wanted[n] = items + n;
+                n++;
+        }
+        ctx.remote = NULL; /* asked once */
+        if (n > 0 && r == 0)
+                r = fetch_missing(&ctx, f->stage, wanted, n, 0);
+        for (size_t i = 0; i < n; i++) {
+                free((char *) items[i].url);
+                free(items[i].why);
+        }
+        if (r == -ENOMEM || r == -ECANCELED)
+                return r;
+        for (size_t i = 0; n > 0 && i < f->n; i++) {
+                Transfer *t = f->transfers + i;
+
+                if (!may_be_remote(t) || !store_has_blob(ctx.store, t->item->sha256))
+                        continue;
+                t->state = TRANSFER_DONE;
+                t->result = 0;
+                came++;
+        }
+        if (came > 0)
+                log_info("%zu downloads came from %s, which their own sources did not give", came,
+                                remote_url(f->ctx->remote));
+        return 0;
 }
 
 static int fetch_missing(
@@ -309,20 +364,24 @@ static int fetch_missing(
                 return log_error_errno(r, "Cannot write to the store: %s", folder);
         transfer_sweep(folder);
 
-        curl_global_init(CURL_GLOBAL_DEFAULT);
+        http_hosts_load(&f.hosts);
         r = fetch_init(&f, missing, n, known);
         if (r < 0)
                 return log_oom();
-        if (apt_settings_load(&f.settings) < 0)
-                log_debug("This host has no apt to ask for proxies; the environment's count");
-        if (apt_auth_load(&f.auth) < 0)
-                log_debug("This host has no apt to ask for logins");
-
+        r = check_room(&f);
+        if (r < 0)
+                return r;
         r = run(&f);
         if (r == -ECANCELED)
                 return r;
         if (r < 0 && r != f.stop)
                 return log_error_errno(r, "Downloads failed");
+        r = f.stop == 0 ? ask_remote(&f) : 0;
+        if (r < 0)
+                return r == -ENOMEM ? log_oom() : r;
+        for (size_t i = 0; i < f.n; i++)
+                if (f.transfers[i].item->optional && f.transfers[i].result < 0)
+                        f.transfers[i].item->why = TAKE_PTR(f.transfers[i].reason);
         return transfers_report(ctx, f.transfers, f.n, f.stop);
 }
 

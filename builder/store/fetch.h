@@ -11,6 +11,7 @@ typedef struct FetchItem {
         const char *url;
         const char *sha256; /* expected; NULL: whatever comes is stored under its own digest */
         uint64_t size;      /* expected bytes, 0: unknown; filled with the file's size */
+        uint64_t max;       /* most bytes that are taken, where `size` is not known; 0: all */
 
         /* For messages. The last three may be NULL: a mirror that keeps old versions, and the
          * command that lets the lock move past this item. */
@@ -19,7 +20,14 @@ typedef struct FetchItem {
         const char *update;
         const char *file; /* that has the URL, to be corrected there: "overlays/x/overlay.json"; NULL: a mirror's */
 
+        const struct S3Access *s3; /* signs the requests; NULL: none does */
+
         Digest result; /* filled where sha256 is NULL */
+
+        /* There is another way to it: it is tried once more, not five times, and a failure is not
+         * logged; `why` says what it was, for the caller to free. */
+        bool optional;
+        char *why;
 } FetchItem;
 
 /* Brings all items into ctx->store. Blobs that are there already cost nothing. Retries transient

@@ -4,7 +4,7 @@
  * attributes, contents, link targets. Not what a host may change without changing the layer: access
  * times, numbers of links, labels of its security modules. */
 
-#include "store/digest.h"
+#include "store/attributes.h"
 #include "store/internal.h"
 
 #include "shared/folder.h"
@@ -15,64 +15,25 @@
 #include <limits.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/xattr.h>
 
-#define XATTRS_MAX 65536 /* bytes; the kernel's own limits */
+typedef struct Digesting {
+        Hash *hash;
+        AttributeSet set;
+} Digesting;
 
-static bool is_hosts_own(const char *name) {
-        static const char *const names[] = { "security.selinux", "security.SMACK64", "security.ima",
-                "security.evm" };
+static int hash_xattrs(const Digesting *d, int folder, const char *name) {
+        _cleanup_tree_attributes_ TreeAttributes a = {};
+        int r = tree_attributes_read(folder, name, d->set, &a);
 
-        for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (streq(name, names[i]))
-                        return true;
-        return false;
-}
-
-static int list_xattrs(const char *path, char ***ret) {
-        _cleanup_strv_free_ char **names = NULL;
-        _cleanup_free_ char *list = malloc(XATTRS_MAX);
-        ssize_t n;
-
-        if (!list)
-                return -ENOMEM;
-        n = llistxattr(path, list, XATTRS_MAX);
-        if (n < 0)
-                return errno == ENOTSUP ? 0 : -errno;
-        for (const char *name = list; name < list + n; name += strlen(name) + 1) {
-                int r = is_hosts_own(name) ? 0 : strv_extend(&names, name);
-
-                if (r < 0)
-                        return r;
-        }
-        strv_sort(names);
-        *ret = TAKE_PTR(names);
-        return 0;
-}
-
-static int hash_xattrs(Hash *h, int folder, const char *name) {
-        _cleanup_strv_free_ char **names = NULL;
-        _cleanup_free_ char *value = NULL;
-        char path[64 + NAME_MAX + 1]; /* a link's can only be asked for by a path */
-        int r;
-
-        snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", folder, name);
-        r = list_xattrs(path, &names);
-        if (r < 0 || !names)
+        if (r < 0)
                 return r;
-        value = malloc(XATTRS_MAX);
-        if (!value)
-                return -ENOMEM;
-        STRV_FOREACH (attribute, names) {
-                ssize_t n = lgetxattr(path, *attribute, value, XATTRS_MAX);
+        for (size_t i = 0; i < a.n; i++) {
                 char size[32];
 
-                if (n < 0)
-                        return -errno;
-                snprintf(size, sizeof(size), "%zd", n);
-                hash_field(h, "xattr", *attribute);
-                hash_field(h, "bytes", size);
-                hash_bytes(h, value, (size_t) n);
+                snprintf(size, sizeof(size), "%zu", a.list[i].size);
+                hash_field(d->hash, "xattr", a.list[i].name);
+                hash_field(d->hash, "bytes", size);
+                hash_bytes(d->hash, a.list[i].value, a.list[i].size);
         }
         return 0;
 }
@@ -113,9 +74,8 @@ static int hash_content(Hash *h, int folder, const char *name) {
         return 0;
 }
 
-static int hash_children(Hash *h, int folder, const char *prefix);
-
-static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
+static int hash_entry(int folder, const char *name, const char *path, void *userdata) {
+        const Digesting *d = userdata;
         struct stat st;
         int r;
 
@@ -123,48 +83,24 @@ static int hash_entry(Hash *h, int folder, const char *name, const char *path) {
                 return -ECANCELED;
         if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return -errno;
-        hash_attributes(h, path, &st);
-        r = hash_xattrs(h, folder, name);
+        hash_attributes(d->hash, path, &st);
+        r = hash_xattrs(d, folder, name);
         if (r < 0)
                 return r;
 
         if (S_ISLNK(st.st_mode))
-                return hash_target(h, folder, name);
+                return hash_target(d->hash, folder, name);
         if (S_ISREG(st.st_mode))
-                return hash_content(h, folder, name);
+                return hash_content(d->hash, folder, name);
         if (S_ISDIR(st.st_mode)) {
                 int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
-                return fd < 0 ? -errno : hash_children(h, fd, path);
+                return fd < 0 ? -errno : folder_each(fd, path, hash_entry, userdata);
         }
         return 0;
 }
 
-/* Takes the folder's fd. */
-static int hash_children(Hash *h, int folder, const char *prefix) {
-        _cleanup_closedir_ DIR *d = NULL;
-        _cleanup_strv_free_ char **names = NULL;
-        int r;
-
-        r = folder_from_fd(folder, &d);
-        if (r < 0)
-                return r;
-        r = folder_names(d, &names);
-        if (r < 0)
-                return r;
-        STRV_FOREACH (name, names) {
-                _cleanup_free_ char *path = strf("%s/%s", prefix, *name);
-
-                if (!path)
-                        return -ENOMEM;
-                r = hash_entry(h, dirfd(d), *name, path);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-int layer_digest(const char *tree, Digest ret) {
+static int digest_layer(const char *tree, AttributeSet set, Digest ret) {
         _cleanup_hash_free_ Hash *h = NULL;
         _cleanup_close_ int fd = -EBADF;
         Digest digest;
@@ -176,7 +112,7 @@ int layer_digest(const char *tree, Digest ret) {
         fd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0)
                 return -errno;
-        r = hash_entry(h, fd, ".", "");
+        r = hash_entry(fd, ".", "", &(Digesting) { h, set });
         if (r < 0)
                 return r;
         hash_end(h, digest);
@@ -184,4 +120,12 @@ int layer_digest(const char *tree, Digest ret) {
                 return -EIO;
         memcpy(ret, digest, sizeof(Digest));
         return 0;
+}
+
+int layer_digest(const char *tree, Digest ret) {
+        return digest_layer(tree, ATTRIBUTES_OWN, ret);
+}
+
+int layer_portable_digest(const char *tree, Digest ret) {
+        return digest_layer(tree, ATTRIBUTES_PORTABLE, ret);
 }

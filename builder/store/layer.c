@@ -168,14 +168,23 @@ static bool is_newer(const struct stat *st, const struct timespec *epoch) {
                (st->st_mtim.tv_sec == epoch->tv_sec && st->st_mtim.tv_nsec > 0);
 }
 
-/* Of a file, link or node. Adds up what it takes on disk; of hard links each has its share. */
-static int clamp_leaf(int dir_fd, const char *name, const struct timespec *epoch, uint64_t *bytes) {
+/* What a tree takes on disk, and what it says that it holds: a script makes a hole of 8 EiB in no
+ * time, and every byte of it would be hashed, and looked for in the image. */
+typedef struct Extent {
+        uint64_t bytes, apparent;
+} Extent;
+
+/* Of a file, link or node. Of hard links each has its share. */
+static int clamp_leaf(int dir_fd, const char *name, const struct timespec *epoch, Extent *sum) {
         const struct timespec times[] = { *epoch, *epoch };
         struct stat st;
 
         if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return -errno;
-        *bytes += (uint64_t) st.st_blocks * 512 / (st.st_nlink ? st.st_nlink : 1);
+        sum->bytes += (uint64_t) st.st_blocks * 512 / (st.st_nlink ? st.st_nlink : 1);
+        sum->apparent += (uint64_t) st.st_size / (st.st_nlink ? st.st_nlink : 1);
+        if (sum->apparent > STORE_LAYER_MAX)
+                return -EFBIG;
         if (!is_newer(&st, epoch))
                 return 0;
         return utimensat(dir_fd, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
@@ -183,7 +192,7 @@ static int clamp_leaf(int dir_fd, const char *name, const struct timespec *epoch
 
 /* Clamps the time stamps of dir_fd's children and of the folder itself, and adds up what they take
  * on disk. Takes dir_fd. */
-static int clamp(int dir_fd, const struct timespec *epoch, uint64_t *bytes) {
+static int clamp(int dir_fd, const struct timespec *epoch, Extent *sum) {
         const struct timespec times[] = { *epoch, *epoch };
         _cleanup_closedir_ DIR *d = NULL;
         const struct dirent *e;
@@ -198,16 +207,16 @@ static int clamp(int dir_fd, const struct timespec *epoch, uint64_t *bytes) {
                         int fd = openat(dirfd(d), e->d_name,
                                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-                        r = fd < 0 ? -errno : clamp(fd, epoch, bytes);
+                        r = fd < 0 ? -errno : clamp(fd, epoch, sum);
                 } else
-                        r = clamp_leaf(dirfd(d), e->d_name, epoch, bytes);
+                        r = clamp_leaf(dirfd(d), e->d_name, epoch, sum);
                 if (r < 0)
                         return r;
         }
 
         if (fstat(dirfd(d), &st) < 0)
                 return -errno;
-        *bytes += (uint64_t) st.st_blocks * 512;
+        sum->bytes += (uint64_t) st.st_blocks * 512;
         if (st.st_mtim.tv_sec < epoch->tv_sec)
                 return 0;
         return futimens(dirfd(d), times) < 0 ? -errno : 0;
@@ -267,7 +276,7 @@ int store_commit_layer(LayerDraft *d, int64_t epoch, json_object *meta) {
         _cleanup_free_ char *target = store_layer_path(d->store, d->digest, NULL),
                             *layers = path_join(d->store->path, "layers");
         const struct timespec clamp_to = { .tv_sec = epoch };
-        uint64_t bytes = 0;
+        Extent sum = {};
         int fd, r;
 
         if (!target || !layers)
@@ -278,10 +287,10 @@ int store_commit_layer(LayerDraft *d, int64_t epoch, json_object *meta) {
         fd = open(d->upper, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        r = clamp(fd, &clamp_to, &bytes);
+        r = clamp(fd, &clamp_to, &sum);
         if (r < 0)
                 return r;
-        r = write_meta(d, meta, bytes);
+        r = write_meta(d, meta, sum.bytes);
         if (r < 0)
                 return r;
         (void) layer_mark_verified(d->folder);

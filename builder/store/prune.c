@@ -81,17 +81,57 @@ static int prune_file(const char *folder, const char *name, void *userdata) {
         return 0;
 }
 
+/* What came of downloads that did not end, and that nobody goes on with at this moment: the first
+ * to go, for less is lost by it. */
+typedef struct Partials {
+        int64_t before;
+        uint64_t max_bytes, total, freed;
+        bool dry_run;
+} Partials;
+
+static int prune_partial(const char *folder, const char *name, void *userdata) {
+        Partials *p = userdata;
+        _cleanup_free_ char *path = path_join(folder, name);
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+        uint64_t bytes;
+
+        if (!path)
+                return -ENOMEM;
+        if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+                return 0;
+        bytes = (uint64_t) st.st_blocks * 512;
+        p->total += bytes;
+        if (st.st_mtim.tv_sec > p->before && p->total <= p->max_bytes)
+                return 0;
+        fd = store_lock(path, O_RDONLY, LOCK_EX | LOCK_NB);
+        if (fd < 0)
+                return 0;
+        if (!p->dry_run && unlink(path) < 0)
+                return -errno;
+        p->total -= bytes;
+        p->freed += bytes;
+        return 0;
+}
+
 /* Removes from the oldest on what was last used before `before`, or is too much. */
 static int prune_entries(Store *s, const EntryList *l, int64_t before, uint64_t max_bytes,
                 bool with_blobs, bool dry_run, uint64_t *freed) {
-        uint64_t total = 0;
+        _cleanup_free_ char *partial = path_join(s->path, "blobs/partial");
+        Partials p = { .before = before, .max_bytes = max_bytes, .dry_run = dry_run };
+        uint64_t total;
+        int r;
 
         for (size_t i = 0; i < l->n; i++)
-                total += l->entries[i].bytes;
+                p.total += l->entries[i].bytes;
+        r = partial ? store_each_name(partial, prune_partial, &p) : -ENOMEM;
+        if (r < 0)
+                return r;
+        total = p.total;
+        *freed += p.freed;
 
         for (size_t i = 0; i < l->n; i++) {
                 const StoreEntry *e = l->entries + i;
-                int r;
 
                 if (e->used > before && total <= max_bytes)
                         continue;

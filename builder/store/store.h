@@ -42,6 +42,10 @@ char *store_layer_tree(Store *s, const char *digest); /* held: no prune takes it
 int store_read_layer_meta(Store *s, const char *digest, json_object **ret);
 int store_touch_layer(Store *s, const char *digest); /* marks it used, for pruning by age */
 
+/* Of a layer's tree, the same on every host: without what only one host's overlayfs needs.
+ * -ECANCELED after a Ctrl-C. */
+int layer_portable_digest(const char *tree, Digest ret);
+
 /* Starts a layer. Waits while another build makes the same one (a line says so). Returns 0; 1
  * where the layer is there (now): nothing to do, *ret_draft untouched; -errno. */
 typedef struct LayerDraft LayerDraft;
@@ -50,7 +54,9 @@ const char *layer_draft_upper(const LayerDraft *d); /* empty folder for the laye
 const char *layer_draft_work(const LayerDraft *d);  /* overlayfs' own, on the same file system */
 
 /* Clamps every time stamp newer than epoch to it, so that layers are the same bytes on every host,
- * writes meta, syncs, and makes the layer appear. The draft stays the caller's to free. */
+ * writes meta, syncs, and makes the layer appear. -EFBIG: its files have more than STORE_LAYER_MAX
+ * bytes, holes included. The draft stays the caller's to free. */
+#define STORE_LAYER_MAX (UINT64_C(1) << 40)
 int store_commit_layer(LayerDraft *d, int64_t epoch, json_object *meta);
 LayerDraft *layer_draft_free(LayerDraft *d); /* removes what was not committed */
 DEFINE_CLEANUP(LayerDraft *, layer_draft_free);

@@ -75,7 +75,8 @@ static void log_failure(Context *ctx, const Transfer *t) {
 static int report_stop(Context *ctx, const Transfer *transfers, size_t n, int stop) {
         for (size_t i = 0; i < n; i++)
                 if (transfers[i].result == stop) {
-                        log_failure(ctx, transfers + i);
+                        if (!transfers[i].item->optional)
+                                log_failure(ctx, transfers + i);
                         break;
                 }
         return stop;
@@ -112,7 +113,8 @@ int transfers_report(Context *ctx, const Transfer *transfers, size_t n, int stop
                         continue;
                 if (first == 0)
                         first = transfers[i].result;
-                report_failed(ctx, transfers, n, i);
+                if (!transfers[i].item->optional)
+                        report_failed(ctx, transfers, n, i);
         }
         return first;
 }

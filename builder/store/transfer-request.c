@@ -10,9 +10,9 @@
 #include <inttypes.h>
 #include <strings.h>
 
-#define CONNECT_TIMEOUT_SECONDS 15
-#define REDIRECTS_MAX 8
-#define STALL_BYTES 1024 /* a second */
+/* A second. What can be made instead is not waited for as long. */
+#define STALL_BYTES 1024L
+#define STALL_BYTES_OPTIONAL (32 * 1024L)
 
 /* Keeps the value of the first strong validator: a weak one does not vouch for bytes. */
 static void take_validator(Transfer *t, const char *line, size_t n) {
@@ -70,7 +70,7 @@ static size_t on_body(char *data, size_t one, size_t n, void *userdata) {
                 if (code != 206 && t->size > 0 && !startswith(t->item->url, "file:"))
                         t->error = transfer_start_over(t);
         }
-        if (t->item->size > 0 && t->size + size > t->item->size) {
+        if (transfer_max(t) > 0 && t->size + size > transfer_max(t)) {
                 t->too_long = true;
                 return 0;
         }
@@ -82,67 +82,17 @@ static size_t on_body(char *data, size_t one, size_t n, void *userdata) {
         return size;
 }
 
-static long stall_seconds(void) {
-        const char *s = getenv("IMGBUILD_FETCH_STALL_SECONDS");
-        long n = s ? strtol(s, NULL, 10) : 0;
-
-        return n > 0 ? n : 30;
-}
-
-/* A redirect may neither reach local files nor leave TLS. */
-static void set_protocols(CURL *e, bool secure) {
-#if LIBCURL_VERSION_NUM >= 0x075500
-        curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https,file");
-        curl_easy_setopt(e, CURLOPT_REDIR_PROTOCOLS_STR, secure ? "https" : "http,https");
-#else
-        curl_easy_setopt(e, CURLOPT_PROTOCOLS,
-                        (long) (CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE));
-        curl_easy_setopt(e, CURLOPT_REDIR_PROTOCOLS,
-                        (long) (secure ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
-#endif
-}
-
-/* A login is for this server alone: curl does not take it along to where a redirect leads. */
-static void set_host(Transfer *t, const TransferHost *host) {
+static void set_options(Transfer *t, const HttpHost *host) {
         CURL *e = t->easy;
 
-        if (host->proxy)
-                curl_easy_setopt(e, CURLOPT_PROXY, host->proxy);
-        if (host->ca_file)
-                curl_easy_setopt(e, CURLOPT_CAINFO, host->ca_file);
-        if (host->cert)
-                curl_easy_setopt(e, CURLOPT_SSLCERT, host->cert);
-        if (host->key)
-                curl_easy_setopt(e, CURLOPT_SSLKEY, host->key);
+        http_prepare(e, t->item->url, host, t->item->optional ? STALL_BYTES_OPTIONAL : STALL_BYTES);
         t->withheld = host->withheld;
-        if (!host->login)
-                return;
-        curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long) CURLAUTH_BASIC);
-        curl_easy_setopt(e, CURLOPT_USERNAME, host->login->login);
-        curl_easy_setopt(e, CURLOPT_PASSWORD, host->login->password);
-}
-
-static void set_options(Transfer *t, const TransferHost *host) {
-        CURL *e = t->easy;
-
-        curl_easy_setopt(e, CURLOPT_URL, t->item->url);
         curl_easy_setopt(e, CURLOPT_PRIVATE, t);
-        curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-        curl_easy_setopt(e, CURLOPT_FAILONERROR, 1L);
         curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_error);
-        curl_easy_setopt(e, CURLOPT_USERAGENT, "imgbuild/" VERSION);
         curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
         curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
         curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
         curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
-        curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 1L);
-        curl_easy_setopt(e, CURLOPT_MAXREDIRS, (long) REDIRECTS_MAX);
-        curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT, (long) CONNECT_TIMEOUT_SECONDS);
-        curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, (long) STALL_BYTES);
-        curl_easy_setopt(e, CURLOPT_LOW_SPEED_TIME, stall_seconds());
-
-        set_protocols(e, startswith(t->item->url, "https://"));
-        set_host(t, host);
 }
 
 /* Asks for what is missing. Without a digest: for the whole file instead, if it is another one by
@@ -165,7 +115,7 @@ static int set_range(Transfer *t) {
         return 0;
 }
 
-int transfer_start(Transfer *t, const TransferHost *host) {
+int transfer_start(Transfer *t, const HttpHost *host) {
         t->easy = curl_easy_init();
         if (!t->easy)
                 return -ENOMEM;

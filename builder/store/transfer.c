@@ -35,21 +35,12 @@ static char *partial_path(const Context *ctx, const FetchItem *item) {
         return strf("%s/blobs/partial/url-%s", store, digest);
 }
 
-/* "https://host:80" */
-static char *server_of(const char *url) {
-        const char *scheme = strstr(url, "://");
-
-        if (!scheme)
-                return strdup(url);
-        return strndup(url, (size_t) (scheme - url) + 3 + strcspn(scheme + 3, "/"));
-}
-
 int transfer_init(Transfer *t, Context *ctx, FetchItem *item) {
         *t = (Transfer) {
                 .item = item,
                 .fd = -EBADF,
                 .partial = partial_path(ctx, item),
-                .host = server_of(item->url),
+                .host = http_server(item->url),
         };
         return t->partial && t->host ? 0 : -ENOMEM;
 }
@@ -58,9 +49,16 @@ void transfer_close(Transfer *t) {
         t->fd = safe_close(t->fd);
 }
 
+void transfer_abandon(Transfer *t) {
+        if (t->fd >= 0 && !t->item->sha256) /* whose next run begins anew, see transfer_open() */
+                (void) unlink(t->partial);
+}
+
 void transfer_done(Transfer *t) {
         if (t->easy)
                 curl_easy_cleanup(t->easy);
+        if (t->state == TRANSFER_WAITING || t->state == TRANSFER_RUNNING) /* interrupted */
+                transfer_abandon(t);
         transfer_close(t);
         curl_slist_free_all(t->headers);
         free(t->partial);
@@ -166,32 +164,6 @@ void transfer_sweep(const char *folder) {
                         sweep_partial(dirfd(d), name, oldest);
 }
 
-static bool transient(CURLcode code) {
-        switch (code) {
-        case CURLE_COULDNT_RESOLVE_PROXY:
-        case CURLE_COULDNT_RESOLVE_HOST:
-        case CURLE_COULDNT_CONNECT:
-        case CURLE_PARTIAL_FILE:
-        case CURLE_OPERATION_TIMEDOUT:
-        case CURLE_SSL_CONNECT_ERROR:
-        case CURLE_GOT_NOTHING:
-        case CURLE_SEND_ERROR:
-        case CURLE_RECV_ERROR:
-        case CURLE_HTTP2:
-        case CURLE_HTTP2_STREAM:
-        case CURLE_AGAIN:
-        case CURLE_WEIRD_SERVER_REPLY:
-                return true;
-        default:
-                return false;
-        }
-}
-
-static bool transient_answer(long code) {
-        return code == 408 || code == 425 || code == 429 ||
-               (code >= 500 && code != 501 && code != 505);
-}
-
 /* What an earlier run left may be to blame: then it is worth another try, once. */
 static int refuse_file(Transfer *t, const Digest digest) {
         bool resumed = t->resumed && !t->restarted;
@@ -238,8 +210,8 @@ static int refuse_length(Transfer *t) {
         r = transfer_start_over(t);
         if (r < 0)
                 return r;
-        return say(t, -EBADMSG, "it is longer than the %" PRIu64 " bytes it should have",
-                        t->item->size);
+        return say(t, -EBADMSG, "it is longer than the %" PRIu64 " bytes it %s have",
+                        transfer_max(t), t->item->size > 0 ? "should" : "may");
 }
 
 /* Asked for what the file does not have: it is whole already, or the partial file is not of it. */
@@ -273,7 +245,7 @@ int transfer_finish(Transfer *t, Context *ctx, CURLcode code) {
         case CURLE_OK:
                 return accept_file(t, ctx);
         case CURLE_HTTP_RETURNED_ERROR:
-                if (transient_answer(answer))
+                if (http_answer_is_transient(answer))
                         return say(t, 1, "the server answered %ld", answer);
                 t->gone = answer == 404 || answer == 410;
                 return say(t, -EREMOTEIO, "the server answered %ld%s", answer,
@@ -290,6 +262,6 @@ int transfer_finish(Transfer *t, Context *ctx, CURLcode code) {
                         text = "there is no such file, or it cannot be read";
                 return say(t, -EREMOTEIO, "%s", text);
         default:
-                return say(t, transient(code) ? 1 : -EREMOTEIO, "%s", text);
+                return say(t, http_is_transient(code) ? 1 : -EREMOTEIO, "%s", text);
         }
 }

@@ -4,12 +4,11 @@
 /* One item's way into the store, inside fetch.c: its partial file, its tries, what its server
  * said, what is told about it. */
 
-#include "common/apt-auth.h"
 #include "store/fetch.h"
+#include "store/http.h"
 
-#include <curl/curl.h>
-
-#define TRIES_MAX 5 /* without progress */
+#define TRIES_MAX 5          /* without progress */
+#define TRIES_MAX_OPTIONAL 2 /* of what can be made instead */
 
 typedef enum TransferState {
         TRANSFER_WAITING,
@@ -39,7 +38,7 @@ typedef struct Transfer {
         bool body;        /* the first byte of this try's body has come */
         bool range_wrong; /* the server answered another range than asked for */
         bool too_long;
-        bool withheld; /* a login: TransferHost */
+        bool withheld; /* a login: HttpHost */
         bool gone;     /* the server says that there is no such file */
         int error;     /* negative errno of writing the file */
         char curl_error[CURL_ERROR_SIZE];
@@ -61,26 +60,30 @@ void transfer_done(Transfer *t);
 int transfer_open(Transfer *t, Context *ctx);
 void transfer_close(Transfer *t);
 
+/* Of one that failed, before it is closed: what came stays where the next run may go on with it. */
+void transfer_abandon(Transfer *t);
+
 /* Forgets what came so far. */
 int transfer_start_over(Transfer *t);
 
-/* What this host knows of a server. */
-typedef struct TransferHost {
-        const char *proxy;                /* "": none; NULL: the environment's */
-        const char *ca_file, *cert, *key; /* of the host's apt; NULL: the system's, none */
-        const AptLogin *login;            /* NULL: none */
-        bool withheld;                    /* there is one, but the URL is not of TLS */
-} TransferHost;
+static inline unsigned transfer_tries(const Transfer *t) {
+        return t->item->optional ? TRIES_MAX_OPTIONAL : TRIES_MAX;
+}
+
+/* Bytes; 0: no matter how many. */
+static inline uint64_t transfer_max(const Transfer *t) {
+        return t->item->size > 0 ? t->item->size : t->item->max;
+}
 
 /* Makes t->easy, ready for curl_multi_add_handle(). */
-int transfer_start(Transfer *t, const TransferHost *host);
+int transfer_start(Transfer *t, const HttpHost *host);
 
 /* What came of a try. 0: the file is in the store; 1: worth another try (t->reason says why);
  * negative: final. */
 int transfer_finish(Transfer *t, Context *ctx, CURLcode code);
 
-/* Tells about every failed item, but of one server that is down only about the first few; where
- * `stop` (an error that ended everything) is not 0, about that alone. Returns the first one's
- * result. */
+/* Tells about every failed item, optional ones aside, but of one server that is down only about the
+ * first few; where `stop` (an error that ended everything) is not 0, about that alone. Returns the
+ * first one's result. */
 int transfers_report(Context *ctx, const Transfer *transfers, size_t n, int stop);
 void transfers_report_offline(Context *ctx, FetchItem *const *missing, size_t n);

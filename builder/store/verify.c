@@ -129,10 +129,17 @@ static int check_layer(Store *s, const char *digest, bool again) {
         return r;
 }
 
+/* One that had nothing to be held against until now counts as whole. */
 int store_check_layer(Store *s, const char *digest) {
         int r = check_layer(s, digest, false);
 
-        return r == -ENODATA ? 1 : r; /* it had nothing to be held against until now */
+        return r == -ENODATA ? 1 : r;
+}
+
+int store_check_layer_again(Store *s, const char *digest) {
+        int r = check_layer(s, digest, true);
+
+        return r == -ENODATA ? 1 : r;
 }
 
 int store_check_blob(Store *s, const char *sha256) {

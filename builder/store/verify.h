@@ -9,6 +9,9 @@
  * -ENOENT. Looked at once in each start of the host. */
 int store_check_layer(Store *s, const char *digest);
 
+/* The same, whenever it was looked at last. */
+int store_check_layer_again(Store *s, const char *digest);
+
 /* The same of a blob, each time. */
 int store_check_blob(Store *s, const char *sha256);
 

@@ -12,7 +12,9 @@
 
 enum { BASE, FIRST, SECOND, COMPILED, AFTER, N_STAGES };
 
-static Overlay one = { .name = (char *) "one" }, two = { .name = (char *) "two" };
+static Compile compile;
+static Overlay one = { .name = (char *) "one", .compile = &compile, .n_compile = 1 },
+               two = { .name = (char *) "two" };
 static Overlay *overlays[] = { &one, &two };
 static const Recipe recipe = { .overlays = overlays, .n_overlays = 2 };
 static Stage stages[] = {

@@ -152,9 +152,42 @@ static void overlayfs_own_marks_are_left_out(void **state _unused_) {
         assert_true(lgetxattr(d, "trusted.SGI_ACL_FILE", NULL, 0) < 0);
 }
 
+/* Whatever the archive of a layer says, it shows its own files alone. */
+static void a_layer_brings_no_marks_but_its_own(void **state _unused_) {
+        static const char *const bodies[] = {
+                "add('d', DIR, SCHILY__xattr__trusted__overlay__redirect='/etc')",
+                "add('f', content=b'x', SCHILY__xattr__trusted__overlay__metacopy='')",
+                "add('d', DIR, SCHILY__xattr__user__overlay__opaque='y')",
+                "add('d', DIR, SCHILY__xattr__trusted__overlay__opaque='x')",
+                "add('f', content=b'x', SCHILY__xattr__trusted__overlay__opaque='y')",
+                "add('disk', CHR, device=(1, 3))",
+                "add('w', CHR)\nadd('w', content=b'x')",
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(bodies); i++) {
+                const LayerRoom room = { .folder = out, .packed = 1 << 20 };
+                _cleanup_free_ char *why = NULL;
+                _cleanup_close_ int fd = -EBADF;
+
+                make_archive(bodies[i]);
+                fd = open(archive, O_RDONLY | O_CLOEXEC);
+                assert_true(fd >= 0);
+                assert_int_equal(rm_rf(out), 0);
+                assert_int_equal(mkdir(out, 0755), 0);
+                if (plant_layer(fd, &room, &planted, &why) != -EBADMSG || !why)
+                        fail_msg("%s", bodies[i]);
+        }
+}
+
 static void a_bomb_is_refused(void **state _unused_) {
         assert_refused("for i in range(3):\n    add('big%d' % i, content=bytes(100 << 20))",
                         "fill the disk");
+}
+
+static void a_hole_that_no_disk_has_room_for_is_refused(void **state _unused_) {
+        assert_refused("add('x', content=b'0\\n'.ljust(512, b'\\0'), GNU__sparse__major='1', GNU__sparse__minor='0',"
+                       " GNU__sparse__name='x', GNU__sparse__realsize=str(1 << 42))",
+                        "no image has room");
 }
 
 static void an_archive_that_ends_too_early_is_told(void **state _unused_) {
@@ -176,7 +209,9 @@ int main(void) {
                 TEST(a_file_over_a_link_is_refused),
                 TEST(hard_links_stay_inside),
                 TEST(overlayfs_own_marks_are_left_out),
+                TEST(a_layer_brings_no_marks_but_its_own),
                 TEST(a_bomb_is_refused),
+                TEST(a_hole_that_no_disk_has_room_for_is_refused),
                 TEST(an_archive_that_ends_too_early_is_told),
         };
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Family el: packages are installed by rpm, from the locked files and all named on its command
+ * line, in one call; the tree's own rpm, but for the base, which that of the tools makes. There is
+ * no network, and rpm asks for none. Whose the files are, the lock says by their digests. */
+
+#include "stage/internal.h"
+#include "stage/shims.h"
+#include "store/store.h"
+
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "shared/strv.h"
+
+#define INSIDE_RPMS INSIDE "/rpms"
+
+/* rpm sets its scripts' PATH itself: these, then what it sets by default. */
+#define SCRIPT_PATH                          \
+        "_install_script_path " SHIMS_INSIDE \
+        ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* Where the rpm of a tree looks for its database, whatever the rpm of the tools does. */
+#define DATABASE "/var/lib/rpm"
+
+/* Systemd's programs are told that nothing runs here; kernel-install, that nothing is to be
+ * made. */
+#define ENVIRONMENT ARGV("SYSTEMD_OFFLINE=1", "KERNEL_INSTALL_BYPASS=1")
+
+typedef struct Workspace {
+        char *rpms, *shims, *later;
+} Workspace;
+
+static void workspace_done(Workspace *w) {
+        char *const folders[] = { w->rpms, w->shims, w->later };
+
+        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
+                if (folders[i])
+                        (void) rm_rf(folders[i]);
+                free(folders[i]);
+        }
+}
+
+static int workspace_make(StageBuild *b, char *const *blobs, char *const *names, Workspace *w) {
+        int r;
+
+        r = stage_link_debs(b, blobs, names, &w->rpms);
+        if (r < 0)
+                return r;
+        r = shims_write(b->ctx->store, &w->shims);
+        if (r < 0)
+                return r;
+        return store_scratch(b->ctx->store, "later", &w->later);
+}
+
+/* `first`: a tree that has no rpm yet, at SANDBOX_TREE. */
+static int rpm_argv(bool first, char *const *names, char ***ret) {
+        _cleanup_strv_free_ char **argv = NULL;
+        int r;
+
+        r = strv_extend_strv(&argv, ARGV("rpm", "--install", "--nosignature", "--noplugins",
+                                                    "--define", SCRIPT_PATH));
+        if (r < 0)
+                return r;
+        r = first ? strv_extend_strv(&argv, ARGV("--root", SANDBOX_TREE, "--dbpath", DATABASE)) : 0;
+        if (r < 0)
+                return r;
+        STRV_FOREACH (name, names) {
+                r = strv_extendf(&argv, INSIDE_RPMS "/%s", *name);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(argv);
+        return 0;
+}
+
+static int run_rpm(StageBuild *b, const Sandbox *sandbox, bool first, char *const *blobs,
+                char *const *names) {
+        _cleanup_(workspace_done) Workspace w = {};
+        _cleanup_strv_free_ char **argv = NULL;
+        Sandbox s = *sandbox;
+        int r;
+
+        r = workspace_make(b, blobs, names, &w);
+        if (r < 0)
+                return log_error_errno(r, "Stage %s: cannot lay out its packages", b->stage->id);
+        if (rpm_argv(first, names, &argv) < 0)
+                return log_oom();
+
+        const SandboxBind binds[] = {
+                { w.rpms, INSIDE_RPMS, false },
+                { w.shims, SHIMS_INSIDE, false },
+                { w.later, SHIMS_LATER_INSIDE, true },
+        };
+        s.binds = binds;
+        s.n_binds = first ? 1 : ELEMENTSOF(binds);
+        s.env = ENVIRONMENT;
+        return stage_command(b, &s, argv);
+}
+
+int stage_install_el(
+                StageBuild *b, const Sandbox *sandbox, char *const *blobs, char *const *names) {
+        return run_rpm(b, sandbox, false, blobs, names);
+}
+
+int stage_base_el(StageBuild *b) {
+        _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
+        const Recipe *recipe = b->plan->recipe;
+        Sandbox s = b->sandbox;
+        int r;
+
+        r = stage_locked_debs(b, b->stage->locked, &blobs, &names);
+        if (r < 0)
+                return r == -ENOMEM ? log_oom() : r;
+        b->made_with = json_object_get(b->maker->made_with);
+        s.host = true;
+        s.programs = b->maker->tree;
+        r = run_rpm(b, &s, true, blobs, names);
+        if (r < 0)
+                return r;
+        return stage_write_sources(b, recipe->base.repositories, recipe->base.n_repositories);
+}
