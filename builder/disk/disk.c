@@ -65,16 +65,55 @@ static int stamp_folders(const Disk *d, const char *top, const char *const *fold
         return 0;
 }
 
+/* Its name as kernel-install gives it: the id of the machine, here of the disk, and the release. */
+static int write_bls_entry(const Disk *d, const char *top, const BootKernel *kernel) {
+        _cleanup_free_ char *system = strf("%s %s", d->plan->recipe->base.distro,
+                                            d->plan->recipe->base.release),
+                            *id = strdup(d->layout.disk_guid), *name = NULL;
+        Digest ignored;
+
+        if (!system || !id)
+                return -ENOMEM;
+        for (char *from = id, *to = id;; from++)
+                if (*from != '-' && (*to++ = *from) == '\0')
+                        break;
+        name = strf("boot/loader/entries/%s-%s.conf", id, kernel->release);
+        if (!name)
+                return -ENOMEM;
+        return write_stamped(d, top, name, layout_bls_entry(&d->layout, system, kernel), ignored);
+}
+
+static int write_boot_entries(Disk *d, const char *top) {
+        const Plan *plan = d->plan;
+        _cleanup_free_ char *initramfs = plan_initramfs(plan, plan->kernel);
+        const BootKernel kernel = { plan->kernel, initramfs, plan->recipe->kernel.cmdline };
+        int r;
+
+        if (!initramfs)
+                return -ENOMEM;
+        r = write_stamped(d, top, "boot/grub/grub.cfg", layout_grub_config(&d->layout, &kernel),
+                        d->info.grub_config);
+        if (r < 0 || plan->recipe->family != FAMILY_EL)
+                return r;
+        return write_bls_entry(d, top, &kernel);
+}
+
 /* A throw-away layer with the files that need to know the disk. Its folders stand for those of the
  * tree below; parents come last, so that nothing changes their times again. */
 static int make_top_layer(Disk *d) {
-        static const char *const folders[] = { "boot/efi", "boot/grub", "boot", "etc", "" };
+        /* The first two where there are entries of the Boot Loader Specification. */
+        static const char *const all[] = { "boot/loader/entries", "boot/loader", "boot/efi",
+                "boot/grub", "boot", "etc", "" };
+        const size_t skip = d->plan->recipe->family == FAMILY_EL ? 0 : 2,
+                     n = ELEMENTSOF(all) - skip;
+        const char *const *folders = all + skip;
         _cleanup_free_ char *top = path_join(d->work, "top");
+        Digest ignored;
         int r;
 
         if (!top)
                 return -ENOMEM;
-        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
+        for (size_t i = 0; i < n; i++) {
                 _cleanup_free_ char *path = path_join(top, folders[i]);
 
                 if (!path)
@@ -87,14 +126,16 @@ static int make_top_layer(Disk *d) {
         r = write_stamped(d, top, "etc/fstab", layout_fstab(&d->layout), d->info.fstab);
         if (r < 0)
                 return r;
-        r = write_stamped(d, top, "boot/grub/grub.cfg",
-                        layout_grub_config(&d->layout, d->plan->kernel,
-                                        d->plan->recipe->kernel.cmdline),
-                        d->info.grub_config);
+        r = write_boot_entries(d, top);
         if (r < 0)
                 return r;
+        if (d->labels == LABELS_AT_BOOT) {
+                r = write_stamped(d, top, ".autorelabel", strdup(""), ignored);
+                if (r < 0)
+                        return r;
+        }
 
-        r = stamp_folders(d, top, folders, ELEMENTSOF(folders));
+        r = stamp_folders(d, top, folders, n);
         if (r < 0)
                 return r;
         return strv_push(&d->layers, TAKE_PTR(top));
@@ -169,6 +210,9 @@ static int write_disk(Disk *d, char *const *layers) {
                 return r;
 
         r = disk_write_root(d);
+        if (r < 0)
+                return r;
+        r = d->labels == LABELS_NOW ? disk_write_labels(d) : 0;
         if (r < 0)
                 return r;
         r = write_partition_table(d);

@@ -14,10 +14,10 @@
  *   disk_proof_finish() each of them, read back by libguestfs
  *   manifest_write()    what is in it, from what
  *   output_commit()     OUT/NAME, in one rename (place.c)
- *
  * The same layers, lock and tools give the same bytes. */
 
 #include "check/check.h"
+#include "disk/delta.h"
 #include "disk/export.h"
 #include "disk/exported.h"
 #include "disk/output.h"

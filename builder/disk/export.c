@@ -4,15 +4,12 @@
 
 #include "disk/internal.h"
 
+#include "disk/image-draft.h"
 #include "disk/pack-archive.h"
 #include "disk/qcow2-pack.h"
-#include "sandbox/open-inside.h"
 
-#include "shared/draft.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
-
-#include <sys/stat.h>
 
 const ImageFormat image_formats[] = {
         { "qcow2", "qcow2", "qcow2", "compression_type=zstd", true, true, true, qcow2_pack,
@@ -22,11 +19,15 @@ const ImageFormat image_formats[] = {
                         "Azure" },
         { "vmdk", "vmdk", "vmdk", "subformat=streamOptimized", true, false, false, NULL,
                         "VMware, AWS import" },
+        { "ova", "ova", "vmdk", "subformat=streamOptimized", true, false, false, ova_pack,
+                        "vSphere, VirtualBox: a machine with the disk, by UEFI" },
         { "raw.zst", "raw.zst", "raw", NULL, false, false, true, zstd_pack,
                         "zstd -d, then dd; to send" },
         { "gce", "tar.gz", "raw", NULL, false, false, true, gce_pack, "Google Cloud" },
         { "oci", "oci", "qcow2", NULL, true, false, true, oci_pack,
                         "Oracle Cloud, with its launch options" },
+        { "artifact", "artifact.tar", "qcow2", "compression_type=zstd", true, false, true,
+                        artifact_pack, "registries: an OCI image layout, for oras and skopeo" },
         {},
 };
 
@@ -84,64 +85,18 @@ static int qemu_img_convert(Tools *tools, const char *source, const char *driver
         return tools_run(tools, binds, ELEMENTSOF(binds), NULL, NULL, argv);
 }
 
-typedef struct Draft {
-        char *path;
-        int fd;
-} Draft;
-
-/* Of what was not put in place, nothing stays. */
-static void draft_done(Draft *d) {
-        if (d->path)
-                (void) unlink(d->path);
-        free(d->path);
-        safe_close(d->fd);
-}
-#define _cleanup_draft_ _cleanup_(draft_done)
-
-/* As readable for others as `like`, the image that it is made from. */
-static int draft_open(const char *folder, const char *like, Draft *ret) {
-        struct stat st;
-        int fd;
-
-        if (stat(like, &st) < 0)
-                return log_error_errno(errno, "%s: cannot read it", like);
-        fd = draft_begin(folder, &ret->path);
-        if (fd < 0)
-                return log_error_errno(fd, "%s: cannot write there", folder);
-        ret->fd = fd;
-        if (fchmod(fd, (st.st_mode & 0666) | 0600) < 0)
-                return log_error_errno(errno, "%s: cannot write there", folder);
-        return 0;
-}
-
-/* What the sandbox left under the draft's name. */
-static int draft_reopen(const Draft *d, const char *folder) {
-        return inside_open_output(folder, path_basename(d->path), SIZE_MAX);
-}
-
-static int put_in_place(Draft *d, const char *folder, const char *target) {
-        _cleanup_close_ int fd = draft_reopen(d, folder);
-
-        if (fd < 0)
-                return log_error_errno(fd, "%s: cannot put it in place", target);
-        if (fsync(fd) < 0 || rename(d->path, target) < 0)
-                return log_error_errno(errno, "%s: cannot put it in place", target);
-        free(TAKE_PTR(d->path));
-        return 0;
-}
-
-static int pack(const ImageFormat *format, Draft *d, const char *folder) {
-        _cleanup_close_ int from = draft_reopen(d, folder);
-        _cleanup_draft_ Draft packed = { .fd = -EBADF };
+static int pack(const ImageFormat *format, ImageDraft *d, const char *folder) {
+        _cleanup_close_ int from = image_draft_reopen(d, folder);
+        _cleanup_image_draft_ ImageDraft packed = { .fd = -EBADF };
         int r;
 
-        r = draft_open(folder, d->path, &packed);
+        r = image_draft_open(folder, d->path, &packed);
         if (r < 0)
                 return r;
         r = from < 0 ? from : format->pack(from, packed.fd);
         if (r < 0)
                 return log_error_errno(r, "%s: cannot pack the %s", folder, format->name);
-        Draft before = *d;
+        ImageDraft before = *d;
 
         *d = packed;
         packed = before;
@@ -149,7 +104,7 @@ static int pack(const ImageFormat *format, Draft *d, const char *folder) {
 }
 
 static int convert(Tools *tools, const char *source, const char *driver, const char *folder,
-                const ImageFormat *format, Draft *d) {
+                const ImageFormat *format, ImageDraft *d) {
         int r;
 
         r = qemu_img_convert(tools, source, driver, d->path, format);
@@ -159,14 +114,14 @@ static int convert(Tools *tools, const char *source, const char *driver, const c
 }
 
 int image_convert(Tools *tools, const char *source, const char *driver, const char *target,
-                const ImageFormat *format) {
+                const ImageFormat *format, const char *sha256) {
         _cleanup_free_ char *folder = absolute_folder(target), *from = realpath(source, NULL);
-        _cleanup_draft_ Draft draft = { .fd = -EBADF };
+        _cleanup_image_draft_ ImageDraft draft = { .fd = -EBADF };
         int r;
 
         if (!folder || !from)
                 return log_error_errno(errno, "%s: cannot convert it to %s", source, target);
-        r = draft_open(folder, from, &draft);
+        r = image_draft_open(folder, from, &draft);
         if (r < 0)
                 return r;
 
@@ -176,7 +131,7 @@ int image_convert(Tools *tools, const char *source, const char *driver, const ch
                 return -ENOSPC;
         if (r < 0)
                 return r;
-        return put_in_place(&draft, folder, target);
+        return image_draft_put(&draft, folder, target, sha256);
 }
 
 int disk_export(Context *ctx, const Plan *plan, Tools *tools, const char *raw, const char *folder,
@@ -197,7 +152,7 @@ int disk_export(Context *ctx, const Plan *plan, Tools *tools, const char *raw, c
                         return -EINVAL;
                 }
                 progress_detail(ctx->progress, "export", file);
-                r = image_convert(tools, raw, "raw", target, format);
+                r = image_convert(tools, raw, "raw", target, format, NULL);
                 if (r < 0)
                         return r;
                 if (strv_extend(&files, file) < 0)

@@ -21,9 +21,10 @@ extern const ImageFormat image_formats[]; /* ends with a NULL name */
 const ImageFormat *image_format_find(const char *name);
 
 /* Converts the image `source` (driver: qemu-img's name of its format) to `target`, which appears
- * whole or not at all. Errors are logged. */
+ * whole or not at all; with a digest only where it has that, else -EBADMSG, not logged. All other
+ * errors are. */
 int image_convert(Tools *tools, const char *source, const char *driver, const char *target,
-                const ImageFormat *format);
+                const ImageFormat *format, const char *sha256);
 
 /* Converts the raw disk to each of the recipe's formats beside it: FOLDER/NAME.qcow2 …
  * Errors are logged. */

@@ -6,6 +6,13 @@
 #include "disk/disk.h"
 #include "disk/layout.h"
 
+/* What the tree's SELinux needs of its disk. */
+typedef enum Labels {
+        LABELS_NONE,   /* there is no policy, or it is off */
+        LABELS_NOW,    /* labels.c gives them */
+        LABELS_AT_BOOT /* the tree or its file system do not let us: the first boot does */
+} Labels;
+
 typedef struct Disk {
         Context *ctx;
         const Plan *plan;
@@ -17,6 +24,7 @@ typedef struct Disk {
         char *file;       /* the same as the tools see it */
         Layout layout;
         TreeSize tree;
+        Labels labels;
         DiskInfo info;
 } Disk;
 
@@ -45,7 +53,7 @@ int require_space(const char *folder, uint64_t bytes, const char *what);
  * Negative errno; not logged. */
 int folder_load_json(const char *folder, const char *name, size_t max, json_object **ret);
 
-/* measure.c. Fills d->tree, and sees that the tree has a kernel and an initramfs. */
+/* measure.c. Fills d->tree and d->labels, and sees that the tree has a kernel and an initramfs. */
 int disk_measure(Disk *d);
 
 /* The makers: root.c, xfs.c, esp.c, bios.c. All log their errors. */
@@ -53,6 +61,11 @@ int disk_write_root(Disk *d);
 int disk_write_xfs(Disk *d);
 int disk_write_esp(Disk *d);
 int disk_write_bios(Disk *d);
+
+/* labels.c. What the tree at `root` needs, as far as it is up to the tree; and a label for each
+ * file of the written root, by the tree's own policy. */
+Labels labels_needed(const char *root);
+int disk_write_labels(Disk *d);
 
 /* grub.c. Makes GRUB's core image of a format ("x86_64-efi", "i386-pc") in the work folder. */
 int grub_make_core(Disk *d, const char *format, const char *output);

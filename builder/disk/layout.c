@@ -224,10 +224,10 @@ char **cmdline_split(const char *cmdline) {
         }
 }
 
-/* What the kernel gets: root, a console where the recipe names none, the recipe's. GRUB's script
- * language takes quoted words as a shell does. */
-static char *grub_arguments(const Layout *l, const char *cmdline) {
-        _cleanup_strv_free_ char **words = cmdline_split(strempty(cmdline)), **quoted = NULL;
+/* What the kernel gets: root, a console where the recipe names none, the recipe's, where wanted
+ * each quoted. */
+static char *kernel_arguments(const Layout *l, const char *cmdline, char *(*quote)(const char *) ) {
+        _cleanup_strv_free_ char **words = cmdline_split(strempty(cmdline)), **all = NULL;
         bool console = false;
 
         if (!words)
@@ -235,19 +235,41 @@ static char *grub_arguments(const Layout *l, const char *cmdline) {
         STRV_FOREACH (w, words)
                 console = console || startswith(*w, "console=");
 
-        if (strv_extendf(&quoted, "root=UUID=%s ro", l->root_uuid) < 0)
+        if (strv_extendf(&all, "root=UUID=%s ro", l->root_uuid) < 0)
                 return NULL;
         /* The last console is /dev/console: clouds and `imgbuild boot` read the serial one. */
-        if (!console && strv_extend(&quoted, "console=tty0 console=ttyS0,115200") < 0)
+        if (!console && strv_extend(&all, "console=tty0 console=ttyS0,115200") < 0)
                 return NULL;
         STRV_FOREACH (w, words)
-                if (strv_push(&quoted, shell_quote(*w)) < 0)
+                if (strv_push(&all, quote(*w)) < 0)
                         return NULL;
-        return strv_join(quoted, " ");
+        return strv_join(all, " ");
 }
 
-char *layout_grub_config(const Layout *l, const char *kernel, const char *cmdline) {
-        _cleanup_free_ char *arguments = grub_arguments(l, cmdline);
+/* As the kernel itself reads it: quotes are for words with white space in them. */
+static char *kernel_quote(const char *word) {
+        return strpbrk(word, " \t") ? strf("\"%s\"", word) : strdup(word);
+}
+
+char *layout_bls_entry(const Layout *l, const char *system, const BootKernel *k) {
+        _cleanup_free_ char *options = kernel_arguments(l, k->cmdline, kernel_quote);
+
+        if (!options)
+                return NULL;
+        return strf("title %s (%s)\n"
+                    "version %s\n"
+                    "linux /boot/vmlinuz-%s\n"
+                    "initrd %s\n"
+                    "options %s\n"
+                    "grub_users $grub_users\n"
+                    "grub_arg --unrestricted\n"
+                    "grub_class kernel\n",
+                        system, k->release, k->release, k->release, k->initramfs, options);
+}
+
+char *layout_grub_config(const Layout *l, const BootKernel *k) {
+        /* GRUB's script language takes quoted words as a shell does. */
+        _cleanup_free_ char *arguments = kernel_arguments(l, k->cmdline, shell_quote);
 
         if (!arguments)
                 return NULL;
@@ -263,11 +285,12 @@ char *layout_grub_config(const Layout *l, const char *kernel, const char *cmdlin
                     "fi\n"
                     "menuentry 'Linux %s' {\n"
                     "  linux /boot/vmlinuz-%s %s\n"
-                    "  initrd /boot/initrd.img-%s\n"
+                    "  initrd %s\n"
                     "}\n"
                     "menuentry 'Linux %s, rescue shell' {\n"
                     "  linux /boot/vmlinuz-%s %s systemd.unit=rescue.target\n"
-                    "  initrd /boot/initrd.img-%s\n"
+                    "  initrd %s\n"
                     "}\n",
-                        kernel, kernel, arguments, kernel, kernel, kernel, arguments, kernel);
+                        k->release, k->release, arguments, k->initramfs, k->release, k->release,
+                        arguments, k->initramfs);
 }

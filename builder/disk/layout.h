@@ -45,7 +45,17 @@ int derive_uuid(const char *tree_digest, const char *label, char ret[static 37])
 char *layout_sfdisk_script(const Layout *l);
 char *layout_fstab(const Layout *l);
 char *layout_grub_early(const Layout *l);
-char *layout_grub_config(const Layout *l, const char *kernel, const char *cmdline);
+
+/* The kernel that boots: its release, its initramfs and what the recipe has for its command
+ * line. */
+typedef struct BootKernel {
+        const char *release, *initramfs, *cmdline;
+} BootKernel;
+char *layout_grub_config(const Layout *l, const BootKernel *k);
+
+/* The same as an entry of the Boot Loader Specification, which family el's own tools read: grubby
+ * for the arguments that the next kernel gets. `system` is what its title begins with. */
+char *layout_bls_entry(const Layout *l, const char *system, const BootKernel *k);
 
 /* Kernel arguments from the recipe's text: words at white space outside of double quotes, the
  * quotes taken off, as the kernel itself reads them. NULL on out of memory, an empty array

@@ -53,41 +53,46 @@ static int measure_one(const FTSENT *e, const char *inside _unused_, void *userd
         return 0;
 }
 
-static int check_boot_file(const char *root, const char *prefix, const char *kernel) {
+static int check_boot_file(const char *root, const char *path) {
         _cleanup_close_ int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
-        _cleanup_free_ char *path = strf("boot/%s%s", prefix, kernel);
         size_t size = 0;
 
-        if (!path)
-                return -ENOMEM;
         if (root_fd < 0)
                 return -errno;
         fd = inside_open_regular(root_fd, path, SIZE_MAX, &size);
         if (fd < 0 || size == 0)
                 return log_error_return(-ENOENT,
-                                "The tree has no /boot/%s%s, so nothing could boot it", prefix,
-                                kernel);
+                                "The tree has no %s, so nothing could boot it; did a script of an overlay remove it? 'imgbuild shell RECIPE' shows the tree",
+                                path);
         return 0;
 }
 
 typedef struct Measure {
         const Plan *plan;
-        TreeSize *shared; /* with the parent */
+        struct Measured {
+                TreeSize size;
+                Labels labels;
+        } *shared; /* with the parent */
 } Measure;
 
 /* In the child that sees the tree. */
 static int measure_tree(const char *root, void *userdata) {
         const Measure *m = userdata;
+        _cleanup_free_ char *image = strf("/boot/vmlinuz-%s", m->plan->kernel),
+                            *initramfs = plan_initramfs(m->plan, m->plan->kernel);
         int r;
 
-        r = check_boot_file(root, "vmlinuz-", m->plan->kernel);
+        if (!image || !initramfs)
+                return log_oom();
+        r = check_boot_file(root, image);
         if (r < 0)
                 return r;
-        r = check_boot_file(root, "initrd.img-", m->plan->kernel);
+        r = check_boot_file(root, initramfs);
         if (r < 0)
                 return r;
 
-        r = walk_tree(root, measure_one, m->shared);
+        m->shared->labels = labels_needed(root);
+        r = walk_tree(root, measure_one, &m->shared->size);
         if (r < 0)
                 return log_error_errno(r, "Cannot read the finished tree");
         return 0;
@@ -98,7 +103,8 @@ int disk_measure(Disk *d) {
         int r;
 
         if (!d->plan->kernel)
-                return log_error_return(-EINVAL, "%s installs no kernel, so it has no disk",
+                return log_error_return(-EINVAL,
+                                "%s installs no kernel, so it has no disk: name one in kernel.package",
                                 d->plan->recipe->path);
         m.shared = mmap(NULL, sizeof(*m.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                         -1, 0);
@@ -106,7 +112,10 @@ int disk_measure(Disk *d) {
                 return log_oom();
 
         r = disk_with_tree(d, measure_tree, &m);
-        d->tree = *m.shared;
+        d->tree = m.shared->size;
+        d->labels = m.shared->labels;
+        if (d->labels == LABELS_NOW && streq_ptr(d->plan->recipe->disk.filesystem, "xfs"))
+                d->labels = LABELS_AT_BOOT;
         munmap(m.shared, sizeof(*m.shared));
         return r;
 }

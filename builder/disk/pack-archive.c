@@ -6,9 +6,13 @@
 
 #include "shared/file-util.h"
 #include "shared/spawn.h"
+#include "shared/strv.h"
+#include "store/digest.h"
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <endian.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <zstd.h>
@@ -51,13 +55,13 @@ static ssize_t read_piece(int fd, char *buffer) {
 
 /* --- tar -------------------------------------------------------------------------------------- */
 
-static int open_tar(int to, bool gzip, struct archive **ret) {
+/* format: of libarchive's. */
+static int open_tar(int to, int (*format)(struct archive *), bool gzip, struct archive **ret) {
         _cleanup_archive_ struct archive *a = archive_write_new();
 
         if (!a)
                 return -ENOMEM;
-        /* The tar that Google asks for: --format=oldgnu. Sizes beyond 8 GiB fit, too. */
-        if (archive_write_set_format_gnutar(a) != ARCHIVE_OK)
+        if (format(a) != ARCHIVE_OK)
                 return archive_error(a);
         if (gzip && (archive_write_add_filter_gzip(a) != ARCHIVE_OK ||
                                     archive_write_set_options(a, GZIP_OPTIONS) != ARCHIVE_OK))
@@ -113,6 +117,12 @@ static int add_file(struct archive *a, const char *name, int from, uint64_t size
         return 0;
 }
 
+static int add_text(struct archive *a, const char *name, const char *text) {
+        int r = begin_member(a, name, strlen(text));
+
+        return r < 0 ? r : write_member(a, text, strlen(text));
+}
+
 static int close_tar(struct archive *a) {
         return archive_write_close(a) == ARCHIVE_OK ? 0 : archive_error(a);
 }
@@ -126,7 +136,8 @@ int gce_pack(int from, int to) {
         if (fstat(from, &st) < 0)
                 return -errno;
         size = ((uint64_t) st.st_size + GCE_UNIT - 1) / GCE_UNIT * GCE_UNIT;
-        r = open_tar(to, true, &a);
+        /* The tar that Google asks for: --format=oldgnu. Sizes beyond 8 GiB fit, too. */
+        r = open_tar(to, archive_write_set_format_gnutar, true, &a);
         if (r < 0)
                 return r;
         r = add_file(a, "disk.raw", from, size);
@@ -155,26 +166,226 @@ static const char oci_metadata[] = "{\n"
                                    "}\n";
 
 int oci_pack(int from, int to) {
-        const size_t size = strlen(oci_metadata);
         _cleanup_archive_ struct archive *a = NULL;
         struct stat st;
         int r;
 
         if (fstat(from, &st) < 0)
                 return -errno;
-        r = open_tar(to, false, &a);
+        r = open_tar(to, archive_write_set_format_gnutar, false, &a);
         if (r < 0)
                 return r;
-        r = begin_member(a, "image_metadata.json", size);
-        if (r < 0)
-                return r;
-        r = write_member(a, oci_metadata, size);
+        r = add_text(a, "image_metadata.json", oci_metadata);
         if (r < 0)
                 return r;
         r = add_file(a, "output.QCOW2", from, (uint64_t) st.st_size);
         if (r < 0)
                 return r;
         return close_tar(a);
+}
+
+static int digest_text(const char *text, Digest ret) {
+        _cleanup_hash_free_ Hash *h = NULL;
+        int r = hash_new(&h);
+
+        if (r < 0)
+                return r;
+        hash_bytes(h, text, strlen(text));
+        hash_end(h, ret);
+        return digest_valid(ret) ? 0 : -EIO;
+}
+
+/* --- a machine for hypervisors ---------------------------------------------------------------- */
+
+#define OVF_NAME "image.ovf"
+#define OVF_DISK "image-disk1.vmdk"
+#define USTAR_MAX (UINT64_C(1) << 33) /* a member's size has eleven octal digits */
+#define VMDK_CAPACITY 12              /* where its header has the disk's size in sectors */
+
+/* The numbers of ResourceType are CIM's: 3 processors, 4 memory, 20 and 17 a disk's controller and
+ * the disk, 10 a network card. */
+static const char ovf[] =
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                "<Envelope xmlns=\"http://schemas.dmtf.org/ovf/envelope/1\""
+                " xmlns:ovf=\"http://schemas.dmtf.org/ovf/envelope/1\""
+                " xmlns:rasd=\"http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocationSettingData\""
+                " xmlns:vssd=\"http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_VirtualSystemSettingData\""
+                " xmlns:vmw=\"http://www.vmware.com/schema/ovf\">\n"
+                "  <References>\n"
+                "    <File ovf:href=\"" OVF_DISK "\" ovf:id=\"file1\" ovf:size=\"%" PRIu64 "\"/>\n"
+                "  </References>\n"
+                "  <DiskSection>\n"
+                "    <Info>The disk</Info>\n"
+                "    <Disk ovf:capacity=\"%" PRIu64
+                "\" ovf:capacityAllocationUnits=\"byte\" ovf:diskId=\"disk1\" ovf:fileRef=\"file1\""
+                " ovf:format=\"http://www.vmware.com/interfaces/specifications/vmdk.html#streamOptimized\"/>\n"
+                "  </DiskSection>\n"
+                "  <NetworkSection>\n"
+                "    <Info>The networks</Info>\n"
+                "    <Network ovf:name=\"network\"><Description>The node's network</Description></Network>\n"
+                "  </NetworkSection>\n"
+                "  <VirtualSystem ovf:id=\"image\">\n"
+                "    <Info>A node</Info>\n"
+                "    <OperatingSystemSection ovf:id=\"101\" vmw:osType=\"otherLinux64Guest\"><Info>Linux, 64 bits</Info></OperatingSystemSection>\n"
+                "    <VirtualHardwareSection>\n"
+                "      <Info>What the node has</Info>\n"
+                "      <System><vssd:ElementName>Virtual Hardware Family</vssd:ElementName><vssd:InstanceID>0</vssd:InstanceID>"
+                "<vssd:VirtualSystemIdentifier>image</vssd:VirtualSystemIdentifier><vssd:VirtualSystemType>vmx-13</vssd:VirtualSystemType></System>\n"
+                "      <Item><rasd:AllocationUnits>hertz * 10^6</rasd:AllocationUnits><rasd:ElementName>4 processors</rasd:ElementName>"
+                "<rasd:InstanceID>1</rasd:InstanceID><rasd:ResourceType>3</rasd:ResourceType><rasd:VirtualQuantity>4</rasd:VirtualQuantity></Item>\n"
+                "      <Item><rasd:AllocationUnits>byte * 2^20</rasd:AllocationUnits><rasd:ElementName>8 GiB of memory</rasd:ElementName>"
+                "<rasd:InstanceID>2</rasd:InstanceID><rasd:ResourceType>4</rasd:ResourceType><rasd:VirtualQuantity>8192</rasd:VirtualQuantity></Item>\n"
+                "      <Item><rasd:Address>0</rasd:Address><rasd:ElementName>SATA controller</rasd:ElementName>"
+                "<rasd:InstanceID>3</rasd:InstanceID><rasd:ResourceSubType>AHCI</rasd:ResourceSubType><rasd:ResourceType>20</rasd:ResourceType></Item>\n"
+                "      <Item><rasd:AddressOnParent>0</rasd:AddressOnParent><rasd:ElementName>Disk</rasd:ElementName>"
+                "<rasd:HostResource>ovf:/disk/disk1</rasd:HostResource><rasd:InstanceID>4</rasd:InstanceID><rasd:Parent>3</rasd:Parent>"
+                "<rasd:ResourceType>17</rasd:ResourceType></Item>\n"
+                "      <Item><rasd:AddressOnParent>1</rasd:AddressOnParent><rasd:AutomaticAllocation>true</rasd:AutomaticAllocation>"
+                "<rasd:Connection>network</rasd:Connection><rasd:ElementName>Network card</rasd:ElementName><rasd:InstanceID>5</rasd:InstanceID>"
+                "<rasd:ResourceSubType>VmxNet3</rasd:ResourceSubType><rasd:ResourceType>10</rasd:ResourceType></Item>\n"
+                "      <vmw:Config ovf:required=\"false\" vmw:key=\"firmware\" vmw:value=\"efi\"/>\n"
+                "    </VirtualHardwareSection>\n"
+                "  </VirtualSystem>\n"
+                "</Envelope>\n";
+
+/* bytes */
+static int vmdk_capacity(int fd, uint64_t *ret) {
+        uint64_t sectors;
+        ssize_t n = pread(fd, &sectors, sizeof(sectors), VMDK_CAPACITY);
+
+        if (n != sizeof(sectors))
+                return n < 0 ? -errno : -EIO;
+        *ret = le64toh(sectors) * 512;
+        return 0;
+}
+
+static int add_ova(struct archive *a, int from) {
+        _cleanup_free_ char *descriptor = NULL, *sums = NULL;
+        uint64_t size, capacity = 0;
+        Digest disk, digest;
+        int r;
+
+        r = digest_fd(from, disk, &size);
+        if (r < 0)
+                return r;
+        if (size >= USTAR_MAX)
+                return -EFBIG;
+        r = vmdk_capacity(from, &capacity);
+        if (r < 0)
+                return r;
+        if (lseek(from, 0, SEEK_SET) < 0)
+                return -errno;
+        descriptor = strf(ovf, size, capacity);
+        if (!descriptor)
+                return -ENOMEM;
+        r = digest_text(descriptor, digest);
+        if (r < 0)
+                return r;
+        sums = strf("SHA256(" OVF_NAME ")= %s\nSHA256(" OVF_DISK ")= %s\n", digest, disk);
+        if (!sums)
+                return -ENOMEM;
+
+        r = add_text(a, OVF_NAME, descriptor);
+        if (r < 0)
+                return r;
+        r = add_text(a, "image.mf", sums);
+        if (r < 0)
+                return r;
+        return add_file(a, OVF_DISK, from, size);
+}
+
+int ova_pack(int from, int to) {
+        _cleanup_archive_ struct archive *a = NULL;
+        int r;
+
+        r = open_tar(to, archive_write_set_format_ustar, false, &a);
+        if (r < 0)
+                return r;
+        r = add_ova(a, from);
+        return r < 0 ? r : close_tar(a);
+}
+
+/* --- an artifact for registries --------------------------------------------------------------- */
+
+#define EMPTY "{}" /* the config that an artifact has in place of one */
+
+/* Named by its digest, which is written to `ret`. */
+static int add_text_blob(struct archive *a, const char *text, Digest ret) {
+        char name[sizeof("blobs/sha256/") + DIGEST_HEX];
+        int r;
+
+        r = digest_text(text, ret);
+        if (r < 0)
+                return r;
+        snprintf(name, sizeof(name), "blobs/sha256/%s", ret);
+        return add_text(a, name, text);
+}
+
+static int add_disk_blob(struct archive *a, int from, Digest ret, uint64_t *ret_size) {
+        char name[sizeof("blobs/sha256/") + DIGEST_HEX];
+        int r;
+
+        r = digest_fd(from, ret, ret_size);
+        if (r < 0)
+                return r;
+        if (lseek(from, 0, SEEK_SET) < 0)
+                return -errno;
+        snprintf(name, sizeof(name), "blobs/sha256/%s", ret);
+        return add_file(a, name, from, *ret_size);
+}
+
+static char *artifact_manifest(const Digest config, const Digest disk, uint64_t size) {
+        return strf("{ \"schemaVersion\": 2, \"mediaType\": \"application/vnd.oci.image.manifest.v1+json\",\n"
+                    "  \"artifactType\": \"application/vnd.imgbuild.disk.v1\",\n"
+                    "  \"config\": { \"mediaType\": \"application/vnd.oci.empty.v1+json\", \"digest\": \"sha256:%s\", \"size\": %zu },\n"
+                    "  \"layers\": [{ \"mediaType\": \"application/x-qemu-disk\", \"digest\": \"sha256:%s\", \"size\": %" PRIu64
+                    ",\n"
+                    "    \"annotations\": { \"org.opencontainers.image.title\": \"disk.qcow2\" } }] }\n",
+                        config, strlen(EMPTY), disk, size);
+}
+
+static char *artifact_index(const Digest manifest, size_t size) {
+        return strf("{ \"schemaVersion\": 2, \"mediaType\": \"application/vnd.oci.image.index.v1+json\",\n"
+                    "  \"manifests\": [{ \"mediaType\": \"application/vnd.oci.image.manifest.v1+json\",\n"
+                    "    \"artifactType\": \"application/vnd.imgbuild.disk.v1\", \"digest\": \"sha256:%s\", \"size\": %zu,\n"
+                    "    \"annotations\": { \"org.opencontainers.image.ref.name\": \"latest\" } }] }\n",
+                        manifest, size);
+}
+
+static int add_artifact(struct archive *a, int from) {
+        _cleanup_free_ char *manifest = NULL, *list = NULL;
+        Digest config, disk, digest;
+        uint64_t size;
+        int r;
+
+        r = add_text(a, "oci-layout", "{ \"imageLayoutVersion\": \"1.0.0\" }\n");
+        if (r < 0)
+                return r;
+        r = add_text_blob(a, EMPTY, config);
+        if (r < 0)
+                return r;
+        r = add_disk_blob(a, from, disk, &size);
+        if (r < 0)
+                return r;
+        manifest = artifact_manifest(config, disk, size);
+        if (!manifest)
+                return -ENOMEM;
+        r = add_text_blob(a, manifest, digest);
+        if (r < 0)
+                return r;
+        list = artifact_index(digest, strlen(manifest));
+        return list ? add_text(a, "index.json", list) : -ENOMEM;
+}
+
+int artifact_pack(int from, int to) {
+        _cleanup_archive_ struct archive *a = NULL;
+        int r;
+
+        r = open_tar(to, archive_write_set_format_gnutar, false, &a);
+        if (r < 0)
+                return r;
+        r = add_artifact(a, from);
+        return r < 0 ? r : close_tar(a);
 }
 
 /* --- zstd ------------------------------------------------------------------------------------- */

@@ -16,3 +16,13 @@ int gce_pack(int from, int to);
 /* Oracle Cloud: a tar with image_metadata.json (paravirtualized devices, UEFI) and output.QCOW2.
  * https://docs.oracle.com/iaas/Content/Compute/Tasks/imageimportexport.htm */
 int oci_pack(int from, int to);
+
+/* vSphere and VirtualBox: a ustar archive of an OVF descriptor, a manifest of SHA-256 sums and the
+ * disk, which is a stream-optimized VMDK below 8 GiB (-EFBIG for a larger one). The machine has 4
+ * processors, 8 GiB of memory, UEFI, the disk at an AHCI controller and a VMXNET3 card. DMTF
+ * DSP0243. */
+int ova_pack(int from, int to);
+
+/* Any registry: a tar of an OCI image layout with one artifact in it, the qcow2 image as
+ * disk.qcow2, tagged "latest". OCI's image specification, "Image Layout". */
+int artifact_pack(int from, int to);

@@ -273,7 +273,8 @@ int proof_samples(Context *ctx, const Plan *plan, char *const *layers, Samples *
         /* The disk's own: they come from the top layer that only disk.c has. Folders it
          * touched are left out too. */
         static const char *const of_the_disk[] = { "/etc/fstab", "/boot/grub/grub.cfg",
-                "/boot/grub", "/boot/efi", "/boot", "/etc", NULL };
+                "/boot/grub", "/boot/efi", "/boot/loader", "/boot/loader/entries", "/boot", "/etc",
+                NULL };
 
         return samples_take(ctx->store, plan, layers, (char *const *) of_the_disk, ret);
 }

@@ -167,14 +167,14 @@ static int describe(const char *root, const char *inside, int64_t epoch, json_ob
 }
 
 /* All paths that the proof looks at, sorted. */
-static int choose_paths(const char *root, const char *kernel, char *const *left_out, char ***ret) {
+static int choose_paths(const char *root, const Plan *plan, char *const *left_out, char ***ret) {
         _cleanup_(choice_done) Choice c = { .left_out = left_out };
         int r;
 
-        r = strv_extendf(&c.always, "/boot/vmlinuz-%s", kernel);
+        r = strv_extendf(&c.always, "/boot/vmlinuz-%s", plan->kernel);
         if (r < 0)
                 return r;
-        r = strv_extendf(&c.always, "/boot/initrd.img-%s", kernel);
+        r = strv_push(&c.always, plan_initramfs(plan, plan->kernel));
         if (r < 0)
                 return r;
         r = strv_extend_strv(&c.always, ARGV("/etc/os-release", "/usr/lib/os-release"));
@@ -212,7 +212,7 @@ static int take(const char *root, void *userdata) {
 
         if (!array)
                 return -ENOMEM;
-        r = choose_paths(root, t->plan->kernel, t->left_out, &paths);
+        r = choose_paths(root, t->plan, t->left_out, &paths);
         if (r < 0)
                 return r;
         STRV_FOREACH (path, paths) {

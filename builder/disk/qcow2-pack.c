@@ -7,10 +7,10 @@
 
 #include "disk/qcow2-pack.h"
 #include "disk/qcow2-format.h"
+#include "disk/qcow2-read.h"
 #include "shared/file-util.h"
 
 #include <endian.h>
-#include <sys/stat.h>
 #include <zstd.h>
 
 typedef struct Pack {
@@ -211,36 +211,6 @@ static int write_header(Pack *p, uint64_t l1_table, uint64_t refcount_table) {
         return write_all_at(p->to, &h, sizeof(h), 0);
 }
 
-/* Sees that it is an image as it is expected, and reads the table of its tables. */
-static int read_header(Pack *p) {
-        const uint64_t per_table = (uint64_t) QCOW2_CLUSTER * QCOW2_ENTRIES;
-        struct stat st;
-        Qcow2Header h;
-        int r;
-
-        r = read_all_at(p->from, &h, sizeof(h), 0);
-        if (r < 0)
-                return r;
-        p->size = be64toh(h.size);
-        p->l1_size = be32toh(h.l1_size);
-        if (be32toh(h.magic) != QCOW2_MAGIC || be32toh(h.version) != 3 || h.backing_file_offset ||
-                        be32toh(h.cluster_bits) != QCOW2_CLUSTER_BITS || h.crypt_method ||
-                        h.nb_snapshots ||
-                        be64toh(h.incompatible_features) != QCOW2_INCOMPATIBLE_COMPRESSION ||
-                        h.compression_type != QCOW2_COMPRESSION_ZSTD)
-                return -EBADMSG;
-
-        if (fstat(p->from, &st) < 0)
-                return -errno;
-        if (p->l1_size != (p->size + per_table - 1) / per_table ||
-                        p->l1_size > (uint64_t) st.st_size / sizeof(*p->l1))
-                return -EBADMSG;
-        p->l1 = calloc(p->l1_size + 1, sizeof(*p->l1));
-        if (!p->l1)
-                return -ENOMEM;
-        return read_all_at(p->from, p->l1, p->l1_size * sizeof(*p->l1), be64toh(h.l1_table_offset));
-}
-
 int qcow2_pack(int from, int to) {
         _cleanup_(pack_freep) Pack *p = calloc(1, sizeof(*p));
         uint64_t l1_table, refcount_table;
@@ -250,7 +220,7 @@ int qcow2_pack(int from, int to) {
                 return -ENOMEM;
         p->from = from;
         p->to = to;
-        r = read_header(p);
+        r = qcow2_read_tables(from, &p->size, &p->l1, &p->l1_size);
         if (r < 0)
                 return r;
 

@@ -28,8 +28,9 @@
 int release_write_sbom(const char *folder);
 
 typedef struct SignOptions {
-        const char *key;        /* minisign's secret key, a file; NULL: none */
-        const char *passphrase; /* a file, for a key that has one; NULL: none */
+        const char *key;        /* minisign's secret key, a file, or a PKCS#11 URI; NULL: none */
+        const char *passphrase; /* a file, for a key that has one, or a token's PIN; NULL: none */
+        const char *public;     /* the key's public half is written there; NULL: it is not */
         const char *gpg;        /* what gpg calls --local-user; NULL: none */
         char *const *more;      /* further files of the folder */
 } SignOptions;

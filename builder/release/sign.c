@@ -4,7 +4,7 @@
  * signed. */
 
 #include "release/internal.h"
-#include "release/minisign.h"
+#include "common/minisign.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -111,6 +111,27 @@ static int write_signature(const Release *r, const SecretKey *k, const char *tex
         return 0;
 }
 
+/* For 'imgbuild verify' and minisign: a token gives it to nobody else in this form. */
+static int write_public(const SecretKey *k, const char *path) {
+        _cleanup_free_ char *text = path ? public_key_format(&k->public) : NULL;
+        _cleanup_free_ char *before = NULL;
+        int r;
+
+        if (!path)
+                return 0;
+        /* The secret key's own file, say. */
+        r = read_file(path, SUMS_MAX, &before, NULL);
+        if (before && text && streq(before, text))
+                return 0;
+        if (r != -ENOENT)
+                return log_error_return(-EINVAL,
+                                "%s: there is another file of that name: name a new one, --public=FILE",
+                                path);
+        r = text ? write_file_durable(path, text, strlen(text), 0644) : -ENOMEM;
+
+        return r < 0 ? log_error_errno(r, "%s: cannot write the public key", path) : 0;
+}
+
 int release_sign(const char *folder, const SignOptions *o) {
         _cleanup_release_ Release release = { .folder = folder };
         _cleanup_secret_key_ SecretKey key = {};
@@ -120,6 +141,9 @@ int release_sign(const char *folder, const SignOptions *o) {
 
         if (o->key) {
                 r = secret_key_read(o->key, o->passphrase, &key);
+                if (r < 0)
+                        return r;
+                r = write_public(&key, o->public);
                 if (r < 0)
                         return r;
         }

@@ -4,7 +4,7 @@
  * wrong is told, not the first of it alone. */
 
 #include "release/internal.h"
-#include "release/minisign.h"
+#include "common/minisign.h"
 
 #include "sandbox/open-inside.h"
 #include "shared/log.h"

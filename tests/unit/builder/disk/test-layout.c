@@ -154,7 +154,8 @@ static void fstab_without_uefi_has_no_esp(void **state _unused_) {
 
 static void grub_boots_the_kernel_with_a_serial_console(void **state _unused_) {
         Layout l = { .root_uuid = "1-2" };
-        _cleanup_free_ char *text = layout_grub_config(&l, "6.12-x", "");
+        _cleanup_free_ char *text = layout_grub_config(
+                        &l, &(BootKernel) { "6.12-x", "/boot/initrd.img-6.12-x", "" });
 
         assert_non_null(strstr(text,
                         "linux /boot/vmlinuz-6.12-x root=UUID=1-2 ro console=tty0 console=ttyS0,115200\n"));
@@ -163,7 +164,9 @@ static void grub_boots_the_kernel_with_a_serial_console(void **state _unused_) {
 
 static void a_console_of_the_recipe_replaces_ours(void **state _unused_) {
         Layout l = { .root_uuid = "1-2" };
-        _cleanup_free_ char *text = layout_grub_config(&l, "6.12-x", "quiet console=ttyAMA0");
+        _cleanup_free_ char *text =
+                        layout_grub_config(&l, &(BootKernel) { "6.12-x", "/boot/initrd.img-6.12-x",
+                                                               "quiet console=ttyAMA0" });
 
         assert_non_null(strstr(text, "root=UUID=1-2 ro 'quiet' 'console=ttyAMA0'\n"));
         assert_null(strstr(text, "ttyS0,"));
@@ -171,10 +174,23 @@ static void a_console_of_the_recipe_replaces_ours(void **state _unused_) {
 
 static void grub_takes_the_command_line_literally(void **state _unused_) {
         Layout l = { .root_uuid = "1-2" };
-        _cleanup_free_ char *text =
-                        layout_grub_config(&l, "6.12-x", "a=$(reboot);'x} dyndbg=\"file a.c +p\"");
+        _cleanup_free_ char *text = layout_grub_config(
+                        &l, &(BootKernel) { "6.12-x", "/boot/initrd.img-6.12-x",
+                                            "a=$(reboot);'x} dyndbg=\"file a.c +p\"" });
 
         assert_non_null(strstr(text, " 'a=$(reboot);'\\''x}' 'dyndbg=file a.c +p'\n"));
+}
+
+static void an_entry_for_the_boot_loader_specification_says_the_same(void **state _unused_) {
+        Layout l = { .root_uuid = "1-2" };
+        _cleanup_free_ char *text = layout_bls_entry(&l, "rocky 9",
+                        &(BootKernel) { "5.14-x", "/boot/initramfs-5.14-x.img", "quiet" });
+
+        assert_string_equal(text,
+                        "title rocky 9 (5.14-x)\nversion 5.14-x\nlinux /boot/vmlinuz-5.14-x\n"
+                        "initrd /boot/initramfs-5.14-x.img\n"
+                        "options root=UUID=1-2 ro console=tty0 console=ttyS0,115200 quiet\n"
+                        "grub_users $grub_users\ngrub_arg --unrestricted\ngrub_class kernel\n");
 }
 
 static void the_command_line_splits_as_the_kernel_does(void **state _unused_) {
@@ -225,6 +241,7 @@ int main(void) {
                 cmocka_unit_test(grub_boots_the_kernel_with_a_serial_console),
                 cmocka_unit_test(a_console_of_the_recipe_replaces_ours),
                 cmocka_unit_test(grub_takes_the_command_line_literally),
+                cmocka_unit_test(an_entry_for_the_boot_loader_specification_says_the_same),
                 cmocka_unit_test(the_command_line_splits_as_the_kernel_does),
                 cmocka_unit_test(an_empty_command_line_has_no_words),
                 cmocka_unit_test(sfdisk_script_says_everything_that_could_be_random),

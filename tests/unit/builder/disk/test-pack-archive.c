@@ -71,6 +71,39 @@ static void test_oracle_s_archive_has_launch_options_and_disk(void **state _unus
                         "UEFI_64");
 }
 
+/* By names, digests and sizes alone, as a registry's client goes through it. */
+static void test_an_artifact_is_found_by_its_digests(void **state _unused_) {
+        _cleanup_json_ json_object *layout = NULL, *list = NULL, *manifest = NULL;
+        _cleanup_free_ char *path = NULL, *blob = NULL;
+        json_object *o;
+        JsonError error;
+        struct stat st;
+
+        put_disk();
+        assert_int_equal(pack(artifact_pack, "x.tar"), 0);
+        assert_runs(ARGV("tar", "-xf", "x.tar"));
+        assert_runs(ARGV("sh", "-c",
+                        "cd blobs/sha256 && ls | wc -l | grep -qx 3 && for f in *; do echo \"$f  $f\"; done | sha256sum -c --quiet"));
+        assert_int_equal(json_load("oci-layout", 10000, &error, &layout), 0);
+        assert_string_equal(json_get_string(layout, "imageLayoutVersion"), "1.0.0");
+
+        assert_int_equal(json_load("index.json", 10000, &error, &list), 0);
+        o = json_object_array_get_idx(json_get(list, "manifests"), 0);
+        path = strf("blobs/sha256/%s", startswith(json_get_string(o, "digest"), "sha256:"));
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_size, json_get_int(o, "size", 0));
+        assert_int_equal(json_load(path, 10000, &error, &manifest), 0);
+        assert_string_equal(
+                        json_get_string(manifest, "mediaType"), json_get_string(o, "mediaType"));
+
+        o = json_object_array_get_idx(json_get(manifest, "layers"), 0);
+        blob = strf("blobs/sha256/%s", startswith(json_get_string(o, "digest"), "sha256:"));
+        assert_int_equal(json_get_int(o, "size", 0), SIZE);
+        assert_runs(ARGV("cmp", "disk", blob));
+        o = json_get(manifest, "config");
+        assert_int_equal(json_get_int(o, "size", 0), 2);
+}
+
 /* Read by libarchive, which does not know who wrote it. */
 static void test_zstd_gives_the_disk_back(void **state _unused_) {
         struct archive *a = archive_read_new();
@@ -90,7 +123,7 @@ static void test_zstd_gives_the_disk_back(void **state _unused_) {
 }
 
 static void test_the_same_disk_gives_the_same_bytes(void **state _unused_) {
-        int (*const packers[])(int, int) = { zstd_pack, oci_pack };
+        int (*const packers[])(int, int) = { zstd_pack, oci_pack, artifact_pack };
 
         put_disk();
         for (size_t i = 0; i < ELEMENTSOF(packers); i++) {
@@ -101,7 +134,7 @@ static void test_the_same_disk_gives_the_same_bytes(void **state _unused_) {
 }
 
 static void test_what_cannot_be_written_is_an_error(void **state _unused_) {
-        int (*const packers[])(int, int) = { zstd_pack, oci_pack, gce_pack };
+        int (*const packers[])(int, int) = { zstd_pack, oci_pack, gce_pack, artifact_pack };
 
         put_disk();
         for (size_t i = 0; i < ELEMENTSOF(packers); i++) {
@@ -117,6 +150,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_setup, fixture_teardown)
                 TEST(gnu_tar_finds_the_disk_in_whole_gib_without_traces),
                 TEST(oracle_s_archive_has_launch_options_and_disk),
+                TEST(an_artifact_is_found_by_its_digests),
                 TEST(zstd_gives_the_disk_back),
                 TEST(the_same_disk_gives_the_same_bytes),
                 TEST(what_cannot_be_written_is_an_error),

@@ -13,6 +13,7 @@ typedef struct World {
         char folder[64];
         char *layer, *layers[2];
         Store *store;
+        Recipe recipe;
         Plan plan;
         Lock lock;
 } World;
@@ -38,7 +39,7 @@ static int setup(void **state) {
         w->layer = path_join(w->folder, "layer");
         w->layers[0] = w->layer;
         w->lock.epoch = 1000000000;
-        w->plan = (Plan) { .kernel = "1.0", .lock = &w->lock };
+        w->plan = (Plan) { .recipe = &w->recipe, .kernel = "1.0", .lock = &w->lock };
         store = path_join(w->folder, "store");
         link = path_join(w->layer, "etc/os-release");
         put(w, "boot/vmlinuz-1.0", "kernel", 0644);
@@ -130,7 +131,7 @@ static void two_samples_are_the_same(void **state) {
 
 static void a_tree_without_its_kernel_is_an_error(void **state) {
         World *w = world(state);
-        Plan plan = { .kernel = "2.0", .lock = &w->lock };
+        Plan plan = { .recipe = &w->recipe, .kernel = "2.0", .lock = &w->lock };
         Samples s = {};
 
         assert_int_equal(samples_take(w->store, &plan, w->layers, NULL, &s), -ENOENT);
