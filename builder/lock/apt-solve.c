@@ -276,7 +276,8 @@ static int install_from_deb(Apt *a, const LockedPackage *p, const Lock *lock) {
         if (r == -ECANCELED)
                 return r;
         if (r < 0 || status != 0) {
-                log_error("%s %s cannot be read: dpkg-deb -f %s fails", p->name, p->version, deb);
+                log_error("%s %s cannot be read: dpkg-deb -f %s fails; 'imgbuild cache verify' looks whether it is whole",
+                                p->name, p->version, deb);
                 return -EBADMSG;
         }
         for (size_t n = strlen(output); n > 0 && output[n - 1] == '\n'; n--)

@@ -201,7 +201,7 @@ int apt_add_repository(Apt *a, const Overlay *overlay, const Repository *reposit
         keyring = strf("%s/%s.gpg", a->root, repository->name);
         if (!keyring || !components)
                 return log_oom();
-        r = repository_key(a->ctx, overlay, repository, keyring);
+        r = repository_key(a->ctx, a->recipe, overlay, repository, keyring);
         if (r < 0)
                 return r;
         /* Sources' first is the distribution's main archive. */

@@ -107,7 +107,8 @@ int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const L
                 total += !store_has_blob(ctx->store, stage->packages[i].sha256);
         if (total == 0)
                 return 0;
-        if (!ctx->offline) { /* finding a mirror may take a moment, and offline it has no use */
+        /* Finding a mirror may take a moment, and offline it has no use. */
+        if (!ctx->offline && recipe->family == FAMILY_DEBIAN) {
                 r = mirrors_find(ctx, recipe, &mirrors);
                 if (r < 0)
                         return r;

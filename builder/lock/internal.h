@@ -53,11 +53,15 @@ int resolve_request_digests(
 int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old,
                 const ResolveOptions *options, Lock *l);
 
-/* Brings a repository's key (file of the overlay, or URL), checks that it is the one with the
- * pinned fingerprint, and writes that key alone as a binary keyring to `path`: for apt's
- * Signed-By. Errors are logged; -EBADMSG for another key. */
-int repository_key(Context *ctx, const Overlay *overlay, const Repository *repository,
-                const char *path);
+/* Brings a repository's key (file of the overlay, or URL; `overlay` NULL: the recipe's), checks
+ * that it is the one with the pinned fingerprint, and writes that key alone as a binary keyring to
+ * `path`: for apt's Signed-By. Errors are logged; -EBADMSG for another key. */
+int repository_key(Context *ctx, const Recipe *recipe, const Overlay *overlay,
+                const Repository *repository, const char *path);
+
+/* Whether `signature` (detached) is by the key in the keyring `path`, valid today and of `file`. 1,
+ * 0 or negative errno; not logged. */
+int key_signed(Context *ctx, const char *path, const char *signature, const char *file);
 
 /* From such a keyring to the text that a lock has; locked_key_write() is the way back. */
 int key_to_text(const char *path, char **ret);

@@ -5,15 +5,16 @@
 
 #include "lock/resolution.h"
 #include "shared/log.h"
+#include "shared/suggest.h"
 
 bool resolution_updates_all(const Resolution *x) {
         return x->options->update && !x->options->names;
 }
 
-/* Packages of one source lie in one folder of the pool, and often want each other's very
+/* Debian's packages of one source lie in one folder of the pool, and often want each other's very
  * version. */
-static char *source_of(const LockedPackage *p) {
-        const char *slash = strrchr(p->path, '/');
+static char *source_of(const Resolution *x, const LockedPackage *p) {
+        const char *slash = x->recipe->family == FAMILY_DEBIAN ? strrchr(p->path, '/') : NULL;
 
         return slash ? strf("%s:%.*s", p->origin, (int) (slash - p->path), p->path)
                      : strf("%s:=%s", p->origin, p->name);
@@ -25,7 +26,7 @@ int resolution_package_moves(const Resolution *x, const LockedPackage *p) {
 
         if (!x->moving)
                 return resolution_updates_all(x);
-        source = source_of(p);
+        source = source_of(x, p);
         return source ? strv_contains(x->moving, source) : -ENOMEM;
 }
 
@@ -52,10 +53,29 @@ static int move_package(Resolution *x, const char *name) {
                         if (!streq(p->name, name))
                                 continue;
                         found = 1;
-                        if (strv_push(&x->moving, source_of(p)) < 0)
+                        if (strv_push(&x->moving, source_of(x, p)) < 0)
                                 return log_oom();
                 }
         return found;
+}
+
+/* What --update could have meant: all that the lock has, and what the recipe asks for. */
+static char *suggest_name(const Resolution *x, const char *name) {
+        _cleanup_strv_free_ char **names = NULL;
+
+        for (size_t i = 0; x->old && i < x->old->n_stages; i++)
+                for (size_t k = 0; k < x->old->stages[i].n_packages; k++)
+                        if (strv_extend(&names, x->old->stages[i].packages[k].name) < 0)
+                                return NULL;
+        for (size_t i = 0; x->old && i < x->old->n_environments; i++)
+                for (size_t k = 0; k < x->old->environments[i].n_wheels; k++)
+                        if (strv_extend(&names, x->old->environments[i].wheels[k].name) < 0)
+                                return NULL;
+        for (size_t i = 0; i < x->recipe->n_overlays; i++)
+                for (size_t k = 0; k < x->recipe->overlays[i]->n_artifacts; k++)
+                        if (strv_extend(&names, x->recipe->overlays[i]->artifacts[k].name) < 0)
+                                return NULL;
+        return suggest_text(name, names);
 }
 
 /* From names on the command line to source packages. */
@@ -66,9 +86,11 @@ int resolution_find_moving(Resolution *x) {
                 if (found < 0)
                         return found;
                 if (!found && !name_is_known(x, *name) && !lock_knows_wheel(x->old, *name)) {
-                        log_error("--update %s: neither a package nor an artifact nor a wheel that %s locks",
-                                        *name, x->recipe->lock_path);
-                        return -EINVAL;
+                        _cleanup_free_ char *meant = suggest_name(x, *name);
+
+                        return log_error_return(-EINVAL,
+                                        "--update %s: neither a package nor an artifact nor a wheel that %s locks%s",
+                                        *name, x->recipe->lock_path, strempty(meant));
                 }
         }
         return 0;
@@ -113,6 +135,9 @@ int resolution_wants_packages(const Resolution *x) {
 }
 
 static bool has_repository(const Recipe *recipe, const char *name) {
+        for (size_t i = 0; i < recipe->base.n_repositories; i++)
+                if (streq(recipe->base.repositories[i].name, name))
+                        return true;
         for (size_t i = 0; i < recipe->n_overlays; i++)
                 for (size_t k = 0; k < recipe->overlays[i]->n_repositories; k++)
                         if (streq(recipe->overlays[i]->repositories[k].name, name))

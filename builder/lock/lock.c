@@ -117,6 +117,7 @@ int locked_stage_add(LockedStage *s, const LockedPackage *package) {
         p->size = package->size;
         p->origin = copy(package->origin, &failed);
         p->path = copy(package->path, &failed);
+        p->kernel = copy(package->kernel, &failed);
         return failed ? -ENOMEM : 0;
 }
 
@@ -192,6 +193,8 @@ const char *lock_kernel_release(const Lock *l) {
         for (size_t i = 0; s && i < s->n_packages; i++) {
                 const char *release = startswith(s->packages[i].name, "linux-image-");
 
+                if (s->packages[i].kernel)
+                        return s->packages[i].kernel;
                 if (release && isdigit((unsigned char) *release))
                         return release;
         }
@@ -220,6 +223,7 @@ Lock *lock_free(Lock *l) {
                         free(p->sha256);
                         free(p->origin);
                         free(p->path);
+                        free(p->kernel);
                 }
                 free(s->packages);
                 free(s->id);

@@ -42,8 +42,7 @@ void package_requests_free(PackageRequest *requests, size_t n);
 /* The last overlay whose packages the compile stages of `o` see; NULL: base and kernel alone. */
 const Overlay *lock_compile_base(const Recipe *recipe, const Overlay *o);
 
-/* The .debs of a locked stage into the store: URLs from the lock's origins and the mirror in force
- * on this host. Errors are logged. */
+/* A stage's packages into the store, from the lock's origins and this host's mirror. Logged. */
 int fetch_packages(Context *ctx, const Recipe *recipe, const Lock *lock, const LockedStage *stage,
                 const char *progress);
 
@@ -54,8 +53,9 @@ int fetch_wheels(Context *ctx, const Recipe *recipe, const LockedEnvironment *en
 /* Checks that the store's .debs are the packages that they are locked as. Errors are logged. */
 int locked_packages_check(Context *ctx, const Recipe *recipe, const LockedStage *stage);
 
-/* The key of a locked repository, as a binary keyring for apt's Signed-By. */
+/* The key of a locked repository: as a binary keyring for apt's Signed-By, and armoured for dnf. */
 int locked_key_write(const LockedOrigin *origin, const char *path);
+int locked_key_armour(const LockedOrigin *origin, char **ret);
 
 /* Adds to the dpkg database below `root` (a tree's absolute path) stanzas for those of `names` that
  * it does not have: packages that others depend on and a build can do without. Negative errno. */

@@ -12,6 +12,7 @@ typedef struct LockedPackage {
         uint64_t size;
         char *origin; /* the name of one of Lock.origins */
         char *path;   /* below the origin's URI, not URL-encoded: pool/main/… */
+        char *kernel; /* an RPM's: the release of the kernel that it brings; else NULL */
 } LockedPackage;
 
 /* Where packages come from. No mirror host is locked for a distribution: `uri` is NULL and the

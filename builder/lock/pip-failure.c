@@ -9,8 +9,12 @@
 #define CAUSE "The conflict is caused by:"
 #define NO_MATCH "No matching distribution found for "
 
+#define UNTRUSTED "The repository located at "
+
 bool pip_is_unreachable(const char *output) {
-        return strstr(output, "WARNING: Retrying (") || strstr(output, "Read timed out") ||
+        return strstr(output, PIP_SAYS " " PIP_SLOW) || strstr(output, PIP_SAYS " " PIP_ENDLESS) ||
+               strstr(output, PIP_SAYS " " PIP_OUT_OF_TLS) ||
+               strstr(output, "WARNING: Retrying (") || strstr(output, "Read timed out") ||
                strstr(output, "Max retries exceeded") || strstr(output, "Could not fetch URL");
 }
 
@@ -104,14 +108,46 @@ static int explain_conflict(const Recipe *recipe, const char *environment, const
         return -EINVAL;
 }
 
-static int explain_unreachable(const char *environment, const PipCall *c, const char *output) {
-        _cleanup_free_ char *why = behind(output, "connection broken by ");
+static const char *where_index(const PipCall *c) {
+        return c->index ? "the overlay's python.index"
+                        : "'python3 -m pip config list' and PIP_INDEX_URL";
+}
 
-        log_error("Environment %s: the index of wheels does not answer%s%.300s. See %s, or try again later",
-                        environment, why ? ": " : "", strempty(why),
-                        c->index ? "the overlay's python.index"
-                                 : "'python3 -m pip config list' and PIP_INDEX_URL");
+static int explain_unreachable(const char *environment, const PipCall *c, const char *output) {
+        _cleanup_free_ char *why = behind(output, "connection broken by "),
+                            *proxy = behind(output, PIP_SAYS " " PIP_PROXY " "),
+                            *slow = behind(output, PIP_SAYS " " PIP_SLOW " "),
+                            *endless = behind(output, PIP_SAYS " " PIP_ENDLESS " "),
+                            *out = behind(output, PIP_SAYS " " PIP_OUT_OF_TLS " ");
+
+        if (endless)
+                log_error("Environment %s: the index of wheels sends more than 256 MiB for one page: %s. See %s",
+                                environment, endless, where_index(c));
+        else if (out)
+                log_error("Environment %s: the index of wheels leads out of TLS, from %s, where anybody on the way may change what comes. See %s",
+                                environment, out, where_index(c));
+        else if (slow)
+                log_error("Environment %s: the index of wheels answers too slowly to go on: %s%s%s. See %s, or try again later",
+                                environment, slow, proxy ? ", by the proxy " : "", strempty(proxy),
+                                where_index(c));
+        else
+                log_error("Environment %s: the index of wheels does not answer%s%s%s%.300s. See %s, or try again later",
+                                environment, proxy ? " by the proxy " : "", strempty(proxy),
+                                why ? ": " : "", strempty(why), where_index(c));
         return -ENETUNREACH;
+}
+
+/* "http://… is not a trusted or secure host and is being ignored": pip's word, and a host's whole
+ * name. */
+static int explain_untrusted(const char *environment, const PipCall *c, const char *output) {
+        _cleanup_free_ char *host = behind(output, UNTRUSTED);
+
+        if (!host)
+                return log_oom();
+        host[strcspn(host, " ")] = '\0';
+        log_error("Environment %s: the index of wheels on %s is not over TLS, and pip asks no such one. Use https in %s, or say PIP_TRUSTED_HOST=%s on this host",
+                        environment, host, where_index(c), host);
+        return -EREMOTEIO;
 }
 
 static int explain_missing(const Recipe *recipe, const char *environment, const PipCall *c,
@@ -148,6 +184,8 @@ int pip_explain(const Recipe *recipe, const char *environment, const PipCall *c,
         /* First: of a project that pip could not ask for there is no version either. */
         if (pip_is_unreachable(output))
                 return explain_unreachable(environment, c, output);
+        if (strstr(output, UNTRUSTED))
+                return explain_untrusted(environment, c, output);
         if (strstr(output, CAUSE) || strstr(output, "ResolutionImpossible"))
                 return explain_conflict(recipe, environment, output);
         if (strstr(output, "DO NOT MATCH THE HASHES")) {

@@ -12,51 +12,6 @@
 #define REPORT_SIZE_MAX (64 * 1024 * 1024) /* bytes; the metadata of 100 wheels has 2 MB */
 #define NO_PIP 97                          /* exit code of ours */
 
-/* Options choose wheels for another Python, but conditions ("python_version >= '3.12'") are asked
- * of the one that runs pip: it is told the image's instead. The report repeats it, which is
- * compared. The host's configuration says where wheels come from; what says how to install is not
- * for us.
- *
- * A wheel's description comes from a file beside it, or from the wheel's end by a range request
- * (fast-deps). pip fetches the wheels after that all the same, to install none of them: gigabytes
- * into /tmp for PyTorch. It is told that it has what it needs, wherever the index named the digest,
- * to which the build holds them. A pip with other insides does as it likes. */
-static const char driver[] =
-                "import json, os, sys\n"
-                "os.environ.update(LC_ALL='C', PIP_USER='0', PIP_REQUIRE_VIRTUALENV='0')\n"
-                "try:\n"
-                "    import pip._vendor.packaging.markers as markers\n"
-                "    from pip._internal.cli.main import main\n"
-                "except ImportError:\n"
-                "    sys.exit(97)\n"
-                "found = {}\n"
-                "def describe(preparer, requirement):\n"
-                "    dist = fetch(preparer, requirement)\n"
-                "    if dist and requirement.link.hash:\n"
-                "        found[requirement.link.url] = dist\n"
-                "    return dist\n"
-                "def complete(preparer, requirements, parallel_builds=False):\n"
-                "    requirements = list(requirements)\n"
-                "    for r in requirements:\n"
-                "        dist = found.get(r.link.url) if r.needs_more_preparation and r.link else None\n"
-                "        if dist:\n"
-                "            r.download_info = direct_url_from_link(r.link, r.source_dir)\n"
-                "            r.get_dist = lambda dist=dist: dist\n"
-                "            r.needs_more_preparation = False\n"
-                "    more(preparer, requirements, parallel_builds)\n"
-                "try:\n"
-                "    from pip._internal.operations.prepare import RequirementPreparer as preparers, direct_url_from_link\n"
-                "    fetch, more = preparers._fetch_metadata_only, preparers.prepare_linked_requirements_more\n"
-                "    preparers._fetch_metadata_only, preparers.prepare_linked_requirements_more = describe, complete\n"
-                "    from pip._internal.cli.cmdoptions import use_new_feature\n"
-                "    if 'fast-deps' in use_new_feature.keywords['choices']:\n"
-                "        sys.argv.append('--use-feature=fast-deps')\n"
-                "except (ImportError, AttributeError, KeyError):\n"
-                "    pass\n"
-                "environment = json.loads(sys.argv[1])\n"
-                "markers.default_environment = lambda: dict(environment)\n"
-                "sys.exit(main(sys.argv[2:]))\n";
-
 static int marker_environment(const PythonTarget *t, char **ret) {
         _cleanup_json_ json_object *o = json_object_new_object();
         int r;
@@ -120,10 +75,11 @@ static int make_argv(const PipCall *c, char ***ret) {
         _cleanup_free_ char *environment = NULL;
 
         if (marker_environment(c->target, &environment) < 0 ||
-                        strv_extend_many(&argv, "python3", "-c", driver, environment, "install",
-                                        "--dry-run", "--ignore-installed", "--no-cache-dir",
-                                        "--no-input", "--disable-pip-version-check",
-                                        "--progress-bar=off", "--no-color", "--retries=2",
+                        strv_extend_many(&argv, "python3", "-c", pip_driver, environment,
+                                        stall_seconds(), "install", "--dry-run",
+                                        "--ignore-installed", "--no-cache-dir", "--no-input",
+                                        "--disable-pip-version-check", "--progress-bar=off",
+                                        "--no-color", "--retries=2",
                                         "--only-binary=:all:", "--implementation=cp",
                                         "--target=/nonexistent", "--report=" REPORT, NULL) < 0 ||
                         strv_extendf(&argv, "--timeout=%s", stall_seconds()) < 0 ||

@@ -46,6 +46,14 @@ typedef struct PipWheels {
 /* Whether a wheel's file is named as one of the package of that (normalized) name. */
 bool wheel_is_of(const char *file, const char *name);
 
+/* Lines of our own among pip's. */
+#define PIP_SAYS "imgbuild:"
+#define PIP_PROXY "by the proxy"
+#define PIP_SLOW "too slow is"
+#define PIP_ENDLESS "without end is"
+#define PIP_OUT_OF_TLS "out of TLS leads"
+extern const char pip_driver[];
+
 /* 0; 1: pip found no answer, *ret_output says why; negative errno, logged. */
 int pip_ask(const PipCall *call, PipWheels *ret, char **ret_output);
 /* The name at the start of a requirement as indexes write it (PEP 503): lower case, runs of - _ .

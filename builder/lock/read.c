@@ -19,7 +19,7 @@
 static const Field origin_fields[] = {
         { "name", lock_name_valid, false, "the origin's name" },
         { "uri", lock_url_valid, true, "a URI" },
-        { "suite", lock_text_valid, false, "a suite such as trixie" },
+        { "suite", lock_text_valid, true, "a suite such as trixie" },
         { "fingerprint", lock_name_valid, true, "a key's fingerprint" },
         { "key", lock_base64_valid, true, "a public key in base64" },
 };
@@ -32,6 +32,7 @@ static const Field package_fields[] = {
         { "path", lock_path_valid, false, "a path below the origin's URI, without '..'" },
         { "size", NULL, false, "a number of bytes" },
         { "sha256", digest_valid, false, DIGEST_WANTED },
+        { "kernel", lock_name_valid, true, "a kernel's release" },
 };
 
 static const Field artifact_fields[] = {
@@ -98,6 +99,8 @@ static int read_origins(Reader *r, json_object *root, Lock *l) {
                 if ((s[1] || s[3] || s[4]) && (!s[3] || !s[4]))
                         lock_bad(r, where,
                                         "a repository's \"fingerprint\" and \"key\" are missing");
+                if (!s[1] && !s[2]) /* dnf's repositories have none */
+                        lock_bad(r, where, "\"suite\" must be a suite such as trixie");
                 LockedOrigin o = {
                         .name = (char *) s[0],
                         .uri = (char *) s[1],
@@ -155,6 +158,7 @@ static int read_stage(Reader *r, json_object *o, const char *where, Lock *l) {
                         .origin = (char *) s[3],
                         .path = (char *) s[4],
                         .sha256 = (char *) s[5],
+                        .kernel = (char *) s[6],
                         .size = size,
                 };
                 if (locked_stage_add(stage, &p) < 0)

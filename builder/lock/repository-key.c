@@ -14,7 +14,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#define KEY_SIZE_MAX (256 * 1024) /* the keys of vendors have 1 to 4 KB */
+#define KEY_SIZE_MAX (256 * 1024)          /* the keys of vendors have 1 to 4 KB */
+#define KEY_DOWNLOAD_MAX (4 * 1024 * 1024) /* a file may have many keys, of which one is pinned */
 
 /* gpg on a keyring of its own: nothing of the user's, no agent, no network. Returns its exit
  * code. */
@@ -105,7 +106,7 @@ static int extract(const char *home, const char *file, const char *fingerprint, 
 
 static int fetch_key(Context *ctx, const Repository *repository, char **ret) {
         _cleanup_free_ char *what = strf("the signing key of repository %s", repository->name);
-        FetchItem item = { .url = repository->key, .what = what };
+        FetchItem item = { .url = repository->key, .what = what, .max = KEY_DOWNLOAD_MAX };
         int r;
 
         if (!what)
@@ -117,8 +118,23 @@ static int fetch_key(Context *ctx, const Repository *repository, char **ret) {
         return *ret ? 0 : log_oom();
 }
 
-int repository_key(Context *ctx, const Overlay *overlay, const Repository *repository,
-                const char *path) {
+/* A new folder for gpg, which it alone may read. */
+static int make_home(Context *ctx, char **ret) {
+        _cleanup_free_ char *home = NULL;
+        int r = store_scratch(ctx->store, "gpg", &home);
+
+        if (r < 0)
+                return r;
+        if (chmod(home, 0700) < 0)
+                return -errno;
+        *ret = TAKE_PTR(home);
+        return 0;
+}
+
+int repository_key(Context *ctx, const Recipe *recipe, const Overlay *overlay,
+                const Repository *repository, const char *path) {
+        const char *whose = overlay ? "overlay" : "recipe",
+                   *place = overlay ? overlay->path : recipe->path;
         _cleanup_free_ char *home = NULL, *file = NULL, *found = NULL;
         int r;
 
@@ -126,14 +142,14 @@ int repository_key(Context *ctx, const Overlay *overlay, const Repository *repos
                 r = fetch_key(ctx, repository, &file);
         else {
                 file = repository->key[0] == '/' ? strdup(repository->key)
-                                                 : path_join(overlay->path, repository->key);
+                                                 : path_join(place, repository->key);
                 r = file ? 0 : log_oom();
         }
         if (r < 0)
                 return r;
-        r = store_scratch(ctx->store, "gpg", &home);
-        if (r < 0 || chmod(home, 0700) < 0)
-                return log_error_errno(r < 0 ? r : -errno, "Cannot make room for a keyring");
+        r = make_home(ctx, &home);
+        if (r < 0)
+                return log_error_errno(r, "Cannot make room for a keyring");
         r = extract(home, file, repository->fingerprint, path, &found);
         rm_rf(home);
         if (r == -ENOENT) {
@@ -142,16 +158,46 @@ int repository_key(Context *ctx, const Overlay *overlay, const Repository *repos
                 return -ENOPKG;
         }
         if (r == -EBADMSG) {
-                log_error("%s: the key of repository %s is not the pinned one: %s has %s, the overlay pins %s. "
-                          "If the vendor changed keys, compare with what it publishes elsewhere before you change the overlay",
-                                overlay->path, repository->name, repository->key, strempty(found),
-                                repository->fingerprint);
+                log_error("%s: the key of repository %s is not the pinned one: %s has %s, the %s pins %s. "
+                          "If the vendor changed keys, compare with what it publishes elsewhere before you change the %s",
+                                place, repository->name, repository->key, strempty(found), whose,
+                                repository->fingerprint, whose);
                 return r;
         }
         if (r < 0)
                 return log_error_errno(r, "The key of repository %s cannot be read: %s",
                                 repository->name, repository->key);
         return 0;
+}
+
+/* gpg's exit code alone says that a signature is right, also one by a key that is not valid any
+ * more; its status lines tell these apart. */
+static bool says_good(const char *status) {
+        static const char *const bad[] = { "EXPSIG", "EXPKEYSIG", "REVKEYSIG", "BADSIG", "ERRSIG" };
+
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++) {
+                const char *at = strstr(status, bad[i]);
+
+                if (at && at - status >= 9 && startswith(at - 9, "[GNUPG:] "))
+                        return false;
+        }
+        return strstr(status, "[GNUPG:] GOODSIG ") && strstr(status, "[GNUPG:] VALIDSIG ");
+}
+
+int key_signed(Context *ctx, const char *path, const char *signature, const char *file) {
+        _cleanup_free_ char *home = NULL, *status = NULL;
+        int r;
+
+        r = make_home(ctx, &home);
+        if (r < 0)
+                return r;
+        r = gpg(home, NULL, NULL, ARGV("--import", path));
+        if (r == 0)
+                r = gpg(home, NULL, &status, ARGV("--status-fd", "1", "--verify", signature, file));
+        rm_rf(home);
+        if (r < 0)
+                return r;
+        return r == 0 && says_good(status);
 }
 
 int key_to_text(const char *path, char **ret) {
@@ -197,6 +243,51 @@ int locked_key_write(const LockedOrigin *origin, const char *path) {
 
         r = decode_key(origin, &key, &size);
         return r < 0 ? r : write_file_atomic(path, key, size, 0644);
+}
+
+/* RFC 9580, 6.1.1. */
+static uint32_t crc24(const unsigned char *data, size_t size) {
+        uint32_t crc = 0xb704ce;
+
+        for (size_t i = 0; i < size; i++) {
+                crc ^= (uint32_t) data[i] << 16;
+                for (unsigned bit = 0; bit < 8; bit++) {
+                        crc <<= 1;
+                        if (crc & 0x1000000)
+                                crc ^= 0x1864cfb;
+                }
+        }
+        return crc & 0xffffff;
+}
+
+int locked_key_armour(const LockedOrigin *origin, char **ret) {
+        _cleanup_free_ unsigned char *key = NULL;
+        _cleanup_free_ char *text = NULL;
+        unsigned char sum[8], crc[3];
+        size_t size, text_size;
+        uint32_t c;
+        int r;
+
+        r = decode_key(origin, &key, &size);
+        if (r < 0)
+                return r;
+        c = crc24(key, size);
+        crc[0] = (unsigned char) (c >> 16);
+        crc[1] = (unsigned char) (c >> 8);
+        crc[2] = (unsigned char) c;
+        EVP_EncodeBlock(sum, crc, sizeof(crc));
+
+        FILE *f = open_memstream(&text, &text_size);
+        if (!f)
+                return -ENOMEM;
+        fputs("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n", f);
+        for (const char *p = origin->key; *p; p += MIN(strlen(p), (size_t) 64))
+                fprintf(f, "%.64s\n", p);
+        fprintf(f, "=%s\n-----END PGP PUBLIC KEY BLOCK-----\n", sum);
+        if (fclose(f) != 0)
+                return -ENOMEM;
+        *ret = TAKE_PTR(text);
+        return 0;
 }
 
 int locked_key_fingerprints(const LockedOrigin *origin, char ***ret) {

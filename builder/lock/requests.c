@@ -61,10 +61,23 @@ const Overlay *lock_compile_base(const Recipe *recipe, const Overlay *o) {
         return last;
 }
 
-static int add_compiles_of(Requests *l, const Overlay *o) {
+static int add_compiles_of(Requests *l, const Overlay *o, bool on_base) {
         for (size_t k = 0; k < o->n_compile; k++) {
-                int r = add(l, strf("compile:%s/%zu", o->name, k), o->compile[k].packages, o,
+                int r;
+
+                if ((o->compile[k].on == COMPILE_ON_BASE) != on_base)
+                        continue;
+                r = add(l, strf("compile:%s/%zu", o->name, k), o->compile[k].packages, o,
                                 o->compile + k);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int add_compiles_on_base(Requests *l, const Recipe *recipe) {
+        for (size_t i = 0; i < recipe->n_overlays; i++) {
+                int r = add_compiles_of(l, recipe->overlays[i], true);
 
                 if (r < 0)
                         return r;
@@ -80,7 +93,7 @@ static int add_compiles(Requests *l, const Recipe *recipe, const Overlay *base) 
 
                 if (o->n_compile == 0 || lock_compile_base(recipe, o) != base)
                         continue;
-                r = add_compiles_of(l, o);
+                r = add_compiles_of(l, o, false);
                 if (r < 0)
                         return r;
         }
@@ -103,6 +116,9 @@ int lock_package_requests(const Recipe *recipe, PackageRequest **ret, size_t *re
         int r;
 
         r = add(&l, strdup("base"), recipe->base.packages, NULL, NULL);
+        if (r < 0)
+                return r;
+        r = add_compiles_on_base(&l, recipe);
         if (r < 0)
                 return r;
         if (recipe->kernel.package) {

@@ -10,6 +10,14 @@
 #define RESOLVER_FORMAT \
         "1" /* part of every request; raised when equal requests would be answered differently */
 
+static void hash_repository(Hash *h, const Repository *repository) {
+        hash_field(h, "repository", repository->name);
+        hash_field(h, "uri", repository->uri);
+        hash_field(h, "suite", repository->suite);
+        hash_strv(h, "components", repository->components);
+        hash_field(h, "fingerprint", repository->fingerprint);
+}
+
 int resolve_request_digests(
                 const Recipe *recipe, const PackageRequest *requests, size_t n, Digest *ret) {
         const char *previous = NULL;
@@ -30,20 +38,15 @@ int resolve_request_digests(
                         hash_strv(h, "components", recipe->base.components);
                         if (recipe->base.image)
                                 hash_field(h, "image", recipe->base.sha256);
+                        for (size_t k = 0; k < recipe->base.n_repositories; k++)
+                                hash_repository(h, recipe->base.repositories + k);
                 }
                 hash_field(h, "id", q->id);
                 hash_strv(h, "packages", q->packages);
                 if (q->without)
                         hash_strv(h, "without", q->without);
-                for (size_t k = 0; q->overlay && k < q->overlay->n_repositories; k++) {
-                        const Repository *repository = q->overlay->repositories + k;
-
-                        hash_field(h, "repository", repository->name);
-                        hash_field(h, "uri", repository->uri);
-                        hash_field(h, "suite", repository->suite);
-                        hash_strv(h, "components", repository->components);
-                        hash_field(h, "fingerprint", repository->fingerprint);
-                }
+                for (size_t k = 0; q->overlay && k < q->overlay->n_repositories; k++)
+                        hash_repository(h, q->overlay->repositories + k);
                 hash_end(h, ret[i]);
                 if (!q->throwaway)
                         previous = ret[i];
@@ -127,10 +130,12 @@ static int run(Resolution *x, Lock **ret) {
                                 x, x->old ? "does not lock all that the recipe asks for"
                                           : "is not there");
         if (x->ctx->offline && asks) {
-                log_error("%s does not lock all that the recipe asks for%s, and with --offline nothing is looked up: "
-                          "run 'imgbuild lock %s' once without it",
+                log_error("%s %s%s, and with --offline nothing is looked up: run 'imgbuild lock %s' once without it",
                                 x->recipe->lock_path,
-                                x->options->update ? ", or is to be moved" : "", x->recipe->path);
+                                x->old ? "does not lock all that the recipe asks for"
+                                       : "is not there yet",
+                                x->old && x->options->update ? ", or is to be moved" : "",
+                                x->recipe->path);
                 return -ENETUNREACH;
         }
         if (asks) {

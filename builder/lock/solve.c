@@ -6,10 +6,26 @@
 #include "lock/resolution.h"
 
 #include "lock/apt.h"
+#include "lock/dnf.h"
+
+/* Whichever the recipe's family has; the other is NULL. */
+typedef struct Solver {
+        Apt *apt;
+        Dnf *dnf;
+} Solver;
+
+static void solver_done(Solver *s) {
+        apt_free(s->apt);
+        dnf_free(s->dnf);
+}
+
+static int solver_pin(const Solver *s, const LockedPackage *p) {
+        return s->dnf ? dnf_pin(s->dnf, p) : apt_pin(s->apt, p);
+}
 
 /* What is locked and not to move. A later stage's version of a package is the one the image ends
  * up with. */
-static int pin_locked(const Resolution *x, Apt *apt) {
+static int pin_locked(const Resolution *x, const Solver *solver) {
         _cleanup_strv_free_ char **seen = NULL;
 
         if (!x->old || resolution_updates_all(x))
@@ -23,7 +39,7 @@ static int pin_locked(const Resolution *x, Apt *apt) {
                                 return log_oom();
                         if (moves || strv_contains(seen, p->name))
                                 continue;
-                        if (strv_extend(&seen, p->name) < 0 || apt_pin(apt, p) < 0)
+                        if (strv_extend(&seen, p->name) < 0 || solver_pin(solver, p) < 0)
                                 return log_oom();
                 }
         return 0;
@@ -47,7 +63,7 @@ static int expand(const Resolution *x, const PackageRequest *q, const Lock *l, c
         const char *kernel = lock_kernel_release(l);
 
         /* What mmdebstrap installs for --variant=apt. */
-        if (streq(q->id, "base") && !x->image.name &&
+        if (streq(q->id, "base") && !x->image.name && x->recipe->family == FAMILY_DEBIAN &&
                         strv_extend_many(&names, "?essential", "apt", NULL) < 0)
                 return log_oom();
         STRV_FOREACH (p, q->packages) {
@@ -69,9 +85,10 @@ static int expand(const Resolution *x, const PackageRequest *q, const Lock *l, c
         return 0;
 }
 
-static int add_repositories(Apt *apt, const Overlay *o) {
+static int add_repositories(const Solver *s, const Overlay *o) {
         for (size_t i = 0; i < o->n_repositories; i++) {
-                int r = apt_add_repository(apt, o, o->repositories + i);
+                int r = s->dnf ? dnf_add_repository(s->dnf, o, o->repositories + i)
+                               : apt_add_repository(s->apt, o, o->repositories + i);
 
                 if (r < 0)
                         return r;
@@ -79,52 +96,94 @@ static int add_repositories(Apt *apt, const Overlay *o) {
         return 0;
 }
 
-static int enable_repositories(Apt *apt, const Overlay *o) {
+static int enable_repositories(const Solver *s, const Overlay *o) {
         for (size_t i = 0; i < o->n_repositories; i++) {
-                int r = apt_enable_repository(apt, o->repositories + i);
+                int r = 0;
 
+                if (s->dnf)
+                        dnf_enable_repository(s->dnf, o->repositories + i);
+                else
+                        r = apt_enable_repository(s->apt, o->repositories + i);
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-static int open_apt(const Resolution *x, Apt **ret, int64_t *ret_epoch) {
+static int open_apt(const Resolution *x, Apt **ret) {
         _cleanup_mirrors_ Mirrors mirrors = {};
-        _cleanup_apt_free_ Apt *apt = NULL;
         int r;
 
         r = mirrors_find(x->ctx, x->recipe, &mirrors);
+        return r < 0 ? r : apt_new(x->ctx, x->recipe, &mirrors, ret);
+}
+
+static int open_dnf(const Resolution *x, Dnf **ret) {
+        const Recipe *recipe = x->recipe;
+        _cleanup_dnf_free_ Dnf *dnf = NULL;
+        int r;
+
+        r = dnf_new(x->ctx, recipe, &dnf);
         if (r < 0)
                 return r;
-        r = apt_new(x->ctx, x->recipe, &mirrors, &apt);
+        for (size_t i = 0; i < recipe->base.n_repositories; i++) {
+                r = dnf_add_repository(dnf, NULL, recipe->base.repositories + i);
+                if (r < 0)
+                        return r;
+        }
+        *ret = TAKE_PTR(dnf);
+        return 0;
+}
+
+static int offer_locked(const Resolution *x, const Solver *s) {
+        if (!x->old)
+                return 0;
+        return s->dnf ? dnf_offer_locked(s->dnf, x->old) : apt_offer_locked(s->apt, x->old);
+}
+
+static int open_solver(const Resolution *x, Solver *ret, int64_t *ret_epoch) {
+        _cleanup_(solver_done) Solver s = {};
+        int r;
+
+        r = x->recipe->family == FAMILY_EL ? open_dnf(x, &s.dnf) : open_apt(x, &s.apt);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < x->recipe->n_overlays; i++) {
-                r = add_repositories(apt, x->recipe->overlays[i]);
+                r = add_repositories(&s, x->recipe->overlays[i]);
                 if (r < 0)
                         return r;
         }
 
         progress_detail(x->ctx->progress, "resolve", "package indexes");
-        r = apt_update(apt, ret_epoch);
+        r = s.dnf ? dnf_update(s.dnf, ret_epoch) : apt_update(s.apt, ret_epoch);
         if (r < 0)
                 return r;
-        if (x->old) {
-                r = apt_offer_locked(apt, x->old);
-                if (r < 0)
-                        return r;
-        }
-        r = pin_locked(x, apt);
+        r = offer_locked(x, &s);
+        if (r < 0)
+                return r;
+        r = pin_locked(x, &s);
         if (r < 0)
                 return r;
 
-        *ret = TAKE_PTR(apt);
+        *ret = s;
+        s = (Solver) {};
         return 0;
 }
 
+static int ask(const Solver *solver, const PackageRequest *q, char *const *names, const Lock *l,
+                LockedStage *s) {
+        return solver->dnf ? dnf_solve(solver->dnf, q->id, names, l, s)
+                           : apt_solve(solver->apt, q->id, names, q->without, s);
+}
+
+static int install(const Resolution *x, const Solver *solver, const Lock *l, LockedStage *s) {
+        return solver->dnf ? dnf_install(solver->dnf, s)
+                           : apt_install(solver->apt, s, x->old ? x->old : l);
+}
+
 /* *changed: a stage before came out different. */
-static int solve_stage(const Resolution *x, Apt *apt, size_t i, Lock *l, bool *changed) {
+static int solve_stage(
+                const Resolution *x, const Solver *solver, size_t i, Lock *l, bool *changed) {
         const PackageRequest *q = x->requests + i;
         const LockedStage *before = lock_find_stage(x->old, q->id);
         _cleanup_strv_free_ char **names = NULL;
@@ -133,7 +192,7 @@ static int solve_stage(const Resolution *x, Apt *apt, size_t i, Lock *l, bool *c
 
         progress_detail(x->ctx->progress, "resolve", q->id);
         if (q->overlay) {
-                r = enable_repositories(apt, q->overlay);
+                r = enable_repositories(solver, q->overlay);
                 if (r < 0)
                         return r;
         }
@@ -146,11 +205,11 @@ static int solve_stage(const Resolution *x, Apt *apt, size_t i, Lock *l, bool *c
         kept = *changed ? 0 : resolution_keeps(x, i);
         if (kept < 0)
                 return kept;
-        r = kept ? locked_stage_copy(before, s) : apt_solve(apt, q->id, names, q->without, s);
+        r = kept ? locked_stage_copy(before, s) : ask(solver, q, names, l, s);
         if (r < 0 || q->throwaway)
                 return r;
 
-        r = apt_install(apt, s, x->old ? x->old : l);
+        r = install(x, solver, l, s);
         if (r < 0)
                 return r;
         if (!before || !stages_equal(before, s))
@@ -185,28 +244,34 @@ static int install_image(const Resolution *x, Apt *apt) {
         return r < 0 ? r : apt_install_status(apt, status);
 }
 
+static int origins(const Resolution *x, const Solver *s, Lock *l) {
+        const Lock *old = resolution_updates_all(x) ? NULL : x->old;
+
+        return s->dnf ? dnf_origins(s->dnf, old, l) : apt_origins(s->apt, old, l);
+}
+
 int resolution_solve(const Resolution *x, Lock *l) {
-        _cleanup_apt_free_ Apt *apt = NULL;
+        _cleanup_(solver_done) Solver solver = {};
         bool changed = false;
         int64_t epoch;
         int r;
 
-        r = open_apt(x, &apt, &epoch);
+        r = open_solver(x, &solver, &epoch);
         if (r < 0)
                 return r;
         r = require_progress(x, epoch);
         if (r < 0)
                 return r;
         if (x->image.name) {
-                r = install_image(x, apt);
+                r = install_image(x, solver.apt);
                 if (r < 0)
                         return r;
         }
-        r = apt_origins(apt, resolution_updates_all(x) ? NULL : x->old, l);
+        r = origins(x, &solver, l);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < x->n; i++) {
-                r = solve_stage(x, apt, i, l, &changed);
+                r = solve_stage(x, &solver, i, l, &changed);
                 if (r < 0)
                         return r;
                 /* Layers below stay what they are as long as the base does: so must their time
@@ -214,5 +279,5 @@ int resolution_solve(const Resolution *x, Lock *l) {
                 if (i == 0)
                         l->epoch = MAX(changed || !x->old ? epoch : x->old->epoch, x->image.newest);
         }
-        return apt_check_artifacts(apt, l);
+        return solver.apt ? apt_check_artifacts(solver.apt, l) : 0;
 }

@@ -19,7 +19,7 @@ bool lock_name_valid(const char *s) {
 }
 
 bool lock_version_valid(const char *s) {
-        return s[0] && s[0] != '-' && only(s, "+.:~-");
+        return s[0] && s[0] != '-' && only(s, "+.:~^_-"); /* the last two: rpm's */
 }
 
 bool lock_id_valid(const char *s) {

@@ -7,6 +7,7 @@
 #include "lock/deb-control.h"
 #include "lock/internal.h"
 #include "lock/mirror.h"
+#include "lock/rpm-header.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 #include "store/store.h"
@@ -36,8 +37,11 @@ static int differs(const Verification *v, const char *what, const char *name, co
         return -EINVAL;
 }
 
-/* Of the overlays, whichever brings it. */
+/* The recipe's, or of the overlays, whichever brings it. */
 static const Repository *find_repository(const Recipe *recipe, const char *name) {
+        for (size_t i = 0; i < recipe->base.n_repositories; i++)
+                if (streq(recipe->base.repositories[i].name, name))
+                        return recipe->base.repositories + i;
         for (size_t i = 0; i < recipe->n_overlays; i++)
                 for (size_t k = 0; k < recipe->overlays[i]->n_repositories; k++)
                         if (streq(recipe->overlays[i]->repositories[k].name, name))
@@ -48,7 +52,7 @@ static const Repository *find_repository(const Recipe *recipe, const char *name)
 static int verify_archive(const Verification *v, const LockedOrigin *o) {
         _cleanup_free_ char *suite = NULL;
 
-        if (mirror_suite(v->recipe, o->name, &suite) < 0)
+        if (v->recipe->family == FAMILY_DEBIAN && mirror_suite(v->recipe, o->name, &suite) < 0)
                 return log_oom();
         if (!suite)
                 return differs(v, "origin", o->name,
@@ -116,7 +120,10 @@ static int verify_origin(const Verification *v, const char *name) {
 }
 
 static int verify_package(const Verification *v, const LockedPackage *p) {
-        if (streq(p->arch, "all") || streq(p->arch, v->recipe->base.arch))
+        bool el = v->recipe->family == FAMILY_EL;
+
+        if (streq(p->arch, el ? "noarch" : "all") ||
+                        streq(p->arch, el ? "x86_64" : v->recipe->base.arch))
                 return 0;
         return differs(v, "package", p->name, "it is locked for %s, the recipe is for %s", p->arch,
                         v->recipe->base.arch);
@@ -165,33 +172,66 @@ int lock_verify(const Recipe *recipe, const PackageRequest *requests, const Dige
         return 0;
 }
 
-static int check_deb(Context *ctx, const Recipe *recipe, const LockedPackage *p) {
-        _cleanup_deb_control_ DebControl c = {};
+/* What a package's own file says of it. */
+typedef struct Own {
+        char *name, *version, *arch;
+} Own;
+
+static void own_done(Own *o) {
+        free(o->name);
+        free(o->version);
+        free(o->arch);
+}
+
+static int read_deb(const char *path, Own *ret) {
+        DebControl c;
+        int r = deb_control_read(path, &c);
+
+        if (r < 0)
+                return r;
+        *ret = (Own) { c.name, c.version, c.arch };
+        return 0;
+}
+
+static int read_rpm(const char *path, Own *ret) {
+        RpmHeader h;
+        int r = rpm_header_read(path, &h);
+
+        if (r < 0)
+                return r;
+        *ret = (Own) { h.name, h.version, h.arch };
+        return 0;
+}
+
+static int check_package(Context *ctx, const Recipe *recipe, const LockedPackage *p) {
         _cleanup_free_ char *path = store_blob_path(ctx->store, p->sha256);
+        bool el = recipe->family == FAMILY_EL;
+        _cleanup_(own_done) Own own = {};
         int r;
 
         if (!path)
                 return log_oom();
-        r = deb_control_read(path, &c);
+        r = el ? read_rpm(path, &own) : read_deb(path, &own);
         if (r == -EBADMSG) {
-                log_error("%s: what is locked as %s %s is no Debian package: restore the lock from git, or 'imgbuild lock %s --update %s'",
-                                recipe->lock_path, p->name, p->version, recipe->path, p->name);
+                log_error("%s: what is locked as %s %s is no %s package: restore the lock from git, or 'imgbuild lock %s --update %s'",
+                                recipe->lock_path, p->name, p->version, el ? "RPM" : "Debian",
+                                recipe->path, p->name);
                 return r;
         }
         if (r < 0)
                 return log_error_errno(r, "%s %s cannot be read: %s", p->name, p->version, path);
-        if (streq(c.name, p->name) && streq(c.version, p->version) && streq(c.arch, p->arch))
+        if (streq(own.name, p->name) && streq(own.version, p->version) && streq(own.arch, p->arch))
                 return 0;
 
         log_error("%s: what is locked as %s %s %s is %s %s %s: restore the lock from git, or remove it and 'imgbuild lock %s' makes a new one",
-                        recipe->lock_path, p->name, p->version, p->arch, c.name, c.version, c.arch,
-                        recipe->path);
+                        recipe->lock_path, p->name, p->version, p->arch, own.name, own.version,
+                        own.arch, recipe->path);
         return -EINVAL;
 }
 
 int locked_packages_check(Context *ctx, const Recipe *recipe, const LockedStage *stage) {
         for (size_t i = 0; i < stage->n_packages; i++) {
-                int r = check_deb(ctx, recipe, stage->packages + i);
+                int r = check_package(ctx, recipe, stage->packages + i);
 
                 if (r < 0)
                         return r;

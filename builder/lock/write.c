@@ -36,7 +36,8 @@ static int put_package(FILE *f, const LockedPackage *p, bool last) {
         _cleanup_json_ json_object *o = object(keys, values, ELEMENTSOF(keys));
 
         if (!o || json_set_int(o, "size", (int64_t) p->size) < 0 ||
-                        json_set_string(o, "sha256", p->sha256) < 0)
+                        json_set_string(o, "sha256", p->sha256) < 0 ||
+                        json_set_string(o, "kernel", p->kernel) < 0)
                 return -ENOMEM;
         return put_line(f, "        ", o, last);
 }

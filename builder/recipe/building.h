@@ -28,3 +28,9 @@ int build_secrets(Building *b);
  * of a distribution. 0 or -ENOMEM. */
 int base_image_prepare(Building *b, const RecipeFile *f);
 int base_image_build(Building *b, json_object *base);
+
+/* base-el.c. The same for a base of family el: where its repositories' keys are. */
+int base_el_prepare(const RecipeFile *f);
+int base_el_build(Building *b, json_object *base);
+/* What a base of family debian has no use for. 0 or -ENOMEM. */
+int base_el_refuse(Building *b, json_object *base);

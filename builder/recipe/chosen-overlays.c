@@ -214,6 +214,28 @@ static void check_kernel_wanted(const Building *b) {
         }
 }
 
+/* Whether an overlay that `o` requires, or itself, fills an environment. */
+static bool has_environment(const Recipe *r, const Overlay *o) {
+        for (size_t i = 0; i < r->n_overlays; i++)
+                if (r->overlays[i]->python.environment && recipe_overlay_needs(o, r->overlays[i]))
+                        return true;
+        return false;
+}
+
+static void check_compile_places(const Building *b) {
+        const Recipe *r = b->recipe;
+
+        for (size_t i = 0; i < r->n_overlays; i++) {
+                const Overlay *o = r->overlays[i];
+
+                for (size_t k = 0; k < o->n_compile; k++)
+                        if (o->compile[k].on == COMPILE_ON_PYTHON && !has_environment(r, o))
+                                problems_add(b->problems, b->file, "$.overlays",
+                                                "overlay \"%s\" compiles on a Python environment, and neither it nor what it requires has one: name that overlay in its \"requires\"",
+                                                o->name);
+        }
+}
+
 int build_overlays(Building *b) {
         _cleanup_strv_free_ char **dirs = NULL, **named = NULL, **removed = NULL;
         _cleanup_(refs_done) OverlayRefs refs = {};
@@ -248,5 +270,6 @@ int build_overlays(Building *b) {
         }
         check_repositories(b);
         check_kernel_wanted(b);
+        check_compile_places(b);
         return tell_namesakes(recipe, dirs, n_own);
 }

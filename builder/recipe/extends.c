@@ -171,6 +171,11 @@ static int add_file(Problems *p, RecipeChain *c, const char *path) {
                 problems_add(p, path, NULL, "is %s, not a recipe: %s", other->what, other->remedy);
                 return -EINVAL;
         }
+        if (json_object_object_length(f.json) > 0 && !schema_has_key(recipe_keys, f.json)) {
+                problems_add(p, path, NULL,
+                                "is no recipe: it has none of a recipe's keys (name, extends, base, overlays, …); 'imgbuild check --node' takes node configuration");
+                return -EINVAL;
+        }
         schema_validate(p, path, recipe_keys, f.json, json_get(f.json, "extends") != NULL);
         check_file(p, &f);
 

@@ -31,6 +31,7 @@ static const char *const formats[] = { "qcow2", "raw", NULL };
 
 static const Schema secret_name = { .flags = STRING, .check = value_secret_name };
 static const Schema overlay_name = { .flags = STRING, .check = value_overlay_name };
+static const Schema package = { .flags = STRING, .check = value_package };
 static const Schema debian_package = { .flags = STRING, .check = value_debian_package };
 static const Schema base_package = { .flags = STRING, .check = value_base_package };
 static const Schema el_package = { .flags = STRING, .check = value_el_package };
@@ -42,17 +43,35 @@ static const Schema kernel_option = { .flags = STRING, .check = value_kernel_opt
 static const Schema unit = { .flags = STRING, .check = value_unit };
 static const Schema mode = { .flags = STRING, .check = value_mode };
 
+static const Schema base_repository_keys[] = {
+        { "uri", STRING, .check = value_url, .meaning = "Where its repodata/ lies." },
+        { "key", STRING, .check = value_image,
+                        .meaning = "The key that signs it: a URL, or a path relative to the recipe." },
+        { "fingerprint", STRING, .check = value_fingerprint,
+                        .meaning = "The whole fingerprint of that key." },
+        { .key = "keep",
+                        .flags = SCHEMA_BOOL,
+                        .meaning = "Whether the image keeps the repository as a source of updates." },
+        {},
+};
+static const Schema base_repository = { .flags = OBJECT, .keys = base_repository_keys };
+
 static const Schema base_keys[] = {
         { "distro", STRING, .choices = distro_names,
-                        .meaning = "The distribution; oracle, rhel, rocky and alma are known but not built yet." },
+                        .meaning = "The distribution; oracle, rhel, rocky and alma are family el." },
         { "release", STRING, .check = value_release,
-                        .meaning = "Its code name, as trixie or noble." },
+                        .meaning = "Its code name, as trixie or noble; of family el the number, as 9." },
         { "arch", STRING, .choices = architectures,
                         .meaning = "The architecture; amd64 unless given." },
         { "components", LIST | SCHEMA_REMOVABLE, .item = &component,
                         .meaning = "Components of its repository, as main and non-free-firmware; main unless given." },
         { "mirror", STRING, .check = value_url,
                         .meaning = "Where its packages come from; else this host's own mirror." },
+        { .key = "repositories",
+                        .flags = OBJECT | SCHEMA_MAP,
+                        .check_key = value_file_name,
+                        .item = &base_repository,
+                        .meaning = "Of family el: the repositories that it is made from, by name." },
         { "packages", LIST | SCHEMA_REMOVABLE, .item = &base_package,
                         .meaning = "Part of the base stage, besides the essential ones." },
         { "image", STRING, .check = value_image,
@@ -108,7 +127,7 @@ const Schema recipe_keys[] = {
         { "kernel", OBJECT, .keys = kernel_keys, .meaning = "The kernel of the image." },
         { "overlays", LIST | SCHEMA_REMOVABLE, .item = &overlay_name,
                         .meaning = "Features, in this order; what one requires comes in by itself." },
-        { "packages", LIST | SCHEMA_REMOVABLE, .item = &debian_package,
+        { "packages", LIST | SCHEMA_REMOVABLE, .item = &package,
                         .meaning = "The recipe's own packages, installed after the overlays'." },
         { "disk", OBJECT, .keys = disk_keys, .meaning = "How the disk is made." },
         { .key = "secrets",
@@ -214,6 +233,7 @@ static const Schema source_keys[] = {
 };
 static const Schema source = { .flags = OBJECT, .keys = source_keys };
 
+static const char *const compile_places[] = { "packages", "base", "python", NULL };
 static const Schema compile_keys[] = {
         { "packages", OBJECT, .keys = packages_keys,
                         .meaning = "What the build needs; none of it is in the image." },
@@ -223,6 +243,8 @@ static const Schema compile_keys[] = {
                         .meaning = "A folder inside the overlay, or imgbuild:firstboot." },
         { "artifacts", LIST, .item = &source,
                         .meaning = "Source archives, unpacked for the script below $ARTIFACTS." },
+        { "on", STRING, .choices = compile_places,
+                        .meaning = "What is there: packages up to the overlay's own (packages, unless said), the base alone (base), or those packages and the overlay's Python environments (python)." },
         { "script", STRING | REQUIRED, .check = value_inside,
                         .meaning = "Builds in a throw-away layer and installs into $DESTDIR." },
         {},
@@ -255,10 +277,18 @@ static const Schema run_keys[] = {
 };
 static const Schema run = { .flags = STRING | OBJECT, .check = value_inside, .keys = run_keys };
 
+#define SERVICES_KEYS                                                                        \
+        { "enable", LIST, .item = &unit, .meaning = "Units that start at boot." },           \
+                        { "disable", LIST, .item = &unit, .meaning = "Units that do not." }, \
+                        { "mask", LIST, .item = &unit,                                       \
+                                .meaning = "Units that nothing can start." }
+static const Schema family_services_keys[] = { SERVICES_KEYS, {} };
 static const Schema services_keys[] = {
-        { "enable", LIST, .item = &unit, .meaning = "Units that start at boot." },
-        { "disable", LIST, .item = &unit, .meaning = "Units that do not." },
-        { "mask", LIST, .item = &unit, .meaning = "Units that nothing can start." },
+        SERVICES_KEYS,
+        { "debian", OBJECT, .keys = family_services_keys,
+                        .meaning = "Units that only Debian and Ubuntu have by this name." },
+        { "el", OBJECT, .keys = family_services_keys,
+                        .meaning = "Units that only Oracle Linux, RHEL, Rocky and Alma do." },
         {},
 };
 

@@ -13,6 +13,8 @@
 #define PLAIN_PATH "^[^/]+(/[^/]+)*$"
 #define NOT_PLAIN "(^|/)[.][.]?(/|$)|" CONTROL
 #define DEBIAN_PACKAGE_END "(:[a-z0-9-]+)?(=[A-Za-z0-9.+~:-]+)?$"
+#define EITHER_PACKAGE \
+        "^[a-z0-9][a-z0-9+.-]+" DEBIAN_PACKAGE_END "|^[A-Za-z0-9][A-Za-z0-9+._:~^-]+$"
 
 static const struct {
         schema_check_t check;
@@ -42,9 +44,12 @@ static const struct {
         { value_source, { PLAIN_PATH, "^imgbuild:($|[^f])|" NOT_PLAIN, 4000 } },
         { value_debian_package, { "^[a-z0-9]([a-z0-9+.-]|[$][{]kernel[}])+" DEBIAN_PACKAGE_END,
                                                 NULL, 200 } },
-        { value_kernel_package, { "^[a-z0-9][a-z0-9+.-]+" DEBIAN_PACKAGE_END, NULL, 200 } },
-        { value_base_package, { "^[a-z0-9][a-z0-9+.-]+" DEBIAN_PACKAGE_END, NULL, 200 } },
-        { value_el_package, { "^[A-Za-z0-9][A-Za-z0-9+._:~^-]+$", NULL, 200 } },
+        { value_package, { "^[a-z0-9]([a-z0-9+.-]|[$][{]kernel[}])+" DEBIAN_PACKAGE_END
+                           "|^[A-Za-z0-9]([A-Za-z0-9+._:~^-]|[$][{]kernel[}])+$",
+                                         NULL, 200 } },
+        { value_kernel_package, { EITHER_PACKAGE, NULL, 200 } },
+        { value_base_package, { EITHER_PACKAGE, NULL, 200 } },
+        { value_el_package, { "^[A-Za-z0-9]([A-Za-z0-9+._:~^-]|[$][{]kernel[}])+$", NULL, 200 } },
         { value_version, { "^[A-Za-z0-9][A-Za-z0-9.+~_:-]*$", NULL, 200 } },
         { value_environment, { "^/opt(/[A-Za-z0-9._-]+)+$", NOT_PLAIN, 80 } },
         { value_requirement, { "^[A-Za-z0-9][A-Za-z0-9._,<>=!~*+ ;()'\"[\\]-]*$",

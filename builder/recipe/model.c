@@ -57,7 +57,10 @@ Overlay *overlay_free(Overlay *o) {
                 compile_done(&o->compile[i]);
         for (size_t i = 0; i < o->n_run; i++)
                 run_done(&o->run[i]);
+        for (size_t i = 0; i < o->n_steps; i++)
+                step_clear(&o->steps[i]);
         python_done(&o->python);
+        free(o->steps);
         free(o->repositories);
         free(o->artifacts);
         free(o->compile);
@@ -100,6 +103,9 @@ Recipe *recipe_free(Recipe *r) {
         strv_free(r->base.components);
         free(r->base.mirror);
         strv_free(r->base.packages);
+        for (size_t i = 0; i < r->base.n_repositories; i++)
+                repository_done(r->base.repositories + i);
+        free(r->base.repositories);
         free(r->base.image);
         free(r->base.sha256);
         free(r->base.root);

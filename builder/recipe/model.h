@@ -4,6 +4,7 @@
 /* A recipe and its overlays in memory: plain data that recipe_load() has checked, so that later
  * rooms need not look again. Lists are in the order they apply. */
 
+#include "contract/step-file.h"
 #include "sandbox/limits.h"
 #include "shared/json-util.h"
 #include "shared/strv.h"
@@ -36,11 +37,19 @@ typedef struct Artifact {
         size_t compile; /* INSTALL_SOURCE: whose it is */
 } Artifact;
 
+/* What a compile stage sees besides its build packages. */
+typedef enum CompilePlace {
+        COMPILE_ON_PACKAGES, /* kernel, and packages up to those of what its overlay requires */
+        COMPILE_ON_BASE,     /* the base alone */
+        COMPILE_ON_PYTHON,   /* as on packages, and the environments that these overlays fill */
+} CompilePlace;
+
 typedef struct Compile {
         char **packages; /* build packages; "${kernel}" stands for the kernel release */
         char **without;  /* taken for installed; NULL: none */
         char *source;    /* absolute host path; the script sees it at $SRCDIR; may be NULL */
         char *script;    /* absolute host path */
+        CompilePlace on;
 } Compile;
 
 typedef struct Run {
@@ -83,6 +92,8 @@ typedef struct Overlay {
         size_t n_run;
         Services services;
         json_object *node; /* defaults for the node config; may be NULL */
+        Step *steps;       /* of the node, in files/ */
+        size_t n_steps;
         Limits limits;
         char **checks; /* absolute host paths of scripts that run in the finished tree, read-only */
 } Overlay;
@@ -107,6 +118,8 @@ typedef struct Recipe {
                 char **components;             /* main contrib … */
                 char *mirror;                  /* NULL: the host's own, else mmdebstrap's default */
                 char **packages;               /* of the base besides the essential ones */
+                Repository *repositories;      /* family el: all that it is made from */
+                size_t n_repositories;
                 /* A vendor's: URL or absolute path; distro and release are then the lock's to fill
                  * in. NULL: the base is made of packages. */
                 char *image;

@@ -5,6 +5,8 @@
 
 #include "recipe/node-config.h"
 #include "contract/config-schema.h"
+#include "contract/zone.h"
+#include "shared/log.h"
 #include "shared/suggest.h"
 
 /* The sections that firstboot has. */
@@ -25,14 +27,16 @@ static int known_sections(char ***ret) {
         return 0;
 }
 
-/* Sections that may be those of a site's steps. */
-static int free_sections(json_object *values, char ***ret) {
+/* Those of a site's steps, and those that may be. */
+static int free_sections(json_object *values, char *const *steps, char ***ret) {
         _cleanup_strv_free_ char **known = NULL, **l = NULL;
         int r;
 
         r = known_sections(&known);
         if (r < 0)
                 return r;
+        if (strv_extend_strv(&known, steps) < 0 || strv_extend_strv(&l, steps) < 0)
+                return -ENOMEM;
         json_object_object_foreach (values, key, value) {
                 (void) value;
                 if (strv_contains(known, key) || suggest_nearest(key, known))
@@ -45,26 +49,62 @@ static int free_sections(json_object *values, char ***ret) {
         return 0;
 }
 
-int node_config_finish(Config *c) {
+int node_config_finish(Config *c, char *const *steps) {
         _cleanup_strv_free_ char **sections = NULL;
         int r;
 
-        r = free_sections(c->values, &sections);
+        r = free_sections(c->values, steps, &sections);
         return r < 0 ? r : config_finish(c, sections);
 }
 
-/* "FILE: PATH: what", as contract has it, becomes a problem of FILE; what nobody's file gave, one
- * of the recipe's. */
-static void add_problem(Problems *p, char *const *files, const char *file, const char *error) {
-        STRV_FOREACH (f, files) {
-                const char *rest = startswith(error, *f);
+int node_config_unknown_zone(const Config *c, char **ret) {
+        _cleanup_free_ char *hint = NULL;
+        const char *zone;
+        int r;
 
-                if (rest && startswith(rest, ": ")) {
-                        problems_add(p, *f, NULL, "$.node.%s", rest + 2);
-                        return;
+        *ret = NULL;
+        r = zone_look_up(c, ZONES, &zone, &hint);
+        if (r != 0)
+                return r == -ENOMEM ? r : 0;
+        *ret = strf("no time zone \"%s\" in this machine's tzdata%s", zone, hint);
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int warn_of_zone(const Config *c) {
+        const char *file = json_get_string(c->sources, "host.timezone");
+        _cleanup_free_ char *unknown = NULL;
+        int r;
+
+        r = node_config_unknown_zone(c, &unknown);
+        if (r < 0)
+                return r;
+        if (unknown)
+                log_warning("%s: $.node.host.timezone: %s", strempty(file), unknown);
+        return 0;
+}
+
+bool node_config_add_problem(
+                Problems *p, char *const *files, const char *prefix, const char *error) {
+        STRV_FOREACH (f, files) {
+                const char *rest = startswith(error, *f), *what;
+                _cleanup_free_ char *path = NULL;
+
+                rest = rest ? startswith(rest, ": ") : NULL;
+                if (!rest)
+                        continue;
+                what = strstr(rest, ": ");
+                if (!what) {
+                        problems_add(p, *f, NULL, "%s%s", prefix, rest);
+                        return true;
                 }
+                path = strf("%s%.*s", prefix, (int) (what - rest), rest);
+                if (path)
+                        problems_add(p, *f, path, "%s", what + 2);
+                else
+                        p->oom = true;
+                return true;
         }
-        problems_add(p, file, NULL, "$.node: %s", error);
+        return false;
 }
 
 /* Lays a layer over those before it and notes its file, which it takes. */
@@ -79,7 +119,7 @@ static int add_layer(Config *c, json_object *layer, char *file, char ***files) {
 
 int node_config_check(Problems *p, const Recipe *recipe, const char *file, json_object *own) {
         _cleanup_config_ Config *c = config_new();
-        _cleanup_strv_free_ char **files = NULL;
+        _cleanup_strv_free_ char **files = NULL, **steps = NULL;
         int r;
 
         if (!c)
@@ -87,6 +127,9 @@ int node_config_check(Problems *p, const Recipe *recipe, const char *file, json_
         for (size_t i = 0; i < recipe->n_overlays; i++) {
                 const Overlay *o = recipe->overlays[i];
 
+                for (size_t k = 0; k < o->n_steps; k++)
+                        if (strv_extend(&steps, o->steps[k].name) < 0)
+                                return -ENOMEM;
                 if (!o->node)
                         continue;
                 r = add_layer(c, o->node, strdup(o->file), &files);
@@ -101,10 +144,11 @@ int node_config_check(Problems *p, const Recipe *recipe, const char *file, json_
         if (!files)
                 return 0;
 
-        r = node_config_finish(c);
+        r = node_config_finish(c, steps);
         if (r < 0)
                 return r;
         STRV_FOREACH (e, c->errors)
-                add_problem(p, files, file, *e);
-        return 0;
+                if (!node_config_add_problem(p, files, "$.node.", *e))
+                        problems_add(p, file, NULL, "$.node: %s", *e);
+        return warn_of_zone(c);
 }

@@ -58,6 +58,19 @@ static int add_file(Config *c, const char *path, Problems *problems) {
                                            : add_json(c, path, text, size, problems);
 }
 
+static int check_zone(const Config *c, Problems *problems) {
+        _cleanup_free_ char *unknown = NULL;
+        int r;
+
+        r = node_config_unknown_zone(c, &unknown);
+        if (r < 0)
+                return r;
+        if (unknown)
+                problems_add(problems, strempty(json_get_string(c->sources, "host.timezone")),
+                                "host.timezone", "%s", unknown);
+        return 0;
+}
+
 int node_files_check(char *const *paths) {
         _cleanup_problems_ Problems problems = {};
         _cleanup_config_ Config *c = config_new();
@@ -68,13 +81,12 @@ int node_files_check(char *const *paths) {
                         r = add_file(c, *path, &problems);
         if (!c || r < 0)
                 return log_oom();
-        if (problems.n == 0 && node_config_finish(c) < 0)
+        if (problems.n == 0 && (node_config_finish(c, NULL) < 0 || check_zone(c, &problems) < 0))
                 return log_oom();
 
-        r = problems_log(&problems);
-        if (r == -ENOMEM)
-                return log_oom();
         STRV_FOREACH (e, c->errors)
-                log_error("%s", *e);
-        return r < 0 || c->errors ? -EINVAL : 0;
+                if (!node_config_add_problem(&problems, paths, "", *e))
+                        problems_add(&problems, NULL, NULL, "%s", *e);
+        r = problems_log(&problems);
+        return r == -ENOMEM ? log_oom() : r;
 }

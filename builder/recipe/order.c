@@ -3,7 +3,11 @@
 /* A walk through requirements, depth first: each overlay gets its place after those it requires. */
 
 #include "recipe/order.h"
+#include "common/data-folder.h"
+#include "shared/file-util.h"
 #include "shared/suggest.h"
+
+#include <unistd.h>
 
 typedef enum Mark { MARK_OPEN, MARK_DONE } Mark;
 
@@ -48,9 +52,18 @@ static Node *find_node(Ordering *o, const char *name) {
         return NULL;
 }
 
+/* The folder of imgbuild's own overlays, where it has one of this name. */
+static char *find_shipped(const char *name) {
+        _cleanup_free_ char *data = data_folder(),
+                            *folder = data ? path_join(data, "overlays") : NULL,
+                            *file = folder ? strf("%s/%s/overlay.json", folder, name) : NULL;
+
+        return file && access(file, F_OK) >= 0 ? TAKE_PTR(folder) : NULL;
+}
+
 static int report_missing(Ordering *o, const OverlayRef *ref) {
         _cleanup_strv_free_ char **names = NULL;
-        _cleanup_free_ char *suggestion = NULL, *where = NULL;
+        _cleanup_free_ char *suggestion = NULL, *where = NULL, *shipped = NULL;
 
         if (overlay_names(o->ctx->dirs, &names) < 0)
                 return -ENOMEM;
@@ -65,8 +78,15 @@ static int report_missing(Ordering *o, const OverlayRef *ref) {
                                 isempty(where) ? "any folder" : where);
                 return 0;
         }
-        problems_add(o->problems, ref->file, ref->path, "there is no overlay \"%s\" in %s%s",
-                        ref->name, isempty(where) ? "any folder" : where, suggestion);
+        shipped = find_shipped(ref->name);
+        if (shipped)
+                problems_add(o->problems, ref->file, ref->path,
+                                "there is no overlay \"%s\" in %s; imgbuild brings one: --overlays=%s beside your own, or \"extends\": \"imgbuild:NAME\"",
+                                ref->name, isempty(where) ? "any folder" : where, shipped);
+        else
+                problems_add(o->problems, ref->file, ref->path,
+                                "there is no overlay \"%s\" in %s%s", ref->name,
+                                isempty(where) ? "any folder" : where, suggestion);
         return 0;
 }
 

@@ -139,6 +139,9 @@ static int load_install(
         to->mode = 0644;
         if (json_object_is_type(install, json_type_string)) {
                 to->kind = INSTALL_PACKAGE;
+                if (streq(l->family, "el"))
+                        problems_add(l->problems, l->file, path,
+                                        "\"package\" is for Debian and Ubuntu alone; for family el name a repository and the package");
                 return 0;
         }
         if (problems_at(l->problems, l->file, path))
@@ -255,6 +258,12 @@ static char *find_firstboot(const OverlayLoading *l) {
         return real && stat(real, &st) >= 0 && S_ISDIR(st.st_mode) ? TAKE_PTR(real) : NULL;
 }
 
+static CompilePlace compile_place(const char *on) {
+        return streq_ptr(on, "base")     ? COMPILE_ON_BASE
+               : streq_ptr(on, "python") ? COMPILE_ON_PYTHON
+                                         : COMPILE_ON_PACKAGES;
+}
+
 int overlay_load_compile(const OverlayLoading *l, json_object *o) {
         Overlay *overlay = l->overlay;
         json_object *list = json_get(o, "compile");
@@ -268,9 +277,10 @@ int overlay_load_compile(const OverlayLoading *l, json_object *o) {
                 Compile *to = &overlay->compile[overlay->n_compile];
                 _cleanup_free_ char *source_path = strf("$.compile[%zu].source", i);
                 _cleanup_free_ char *script_path = strf("$.compile[%zu].script", i);
+                _cleanup_free_ char *without_path = strf("$.compile[%zu].without", i);
                 TreePlace at = { .problems = l->problems, .file = l->file, .path = source_path };
 
-                if (!source_path || !script_path)
+                if (!source_path || !script_path || !without_path)
                         return -ENOMEM;
                 if (!item)
                         continue;
@@ -280,6 +290,10 @@ int overlay_load_compile(const OverlayLoading *l, json_object *o) {
                                                 &to->without) < 0 ||
                                 load_sources(l, item, i) < 0)
                         return -ENOMEM;
+                if (streq(l->family, "el") && to->without)
+                        problems_add(l->problems, l->file, without_path,
+                                        "is for Debian and Ubuntu alone");
+                to->on = compile_place(json_get_string(item, "on"));
                 to->script = overlay_load_script(l, script_path, json_get_string(item, "script"));
                 if (source && streq(source, "imgbuild:firstboot")) {
                         to->source = find_firstboot(l);

@@ -23,8 +23,8 @@ int overlay_load_compile(const OverlayLoading *l, json_object *o);
 int overlay_load_run(const OverlayLoading *l, json_object *o);
 int overlay_load_python(const OverlayLoading *l, json_object *o);
 
-/* Nothing is read into l->overlay: only faults of its steps' files are told. */
-int overlay_check_steps(const OverlayLoading *l, json_object *o);
+/* The steps of the node whose files have no faults. */
+int overlay_load_steps(const OverlayLoading *l, json_object *o);
 
 char *overlay_load_script(const OverlayLoading *l, const char *path, const char *relative);
 int overlay_load_string(json_object *o, const char *key, char **ret);

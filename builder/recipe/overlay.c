@@ -8,6 +8,8 @@
 #include "recipe/limits.h"
 #include "recipe/overlay-items.h"
 #include "recipe/overlay-tree.h"
+#include "recipe/recipe.h"
+#include "shared/log.h"
 #include "shared/suggest.h"
 
 #include "shared/folder.h"
@@ -31,6 +33,21 @@ static int load_checks(const OverlayLoading *l, json_object *o) {
         return 0;
 }
 
+/* Nothing would be copied, without a word. */
+static void check_misnamed(const OverlayLoading *l) {
+        _cleanup_closedir_ DIR *d = NULL;
+        struct stat st;
+
+        if (folder_open(l->overlay->path, &d) < 0)
+                return;
+        FOLDER_FOREACH (name, d)
+                if (suggest_distance(name, "files") == 1 && fstatat(dirfd(d), name, &st, 0) >= 0 &&
+                                S_ISDIR(st.st_mode))
+                        problems_add(l->problems, l->file, NULL,
+                                        "the folder \"%s\" beside it is copied nowhere; did you mean \"files\"?",
+                                        name);
+}
+
 static int load_files(const OverlayLoading *l, json_object *o) {
         _cleanup_free_ char *files = path_join(l->overlay->path, "files");
         TreePlace at = { .problems = l->problems, .file = l->file };
@@ -40,7 +57,9 @@ static int load_files(const OverlayLoading *l, json_object *o) {
         if (!files)
                 return -ENOMEM;
         l->overlay->has_files = lstat(files, &st) >= 0;
-        if (l->overlay->has_files)
+        if (!l->overlay->has_files)
+                check_misnamed(l);
+        else
                 tree_check(&at, l->overlay->path, "files", true);
         if (!modes)
                 return 0;
@@ -64,8 +83,45 @@ static int load_files(const OverlayLoading *l, json_object *o) {
         return 0;
 }
 
+int recipe_overlay_units(const Overlay *overlay, char ***ret) {
+        static const char *const folders[] = { "etc/systemd/system", "usr/lib/systemd/system",
+                "lib/systemd/system" };
+        _cleanup_strv_free_ char **names = NULL;
+
+        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
+                _cleanup_free_ char *folder = strf("%s/files/%s", overlay->path, folders[i]);
+                _cleanup_closedir_ DIR *d = NULL;
+
+                if (!folder)
+                        return -ENOMEM;
+                if (folder_open(folder, &d) < 0)
+                        continue;
+                FOLDER_FOREACH (name, d)
+                        if (strv_extend(&names, name) < 0)
+                                return -ENOMEM;
+        }
+        *ret = TAKE_PTR(names);
+        return 0;
+}
+
+/* A unit may come from a package, or be misspelt: two letters, not another kind of unit. */
+static void warn_of_units(const OverlayLoading *l, char *const *enable) {
+        _cleanup_strv_free_ char **own = NULL;
+
+        if (recipe_overlay_units(l->overlay, &own) < 0)
+                return;
+        STRV_FOREACH (unit, enable)
+                STRV_FOREACH (other, own)
+                        if (!strv_contains(own, *unit) && suggest_distance(*unit, *other) <= 2 &&
+                                        streq(strempty(strrchr(*unit, '.')),
+                                                        strempty(strrchr(*other, '.'))))
+                                log_warning("%s: $.services.enable: the overlay's files have no %s; did you mean \"%s\"?",
+                                                l->file, *unit, *other);
+}
+
 /* systemctl would do both in turn, and the last one would win without a word. */
 static void check_services(const OverlayLoading *l, const Services *s) {
+        warn_of_units(l, s->enable);
         STRV_FOREACH (unit, s->enable)
                 if (strv_contains(s->disable, *unit) || strv_contains(s->mask, *unit))
                         problems_add(l->problems, l->file, "$.services",
@@ -73,20 +129,54 @@ static void check_services(const OverlayLoading *l, const Services *s) {
                                         strv_contains(s->mask, *unit) ? "masked" : "disabled");
 }
 
+/* What only Debian's part of an overlay brings would be missing without a word. */
+static void check_family(const OverlayLoading *l, json_object *o) {
+        static const char *const keys[] = { "packages", "repositories" };
+
+        for (size_t i = 0; streq(l->family, "el") && i < ELEMENTSOF(keys); i++) {
+                json_object *both = json_get(o, keys[i]);
+                _cleanup_free_ char *path = strf("$.%s", keys[i]);
+
+                if (path && json_get(both, "debian") && !json_get(both, "el"))
+                        problems_add(l->problems, l->file, path,
+                                        "are for family debian alone, and the recipe's is el; give its own under \"el\", or an empty list where it needs none");
+        }
+}
+
+/* Units of both families, then those that are called so in the recipe's alone. */
+static int load_services(const OverlayLoading *l, json_object *o) {
+        json_object *services = json_get(o, "services");
+        json_object *const sources[] = { services, json_get(services, l->family) };
+        const struct {
+                const char *key;
+                char ***list;
+        } lists[] = { { "enable", &l->overlay->services.enable },
+                { "disable", &l->overlay->services.disable },
+                { "mask", &l->overlay->services.mask } };
+
+        for (size_t i = 0; i < ELEMENTSOF(sources) * ELEMENTSOF(lists); i++) {
+                size_t k = i % ELEMENTSOF(lists);
+                _cleanup_strv_free_ char **units = NULL;
+
+                if (schema_get_strv(sources[i / ELEMENTSOF(lists)], lists[k].key, &units) < 0 ||
+                                strv_extend_strv(lists[k].list, units) < 0)
+                        return -ENOMEM;
+        }
+        check_services(l, &l->overlay->services);
+        return 0;
+}
+
 static int load_lists(const OverlayLoading *l, json_object *o) {
         Overlay *overlay = l->overlay;
-        json_object *services = json_get(o, "services");
 
         if (overlay_load_string(o, "description", &overlay->description) < 0 ||
                         schema_get_strv(o, "requires", &overlay->requires) < 0 ||
                         schema_get_strv(o, "conflicts", &overlay->conflicts) < 0 ||
                         schema_get_strv(json_get(o, "packages"), l->family, &overlay->packages) <
                                         0 ||
-                        schema_get_strv(services, "enable", &overlay->services.enable) < 0 ||
-                        schema_get_strv(services, "disable", &overlay->services.disable) < 0 ||
-                        schema_get_strv(services, "mask", &overlay->services.mask) < 0)
+                        load_services(l, o) < 0)
                 return -ENOMEM;
-        check_services(l, &overlay->services);
+        check_family(l, o);
         overlay->limits = limits_from_json(json_get(o, "limits"));
         overlay->node = json_object_get(json_get(o, "node"));
         return 0;
@@ -152,7 +242,7 @@ int overlay_load(Problems *p, const OverlayContext *ctx, const char *name, Overl
                 overlay_load_compile,
                 overlay_load_python,
                 load_files,
-                overlay_check_steps,
+                overlay_load_steps,
                 overlay_load_run,
                 load_checks,
         };

@@ -196,20 +196,36 @@ const char *value_debian_package(const char *s) {
         return *s ? wrong : NULL;
 }
 
+/* As Debian's, with what its versions have; and "${kernel}", as there. */
+const char *value_el_package(const char *s) {
+        static const char wrong[] = "is not a package (letters, digits, + . _ : -)";
+        const char *p = s;
+
+        if (!*s || !strchr(WORD, *s) || strlen(s) < 2 || strlen(s) > 200)
+                return wrong;
+        for (;;) {
+                const char *kernel;
+
+                p += strspn(p, WORD "+._:~^-");
+                kernel = startswith(p, "${kernel}");
+                if (!kernel)
+                        return *p ? wrong : NULL;
+                p = kernel;
+        }
+}
+
+const char *value_package(const char *s) {
+        return value_el_package(s) ? value_debian_package(s) : NULL;
+}
+
 const char *value_kernel_package(const char *s) {
-        return strchr(s, '$') ? "is not a kernel's package (as linux-image-amd64)"
-                              : value_debian_package(s);
+        return strchr(s, '$') ? "is not a kernel's package (as linux-image-amd64 or kernel-core)"
+                              : value_package(s);
 }
 
 const char *value_base_package(const char *s) {
         return strchr(s, '$') ? "depends on the kernel, which comes after the base"
-                              : value_debian_package(s);
-}
-
-const char *value_el_package(const char *s) {
-        return is_word(s, WORD, WORD "+._:~^-") && strlen(s) >= 2
-                               ? NULL
-                               : "is not a package (letters, digits, + . _ : -)";
+                              : value_package(s);
 }
 
 const char *value_version(const char *s) {

@@ -28,7 +28,8 @@ const char *value_image_path(const char *s);
 const char *value_image_folder(const char *s);  /* an image path, or "/" */
 const char *value_inside(const char *s);        /* a path inside the overlay */
 const char *value_key_reference(const char *s); /* URL or path inside the overlay */
-const char *value_source(const char *s); /* path inside the overlay or "imgbuild:firstboot" */
+const char *value_source(const char *s);  /* path inside the overlay or "imgbuild:firstboot" */
+const char *value_package(const char *s); /* of either family */
 const char *value_debian_package(const char *s);
 const char *value_kernel_package(const char *s);
 const char *value_base_package(const char *s);

@@ -3,10 +3,14 @@
 /* Problems of a recipe, gathered and told in one go. */
 
 #include "recipe/problems.h"
+#include "recipe/json-line.h"
+#include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 
 #include <stdarg.h>
+
+#define FILE_MAX (1024 * 1024) /* as recipes and overlays may have */
 
 static void add(Problems *p, const char *path, char *line) {
         _cleanup_free_ char *taken = line;
@@ -27,20 +31,31 @@ static void add(Problems *p, const char *path, char *line) {
         p->n = strv_length(p->paths);
 }
 
+/* "images/x.json:12", or without the line; "" for no file. NULL on out of memory. */
+static char *place_of(const char *file, const char *path) {
+        _cleanup_free_ char *text = NULL;
+        unsigned line = 0;
+
+        if (path && read_file(file, FILE_MAX, &text, NULL) >= 0)
+                line = json_line_of(text, path);
+        return line > 0 ? strf("%s:%u", file, line) : strdup(strempty(file));
+}
+
 void problems_add(Problems *p, const char *file, const char *path, const char *format, ...) {
-        _cleanup_free_ char *message = NULL;
+        _cleanup_free_ char *message = NULL, *place = place_of(file, path);
         va_list ap;
 
         va_start(ap, format);
         message = vstrf(format, ap);
         va_end(ap);
-        if (!message) {
+        if (!message || !place) {
                 p->oom = true;
                 return;
         }
         add(p, path,
-                        path ? strf("%s: %s: %s", file, path, message)
-                             : strf("%s: %s", file, message));
+                        path   ? strf("%s: %s: %s", place, path, message)
+                        : file ? strf("%s: %s", place, message)
+                               : TAKE_PTR(message));
 }
 
 void problems_add_syntax(Problems *p, const char *file, const JsonError *e) {
@@ -73,7 +88,9 @@ int problems_log(const Problems *p) {
                 log_error("%s", *line);
         if (p->more > 0)
                 log_error("… and %zu more errors", p->more);
-        return p->oom ? -ENOMEM : p->n > 0 ? -EINVAL : 0;
+        if (p->oom)
+                return -ENOMEM;
+        return p->n == 0 ? 0 : p->denied ? -EACCES : -EINVAL;
 }
 
 void problems_done(Problems *p) {

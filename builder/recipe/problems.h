@@ -15,10 +15,12 @@ typedef struct Problems {
         char **paths; /* the JSON path of each line, "" where it has none */
         size_t n;
         size_t more; /* not shown */
+        bool denied; /* a file may not be read */
         bool oom;
 } Problems;
 
-/* "FILE: PATH: message"; path NULL: "FILE: message". Control characters never reach the
+/* "FILE:LINE: PATH: message", the line where the file is JSON and has what the path names; path
+ * NULL: "FILE: message"; both NULL: the message alone. Control characters never reach the
  * terminal. */
 void problems_add(Problems *p, const char *file, const char *path, const char *format, ...)
                 _printf_(4, 5);

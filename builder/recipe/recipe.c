@@ -43,7 +43,7 @@ static int merge_chain(Building *b) {
                 const RecipeFile *f = &b->chain->files[i - 1];
                 int r;
 
-                if (base_image_prepare(b, f) < 0)
+                if (base_image_prepare(b, f) < 0 || base_el_prepare(f) < 0)
                         return -ENOMEM;
                 /* Without the file that a "-x" refers to, nobody can say whether it is right. */
                 r = merge_recipe(b->chain->broken ? &unheard : b->problems, f->shown, b->merged,
@@ -81,20 +81,17 @@ static int build_distro(Building *b, json_object *base) {
         if (json_get(base, "sha256") || json_get(base, "root"))
                 problems_add(b->problems, b->file, "$.base",
                                 "\"sha256\" and \"root\" go with \"image\"");
-        require(b, "$.base.distro", distro, "debian or ubuntu");
+        require(b, "$.base.distro", distro, "debian, ubuntu, oracle, rhel, rocky or alma");
         require(b, "$.base.release", json_get_string(base, "release"),
                         "a release, as trixie or noble");
         for (const Distro *d = distros; d->name; d++)
                 if (streq_ptr(d->name, distro))
                         r->family = d->family;
-        if (r->family != FAMILY_DEBIAN)
-                problems_add(b->problems, b->file, "$.base.distro",
-                                "building %s (family el) is not built yet; use debian or ubuntu",
-                                distro);
         if (copy_string(base, "distro", NULL, &r->base.distro) < 0 ||
-                        copy_string(base, "release", NULL, &r->base.release) < 0)
+                        copy_string(base, "release", NULL, &r->base.release) < 0 ||
+                        copy_list(base, "packages", NULL, &r->base.packages) < 0)
                 return -ENOMEM;
-        return copy_list(base, "packages", NULL, &r->base.packages);
+        return r->family == FAMILY_EL ? base_el_build(b, base) : base_el_refuse(b, base);
 }
 
 static int build_base(Building *b) {
@@ -158,6 +155,8 @@ static int build_node(Building *b) {
                 return -ENOMEM;
         if (json_object_object_length(node) > 0)
                 recipe->node = TAKE_PTR(node);
+        if (node_steps_check(b->problems, recipe) < 0)
+                return -ENOMEM;
         return node_config_check(b->problems, recipe, b->file, own);
 }
 

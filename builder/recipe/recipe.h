@@ -27,6 +27,9 @@ const char *recipe_image_name(const Recipe *r);
 /* Whether `overlay` is `other` or requires it, itself or through others. */
 bool recipe_overlay_needs(const Overlay *overlay, const Overlay *other);
 
+/* The names of the units in the overlay's files/. 0 or -ENOMEM; the caller frees them. */
+int recipe_overlay_units(const Overlay *overlay, char ***ret);
+
 /* Whether it has a secret of this name, for `imgbuild build --secret`. */
 bool recipe_names_secret(const Recipe *r, const char *name);
 

@@ -75,6 +75,27 @@ static char *expected_types(const Schema *s) {
         return strv_join(words, " or ");
 }
 
+static char *key_list(const Schema *table) {
+        _cleanup_strv_free_ char **keys = NULL;
+
+        for (const Schema *s = table; s->key; s++)
+                if (strv_extend(&keys, s->key) < 0)
+                        return NULL;
+        return strv_join(keys, ", ");
+}
+
+/* What stands in the place of an object is often the value of one of its keys. */
+static void wrong_object(Validation *v, const char *path, const Schema *s, const char *expected,
+                enum json_type type) {
+        _cleanup_free_ char *keys = key_list(s->keys);
+
+        if (!keys)
+                v->problems->oom = true;
+        else
+                problems_add(v->problems, v->file, path, "must be %s, not %s; its keys are %s",
+                                expected, type_name(type), keys);
+}
+
 static void wrong_type(Validation *v, const char *path, const Schema *s, json_object *value) {
         _cleanup_free_ char *expected = expected_types(s);
         enum json_type type = json_object_get_type(value);
@@ -85,6 +106,8 @@ static void wrong_type(Validation *v, const char *path, const Schema *s, json_ob
                 problems_add(v->problems, v->file, path,
                                 "must be %s, not a string; write [\"%.60s\"]", expected,
                                 json_object_get_string(value));
+        else if ((s->flags & SCHEMA_TYPES) == SCHEMA_OBJECT && s->keys)
+                wrong_object(v, path, s, expected, type);
         else
                 problems_add(v->problems, v->file, path, "must be %s, not %s", expected,
                                 type_name(type));
@@ -95,6 +118,15 @@ static const Schema *find_key(const Schema *table, const char *key) {
                 if (streq(s->key, key))
                         return s;
         return NULL;
+}
+
+bool schema_has_key(const Schema *table, json_object *o) {
+        json_object_object_foreach (o, key, value) {
+                (void) value;
+                if (find_key(table, key))
+                        return true;
+        }
+        return false;
 }
 
 /* Where else in the format a key exists: for "cmdline" beside "kernel" instead of in it. NULL:
@@ -164,6 +196,15 @@ static bool validate_string(Validation *v, const char *path, const Schema *s, co
         return !wrong;
 }
 
+/* Its meaning is a sentence, the message is none. */
+static void missing_key(Validation *v, const char *path, const Schema *k) {
+        const char *meaning = strempty(k->meaning);
+        size_t n = strlen(meaning);
+
+        problems_add(v->problems, v->file, path, "missing%s%.*s", n > 0 ? ": " : "",
+                        (int) (n > 0 && meaning[n - 1] == '.' ? n - 1 : n), meaning);
+}
+
 static bool validate_object(Validation *v, const char *path, const Schema *s, json_object *o) {
         bool complete = true;
 
@@ -172,7 +213,7 @@ static bool validate_object(Validation *v, const char *path, const Schema *s, js
                         _cleanup_free_ char *here = schema_path(path, k->key);
 
                         if (here)
-                                problems_add(v->problems, v->file, here, "missing");
+                                missing_key(v, here, k);
                         else
                                 v->problems->oom = true;
                         complete = false;
@@ -329,6 +370,7 @@ int schema_load(Problems *p, const char *file, json_object **ret) {
                 return r;
         }
         if (r < 0) {
+                p->denied = p->denied || r == -EACCES;
                 problems_add_syntax(p, file, &error);
                 return -EINVAL;
         }

@@ -55,6 +55,9 @@ void schema_validate(
  * -ENOMEM with the problem added (not for -ENOENT: only the caller knows what else there is). */
 int schema_load(Problems *p, const char *file, json_object **ret);
 
+/* Whether o has any key of the table. */
+bool schema_has_key(const Schema *table, json_object *o);
+
 /* "$.a" and "b" to "$.a.b"; a key that is no plain word goes in brackets. NULL on out of memory. */
 char *schema_path(const char *parent, const char *key);
 

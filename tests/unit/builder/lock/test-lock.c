@@ -138,6 +138,29 @@ static void test_kernel_release_is_not_the_metapackage(void **state) {
         assert_null(lock_kernel_release(NULL));
 }
 
+static void test_kernel_release_is_what_an_rpm_provides(void **state) {
+        _cleanup_lock_free_ Lock *l = NULL, *back = NULL;
+        const LockedPackage package = { .name = (char *) "kernel-core",
+                .version = (char *) "5.14.0-70.el9",
+                .arch = (char *) "x86_64",
+                .sha256 = (char *) SHA,
+                .origin = (char *) "os",
+                .path = (char *) "Packages/k.rpm",
+                .kernel = (char *) "5.14.0-70.el9.x86_64" };
+        const LockedOrigin origin = { "os", "https://example.invalid/os", NULL, "ABCD",
+                "aGVsbG8=" };
+        LockedStage *s;
+
+        (void) state;
+        assert_int_equal(lock_new("r", &l), 0);
+        assert_int_equal(lock_add_origin(l, &origin), 0);
+        assert_int_equal(lock_add_stage(l, "kernel", SHA, &s), 0);
+        assert_int_equal(locked_stage_add(s, &package), 0);
+        assert_int_equal(lock_write(l, path), 0);
+        assert_int_equal(lock_read(path, &back), 0);
+        assert_string_equal(lock_kernel_release(back), package.kernel);
+}
+
 static void test_an_image_is_read_as_it_was_written(void **state) {
         _cleanup_lock_free_ Lock *l = NULL, *back = NULL;
         const LockedImage image = { .name = (char *) "a vendor's \"image\".qcow2",
@@ -347,6 +370,7 @@ int main(void) {
                 cmocka_unit_test(test_order_does_not_depend_on_how_it_was_made),
                 cmocka_unit_test(test_one_line_a_package),
                 cmocka_unit_test(test_kernel_release_is_not_the_metapackage),
+                cmocka_unit_test(test_kernel_release_is_what_an_rpm_provides),
                 cmocka_unit_test(test_an_image_is_read_as_it_was_written),
                 cmocka_unit_test(test_an_image_without_digest_is_refused),
                 cmocka_unit_test(test_missing_file),

@@ -83,6 +83,32 @@ static void an_index_that_does_not_answer_is_not_a_missing_package(void **state)
                         "does not answer: 'refused': /simple/foo/. See 'python3 -m pip config list'"));
 }
 
+static void what_the_driver_says_goes_before_what_pip_says(void **state) {
+        (void) state;
+        assert_int_equal(explain("WARNING: Retrying (x) after connection broken by 'refused': /\n"
+                                 "imgbuild: out of TLS leads https://a to http://b\n"),
+                        -ENETUNREACH);
+        assert_non_null(strstr(said, "leads out of TLS, from https://a to http://b, where"));
+        assert_int_equal(explain("imgbuild: by the proxy http://p:3128\n"
+                                 "imgbuild: too slow is https://a\n"),
+                        -ENETUNREACH);
+        assert_non_null(strstr(said, "to go on: https://a, by the proxy http://p:3128. See"));
+        assert_int_equal(explain("imgbuild: by the proxy http://p:3128\n"
+                                 "WARNING: Retrying (x) after connection broken by 'refused': /\n"),
+                        -ENETUNREACH);
+        assert_non_null(strstr(said, "does not answer by the proxy http://p:3128: 'refused': /."));
+}
+
+static void an_index_without_tls_is_not_a_missing_package(void **state) {
+        (void) state;
+        assert_int_equal(
+                        explain("WARNING: The repository located at a.example is not a trusted or secure host and is being ignored.\n"
+                                "ERROR: No matching distribution found for foo\n"),
+                        -EREMOTEIO);
+        assert_non_null(strstr(said, "on a.example is not over TLS"));
+        assert_non_null(strstr(said, "PIP_TRUSTED_HOST=a.example on this host"));
+}
+
 static void a_version_that_is_not_there_names_those_that_are(void **state) {
         (void) state;
         assert_int_equal(
@@ -104,6 +130,8 @@ int main(void) {
                 cmocka_unit_test(a_conflict_names_both_overlays_and_the_ways_out),
                 cmocka_unit_test(a_conflict_through_a_dependency_names_who_asks_for_it),
                 cmocka_unit_test(an_index_that_does_not_answer_is_not_a_missing_package),
+                cmocka_unit_test(what_the_driver_says_goes_before_what_pip_says),
+                cmocka_unit_test(an_index_without_tls_is_not_a_missing_package),
                 cmocka_unit_test(a_version_that_is_not_there_names_those_that_are),
                 cmocka_unit_test(anything_else_is_told_in_pips_words),
         };

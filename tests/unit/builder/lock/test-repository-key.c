@@ -45,10 +45,23 @@ static void test_text_that_is_no_key(void **state) {
         assert_int_equal(locked_key_write(&(LockedOrigin) {}, path), -EINVAL);
 }
 
+/* The sum of these nine bytes is the CRC's own example: 21cf02. */
+static void test_armour_ends_with_its_sum(void **state) {
+        _cleanup_free_ char *text = NULL;
+
+        (void) state;
+        assert_int_equal(locked_key_armour(
+                                         &(LockedOrigin) { .key = (char *) "MTIzNDU2Nzg5" }, &text),
+                        0);
+        assert_string_equal(text,
+                        "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nMTIzNDU2Nzg5\n=Ic8C\n-----END PGP PUBLIC KEY BLOCK-----\n");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_every_length_survives),
                 cmocka_unit_test(test_text_that_is_no_key),
+                cmocka_unit_test(test_armour_ends_with_its_sum),
         };
         return cmocka_run_group_tests(tests, setup, teardown);
 }

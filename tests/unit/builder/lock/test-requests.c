@@ -97,6 +97,15 @@ static void a_compile_that_requires_nothing_sees_base_and_kernel(void **state) {
         assert_null(lock_compile_base(&w->recipe, &w->second));
 }
 
+static void a_compile_on_the_base_comes_right_after_it(void **state) {
+        World *w = *state;
+        _cleanup_free_ char *order = NULL;
+
+        w->compile.on = COMPILE_ON_BASE;
+        order = ask(w);
+        assert_string_equal(order, "base compile:second/0 kernel packages:first packages:second");
+}
+
 static void a_repository_alone_counts_as_packages(void **state) {
         World *w = *state;
         Repository repository = { .name = (char *) "vendor" };
@@ -128,6 +137,7 @@ int main(void) {
                 TEST(compile_packages_come_after_those_of_their_overlay),
                 TEST(what_a_compile_requires_comes_before_it),
                 TEST(a_compile_that_requires_nothing_sees_base_and_kernel),
+                TEST(a_compile_on_the_base_comes_right_after_it),
                 TEST(a_repository_alone_counts_as_packages),
                 TEST(a_tree_has_no_kernel_and_own_packages_come_last),
         };

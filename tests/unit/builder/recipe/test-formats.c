@@ -16,9 +16,12 @@
 /* "base.distro", "artifacts[].install.path": one for each key of the table. */
 static void list_keys(const Schema *keys, const char *prefix, char ***ret) {
         for (const Schema *s = keys; s && s->key; s++) {
-                const Schema *item = s->flags & SCHEMA_LIST ? s->item : s;
+                const Schema *item = s->flags & (SCHEMA_LIST | SCHEMA_MAP) ? s->item : s;
                 _cleanup_free_ char *name = strf("%s%s%s", prefix, *prefix ? "." : "", s->key);
-                _cleanup_free_ char *below = strf("%s%s", name, s->flags & SCHEMA_LIST ? "[]" : "");
+                _cleanup_free_ char *below = strf("%s%s", name,
+                                s->flags & SCHEMA_LIST  ? "[]"
+                                : s->flags & SCHEMA_MAP ? ".NAME"
+                                                        : "");
 
                 assert_int_equal(strv_extend(ret, name), 0);
                 if (item && item->keys)

@@ -18,7 +18,7 @@ static void a_description_is_needed(void **state) {
         put_file("overlays/one/overlay.json", "{}");
         put_recipe("x", ", \"overlays\": [\"one\"]");
         assert_refused(*state, "images/x.json",
-                        "overlays/one/overlay.json: $.description: missing");
+                        "overlays/one/overlay.json: $.description: missing: One line: what the overlay brings");
 }
 
 static void the_familys_packages_are_taken(void **state) {
@@ -76,7 +76,7 @@ static void a_repository_needs_all_it_is_trusted_by(void **state) {
         assert_overlay_refused(*state,
                         ", \"repositories\": {\"debian\": [{\"name\": \"v\", \"uri\": \"https://v.example\", \"suite\": \"x\","
                         "\"key\": \"https://v.example/key\"}]}",
-                        "$.repositories.debian[0].fingerprint: missing");
+                        "$.repositories.debian[0].fingerprint: missing: The whole fingerprint of that key");
         assert_overlay_refused(*state,
                         ", \"repositories\": {\"debian\": [{\"name\": \"v\", \"uri\": \"https://v.example\", \"suite\": \"x\","
                         "\"key\": \"https://v.example/key\", \"fingerprint\": \"89ABCDEF\"}]}",
@@ -160,7 +160,8 @@ static void artifacts_are_checked(void **state) {
                                 "$.artifacts[0].install.strip: must be from 0 to 100" },
                 { "\"url\": \"https://x.example\", \"install\": \"package\", \"sha256\": \"abc\"",
                                 "$.artifacts[0].sha256: \"abc\" is not a SHA-256 (64 lower-case hexadecimal digits)" },
-                { "\"install\": \"package\"", "$.artifacts[0].url: missing" },
+                { "\"install\": \"package\"",
+                                "$.artifacts[0].url: missing: Where it is downloaded; ${version} and ${arch} are filled in" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -205,7 +206,8 @@ static void an_environment_is_checked(void **state) {
                                 "$.python.index: \"https://u:p@x.example\" holds a user or password; what it holds ends up in locks and manifests" },
                 { "\"environment\": \"/opt/x\", \"requirements\": []",
                                 "$.python.requirements: is empty: name what is to be installed" },
-                { "\"environment\": \"/opt/x\"", "$.python.requirements: missing" },
+                { "\"environment\": \"/opt/x\"",
+                                "$.python.requirements: missing: What is installed, as pip takes it: \"torch==2.6.0\"" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -305,8 +307,8 @@ static void runs_and_checks_are_read(void **state) {
 }
 
 static void run_needs_a_script(void **state) {
-        assert_overlay_refused(
-                        *state, ", \"run\": [{\"early\": true}]", "$.run[0].script: missing");
+        assert_overlay_refused(*state, ", \"run\": [{\"early\": true}]",
+                        "$.run[0].script: missing: A script inside the overlay, run in the tree");
         assert_overlay_refused(*state, ", \"run\": [7]",
                         "$.run[0]: must be a string or an object, not a number");
 }

@@ -1,0 +1,204 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What lock/dnf.c asks of dnf and rpm: runs in a sandbox over the tools of family el, without a network.
+
+dnf-ask records QUESTION ANSWER   which files the repositories' repomd.xml name
+dnf-ask solve QUESTION ANSWER     which packages a stage adds to those before it
+dnf-ask signed QUESTION ANSWER    which packages' signatures are not by the pinned key
+
+QUESTION and ANSWER are JSON files. What cannot be answered for a reason that the person has to know of is
+{"error": "LINES"}; anything else that goes wrong ends in a traceback and an exit code.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+NAMESPACE = "{http://linux.duke.edu/metadata/repo}"
+
+# What dnf's solver reads; changelogs, databases and deltas are left out.
+WANTED = {"primary", "filelists", "group", "group_gz", "modules", "updateinfo"}
+
+
+KERNEL = re.compile(r"(?:/usr)?/lib/modules/([^/]+)/vmlinuz$")
+
+
+class Unanswerable(Exception):
+    pass
+
+
+def records(question):
+    answer = {}
+    for name in question["repositories"]:
+        path = os.path.join(question["folder"], name, "repodata", "repomd.xml")
+        try:
+            root = xml.etree.ElementTree.parse(path).getroot()
+            found, times = [], []
+            for data in root.iter(NAMESPACE + "data"):
+                stamp = data.findtext(NAMESPACE + "timestamp")
+                if stamp:
+                    times.append(int(float(stamp)))
+                if data.get("type") not in WANTED:
+                    continue
+                checksum = data.find(NAMESPACE + "checksum")
+                if checksum.get("type") != "sha256":
+                    raise Unanswerable(f"repository {name}: its index has digests of type {checksum.get('type')}, not sha256")
+                found.append({
+                    "path": data.find(NAMESPACE + "location").get("href"),
+                    "sha256": checksum.text.strip(),
+                    "size": int(data.findtext(NAMESPACE + "size") or 0),
+                })
+            # A revision is the time in almost all, and "1" or a word in some.
+            revision = (root.findtext(NAMESPACE + "revision") or "").strip()
+            if revision.isdigit() and int(revision) > 10 ** 9:
+                times.append(int(revision))
+        except (xml.etree.ElementTree.ParseError, AttributeError, OverflowError, TypeError, ValueError) as e:
+            raise Unanswerable(f"repository {name}: its repodata/repomd.xml is no index: {e}") from e
+        if not found:
+            raise Unanswerable(f"repository {name}: its repodata/repomd.xml names no list of packages")
+        answer[name] = {"time": max(times, default=0), "records": found}
+    return {"repositories": answer}
+
+
+def sack(question):
+    import dnf
+
+    conf = dnf.conf.Conf()  # a Base without one would look for this system's packages
+    conf.installroot = "/run/imgbuild/nothing"
+    conf.cachedir = question["cache"]
+    conf.persistdir = "/tmp/persist"
+    conf.logdir = "/tmp"
+    conf.reposdir = []
+    conf.plugins = False
+    conf.install_weak_deps = False
+    conf.optional_metadata_types = ["filelists"]  # which package has a kernel in it
+    conf.substitutions["arch"] = conf.substitutions["basearch"] = "x86_64"
+    conf.substitutions["releasever"] = question["release"]
+    conf.module_platform_id = question["platform"]
+    base = dnf.Base(conf)
+    for name in question["repositories"]:
+        repo = dnf.repo.Repo(name, conf)
+        repo.baseurl = ["file://" + os.path.join(question["folder"], name)]
+        repo.module_hotfixes = False
+        base.repos.add(repo)
+    base.fill_sack(load_system_repo=False)
+    return base
+
+
+def exactly(base, package, offered):
+    """The package of the repositories that is locked, else the one that the store still has."""
+    import hawkey
+
+    for p in base.sack.query(flags=hawkey.IGNORE_EXCLUDES).filter(name=package["name"], arch=package["arch"]):
+        if checksum(p) == package["sha256"]:
+            return p
+    if package["sha256"] in offered:
+        return offered[package["sha256"]]
+    raise Unanswerable(f"{package['name']} {package['version']} is locked, and neither the repositories nor the store have it any more: "
+                       "'imgbuild lock RECIPE --update' makes the lock anew")
+
+
+def checksum(p):
+    import hawkey
+
+    if not p.chksum or p.chksum[0] != hawkey.CHKSUM_SHA256:
+        return None
+    return p.chksum[1].hex()
+
+
+def version(p):
+    return f"{p.epoch}:{p.version}-{p.release}" if p.epoch else f"{p.version}-{p.release}"
+
+
+def kernel(p):
+    """The release of the kernel that is in this package; None: it has none."""
+    for path in p.files:
+        found = KERNEL.match(path)
+        if found:
+            return found[1]
+    return None
+
+
+def describe(p):
+    sha256 = checksum(p)
+    if not sha256:
+        raise Unanswerable(f"{p}: its repository gives no sha256, so it cannot be locked")
+    o = {"name": p.name, "version": version(p), "arch": p.arch, "origin": p.repoid, "path": p.location,
+         "size": p.downloadsize, "sha256": sha256}
+    release = kernel(p)
+    if release:
+        o["kernel"] = release
+    return o
+
+
+def pin(base, package):
+    """Other versions of a locked package do not count, as long as its own is there."""
+    same = base.sack.query().filter(name=package["name"], arch=package["arch"])
+    wanted = [p for p in same if checksum(p) == package["sha256"]]
+    if wanted:
+        base.sack.add_excludes([p for p in same if p not in wanted])
+
+
+def solve(question):
+    import dnf
+    import dnf.exceptions
+
+    base = sack(question)
+    paths = question["offered"]
+    added = base.add_remote_rpms(list(paths.values()), strict=False) if paths else []
+    by_path = {p.location: p for p in added}
+    offered = {sha256: by_path[path] for sha256, path in paths.items() if path in by_path}
+    before = [exactly(base, p, offered) for p in question["before"]]
+    for p in question["pinned"]:
+        pin(base, p)
+    for p in before:
+        base.package_install(p)
+    unknown = []
+    for spec in question["packages"]:
+        try:
+            base.install(spec)
+        except dnf.exceptions.MarkingError:
+            unknown.append(spec)
+    if unknown:
+        raise Unanswerable("no repository of the recipe has a package " + ", ".join(unknown))
+    try:
+        base.resolve()
+    except dnf.exceptions.DepsolveError as e:
+        raise Unanswerable(str(e)) from e
+    known = {(p.name, p.evr, p.arch) for p in before}
+    result = list(base.transaction.install_set)
+    missing = known - {(p.name, p.evr, p.arch) for p in result}
+    if missing:
+        raise Unanswerable("would replace what stages before it install: " + ", ".join(sorted(m[0] for m in missing)))
+    return {"packages": [describe(p) for p in result if (p.name, p.evr, p.arch) not in known]}
+
+
+def signed(question):
+    """rpm says of each file in one line whether its signature, and no digest alone, is right."""
+    wrong = []
+    rpmkeys = ["rpmkeys", "--dbpath", "/tmp/keys", "--define", "_pkgverify_level signature"]
+    subprocess.run(rpmkeys + ["--import", question["key"]], check=True)
+    for path in question["files"]:
+        done = subprocess.run(rpmkeys + ["--checksig", "--verbose", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True)
+        if done.returncode != 0:
+            wrong.append({"file": path, "why": done.stdout})
+    return {"wrong": wrong}
+
+
+def main():
+    verbs = {"records": records, "solve": solve, "signed": signed}
+    with open(sys.argv[2], encoding="utf-8") as f:
+        question = json.load(f)
+    try:
+        answer = verbs[sys.argv[1]](question)
+    except Unanswerable as e:
+        answer = {"error": str(e)}
+    with open(sys.argv[3], "w", encoding="utf-8") as f:
+        json.dump(answer, f)
+
+
+main()

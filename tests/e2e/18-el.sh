@@ -1,0 +1,332 @@
+#!/bin/bash
+# An EL-like distribution, made here of Debian's packages as RPMs in a signed repository: a base and an overlay of it are
+# locked by dnf and built by rpm, the same bytes twice; and trouble: another key, packages that are not signed by it, a
+# package that the mirror changed.
+#
+# lane: compute
+# after: e2e/15-stages
+set -u
+source "$TOP/tests/e2e/lib.bash"
+for program in rpmbuild rpmsign createrepo_c gpg; do
+        command -v "$program" >/dev/null || { echo "$program (sudo make deps)"; exit 77; }
+done
+W=$E2E/el
+rm -rf "$W"
+mkdir -p "$W/parts" "$W/overlays/query" "$W/site"
+base_tools "$W/images"
+cp "$TOP/images/tools-el.json" "$W/images/"
+cp "$TOP/tests/fixtures/el/el-parts.json" "$W/parts/"
+cp "$W/images/tools.json" "$W/parts/"
+make_repository() { "$TOP/tests/fixtures/el/make-el-repo" "$@" "$W/parts/el-parts.lock.json" "$CACHE" "$W/site/os" >>"$W/log" 2>&1; }
+
+"$IMGBUILD" lock "$W/parts/el-parts.json" --fetch --cache "$CACHE" --progress plain >"$W/log" 2>&1 && make_repository --gnupg "$W/key"
+s=$?
+check "the distribution is made" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$W/log"; exit 1; }
+fingerprint=$(cat "$W/key/fingerprint")
+cp "$W/key/key.asc" "$W/images/os.asc"
+
+# recipe [FINGERPRINT]
+recipe() {
+        cat >"$W/images/el.json" <<E
+{ "name": "el", "kind": "tree", "overlays": ["query"],
+  "base": { "distro": "rocky", "release": "9", "packages": ["base-files", "bash", "dash", "coreutils", "rpm", "sed", "grep"],
+            "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "${1-$fingerprint}", "keep": true } } } }
+E
+}
+recipe
+echo '{ "description": "queries", "packages": { "debian": ["jq"], "el": ["jq"] } }' >"$W/overlays/query/overlay.json"
+el() { "$IMGBUILD" "$1" "$W/images/el.json" --cache "${cache:-$CACHE}" --progress plain "${@:2}"; }
+in_tree() { el shell -- /bin/sh -c "$1" 2>>"$W/log"; }
+lock=$W/images/el.lock.json
+# refused NAME WORDS: the lock is not made, for this reason
+refused() {
+        rm -f "$lock"
+        el lock >"$W/out" 2>&1
+        [[ $? -ne 0 && ! -e $lock ]] && grep -qE "$2" "$W/out" && return 0
+        sed 's/^/# /' "$W/out"
+        return 1
+}
+
+el lock >>"$W/log" 2>&1
+s=$?
+check "dnf's solver locks it" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$W/log"; exit 1; }
+python3 - "$lock" "$W/site/os/Packages" <<'P'
+import hashlib, json, os, subprocess, sys
+lock, folder = json.load(open(sys.argv[1])), sys.argv[2]
+stages = {s["id"]: s["packages"] for s in lock["stages"]}
+assert {"jq", "libjq1", "libonig5"} == {p["name"] for p in stages["packages:query"]}, stages["packages:query"]
+assert len(stages["base"]) > 40
+for p in stages["base"] + stages["packages:query"]:
+    path = os.path.join(folder, os.path.basename(p["path"]))
+    nevra = subprocess.run(["rpm", "-qp", "--nosignature", "--qf", "%{NAME} %|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE} %{ARCH}", path], check=True, stdout=subprocess.PIPE, text=True).stdout
+    assert nevra == f"{p['name']} {p['version']} {p['arch']}", (nevra, p)
+    assert hashlib.sha256(open(path, "rb").read()).hexdigest() == p["sha256"] and os.path.getsize(path) == p["size"] and p["origin"] == "os", p
+P
+check "with name, epoch, version, architecture, digest and origin of each package, by stage" $?
+el lock --check >>"$W/log" 2>&1
+check "a second time nothing moves" $?
+sha=$(python3 -c 'import json,sys
+print(*[p["sha256"] for s in json.load(open(sys.argv[1]))["stages"] for p in s["packages"] if p["name"] == "python3-dnf"])' "$W/images/tools-el.lock.json")
+rm "$CACHE/blobs/sha256/${sha:0:2}/$sha"
+el lock --fetch >>"$W/log" 2>&1 && [[ -e $CACHE/blobs/sha256/${sha:0:2}/$sha ]]
+check "lock --fetch brings what the tools of this family are made from, too" $?
+
+el build >>"$W/log" 2>&1
+s=$?
+check "the tree builds" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$W/log"; exit 1; }
+[[ $(in_tree 'echo "[1]" | jq .[0]; rpm -q jq bash >/dev/null && echo known; . /etc/os-release; echo $ID') == $'1\nknown\nrocky' ]]
+check "its programs run, and its own rpm knows its packages" $?
+[[ $(in_tree 'rpm -Va --nomtime | grep -v " /\(proc\|dev\|sys\|run\|tmp\)$"; echo end') == end ]]
+check "rpm finds every file as it was packaged" $?
+[[ $(in_tree 'cat /etc/yum.repos.d/os.repo') == *"baseurl=file://$W/site/os/"*"gpgkey=file:///etc/pki/rpm-gpg/os.asc"* ]] &&
+        [[ $(in_tree 'cat /etc/pki/rpm-gpg/os.asc' | gpg --show-keys --with-colons 2>/dev/null | sed -n 's/^fpr:::::::::\([^:]*\):/\1/p') == "$fingerprint" ]]
+check "the repository stays, with its key" $?
+
+mkdir -p "$W/remote/store"
+HTTPD_WRITABLE=1 python3 "$TOP/tests/fixtures/httpd" "$W/remote" "$W/port" "$W/requests" &
+server=$!
+for _ in $(seq 2400); do [[ -s $W/port ]] && break; sleep 0.05; done
+"$IMGBUILD" cache push "$W/images/el.json" --cache "$CACHE" --remote-store "http://127.0.0.1:$(<"$W/port")/store" >>"$W/log" 2>&1
+s=$?
+kill "$server"
+for digest in $("$IMGBUILD" plan "$W/images/tools-el.json" --offline --json --cache "$CACHE" 2>>"$W/log" | python3 -c 'import json,sys; print(*[s["digest"] for s in json.load(sys.stdin)["stages"]])'); do
+        [[ -s $W/remote/store/layers/$digest ]] || { echo "# $digest"; s=1; }
+done
+check "cache push brings the tools of this family, too" $s
+rm -rf "$W/remote"
+
+# Another store, no network: nothing but the lock and its packages. What overlayfs notes for itself is another thing in each.
+mkdir "$W/second"
+cp -r --reflink=auto "$CACHE/blobs" "$W/second/"
+cache=$W/second el build --locked --offline --jobs 1 >>"$W/log" 2>&1
+s=$?
+check "another store builds it without a network" $s
+bytes() { # STORE: of the layers of this tree
+        local digest
+        for digest in $(el plan --offline --json | python3 -c 'import json,sys; print(*[s["digest"][:32] for s in json.load(sys.stdin)["stages"]])'); do
+                (cd "$1/layers/$digest/tree" && echo "$digest" && find . -printf '%P %y %m %U %G %T@ %l\n' | sort && find . -type f -print0 | sort -z | xargs -0r sha256sum && getfattr -R -d -m '^security' . 2>/dev/null)
+        done
+}
+bytes "$CACHE" >"$W/bytes"
+[[ $s -eq 0 && $(grep -c rpmdb.sqlite "$W/bytes") -ge 2 ]] && bytes "$W/second" | diff "$W/bytes" - >"$W/out"
+s=$?
+check "its layers are the same bytes" $s
+[[ $s -eq 0 ]] || head -n 20 "$W/out" | sed 's/^/# /'
+rm -rf "$W/second"
+
+recipe "${fingerprint/[0-9A-F]/0}"
+[[ ${fingerprint:0:1} != 0 ]] || recipe "${fingerprint/[0-9A-F]/1}"
+refused "another key" "the key of repository os is not the pinned one: .* has $fingerprint, the recipe pins"
+check "a key with another fingerprint is refused" $?
+recipe
+
+cp "$W/site/os/repodata/repomd.xml" "$W/repomd.xml"
+echo >>"$W/site/os/repodata/repomd.xml"
+refused "a changed index" "its index is not signed by the pinned key $fingerprint"
+check "an index that its signature does not cover is refused" $?
+mv "$W/repomd.xml" "$W/site/os/repodata/repomd.xml"
+
+# A key that was good for three seconds, and signed in them.
+gpg_old() { gpg --homedir "$W/old" --batch --quiet "$@" 2>>"$W/log"; }
+mkdir -m 0700 "$W/old"
+gpg_old --passphrase '' --pinentry-mode loopback --quick-generate-key 'Old <old@example.org>' ed25519 sign seconds=3
+gpg_old --yes --armor --output "$W/site/os/repodata/repomd.xml.asc" --detach-sign "$W/site/os/repodata/repomd.xml"
+s=$?
+check "a key signs before it expires" $s
+gpg_old --armor --export >"$W/images/os.asc"
+sleep 4
+recipe "$(gpg_old --list-keys --with-colons | sed -n 's/^fpr:::::::::\([^:]*\):/\1/p')"
+refused "an expired key" 'its index is not signed by the pinned key .*, or the signature is not valid any more'
+check "an index signed by a key that has expired is refused" $?
+recipe
+cp "$W/key/key.asc" "$W/images/os.asc"
+
+rm "$W/site/os/repodata/repomd.xml.asc"
+rm -f "$lock"
+el lock >>"$W/log" 2>&1
+check "without a signature of the index, the packages' own count" $?
+make_repository --gnupg "$W/key" --unsigned-index --unsigned-packages
+refused "packages that nobody signed" "Repository os: .* is not signed by the pinned key $fingerprint, nor is the repository's index"
+check "packages that nobody signed are refused" $?
+make_repository --gnupg "$W/other" --unsigned-index
+refused "packages by another key" "Repository os: .* is not signed by the pinned key $fingerprint"
+check "… and those that another key signed" $?
+
+make_repository --gnupg "$W/key"
+rm -f "$lock"
+el lock >>"$W/log" 2>&1
+jq=$(ls "$W/site/os/Packages/"jq-*.rpm)
+sha=$(sha256sum <"$jq" | cut -c1-64)
+rm -f "$CACHE/blobs/sha256/${sha:0:2}/$sha"
+printf x | dd of="$jq" bs=1 seek=20000 conv=notrunc status=none
+el build >"$W/out" 2>&1
+[[ $? -eq 4 ]] && grep -q 'jq ' "$W/out"
+s=$?
+check "a package that the mirror changed is refused" $s
+[[ $s -eq 0 ]] || sed 's/^/# /' "$W/out"
+
+# --- strangers -----------------------------------------------------------------------------------------------------------
+# publish: an index of what is in the folder, signed. lie PYTHON: its list of packages, `text`, or the index itself, `index`, says something
+# else, signed as well.
+sign_index() { gpg --homedir "$W/key" --batch --yes --quiet --armor --detach-sign "$W/site/os/repodata/repomd.xml" 2>>"$W/log"; }
+publish() { rm -rf "$W/site/os/repodata" && createrepo_c --quiet "$W/site/os" >>"$W/log" 2>&1 && sign_index; }
+lie() {
+        rm -rf "$W/site/os/repodata"
+        cp -r "$W/repodata" "$W/site/os/repodata"
+        python3 - "$W/site/os/repodata" "$1" <<'P' && sign_index
+import glob, gzip, hashlib, re, subprocess, sys
+folder = sys.argv[1]
+path = glob.glob(folder + "/*-primary.xml*")[0]
+raw = subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout if path.endswith(".zst") else gzip.open(path).read()
+text, index = raw.decode(), open(folder + "/repomd.xml").read()
+def package(name): return re.search(r'<package type="rpm">\s*<name>' + name + r'</name>.*?</package>', text, re.S)[0]
+def instead(pattern, new, where): return re.sub(pattern, lambda m: new, where, count=1, flags=re.S)
+exec(sys.argv[2])
+data = gzip.compress(text.encode())
+open(folder + "/primary.xml.gz", "wb").write(data)
+mine = (f'<data type="primary"><checksum type="sha256">{hashlib.sha256(data).hexdigest()}</checksum><location href="repodata/primary.xml.gz"/>'
+        f'<timestamp>1700000000</timestamp><size>{len(data)}</size></data>')
+open(folder + "/repomd.xml", "w").write(index if "x:primary" in index else instead(r'<data type="primary">.*?</data>', mine, index))
+P
+}
+make_repository --gnupg "$W/key"
+cp -r "$W/site/os/repodata" "$W/repodata"
+for href in ../../../../etc/passwd /etc/passwd a/../../b.rpm; do
+        lie "p = package('jq'); text = text.replace(p, instead('href=\"[^\"]*\"', 'href=\"$href\"', p))"
+        refused "a package at $href" 'names a package that cannot be locked'
+        check "a package that lies at $href is refused" $?
+done
+lie "p = package('jq'); text = text.replace(p, instead(' ver=\"[^\"]*\"', ' ver=\"1/../../x\"', p))"
+refused "a version that is a path" 'names a package that cannot be locked|dnf says'
+check "… and one whose version is a path" $?
+lie "p, q = package('jq'), package('libjq1')
+for part in ('<checksum.*?</checksum>', '<size [^>]*>', '<location [^>]*>'): p = instead(part, re.search(part, q, re.S)[0], p)
+text = text.replace(package('jq'), p)"
+rm -f "$lock"
+el lock >>"$W/log" 2>&1 && el build >"$W/out" 2>&1
+[[ $? -eq 3 ]] && grep -q 'what is locked as jq .* is libjq1 ' "$W/out"
+s=$?
+check "a package that is another one is refused" $s
+[[ $s -eq 0 ]] || sed 's/^/# /' "$W/out"
+# index WHAT WORDS PYTHON
+index() {
+        lie "$3"
+        refused "an index $1" "$2"
+        check "an index $1 is refused" $?
+}
+entities=$(for i in 1 2 3 4 5 6 7 8 9; do printf '<!ENTITY e%s "%s">' "$i" "$(printf "&e$((i - 1));%.0s" 1 2 3 4 5 6 7 8 9 10)"; done)
+index "that is a bomb of entities" 'its repodata/repomd.xml is no index' \
+        "index = index.replace('<repomd', '<!DOCTYPE x [<!ENTITY e0 \"lol\">$entities]><repomd', 1).replace('<revision>', '<revision>&e9;')"
+index "that names a file of the host" 'its repodata/repomd.xml is no index' \
+        "index = index.replace('<repomd', '<!DOCTYPE x [<!ENTITY e SYSTEM \"file:///etc/passwd\">]><repomd', 1).replace('<revision>', '<revision>&e;')"
+for href in ../../../etc/passwd /etc/passwd; do
+        index "whose parts lie at $href" 'its repodata/repomd.xml is no index' "index = instead('href=\"repodata/[^\"]*filelists.xml[^\"]*\"', 'href=\"$href\"', index)"
+done
+index "with parts by the thousand" 'its repodata/repomd.xml is no index' "p = re.search('<data type=\"filelists\">.*?</data>', index, re.S)[0]; index = index.replace(p, p * 1000)"
+index "whose parts have digests of another kind" 'digests of type md5, not sha256' "index = index.replace('type=\"sha256\"', 'type=\"md5\"')"
+index "of a day that has not come" 'its index is of 2255-03-14 .*is the clock of this machine right' "index = instead('<timestamp>[0-9]*', '<timestamp>9000000000', index)"
+index "whose time is endless" 'its repodata/repomd.xml is no index' "index = instead('<timestamp>[0-9]*', '<timestamp>inf', index)"
+index "with a part that is longer than it says" 'longer than the 100 bytes' "p = re.search('<data type=\"filelists\">.*?</data>', index, re.S)[0]; index = index.replace(p, instead('<size>[0-9]*', '<size>100', instead('<checksum type=\"sha256\">[0-9a-f]*', '<checksum type=\"sha256\">' + 64 * 'a', p)))"
+# Packages by the hundred thousand: seconds of work.
+lie "p = package('jq'); text = text.replace(p, p + ''.join(p.replace('<name>jq', f'<name>jq{i}') for i in range(150000)))"
+sed -i 's/"base": /"limits": { "time": "1s" }, &/' "$W/images/el.json"
+refused "what asks too much of the machine" 'it ran for 1 s, which is all that limits.time allows'
+check "dnf has the recipe's limits, whatever an index asks of it" $?
+recipe
+
+# rpm_of NAME, the lines of its spec behind the first on stdin: in the repository.
+D=$W/hostile
+mkdir -p "$D"
+echo outside >"$W/canary"
+rpm_of() {
+        { printf 'Name: %s\nVersion: 1\nRelease: 1\nSummary: means harm\nLicense: none\nAutoReqProv: no\nBuildArch: x86_64\n' "$1" && cat; } >"$D/$1.spec"
+        rpmbuild -bb --quiet --target x86_64 --define "_topdir $D/top" --define "_rpmdir $D/out" --define "_build_id_links none" --define "debug_package %{nil}" \
+                --define "__os_install_post %{nil}" --define "_binary_payload w1.gzdio" --define "__check_files %{nil}" "$D/$1.spec" >>"$W/log" 2>&1 &&
+                cp "$D/out/x86_64/$1-1-1.x86_64.rpm" "$W/site/os/Packages/"
+}
+overlay_of() { echo "{ \"description\": \"queries\", \"packages\": { \"debian\": [\"jq\"], \"el\": [\"$1\"] } }" >"$W/overlays/query/overlay.json"; }
+cc -static -O1 -o "$D/climber" "$TOP/tests/fixtures/el/climber.c"
+rpm_of climber <<E
+Requires: bash coreutils
+%description
+x
+%install
+mkdir -p %{buildroot}/usr/bin
+for n in climber root-me raw-me; do install -m 0755 $D/climber %{buildroot}/usr/bin/\$n; done
+ln -s $W %{buildroot}/usr/way
+%pretrans -p <lua>
+local f = io.open("$W/canary", "r+")
+if f then f:write("lua was here") f:close() end
+posix.symlink("$W/canary", "/usr/lib/os-release")
+%post
+/usr/bin/climber $W/canary >/usr/share/climber
+%files
+/usr/bin/climber
+%attr(4755,root,root) /usr/bin/root-me
+%caps(cap_net_raw,cap_sys_admin=ep) /usr/bin/raw-me
+/usr/way
+E
+for where in base overlay; do
+        recipe
+        overlay_of climber
+        [[ $where == overlay ]] || { sed -i 's/"base-files", /&"climber", /' "$W/images/el.json" && overlay_of jq; }
+        publish
+        rm -f "$lock"
+        el lock >"$W/out" 2>&1 && el build >"$W/out" 2>&1
+        s=$?
+        check "a package of the $where whose scripts try what they can is installed" $s
+        [[ $s -eq 0 ]] || tail -n 20 "$W/out" | sed 's/^/# /'
+        in_tree 'cat /usr/share/climber' >"$W/report"
+        [[ $(wc -l <"$W/report") -eq 13 ]] && ! grep -qv ' refused$' "$W/report" && [[ $(cat "$W/canary") == outside ]]
+        s=$?
+        check "… and gets nowhere" $s
+        [[ $s -eq 0 ]] || sed 's/^/# /' "$W/report"
+        el check --json >"$W/checked" 2>>"$W/log"
+        python3 - "$W/checked" <<'P'
+import json, sys
+p = {x["path"]: x for x in json.load(open(sys.argv[1]))["privileged"]}
+assert p["/usr/bin/root-me"]["mode"] == "4755" and p["/usr/bin/raw-me"]["capabilities"] == "cap_net_raw,cap_sys_admin", p
+P
+        check "… its set-uid program and its capabilities are listed" $?
+done
+# breaks NAME WHAT, with a spec as above: its stage fails, and that is all.
+breaks() {
+        rpm_of "$1"
+        recipe
+        overlay_of "$1"
+        publish
+        rm -f "$lock"
+        el lock >"$W/out" 2>&1 && el build >"$W/out" 2>&1
+        [[ $? -eq 1 && $(cat "$W/canary") == outside ]] && grep -q 'error: .*packages:query' "$W/out"
+        s=$?
+        check "$2 ends its own stage" $s
+        [[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+}
+breaks killer "a script that kills all that it sees" <<'E'
+%description
+x
+%pre
+kill -9 -1
+exit 1
+%files
+E
+breaks device "a package with a device node" <<'E'
+%description
+x
+%files
+%dev(b, 8, 0) /var/disk
+E
+overlay_of jq
+
+sed -i 's/"jq"\] }/"nosuchpackage"] }/' "$W/overlays/query/overlay.json"
+refused "no such package" 'Stage packages:query: dnf says'
+check "a package that no repository has is named" "$(grep -q 'no repository of the recipe has a package nosuchpackage' "$W/out"; echo $?)"
+sed -i 's/, "el": .*\] }/ }/' "$W/overlays/query/overlay.json"
+refused "an overlay for Debian" 'query/overlay.json:[0-9]*: \$.packages: are for family debian alone'
+check "an overlay that has packages for Debian alone is refused" $?
+no_scratch
+check "nothing is left behind" $?
+exit $rc

@@ -1,0 +1,88 @@
+#!/bin/bash
+# A disk of family el: an EL-like distribution of Debian's packages as RPMs, with a kernel, dracut and SELinux's policy, baked from nothing
+# with the agent compiled in it, the same bytes in two stores, booted until its node is ready.
+set -u
+source "$TOP/tests/e2e/lib.bash"
+for program in rpmbuild rpmsign createrepo_c gpg; do
+        command -v "$program" >/dev/null || { echo "$program (sudo make deps)"; exit 77; }
+done
+own_project
+W=$E2E/work
+rm -rf "$W"
+mkdir -p "$W/parts" "$W/site"
+cp "$TOP/tests/fixtures/el/el-disk-parts.json" "$RECIPES/tools.json" "$W/parts/"
+"$IMGBUILD" lock "$W/parts/el-disk-parts.json" --fetch --cache "$CACHE" --progress plain >"$W/log" 2>&1 &&
+        "$TOP/tests/fixtures/el/make-el-repo" --gnupg "$W/key" "$W/parts/el-disk-parts.lock.json" "$CACHE" "$W/site/os" >>"$W/log" 2>&1
+s=$?
+check "the distribution is made" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$W/log"; exit 1; }
+cp "$W/key/key.asc" "$RECIPES/os.asc"
+cat >"$RECIPES/el-disk.json" <<R
+{
+        "name": "el-disk",
+        "base": {
+                "distro": "rocky", "release": "9",
+                "packages": [
+                        "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "util-linux", "gzip", "hostname", "systemd-sysv", "dracut",
+                        "selinux-policy-targeted", "libselinux-utils", "policycoreutils"
+                ],
+                "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$(<"$W/key/fingerprint")", "keep": true } }
+        },
+        "kernel": { "package": "kernel", "options": ["SECURITY_SELINUX"], "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check security=selinux" },
+        "overlays": ["firstboot"],
+        "disk": { "formats": ["raw"] }
+}
+R
+build el-disk >>"$W/log" 2>&1
+s=$?
+check "the disk is baked, its agent compiled in a tree of the family, every check passed and the disk read back" $s
+[[ $s -eq 0 ]] || { tail -n 60 "$W/log"; exit 1; }
+release=$(python3 -c 'import json,sys
+print(*[p["kernel"] for s in json.load(open(sys.argv[1]))["stages"] for p in s["packages"] if p["name"] == "kernel-core" and "kernel" in p])' "$RECIPES/el-disk.lock.json")
+[[ -n $release && $release == "$(manifest el-disk kernel)" ]]
+check "the lock has the kernel's release, as its package provides it" $?
+
+# on_disk COMMAND…: debugfs's word on the finished disk's root.
+root=$(manifest el-disk disk.root_start)
+on_disk() { debugfs -R "$*" "$OUT/el-disk/el-disk.raw?offset=$root" 2>/dev/null; }
+entry=$(on_disk ls -p /boot/loader/entries | cut -d/ -f6 | grep conf)
+[[ $entry =~ ^[0-9a-f]{32}-$release\.conf$ ]] && on_disk cat "/boot/loader/entries/$entry" >"$W/entry" &&
+        grep -qx "version $release" "$W/entry" && grep -qx "linux /boot/vmlinuz-$release" "$W/entry" &&
+        grep -qx "initrd /boot/initramfs-$release.img" "$W/entry" && grep -q "^options root=UUID=.* ro .*security=selinux" "$W/entry"
+check "it has an entry of the Boot Loader Specification" $?
+label() { on_disk ea_get "$1" security.selinux | tr -d '"\0'; }
+[[ $(label /etc/shadow) == *:shadow_t:* && $(label /usr/sbin/sshd) == *:sshd_exec_t:* && $(label /etc/fstab) == *:etc_t:* && $(label /lost+found) == *:lost_found_t:* ]]
+s=$?
+check "its files have their labels, those that only the disk has too" $s
+[[ $s -eq 0 ]] || { label /etc/shadow; label /usr/sbin/sshd; label /etc/fstab; label /lost+found; }
+! on_disk stat /.autorelabel | grep -q Inode
+check "nothing is left for the first boot to label" $?
+
+cat >"$W/commands" <<'C'
+echo "== selinux"; ls -dZ /etc/shadow | cut -d: -f3; cut -d: -f3 /proc/1/attr/current
+echo "== unlabelled"; find / -xdev -context '*:unlabeled_t:*' | wc -l
+echo "== rpm"; rpm -q kernel-core openssh-server | wc -l
+echo "== kernel"; uname -r
+echo "== ready"; firstbootctl status --wait >/dev/null; echo $?
+C
+(cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/el-disk/el-disk.raw" --cache "$CACHE" --offline --progress plain --until ready --save "$W/save" -- "$(cat "$W/commands")") >"$W/said" 2>"$W/boot.log"
+s=$?
+check "it boots until the node is ready" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$W/boot.log" "$W/said"; exit 1; }
+part() { sed -n "/^== $1\$/,/^== /{/^== /!p}" "$W/said"; }
+[[ $(part kernel) == "$release" && $(part rpm) -eq 2 && $(part ready) -eq 0 ]]
+check "with that kernel, and rpm knows what is there" $?
+[[ $(part selinux | tr -d '\0') == $'shadow_t\ninit_t' && $(part unlabelled) -eq 0 ]]
+s=$?
+check "its policy is loaded, and finds every file labelled" $s
+[[ $s -eq 0 ]] || cat "$W/said"
+
+sum=$(sha256sum <"$OUT/el-disk/el-disk.raw")
+mkdir -p "$W/second"
+cp -r --reflink=auto "$CACHE/blobs" "$W/second/"
+"$IMGBUILD" build "$RECIPES/el-disk.json" --cache "$W/second" --output "$W/out" --locked --offline --no-proof --progress plain >>"$W/log" 2>&1
+s=$?
+[[ $s -eq 0 && $sum == "$(sha256sum <"$W/out/el-disk/el-disk.raw")" ]]
+check "another store makes the same bytes" $?
+rm -rf "$W/second" "$W/out"
+exit $rc
