@@ -88,7 +88,8 @@ static int wait_until_settled(Boot *b, VmProcess *p, uint64_t deadline) {
                 if (interrupt_signal())
                         return EXIT_INTERRUPTED;
                 if (!vm_alive(p, &status)) {
-                        log_error("--strict: the guest ended before its boot had settled");
+                        log_error("--strict: the guest ended before its boot had settled, so no unit can be called well; the end of the console says why: %s",
+                                        b->console);
                         return EXIT_FAILED;
                 }
                 if (now_usec() >= deadline) {

@@ -25,7 +25,9 @@ static int open_state(Boot *b) {
 
         r = mkdir_p(b->o->state, 0700);
         if (r < 0)
-                return log_error_errno(r, "Cannot make the state folder %s", b->o->state);
+                return log_error_errno(r,
+                                "Cannot make the state folder %s (choose another with --state)",
+                                b->o->state);
         b->folder = realpath(b->o->state, NULL);
         if (!b->folder)
                 return log_error_errno(-errno, "Cannot use the state folder %s", b->o->state);
@@ -33,7 +35,8 @@ static int open_state(Boot *b) {
         if (b->state_lock < 0 || flock(b->state_lock, LOCK_EX | LOCK_NB) < 0) {
                 r = -errno;
                 if (r == -EWOULDBLOCK)
-                        log_error("%s is in use by another boot", b->folder);
+                        log_error("%s is in use by another boot: end that, or give this one a folder of its own (--state)",
+                                        b->folder);
                 else
                         log_error_errno(r, "Cannot lock the state folder %s", b->folder);
                 return r == -EWOULDBLOCK ? -EBUSY : r;

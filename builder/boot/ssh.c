@@ -74,11 +74,11 @@ int ssh_wait(const char *key, uint16_t port, bool (*alive)(void *userdata), void
                 if (r < 0 && r != -ETIMEDOUT)
                         return r == -ECANCELED ? r : log_error_errno(r, "Cannot run ssh");
                 if (!alive(userdata)) {
-                        log_error("QEMU ended before root could log in");
+                        log_error("The machine ended before root could log in: its console, above or with --save FOLDER, says why");
                         return -EIO;
                 }
                 if (now_usec() > deadline) {
-                        log_error("root cannot log in over ssh: %s",
+                        log_error("root cannot log in over ssh: %s; the image needs sshd, and cloud-init that takes the seed's key",
                                         isempty(last) ? "no answer" : last);
                         return -ETIMEDOUT;
                 }

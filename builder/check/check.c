@@ -114,7 +114,7 @@ static int look(Context *ctx, const Plan *plan, char *const *layers, Findings *f
 
         r = read_findings(fd, f, ret_units);
         if (r < 0)
-                return log_error_errno(r, "Cannot read what the checks found");
+                return log_error_errno(r, "The checks of the finished tree ended without a report");
         return 0;
 }
 

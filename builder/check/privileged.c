@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Which files of the tree give rights to who runs or opens them: set-uid and set-gid programs, file
- * capabilities, device nodes. No rule: a distribution has some. The manifest lists them, and diff
- * shows what came to them. */
+ * capabilities, device nodes, access lists that name somebody. No rule: a distribution has some.
+ * The manifest lists them, and diff shows what came to them. */
 
 #include "check/internal.h"
 
 #include <endian.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
+
+#define ACL_ENTRIES_MAX 8192 /* what 64 KiB, the most that an attribute has, are enough for */
 
 /* By their numbers: capabilities(7). */
 static const char *const names[] = { "chown", "dac_override", "dac_read_search", "fowner", "fsetid",
@@ -58,7 +62,58 @@ static int file_capabilities(int fd, char **ret) {
         return *ret ? 0 : -ENOMEM;
 }
 
-static int add(Findings *f, const char *path, const struct stat *st, const char *capabilities) {
+/* "user 1000 rw-" of each user and group that the list names: the rest of it is a mode. */
+static int acl_names(const Tree *t, const char *path, const char *attribute, const char *prefix,
+                char ***words) {
+        struct {
+                struct posix_acl_xattr_header header;
+                struct posix_acl_xattr_entry entries[ACL_ENTRIES_MAX];
+        } acl;
+        _cleanup_free_ char *file = strf("/proc/self/fd/%d/%s", t->fd, path);
+        ssize_t n = file ? lgetxattr(file, attribute, &acl, sizeof(acl)) : -1;
+        size_t entries;
+
+        if (!file)
+                return -ENOMEM;
+        if (n < 0)
+                return errno == ENODATA || errno == EOPNOTSUPP ? 0 : -errno;
+        if (n < (ssize_t) sizeof(acl.header))
+                return -EBADMSG;
+        entries = ((size_t) n - sizeof(acl.header)) / sizeof(acl.entries[0]);
+        for (size_t i = 0; i < entries; i++) {
+                const struct posix_acl_xattr_entry *e = acl.entries + i;
+                unsigned tag = le16toh(e->e_tag), may = le16toh(e->e_perm);
+                int r;
+
+                if (tag != ACL_USER && tag != ACL_GROUP)
+                        continue;
+                r = strv_extendf(words, "%s%s %u %c%c%c", prefix,
+                                tag == ACL_USER ? "user" : "group", le32toh(e->e_id),
+                                may & ACL_READ ? 'r' : '-', may & ACL_WRITE ? 'w' : '-',
+                                may & ACL_EXECUTE ? 'x' : '-');
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* *ret NULL: nobody is named. */
+static int file_acl(const Tree *t, const char *path, const struct stat *st, char **ret) {
+        _cleanup_strv_free_ char **words = NULL;
+        int r;
+
+        *ret = NULL;
+        r = acl_names(t, path, "system.posix_acl_access", "", &words);
+        if (r == 0 && S_ISDIR(st->st_mode))
+                r = acl_names(t, path, "system.posix_acl_default", "default ", &words);
+        if (r < 0 || !words)
+                return r;
+        *ret = strv_join(words, ", ");
+        return *ret ? 0 : -ENOMEM;
+}
+
+static int add(Findings *f, const char *path, const struct stat *st, const char *capabilities,
+                const char *acl) {
         bool device = S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode);
         _cleanup_free_ char *absolute = strf("/%s", path),
                             *mode = strf("%04o", (unsigned) st->st_mode & 07777),
@@ -83,28 +138,34 @@ static int add(Findings *f, const char *path, const struct stat *st, const char 
                 return r;
         return json_set_fields(o, JSON_STRING("path", absolute), JSON_STRING("mode", mode),
                         JSON_INT("uid", st->st_uid), JSON_INT("gid", st->st_gid),
-                        JSON_STRING("device", number), JSON_STRING("capabilities", capabilities));
+                        JSON_STRING("device", number), JSON_STRING("capabilities", capabilities),
+                        JSON_STRING("acl", acl));
 }
 
 static int look_at(const Tree *t, const char *path, const struct stat *st, void *userdata) {
-        _cleanup_free_ char *capabilities = NULL;
+        _cleanup_free_ char *capabilities = NULL, *acl = NULL;
         _cleanup_close_ int fd = -EBADF;
         Findings *f = userdata;
         int r;
 
         if (S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode))
-                return add(f, path, st, NULL);
-        if (!S_ISREG(st->st_mode) || !(st->st_mode & 0111))
+                return add(f, path, st, NULL, NULL);
+        if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
                 return 0;
+        r = file_acl(t, path, st, &acl);
+        if (r < 0)
+                return r;
+        if (!S_ISREG(st->st_mode) || !(st->st_mode & 0111))
+                return acl ? add(f, path, st, NULL, acl) : 0;
         fd = tree_open_file(t, path, O_PATH);
         if (fd < 0)
                 return fd;
         r = file_capabilities(fd, &capabilities);
         if (r < 0)
                 return r;
-        if (!capabilities && !(st->st_mode & (S_ISUID | S_ISGID)))
+        if (!capabilities && !acl && !(st->st_mode & (S_ISUID | S_ISGID)))
                 return 0;
-        return add(f, path, st, capabilities);
+        return add(f, path, st, capabilities, acl);
 }
 
 int check_privileged(const Tree *t, Findings *f) {

@@ -159,8 +159,8 @@ static void look(Kitchen *k, Bake *b) {
         b->pid = 0;
         b->code = pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
         if (pid > 0 && WIFSIGNALED(status))
-                log_error("%s: its process was ended by signal %d", b->recipe->name,
-                                WTERMSIG(status));
+                log_error("%s: its process was ended by signal %d (%s); was there no memory left? 'journalctl -k' says so, and --jobs=1 takes less",
+                                b->recipe->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
 static void stop_all(Kitchen *k) {

@@ -280,6 +280,8 @@ static int take(void *values, int id, const char *value) {
         case OPT_ON_ERROR:
                 return option_on_error(value, &o->error_shell);
         case OPT_SECRET:
+                if (secrets_check_argument(value) < 0)
+                        return -EINVAL;
                 return strv_extend(&o->secrets, value);
         case OPT_LOCKED:
                 o->locked = true;

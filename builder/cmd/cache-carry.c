@@ -4,13 +4,12 @@
  * one file. */
 
 #include "cmd/cache-carry.h"
+#include "cmd/fetch-locked.h"
 #include "common/exit-code.h"
-#include "plan/plan.h"
 #include "shared/draft.h"
 #include "shared/file-util.h"
 #include "shared/size.h"
 #include "shared/strv.h"
-#include "stage/stage.h"
 #include "store/carry.h"
 
 #include <fcntl.h>
@@ -73,56 +72,15 @@ static int export_to(Context *ctx, const char *const *digests, const char *file)
         return EXIT_OK;
 }
 
-static int compare(const void *a, const void *b) {
-        return strcmp(*(const char *const *) a, *(const char *const *) b);
-}
-
-/* Both lists in one, each digest once. */
-static int join(const char *const *a, const char *const *b, const char ***ret) {
-        size_t n = strv_length((char *const *) a), m = strv_length((char *const *) b), kept = 0;
-        const char **all = calloc(n + m + 1, sizeof(*all));
-
-        if (!all)
-                return log_oom();
-        memcpy(all, a, n * sizeof(*all));
-        memcpy(all + n, b, m * sizeof(*all));
-        qsort(all, n + m, sizeof(*all), compare);
-        for (size_t i = 0; i < n + m; i++)
-                if (kept == 0 || !streq(all[i], all[kept - 1]))
-                        all[kept++] = all[i];
-        all[kept] = NULL;
-        *ret = all;
-        return 0;
-}
-
 int cache_export(Context *ctx, const char *recipe, const char *file) {
-        _cleanup_free_ char *tools_recipe = NULL, *tools_lock = NULL;
-        _cleanup_free_ const char **own = NULL, **of_tools = NULL, **all = NULL;
-        _cleanup_loaded_ Loaded loaded = {}, tools = {};
+        _cleanup_fetched_locks_ FetchedLocks fetched = {};
         int r;
 
         r = check_target(file);
         if (r != 0)
                 return r;
-        r = lock_and_plan(ctx, recipe, NULL, &loaded);
-        if (r < 0)
-                return r;
-        r = stages_fetch_all(ctx, loaded.plan, &own);
-        if (r < 0)
-                return r;
-        r = tools_recipe_find(ctx, recipe, &tools_recipe, &tools_lock);
-        if (r == -ENOENT)
-                return export_to(ctx, own, file);
-        if (r < 0)
-                return log_oom();
-        r = lock_and_plan(ctx, tools_recipe, tools_lock, &tools);
-        if (r < 0)
-                return r;
-        r = stages_fetch_all(ctx, tools.plan, &of_tools);
-        if (r < 0)
-                return r;
-        r = join(own, of_tools, &all);
-        return r < 0 ? r : export_to(ctx, all, file);
+        r = fetch_locked(ctx, recipe, &fetched);
+        return r < 0 ? r : export_to(ctx, fetched.digests, file);
 }
 
 int cache_import(Context *ctx, const char *file) {

@@ -3,6 +3,7 @@
 /* imgbuild cache: what the store holds, and making it smaller. */
 
 #include "cmd/cache-carry.h"
+#include "cmd/cache-push.h"
 #include "cmd/verb.h"
 #include "store/contents.h"
 #include "store/verify.h"
@@ -16,11 +17,12 @@
 #include <ctype.h>
 #include <time.h>
 
-enum { OPT_MAX_AGE = OPT_VERB, OPT_MAX_SIZE, OPT_DRY_RUN, OPT_JSON };
+enum { OPT_MAX_AGE = OPT_VERB, OPT_MAX_SIZE, OPT_DRY_RUN, OPT_DOWNLOADS, OPT_PASSPHRASE, OPT_JSON };
 
 typedef struct CacheOptions {
         uint64_t max_age, max_size; /* seconds, bytes */
-        bool prune, verify, dry_run, json;
+        bool prune, verify, push, dry_run, json;
+        PushOptions pushed;
 } CacheOptions;
 
 typedef struct Unit {
@@ -323,6 +325,13 @@ static const OptionSpec options[] = {
                         "prune: what was not used for so long goes (30d, 12h, 45m, 10s)" },
         { "max-size", OPT_MAX_SIZE, "SIZE", "prune: at most so much stays (20G, 500M)" },
         { "dry-run", OPT_DRY_RUN, NULL, "prune: only say what would go" },
+        { "downloads", OPT_DOWNLOADS, NULL,
+                        "push: packages, artifacts and wheels as well, which their sources may drop" },
+        { "key", 'k', "FILE",
+                        "push: sign what is written, by minisign's secret key, or one in a token (pkcs11:…)",
+                        COMPLETE_FILE },
+        { "passphrase", OPT_PASSPHRASE, "FILE",
+                        "push: with the passphrase of the key, where it has one", COMPLETE_FILE },
         { "json", OPT_JSON, NULL, "one JSON object" },
         {},
 };
@@ -342,6 +351,15 @@ static int take(void *values, int id, const char *value) {
         case OPT_DRY_RUN:
                 o->dry_run = true;
                 return 0;
+        case OPT_DOWNLOADS:
+                o->pushed.downloads = true;
+                return 0;
+        case 'k':
+                o->pushed.key = value;
+                return 0;
+        case OPT_PASSPHRASE:
+                o->pushed.passphrase = value;
+                return 0;
         default:
                 o->json = true;
                 return 0;
@@ -353,7 +371,7 @@ static int no_action(const char *name) {
         _cleanup_free_ char *meant = suggest_text(name, actions);
 
         log_error("'imgbuild cache' does not know '%s'%s", name,
-                        isempty(meant) ? "; it knows list, prune, verify, export and import"
+                        isempty(meant) ? "; it knows list, prune, verify, export, import and push"
                                        : meant);
         return EXIT_USAGE;
 }
@@ -364,10 +382,11 @@ static int check(VerbCall *call) {
 
         o->prune = streq(what, "prune");
         o->verify = streq(what, "verify");
-        if (streq(what, "export") || streq(what, "import")) {
+        o->push = streq(what, "push");
+        if (streq(what, "export") || streq(what, "import") || o->push) {
                 if (call->n_arguments == (streq(what, "export") ? 3 : 2))
                         return 0;
-                log_error("'imgbuild cache export RECIPE FILE', 'imgbuild cache import FILE'");
+                log_error("'imgbuild cache export RECIPE FILE', 'imgbuild cache import FILE', 'imgbuild cache push RECIPE'");
                 return EXIT_USAGE;
         }
         if (!o->prune && !o->verify && !streq(what, "list"))
@@ -386,6 +405,8 @@ static int run(VerbCall *call) {
 
         if (call->n_arguments == 3)
                 return cache_export(call->ctx, call->arguments[1], call->arguments[2]);
+        if (o->push)
+                return cache_push(call->ctx, call->arguments[1], &o->pushed);
         if (call->n_arguments == 2)
                 return cache_import(call->ctx, call->arguments[1]);
         return o->prune    ? prune(call->ctx, o)
@@ -394,17 +415,18 @@ static int run(VerbCall *call) {
 }
 
 const Verb verb_cache = {
-        .spec = { "cache", "show, prune, verify and carry the store", options, "ACTION",
-                        COMPLETE_CHOICES, "list prune verify export import" },
-        .usage = "[list|prune|verify|export RECIPE FILE|import FILE] [OPTION…]",
+        .spec = { "cache", "show, prune, verify, carry and share the store", options, "ACTION",
+                        COMPLETE_CHOICES, "list prune verify export import push" },
+        .usage = "[list|prune|verify|export RECIPE FILE|import FILE|push RECIPE] [OPTION…]",
         .about = "list    shows the store's layers with size and age, and the sums\n"
                  "prune   removes what was not used for long, then the oldest, until the store is small enough\n"
                  "verify  holds every layer and download against its digest; what is damaged is set aside\n"
-                 "export  writes all downloads that RECIPE's locks name to FILE, which import takes on a machine without a network",
+                 "export  writes all downloads that RECIPE's locks name to FILE, which import takes on a machine without a network\n"
+                 "push    writes the layers of RECIPE and of its tools to the remote store, where others take them from",
         .needs_root = true,
         .needs_store = true,
         .quiet = true,
-        .wanted = "takes list, prune or verify, export RECIPE FILE or import FILE",
+        .wanted = "takes list, prune or verify, export RECIPE FILE, import FILE or push RECIPE",
         .options_size = sizeof(CacheOptions),
         .defaults = &(const CacheOptions) { .max_age = UINT64_MAX, .max_size = UINT64_MAX },
         .take = take,

@@ -3,9 +3,11 @@
 /* imgbuild diff: what changed from one image to the next. Two manifests are compared in no time,
  * and so are two images of the same bytes; others with libguestfs, files included, both at once. */
 
+#include "cmd/diff-html.h"
 #include "cmd/diff-print.h"
 #include "inspect/inspect.h"
 #include "shared/duration.h"
+#include "shared/file-util.h"
 #include "shared/size.h"
 #include "shared/spawn.h"
 #include "shared/time-util.h"
@@ -15,9 +17,10 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-enum { OPT_JSON = OPT_VERB, OPT_ALL, OPT_QUICK, OPT_NO_FILES };
+enum { OPT_JSON = OPT_VERB, OPT_ALL, OPT_QUICK, OPT_NO_FILES, OPT_HTML };
 
 typedef struct DiffOptions {
+        const char *html;
         bool json, no_files, quick, all;
 } DiffOptions;
 
@@ -252,6 +255,25 @@ static int compare_sides(const Side *a, const Side *b, json_object **ret) {
 }
 
 /* An exit code. */
+static int write_page(const char *const paths[static 2], const DiffOptions *o, const Side *a,
+                const Side *b, json_object *d) {
+        _cleanup_byte_tree_ ByteTree *bytes = NULL;
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        int r;
+
+        if (a->files && b->files && byte_tree_new(a->files, b->files, &bytes) < 0)
+                return log_oom(), EXIT_HOST;
+        r = diff_page(&(DiffPage) { paths[0], paths[1], d, bytes, o->all }, &text, &size);
+        if (r < 0)
+                return log_oom(), EXIT_HOST;
+        r = write_file_atomic(o->html, text, size, 0644);
+        if (r < 0)
+                return exit_code_from_errno(log_error_errno(r, "Cannot write %s", o->html));
+        return EXIT_OK;
+}
+
+/* An exit code. */
 static int compare(const char *const paths[static 2], const DiffOptions *o) {
         _cleanup_(side_done) Side a = {}, b = {};
         _cleanup_json_ json_object *d = NULL;
@@ -270,6 +292,9 @@ static int compare(const char *const paths[static 2], const DiffOptions *o) {
         if (compare_sides(&a, &b, &d) < 0)
                 return log_oom(), EXIT_HOST;
 
+        r = o->html ? write_page(paths, o, &a, &b, d) : EXIT_OK;
+        if (r != EXIT_OK)
+                return r;
         if (o->json)
                 json_print(d, 0);
         else
@@ -279,6 +304,8 @@ static int compare(const char *const paths[static 2], const DiffOptions *o) {
 
 static const OptionSpec options[] = {
         { "json", OPT_JSON, NULL, "one JSON object, with every file" },
+        { "html", OPT_HTML, "FILE", "write a page too, with a treemap of where the bytes are",
+                        COMPLETE_FILE },
         { "all", OPT_ALL, NULL, "list every file, not the first 40 of each kind" },
         { "quick", OPT_QUICK, NULL,
                         "do not compare the contents of files, only type, size, mode and owner" },
@@ -286,7 +313,7 @@ static const OptionSpec options[] = {
         {},
 };
 
-static int take(void *values, int id, const char *value _unused_) {
+static int take(void *values, int id, const char *value) {
         DiffOptions *o = values;
 
         switch (id) {
@@ -299,13 +326,41 @@ static int take(void *values, int id, const char *value _unused_) {
         case OPT_QUICK:
                 o->quick = true;
                 return 0;
+        case OPT_HTML:
+                o->html = value;
+                return 0;
         default:
                 o->no_files = true;
                 return 0;
         }
 }
 
+/* Known before minutes of reading: 0 or an exit code. */
+static int check_page(const DiffOptions *o, char *const *images) {
+        _cleanup_free_ char *folder = path_folder(o->html);
+        struct stat st, image;
+
+        if (!folder)
+                return log_oom(), EXIT_HOST;
+        if (access(folder, W_OK) < 0)
+                return exit_code_from_errno(log_error_errno(errno, "Cannot write %s", o->html));
+        if (lstat(o->html, &st) < 0)
+                return 0;
+        if (!S_ISREG(st.st_mode))
+                return log_error_return(
+                                EXIT_USAGE, "--html=%s is no regular file: name another", o->html);
+        for (size_t i = 0; i < 2; i++)
+                if (stat(images[i], &image) >= 0 && image.st_dev == st.st_dev &&
+                                image.st_ino == st.st_ino)
+                        return log_error_return(EXIT_USAGE,
+                                        "--html=%s would be written over what is compared",
+                                        o->html);
+        return 0;
+}
+
 static int check(VerbCall *call) {
+        const DiffOptions *o = call->options;
+
         if (call->n_arguments != 2) {
                 log_error("Which two? 'imgbuild diff A B', two images or two manifests");
                 return EXIT_USAGE;
@@ -318,7 +373,7 @@ static int check(VerbCall *call) {
                         log_error_errno(r, "Cannot read %s", call->arguments[i]);
                         return r == -EACCES ? EXIT_HOST : EXIT_BAD_INPUT;
                 }
-        return 0;
+        return o->html ? check_page(o, call->arguments) : 0;
 }
 
 static int run(VerbCall *call) {

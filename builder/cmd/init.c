@@ -239,10 +239,12 @@ static int report(int r, const char *folder) {
                 log_error("%s is no folder: name one that is empty or not there yet", folder);
                 break;
         case -ENOENT:
-                log_error("The folder that %s is to be in is not there", folder);
+                log_error("The folder that %s is to be in is not there: make it first (mkdir -p)",
+                                folder);
                 break;
         case -EBUSY:
-                log_error("Another imgbuild init is making %s", folder);
+                log_error("Another imgbuild init is making %s: name another folder, or wait for its end",
+                                folder);
                 break;
         default:
                 log_error_errno(r, "Cannot make a project in %s", folder);

@@ -9,9 +9,10 @@
 
 #define PACKAGES_SHOWN 10
 
-enum { OPT_JSON = OPT_VERB, OPT_PACKAGES };
+enum { OPT_JSON = OPT_VERB, OPT_PACKAGES, OPT_VULNERABILITIES };
 
 typedef struct InspectOptions {
+        const char *vulnerabilities; /* a file; NULL: none is looked at */
         bool json;
         unsigned shown; /* packages */
 } InspectOptions;
@@ -140,6 +141,36 @@ static void print_support(json_object *o) {
                                 json_object_get_string(json_object_array_get_idx(texts, i)));
 }
 
+/* Each for which there is a fix; of the others how many a package has. */
+static void print_vulnerabilities(json_object *o) {
+        json_object *found = json_get(o, "vulnerabilities");
+        size_t n = json_array_length(found), unfixed = 0;
+
+        if (found)
+                printf("vulnerable    %zu known\n", n);
+        for (size_t i = 0; i < n; i++) {
+                json_object *v = json_object_array_get_idx(found, i),
+                            *next = i + 1 < n ? json_object_array_get_idx(found, i + 1) : NULL;
+                const char *package = json_get_string(v, "package"),
+                           *version = json_get_string(v, "version"),
+                           *fixed = json_get_string(v, "fixed"),
+                           *urgency = json_get_string(v, "urgency");
+
+                if (fixed)
+                        printf("              %s %s: %s%s%s%s, fixed in %s\n", package, version,
+                                        json_get_string(v, "id"), urgency ? " (" : "",
+                                        strempty(urgency), urgency ? ")" : "", fixed);
+                else
+                        unfixed++;
+                if (unfixed > 0 &&
+                                (!next || !streq_ptr(json_get_string(next, "package"), package))) {
+                        printf("              %s %s: %zu without a fix so far\n", package, version,
+                                        unfixed);
+                        unfixed = 0;
+                }
+        }
+}
+
 static void print(json_object *o, size_t shown) {
         json_object *os = json_get(o, "os"), *kernels = json_get(o, "kernels"),
                     *found = json_get(o, "software"), *problems = json_get(o, "problems");
@@ -170,6 +201,7 @@ static void print(json_object *o, size_t shown) {
         print_network_stages(o);
         print_disk(o);
         print_packages(o, shown);
+        print_vulnerabilities(o);
         for (size_t i = 0; i < json_object_array_length(problems); i++)
                 printf("problem       %s\n",
                                 json_object_get_string(json_object_array_get_idx(problems, i)));
@@ -191,7 +223,7 @@ static int look(guestfs_h *g, void *userdata) {
 static int inspect(const char *image, const InspectOptions *how) {
         _cleanup_json_ json_object *o = NULL;
         Inspection i = { .image = image };
-        int r;
+        int r, fixable = 0;
 
         r = image_format_log(image, &i.format);
         if (r < 0)
@@ -201,17 +233,25 @@ static int inspect(const char *image, const InspectOptions *how) {
         o = i.found;
         if (r < 0)
                 return r;
+        if (how->vulnerabilities) {
+                fixable = inspect_vulnerabilities(o, how->vulnerabilities);
+                if (fixable < 0)
+                        return fixable;
+        }
 
         if (how->json)
                 json_print(o, 0);
         else
                 print(o, how->shown);
-        return EXIT_OK;
+        return fixable > 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 static const OptionSpec options[] = {
         { "json", OPT_JSON, NULL, "everything, as one JSON object" },
         { "packages", OPT_PACKAGES, "N", "show the N largest packages (default: 10, 0: none)" },
+        { "vulnerabilities", OPT_VULNERABILITIES, "FILE",
+                        "those known to FILE: of Debian's security tracker, or of OSV",
+                        COMPLETE_FILE },
         {},
 };
 
@@ -222,16 +262,27 @@ static int take(void *values, int id, const char *value) {
                 o->json = true;
                 return 0;
         }
+        if (id == OPT_VULNERABILITIES) {
+                o->vulnerabilities = value;
+                return 0;
+        }
 
         return option_number("packages", value, 0, 1000000, &o->shown);
 }
 
 static int check(VerbCall *call) {
-        if (call->n_arguments == 1)
-                return 0;
+        const InspectOptions *o = call->options;
+        int r;
 
-        log_error("Which image? 'imgbuild inspect IMAGE'");
-        return EXIT_USAGE;
+        if (call->n_arguments != 1) {
+                log_error("Which image? 'imgbuild inspect IMAGE'");
+                return EXIT_USAGE;
+        }
+        if (o->vulnerabilities && access(o->vulnerabilities, R_OK) < 0) {
+                r = log_error_errno(errno, "Cannot read %s", o->vulnerabilities);
+                return r == -EACCES ? EXIT_HOST : EXIT_BAD_INPUT;
+        }
+        return 0;
 }
 
 static int run(VerbCall *call) {

@@ -2,6 +2,7 @@
 
 /* imgbuild lock: writes or moves a recipe's lock file, and says what moved. */
 
+#include "cmd/fetch-locked.h"
 #include "lock/lock.h"
 #include "shared/file-util.h"
 #include "shared/json-util.h"
@@ -9,10 +10,10 @@
 #include "shared/spawn.h"
 #include "cmd/verb.h"
 
-enum { OPT_UPDATE = OPT_VERB, OPT_CHECK, OPT_JSON };
+enum { OPT_UPDATE = OPT_VERB, OPT_CHECK, OPT_FETCH, OPT_JSON };
 
 typedef struct LockOptions {
-        bool update, check, json;
+        bool update, check, fetch, json;
         char *const *names;
 } LockOptions;
 
@@ -59,7 +60,30 @@ static void print_for_people(const Recipe *recipe, const Lock *old, const Lock *
                                 diff->added, diff->removed, check ? " (nothing was written)" : "");
 }
 
-static int print_json(const Recipe *recipe, const Lock *new, const LockDiff *diff, bool changed) {
+/* What came with --fetch, and what may be done now. */
+static void print_fetched(const char *path, const FetchedLocks *f) {
+        char size[FORMAT_BYTES_MAX], known[FORMAT_BYTES_MAX];
+
+        printf("Fetched %llu downloads, %s; %llu, %s, were there already\n",
+                        (unsigned long long) f->downloads, format_bytes(size, f->bytes),
+                        (unsigned long long) f->known, format_bytes(known, f->known_bytes));
+        printf("'imgbuild build %s --locked --offline' needs no network now\n", path);
+}
+
+static int add_fetched(json_object *o, const FetchedLocks *f) {
+        json_object *fetched = NULL;
+
+        if (!f)
+                return 0;
+        if (json_add_object(o, "fetched", &fetched) < 0)
+                return -ENOMEM;
+        return json_set_fields(fetched, JSON_INT("downloads", f->downloads),
+                        JSON_INT("bytes", f->bytes), JSON_INT("known", f->known),
+                        JSON_INT("known_bytes", f->known_bytes));
+}
+
+static int print_json(const Recipe *recipe, const Lock *new, const LockDiff *diff, bool changed,
+                const FetchedLocks *fetched) {
         _cleanup_json_ json_object *o = json_object_new_object();
         json_object *changes = NULL;
         uint64_t bytes;
@@ -70,7 +94,8 @@ static int print_json(const Recipe *recipe, const Lock *new, const LockDiff *dif
         if (json_set_fields(o, JSON_STRING("lock", recipe->lock_path),
                             JSON_BOOL("changed", changed), JSON_INT("epoch", new->epoch),
                             JSON_INT("packages", packages), JSON_INT("artifacts", new->n_artifacts),
-                            JSON_INT("bytes", bytes), JSON_TAKE("changes", changes)) < 0)
+                            JSON_INT("bytes", bytes), JSON_TAKE("changes", changes)) < 0 ||
+                        add_fetched(o, fetched) < 0)
                 return log_oom();
         json_print(o, JSON_C_TO_STRING_SPACED);
         return 0;
@@ -91,6 +116,7 @@ static int lock(Context *ctx, const LockOptions *o, const char *path) {
         _cleanup_lock_free_ Lock *old = NULL, *new = NULL;
         _cleanup_lock_diff_ LockDiff diff = {};
         _cleanup_recipe_free_ Recipe *recipe = NULL;
+        _cleanup_fetched_locks_ FetchedLocks fetched = {};
         ResolveOptions options = { .update = o->update, .names = o->names };
         bool changed;
         int r;
@@ -113,12 +139,17 @@ static int lock(Context *ctx, const LockOptions *o, const char *path) {
                 if (r < 0)
                         return r;
         }
+        r = o->fetch ? fetch_locked(ctx, path, &fetched) : 0;
+        if (r < 0)
+                return r;
         /* The live list shall be off the screen before the table comes. */
         ctx->progress = progress_free(ctx->progress);
         if (o->json)
-                r = print_json(recipe, new, &diff, changed);
+                r = print_json(recipe, new, &diff, changed, o->fetch ? &fetched : NULL);
         else
                 print_for_people(recipe, old, new, &diff, changed, o->check);
+        if (o->fetch && !o->json)
+                print_fetched(path, &fetched);
         if (r < 0)
                 return r;
         return changed && o->check ? EXIT_FAILED : EXIT_OK;
@@ -128,6 +159,8 @@ static const OptionSpec options[] = {
         { "update", OPT_UPDATE, NULL,
                         "move to what the repositories have now: all, or only the packages and\nartifacts named" },
         { "check", OPT_CHECK, NULL, "write nothing; exit code 1 when the lock would change" },
+        { "fetch", OPT_FETCH, NULL,
+                        "bring all that this lock and that of the tools name into the store, so that a build\nneeds no network; -j N: at most N downloads at once" },
         { "json", OPT_JSON, NULL, "what moved, as JSON" },
         {},
 };
@@ -141,6 +174,9 @@ static int take(void *values, int id, const char *value _unused_) {
                 return 0;
         case OPT_CHECK:
                 o->check = true;
+                return 0;
+        case OPT_FETCH:
+                o->fetch = true;
                 return 0;
         default:
                 o->json = true;
@@ -171,6 +207,10 @@ static int check(VerbCall *call) {
 
         if (call->n_arguments == 0 || (call->n_arguments > 1 && !o->update))
                 return -EINVAL;
+        if (o->fetch && o->check) {
+                log_error("--check writes nothing, and --fetch does: give one of them");
+                return EXIT_USAGE;
+        }
 
         recipe_first(call);
         if (call->n_arguments > 1)
@@ -179,6 +219,7 @@ static int check(VerbCall *call) {
 }
 
 static int run(VerbCall *call) {
+        call->ctx->downloads = call->common.jobs;
         return lock(call->ctx, call->options, call->arguments[0]);
 }
 

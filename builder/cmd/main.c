@@ -14,8 +14,8 @@
 #include <pwd.h>
 
 extern const Verb verb_init, verb_build, verb_plan, verb_lock, verb_check, verb_boot, verb_cluster,
-                verb_inspect, verb_diff, verb_export, verb_sbom, verb_sign, verb_verify, verb_shell,
-                verb_cache, verb_doctor, verb_schema, verb_completion;
+                verb_inspect, verb_diff, verb_export, verb_apply, verb_sbom, verb_sign, verb_verify,
+                verb_shell, verb_cache, verb_doctor, verb_schema, verb_completion;
 
 static const Verb *const verbs[] = {
         &verb_init,
@@ -28,6 +28,7 @@ static const Verb *const verbs[] = {
         &verb_inspect,
         &verb_diff,
         &verb_export,
+        &verb_apply,
         &verb_sbom,
         &verb_sign,
         &verb_verify,

@@ -4,12 +4,22 @@
 
 #include "sandbox/sandbox.h"
 #include "shared/parse-number.h"
+#include "store/remote.h"
 #include "store/store.h"
 #include "cmd/verb.h"
+#include "stage/tools.h"
 
 #include <sched.h>
 
-enum { OPT_CACHE = OPT_COMMON, OPT_OVERLAYS, OPT_MIRROR, OPT_OFFLINE, OPT_PROGRESS };
+enum {
+        OPT_CACHE = OPT_COMMON,
+        OPT_OVERLAYS,
+        OPT_MIRROR,
+        OPT_OFFLINE,
+        OPT_REMOTE,
+        OPT_REMOTE_KEY,
+        OPT_PROGRESS
+};
 
 const OptionSpec common_options[] = {
         { "cache", OPT_CACHE, "FOLDER",
@@ -19,6 +29,11 @@ const OptionSpec common_options[] = {
                         COMPLETE_FOLDER, .repeats = true },
         { "mirror", OPT_MIRROR, "URI", "distribution mirror instead of the host's own" },
         { "offline", OPT_OFFLINE, NULL, "use only what the store has" },
+        { "remote-store", OPT_REMOTE, "URL",
+                        "take layers that others made from this server ($IMGBUILD_REMOTE_STORE)" },
+        { "remote-store-key", OPT_REMOTE_KEY, "FILE",
+                        "only those that this public key of minisign's signed\n($IMGBUILD_REMOTE_STORE_KEY)",
+                        COMPLETE_FILE },
         { "progress", OPT_PROGRESS, "HOW", "auto, plain, json or none", COMPLETE_CHOICES,
                         "auto plain json none" },
         { "jobs", 'j', "N", "parallel jobs for compilers (default: the host's processors)" },
@@ -56,11 +71,20 @@ static bool holds_login(const char *url) {
         return host && memchr(host + 3, '@', strcspn(host + 3, "/"));
 }
 
+/* What apt would say of another one names files that nobody has heard of. */
+static bool is_mirror(const char *url) {
+        return (startswith(url, "http://") || startswith(url, "https://") ||
+                               startswith(url, "file:")) &&
+               !strpbrk(url, " \t\r\n");
+}
+
 int common_option(CommonOptions *o, int id, const char *value) {
         ProgressMode mode;
 
         switch (id) {
         case OPT_CACHE:
+                if (isempty(value))
+                        return log_error_return(-EINVAL, "--cache wants a folder");
                 o->cache = value;
                 return 1;
         case OPT_OVERLAYS:
@@ -70,10 +94,20 @@ int common_option(CommonOptions *o, int id, const char *value) {
                         log_error("--mirror: the URL holds a user or password: put them into /etc/apt/auth.conf.d, see apt_auth.conf(5)");
                         return -EINVAL;
                 }
+                if (!is_mirror(value))
+                        return log_error_return(-EINVAL,
+                                        "--mirror=%s: a URL, such as http://mirror.example/debian (https and file: as well)",
+                                        value);
                 o->mirror = value;
                 return 1;
         case OPT_OFFLINE:
                 o->offline = true;
+                return 1;
+        case OPT_REMOTE:
+                o->remote = value;
+                return 1;
+        case OPT_REMOTE_KEY:
+                o->remote_key = value;
                 return 1;
         case OPT_PROGRESS:
                 if (progress_mode_from_string(value, &mode) < 0) {
@@ -106,6 +140,7 @@ int context_open(const CommonOptions *o, Context *ret) {
         _cleanup_context_ Context ctx = {
                 .offline = o->offline,
                 .jobs = o->jobs ? o->jobs : processors(),
+                .run_el_tool = tools_run_el,
         };
         int r;
 
@@ -127,7 +162,18 @@ int context_open(const CommonOptions *o, Context *ret) {
         return 0;
 }
 
+/* An empty option is none, whatever the environment says. */
+int context_open_remote(const CommonOptions *o, Context *ctx) {
+        const char *url = o->remote ? o->remote : getenv("IMGBUILD_REMOTE_STORE"),
+                   *key = o->remote_key ? o->remote_key : getenv("IMGBUILD_REMOTE_STORE_KEY");
+
+        if (isempty(url))
+                return 0;
+        return remote_new(url, isempty(key) ? NULL : key, &ctx->remote);
+}
+
 void context_done(Context *ctx) {
+        ctx->remote = remote_free(ctx->remote);
         ctx->progress = progress_free(ctx->progress);
         ctx->store = store_free(ctx->store);
         ctx->overlay_dirs = strv_free(ctx->overlay_dirs);

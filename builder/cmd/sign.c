@@ -3,24 +3,13 @@
 /* imgbuild sign: a build's folder, with a key that is a file or a credential of the service that
  * runs this. Never on the command line, where every user of the host could read it. */
 
+#include "cmd/credential.h"
 #include "cmd/verb.h"
 #include "release/release.h"
-#include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 
-#define CREDENTIAL_KEY "imgbuild.minisign-key"
-#define CREDENTIAL_PASSPHRASE "imgbuild.minisign-passphrase"
-
-enum { OPT_PASSPHRASE = OPT_VERB, OPT_GPG };
-
-/* NULL where the service manager handed over no such credential, or on out of memory. */
-static char *credential(const char *name) {
-        const char *folder = getenv("CREDENTIALS_DIRECTORY");
-        _cleanup_free_ char *path = isempty(folder) ? NULL : path_join(folder, name);
-
-        return path && access(path, F_OK) >= 0 ? TAKE_PTR(path) : NULL;
-}
+enum { OPT_PASSPHRASE = OPT_VERB, OPT_GPG, OPT_PUBLIC };
 
 static int run(VerbCall *call) {
         _cleanup_free_ char *key = NULL, *passphrase = NULL;
@@ -28,21 +17,29 @@ static int run(VerbCall *call) {
         int r;
 
         if (!o.key && !o.gpg)
-                o.key = key = credential(CREDENTIAL_KEY);
+                o.key = key = credential_find(CREDENTIAL_KEY);
         if (!o.passphrase)
-                o.passphrase = passphrase = credential(CREDENTIAL_PASSPHRASE);
+                o.passphrase = passphrase = credential_find(CREDENTIAL_PASSPHRASE);
         if (!o.key && !o.gpg) {
                 log_error("With which key? --key=FILE, --gpg=KEY, or the credential " CREDENTIAL_KEY);
                 return EXIT_USAGE;
         }
+        if (o.public && !o.key)
+                return log_error_return(EXIT_USAGE,
+                                "--public=FILE is for a key of --key, not for one of GPG's");
         o.more = call->arguments + 1;
         r = release_sign(call->arguments[0], &o);
         return r > 0 ? EXIT_FAILED : r;
 }
 
 static const OptionSpec options[] = {
-        { "key", 'k', "FILE", "minisign's secret key", COMPLETE_FILE },
-        { "passphrase", OPT_PASSPHRASE, "FILE", "with the passphrase of the key, where it has one",
+        { "key", 'k', "FILE",
+                        "minisign's secret key, or pkcs11:token=NAME;object=LABEL, one in a token",
+                        COMPLETE_FILE },
+        { "passphrase", OPT_PASSPHRASE, "FILE",
+                        "with the passphrase of the key, where it has one, or the token's PIN",
+                        COMPLETE_FILE },
+        { "public", OPT_PUBLIC, "FILE", "write the key's public half there, for 'imgbuild verify'",
                         COMPLETE_FILE },
         { "gpg", OPT_GPG, "KEY", "sign by GPG, with this key of your own keyring" },
         {},
@@ -57,6 +54,9 @@ static int take(void *values, int id, const char *value) {
                 return 0;
         case OPT_PASSPHRASE:
                 o->passphrase = value;
+                return 0;
+        case OPT_PUBLIC:
+                o->public = value;
                 return 0;
         default:
                 o->gpg = value;

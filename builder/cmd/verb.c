@@ -173,7 +173,7 @@ static int open_host(VerbCall *call, bool reads_only, Context *ctx) {
         if (r < 0)
                 return EXIT_HOST; /* whatever is wrong with the place for the store */
         call->ctx = ctx;
-        return 0;
+        return context_open_remote(&call->common, ctx) < 0 ? EXIT_USAGE : 0;
 }
 
 int verb_main(const Verb *verb, const Verb *const *verbs, int argc, char *argv[]) {

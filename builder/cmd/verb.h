@@ -13,6 +13,7 @@ typedef struct CommonOptions {
         const char *cache;
         char **overlays;
         const char *mirror;
+        const char *remote, *remote_key; /* NULL: the environment's */
         bool offline;
         int progress; /* ProgressMode */
         unsigned jobs;
@@ -89,5 +90,8 @@ int option_on_error(const char *value, bool *ret_shell);
 
 /* Opens store and progress. Errors are logged; context_done() closes. */
 int context_open(const CommonOptions *o, Context *ret);
+
+/* Then the remote store, where there is to be one: -EINVAL for its URL or key (logged). */
+int context_open_remote(const CommonOptions *o, Context *ctx);
 void context_done(Context *ctx);
 #define _cleanup_context_ _cleanup_(context_done)

@@ -110,14 +110,15 @@ static int add_privileged_facts(json_object *facts, json_object *list) {
         for (size_t i = 0; i < json_array_length(list); i++) {
                 json_object *p = json_object_array_get_idx(list, i);
                 const char *capabilities = json_get_string(p, "capabilities"),
-                           *device = json_get_string(p, "device");
+                           *device = json_get_string(p, "device"), *acl = json_get_string(p, "acl");
                 _cleanup_free_ char *what =
                                 strf("privileged %s", strempty(json_get_string(p, "path")));
-                _cleanup_free_ char *how = strf("%s %lld:%lld%s%s%s%s",
+                _cleanup_free_ char *how = strf("%s %lld:%lld%s%s%s%s%s%s",
                                 strempty(json_get_string(p, "mode")),
                                 (long long) json_get_int(p, "uid", 0),
                                 (long long) json_get_int(p, "gid", 0), capabilities ? " " : "",
-                                strempty(capabilities), device ? " " : "", strempty(device));
+                                strempty(capabilities), device ? " " : "", strempty(device),
+                                acl ? " " : "", strempty(acl));
                 int r;
 
                 if (!what || !how)

@@ -35,23 +35,30 @@ static int add_os(guestfs_h *g, const char *root, json_object *o) {
                         JSON_STRING("root", root));
 }
 
-/* os-release's PRETTY_NAME, once the system is mounted: libguestfs' own name is, for
- * some, a number only. */
-static int set_pretty_name(guestfs_h *g, json_object *o) {
+/* What os-release says, once the system is mounted: libguestfs' own name is, for some, a number
+ * only, and of a release's name it knows nothing. */
+static int add_release(guestfs_h *g, json_object *o) {
+        static const struct {
+                const char *field, *key;
+        } taken[] = { { "PRETTY_NAME=", "name" }, { "VERSION_CODENAME=", "codename" } };
         _cleanup_strv_free_ char **lines = guestfs_read_lines(g, "/etc/os-release");
+        int r;
 
-        STRV_FOREACH (line, lines) {
-                const char *value = startswith(*line, "PRETTY_NAME=");
-                _cleanup_free_ char *text = NULL;
+        STRV_FOREACH (line, lines)
+                for (size_t i = 0; i < ELEMENTSOF(taken); i++) {
+                        const char *value = startswith(*line, taken[i].field);
+                        _cleanup_free_ char *text = NULL;
 
-                if (!value)
-                        continue;
-                value += strspn(value, "\"'");
-                text = strndup(value, strcspn(value, "\"'"));
-                if (!text)
-                        return -ENOMEM;
-                return json_set_string(json_get(o, "os"), "name", text);
-        }
+                        if (!value)
+                                continue;
+                        value += strspn(value, "\"'");
+                        text = strndup(value, strcspn(value, "\"'"));
+                        if (!text)
+                                return -ENOMEM;
+                        r = json_set_string(json_get(o, "os"), taken[i].key, text);
+                        if (r < 0)
+                                return r;
+                }
         return 0;
 }
 
@@ -139,7 +146,7 @@ static int describe_os(guestfs_h *g, const char *root, json_object *o) {
         r = mount_os(g, root, o);
         if (r < 0)
                 return r;
-        r = set_pretty_name(g, o);
+        r = add_release(g, o);
         if (r < 0)
                 return r;
 

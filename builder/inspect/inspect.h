@@ -10,7 +10,9 @@
  *   diff_sides(a, b, &difference);                     two of them side by side: diff.h */
 
 #include "appliance/appliance.h"
+#include "inspect/byte-tree.h"
 #include "inspect/diff.h"
+#include "inspect/vulnerabilities.h"
 #include "inspect/partitions.h"
 #include "shared/json-util.h"
 

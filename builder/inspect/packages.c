@@ -35,10 +35,30 @@ static int by_name(const void *a, const void *b) {
                                         strempty(json_get_string(*y, "arch")));
 }
 
+/* "linux (6.12-1)" as two members. */
+static int set_source(json_object *o, const char *source) {
+        size_t length = strcspn(source, " ");
+        const char *version = strchr(source, '(');
+        _cleanup_free_ char *name = strndup(source, length),
+                            *bare = version ? strndup(version + 1, strcspn(version + 1, ")"))
+                                            : NULL;
+
+        if (!name || (version && !bare))
+                return -ENOMEM;
+        return json_set_fields(o, JSON_STRING("source", name), JSON_STRING("source_version", bare));
+}
+
 static int add_installed(const DpkgPackage *p, void *userdata) {
         json_object *packages = userdata;
+        int r;
 
-        return p->installed ? add_package(packages, p->name, p->version, p->arch, p->size) : 0;
+        if (!p->installed)
+                return 0;
+        r = add_package(packages, p->name, p->version, p->arch, p->size);
+        if (r < 0 || !p->source)
+                return r;
+        return set_source(json_object_array_get_idx(packages, json_array_length(packages) - 1),
+                        p->source);
 }
 
 int inspect_parse_dpkg(FILE *f, json_object *packages) {

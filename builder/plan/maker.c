@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What makes the base: mmdebstrap, dpkg, apt and tar of the tools tree, whose lock says which. They
- * are part of the base's digest, and so of everything made on it. The tools' own base is made with
- * the host's, of which nothing is in a digest: it is recorded (stage/base.c). */
+/* What makes the base: mmdebstrap, dpkg, apt and tar of the tools tree, rpm of that of family el,
+ * whose locks say which. They are part of the base's digest, and so of everything made on it. The
+ * tools' own base is made with the host's, of which nothing is in a digest: it is recorded
+ * (stage/base.c). */
 
 #include "plan/internal.h"
 #include "shared/file-util.h"
 
 #include <sys/stat.h>
 
+/* rpm and its own libraries, which have another name in each release. */
+static bool is_rpm(const char *package) {
+        return streq(package, "rpm") || startswith(package, "librpm");
+}
+
 /* What the bytes of a base tree come from. That of the tools which only runs them (Perl, libraries)
  * moves often, and changes none. */
-static int maker_digest(const LockedStage *base, Digest ret) {
+static int maker_digest(const Recipe *recipe, const LockedStage *base, Digest ret) {
         static const char *const programs[] = { "mmdebstrap", "dpkg", "apt", "tar" };
         _cleanup_hash_free_ Hash *h = NULL;
         int r;
@@ -19,11 +25,14 @@ static int maker_digest(const LockedStage *base, Digest ret) {
         r = hash_new(&h);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < ELEMENTSOF(programs); i++) {
+        for (size_t i = 0; i < ELEMENTSOF(programs) && recipe->family == FAMILY_DEBIAN; i++) {
                 const LockedPackage *p = locked_stage_find(base, programs[i]);
 
                 hash_field(h, programs[i], p ? p->sha256 : NULL);
         }
+        for (size_t i = 0; i < base->n_packages && recipe->family == FAMILY_EL; i++)
+                if (is_rpm(base->packages[i].name))
+                        hash_field(h, base->packages[i].name, base->packages[i].sha256);
         hash_end(h, ret);
         return digest_valid(ret) ? 0 : -EIO;
 }
@@ -33,12 +42,12 @@ int plan_set_maker(Plan *p, const LockedStage *base) {
         int r;
 
         memcpy(before, p->maker, sizeof(before));
-        if (!locked_stage_find(base, "mmdebstrap")) {
+        if (!locked_stage_find(base, p->recipe->family == FAMILY_EL ? "rpm" : "mmdebstrap")) {
                 p->maker_kind = MAKER_HOST;
                 p->maker[0] = '\0';
         } else {
                 p->maker_kind = MAKER_TOOLS;
-                r = maker_digest(base, p->maker);
+                r = maker_digest(p->recipe, base, p->maker);
                 if (r < 0)
                         return r;
         }
@@ -56,7 +65,7 @@ int plan_find_maker(Context *ctx, const char *recipe_path, Plan *p) {
         _cleanup_lock_free_ Lock *lock = NULL;
         int r;
 
-        r = tools_recipe_find(ctx, recipe_path, &recipe, &path);
+        r = tools_recipe_find(ctx, recipe_path, tools_of_base(p->recipe), &recipe, &path);
         if (r == -ENOENT)
                 return 0;
         if (r < 0)

@@ -35,6 +35,14 @@ typedef struct Stage {
 #define IN_PACKAGE_STAGE(kind) \
         ((kind) == STAGE_BASE || (kind) == STAGE_PACKAGES || (kind) == STAGE_COMPILE)
 
+/* Recipes of tools: of what writes and boots disks, and makes bases; of what makes those of family
+ * el. */
+#define TOOLS "tools"
+#define TOOLS_EL "tools-el"
+static inline const char *tools_of_base(const Recipe *recipe) {
+        return recipe->family == FAMILY_EL ? TOOLS_EL : TOOLS;
+}
+
 /* Whose mmdebstrap makes the base. */
 typedef enum MakerKind {
         MAKER_UNKNOWN, /* the tools' lock has not been read, or there is none yet */
@@ -60,3 +68,10 @@ typedef struct Loaded {
         Lock *lock;
         Plan *plan;
 } Loaded;
+
+/* Where a kernel's initramfs is in the image, as its distribution has it. NULL on out of memory;
+ * the caller frees it. */
+static inline char *plan_initramfs(const Plan *p, const char *kernel) {
+        return p->recipe->family == FAMILY_EL ? strf("/boot/initramfs-%s.img", kernel)
+                                              : strf("/boot/initrd.img-%s", kernel);
+}

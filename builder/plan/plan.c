@@ -17,7 +17,7 @@ int plan_new(const Recipe *recipe, const Lock *lock, Plan **ret) {
                 if (!p->kernel)
                         return -ESTALE;
         }
-        r = dpkg_options_load(recipe, &p->dpkg_options);
+        r = recipe->family == FAMILY_DEBIAN ? dpkg_options_load(recipe, &p->dpkg_options) : 0;
         if (r < 0)
                 return r;
         r = plan_add_stages(p);

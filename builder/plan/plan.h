@@ -31,9 +31,9 @@ DEFINE_CLEANUP(Plan *, plan_free);
  * follow. Without mmdebstrap in it, the host's will. */
 int plan_set_maker(Plan *p, const LockedStage *base);
 
-/* Where the tools' recipe is, and their lock is to be: beside the recipe `near` (may be NULL), in
+/* The recipe of tools `of`, and its lock: beside the recipe `near` (may be NULL), in
  * ./images or DATADIR/images. -ENOENT. */
-int tools_recipe_find(Context *ctx, const char *near, char **ret_recipe, char **ret_lock);
+int tools_recipe_find(Context *ctx, const char *near, const char *of, char **ret, char **ret_lock);
 char *tools_recipe(void); /* where none is near; NULL where there is none at all */
 
 const Stage *plan_find(const Plan *p, const char *id);

@@ -98,9 +98,9 @@ static void hash_packages(Inputs *in, const Plan *p, const LockedStage *locked) 
                 take_package(in, locked->packages + i);
 }
 
-static void hash_repositories(Inputs *in, const Plan *p, const Overlay *o) {
-        for (size_t i = 0; i < o->n_repositories; i++) {
-                const Repository *q = o->repositories + i;
+static void hash_repositories(Inputs *in, const Plan *p, const Repository *repositories, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                const Repository *q = repositories + i;
 
                 take(in, "repository", q->name);
                 if (!q->keep)
@@ -179,7 +179,8 @@ static int hash_files(Inputs *in, const Stage *s, const Recipe *recipe) {
 static int hash_compile(Inputs *in, const Plan *p, const Stage *s, const Compile *c) {
         int r;
 
-        take(in, "kernel", p->kernel);
+        if (c->on != COMPILE_ON_BASE)
+                take(in, "kernel", p->kernel);
         hash_packages(in, p, s->locked);
         if (c->without)
                 take_list(in, "without", c->without);
@@ -221,6 +222,7 @@ static int hash_stage(Inputs *in, const Plan *p, const Stage *s) {
                 hash_packages(in, p, s->locked);
                 if (p->maker_kind == MAKER_TOOLS)
                         take(in, "maker", p->maker);
+                hash_repositories(in, p, recipe->base.repositories, recipe->base.n_repositories);
                 return 0;
         case STAGE_IMAGE:
                 take(in, "image", p->lock->image.sha256);
@@ -229,7 +231,8 @@ static int hash_stage(Inputs *in, const Plan *p, const Stage *s) {
         case STAGE_PACKAGES:
                 hash_packages(in, p, s->locked);
                 if (s->overlay)
-                        hash_repositories(in, p, s->overlay);
+                        hash_repositories(in, p, s->overlay->repositories,
+                                        s->overlay->n_repositories);
                 return 0;
         case STAGE_ARTIFACTS:
                 return hash_artifacts(in, p, s);

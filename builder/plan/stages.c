@@ -62,11 +62,21 @@ static int add_artifacts(Plan *p, const Overlay *o) {
         return stage_add(p, STAGE_ARTIFACTS, o, 0, strf("artifacts:%s", o->name)) ? 0 : -ENOMEM;
 }
 
-static int add_compiles(Plan *p, const Overlay *o) {
+static int add_compiles_on(Plan *p, const Overlay *o, bool python) {
         for (size_t k = 0; k < o->n_compile; k++)
-                if (!stage_add(p, STAGE_COMPILE, o, k, strf("compile:%s/%zu", o->name, k)))
+                if ((o->compile[k].on == COMPILE_ON_PYTHON) == python &&
+                                !stage_add(p, STAGE_COMPILE, o, k,
+                                                strf("compile:%s/%zu", o->name, k)))
                         return -ENOMEM;
         return 0;
+}
+
+static int add_compiles(Plan *p, const Overlay *o) {
+        return add_compiles_on(p, o, false);
+}
+
+static int add_compiles_on_python(Plan *p, const Overlay *o) {
+        return add_compiles_on(p, o, true);
 }
 
 static int add_environments(Plan *p, const Overlay *o) {
@@ -159,6 +169,7 @@ int plan_add_stages(Plan *p) {
                 { add_early_runs },
                 { NULL, STAGE_INITRAMFS, "initramfs", p->kernel },
                 { add_environments },
+                { add_compiles_on_python },
                 { add_other_files },
                 { NULL, STAGE_FILES, "node", recipe->node },
                 { add_other_runs },

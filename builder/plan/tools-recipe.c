@@ -9,15 +9,16 @@
 
 /* An existing lock lies beside the recipe; a new one does too, unless that folder is not ours to
  * write in. */
-static char *lock_path(Context *ctx, const char *folder) {
-        _cleanup_free_ char *lock = path_join(folder, "tools.lock.json");
+static char *lock_path(Context *ctx, const char *folder, const char *name) {
+        _cleanup_free_ char *file = strf("%s.lock.json", name),
+                            *lock = file ? path_join(folder, file) : NULL;
 
         if (!lock)
                 return NULL;
         if (access(lock, R_OK) >= 0)
                 return TAKE_PTR(lock);
         if (startswith(folder, DATADIR) || access(folder, W_OK) < 0)
-                return path_join(store_path(ctx->store), "tools.lock.json");
+                return path_join(store_path(ctx->store), file);
         return TAKE_PTR(lock);
 }
 
@@ -41,24 +42,26 @@ char *tools_recipe(void) {
         return NULL;
 }
 
-int tools_recipe_find(Context *ctx, const char *near, char **ret_recipe, char **ret_lock) {
+int tools_recipe_find(
+                Context *ctx, const char *near, const char *name, char **ret, char **ret_lock) {
         _cleanup_free_ char *beside = near ? path_folder(near) : NULL, *shipped = shipped_folder();
+        _cleanup_free_ char *file = strf("%s.json", name);
         const char *const folders[] = { beside, "images", shipped };
 
-        if ((near && !beside) || !shipped)
+        if ((near && !beside) || !shipped || !file)
                 return -ENOMEM;
         for (size_t i = beside ? 0 : 1; i < ELEMENTSOF(folders); i++) {
-                _cleanup_free_ char *recipe = path_join(folders[i], "tools.json"), *lock = NULL;
+                _cleanup_free_ char *recipe = path_join(folders[i], file), *lock = NULL;
 
                 if (!recipe)
                         return -ENOMEM;
                 if (access(recipe, F_OK) < 0)
                         continue;
-                lock = lock_path(ctx, folders[i]);
+                lock = lock_path(ctx, folders[i], name);
                 if (!lock)
                         return -ENOMEM;
 
-                *ret_recipe = TAKE_PTR(recipe);
+                *ret = TAKE_PTR(recipe);
                 *ret_lock = TAKE_PTR(lock);
                 return 0;
         }

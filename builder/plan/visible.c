@@ -15,15 +15,32 @@ static bool comes_by(const Recipe *recipe, const Overlay *o, const Overlay *last
         return false;
 }
 
+/* Of the overlays that fill it one may be enough. */
+static bool needs_environment(const Recipe *recipe, const Overlay *o, const char *environment) {
+        for (size_t i = 0; i < recipe->n_overlays; i++)
+                if (streq_ptr(recipe->overlays[i]->python.environment, environment) &&
+                                recipe_overlay_needs(o, recipe->overlays[i]))
+                        return true;
+        return false;
+}
+
 bool plan_stage_sees(const Plan *p, size_t i, size_t below) {
         const Stage *s = p->stages + i, *t = p->stages + below;
         const Overlay *base;
 
         if (below >= i || s->kind != STAGE_COMPILE)
                 return below < i;
+        if (t->kind == STAGE_BASE || t->kind == STAGE_IMAGE)
+                return true;
+        if (s->overlay->compile[s->index].on == COMPILE_ON_BASE)
+                return false;
+        if (t->kind == STAGE_PYTHON)
+                return needs_environment(p->recipe, s->overlay, t->overlay->python.environment);
         if (t->kind == STAGE_ARTIFACTS || t->kind == STAGE_COMPILE)
                 return recipe_overlay_needs(s->overlay, t->overlay);
-        if (t->kind == STAGE_BASE || t->kind == STAGE_IMAGE || streq(t->id, "kernel"))
+        if (t->kind != STAGE_PACKAGES) /* what comes before environments, and no compiler needs */
+                return false;
+        if (streq(t->id, "kernel"))
                 return true;
 
         base = lock_compile_base(p->recipe, s->overlay);

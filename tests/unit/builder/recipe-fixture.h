@@ -98,25 +98,42 @@ static inline Recipe *load_good(Fixture *f, const char *path) {
         return f->recipe;
 }
 
+/* "x.json:12: $.a: …" without its line, which test-problems.c asks for. */
+static inline char *without_line(const char *logged) {
+        const char *file = strstr(logged, ".json:"), *rest = file ? file + strlen(".json:") : "";
+        size_t digits = strspn(rest, "0123456789");
+
+        return digits > 0 && startswith(rest + digits, ": $")
+                               ? strf("%.*s%s", (int) (rest - 1 - logged), logged, rest + digits)
+                               : strdup(logged);
+}
+
+static inline bool was_logged(Fixture *f, const char *message) {
+        STRV_FOREACH (line, f->lines) {
+                _cleanup_free_ char *text = without_line(*line);
+
+                assert_non_null(text);
+                if (strstr(text, message))
+                        return true;
+        }
+        return false;
+}
+
 /* The recipe must be refused with exactly one message, this one. */
 static inline void assert_refused(Fixture *f, const char *path, const char *message) {
         _cleanup_free_ char *line = strf("error: %s", message);
         int r = load(f, path);
 
+        _cleanup_free_ char *got = NULL;
+
         STRV_FOREACH (l, f->lines)
-                if (!streq(*l, line))
+                if (!was_logged(f, message))
                         print_error("got:    %s\nwanted: %s\n", *l, line);
         assert_int_equal(r, -EINVAL);
         assert_int_equal(strv_length(f->lines), 1);
-        assert_string_equal(f->lines[0], line);
+        got = without_line(f->lines[0]);
+        assert_string_equal(got, line);
         assert_null(f->recipe);
-}
-
-static inline bool was_logged(Fixture *f, const char *message) {
-        STRV_FOREACH (line, f->lines)
-                if (strstr(*line, message))
-                        return true;
-        return false;
 }
 
 /* The overlay "one" with these keys, in a recipe. */

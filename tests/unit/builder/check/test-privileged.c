@@ -90,6 +90,51 @@ static void devices_are_listed(void **state) {
         assert_string_equal(json_get_string(o, "device"), "block 8:1");
 }
 
+/* A file's owner and mode, and what one more user and group may do. */
+static const uint8_t acl[] = { 2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 2, 0, 6, 0, 0xe8, 3, 0,
+        0, 4, 0, 4, 0, 255, 255, 255, 255, 8, 0, 5, 0, 7, 0, 0, 0, 0x10, 0, 7, 0, 255, 255, 255,
+        255, 0x20, 0, 0, 0, 255, 255, 255, 255 };
+
+static bool set_acl(const char *path, const char *name, const void *value, size_t size) {
+        return setxattr(path, name, value, size, 0) >= 0;
+}
+
+static void access_lists_that_name_somebody_are_listed(void **state) {
+        json_object *o;
+
+        put("etc/shadow", "x");
+        if (!set_acl("etc/shadow", "system.posix_acl_access", acl, sizeof(acl))) {
+                print_message("access lists need a file system that has them\n");
+                skip();
+        }
+        o = entry(*state, "/etc/shadow");
+        assert_non_null(o);
+        assert_string_equal(json_get_string(o, "acl"), "user 1000 rw-, group 7 r-x");
+}
+
+static void a_folders_default_list_is_listed(void **state) {
+        json_object *o;
+
+        assert_int_equal(mkdir("srv", 0755), 0);
+        if (!set_acl("srv", "system.posix_acl_default", acl, sizeof(acl))) {
+                print_message("access lists need a file system that has them\n");
+                skip();
+        }
+        o = entry(*state, "/srv");
+        assert_non_null(o);
+        assert_string_equal(
+                        json_get_string(o, "acl"), "default user 1000 rw-, default group 7 r-x");
+}
+
+static void a_list_without_names_is_a_mode(void **state) {
+        static const uint8_t plain[] = { 2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 4, 0, 4, 0,
+                255, 255, 255, 255, 0x20, 0, 0, 0, 255, 255, 255, 255 };
+
+        assert_int_equal(mkdir("srv", 0755), 0);
+        (void) set_acl("srv", "system.posix_acl_default", plain, sizeof(plain));
+        assert_null(entry(*state, "/srv"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TREE(a_plain_tree_has_none),
@@ -99,6 +144,9 @@ int main(void) {
                 TREE(a_link_is_not_followed_out),
                 TREE(capabilities_are_named),
                 TREE(devices_are_listed),
+                TREE(access_lists_that_name_somebody_are_listed),
+                TREE(a_folders_default_list_is_listed),
+                TREE(a_list_without_names_is_a_mode),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,6 +79,40 @@ static void an_environment_is_one_stage_and_its_wheels_are_its_digest(void **sta
                         "python:/opt/x,files:first,files:second,run:second/0,services,finalize");
 }
 
+static void a_compile_on_python_sees_the_environments_that_its_overlay_needs(void **state) {
+        World *w = *state;
+        char sum[] = "0000000000000000000000000000000000000000000000000000000000000001",
+             other[] = "0000000000000000000000000000000000000000000000000000000000000002";
+        LockedWheel wheels[] = {
+                { .name = (char *) "x", .version = (char *) "1", .sha256 = sum },
+                { .name = (char *) "y", .version = (char *) "1", .sha256 = other },
+        };
+        LockedEnvironment environments[] = {
+                { .path = (char *) "/opt/x", .wheels = wheels, .n_wheels = 1 },
+                { .path = (char *) "/opt/y", .wheels = wheels + 1, .n_wheels = 1 },
+        };
+        _cleanup_plan_free_ Plan *a = NULL, *b = NULL;
+        _cleanup_free_ char *difference = NULL;
+
+        w->first.python.environment = (char *) "/opt/y";
+        w->second.python.environment = (char *) "/opt/x";
+        w->lock.environments = environments;
+        w->lock.n_environments = ELEMENTSOF(environments);
+        w->compile.on = COMPILE_ON_PYTHON;
+        a = plan(w);
+        assert_string_equal(a->stages[6].id, "python:/opt/y");
+        assert_string_equal(a->stages[7].id, "python:/opt/x");
+        assert_string_equal(a->stages[8].id, "compile:second/0");
+        for (size_t i = 0; i < 8; i++) /* neither early files, nor initramfs, nor first's wheels */
+                assert_int_equal(plan_stage_sees(a, 8, i), i < 4 || i == 7);
+
+        sum[0] = '1';
+        b = plan(w);
+        difference = changed(a, b);
+        assert_string_equal(difference,
+                        "python:/opt/x,compile:second/0,files:first,files:second,run:second/0,services,finalize");
+}
+
 static void a_lock_without_the_environment_is_stale(void **state) {
         World *w = *state;
         Plan *p = NULL;
@@ -170,6 +204,25 @@ static void a_compile_that_requires_nothing_sees_base_and_kernel(void **state) {
         assert_true(plan_stage_sees(p, 3, 1));
         assert_false(plan_stage_sees(p, 3, 2));
         assert_true(plan_stage_sees(p, 4, 3));
+}
+
+static void a_compile_on_the_base_sees_the_base_alone(void **state) {
+        World *w = *state;
+        _cleanup_plan_free_ Plan *a = NULL, *b = NULL;
+        size_t compile;
+
+        w->compile.on = COMPILE_ON_BASE;
+        a = plan(w);
+        compile = (size_t) (plan_find(a, "compile:second/0") - a->stages);
+        assert_true(plan_stage_sees(a, compile, 0));
+        for (size_t i = 1; i < compile; i++)
+                assert_false(plan_stage_sees(a, compile, i));
+
+        w->locked[1].name = (char *) "linux-image-6.12.63+deb13-amd64";
+        w->locked[3].sha256[0] = '0';
+        b = plan(w);
+        assert_string_equal(plan_find(a, "compile:second/0")->digest,
+                        plan_find(b, "compile:second/0")->digest);
 }
 
 static void packages_of_later_overlays_leave_what_is_compiled(void **state) {
@@ -309,6 +362,9 @@ int main(void) {
                                 an_environment_is_one_stage_and_its_wheels_are_its_digest, setup,
                                 teardown),
                 cmocka_unit_test_setup_teardown(
+                                a_compile_on_python_sees_the_environments_that_its_overlay_needs,
+                                setup, teardown),
+                cmocka_unit_test_setup_teardown(
                                 a_lock_without_the_environment_is_stale, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 editing_an_early_file_remakes_the_initramfs, setup, teardown),
@@ -324,6 +380,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(
                                 a_compile_that_requires_nothing_sees_base_and_kernel, setup,
                                 teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_compile_on_the_base_sees_the_base_alone, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 packages_of_later_overlays_leave_what_is_compiled, setup, teardown),
                 cmocka_unit_test_setup_teardown(

@@ -61,6 +61,15 @@ static void the_first_error_is_kept_with_its_time(void **state _unused_) {
         complaint_done(&c);
 }
 
+static void a_make_that_waits_for_its_other_jobs_is_known(void **state _unused_) {
+        assert_true(complaint_make_waits("make: *** Waiting for unfinished jobs...."));
+        assert_true(complaint_make_waits("make[12]: *** Waiting for unfinished jobs...."));
+        assert_false(complaint_make_waits("make: *** [Makefile:2: all] Error 1"));
+        assert_false(complaint_make_waits("make[1: *** Waiting"));
+        assert_false(complaint_make_waits("make["));
+        assert_false(complaint_make_waits("checking for make: *** Waiting for unfinished jobs"));
+}
+
 static void the_remedy_names_the_package(void **state _unused_) {
         static const char *const table[][2] = {
                 { "g++", "Debian: g++)" },
@@ -81,6 +90,7 @@ int main(void) {
                 cmocka_unit_test(a_missing_program_is_known_from_shells_make_and_env),
                 cmocka_unit_test(what_only_looks_like_it_is_left_alone),
                 cmocka_unit_test(the_first_error_is_kept_with_its_time),
+                cmocka_unit_test(a_make_that_waits_for_its_other_jobs_is_known),
                 cmocka_unit_test(the_remedy_names_the_package),
         };
 

@@ -67,6 +67,20 @@ static void the_first_error_is_shown_above_the_last_lines(void **state _unused_)
         assert_null(strstr(text, "| line 50"));
 }
 
+static void a_make_that_has_failed_is_told_of_at_once(void **state _unused_) {
+        requires_namespaces();
+        _cleanup_free_ char *text =
+                        run_script("#!/bin/sh\necho '/bin/sh: 1: g++: not found'\n"
+                                   "echo 'make[1]: *** Waiting for unfinished jobs....'\n"
+                                   "echo 'make: *** Waiting for unfinished jobs....'\n"
+                                   "exit 2\n");
+        const char *told = strstr(text, "has failed: /bin/sh: 1: g++: not found; make lets");
+
+        assert_non_null(told);
+        assert_true(told < strstr(text, "ended with exit code 2"));
+        assert_null(strstr(told + 1, "has failed: "));
+}
+
 static void an_error_among_the_last_lines_is_shown_once(void **state _unused_) {
         requires_namespaces();
         _cleanup_free_ char *text = run_script("#!/bin/sh\necho 'x.c:1: error: first'\nexit 2\n");
@@ -128,6 +142,8 @@ int main(int argc, char *argv[]) {
                                 a_missing_program_is_named_with_its_package, begin, end),
                 cmocka_unit_test_setup_teardown(
                                 the_first_error_is_shown_above_the_last_lines, begin, end),
+                cmocka_unit_test_setup_teardown(
+                                a_make_that_has_failed_is_told_of_at_once, begin, end),
                 cmocka_unit_test_setup_teardown(
                                 an_error_among_the_last_lines_is_shown_once, begin, end),
                 cmocka_unit_test_setup_teardown(

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "inspect/vulnerabilities.h"
+#include "recipe-fixture.h"
+
+static const char inspection_text[] =
+                "{\"os\": {\"distro\": \"debian\", \"major\": 13, \"minor\": 0, \"codename\": \"trixie\", \"package_format\": \"deb\"}, \"packages\": ["
+                "{\"name\": \"libssl3t64\", \"version\": \"3.5.7-1\", \"source\": \"openssl\"},"
+                "{\"name\": \"openssl\", \"version\": \"3.5.7-1\"},"
+                "{\"name\": \"linux-image-6.12.9\", \"version\": \"6.12.9-1\", \"source\": \"linux-signed-amd64\", \"source_version\": \"6.12.9+1\"},"
+                "{\"name\": \"bash\", \"version\": \"5.2-1+b3\", \"source\": \"bash\", \"source_version\": \"5.2-1\"}]}";
+
+/* What is found, a line each: "ID PACKAGE VERSION FIXED URGENCY"; *ret: what the call returned. */
+static char *find(const char *text, int *ret) {
+        _cleanup_json_ json_object *inspection = json_tokener_parse(inspection_text);
+        _cleanup_strv_free_ char **lines = NULL;
+        json_object *found;
+
+        put_file("known.json", text);
+        *ret = inspect_vulnerabilities(inspection, "known.json");
+        found = json_get(inspection, "vulnerabilities");
+        for (size_t i = 0; i < json_array_length(found); i++) {
+                json_object *v = json_object_array_get_idx(found, i);
+                const char *fixed = json_get_string(v, "fixed"),
+                           *urgency = json_get_string(v, "urgency");
+
+                assert_int_equal(strv_extendf(&lines, "%s %s %s %s %s", json_get_string(v, "id"),
+                                                 json_get_string(v, "package"),
+                                                 json_get_string(v, "version"), fixed ? fixed : "-",
+                                                 urgency ? urgency : "-"),
+                                0);
+        }
+        return strv_join(lines, "\n");
+}
+
+static void assert_found(const char *text, int fixable, const char *wanted) {
+        int r;
+        _cleanup_free_ char *got = find(text, &r);
+
+        assert_int_equal(r, fixable);
+        assert_string_equal(strempty(got), wanted);
+}
+
+#define ISSUE(status, more) \
+        "{\"description\": \"d\", \"releases\": {\"trixie\": {\"status\": \"" status "\"" more "}}}"
+#define FIXED(version) ", \"fixed_version\": \"" version "\", \"urgency\": \"high\""
+
+static void the_tracker_says_what_is_open_and_what_is_mended_later(void **state _unused_) {
+        assert_found("{\"openssl\": {\"CVE-2026-10\": " ISSUE("resolved",
+                                     FIXED("3.5.9-1")) ", \"CVE-2026-9\": " ISSUE("open",
+                                     "") ", \"CVE-2026-3\": " ISSUE("resolved",
+                                     FIXED("3.5.7-1")) ", \"CVE-2026-4\": " ISSUE("resolved",
+                                     FIXED("0")) ", \"CVE-2026-5\": " ISSUE("undetermined",
+                                     "") "},"
+                                         "\"zlib\": {\"CVE-2026-6\": " ISSUE("open", "") "}}",
+                        1,
+                        "CVE-2026-9 openssl 3.5.7-1 - -\nCVE-2026-10 openssl 3.5.7-1 3.5.9-1 high");
+}
+
+/* A rebuild's "+b3" is not the source's; and a signed kernel's source is linux. */
+static void versions_are_the_source_s(void **state _unused_) {
+        assert_found("{\"bash\": {\"CVE-1\": " ISSUE(
+                                     "resolved", FIXED("5.2-1")) ", \"CVE-2\": " ISSUE("resolved",
+                                     FIXED("5.2-1+b1")) "},"
+                                                        "\"linux\": {\"CVE-3\": " ISSUE("resolved",
+                                                                        FIXED("6.12.10-1")) ", \"CVE-4\": " ISSUE("resolved",
+                                                                        FIXED("6.12.9-1")) "}}",
+                        2, "CVE-2 bash 5.2-1 5.2-1+b1 high\nCVE-3 linux 6.12.9-1 6.12.10-1 high");
+}
+
+static void a_file_about_another_release_is_not_an_all_clear(void **state) {
+        assert_found("{\"openssl\": {\"CVE-1\": {\"releases\": {\"bookworm\": {\"status\": \"open\"}}}}}",
+                        -EINVAL, "");
+        assert_true(was_logged(*state, "says nothing of Debian:13 (trixie)"));
+        assert_found("[{\"id\": \"X\", \"affected\": [{\"package\": {\"ecosystem\": \"Debian:12\", \"name\": \"openssl\"}}]}]",
+                        -EINVAL, "");
+        assert_found("{}", -EINVAL, "");
+        assert_found("[]", -EINVAL, "");
+}
+
+#define OSV(id, name, events)                                                               \
+        "{\"id\": \"" id                                                                    \
+        "\", \"affected\": [{\"package\": {\"ecosystem\": \"Debian:13\", \"name\": \"" name \
+        "\"}, "                                                                             \
+        "\"ranges\": [{\"type\": \"ECOSYSTEM\", \"events\": [" events "]}]}]}"
+#define AT(what, version) "{\"" what "\": \"" version "\"}"
+
+static void osv_has_ranges(void **state _unused_) {
+        assert_found(OSV("A", "openssl", AT("introduced", "0") ", " AT("fixed", "3.5.9-1")), 1,
+                        "A openssl 3.5.7-1 3.5.9-1 -");
+        assert_found(OSV("A", "openssl", AT("fixed", "3.5.9-1") ", " AT("introduced", "0")), 1,
+                        "A openssl 3.5.7-1 3.5.9-1 -");
+        assert_found(OSV("A", "openssl", AT("introduced", "0") ", " AT("fixed", "3.5.7-1")), 0, "");
+        assert_found(OSV("A", "openssl", AT("introduced", "3.5.8-1")), 0, "");
+        assert_found(OSV("A", "openssl", AT("introduced", "0")), 0, "A openssl 3.5.7-1 - -");
+        assert_found(OSV("A", "openssl", AT("introduced", "0") ", " AT("last_affected", "3.5.7-1")),
+                        0, "A openssl 3.5.7-1 - -");
+        assert_found(OSV("A", "openssl", AT("introduced", "0") ", " AT("last_affected", "3.5.6-1")),
+                        0, "");
+        assert_found(OSV("A", "openssl",
+                                     AT("introduced", "0") ", " AT("fixed", "3.0-1") ", " AT(
+                                                     "introduced", "3.5-1") ", " AT("fixed",
+                                                     "3.6-1")),
+                        1, "A openssl 3.5.7-1 3.6-1 -");
+}
+
+static void osv_may_be_lines_a_list_or_an_answer(void **state _unused_) {
+        static const char one[] = OSV("A", "openssl", AT("introduced", "0")),
+                          other[] = OSV("B", "bash", AT("introduced", "0") ", " AT("fixed", "6"));
+        const char *const forms[] = { "%s\n%s\n", "[%s, %s]", "{\"vulns\": [%s, %s]}" };
+
+        for (size_t i = 0; i < ELEMENTSOF(forms); i++) {
+                _cleanup_free_ char *text = NULL;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+                text = strf(forms[i], one, other);
+#pragma GCC diagnostic pop
+                assert_found(text, 1, "B bash 5.2-1 6 -\nA openssl 3.5.7-1 - -");
+        }
+}
+
+static void what_was_withdrawn_or_is_exactly_another_version_is_nothing(void **state _unused_) {
+        assert_found("[{\"id\": \"A\", \"withdrawn\": \"2026\", \"affected\": [{\"package\": {\"ecosystem\": \"Debian:13\", \"name\": \"openssl\"}, \"versions\": [\"3.5.7-1\"]}]},"
+                     "{\"id\": \"B\", \"affected\": [{\"package\": {\"ecosystem\": \"Debian:13\", \"name\": \"openssl\"}, \"versions\": [\"3.5.7-1\"]}]},"
+                     "{\"id\": \"C\", \"affected\": [{\"package\": {\"ecosystem\": \"Debian:13\", \"name\": \"openssl\"}, \"versions\": [\"3.5.6-1\"]}]},"
+                     "{\"id\": \"D\", \"affected\": [{\"package\": {\"ecosystem\": \"Debian:130\", \"name\": \"openssl\"}, \"versions\": [\"3.5.7-1\"]}]}]",
+                        0, "B openssl 3.5.7-1 - -");
+}
+
+static void what_is_neither_or_cut_is_refused(void **state) {
+        const char *const bad[] = { "", "text", "[1, 2]", "[{\"affected\": []}]",
+                "{\"openssl\": [1]}", "{\"openssl\": {\"CVE-1\": " ISSUE("open", "") "}",
+                "{\"openssl\": {\"CVE-1\": tru }, \"x\": \"\\\"trixie\\\"\"}" };
+
+        for (size_t i = 0; i < ELEMENTSOF(bad); i++)
+                assert_found(bad[i], -EINVAL, "");
+        assert_true(was_logged(*state, "is neither the file of Debian's security tracker"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+                TEST(the_tracker_says_what_is_open_and_what_is_mended_later),
+                TEST(versions_are_the_source_s),
+                TEST(a_file_about_another_release_is_not_an_all_clear),
+                TEST(osv_has_ranges),
+                TEST(osv_may_be_lines_a_list_or_an_answer),
+                TEST(what_was_withdrawn_or_is_exactly_another_version_is_nothing),
+                TEST(what_is_neither_or_cut_is_refused),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
