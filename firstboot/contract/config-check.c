@@ -46,7 +46,7 @@ static const char *blame(const Config *c, const char *path) {
 static int complain(Config *c, const char *path, const char *format, ...) _printf_(3, 4);
 
 static int complain(Config *c, const char *path, const char *format, ...) {
-        char text[400];
+        char text[800];
         va_list ap;
 
         va_start(ap, format);
@@ -55,9 +55,11 @@ static int complain(Config *c, const char *path, const char *format, ...) {
         return strv_extendf(&c->errors, "%s: %s: %s", blame(c, path), path, text);
 }
 
-static int complain_of_unknown(Config *c, const char *pattern, const char *key, const char *path) {
+/* free_sections: what else may stand there. */
+static int complain_of_unknown(Config *c, const char *pattern, const char *key, const char *path,
+                char *const *free_sections) {
         _cleanup_strv_free_ char **known = NULL;
-        _cleanup_free_ char *suggestion = NULL;
+        _cleanup_free_ char *suggestion = NULL, *all = NULL;
 
         for (size_t i = 0; i < config_keys_count; i++) {
                 const char *name = config_key_in(&config_keys[i], pattern);
@@ -65,8 +67,14 @@ static int complain_of_unknown(Config *c, const char *pattern, const char *key, 
                 if (name && strv_extend(&known, name) < 0)
                         return -ENOMEM;
         }
+        if (strv_extend_strv(&known, free_sections) < 0)
+                return -ENOMEM;
         suggestion = suggest_text(key, known);
-        return suggestion ? complain(c, path, "unknown key%s", suggestion) : -ENOMEM;
+        all = strv_join(known, ", ");
+        if (!suggestion || !all)
+                return -ENOMEM;
+        return *suggestion ? complain(c, path, "unknown key%s", suggestion)
+                           : complain(c, path, "unknown key; known are %s", all);
 }
 
 static const char *const type_names[] = {
@@ -258,7 +266,8 @@ static int check_known_keys(Config *c, json_object *o, const char *pattern, cons
                         continue;
 
                 r = k ? check_value(c, k, value, p, free_sections)
-                      : complain_of_unknown(c, pattern, key, p);
+                      : complain_of_unknown(c, pattern, key, p,
+                                        isempty(pattern) ? free_sections : NULL);
                 if (r < 0)
                         return r;
         }

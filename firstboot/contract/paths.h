@@ -24,7 +24,12 @@
 #define PATH_RUN_RESULTS "/run/firstboot/results"
 #define PATH_RUN_SECTIONS "/run/firstboot/sections"
 #define PATH_RUN_CHECK "/run/firstboot/check"
+/* Written and removed, as a proof that there is room (contract/room.h). */
+#define PATH_RUN_ROOM "/run/firstboot/room"
 #define PATH_READY "/run/firstboot/ready"
+/* /etc/nccl.conf for programs in containers: a CDI specification, and a file to be mounted. */
+#define PATH_CDI_NCCL "/run/cdi/imgbuild-nccl.json"
+#define PATH_NCCL_POD "/run/firstboot/nccl-pod.conf"
 /* The verdict that was announced in full: the file above, the units, the journal. */
 #define PATH_RUN_ANNOUNCED "/run/firstboot/announced"
 /* There while what is on record at PATH_STATE is older than what was to be put there. */

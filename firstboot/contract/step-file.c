@@ -357,16 +357,8 @@ int step_load(const char *name, json_object *config, Step *s, char ***errors) {
         return path ? load_from(path, name, site, config, s, errors) : -ENOMEM;
 }
 
-int step_file_check(const char *path, const char *name, const char *shown, char **ret_program,
-                char ***errors) {
-        _cleanup_(step_clear) Step s = { .file = strdup(shown) };
-        int r;
-
-        if (!s.file)
-                return -ENOMEM;
-        r = load_from(path, name, true, NULL, &s, errors);
-        if (r <= 0)
-                return r;
-        *ret_program = strdup(s.exec[0]);
-        return *ret_program ? 0 : -ENOMEM;
+int step_file_check(
+                const char *path, const char *name, const char *shown, Step *ret, char ***errors) {
+        ret->file = strdup(shown);
+        return ret->file ? load_from(path, name, true, NULL, ret, errors) : -ENOMEM;
 }

@@ -47,7 +47,6 @@ int step_list(char ***ret_names);
 int step_load(const char *name, json_object *config, Step *s, char ***errors);
 
 /* The same for the file at `path` of a site's step that is on no node yet, called `shown` in
- * *errors. *ret_program: what "exec" runs, NULL where the file is too faulty; the caller frees it.
- * 0 or -ENOMEM. */
-int step_file_check(const char *path, const char *name, const char *shown, char **ret_program,
-                char ***errors);
+ * *errors and in ret->file. *ret is empty before, and for step_clear() in any case. */
+int step_file_check(
+                const char *path, const char *name, const char *shown, Step *ret, char ***errors);

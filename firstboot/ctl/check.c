@@ -8,12 +8,14 @@
 #include "contract/condition.h"
 #include "contract/graph.h"
 #include "contract/history.h"
+#include "contract/jobs.h"
 #include "contract/paths.h"
 #include "ctl/ctl.h"
 #include "ctl/probe.h"
 #include "shared/file-util.h"
 #include "shared/json-strv.h"
 #include "shared/log.h"
+#include "shared/suggest.h"
 #include "shared/time-util.h"
 
 #include <time.h>
@@ -145,13 +147,17 @@ static int make_probes(Check *k) {
         return 0;
 }
 
-/* Two that measure at once would both find the node slow. The lock ends with us. */
-static int lock_full(Check *k) {
+/* Two that measure at once would both find the node slow. The lock ends with us. -EISCONN: a job
+ * runs, and was to be left alone. */
+static int begin_full(Check *k) {
         _cleanup_free_ char *path = fb_path("/run/firstboot/check.lock");
         int fd = path ? lock_file(path, now_usec() + OTHER_USEC) : -ENOMEM;
 
         if (fd < 0)
                 return fd;
+        if (!k->ctl->beside_jobs && jobs_run())
+                return log_error_return(-EISCONN,
+                                "Nothing was looked at: a job runs on this node, and a full check puts load on GPUs and network beside it. --quick disturbs nobody; or drain the node and wait for its jobs; --beside-jobs goes on all the same");
         k->started_usec = now_usec();
         return 0; /* kept open on purpose */
 }
@@ -330,6 +336,17 @@ static void print(const Check *k) {
         }
 }
 
+static void log_no_such_step(const Check *k) {
+        _cleanup_strv_free_ char **names = NULL;
+        _cleanup_free_ char *meant = NULL;
+
+        for (size_t i = 0; i < k->graph->n; i++)
+                (void) strv_extend(&names, k->graph->steps[i].name);
+        meant = suggest_text(k->ctl->step, names);
+        log_error("There is no step \"%s\" on this node%s", k->ctl->step,
+                        isempty(meant) ? "; 'firstbootctl status' lists them" : meant);
+}
+
 static int run(Check *k) {
         int r;
 
@@ -340,12 +357,11 @@ static int run(Check *k) {
         if (r < 0)
                 return r;
         if (k->ctl->step && !graph_find(k->graph, k->ctl->step)) {
-                log_error("There is no step \"%s\" on this node; 'firstbootctl status' lists them",
-                                k->ctl->step);
+                log_no_such_step(k);
                 return -EINVAL;
         }
         if (streq(k->mode, "full")) {
-                r = lock_full(k);
+                r = begin_full(k);
                 if (r < 0)
                         return r;
         }
@@ -364,8 +380,8 @@ int verb_check(Ctl *c, int argc, char *argv[]) {
         int r;
 
         (void) argv;
-        if (argc > 0 || (c->quick && c->full)) {
-                log_error("check takes --quick or --full, --step=NAME, --probes and --json");
+        if (argc > 0 || (c->quick && c->full) || (c->beside_jobs && !c->full)) {
+                log_error("check takes --quick or --full, --step=NAME, --probes and --json; and --full takes --beside-jobs");
                 return EXIT_CHECK_USAGE;
         }
         k.started_usec = now_usec();
@@ -377,6 +393,8 @@ int verb_check(Ctl *c, int argc, char *argv[]) {
         r = k.findings ? run(&k) : -ENOMEM;
         if (r == -EINVAL)
                 return EXIT_CHECK_USAGE;
+        if (r == -EISCONN)
+                return EXIT_CHECK_JOBS;
         if (r == -EBUSY)
                 log_error("Another full check has gone on for more than 5 min: 'fuser -v /run/firstboot/check.lock' shows whose");
         else if (r == -ENOENT || r == -EACCES)

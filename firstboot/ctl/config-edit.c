@@ -9,6 +9,7 @@
 #include "contract/config.h"
 #include "contract/graph.h"
 #include "contract/paths.h"
+#include "contract/zone.h"
 #include "ctl/ctl.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -144,6 +145,19 @@ static int finish(Config *c) {
         return config_finish(c, sections);
 }
 
+/* The node's tzdata knows which zones there are; where it has none, nothing is said. */
+static int check_zone(Config *c) {
+        _cleanup_free_ char *folder = fb_path(ZONES), *hint = NULL;
+        const char *zone;
+        int r;
+
+        r = zone_look_up(c, folder, &zone, &hint);
+        if (r != 0)
+                return r == -ENOMEM ? r : 0;
+        return strv_extendf(
+                        &c->errors, "host.timezone: there is no time zone \"%s\"%s", zone, hint);
+}
+
 /* The faults of the configuration with our file as `layer`. 0 or -ENOMEM. */
 static int faults_with(json_object *layer, char ***ret) {
         _cleanup_config_ Config *c = config_new();
@@ -158,6 +172,9 @@ static int faults_with(json_object *layer, char ***ret) {
         if (r < 0)
                 return r;
         r = finish(c);
+        if (r < 0)
+                return r;
+        r = check_zone(c);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(c->errors);
@@ -253,6 +270,8 @@ static int lock_edits(void) {
         if (!path)
                 return log_oom();
         r = mkdir_parents(path, 0755);
+        if (r == -EACCES || r == -EPERM)
+                return log_error_return(r, "Changing the configuration needs root");
         if (r < 0)
                 return log_error_errno(r, "Cannot make the folder of %s", path);
         fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -12,9 +12,9 @@
 
 typedef struct Ctl {
         bool json, wait, watch, color, utf8;
-        bool no_rerun;                     /* of config set and unset */
-        bool quick, full, probes, history; /* of check and plot */
-        unsigned given;                    /* options, a bit each: main.c */
+        bool no_rerun;                                  /* of config set and unset */
+        bool quick, full, beside_jobs, probes, history; /* of check and plot */
+        unsigned given;                                 /* options, a bit each: main.c */
         const char *step;
         uint64_t timeout_usec; /* of --wait; 0: none */
         sd_bus *bus;           /* opened on demand */
@@ -34,7 +34,13 @@ enum {
 };
 
 /* Those of check, which Slurm calls. */
-enum { EXIT_CHECK_GOOD = 0, EXIT_CHECK_BAD = 1, EXIT_CHECK_USAGE = 2, EXIT_CHECK_BLIND = 3 };
+enum {
+        EXIT_CHECK_GOOD = 0,
+        EXIT_CHECK_BAD = 1,
+        EXIT_CHECK_USAGE = 2,
+        EXIT_CHECK_BLIND = 3,
+        EXIT_CHECK_JOBS = 4
+};
 
 int verb_status(Ctl *c, int argc, char *argv[]);
 int verb_blame(Ctl *c, int argc, char *argv[]);

@@ -61,7 +61,8 @@ enum {
         OPT_STEP,
         OPT_PROBES,
         OPT_HISTORY,
-        OPT_NO_RERUN
+        OPT_NO_RERUN,
+        OPT_BESIDE_JOBS
 };
 
 /* Every verb takes them all, before it or behind it. */
@@ -75,6 +76,7 @@ static const OptionSpec options[] = {
         { .name = "json", .id = OPT_JSON, .help = "machine-readable output (status, config, check, history, blame)" },
         { .name = "quick", .id = OPT_QUICK, .help = "a second, beside running jobs (check; the default)" },
         { .name = "full", .id = OPT_FULL, .help = "with load on GPUs and network; wants an idle node (check)" },
+        { .name = "beside-jobs", .id = OPT_BESIDE_JOBS, .help = "a full one though jobs run, which it disturbs (check --full)" },
         { .name = "step", .id = OPT_STEP, .argument = "NAME", .help = "one step's probe alone (check)",
           .value = COMPLETE_COMMAND, .words = LIST_STEPS },
         { .name = "probes", .id = OPT_PROBES, .help = "the probes alone, not firstbootd's verdict (check)" },
@@ -110,7 +112,8 @@ static void help(FILE *f) {
                 help_row(f, left, o->help);
         }
         fprintf(f, "\nExit code of status: 0 ready, 1 failed, 2 degraded, 3 still going, 4 not known.\n"
-                   "Of check: 0 well, 1 something is wrong, 2 wrong usage, 3 could not look.\n");
+                   "Of check: 0 well, 1 something is wrong, 2 wrong usage, 3 could not look,\n"
+                   "4 did not look: a job runs.\n");
 }
 
 /* What getopt_long() wants to know of the options. */
@@ -166,6 +169,9 @@ static int parse_options(Ctl *c, int argc, char *argv[]) {
                         break;
                 case OPT_NO_RERUN:
                         c->no_rerun = true;
+                        break;
+                case OPT_BESIDE_JOBS:
+                        c->beside_jobs = true;
                         break;
                 case OPT_PROBES:
                         c->probes = true;
@@ -224,6 +230,7 @@ static const struct {
         { OPT_JSON, "status rerun config check history blame" },
         { OPT_QUICK, "check" },
         { OPT_FULL, "check" },
+        { OPT_BESIDE_JOBS, "check" },
         { OPT_STEP, "check" },
         { OPT_PROBES, "check" },
         { OPT_HISTORY, "plot" },

@@ -5,6 +5,7 @@
 
 #include "ctl/probe.h"
 #include "contract/paths.h"
+#include "contract/room.h"
 #include "shared/duration.h"
 #include "shared/log.h"
 #include "shared/strv.h"
@@ -100,6 +101,20 @@ static void disarm_message(json_object *result) {
         (void) json_set_string(result, "message", line);
 }
 
+/* Of a probe without words: what it works with may lie in a /run that has no room left. An ordinary
+ * user may not write there at all, which tells nothing. */
+static json_object *without_words(const char *step, int code) {
+        int r = room_prove();
+        _cleanup_free_ char *words = NULL;
+
+        if (r < 0 && r != -ENOMEM && r != -EACCES && r != -EPERM)
+                words = room_words(PATH_RUN, r);
+        if (words)
+                return failure(ROOM_CODE, "%s", words);
+        return failure("check.no-answer", "the probe of %s ended %s%d and said nothing", step,
+                        code < 0 ? "by a signal, " : "with exit code ", code);
+}
+
 /* Its verdict: what it printed, unless how it ended says otherwise. */
 static void finish(Probe *p) {
         _cleanup_json_ json_object *o = NULL;
@@ -115,9 +130,7 @@ static void finish(Probe *p) {
         (void) json_parse(strempty(p->text), p->size, &e, &o);
         word = json_get_string(o, "status");
         if (!word || !strv_contains(ARGV("done", "degraded", "skipped", "failed"), word))
-                p->result = failure("check.no-answer",
-                                "the probe of %s ended %s%d and said nothing", p->step,
-                                code < 0 ? "by a signal, " : "with exit code ", code);
+                p->result = without_words(p->step, code);
         else if (streq(word, "failed") == (code == 0))
                 p->result = failure("check.no-answer", "the probe of %s says %s and ended with %d",
                                 p->step, word, code);

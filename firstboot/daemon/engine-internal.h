@@ -8,6 +8,7 @@
 #include "daemon/bus-api.h"
 #include "daemon/configure.h"
 #include "daemon/connection.h"
+#include "daemon/membership.h"
 #include "daemon/node.h"
 #include "daemon/publish.h"
 #include "daemon/watch.h"
@@ -22,10 +23,11 @@ struct Engine {
         Watch *watch;
 
         sd_event_source *late; /* the watch of the results' folder */
+        sd_event_source *room; /* a verdict waits for room in /run */
 
         bool paced; /* others have less of the CPU until the verdict */
         /* The step is to run again: what it tells the cluster has changed. */
-        bool renewal_due[NODE_MEMBERSHIPS];
+        bool renewal_due[MEMBERSHIPS];
         json_object *ran_by; /* the configuration that the steps ran by; NULL: none yet */
         bool changes_only;   /* what comes next runs only the steps that it concerns */
         bool told; /* settling was announced (a restart of firstbootd does not repeat it) */

@@ -7,9 +7,15 @@
 #include "daemon/fingerprint.h"
 #include "daemon/pace.h"
 #include "daemon/past.h"
+#include "daemon/take-document.h"
+#include "contract/paths.h"
 #include "contract/retry.h"
+#include "contract/room.h"
 #include "shared/log.h"
+#include "shared/strv.h"
 #include "shared/time-util.h"
+
+#define ROOM_USEC (10 * USEC_PER_SEC)
 
 void engine_publish(Engine *e) {
         if (!publish_status(&e->publisher, &e->node))
@@ -33,6 +39,10 @@ static NodeStatus judge(const Engine *e) {
         return node_verdict(n);
 }
 
+static bool is_good(NodeStatus node) {
+        return node == NODE_READY || node == NODE_DEGRADED;
+}
+
 /* From a good verdict on; and where the watch itself had taken it away, before firstbootd was
  * restarted. */
 static void begin_watch(Engine *e) {
@@ -40,12 +50,56 @@ static void begin_watch(Engine *e) {
         const State *s = n->state;
         int r;
 
-        if (!n->graph || (s->node != NODE_READY && s->node != NODE_DEGRADED && !s->watch_code))
+        if (!n->graph || (!is_good(s->node) && !s->watch_code))
                 return;
         r = watch_begin(e->watch, node_config(n), s->settled_usec, s->watch_code, s->watch_text);
         if (r < 0)
                 log_error_errno(r,
                                 "The node is not watched, so nobody notices what goes wrong from now on; systemctl restart firstbootd begins anew");
+}
+
+static int on_room(sd_event_source *s, uint64_t usec, void *userdata);
+
+static int look_for_room_later(Engine *e) {
+        e->room = sd_event_source_disable_unref(e->room);
+        return sd_event_add_time_relative(
+                        e->host.event, &e->room, CLOCK_MONOTONIC, ROOM_USEC, 0, on_room, e);
+}
+
+/* Where the verdict cannot be told, nobody is to believe in it: it waits for room in /run. */
+static void lack_room(Engine *e, int error) {
+        _cleanup_free_ char *words = room_words(PATH_RUN, error);
+
+        if (!words) {
+                log_oom();
+                return;
+        }
+        node_set_problem(&e->node, ROOM_CODE, ARGV(words));
+        if (look_for_room_later(e) < 0)
+                log_error("No timer for the verdict: firstbootctl rerun config gives it once there is room.");
+}
+
+static int on_room(sd_event_source *s, uint64_t usec, void *userdata) {
+        Engine *e = userdata;
+
+        (void) s, (void) usec;
+        e->room = sd_event_source_disable_unref(e->room);
+        if (!e->node.graph || !streq_ptr(e->node.problem, ROOM_CODE))
+                return 0; /* the configuration is taken up anew, by itself */
+        if (room_prove() < 0)
+                return look_for_room_later(e);
+        node_set_problem(&e->node, NULL, NULL);
+        e->host.changed(e->host.userdata); /* what waited may start */
+        return 0;
+}
+
+static NodeStatus prove_room(Engine *e, NodeStatus node) {
+        int r = is_good(node) ? room_prove() : 0;
+
+        if (r >= 0 || r == -ENOMEM)
+                return node;
+        lack_room(e, r);
+        return NODE_FAILED;
 }
 
 void engine_settle(Engine *e) {
@@ -67,6 +121,9 @@ void engine_settle(Engine *e) {
         if (!connection_is_ready(e->connection))
                 return;
 
+        node = prove_room(e, node);
+        if (node == s->node && e->told)
+                return;
         s->node = node;
         s->settled_usec = now_usec();
         e->told = true;

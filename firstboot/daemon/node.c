@@ -3,7 +3,7 @@
 /* The node's steps looked at together: which may start, and what they come to. */
 
 #include "daemon/node.h"
-#include "contract/paths.h"
+#include "daemon/membership.h"
 
 void node_drop_jobs(Node *n) {
         for (size_t i = 0; i < n->n_jobs; i++)
@@ -140,33 +140,12 @@ const Job *node_failed_requirement(const Node *n, const Job *j) {
         return NULL;
 }
 
-/* What each lets run, once it has let it. */
-static const struct {
-        const char *step, *permit;
-} memberships[NODE_MEMBERSHIPS] = {
-        { "slurm", PATH_SLURMD_PERMIT },
-        { "kubernetes", PATH_KUBELET_PERMIT },
-};
-
 Job *node_membership(const Node *n, size_t i) {
-        return node_find_job(n, memberships[i].step);
-}
-
-static const char *permit_of(const Job *j) {
-        for (size_t i = 0; i < NODE_MEMBERSHIPS; i++)
-                if (streq(j->step->name, memberships[i].step))
-                        return memberships[i].permit;
-        return NULL;
+        return node_find_job(n, membership_step(i));
 }
 
 bool node_must_drain(const Node *n, const Job *j) {
-        _cleanup_free_ char *path = NULL;
-        const char *permit = permit_of(j);
-
-        if (!permit || !node_failed_requirement(n, j))
-                return false;
-        path = fb_path(permit);
-        return path && access(path, F_OK) >= 0;
+        return node_failed_requirement(n, j) && membership_is_let(j->step->name);
 }
 
 bool node_drain_is_due(const Node *n, const Job *j) {

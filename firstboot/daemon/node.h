@@ -51,9 +51,7 @@ const char *node_code(const Node *n);
  * has failed before. It does not wait for a node to be drained. */
 NodeStatus node_verdict(const Node *n);
 
-/* The steps that put the node into a cluster (slurm, kubernetes), and alone talk to whoever sends
- * it work. NULL where the node has no such step. */
-#define NODE_MEMBERSHIPS 2
+/* The step that makes membership i (see membership.h); NULL where the node has no such step. */
 Job *node_membership(const Node *n, size_t i);
 
 /* Whether j is one of them and has to hold the node back (drain it, say): its daemon was let run in

@@ -14,18 +14,22 @@
 
 #include <systemd/sd-daemon.h>
 
+#define CONFIG_MAX (16 * 1024 * 1024)
+
 void publisher_done(Publisher *p) {
         free(p->written);
 }
 
 int publish_config(json_object *document) {
-        _cleanup_free_ char *path = fb_path(PATH_RUN_CONFIG);
+        _cleanup_free_ char *path = fb_path(PATH_RUN_CONFIG), *old = NULL;
         const char *text = json_object_to_json_string_ext(
                         document, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
         int r;
 
         if (!path || !text)
                 return log_oom();
+        if (read_file(path, CONFIG_MAX, &old, NULL) >= 0 && streq(old, text))
+                return 0; /* where /run is full, a restarted firstbootd goes on */
         r = write_file_atomic(path, text, strlen(text), 0600);
         if (r < 0)
                 return log_error_errno(r, "Cannot write %s; is /run full?", path);
@@ -129,8 +133,12 @@ bool publish_status(Publisher *p, const Node *n) {
         r = write_file_atomic(path, text, strlen(text), 0644);
         if (r >= 0)
                 return true;
-        log_error_errno(r, "Cannot write %s", path);
-        (void) unlink(path); /* nobody is to read of what is over; and the next look tries again */
+        /* Nobody is to read of what is over. And what it took is room for what is now, which the
+         * step has to read that keeps work away. */
+        (void) unlink(path);
+        if (write_file_atomic(path, text, strlen(text), 0644) >= 0)
+                return true;
+        log_error_errno(r, "Cannot write %s", path); /* the next look tries again */
         free(TAKE_PTR(p->written));
         return true;
 }

@@ -12,7 +12,8 @@ typedef struct Publisher {
 
 void publisher_done(Publisher *p);
 
-/* The configuration, for steps, with secrets: for root alone. Logs; 0 or -errno. */
+/* The configuration, for steps, with secrets: for root alone; not anew where it is there. Logs; 0
+ * or -errno. */
 int publish_config(json_object *document);
 
 /* Writes what has changed since the last call. Returns whether anything has. */

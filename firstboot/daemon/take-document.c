@@ -7,8 +7,11 @@
 #include "daemon/instance.h"
 #include "daemon/journal.h"
 #include "daemon/publish.h"
+#include "contract/paths.h"
+#include "contract/room.h"
 #include "contract/secrets.h"
 #include "shared/json-strv.h"
+#include "shared/strv.h"
 #include "shared/time-util.h"
 
 /* The state fitted to this boot, in place of the one before. */
@@ -51,9 +54,7 @@ static int take_secrets(const Node *n, JobHost *host) {
         return 0;
 }
 
-/* Nothing may run: the node has failed for a reason that no step has. NULL: there is none (any
- * more). */
-static void set_problem(Node *n, const char *code, char *const *errors) {
+void node_set_problem(Node *n, const char *code, char *const *errors) {
         _cleanup_free_ char *text = code ? strv_join(errors, "; ") : NULL;
         bool news = !streq_ptr(n->problem, code) || !streq_ptr(n->problem_text, text);
 
@@ -81,7 +82,7 @@ static int take_errors(Node *n) {
                 code = "config.helper";
         else if (json_get_bool(n->document, "retry", false))
                 code = "config.metadata";
-        set_problem(n, code, list);
+        node_set_problem(n, code, list);
         return 1;
 }
 
@@ -95,13 +96,23 @@ static int take_graph(Node *n, JobHost *host) {
         if (r < 0)
                 return r;
         if (graph->errors) {
-                set_problem(n, "graph.invalid", graph->errors);
+                node_set_problem(n, "graph.invalid", graph->errors);
                 return 1;
         }
 
-        set_problem(n, NULL, NULL);
+        node_set_problem(n, NULL, NULL);
         n->graph = TAKE_PTR(graph);
         return node_make_jobs(n, host);
+}
+
+/* The steps cannot read their configuration. */
+static int lack_room(Node *n, int r) {
+        _cleanup_free_ char *words = room_words(PATH_RUN_CONFIG, r);
+
+        if (!words || r == -ENOMEM)
+                return -ENOMEM;
+        node_set_problem(n, ROOM_CODE, ARGV(words));
+        return r;
 }
 
 int node_take_document(Node *n, JobHost *host, json_object *document, bool *told) {
@@ -122,7 +133,7 @@ int node_take_document(Node *n, JobHost *host, json_object *document, bool *told
                 return r;
         r = publish_config(document);
         if (r < 0)
-                return r;
+                return lack_room(n, r);
 
         r = take_errors(n);
         return r == 0 ? take_graph(n, host) : r;

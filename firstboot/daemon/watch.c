@@ -8,8 +8,10 @@
 #include "daemon/watch-counters.h"
 #include "daemon/watch-kernel.h"
 #include "daemon/watch-units.h"
-#include "daemon/watch-jobs.h"
+#include "contract/jobs.h"
+#include "contract/paths.h"
 #include "contract/quantity.h"
+#include "contract/room.h"
 #include "shared/duration.h"
 #include "shared/log.h"
 #include "shared/strv.h"
@@ -134,9 +136,24 @@ static void take_gpus(Watch *w, json_object *report, uint64_t now) {
         }
 }
 
+/* Without room in /run no step leaves a verdict, and services do not start. False
+ * where it says why. */
+static bool look_for_room(Watch *w, uint64_t now) {
+        int r = room_prove();
+        _cleanup_free_ char *words = r < 0 && r != -ENOMEM ? room_words(PATH_RUN, r) : NULL;
+
+        if (words)
+                (void) conditions_set(&w->conditions, "room", ROOM_CODE, now, "%s", words);
+        else if (r >= 0)
+                conditions_clear(&w->conditions, "room");
+        return !words;
+}
+
 /* A check that could not look proves nothing, in either direction; said once, lest a node without
- * its programs fill the journal. */
+ * its programs fill the journal. Its report may be what found no room, which has a code. */
 static void take_blindness(Watch *w, uint64_t now) {
+        if (!look_for_room(w, now))
+                return;
         if (!w->blind_told)
                 log_warning("A check could not look at the node; see systemctl status firstboot-check@quick.service.");
         w->blind_told = true;
@@ -194,7 +211,7 @@ static void run_checks(Watch *w, uint64_t now) {
                 return;
         if (w->code && !conditions_any(&w->conditions) && now >= w->well_usec + w->healthy_usec) {
                 /* A measurement would disturb the jobs that were left alone, and they it. */
-                if (!watch_jobs_run())
+                if (!jobs_run())
                         start_check(w, "full", now);
                 else if (now >= w->check_usec)
                         start_check(w, "quick", now);
@@ -214,6 +231,7 @@ static void look(Watch *w) {
         watch_counters_look(&w->counters, w->event, &w->conditions,
                         MIN(COUNTERS_USEC, 3 * w->tick_usec), now);
         watch_units_look(w->units, &w->conditions, now);
+        (void) look_for_room(w, now);
         judge(w, now);
         if (w->running)
                 run_checks(w, now);

@@ -25,3 +25,27 @@ int folder_names(DIR *d, char ***ret) {
         *ret = TAKE_PTR(names);
         return 0;
 }
+
+int folder_each(int fd, const char *prefix, folder_each_t fn, void *userdata) {
+        _cleanup_closedir_ DIR *d = NULL;
+        _cleanup_strv_free_ char **names = NULL;
+        int r;
+
+        r = folder_from_fd(fd, &d);
+        if (r < 0)
+                return r;
+        r = folder_names(d, &names);
+        if (r < 0)
+                return r;
+        STRV_FOREACH (name, names) {
+                _cleanup_free_ char *path =
+                                strf("%s%s%s", strempty(prefix), prefix ? "/" : "", *name);
+
+                if (!path)
+                        return -ENOMEM;
+                r = fn(dirfd(d), *name, path, userdata);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}

@@ -62,3 +62,10 @@ static inline const char *folder_next_name(DIR *d) {
 /* All names but "." and "..", sorted, for what must not depend on the file system's order; NULL
  * where there are none. 0 or negative errno; the caller frees them. */
 int folder_names(DIR *d, char ***ret);
+
+/* path is "PREFIX/NAME", or the name alone where the prefix is NULL. */
+typedef int (*folder_each_t)(int folder, const char *name, const char *path, void *userdata);
+
+/* Calls fn for each entry but "." and "..", in the names' order; what it returns below 0 ends it.
+ * Takes the folder's fd, on failure too. 0 or negative errno. */
+int folder_each(int fd, const char *prefix, folder_each_t fn, void *userdata);

@@ -112,10 +112,9 @@ static int blank_block(const char *text, char **p, const char *end, JsonError *e
         return 0;
 }
 
-/* Overwrites comments with spaces, so that positions stay what they are in the file. Knows strings
- * on the way, and so is the one to say that a line ends in the middle of one: json-c would go on
- * to the next quote. */
-static int blank_comments(char *text, size_t size, JsonError *e) {
+/* Knows strings on the way, and so is the one to say that a line ends in the middle of one: json-c
+ * would go on to the next quote. */
+int json_blank_comments(char *text, size_t size, JsonError *ret_error) {
         char *end = text + size;
 
         for (char *p = text; p < end; p++) {
@@ -123,11 +122,11 @@ static int blank_comments(char *text, size_t size, JsonError *e) {
                 int r = 0;
 
                 if (*p == '"')
-                        r = skip_string(text, &p, end, e);
+                        r = skip_string(text, &p, end, ret_error);
                 else if (*p == '\'') /* which json-c takes for keys */
-                        r = fail(e, text, p, "strings are written in double quotes");
+                        r = fail(ret_error, text, p, "strings are written in double quotes");
                 else if (pair && p[1] == '*')
-                        r = blank_block(text, &p, end, e);
+                        r = blank_block(text, &p, end, ret_error);
                 else if (pair && p[1] == '/')
                         for (; p < end && *p != '\n'; p++)
                                 *p = ' ';
@@ -310,7 +309,7 @@ int json_parse(const char *input, size_t size, JsonError *ret_error, json_object
         r = check_bytes(text, size, ret_error);
         if (r < 0)
                 return r;
-        r = blank_comments(text, size, ret_error);
+        r = json_blank_comments(text, size, ret_error);
         if (r < 0)
                 return r;
         if (text[strspn(text, " \t\r\n")] == '\0')

@@ -22,6 +22,10 @@ int json_parse(const char *text, size_t size, JsonError *ret_error, json_object 
  * or is too large (-EFBIG) ret_error->line is 0 and the message says so. */
 int json_load(const char *path, size_t max, JsonError *ret_error, json_object **ret);
 
+/* Overwrites comments with spaces, so that positions stay what they are. 0, or -EINVAL with
+ * *ret_error where a comment or string does not end. */
+int json_blank_comments(char *text, size_t size, JsonError *ret_error);
+
 /* Replaces each byte that is not UTF-8, which json_parse() refuses and json-c prints as it is, by
  * '?'. */
 void json_clean_utf8(char *text);

@@ -33,15 +33,35 @@ static void log_unknown(const char *name, const struct option *options) {
         log_error("There is no option --%s%s", name, exact ? exact : "; --help lists them");
 }
 
+/* "-offline", by somebody who is used to one dash. */
+static bool is_long(const char *word, const struct option *options) {
+        if (word[0] != '-' || !word[1] || !word[2])
+                return false;
+        for (const struct option *o = options; o->name; o++) {
+                const char *rest = startswith(word + 1, o->name);
+
+                if (rest && (!*rest || *rest == '='))
+                        return true;
+        }
+        return false;
+}
+
 void log_bad_option(char *const argv[], const struct option *options) {
         const struct option *wanting = optopt ? find_value(options, optopt) : NULL;
         const char *word = argv[optind - 1], *name = startswith(word, "--");
         _cleanup_free_ char *bare = name ? strndup(name, strcspn(name, "=")) : NULL;
+        /* getopt_long() has not gone past letters of which some are left. */
+        const char *cluster = argv[optind] && argv[optind][0] == '-' && argv[optind][1] != '-'
+                                              ? argv[optind]
+                                              : word;
 
         if (wanting && wanting->has_arg == required_argument && (!name || !strchr(name, '=')))
                 log_error("--%s wants a value", wanting->name);
         else if (bare)
                 log_unknown(bare, options);
+        else if (is_long(cluster, options))
+                log_error("There is no option -%c; did you mean -%s?", optopt ? optopt : cluster[1],
+                                cluster);
         else
                 log_error("There is no option -%c; --help lists them", optopt ? optopt : '?');
 }

@@ -228,6 +228,12 @@ int kubernetes_discover(json_object *config, const char *token_id) {
         if (date && json_set_int(o, "date", date) < 0)
                 return EXIT_FAILURE;
         info = object_of(body);
+        if (status == 401 || status == 403)
+                return give("anonymous",
+                                CLUSTER_INFO
+                                " may not be read without a certificate (anonymous requests), "
+                                "which kubeadm join needs as well",
+                                o);
         if (status != 200 || !info) {
                 text = strf("%s answers with HTTP status %ld%s", CLUSTER_INFO, status,
                                 info ? "" : ", and not as an API server does");

@@ -5,10 +5,9 @@
 
 #include "daemon/helper/tree-faults.h"
 #include "contract/paths.h"
+#include "contract/zone.h"
 
 #include <sys/stat.h>
-
-#define ZONES "/usr/share/zoneinfo"
 
 static int check_program(const Step *s, char ***faults) {
         const char *program = s->exec[0];
@@ -27,19 +26,15 @@ static int check_program(const Step *s, char ***faults) {
 }
 
 static int check_zone(const Config *c, char ***faults) {
-        const char *zone = json_get_string(json_get(c->values, "host"), "timezone"),
-                   *source = json_get_string(c->sources, "host.timezone");
-        _cleanup_free_ char *path = NULL;
+        const char *source = json_get_string(c->sources, "host.timezone"), *zone;
+        _cleanup_free_ char *folder = fb_path(ZONES), *hint = NULL;
+        int r;
 
-        if (!zone)
-                return 0;
-        path = fb_pathf("%s/%s", ZONES, zone);
-        if (!path)
-                return -ENOMEM;
-        if (access(path, F_OK) >= 0)
-                return 0;
-        return strv_extendf(faults, "%s: host.timezone: there is no time zone \"%s\" in %s",
-                        source ? source : "configuration", zone, ZONES);
+        r = zone_look_up(c, folder, &zone, &hint);
+        if (r == -ENOMEM || r > 0)
+                return MIN(r, 0);
+        return strv_extendf(faults, "%s: host.timezone: there is no time zone \"%s\" in %s%s",
+                        source ? source : "configuration", zone, ZONES, strempty(hint));
 }
 
 int tree_faults(const Config *c, const Graph *g, char ***faults) {

@@ -3,6 +3,7 @@
 /* Looks for running programs in /proc, for when systemd cannot be asked. */
 
 #include "steps/common/process.h"
+#include "contract/jobs.h"
 #include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"
@@ -16,7 +17,8 @@ bool process_exists(const char *name) {
                 _cleanup_free_ char *path = fb_pathf("/proc/%s/comm", *pid), *comm = NULL;
 
                 if (path && (*pid)[0] >= '0' && (*pid)[0] <= '9' &&
-                                read_line_file(path, &comm) >= 0 && streq(comm, name))
+                                read_line_file(path, &comm) >= 0 && streq(comm, name) &&
+                                process_is_roots(*pid))
                         return true;
         }
         return false;

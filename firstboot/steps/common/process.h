@@ -5,5 +5,5 @@
 
 #include "shared/macro.h"
 
-/* Whether there is a process of that name, as the kernel has it: cut to 15 characters. */
+/* Whether there is a process of root's of that name, as the kernel has it: cut to 15 characters. */
 bool process_exists(const char *name);

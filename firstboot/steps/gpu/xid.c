@@ -24,16 +24,13 @@ const char *const gpu_action_names[] = {
 
 /* Up to the bracket behind which the address stands; NULL for any other message. */
 static const char *skip_head(const char *message, bool *ret_switch) {
-        static const char at_switch[] = ": SXid (";
         const char *p = startswith(message, "NVRM: Xid (");
 
         *ret_switch = !p;
         if (p)
                 return p;
-        if (!startswith(message, "nvidia-nvswitch"))
-                return NULL;
-        p = strstr(message, at_switch);
-        return p ? p + strlen(at_switch) : NULL;
+        p = startswith(message, "nvidia-nvswitch");
+        return p ? startswith(p + strspn(p, "0123456789"), ": SXid (") : NULL;
 }
 
 /* The action behind this word in "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset
@@ -61,7 +58,9 @@ bool gpu_xid_parse(const char *message, GpuXid *ret) {
                 return false;
         if (startswith(p, "PCI:"))
                 p += strlen("PCI:");
-        size_t n = strcspn(p, ")");
+        /* A process that crashed may have called itself nearly so: no more than 15 characters, with
+         * its number behind them. */
+        size_t n = strspn(p, "0123456789abcdefABCDEF:.");
         if (p[n] != ')' || p[n + 1] != ':' || n == 0)
                 return false;
         for (size_t i = 0; i < n && i + 1 < sizeof(x.pci); i++)

@@ -80,6 +80,7 @@ static const char *code_of(const ApiAnswer *a, bool *ret_wait) {
                 { "certificate", "kubernetes.certificate", true },
                 { "wrong-ca", "kubernetes.wrong-ca", false },
                 { "no-token", "kubernetes.token-expired", false },
+                { "anonymous", "kubernetes.refused", true },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(kinds); i++)

@@ -22,7 +22,7 @@
 int kubelet_start(sd_bus *bus, const char *permit, char **ret_result) {
         int r;
 
-        r = own_file_put(PATH_KUBELET_PERMIT, permit, 0644, false);
+        r = own_permit_put(PATH_KUBELET_PERMIT, permit);
         if (r < 0)
                 return r;
         return unit_job(bus, "StartUnit", "kubelet.service", UNIT_USEC, ret_result);

@@ -23,17 +23,11 @@ typedef struct Look {
 
 static int ask(void *userdata) {
         const Look *l = userdata;
-        _cleanup_free_ char *name = NULL;
         struct statfs s;
 
         if (statfs(l->where, &s) < 0)
                 return -errno;
-        if (!l->write)
-                return 0;
-        name = strf(".firstboot-check-%d", getpid());
-        if (!name)
-                return -ENOMEM;
-        return folder_prove_writable(l->where, name);
+        return l->write ? folder_prove_writable(l->where) : 0;
 }
 
 /* The code of what is wrong with an entry, NULL where nothing is. *ret_text is of its own. */

@@ -101,7 +101,6 @@ static int connect_to_server(const MountEntry *e, const char *other_port) {
 
 /* Lists the mount and, where the entry asks for it, writes to it: -EROFS where that failed. */
 static int use_mount(const MountEntry *e) {
-        _cleanup_free_ char *probe = NULL;
         int r;
 
         DIR *d = opendir(e->where);
@@ -114,11 +113,7 @@ static int use_mount(const MountEntry *e) {
         if (r < 0 || !streq(e->verify, "write"))
                 return r;
 
-        /* Other nodes write their own beside it. */
-        probe = strf(".firstboot-probe-%d-%llx", getpid(), (unsigned long long) now_usec());
-        if (!probe)
-                return -ENOMEM;
-        return folder_prove_writable(e->where, probe) < 0 ? -EROFS : 0;
+        return folder_prove_writable(e->where) < 0 ? -EROFS : 0;
 }
 
 /* A dead server holds whoever asks it; so a child asks. */

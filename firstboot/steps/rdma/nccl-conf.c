@@ -8,6 +8,7 @@
 #include "shared/log.h"
 #include "steps/common/own-file.h"
 #include "steps/nccl/conf.h"
+#include "steps/rdma/nccl-containers.h"
 
 #define NCCL_CONF "/etc/nccl.conf"
 #define FILE_MAX (1024 * 1024)
@@ -157,12 +158,12 @@ int rdma_write_nccl_conf(StepContext *c, const Shape *shape, const RdmaVerdict *
         if (r < 0)
                 return r;
         if (streq(strempty(old), text))
-                return 0;
+                return rdma_write_nccl_containers(c, text);
 
         r = own_file_put(NCCL_CONF, text, 0644, true);
         if (r < 0)
                 return step_fail_later(
                                 c, "rdma.nccl-conf", "%s not written: %s", NCCL_CONF, strerror(-r));
         log_info("%s is written", NCCL_CONF);
-        return 0;
+        return rdma_write_nccl_containers(c, text);
 }

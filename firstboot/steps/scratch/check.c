@@ -87,7 +87,7 @@ static int write_probe(void *userdata) {
                 return -errno;
         if (v.f_flag & ST_RDONLY)
                 return -EROFS;
-        return folder_prove_writable(l->mount_point, ".firstboot-check");
+        return folder_prove_writable(l->mount_point);
 }
 
 static int check_write(Look *l) {

@@ -284,7 +284,7 @@ static int open_for_use(Scratch *s) {
         if (chmod(s->mount_point, (mode_t) mode) < 0)
                 r = -errno;
         else
-                r = folder_prove_writable(s->mount_point, ".firstboot-probe");
+                r = folder_prove_writable(s->mount_point);
         if (r < 0)
                 return step_fail_later(s->context, "scratch.not-writable", "%s: %s", s->mount_point,
                                 strerror(-r));

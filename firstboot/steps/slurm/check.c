@@ -8,6 +8,7 @@
 #include "steps/common/process.h"
 #include "steps/common/unit.h"
 #include "steps/slurm/control.h"
+#include "steps/slurm/node-name.h"
 #include "steps/slurm/node.h"
 #include "steps/steps.h"
 
@@ -54,24 +55,22 @@ static int check_slurmd(StepContext *c) {
 }
 
 static int check_node(StepContext *c) {
-        const char *given = json_get_string(c->section, "node_name");
-        _cleanup_free_ char *output = NULL;
-        char host[256] = "";
+        _cleanup_free_ char *output = NULL, *node = NULL;
         NodeInfo info = {};
-        int r;
+        int r = slurm_node_name(c->section, &node);
 
-        if (!given && gethostname(host, sizeof(host) - 1) < 0)
-                return -errno;
-        host[strcspn(host, ".")] = '\0';
-        r = scontrol(ARGV("show", "node", given ? given : host), &output);
+        if (r == -EINVAL)
+                return step_fail(c, "slurm.node-name", "the host name is no name for a node");
+        if (r < 0)
+                return r;
+        r = scontrol(ARGV("show", "node", node), &output);
         if (r != 0 || node_parse(output, &info) < 0)
                 return step_fail_later(c, "slurm.controller-unreachable",
-                                "scontrol does not show node %s", given ? given : host);
+                                "scontrol does not show node %s", node);
         if (!node_state_answers(info.state) || node_state_has(info.state, "DOWN"))
-                return step_fail_later(c, "slurm.not-registered", "node %s is %s%s%s",
-                                given ? given : host, info.state, info.reason[0] ? ": " : "",
-                                info.reason);
-        return step_done(c, "node %s is %s", given ? given : host, info.state);
+                return step_fail_later(c, "slurm.not-registered", "node %s is %s%s%s", node,
+                                info.state, info.reason[0] ? ": " : "", info.reason);
+        return step_done(c, "node %s is %s", node, info.state);
 }
 
 int slurm_check(StepContext *c) {

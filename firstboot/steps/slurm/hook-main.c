@@ -13,38 +13,35 @@
 #include "shared/json-util.h"
 #include "shared/log.h"
 #include "steps/slurm/membership.h"
+#include "steps/slurm/node-name.h"
 #include "steps/slurm/node.h"
 
 #include <libgen.h>
 
 #define CONFIG_MAX (16 * 1024 * 1024)
 
-/* The name by which Slurm knows the node: slurmd tells it, else as the slurm step has it. */
-static char *node_name(void) {
+/* slurmd tells it, else it is as the slurm step has it. */
+static int node_name(char **ret) {
         const char *given = getenv("SLURMD_NODENAME");
         _cleanup_free_ char *path = fb_path(PATH_RUN_CONFIG);
         _cleanup_json_ json_object *o = NULL;
-        char host[256] = "";
         JsonError e = {};
 
         if (!isempty(given))
-                return strdup(given);
-        if (path && json_load(path, CONFIG_MAX, &e, &o) >= 0)
-                given = json_get_string(json_get(json_get(o, "config"), "slurm"), "node_name");
-        if (!isempty(given))
-                return strdup(given);
-        if (gethostname(host, sizeof(host) - 1) < 0)
-                return NULL;
-        host[strcspn(host, ".")] = '\0';
-        return strdup(host);
+                return (*ret = strdup(given)) ? 0 : -ENOMEM;
+        if (path)
+                (void) json_load(path, CONFIG_MAX, &e, &o);
+        return slurm_node_name(json_get(json_get(o, "config"), "slurm"), ret);
 }
 
 /* 0 where the node will get no job. */
 static int drain(const char *code, const char *text) {
-        _cleanup_free_ char *node = node_name(), *reason = own_reason(code, text);
-        int r;
+        _cleanup_free_ char *node = NULL, *reason = own_reason(code, text);
+        int r = node_name(&node);
 
-        if (!node || !reason)
+        if (r < 0)
+                return log_error_errno(r, "The node's name is not known: %s", text);
+        if (!reason)
                 return log_oom();
         r = slurm_drain_now(node, reason);
         if (r == 1)

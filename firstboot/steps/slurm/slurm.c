@@ -16,6 +16,7 @@
 #include "steps/slurm/membership.h"
 #include "steps/slurm/munge-probe.h"
 #include "steps/slurm/munge.h"
+#include "steps/slurm/node-name.h"
 #include "steps/slurm/node.h"
 #include "steps/slurm/reach.h"
 #include "steps/steps.h"
@@ -48,17 +49,6 @@ static int find_failure(Slurm *s) {
         return 0;
 }
 
-static int node_name(Slurm *s) {
-        const char *given = json_get_string(s->context->section, "node_name");
-        char host[256] = "";
-
-        if (!given && gethostname(host, sizeof(host) - 1) < 0)
-                return -errno;
-        host[strcspn(host, ".")] = '\0';
-        s->node = strdup(given ? given : host);
-        return s->node ? 0 : -ENOMEM;
-}
-
 /* 1 where the file, in /run, was written; 0 where it held the text. */
 static int put_file(StepContext *c, const char *name, const char *text) {
         int r = own_file_put(name, text, 0644, false);
@@ -69,20 +59,28 @@ static int put_file(StepContext *c, const char *name, const char *text) {
         return r;
 }
 
-/* scontrol's configuration and slurmd's. *ret_changed: slurmd must be started afresh for it. */
-static int write_files(Slurm *s, bool *ret_changed) {
+static int write_client_conf(Slurm *s) {
+        _cleanup_free_ char *conf = client_conf(s->context->section);
+
+        return conf ? put_file(s->context, PATH_SLURM_CLIENT_CONF, conf) : -ENOMEM;
+}
+
+/* slurmd's options. *ret_changed: it must be started afresh for them. What a dynamic node says of
+ * itself names a drain, for who is new to the controller; one that is known already is drained by
+ * scontrol alone. So slurmd is left as it is then, and a full /run keeps no drain from being
+ * made. */
+static int write_environment(Slurm *s, bool *ret_changed) {
         StepContext *c = s->context;
-        _cleanup_free_ char *conf = client_conf(c->section),
-                            *environment = slurmd_environment(c->section, s->node,
-                                            json_get_string(c->instance, "fabric"), s->drain);
+        const char *fabric = json_get_string(c->instance, "fabric");
+        _cleanup_free_ char *text = slurmd_environment(c->section, s->node, fabric, s->drain),
+                            *joined = slurmd_environment(c->section, s->node, fabric, false);
         int r;
 
-        if (!conf || !environment)
+        if (!text || !joined)
                 return -ENOMEM;
-        r = put_file(c, PATH_SLURM_CLIENT_CONF, conf);
-        if (r < 0)
-                return r;
-        r = put_file(c, PATH_SLURMD_ENV, environment);
+        if (s->drain && (s->running || s->watch) && own_file_holds(PATH_SLURMD_ENV, joined))
+                return 0;
+        r = put_file(c, PATH_SLURMD_ENV, text);
         if (r < 0)
                 return r;
         *ret_changed = r > 0;
@@ -93,7 +91,7 @@ static int write_files(Slurm *s, bool *ret_changed) {
 static int permit_and_start(Slurm *s, sd_bus *bus, bool changed, char **ret_result) {
         int r;
 
-        r = own_file_put(PATH_SLURMD_PERMIT, s->drain ? "drain\n" : "ready\n", 0644, false);
+        r = own_permit_put(PATH_SLURMD_PERMIT, s->drain ? "drain\n" : "ready\n");
         if (r < 0)
                 return r;
         return unit_job(bus, changed ? "RestartUnit" : "StartUnit", "slurmd.service", UNIT_USEC,
@@ -132,13 +130,15 @@ int slurm_run(StepContext *c) {
         r = find_failure(&s);
         if (r < 0)
                 return r;
-        r = node_name(&s);
+        r = slurm_node_name(c->section, &s.node);
+        if (r == -EINVAL)
+                return step_fail(c, "slurm.node-name", "the host name is no name for a node");
         if (r < 0)
                 return r;
         r = munge_prepare(c);
         if (r < 0)
                 return r;
-        r = write_files(&s, &changed);
+        r = write_client_conf(&s);
         if (r < 0)
                 return r;
         r = munge_probe(&s);
@@ -155,6 +155,9 @@ int slurm_run(StepContext *c) {
         if (r < 0)
                 return unit_fail_no_bus(c, "slurm.slurmd", r);
         s.running = unit_is_active(bus, "slurmd.service");
+        r = write_environment(&s, &changed);
+        if (r < 0)
+                return r;
         /* One that was stopped since is what the watch has found: whoever did it is left alone. */
         bool left_alone = s.watch && !s.running;
         /* Drained before slurmd registers: no job gets in between. */

@@ -79,12 +79,53 @@ static void test_mere_news_is_none(void **state) {
         expect("", -1);
 }
 
+/* The kernel's reports of what a process does begin with the name that it gave itself, of at most
+ * 15 characters, and may end with that of its file: whoever has an account could take the node out
+ * of service with them. The first two are Linux 6.18's own words. */
+static void test_what_a_process_is_called_is_no_trouble(void **state) {
+        (void) state;
+        expect("AER: Uncorrect[4888]: segfault at 8 ip 00007fec59785ad8 sp 00007ffc420b5ba8 error 4 in libc.so.6[167ad8,7fec59644000+156000] likely on CPU 1 (core 1, socket 0)",
+                        -1);
+        expect("efa reset[5304]: segfault at 8 ip 00007fdd6f585ad8 sp 00007ffdf8399748 error 4 in libc.so.6[167ad8,7fdd6f444000+156000]",
+                        -1);
+        expect("efa reset invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0, oom_score_adj=0",
+                        -1);
+        expect("efa 0000:00:06.[9]: segfault at 0 ip 0 sp 0 error 4 in reset[400000+1000]", -1);
+        expect("a[12]: segfault at 0 ip 0 sp 0 error 4 in I/O error, dev nvme[400000+1000]", -1);
+        expect("a[12]: segfault at 0 ip 0 sp 0 error 4 in PCIe Bus Error: severity=Uncorrect[400000+1000]",
+                        -1);
+        expect("traps: a[12] trap invalid opcode ip:40 sp:7f error:0 in critical medium error, dev nvme[400000+1000]",
+                        -1);
+        expect("traps: a[12] trap invalid opcode ip:40 sp:7f error:0 in x 0000:3b:00.0: AER: Uncorrect[400000+1000]",
+                        -1);
+        expect("mlx5_core a[12]: segfault at 0 ip 0 sp 0 error 4 in health compromised[400000+1000]",
+                        -1);
+        expect("nvme nvme0: a[12]: segfault at 0 ip 0 sp 0 error 4 in Device not ready[400000+1000]",
+                        -1);
+        expect("nvidia-nvswitch[12]: segfault at 0 ip 0 sp 0 error 4 in a: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link[400000+1000]",
+                        -1);
+        expect("NVRM: Xid (0000[12]: segfault at 0 ip 0 sp 0 error 4 in a): 79, b[400000+1000]",
+                        -1);
+}
+
+static void test_the_block_layers_words_of_each_kernel_are_known(void **state) {
+        (void) state;
+        expect("blk_update_request: I/O error, dev nvme0n1, sector 2048", KERNEL_NVME_LOST);
+        expect("print_req_error: critical medium error, dev nvme0n1, sector 2048",
+                        KERNEL_NVME_LOST);
+        expect("critical medium error, dev nvme0n1, sector 2048", KERNEL_NVME_LOST);
+        expect("pcieport 10000:00:01.0: AER: Uncorrectable (Fatal) error message received from 10000:01:00.0",
+                        KERNEL_AER);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_a_record_is_read),
                 cmocka_unit_test(test_what_is_no_record_of_the_kernel_is_passed_over),
                 cmocka_unit_test(test_each_trouble_has_its_kind),
                 cmocka_unit_test(test_mere_news_is_none),
+                cmocka_unit_test(test_what_a_process_is_called_is_no_trouble),
+                cmocka_unit_test(test_the_block_layers_words_of_each_kernel_are_known),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,10 +37,38 @@ static void what_is_no_folder_is_an_error_and_its_fd_is_closed(void **state _unu
         assert_null(d);
 }
 
+static int note(int folder, const char *name, const char *path, void *userdata) {
+        char ***seen = userdata;
+        struct stat st;
+
+        assert_int_equal(fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+        assert_int_equal(strv_extend(seen, path), 0);
+        return streq(name, "c") ? -ECANCELED : 0;
+}
+
+static void each_entry_is_met_in_order_until_one_ends_it(void **state _unused_) {
+        _cleanup_strv_free_ char **seen = NULL;
+
+        STRV_FOREACH (name, ARGV("d", "b", "c"))
+                assert_int_equal(mkdir(*name, 0755), 0);
+        assert_int_equal(folder_each(open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), NULL, note,
+                                         &seen),
+                        -ECANCELED);
+        assert_int_equal(folder_each(open("b", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "b", note,
+                                         &seen),
+                        0);
+        assert_int_equal(folder_each(open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "x", note,
+                                         &seen),
+                        -ECANCELED);
+        _cleanup_free_ char *all = strv_join(seen, " ");
+        assert_string_equal(all, "b c x/b x/c");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(names_are_sorted_and_none_is_the_folder_itself),
                 TEST(an_empty_folder_has_no_names),
+                TEST(each_entry_is_met_in_order_until_one_ends_it),
                 TEST(what_is_no_folder_is_an_error_and_its_fd_is_closed),
         };
 

@@ -45,6 +45,11 @@ static void one_that_is_like_none_points_at_help(void **state _unused_) {
         assert_told("-x", "There is no option -x; --help lists them");
 }
 
+static void a_long_one_with_one_dash_is_known(void **state _unused_) {
+        assert_told("-cache=x", "There is no option -c; did you mean --cache=x?");
+        assert_told("-c", "There is no option -c; --help lists them");
+}
+
 static void values_are_wanted_or_not(void **state _unused_) {
         assert_told("--cache", "--cache wants a value");
         assert_told("-j", "--jobs wants a value");
@@ -60,6 +65,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(a_misspelt_option_has_a_suggestion),
                 cmocka_unit_test(one_that_is_like_none_points_at_help),
+                cmocka_unit_test(a_long_one_with_one_dash_is_known),
                 cmocka_unit_test(values_are_wanted_or_not),
         };
 

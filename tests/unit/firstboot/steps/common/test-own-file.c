@@ -17,13 +17,13 @@ static void only_what_differs_is_written(void **state) {
 }
 
 static void a_proved_folder_keeps_no_trace(void **state) {
-        _cleanup_free_ char *folder = fb_path("/mnt"), *file = fb_path("/mnt/probe");
+        _cleanup_free_ char *folder = fb_path("/mnt");
 
         (void) state;
-        assert_int_equal(folder_prove_writable(folder, "probe"), -ENOENT);
+        assert_int_equal(folder_prove_writable(folder), -ENOENT);
         assert_int_equal(mkdir_p(folder, 0755), 0);
-        assert_int_equal(folder_prove_writable(folder, "probe"), 0);
-        assert_int_equal(access(file, F_OK), -1);
+        assert_int_equal(folder_prove_writable(folder), 0);
+        assert_int_equal(rmdir(folder), 0);
 }
 
 int main(void) {

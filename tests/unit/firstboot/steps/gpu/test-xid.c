@@ -58,11 +58,17 @@ static void a_switch_tells_whether_it_is_fatal(void **state) {
 }
 
 static void other_messages_are_none(void **state) {
-        static const char *const others[] = { "", "NVRM: loading NVIDIA UNIX x86_64 Kernel Module",
+        static const char *const others[] = {
+                "", "NVRM: loading NVIDIA UNIX x86_64 Kernel Module",
                 "systemd[1]: NVRM: Xid (PCI:0000:03:00): 79",
                 "NVRM: Xid (PCI:0000:03:00): ", "NVRM: Xid (PCI:0000:03:00): seventy",
                 "NVRM: Xid (PCI:0000:03:00", "NVRM: Xid (): 79", "NVRM: Xid (PCI:0000:03:00): -5",
-                "NVRM: Xid (PCI:0000:03:00): 99999999999999999999" };
+                "NVRM: Xid (PCI:0000:03:00): 99999999999999999999",
+                /* of a process that calls itself so, with a file of such a name */
+                "NVRM: Xid (0000[12]: segfault at 0 ip 0 sp 0 error 4 in a): 79, b[400000+1000]",
+                "NVRM: Xid (PCI:[12]: segfault at 0 ip 0 sp 0 error 4 in a): 79, b[400000+1000]",
+                "nvidia-nvswitch[12]: segfault at 0 ip 0 sp 0 error 4 in a: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link[400000+1000]"
+        };
         GpuXid x;
 
         (void) state;

@@ -2,16 +2,14 @@
 
 /* Neither slurmd nor kubelet is asked: it may be what is wrong. */
 
-#include "daemon/watch-jobs.h"
+#include "contract/jobs.h"
 #include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"
 
 #define CMDLINE_MAX 4096
 
-/* As its status has it, for a process may have its folder in /proc be root's. One that cannot be
- * read is taken for root's. */
-static bool is_roots(const char *pid) {
+bool process_is_roots(const char *pid) {
         _cleanup_free_ char *path = fb_pathf("/proc/%s/status", pid), *words = NULL;
         const char *uid;
 
@@ -29,7 +27,7 @@ static bool is_job(const char *pid) {
 
         if (!comm || !cmdline || read_line_file(comm, &name) < 0 || !streq(name, "slurmstepd"))
                 return false;
-        return is_roots(pid) &&
+        return process_is_roots(pid) &&
                (read_file(cmdline, CMDLINE_MAX, &words, NULL) < 0 || strchr(words, '['));
 }
 
@@ -39,14 +37,34 @@ static bool is_for_work(const char *device) {
                startswith(device, "/dev/infiniband/uverbs");
 }
 
-/* Of kubelet's cgroups: "0::/kubepods.slice/kubepods-besteffort.slice/…". */
+/* A line of /proc/PID/cgroup, "0::/kubepods.slice/kubepods-besteffort.slice/…": kubelet's, at the
+ * top or below a slice of the machine's own. What a user's session makes below its own slice may
+ * have any name. */
+static bool is_pods(const char *line) {
+        const char *path = strchr(line, ':');
+
+        path = path ? strchr(path + 1, ':') : NULL;
+        return path && !startswith(path, ":/user.slice/") && strstr(path, "kubepods");
+}
+
+static bool has_cgroup_of_pods(const char *pid) {
+        _cleanup_free_ char *path = fb_pathf("/proc/%s/cgroup", pid), *text = NULL;
+        _cleanup_strv_free_ char **lines = NULL;
+
+        if (!path || read_file(path, CMDLINE_MAX, &text, NULL) < 0)
+                return false;
+        lines = strv_split(text, "\n");
+        STRV_FOREACH (line, lines)
+                if (is_pods(*line))
+                        return true;
+        return false;
+}
+
 static bool is_working_pod(const char *pid) {
-        _cleanup_free_ char *cgroup = fb_pathf("/proc/%s/cgroup", pid), *words = NULL,
-                            *folder = strf("/proc/%s/fd", pid);
+        _cleanup_free_ char *folder = strf("/proc/%s/fd", pid);
         _cleanup_strv_free_ char **fds = NULL;
 
-        if (!cgroup || !folder || read_file(cgroup, CMDLINE_MAX, &words, NULL) < 0 ||
-                        !strstr(words, "kubepods") || fb_list(folder, &fds) < 0)
+        if (!folder || !has_cgroup_of_pods(pid) || fb_list(folder, &fds) < 0)
                 return false;
         STRV_FOREACH (fd, fds) {
                 _cleanup_free_ char *path = fb_pathf("%s/%s", folder, *fd);
@@ -62,7 +80,7 @@ static bool is_working_pod(const char *pid) {
         return false;
 }
 
-bool watch_jobs_run(void) {
+bool jobs_run(void) {
         _cleanup_strv_free_ char **pids = NULL;
 
         if (fb_list("/proc", &pids) < 0)
