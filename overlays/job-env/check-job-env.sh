@@ -24,5 +24,8 @@ WORLD_SIZE=3
 RANK=2
 LOCAL_RANK=0
 LOCAL_WORLD_SIZE=1
-TF_CONFIG={"cluster": {"worker": ["a2:24592", "a2:24593", "a3:24592"]}, "task": {"type": "worker", "index": 2}}'
+TF_CONFIG={"cluster": {"worker": ["a2:24592", "a2:24593", "a3:24592"]}, "task": {"type": "worker", "index": 2}}
+
+a2 slots=2
+a3 slots=1'
 [[ $said == "$wanted" ]] || fail "/usr/bin/job-env says for a task of a job: $said"

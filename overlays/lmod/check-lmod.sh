@@ -25,3 +25,10 @@ for config in /opt/*/*/pyvenv.cfg; do
         [[ ! -e $config ]] || grep -qsrF "\"${config%/pyvenv.cfg}/bin\"" /opt/modulefiles ||
                 { echo "${config%/pyvenv.cfg} has no module: no file below /opt/modulefiles puts its bin into PATH"; exit 1; }
 done
+
+# `python` is one environment's: loading a second takes the first away, and tells so.
+said=$(env -i HOME=/tmp PATH=/usr/bin:/bin TERM=dumb bash -lc '
+        for name in $(module -t avail 2>&1 | grep -v "[:/]\$"); do module load "$name" 2>/dev/null; done
+        IFS=:; for folder in $PATH; do [ ! -e "$folder/../pyvenv.cfg" ] || printf "%s " "$folder"; done')
+[[ $(wc -w <<<"$said") -le 1 ]] ||
+        { echo "modules of several Python environments are loaded at once, and python is the first one's alone: $said; give each family(\"python_environment\")"; exit 1; }

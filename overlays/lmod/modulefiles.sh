@@ -26,7 +26,7 @@ for config in /opt/*/*/pyvenv.cfg; do
         grep -qsrF "\"$environment/bin\"" "$to" && continue
         name=${environment##*/}
         [[ ! -e $to/$name && ! -e $to/$name.lua ]] || { echo "$environment has no module: /opt/modulefiles has another $name"; continue; }
-        printf '%s\n' "whatis(\"The Python environment $environment\")" "prepend_path(\"PATH\", \"$environment/bin\")" \
+        printf '%s\n' "whatis(\"The Python environment $environment\")" 'family("python_environment")' "prepend_path(\"PATH\", \"$environment/bin\")" \
                 "setenv(\"VIRTUAL_ENV\", \"$environment\")" >"$to/$name.lua"
         chmod 0644 "$to/$name.lua"
 done

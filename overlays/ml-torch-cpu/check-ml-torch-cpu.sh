@@ -1,8 +1,14 @@
 #!/bin/bash
-# Two processes of torchrun train one model: gradients are averaged by Gloo, and both end with the same weights.
+# Two processes of torchrun train one model: gradients are averaged by Gloo, and both end with the same weights. Their user has a numpy and a torch of
+# his own in ~/.local, which do not get in.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+for package in numpy torch; do
+        own=$work/.local/lib/$(/opt/ml/torch/bin/python -c 'import sys; print("python%d.%d" % sys.version_info[:2])')/site-packages/$package
+        mkdir -p "$own"
+        echo "raise ImportError('$package is the one from ~/.local')" >"$own/__init__.py"
+done
 cat >"$work/train.py" <<'P'
 import torch
 from torch import distributed

@@ -20,12 +20,24 @@
 
 SPANK_PLUGIN(job - env, 1)
 
-/* Host files of tasks, which Enroot shows to containers: files/etc/enroot/mounts.d. */
+/* Host files of tasks, which Enroot shows to containers: files/etc/enroot/mounts.d. Root's alone:
+ * where users could write, one could fill /run, and nothing would take it away again. */
 #define FOLDER "/run/job-env"
 #define PROGRAM "/usr/bin/job-env"
 
 /* Far more than the kernel takes as one variable, which job-env respects. */
 #define ANSWER_MAX (1024 * 1024)
+
+/* A host's line is its name of at most 64 characters, and a number; a batch script, which does not
+ * know here how many there are, has room for some thousands. */
+#define HOST_MAX 128
+#define BATCH_MAX (256 * 1024)
+
+/* This task's host file, made while the process still was root's, and closed before the user's
+ * program starts. */
+static int hosts_fd = -1;
+static size_t hosts_max;
+static char hosts_file[sizeof(FOLDER) + 96];
 
 /* "JOB.STEP" or "JOB.batch"; false in what is no step of a user's. */
 static bool step_name(spank_t sp, char ret_name[64]) {
@@ -44,7 +56,7 @@ static bool step_name(spank_t sp, char ret_name[64]) {
         return true;
 }
 
-/* As root, once a step: the folder is everybody's, as /tmp is. */
+/* As root, once a step. */
 int slurm_spank_init(spank_t sp, int argc, char *argv[]) {
         (void) argc;
         (void) argv;
@@ -52,9 +64,46 @@ int slurm_spank_init(spank_t sp, int argc, char *argv[]) {
         if (spank_remote(sp) != 1)
                 return 0;
         /* mkdir() heeds the umask. */
-        if (mkdir(FOLDER, 01777) < 0 ? errno != EEXIST : chmod(FOLDER, 01777) < 0)
+        if ((mkdir(FOLDER, 0755) < 0 && errno != EEXIST) || chmod(FOLDER, 0755) < 0)
                 slurm_error("job-env: cannot make " FOLDER " for host files: %m");
         return 0;
+}
+
+/* As root, in the task's own process: its host file, empty. */
+int slurm_spank_task_init_privileged(spank_t sp, int argc, char *argv[]) {
+        uint32_t task = 0, nodes = 1;
+        char step[64], wanted[8] = "";
+
+        (void) argc;
+        (void) argv;
+
+        (void) spank_getenv(sp, "JOB_ENV", wanted, sizeof(wanted));
+        if (strcmp(wanted, "off") == 0 || !step_name(sp, step) ||
+                        spank_get_item(sp, S_TASK_GLOBAL_ID, &task) != ESPANK_SUCCESS ||
+                        spank_get_item(sp, S_JOB_NNODES, &nodes) != ESPANK_SUCCESS)
+                return 0;
+
+        hosts_max = strstr(step, ".batch") ? BATCH_MAX : (size_t) nodes * HOST_MAX;
+        snprintf(hosts_file, sizeof(hosts_file), FOLDER "/%s.%u", step, task);
+        (void) unlink(hosts_file); /* of the same step, before the job was put back into the queue */
+        hosts_fd = open(hosts_file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+        if (hosts_fd < 0)
+                slurm_error("job-env: cannot make %s: %m", hosts_file);
+        else
+                (void) fchmod(hosts_fd, 0644);
+        return 0;
+}
+
+/* What the program said of hosts, which is the user's word. Whether it could be kept. */
+static bool keep_hosts(const char *hosts) {
+        size_t n = strlen(hosts);
+        bool kept = hosts_fd >= 0 && n > 0 && n <= hosts_max &&
+                    write(hosts_fd, hosts, n) == (ssize_t) n;
+
+        if (hosts_fd >= 0)
+                close(hosts_fd);
+        hosts_fd = -1;
+        return kept;
 }
 
 /* What PROGRAM --task STEP prints; NULL where it cannot be run or fails. */
@@ -95,9 +144,11 @@ static char *ask(char *step, char **env) {
         return said;
 }
 
-/* As the user, in the task's own process: "NAME=VALUE" a line. */
+/* As the user, in the task's own process: "NAME=VALUE" a line, and behind an empty one its
+ * hosts. */
 int slurm_spank_task_init(spank_t sp, int argc, char *argv[]) {
         char step[64], *said, *rest, *line, **env;
+        bool kept = false;
 
         (void) argc;
         (void) argv;
@@ -110,12 +161,18 @@ int slurm_spank_task_init(spank_t sp, int argc, char *argv[]) {
         while ((line = strsep(&rest, "\n"))) {
                 char *value = strchr(line, '=');
 
+                if (*line == '\0') {
+                        kept = rest && keep_hosts(rest);
+                        break;
+                }
                 if (!value)
                         continue;
                 *value++ = '\0';
                 if (spank_setenv(sp, line, value, 1) != ESPANK_SUCCESS)
                         slurm_error("job-env: cannot set %s", line);
         }
+        if (kept && spank_setenv(sp, "JOB_HOSTFILE", hosts_file, 1) != ESPANK_SUCCESS)
+                slurm_error("job-env: cannot set JOB_HOSTFILE");
         free(said);
         return 0;
 }
