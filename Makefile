@@ -17,7 +17,7 @@ BUILD ?= $(if $(SANITIZE),build/sanitize,build)
 PREFIX ?= /usr/local
 include firstboot/version.mk
 CC ?= gcc
-PKGS := json-c libcurl libcrypto blkid libarchive libseccomp libzstd yaml-0.1
+PKGS := json-c libcurl libcrypto blkid libarchive libseccomp libzstd yaml-0.1 p11-kit-1
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2 \
 	-Wno-missing-field-initializers
@@ -43,7 +43,7 @@ all: $(BUILD)/imgbuild firstboot-all
 # Not under $(BUILD)/firstboot: that is firstboot/Makefile's.
 shared_objects  := $(patsubst firstboot/%.c,$(BUILD)/%.o,$(wildcard firstboot/shared/*.c) \
 	$(addprefix firstboot/contract/,json-schema.c config.c config-check.c config-defaults.c \
-	config-schema.c config-rules.c quantity.c secrets.c mask-text.c step-file.c step-codes.c codes.c condition.c \
+	config-schema.c config-rules.c quantity.c secrets.c mask-text.c step-file.c graph.c zone.c step-codes.c codes.c condition.c \
 	paths.c result.c result-parse.c))
 builder_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard builder/*/*.c))
 builder_tested  := $(filter-out $(BUILD)/builder/cmd/main.o,$(builder_objects)) $(shared_objects)
@@ -81,7 +81,7 @@ define link_test
 endef
 
 unit_builder := $(call tests_of,builder)
-unit_builder_fuzz := $(call fuzz_tests,json recipe openpgp sums minisig)
+unit_builder_fuzz := $(call fuzz_tests,json recipe openpgp rpm-header sums minisig delta qcow2 json-each json-line)
 # Programs that e2e tests ask for by name.
 builder_fixtures := $(BUILD)/tests/fixtures/damaged-disk
 
@@ -252,6 +252,7 @@ install: all
 		(cd $$folder && tar --null --no-recursion -T - -cf -) | \
 		(mkdir -p $(DESTDIR)$(PREFIX)/share/imgbuild/$$folder && tar -C $(DESTDIR)$(PREFIX)/share/imgbuild/$$folder --no-same-owner -xf -); done
 	install -D -m 0644 builder/common/support.json $(DESTDIR)$(PREFIX)/share/imgbuild/support.json
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/imgbuild builder/lock/dnf-ask.py
 	install -D -m 0644 COPYING $(DESTDIR)$(PREFIX)/share/doc/imgbuild/COPYING
 ifneq ($(wildcard builder/cmd/completion.c),)
 	install -d $(DESTDIR)$(completions_bash) $(DESTDIR)$(completions_zsh)

@@ -92,6 +92,7 @@ Bootloader=systemd-boot
 WithDocs=$(docs_of "$1")
 Packages=systemd-boot,$packages
 EOF
+        [[ ${2:-} != build ]] || mkosi_compiles "$1"
         echo one >"$work/mkosi.extra/etc/bench"
         # mkosi's own list of repositories has one that not every mirror carries; this host's mirror serves the others.
         python3 -c '
@@ -107,6 +108,26 @@ for label, uri in seen.items():
     print("Types: deb\nURIs: %s\nSuites: %s\nComponents: main contrib non-free non-free-firmware\nSigned-By: %s\n"
           % (uri, suites[label], "/usr/share/keyrings/debian-archive-keyring.gpg"))' \
                 >"$work/mkosi.sandbox/etc/apt/sources.list.d/mkosi.sources"
+}
+
+# mkosi_compiles RECIPE: its image brings the agent too, compiled with the same packages by the same script.
+mkosi_compiles() {
+        local work=$BENCH/mkosi-work
+        python3 -c '
+import json, sys
+lock = json.load(open(sys.argv[1]))
+print("\n[Build]\nBuildSources=.:\n[Content]\nBuildPackages=" + ",".join(
+    p["name"] for s in lock["stages"] if s["id"].startswith("compile:firstboot/") for p in s["packages"]))' \
+                "$RECIPES/$1.lock.json" >>"$work/mkosi.conf"
+        cp -r "$BENCH/project/firstboot" "$work/agent"
+        cat >"$work/mkosi.build.chroot" <<'S'
+#!/bin/sh
+set -eu
+cd "$(mktemp -d)"
+SRCDIR=$SRCDIR/agent JOBS=$(nproc) sh "$SRCDIR/compile.sh"
+S
+        cp "$BENCH/project/overlays/firstboot/compile.sh" "$work/"
+        chmod +x "$work/mkosi.build.chroot"
 }
 
 mkosi_run() {

@@ -35,6 +35,10 @@ if [[ $EUID -eq 0 ]]; then
         call exec x && [[ $(cat "$T/out") == '|||exec x' ]]
         check "a folder of the user's name that is somebody else's is left alone" $?
 fi
+rm -rf "$own" && mkdir "$T/elsewhere" && ln -s ../elsewhere "$own"
+call exec x && [[ $(cat "$T/out") == '|||exec x' && -z $(ls "$T/elsewhere") ]]
+check "… and so is a link of that name" $?
+rm "$own"
 printf '#!/bin/sh\nexit 7\n' >"$T/apptainer"
 call exec x
 [[ $? -eq 7 ]]

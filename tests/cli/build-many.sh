@@ -21,7 +21,7 @@ recipe a other/a
 echo '{ "name": "c", "kind": "tre" }' >"$work/c.json"
 
 build "$work/a.json" "$work/c.json" "$work/gone.json"
-[[ $s -eq 3 ]] && grep -q 'c\.json: \$\.kind' "$work/out" && grep -q gone "$work/out" && ! grep -q Baking "$work/out"
+[[ $s -eq 3 ]] && grep -q 'c\.json:1: \$\.kind' "$work/out" && grep -q gone "$work/out" && ! grep -q Baking "$work/out"
 check "all faults of all recipes come before any work: exit code 3" $?
 build "$work/a.json" "$work/b.json" "$work/other/a.json"
 [[ $s -eq 3 ]] && grep -q "a\.json and .*other/a\.json are both named a" "$work/out" && ! grep -q Baking "$work/out"

@@ -83,7 +83,8 @@ for kind in absolute climbing other folder changed link hard pipe huge cut; do
         want=4
         [[ $kind == huge ]] && want=5
         [[ $s -eq $want && -z $(find "$T/store" -name "${digest:-none}" -print -quit) && -z $(find "$T/store/work" -type f -size +0 -print -quit) && ! -e $T/store/layers/x ]]
-        check "import: an archive with a part that is $kind is refused (exit code $s: $(head -n 1 "$T/err" | cut -c1-150))" $?
+        ok=$?
+        check "import: an archive with a part that is $kind is refused (exit code $s: $(head -n 1 "$T/err" | cut -c1-150))" $ok
 done
 digest=$(python3 "$T/archive.py" whole "$T/whole.tar")
 cache import "$T/whole.tar" && [[ $(sha256sum <"$T/store/blobs/sha256/${digest:0:2}/$digest") == "$digest  -" ]] && grep -q 'Took 1 downloads' "$T/err"
@@ -105,7 +106,7 @@ usage() { # usage NAME ARGS…: wrong usage, and a message with PATTERN
         [[ $? -eq 2 ]] && grep -qe "$pattern" "$T/err" && ! grep -q "Invalid argument" "$T/err"
         check "cache $*: exit code 2 and why" $?
 }
-usage "does not know 'clean'; it knows list, prune, verify, export and import" clean
+usage "does not know 'clean'; it knows list, prune, verify, export, import and push" clean
 usage 'max-age, --max-size or both' prune
 usage 'cache export RECIPE FILE' export x
 usage 'cache import FILE' import

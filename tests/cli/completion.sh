@@ -72,13 +72,13 @@ offers 'uefi bios' imgbuild boot --firmware =
 offers uefi imgbuild boot --firmware = u
 offers 'auto plain json none' imgbuild build node.json --progress = ''
 offers json imgbuild build --progress j
-offers 'qcow2 raw vhd vmdk raw.zst gce oci' imgbuild export -f ''
+offers 'qcow2 raw vhd vmdk ova raw.zst gce oci artifact' imgbuild export -f ''
 offers 'images node.json out' imgbuild build ''
 offers node.json imgbuild plan --json n
 offers 'images out' imgbuild build --output = ''
 offers images imgbuild build -o i
 offers key.pub imgbuild boot --ssh-key = k
-offers 'list prune verify export import' imgbuild cache ''
+offers 'list prune verify export import push' imgbuild cache ''
 offers 'plan' imgbuild doctor build p
 offers '' imgbuild boot --timeout = ''
 offers '' imgbuild shell node.json -- n

@@ -20,8 +20,8 @@ for verb in $verbs; do
         done
         check "imgbuild-$verb.1 has every option" $bad
         # Those of the verb's own; the common ones are in imgbuild(1).
-        shown=$("$IMGBUILD" "$verb" --help | grep -oE '^ +(-., )?--[a-z-]+' | grep -oE -e '--[a-z-]+' | grep -vxE -e '--(cache|overlays|mirror|offline|progress|jobs|verbose|help)')
-        written=$(sed 's/\\-/-/g; s/\\f.//g' "$page" 2>/dev/null | grep -A 1 -E '^\.T[PQ]' | grep -oE -e '--[a-z-]+' | grep -vxE -e '--(cache|overlays|mirror|offline|progress|jobs|verbose|help)')
+        shown=$("$IMGBUILD" "$verb" --help | grep -oE '^ +(-., )?--[a-z-]+' | grep -oE -e '--[a-z-]+' | grep -vxE -e '--(cache|overlays|mirror|offline|remote-store|remote-store-key|progress|jobs|verbose|help)')
+        written=$(sed 's/\\-/-/g; s/\\f.//g' "$page" 2>/dev/null | grep -A 1 -E '^\.T[PQ]' | grep -oE -e '--[a-z-]+' | grep -vxE -e '--(cache|overlays|mirror|offline|remote-store|remote-store-key|progress|jobs|verbose|help)')
         [[ $(uniq <<<"$shown") == "$(uniq <<<"$written")" ]]
         check "and in the order of --help" $?
 done

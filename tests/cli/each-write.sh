@@ -24,24 +24,28 @@ wrong() { echo "$*" >>"$T/wrong"; sed 's/^/        /' "$T/out" >>"$T/wrong"; }
 told() { [[ $rc -eq $1 && $(grep -c 'No space left on device' "$T/out") -eq 1 ]]; }
 
 # each NAME CODE COMMAND…: with functions `before` (makes what is there at first), `sound` (it is whole, old or new) and `after` (it is new, and
-# nothing else is there). CODE is what a full disk ends with.
+# nothing else is there). CODE is what a full disk ends with; where $room is set, a write to it says how much it takes, in these words.
+room=
 each() {
-        local name=$1 code=$2 how n
+        local name=$1 code=$2 how n said
         shift 2
         for how in kill full; do
                 : >"$T/wrong"
+                said=
                 for ((n = 1; n < 400; n++)); do
                         rm -rf "$K" && mkdir "$K" && before
                         stopped $how $n "$@" 2>/dev/null
                         [[ -n $came ]] || break
                         [[ $how == full || $rc -ne 0 ]] || wrong "killed at write $n, and all is well?"
                         [[ $how == kill ]] || told "$code" || wrong "full at write $n: exit code $rc"
+                        [[ -z $room ]] || ! grep -q "$room.*No space left on device" "$T/out" || said=yes
                         sound || wrong "$how at write $n: $(ls -A "$K")"
                         rc=0
                         "$@" >"$T/out" 2>&1 </dev/null || rc=$?
                         [[ $rc -eq 0 ]] || wrong "$how at write $n: the next run ends with $rc"
                         after || wrong "$how at write $n, after the next run: $(ls -AR "$K")"
                 done
+                [[ $how == kill || -z $room || -n $said ]] || wrong "no message says$room"
                 [[ $rc -eq 0 && $n -gt 2 ]] || wrong "it was to come to its end, after $n writes"
                 cp "$T/wrong" "$T/out"
                 check "$name: $how at each of $((n - 1)) writes" test ! -s "$T/wrong"
@@ -98,6 +102,23 @@ if command -v minisign >/dev/null; then
 else
         echo "skip - sign: minisign is missing"
 fi
+
+# --- export --delta, apply ----------------------------------------------------------------------------------------------------
+for disk in old new; do
+        truncate -s 4M "$T/$disk.raw"
+        printf 'label: gpt\nstart=2048, size=2048\n' | sfdisk -q "$T/$disk.raw"
+        head -c 30000 /dev/urandom | dd of="$T/$disk.raw" bs=4096 seek=100 conv=notrunc status=none
+done
+"$IMGBUILD" export "$T/new.raw" --delta "$T/old.raw" --cache="$T/cache" >"$T/out" 2>&1
+before() { echo mine >"$K/x.delta"; echo mine >"$K/new.raw"; }
+sound() { [[ $(<"$K/x.delta") == mine ]] || cmp -s "$K/x.delta" "$T/new.raw.delta"; } 2>/dev/null
+after() { only 'new.raw x.delta' && cmp -s "$K/x.delta" "$T/new.raw.delta"; }
+room=' takes up to '
+each "export --delta" 5 "$IMGBUILD" export "$T/new.raw" --delta "$T/old.raw" -o "$K/x.delta" --force --cache="$T/cache"
+sound() { [[ $(<"$K/new.raw") == mine ]] || cmp -s "$K/new.raw" "$T/new.raw"; } 2>/dev/null
+after() { only 'new.raw x.delta' && cmp -s "$K/new.raw" "$T/new.raw"; }
+each apply 5 "$IMGBUILD" apply "$T/new.raw.delta" "$T/old.raw" -o "$K/new.raw" --raw --force
+room=
 
 # --- init ----------------------------------------------------------------------------------------------------------------------
 "$IMGBUILD" init "$T/project" >"$T/out" 2>&1

@@ -31,7 +31,7 @@ kind() {
 recipe_verbs=(build plan lock check shell)
 image_verbs=(inspect boot "export --format=raw")
 stored_verbs=("${recipe_verbs[@]/%/ good.json}" "boot good.raw" "export --format=vhd good.raw" "cache list")
-all_verbs=("${recipe_verbs[@]}" inspect boot diff export sbom sign verify cache doctor schema completion)
+all_verbs=("${recipe_verbs[@]}" inspect boot diff export apply sbom sign verify cache doctor schema completion)
 
 : >empty
 mkdir folder
@@ -44,14 +44,14 @@ each() { local v; for v in "${@:3}"; do echo "$1 $v $2"; done; }
 
 each 2 --nonsense "${all_verbs[@]}" | kind "an unknown option"
 each 2 --progress=loud "${all_verbs[@]}" | kind "a wrong value of an option"
-each 2 "" build plan lock check shell inspect boot diff sbom sign verify export "export good.raw" "export --format=raw" schema completion | kind "arguments too few"
-each 2 "" "build $(seq -s " " 65)" "plan a b" "lock a b" "check a b" "inspect a b" "boot a b" "diff a b c" "verify a b" "export --format=raw a b" "schema recipe node" \
+each 2 "" build plan lock check shell inspect boot diff sbom sign verify apply "apply good.raw" export "export good.raw" "export --format=raw" schema completion | kind "arguments too few"
+each 2 "" "build $(seq -s " " 65)" "plan a b" "lock a b" "check a b" "inspect a b" "boot a b" "diff a b c" "verify a b" "export --format=raw a b" "apply a b c" "schema recipe node" \
         "cache list prune" | kind "arguments too many"
 each 2 "" nonsense "cache nonsense" "doctor nonsense" "schema nonsense" "completion nonsense" "export --format=nonsense good.raw" | kind "an unknown word"
-{ each 3 "missing --cache=cache" "${recipe_verbs[@]}" "${image_verbs[@]}"; echo 3 diff missing other.raw; echo 3 verify missing; } | kind "what is missing"
-{ each 3 "empty --cache=cache" "${recipe_verbs[@]}" "${image_verbs[@]}"; echo 3 diff empty other.raw; echo 3 verify empty; } | kind "what is empty"
+{ each 3 "missing --cache=cache" "${recipe_verbs[@]}" "${image_verbs[@]}"; echo 3 diff missing other.raw; echo 3 verify missing; echo 3 apply --raw -o new missing good.raw; } | kind "what is missing"
+{ each 3 "empty --cache=cache" "${recipe_verbs[@]}" "${image_verbs[@]}"; echo 3 diff empty other.raw; echo 3 verify empty; echo 3 apply --raw -o new empty good.raw; } | kind "what is empty"
 { each 3 "folder --cache=cache" "${recipe_verbs[@]}" "${image_verbs[@]}"; echo 3 diff folder other.raw; echo 3 verify folder; echo 3 sign folder --gpg=a; } | kind "a folder"
-{ each 3 "text --cache=cache" "${recipe_verbs[@]}" "${image_verbs[@]}"; echo 3 diff text other.raw; } | kind "what is not what it should be"
+{ each 3 "text --cache=cache" "${recipe_verbs[@]}" "${image_verbs[@]}"; echo 3 diff text other.raw; echo 3 apply --raw -o new text good.raw; } | kind "what is not what it should be"
 each 5 --cache=text/store "${stored_verbs[@]}" | kind "no place for the store"
 kind "a shell without a terminal, or another word" <<<$'2 build --on-error=shell good.json\n2 build --on-error=nonsense good.json'
 kind "an output in the way" <<<"1 export --format=raw --output=other.raw --cache=cache good.raw"

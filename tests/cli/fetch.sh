@@ -173,6 +173,21 @@ if mkdir "$T/small" && mount -t tmpfs -o size=8m none "$T/small" 2>/dev/null; th
         "$IMGBUILD" lock "$T/images/a.json" --cache="$T/small/store" --mirror="$URL/debian" >"$T/out" 2>&1 || rc=$?
         check "a full disk: exit code 5, told with what to do" bash -c "test $rc -eq 5 && grep -q 'No space left in the store.*cache prune' '$T/out'"
         check "a full disk: no lock file" test ! -e "$T/images/a.lock.json"
+        room() { [[ $(df --output=avail -B1 "$T/small" | tail -n 1) -gt 5000000 ]]; }
+        check "a full disk: nothing stays of what could not be gone on with" room
+        # Of one whose digest is known the next run would go on; on a disk that is full of it, 'cache prune' makes room, as the message says.
+        artifact "$URL/large" "$(sha256sum "$SITE/large" | cut -d' ' -f1)"
+        "$IMGBUILD" lock "$T/images/a.json" --cache="$T/small/store" --mirror="$URL/debian" >"$T/out" 2>&1
+        check "a full disk: what came of a known one stays" bash -c "test -n \"\$(find '$T/small/store/blobs/partial' -size +1000k)\""
+        "$IMGBUILD" cache prune --max-size 1M --cache="$T/small/store" --dry-run >"$T/out" 2>&1
+        check "a full disk: cache prune --dry-run counts it, and takes nothing" bash -c "grep -qE 'Would free [678]' '$T/out' && test -n \"\$(find '$T/small/store/blobs/partial' -size +1000k)\""
+        "$IMGBUILD" cache prune --max-size 1M --cache="$T/small/store" >"$T/out" 2>&1
+        check "a full disk: cache prune makes room" room
+        run lock "$T/images/a.json"
+        : >"$LOG"
+        rc=0
+        "$IMGBUILD" lock "$T/images/a.json" --fetch --cache="$T/small/store" --mirror="$URL/debian" >"$T/out" 2>&1 || rc=$?
+        check "what cannot fit is not begun: exit code 5, told how much room it needs" bash -c "test $rc -eq 5 && ! grep -q large '$LOG' && grep -qE 'downloads have 11.4 MiB more.* has [0-9.]+ MiB free' '$T/out'"
         umount "$T/small"
 else
         echo "skip - a full disk: mounting a tmpfs (needs root)"

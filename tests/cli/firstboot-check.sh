@@ -50,6 +50,20 @@ check "and the one that does was not run as a step" test "$(wc -l <"$NODE/ran")"
 look --full
 check "full passes" says 0 ''
 check "and tells the program" test "$(tail -n 1 "$NODE/looked")" = full
+mkdir -p "$NODE/proc/77"
+echo slurmstepd >"$NODE/proc/77/comm"; printf 'slurmstepd: [12.batch]' >"$NODE/proc/77/cmdline"; printf 'Name:\tslurmstepd\nUid:\t0\t0\t0\t0\n' >"$NODE/proc/77/status"
+: >"$NODE/looked"
+look --full
+check "while a job runs a full check is refused: 4" says 4 ''
+check "nothing was looked at" test ! -s "$NODE/looked"
+check "and it says why, and the ways out" grep -q 'a job runs on this node.*--quick.*--beside-jobs' <<<"$err"
+look
+check "a quick one goes on beside it" says 0 ''
+look --full --beside-jobs
+check "so does a full one that is told to" test "$rc $(tail -n 1 "$NODE/looked")" = "0 full"
+rm -r "$NODE/proc"
+look --beside-jobs
+check "--beside-jobs without --full: 2" says 2 ''
 check "looking changes nothing" test "$before" = "$(tree)"
 echo '{"status":"failed","code":"licence.gone","message":"no answer"}' >"$NODE/verdict"; echo 1 >"$NODE/exit"
 look

@@ -426,12 +426,55 @@ assert args == ([{"name": "node-labels", "value": "a=b"}] if sys.argv[2] == "v1b
 assert ("timeouts" in o) == (sys.argv[2] == "v1beta4")' "$NODE/join.seen" "${v#*:}"
 done
 
+# --- a cluster of today, written after its documentation ---------------------------------------------------------------------
+fresh
+with_bus
+echo v1.33.5 | tee "$NODE/kubeadm-version" >"$A/api"
+configure
+for anonymous in no forbidden; do
+        echo $anonymous >"$A/anonymous"
+        run_step
+        check "a cluster whose discovery is closed to who has no certificate ($anonymous) refuses, and is an API server" verdict "failed kubernetes.refused"
+        check "… told in words that lead on" bash -c '[[ $1 == *cluster-info* && $1 == *anonymous* ]]' - "$(result message)"
+done
+check "… kubeadm, which asks for the same, did not run" never "kubeadm join" "$NODE/tools"
+rm "$A/anonymous"
+echo 2 >"$A/busy"
+give_up=60s configure
+run_step
+check "a server that is busy (429) is asked again, and the node joins" verdict "done "
+echo 2 >"$A/busy"
+run_step
+check "as a member, too" verdict "done "
+check "its version is told" bash -c '[[ $(python3 -c "import json,sys; print(json.load(open(sys.argv[1]))[\"figures\"][\"kubelet_version\"])" "$1") == v1.33.5 ]]' - "$NODE/run/firstboot/results/kubernetes.json"
+check "the condition stands beside kubelet's own" node 'sorted(c)' "['DiskPressure', 'GPUNodeReady', 'MemoryPressure', 'PIDPressure', 'Ready']"
+echo "$verdict" >"$A/verdict-token"; echo "$verdict" >"$NODE/verdict"
+long=site.$(printf 'x%.0s' {1..80})
+fault "$long."
+configure ''
+run_step
+check "held back: condition and cordon by the node, whose taint is not its own" node '(c["GPUNodeReady"]["status"], s["unschedulable"], s.get("taints"))' "('False', True, None)"
+configure ',"verdict_token_file":"/verdict"'
+run_step
+check "a taint of a code that is too long for one passes validation" node '[(len(t["value"]), t["effect"]) for t in s["taints"]]' "[(63, 'NoSchedule')]"
+check "who wrote which field before is left" node '[f["manager"] for f in m["managedFields"]]' "['kubelet']"
+echo gone >"$A/verdict-token"
+fault
+run_step
+check "a token that has run out (they are bound to a time) leaves the taint, and that is told" verdict "degraded kubernetes.taint-refused"
+echo "$verdict.new" >"$A/verdict-token"; echo "$verdict.new" >"$NODE/verdict"
+run_step
+check "the file's new token is taken at the next look" verdict "done "
+check "nothing of ours is left" node '(s, sorted(a))' "({'podCIDR': '10.0.0.0/24'}, ['somebody.example/note'])"
+check "no patch was refused for its form" never " 4[12][1-8] " "$A/log"
+
 # --- the whole agent: the gate, the watch, and the token as a credential ---------------------------------------------------
 until_() { local end=$((SECONDS + 120)); while ((SECONDS < end)); do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done; return 1; }
 ctl=$node_build/firstbootctl
 fresh
 mkdir -p "$NODE"/{dev,credentials}; echo '5,0,0,-;Linux version 6.12.0' >"$NODE/dev/kmsg"
 echo "$token" >"$NODE/credentials/firstboot.kubernetes.token"
+echo "$verdict" >"$A/verdict-token"; echo "$verdict" >"$NODE/credentials/firstboot.kubernetes.verdict_token"
 export CREDENTIALS_DIRECTORY=$NODE/credentials
 echo "{\"watch\":{\"calm\":\"500ms\",\"interval\":\"1s\",\"healthy\":\"1s\"},
         \"kubernetes\":{\"endpoint\":\"127.0.0.1:$port\",\"ca_hashes\":[\"$(pin cluster)\"],\"node_name\":\"n1\",\"give_up\":\"60s\"}}" >"$NODE/etc/firstboot/node.json"
@@ -448,6 +491,8 @@ chmod +x "$NODE"/exec/*
 ln -sf "$ctl" "$NODE/usr/bin/firstbootctl"
 touch "$NODE/bad"
 rm "$NODE/run/firstboot/status.json"
+small_run=
+mount -t tmpfs -o size=512k,nr_inodes=160 none "$NODE/run/firstboot" 2>/dev/null && small_run=1
 node_boot
 check "a node with a fault does not join" node_wait failed
 check "its step waits for the others" is 'o["step"]["kubernetes"]["result"]["code"]' step.requirement
@@ -472,5 +517,23 @@ check "and in service" until_ node '(c["GPUNodeReady"]["status"], "unschedulable
 touch "$NODE/bad"
 "$ctl" rerun probe >/dev/null 2>&1
 check "a step that fails later, too, holds the node back" until_ node '(c["GPUNodeReady"]["reason"], s.get("unschedulable"))' "('probe.bad', True)"
+
+# /run full, of what container runtimes keep there.
+rm "$NODE/bad"
+"$ctl" rerun --wait probe >/dev/null 2>&1
+node_wait ready
+[[ -n $small_run ]] || echo "skip - /run full: nothing can be mounted here"
+for what in ${small_run:+blocks inodes}; do
+        : >"$NODE/tools"
+        run_crowd "$what"
+        check "no $what left in /run: the cluster has the code" until_ node '(c["GPUNodeReady"]["status"], c["GPUNodeReady"]["reason"], s.get("unschedulable"))' "('False', 'run.not-writable', True)"
+        check "… and what is full" node '"/run/firstboot: No space left" in c["GPUNodeReady"]["message"]' True
+        check "… the taint, too" until_ node "$taints" "[('imgbuild.org/not-ready', 'run.not-writable', 'NoSchedule')]"
+        check "… kubelet and its pods are left alone" never "kubelet" "$NODE/tools"
+        run_room
+        check "… with room again it is ready" node_wait ready
+        check "… and in service" until_ node '(c["GPUNodeReady"]["status"], "unschedulable" in s, s.get("taints", []))' "('True', False, [])"
+done
 node_down
+[[ -z $small_run ]] || umount "$NODE/run/firstboot"
 exit ${failed:+1}

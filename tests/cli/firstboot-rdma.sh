@@ -60,6 +60,23 @@ check "nccl.conf: the GID index found" conf "NCCL_IB_GID_INDEX=3"
 check "nccl.conf: queue pairs of the shape" conf "NCCL_IB_QPS_PER_CONNECTION=1"
 check "nccl.conf: the interface of the default route with the lowest metric" conf "NCCL_SOCKET_IFNAME==ens5"
 check "nccl.conf: the shape's environment" conf "NCCL_IB_TC=41"
+# The same for containers.
+edits() { python3 -c 'import json, sys
+o = json.load(open(sys.argv[1]))
+assert (o["cdiVersion"], o["kind"]) == ("0.3.0", "imgbuild.org/nccl"), o
+print(" ".join(next(d for d in o["devices"] if d["name"] == sys.argv[2])["containerEdits"]["env"]))' "$NODE/run/cdi/imgbuild-nccl.json" "$1"; }
+there() { grep -v '^#' "$NODE/etc/nccl.conf" | xargs; }
+check "a CDI device says in a container with the host's network what nccl.conf says here" test "$(edits host)" = "$(there)"
+check "one for pods leaves out what is another in their namespace" test "$(edits pod)" = "$(there | sed 's/NCCL_IB_GID_INDEX=[^ ]* //; s/ NCCL_SOCKET_IFNAME=[^ ]*//')"
+check "… and has the devices" grep -q '^NCCL_IB_HCA==mlx5_0,mlx5_3,' <(edits pod)
+check "so has the file that a pod may mount" test "$(grep -v '^#' "$NODE/run/firstboot/nccl-pod.conf" | xargs)" = "$(edits pod)"
+printf 'NCCL_DEBUG=WARN\nNCCL_DEBUG=INFO\nLD_PRELOAD x=1\n not=1\n' >>"$NODE/etc/nccl.conf"
+rdma '' "$shape"
+check "an admin's line comes along, the first of two, and no line that NCCL would not take" bash -c '[[ " $1 " == *" NCCL_DEBUG=WARN "* && $1 != *INFO* && $1 != *x=1* && $1 != *not=* ]]' - "$(edits pod)"
+sed -i '/DEBUG\|x=1\|not=1/d' "$NODE/etc/nccl.conf"
+# What auditors ask: docs/clusters/audit.md.
+tuned=$(grep -v '^#' "$NODE/etc/nccl.conf" | grep -E '^NCCL_(ALGO|PROTO|NTHREADS|BUFFSIZE|.*CHANNELS|.*CTAS|P2P_LEVEL|NET_GDR_LEVEL|TUNER.*)=')
+check "nccl.conf: no algorithm, protocol, level or number of channels" test -z "$tuned"
 cp "$NODE/etc/nccl.conf" "$NODE/before"; touch -d 2020-01-01 "$NODE/etc/nccl.conf"
 rdma '' "$shape"
 check "a second run writes nothing" test "$(date -r "$NODE/etc/nccl.conf" +%Y)" = 2020

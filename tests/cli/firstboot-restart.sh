@@ -250,19 +250,68 @@ case_full() {
         rm "$NODE/run/firstboot/filler" "$NODE/bad"
         timeout 60 "$ctl" rerun --wait a >/dev/null 2>&1
         check "with room again the node is ready" node_wait ready
-        # An agent that comes back meanwhile cannot take up its configuration.
+        # An agent that comes back meanwhile has all that it needs there, or tells what it lacks.
         node_announced
         kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
         ! dd if=/dev/zero of="$NODE/run/firstboot/filler" bs=1k 2>/dev/null
         agent_start
-        for _ in $(seq 600); do grep -q 'Cannot take up the configuration' "$NODE/agent.log" && break; sleep 0.05; done
-        check "(an agent that comes back then finds no room)" grep -q 'Cannot take up the configuration' "$NODE/agent.log"
+        agent_is_there
+        check "an agent that comes back then takes up the configuration that is there" until_says 0 'ready'
+        kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
+        config '{"host":{"timezone":"UTC"}}'
+        agent_start
+        check "one whose configuration has changed tells what it lacks" until_says 1 'run.not-writable.*/run/firstboot/config.json: No space left on device'
+        check "and the node is not ready" test ! -e "$NODE/run/firstboot/ready"
         rm "$NODE/run/firstboot/filler"
-        for _ in $(seq 80); do timeout 20 "$ctl" rerun a >/dev/null 2>&1 && break; sleep 0.5; done
-        check "with room again it goes on by itself" sh -c "timeout 20 '$ctl' rerun --wait a >/dev/null 2>&1"
-        check "and is ready" node_wait ready
+        check "with room again it goes on by itself, and is ready" node_wait ready
         node_down
         umount "$NODE/metrics" "$NODE/run/firstboot"
+}
+
+# until_says CODE PATTERN: firstbootctl status ends so, and says so.
+until_says() {
+        local end=$((SECONDS + 30)) said
+        while ((SECONDS < end)); do
+                said=$(timeout 20 "$ctl" status 2>&1)
+                [[ $? -eq $1 && $said =~ $2 ]] && return 0
+                sleep 0.1
+        done
+        echo "# $said"
+        return 1
+}
+
+# No room from the beginning, and none that lasts: no verdict is lost, none is wrong, and all of it heals.
+case_no_room() {
+        mount -t tmpfs -o size=128k none "$NODE/run/firstboot" 2>/dev/null || { echo "skip - no room in /run: nothing can be mounted here"; return; }
+        config '{"retry":{"slow":"1s"}}'
+        step a '{"retries":0}' <<<'echo >>$FIRSTBOOT_ROOT/a.ran'
+        step taker '{"retries":0}' <<<'[ -e $FIRSTBOOT_ROOT/taken ] || { touch $FIRSTBOOT_ROOT/taken; dd if=/dev/zero of=$FIRSTBOOT_ROOT/run/firstboot/filler bs=1k; }
+result "{\"status\":\"degraded\",\"code\":\"taker.gave\",\"message\":\"some\"}"; exit 0'
+        ! dd if=/dev/zero of="$NODE/run/firstboot/filler" bs=1k 2>/dev/null
+        node_boot
+        check "no room from the beginning: the node fails, and says why" until_says 1 'run.not-writable.*/run/firstboot/config.json: No space left on device'
+        sleep 11
+        check "the journal too, once" test "$(grep -c 'Node is not ready: run.not-writable' "$NODE/agent.log")" = 1
+        check "no step has begun" test ! -e "$NODE/a.ran"
+        rm "$NODE/run/firstboot/filler"
+        for _ in $(seq 600); do [[ -e $NODE/taken ]] && break; sleep 0.05; done
+        check "with room again they begin" test -e "$NODE/taken"
+        check "a verdict that finds no room is not taken for a good one" until_says 1 'run.not-writable'
+        check "nor the node for ready" test ! -e "$NODE/run/firstboot/ready"
+        rm "$NODE/run/firstboot/filler"
+        check "with room again the step has its say" node_wait degraded
+        check "in its own words" is 'o["step"]["taker"]["result"]["code"]' taker.gave
+        # Its verdict has been taken, and then there is no room for the node's.
+        rm "$NODE/taken"
+        step taker '{"retries":0}' <<<'result "{\"status\":\"degraded\",\"code\":\"taker.gave\",\"message\":\"some\"}"
+[ -e $FIRSTBOOT_ROOT/taken ] || { touch $FIRSTBOOT_ROOT/taken; dd if=/dev/zero of=$FIRSTBOOT_ROOT/run/firstboot/filler bs=1k; }; exit 0'
+        timeout 60 "$ctl" rerun --wait taker >/dev/null 2>&1
+        check "without room for its own verdict the node is not ready" until_says 1 'run.not-writable'
+        check "though every step is well" is '[s["status"] for s in o["steps"]]' "['done', 'degraded']"
+        rm "$NODE/run/firstboot/filler"
+        check "with room again it is" until_ready_file degraded
+        node_down
+        umount "$NODE/run/firstboot"
 }
 
 # Day two: another version's steps are there when the agent comes back.
@@ -293,7 +342,7 @@ case_upgrade() {
         check "to the same end" node_wait ready
 }
 
-for case in ${ONLY:-agent_restart knows_at_once ended_while_away read_only bus_restart announced_in_vain next_boot identity full upgrade}; do
+for case in ${ONLY:-agent_restart knows_at_once ended_while_away read_only bus_restart announced_in_vain next_boot identity full no_room upgrade}; do
         node_new
         chmod 755 "$NODE"
         "case_$case"

@@ -337,7 +337,7 @@ tool scontrol <<'TOOL'
 node=$FIRSTBOOT_ROOT/node.state
 case "$*" in
 "show config") date -d "$(cat "$FIRSTBOOT_ROOT/skew") seconds" '+Configuration data as of %Y-%m-%dT%H:%M:%S' ;;
-*"show node"*) [[ -e $node ]] || { echo "Node n7 not found"; exit 1; }; read -r s r <"$node"; echo "NodeName=n7 State=$s ${r:+Reason=$r [root@2026-01-01T00:00:00]}"
+*"show node"*) [[ -e $node && $* == *" n7" ]] || { echo "Node ${*: -1} not found"; exit 1; }; read -r s r <"$node"; echo "NodeName=n7 State=$s ${r:+Reason=$r [root@2026-01-01T00:00:00]}"
         [[ $s != 'IDLE*' ]] || echo IDLE >"$node" ;;
 "update NodeName=n7 State=DRAIN "*) [[ -e $node ]] || { echo "Invalid node name"; exit 1; }; r=${*: -1}; echo "IDLE+DRAIN ${r#Reason=}" >"$node" ;;
 "update NodeName=n7 State=RESUME "* | "update NodeName=n7 State=UNDRAIN "*) echo 'IDLE*' >"$node" ;; # as slurmctld does, until it has heard of the node
@@ -368,6 +368,28 @@ check "slurm: the key is in no log" bash -c '! grep -q "$2" "$1"/agent.log "$1"/
 : >"$NODE/calls"
 run_step slurm
 check "slurm: a second run restarts nothing" bash -c '! grep -q RestartUnit "$1"' - "$NODE/calls"
+# Another night: the controller is another host, and the node gets another name.
+moved() { sed -i "s/head:6817/spare:6817/; s/\"n7\"/\"${1:-n7}\"/" "$NODE/run/firstboot/config.json"; run_step slurm; }
+restarts() { grep -c 'RestartUnit slurmd.service' "$NODE/calls"; }
+moved
+check "slurm: a controller that moved: slurmd and scontrol go to its new host" bash -c \
+        'grep -q "conf-server spare:6817 -N n7" "$1/slurmd.env" && grep -q "=spare" "$1/slurm-client.conf" && ! grep -q head "$1/slurm-client.conf"' - "$NODE/run/firstboot"
+check "slurm: … for which slurmd is restarted, once" test "$(restarts) $(moved; restarts)" = "1 1"
+status '{"name":"scratch","status":"failed","required":true,"result":{"code":"scratch.disk-missing","message":"S1"}}'
+slurm "\"munge_key\":\"$key\""
+run_step slurm
+check "slurm: … also of a node that is drained meanwhile" bash -c 'grep -q "conf-server head:6817" "$1/run/firstboot/slurmd.env" && [[ $(cat "$1/node.state") == IDLE+DRAIN* && $2 == 2 ]]' \
+        - "$NODE" "$(restarts)"
+status '{"name":"host","status":"done","required":true}'
+run_step slurm
+check "slurm: … and comes back" bash -c '[[ $1 == done && $2 == IDLE* ]]' - "$(result status)" "$(cat "$NODE/node.state")"
+give_up=1s slurm "\"munge_key\":\"$key\""
+moved n8
+check "slurm: a node with a new name that the controller has not been told of" verdict "failed slurm.not-registered"
+check "slurm: … which is named" bash -c '[[ $1 == *"no node n8"* ]]' - "$(result message)"
+slurm "\"munge_key\":\"$key\""
+run_step slurm
+check "slurm: … under the old one it is in service" verdict "done "
 mkfifo "$NODE/etc/hangs"
 slurm '"munge_key_file":"/etc/hangs"'
 run_step slurm
@@ -403,6 +425,17 @@ echo 'IDLE+DRAIN bad fan' >"$NODE/node.state"
 run_step slurm
 check "slurm: a drain of somebody else's stays" verdict "degraded slurm.drained"
 check "slurm: with its reason" bash -c '[[ $1 == *"bad fan"* ]]' - "$(result message)"
+if [[ $EUID -eq 0 ]]; then
+        # To Slurm, every node.
+        config "{\"slurm\":{\"controllers\":[\"head:6817\"],\"munge_key\":\"$key\"}}"
+        status '{"name":"scratch","status":"failed","required":true,"result":{"code":"scratch.foreign-signature","message":"disk"}}'
+        : >"$NODE/tools"
+        PATH=$NODE/bin:$PATH unshare --uts sh -c 'hostname all && exec timeout 180 "$1" slurm' - "$node_build/firstboot-step" >>"$NODE/agent.log" 2>&1
+        step=slurm
+        check "slurm: a host called all is told, and drains nobody" verdict "failed slurm.node-name"
+        check "slurm: … Slurm is not asked" test ! -s "$NODE/tools"
+        slurm "\"munge_key\":\"$key\""
+fi
 status '{"name":"scratch","status":"failed","required":true,"result":{"code":"scratch.foreign-signature","message":"disk \"X\""}}'
 echo IDLE >"$NODE/node.state"; rm -f "$NODE/run/firstboot/slurmd-permit"
 : >"$NODE/calls"; : >"$NODE/tools"

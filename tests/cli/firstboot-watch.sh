@@ -6,7 +6,8 @@
 # lane: clock
 set -u
 source tests/fixtures/node.bash
-trap node_end EXIT
+ends() { node_down; umount "${NODE:-}/run/firstboot" 2>/dev/null; node_end; }
+trap ends EXIT
 failed=
 ctl=$node_build/firstbootctl
 
@@ -25,7 +26,7 @@ watched() { kernel 'EXT4-fs error (device vda1): here is a reason to look'; unti
 
 # fresh [KEYS]: a node that is ready, and watched closely by now unless the keys say otherwise.
 fresh() {
-        node_end 2>/dev/null
+        ends 2>/dev/null
         node_new
         mkdir -p "$NODE"/{bin,dev,proc/self,usr/sbin,etc/munge,sys/class/infiniband/mlx5_0/ports/1/counters,sys/class/net/eth0}
         : >"$NODE/proc/self/mounts"; lines=0
@@ -34,7 +35,7 @@ fresh() {
         mkdir "$NODE/sys/class/net/eth0/device"; echo 3 >"$NODE/sys/class/net/eth0/carrier_down_count"
         touch "$NODE/usr/sbin/slurmd"; chmod +x "$NODE/usr/sbin/slurmd"
         echo "{\"watch\":{\"calm\":\"500ms\",\"interval\":\"${interval:-1s}\",\"healthy\":\"${healthy:-1s}\"${1:-}},
-                \"slurm\":{\"controllers\":[\"head\"],\"node_name\":\"n1\",\"munge_key\":\"$(head -c 96 /dev/zero | base64 -w0)\",\"give_up\":\"60s\"}}" >"$NODE/etc/firstboot/node.json"
+                \"slurm\":{\"controllers\":[\"head\"],\"node_name\":\"n1\",\"munge_key\":\"$(head -c 96 /dev/zero | base64 -w0)\",\"give_up\":\"60s\"${slurm:-}}}" >"$NODE/etc/firstboot/node.json"
         tool munge <<<'exit 0'
         tool scontrol <<'P'
 node=$FIRSTBOOT_ROOT/node.state
@@ -48,6 +49,8 @@ esac
 P
         echo 'IDLE ' >"$NODE/node.state"
         step probe '{"check":true}' <<<'true'
+        sized=
+        [[ -z ${size:-} ]] || { mount -t tmpfs -o "size=$size" none "$NODE/run/firstboot" 2>/dev/null && sized=1; }
         echo "{\"check\":true,\"exec\":[\"$NODE/exec/probe\"]}" >"$NODE/etc/firstboot/steps.d/probe.json"
         cat >"$NODE/exec/probe" <<'P'
 #!/bin/bash
@@ -131,6 +134,26 @@ check "a record that a full disk kept old is not believed: the steps run anew" u
 check "and decide" node_wait failed
 check "by what they find" is 'o["step"]["probe"]["status"]' failed
 check "meanwhile the node was never ready" bash -c '! sed "1,/^# from here on/d" "$1" | grep -q "^StartUnit node-ready"' - "$NODE/calls"
+
+# --- /run full, of what others keep there --------------------------------------------------------------------------------
+for what in blocks inodes "dynamic blocks"; do
+        # What a dynamic node tells of itself is in a file of /run, which a drain would change.
+        slurm=
+        [[ $what != dynamic* ]] || slurm=',"dynamic":true,"features":["a"]'
+        size=256k,nr_inodes=120 fresh
+        [[ -n $sized ]] || { echo "skip - /run full: nothing can be mounted here"; break; }
+        echo '# from here on' >>"$NODE/calls"
+        run_crowd "${what#dynamic }"
+        check "no $what left in /run: the node is not ready" until_ test ! -e "$NODE/run/firstboot/ready"
+        check "it is drained, with the code" until_ slurm_state '^IDLE+DRAIN \[firstboot\] run.not-writable: /run/firstboot: No space left on device'
+        check "slurmd is left alone" bash -c '! sed "1,/^# from here on/d" "$1" | grep -qE "(Stop|Restart)Unit slurmd"' - "$NODE/calls"
+        check "the status says so" bash -c '"$1" status 2>&1 | grep -q "run.not-writable"' - "$ctl"
+        run_room
+        check "with room again it is ready by itself" node_wait ready
+        check "and in service" until_ slurm_state '^IDLE *$'
+        check "slurmd went on all the while" bash -c '! sed "1,/^# from here on/d" "$1" | grep -qE "(Stop|Restart)Unit slurmd"' - "$NODE/calls"
+done
+slurm=
 
 # --- somebody else's drain ------------------------------------------------------------------------------------------
 fresh

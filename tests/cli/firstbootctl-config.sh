@@ -38,6 +38,12 @@ before=$(bytes)
 check "an unknown key is refused" ended 1 "$ctl" config set scratch.lable x
 check "with what was meant" said 'did you mean "label"'
 check "and that nothing was written" said 'Nothing was written'
+check "a misspelt section of a site's own step is refused" ended 1 "$ctl" config set licnece.server x
+check "with the one that was meant" said 'did you mean "licence"'
+mkdir -p "$NODE/usr/share/zoneinfo/Etc" && touch "$NODE/usr/share/zoneinfo/Etc/UTC"
+echo 'Z Etc/UTC 0 - UTC' >"$NODE/usr/share/zoneinfo/tzdata.zi"
+check "a time zone that the node does not have is refused" ended 1 "$ctl" config set host.timezone Etc/UTZ
+check "with what was meant" said 'host.timezone: there is no time zone "Etc/UTZ"; did you mean "Etc/UTC"?'
 check "a value of the wrong type is refused" ended 1 "$ctl" config set scratch.disks four
 check "with the key" said 'scratch.disks: '
 check "a value that a rule refuses" ended 1 "$ctl" config set scratch.stripe_size 3K

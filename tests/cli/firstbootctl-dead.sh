@@ -47,6 +47,8 @@ ran "$ctl" config
 check "nor is the configuration told" says 'firstbootd does not answer: it does not run; see systemctl status firstbootd$'
 ran "$ctl" check --step nosuch
 check "a probe of a step that is none: where the names are" says "There is no step \"nosuch\" on this node; 'firstbootctl status' lists them"
+ran "$ctl" check --step ab
+check "or the one that was meant" says 'There is no step "ab" on this node; did you mean "a"\?'
 
 touch -d '+2 days' "$NODE/run/firstboot/status.json"
 ran "$ctl" status

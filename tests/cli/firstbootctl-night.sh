@@ -51,6 +51,25 @@ done
 check "nor is a closed output" grep -q 'Not all of the output could be written' "$NODE/out"
 node_end
 
+# What a step says may be a server's, or a process' own name out of the kernel's log: it commands no terminal, and makes no line of its own.
+node_new
+step a '{}' <<'S'
+cat >"$FIRSTBOOT_RESULT" <<'J'
+{"status":"failed","code":"a.low","message":"x \u001b[2J\u009b1A y\n  Node is ready after 1 s","remedy":"do \u001b]0;z\u0007 this\nand that"}
+J
+exit 1
+S
+node_boot
+check "a step fails with control characters in its words" node_wait failed
+for verb in status explain log plot history blame 'plot --history'; do
+        # shellcheck disable=SC2086
+        "$ctl" $verb >"$NODE/out" 2>&1
+        check "$verb: no control character comes to the terminal" bash -c '! LC_ALL=C grep -qP "[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]" "$1"' - "$NODE/out"
+        check "$verb: and no line that is not ours" bash -c '! grep -q "^ *Node is ready after 1 s" "$1"' - "$NODE/out"
+done
+check "the words are there" grep -q 'x  \[2J  1A y   Node is ready' <("$ctl" explain)
+node_end
+
 # A state of another version, or none that could be read, is not trusted: the node goes through its steps as at a first boot.
 for state in '{ "version": 99, "steps": [] }' '{ broken' '' '[]' '{"version":"x"}'; do
         node_new

@@ -29,6 +29,7 @@ refuse "inspect: empty" 3 "is empty" inspect empty.raw
 refuse "inspect: text" 3 "is not a disk image" inspect text.img
 refuse "inspect: zeros" 3 "is not a disk image" inspect zeros.raw
 refuse "inspect: bad --packages" 2 "a number" inspect --packages=many text.img
+refuse "inspect: no file of vulnerabilities" 3 "Cannot read nowhere" inspect --vulnerabilities=nowhere zeros.raw
 refuse "inspect: unknown option" 2 "--colour" inspect --colour text.img
 if [[ $EUID -ne 0 ]]; then
         chmod 000 text.img
@@ -58,6 +59,39 @@ printf '{"packages": [{"name": "evil\\u001b[2J\\n+ faked", "version": "1\\u0007"
 "$IMGBUILD" diff a.json evil.json >evil 2>&1
 grep -qF 'evil?[2J?+ faked  1?' evil
 check "diff: what an image holds does not command the terminal" $?
+# Read by a parser of HTML: the tables hold what was compared, and whatever the names are, no element is of theirs.
+printf '{"packages": [{"name": "<script>alert(1)</script>\\"", "version": "<img src=x onerror=y>"}]}' >markup.json
+"$IMGBUILD" diff a.json markup.json --html page.html >out 2>&1
+[[ $? -eq 1 ]] && python3 - <<'P' >>out 2>&1
+import html.parser
+class Page(html.parser.HTMLParser):
+    names, cells, open = set(), [], []
+    def handle_starttag(self, name, attributes):
+        self.names.add(name)
+        assert not any(a.startswith("on") or a in ("src", "href") for a, _ in attributes), attributes
+        if name not in ("meta",):
+            self.open.append(name)
+    def handle_endtag(self, name):
+        assert self.open.pop() == name, name
+    def handle_data(self, text):
+        if self.open and self.open[-1] == "td":
+            self.cells.append(text)
+page = Page()
+page.feed(open("page.html", encoding="utf-8").read())
+assert not page.open and page.names <= set("html head meta title style body h1 small ul li b h2 table tr th td p".split()), page.names
+assert '<script>alert(1)</script>"' in page.cells and "<img src=x onerror=y>" in page.cells and "bash:amd64" in page.cells, page.cells
+P
+check "diff --html: a page of its own, in which a stranger's words are text" $?
+grep -qF '+ <script>alert(1)</script>"  <img src=x onerror=y>' out
+check "diff --html: what is printed stays" $?
+refuse "diff --html: equal manifests have a page too" 0 "No difference" diff a.json a.json --html page.html
+grep -q 'No difference' page.html && ! grep -q bash page.html
+check "diff --html: which replaces the one before" $?
+refuse "diff --html: over what is compared" 2 "written over what is compared" diff a.json b.json --html a.json
+refuse "diff --html: a folder" 2 "is no regular file" diff a.json b.json --html folder
+refuse "diff --html: in a folder that is not there" 1 "Cannot write nowhere/page.html" diff a.json b.json --html nowhere/page.html
+
+"$IMGBUILD" diff a.json b.json >out 2>&1
 for line in '- old:all' '+ new:all' '~ kernel  6.12.1 → 6.12.2' '~ version of nvidia  550.1 → 550.2'; do
         grep -qF -e "$line" out
         check "diff says '$line'" $?

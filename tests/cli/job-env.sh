@@ -36,6 +36,12 @@ expect "no variable is set for TensorFlow that the kernel would refuse" 0 "WORLD
 s=$?
 [[ $s -eq 0 ]] && echo "ok - … it is left out" || { echo "not ok - … it is left out"; rc=1; }
 
+# Line ends in what a user has set are no lines of ours.
+expect "variables of a user's that hold lines" 0 "RANK=1" task X=$'a\nRANK=99' MASTER_PORT=$'1\nWORLD_SIZE=7' JOB_ENV_MASTER=$'b\nLD_PRELOAD=c' "$J" --task 7.0
+[[ $(grep -cE '^(RANK|WORLD_SIZE|LD_PRELOAD)=' "$T/out") -eq 2 && $(grep -c '^WORLD_SIZE=2$' "$T/out") -eq 1 ]]
+s=$?
+[[ $s -eq 0 ]] && echo "ok - … make no lines of the plugin's" || { echo "not ok - … make no lines of the plugin's"; cat "$T/out"; rc=1; }
+
 missing=$("$J" --help | grep -oE -e '--[a-z]+' | sort -u | while read -r option; do
         sed 's/\\-/-/g' "$overlay/files/usr/share/man/man1/job-env.1" | grep -qF -e "$option" || echo "$option"
 done)

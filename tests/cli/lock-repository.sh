@@ -65,6 +65,25 @@ head -c 100 /dev/urandom >"$T/overlays/vendor/junk.gpg"
 vendor junk.gpg "$fpr"
 run lock "$T/images/v.json"
 check "a file that is no key is refused" bash -c "test $rc -eq 4 && grep -q 'has no key, the overlay pins' '$T/out'"
+truncate -s 20M "$SITE/endless.asc"
+vendor "$URL/endless.asc" "$fpr"
+run lock "$T/images/v.json"
+check "a key that does not end is given up" bash -c "test $rc -eq 4 && grep -q 'signing key of repository vendor.*longer than' '$T/out'"
+# Family el: what a repository has before anything is known of it by its digest.
+mkdir -p "$SITE/el/repodata"
+el() { # FILE SIZE: of the repository's index
+        : >"$SITE/el/repodata/repomd.xml"
+        rm -f "$SITE/el/repodata/repomd.xml.asc"
+        truncate -s "$2" "$SITE/el/repodata/$1"
+        cp "$T/key-vendor/key.gpg" "$T/images/el.gpg"
+        echo "{ \"name\": \"el\", \"kind\": \"tree\", \"base\": { \"distro\": \"rocky\", \"release\": \"9\", \"packages\": [\"bash\"],
+                \"repositories\": { \"os\": { \"uri\": \"$URL/el/\", \"key\": \"el.gpg\", \"fingerprint\": \"$fpr\" } } } }" >"$T/images/el.json"
+        run lock "$T/images/el.json"
+}
+el repomd.xml 20M
+check "an index that does not end is given up" bash -c "test $rc -eq 4 && grep -q 'the index of repository os.*longer than' '$T/out' && test -z \"\$(find '$T/cache/blobs' -size +17M)\""
+el repomd.xml.asc 20M
+check "… and a signature: it is not as if there were none" bash -c "test $rc -eq 4 && grep -q 'Repository os: .*repomd.xml.asc: it is longer than' '$T/out'"
 vendor "$URL/nothing.asc" "$fpr"
 run lock "$T/images/v.json"
 check "a key that cannot be downloaded" bash -c "test $rc -eq 4 && grep -q 'signing key of repository vendor.*404' '$T/out'"

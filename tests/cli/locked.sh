@@ -57,6 +57,53 @@ if unshare -n true 2>/dev/null; then
         unshare -n "$IMGBUILD" build "$T/images/t.json" --locked --offline --cache="$T/elsewhere" --progress=plain >"$T/out" 2>&1 || rc=$?
         # The archive's packages are empty doubles, of which no base can be made: what fails is that, not a download.
         check "… and a build with --locked --offline begins its base there" bash -c "test $rc -eq 1 && grep -q '^> base' '$T/out' && ! grep -q 'not in the store' '$T/out'"
+
+        # The same without a file between: what the locks name comes into the store, and the network goes away.
+        : >"$LOG"
+        rc=0
+        "$IMGBUILD" lock "$T/images/t.json" --fetch --jobs 1 --json --progress none --cache="$T/fetched" --mirror="$URL/debian" >"$T/out" 2>"$T/err" || rc=$?
+        debs=$(grep -ho '"sha256": *"[0-9a-f]*"' "$lock" "$T/images/tools.lock.json" | sort -u | wc -l)
+        bytes=$(find "$T/fetched/blobs/sha256" -type f -printf '%s\n' | paste -sd+ | bc)
+        check "lock --fetch brings what the locks name, and says how much" bash -c "test $rc -eq 0 && python3 -c 'import json, sys
+assert json.load(sys.stdin)[\"fetched\"] == {\"downloads\": $debs, \"bytes\": $bytes, \"known\": 0, \"known_bytes\": 0}' <'$T/out'"
+        check "… each once, and nothing else" test "$(wc -l <"$LOG")" -eq "$debs" -a "$(requests '\.deb')" -eq "$debs"
+        run lock "$T/images/t.json" --fetch --cache="$T/fetched"
+        check "… and once is enough" bash -c "test $rc -eq 0 -a $(wc -l <"$LOG") -eq $debs && grep -q '^Fetched 0 downloads, 0 B; $debs, .* were there already$' '$T/out'"
+        rc=0
+        unshare -n "$IMGBUILD" build "$T/images/t.json" --locked --offline --cache="$T/fetched" --progress=plain >"$T/out" 2>&1 || rc=$?
+        check "… and a build with --locked --offline begins its base" bash -c "test $rc -eq 1 && grep -q '^> base' '$T/out' && ! grep -q 'not in the store' '$T/out'"
+
+        # While somebody else makes the same layer a build waits and says so; Ctrl-C ends that at once.
+        digest=$("$IMGBUILD" plan "$T/images/t.json" --offline --cache="$T/fetched" --json 2>>"$T/err" | python3 -c 'import json,sys; print(json.load(sys.stdin)["stages"][0]["digest"])')
+        : >"$T/out"
+        exec 9>"$T/fetched/locks/${digest:0:32}"
+        flock 9
+        env --default-signal=INT "$IMGBUILD" build "$T/images/t.json" --locked --offline --cache="$T/fetched" --progress=plain >"$T/out" 2>&1 9>&- &
+        for _ in $(seq 1200); do grep -q 'Waiting for another build' "$T/out" && break; sleep 0.05; done
+        begun=${EPOCHREALTIME/./}
+        kill -INT $!
+        rc=0
+        wait $! || rc=$?
+        exec 9>&-
+        check "Ctrl-C ends a wait for another build: exit code 130, and no scratch" bash -c "test $rc -eq 130 && test $((${EPOCHREALTIME/./} - begun)) -lt 2000000 &&
+                test \"\$(grep -c 'Waiting for another build, which makes layer ${digest:0:12}' '$T/out')\" -eq 1 && test -z \"\$(ls -A '$T/fetched/work')\""
+
+        # Cut short, it goes on where it was.
+        head -c 3000000 /dev/urandom >"$SITE/big"
+        overlay fetch "{ \"description\": \"large\", \"artifacts\": [ { \"name\": \"big\", \"version\": \"1\", \"url\": \"$URL/!halfx1/big\", \"install\": { \"path\": \"/opt/big\" } } ] }"
+        tree '"overlays": ["fetch"], '
+        run lock "$T/images/t.json"
+        rm -rf "$T/fetched/blobs"
+        sed -i "s/!halfx1/!half/" "$T/overlays/fetch/overlay.json" "$lock"
+        run lock "$T/images/t.json" --fetch --cache="$T/fetched"
+        check "lock --fetch from a server that breaks off ends with 4" bash -c "test $rc -eq 4 && grep -q 'what came so far is kept' '$T/out'"
+        sed -i "s/!half.//" "$T/overlays/fetch/overlay.json" "$lock"
+        run lock "$T/images/t.json" --fetch --cache="$T/fetched"
+        check "… and goes on where it was" bash -c "test $rc -eq 0 && grep -qE '/big bytes=[0-9]+- 206' '$LOG' && cmp '$SITE/big' '$T/fetched/blobs/sha256/'*/\"\$(sha256sum <'$SITE/big' | cut -d' ' -f1)\""
+        run lock "$T/images/t.json" --fetch --check
+        check "lock --fetch --check is neither" bash -c "test $rc -eq 2 && grep -q 'give one of them' '$T/out'"
+        run lock "$T/images/t.json" --fetch --offline --cache="$T/none"
+        check "lock --fetch --offline names what is missing" bash -c "test $rc -eq 4 && grep -q 'is not in the store' '$T/out'"
 else
         echo "skip - a build without a network: no network namespaces here"
 fi

@@ -34,7 +34,7 @@ run "an image in the place of a recipe" 3 "x.qcow2: is a disk image: 'imgbuild i
 run "a folder of overlays that is not there" 3 'there (is no overlay|are no overlays).*--overlays' plan images/site-node.json --offline --overlays nowhere
 run "a schema of nothing" 2 'There is no schema of "recipie"; did you mean "recipe"\?' schema recipie
 run "doctor for a verb that is none" 2 "There is no verb 'bild'; did you mean \"build\"\?" doctor bild
-run "an action of cache that is none" 2 "'imgbuild cache' does not know 'purge'; it knows list, prune, verify, export and import" cache purge
+run "an action of cache that is none" 2 "'imgbuild cache' does not know 'purge'; it knows list, prune, verify, export, import and push" cache purge
 run "a misspelt marker of boot" 3 '--until=reday waits for a line of the console that it fits; did you mean "ready"\?' boot x.qcow2 --until reday
 run "a number of disks in words" 2 '--nvme' boot x.qcow2 --nvme four
 run "a port without its other half" 2 '--forward' boot x.qcow2 --forward nothing
@@ -51,7 +51,7 @@ overlay '"tmux"' '"tmux" "tree"'
 plan "a comma that is missing" 3 'overlays/site/overlay.json:[0-9]+:[0-9]+: '
 again
 sed -i 's/"packages": {.*}/"packages": "tmux"/' overlays/site/overlay.json
-plan "one package where lists are wanted" 3 'overlays/site/overlay.json: \$.packages: must be'
+plan "one package where lists are wanted" 3 'overlays/site/overlay.json:[0-9]+: \$.packages: must be'
 again
 mv overlays/site/overlay.json overlays/site/overlay.jsn
 plan "an overlay's file misnamed" 3 'overlays/site'

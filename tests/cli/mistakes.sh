@@ -18,10 +18,10 @@ printf '#!/bin/sh\n' >overlays/own/setup.sh
 mistake "a misspelt verb" 2 "There is no verb 'biuld'; did you mean \"build\"\?" "$IMGBUILD" biuld images/good.json
 mistake "a misspelt option" 2 'There is no option --chache; did you mean --cache\?' "$IMGBUILD" plan images/good.json --chache="$T/cache"
 mistake "an option without its value" 2 '--cache wants a value' "$IMGBUILD" plan images/good.json --cache
-imgbuild "a script that is not executable" 3 'overlays/own/overlay.json: \$.run\[0\]: "setup.sh" is not executable; chmod \+x it' plan images/good.json
+imgbuild "a script that is not executable" 3 'overlays/own/overlay.json:[0-9]+: \$.run\[0\]: "setup.sh" is not executable; chmod \+x it' plan images/good.json
 chmod +x overlays/own/setup.sh
 recipe other '"overlays": ["owm"]'
-imgbuild "a misspelt overlay" 3 'images/other.json: \$.overlays\[0\]: there is no overlay "owm" .*did you mean "own"\?' plan images/other.json
+imgbuild "a misspelt overlay" 3 'images/other.json:4: \$.overlays\[0\]: there is no overlay "owm" .*did you mean "own"\?' plan images/other.json
 recipe other '"packages": ["exra"]'
 imgbuild "a misspelt package" 3 'exra: did you mean "extra"\?' lock images/other.json --mirror "$URL/debian"
 overlay dead '{ "description": "x", "artifacts": [ { "name": "thing", "version": "1", "url": "http://127.0.0.1:1/x",
@@ -34,10 +34,10 @@ imgbuild "offline, before there is a lock" 4 "with --offline nothing is looked u
 imgbuild "a name that the lock has not" 3 '--update nosuch: neither a package nor an artifact' lock images/good.json --update nosuch --mirror "$URL/debian"
 imgbuild "a manifest beside an image" 2 'is a manifest and .* is not: compare two manifests, or two images' diff images/good.json out
 imgbuild "a recipe in the place of an image" 3 'is not a disk image: no qcow2' boot images/good.json
-imgbuild "a format that is none" 2 '--format=vhdx: qcow2, raw, vhd, vmdk, raw.zst, gce or oci' export --format=vhdx out
+imgbuild "a format that is none" 2 '--format=vhdx: qcow2, raw, vhd, vmdk, ova, raw.zst, gce, oci or artifact' export --format=vhdx out
 imgbuild "pruning without a limit" 2 'takes --max-age, --max-size or both' cache prune
 echo '{ "scratch": { "disks": "four", "lable": "x" } }' >node.json
-mistake "a node configuration with a misspelt key" 3 'node.json: scratch.lable: .*did you mean "label"' "$IMGBUILD" check --node node.json
+mistake "a node configuration with a misspelt key" 3 'node.json:[0-9]+: scratch.lable: .*did you mean "label"' "$IMGBUILD" check --node node.json
 
 # One kind of file in the place of another is told as that, not key by key.
 imgbuild "an overlay in the place of a recipe" 3 'overlay.json: is an overlay, not a recipe: ' plan overlays/own/overlay.json

@@ -8,14 +8,7 @@ head -c 300000 /dev/urandom >"$SITE/file"
 sha=$(sha256sum "$SITE/file" | cut -d' ' -f1)
 blob=$T/cache/blobs/sha256/${sha:0:2}/$sha
 
-openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
-        -keyout "$T/tls.key" -out "$T/tls.crt" 2>/dev/null
-cat "$T/tls.crt" "$T/tls.key" >"$T/tls.pem"
-HTTPD_TLS=$T/tls.pem HTTPD_AWAY=$URL python3 "$FIXTURES/httpd" "$SITE" "$T/tls-port" "$T/tls-requests" &
-tls_server=$!
-trap 'kill $tls_server 2>/dev/null; archive_cleanup' EXIT
-for _ in $(seq 2400); do [[ -e $T/tls-port ]] && break; sleep 0.05; done
-TLS=https://127.0.0.1:$(cat "$T/tls-port")
+tls_serve
 
 mkdir "$T/auth.conf.d"
 cat >>"$APT_CONFIG" <<E

@@ -64,28 +64,28 @@ refused "a missing recipe suggests its neighbour" images/debian-13-gqu.json \
 
 recipe x ', "disk": { "szie": "8G" }'
 refused "an unknown key suggests the nearest" images/x.json \
-        'images/x.json: $.disk.szie: unknown key; did you mean "size"?'
+        'images/x.json:1: $.disk.szie: unknown key; did you mean "size"?'
 
 recipe x ', "overlays": "nvidia"'
 refused "a wrong type says what is wanted" images/x.json \
-        'images/x.json: $.overlays: must be a list, not a string; write ["nvidia"]'
+        'images/x.json:1: $.overlays: must be a list, not a string; write ["nvidia"]'
 
 recipe x ', "disk": { "size": "8 gigs" }'
 refused "a wrong size" "$work/images/x.json" \
-        "$work/images/x.json: \$.disk.size: \"8 gigs\" is not a disk size (from 256M to 64T, as \"8G\" or \"20480M\"; binary units)"
+        "$work/images/x.json:1: \$.disk.size: \"8 gigs\" is not a disk size (from 256M to 64T, as \"8G\" or \"20480M\"; binary units)"
 
 recipe x ', "limits": { "time": "soon" }'
 refused "a wrong time limit" images/x.json \
-        'images/x.json: $.limits.time: "soon" is not a time (from 1s to 100h, as "30min" or "4h")'
+        'images/x.json:1: $.limits.time: "soon" is not a time (from 1s to 100h, as "30min" or "4h")'
 
 recipe x ', "limits": { "memory": "1K" }'
 refused "a wrong memory limit" images/x.json \
-        'images/x.json: $.limits.memory: "1K" is not a size of memory (from 16M, as "512M" or "8G")'
+        'images/x.json:1: $.limits.memory: "1K" is not a size of memory (from 16M, as "512M" or "8G")'
 
 overlay nvidia-driver ''
 recipe x ', "overlays": ["nvidia-drvier"]'
 status=$("$IMGBUILD" plan images/x.json --offline --cache "$work/cache" 2>&1 >/dev/null)
-if [[ $status == *'images/x.json: $.overlays[0]: there is no overlay "nvidia-drvier" in overlays or '*'; did you mean "nvidia-driver"?' ]]; then
+if [[ $status == *'images/x.json:1: $.overlays[0]: there is no overlay "nvidia-drvier" in overlays or '*'; did you mean "nvidia-driver"?' ]]; then
         echo "ok - a missing overlay suggests the nearest"
 else
         echo "not ok - a missing overlay suggests the nearest"
@@ -96,30 +96,30 @@ fi
 echo '{ "name": "a", "extends": "b" }' >images/a.json
 echo '{ "name": "b", "extends": "a" }' >images/b.json
 refused "a circle of extends shows its way" images/a.json \
-        'images/b.json: $.extends: recipes extend each other in a circle: images/a.json → images/b.json → images/a.json'
+        'images/b.json:1: $.extends: recipes extend each other in a circle: images/a.json → images/b.json → images/a.json'
 
 overlay a ', "requires": ["b"]'
 overlay b ', "requires": ["c"]'
 overlay c ', "requires": ["a"]'
 recipe x ', "overlays": ["a"]'
 refused "a circle of requires shows its way" images/x.json \
-        'overlays/c/overlay.json: $.requires[0]: overlays require each other in a circle: a → b → c → a'
+        'overlays/c/overlay.json:1: $.requires[0]: overlays require each other in a circle: a → b → c → a'
 
 overlay open ', "conflicts": ["closed"]'
 overlay closed ''
 recipe x ', "overlays": ["closed", "open"]'
 refused "a conflict names both sides" images/x.json \
-        'overlays/open/overlay.json: $.conflicts[0]: "open" cannot be in one image with "closed"; leave one out'
+        'overlays/open/overlay.json:1: $.conflicts[0]: "open" cannot be in one image with "closed"; leave one out'
 
 overlay out ', "run": ["../closed/overlay.json"]'
 recipe x ', "overlays": ["out"]'
 refused "a path leading out of the overlay" images/x.json \
-        'overlays/out/overlay.json: $.run[0]: "../closed/overlay.json" is not a path inside the overlay (relative, without "..")'
+        'overlays/out/overlay.json:1: $.run[0]: "../closed/overlay.json" is not a path inside the overlay (relative, without "..")'
 
 overlay out ', "run": ["passwd"]'
 ln -s /etc/passwd overlays/out/passwd
 refused "a link leading out of the overlay" images/x.json \
-        'overlays/out/overlay.json: $.run[0]: "passwd" leads out of the overlay, to /etc/passwd'
+        'overlays/out/overlay.json:1: $.run[0]: "passwd" leads out of the overlay, to /etc/passwd'
 
 overlay out ''
 mkdir -p overlays/out/files/etc
@@ -142,22 +142,22 @@ fi
 recipe x ', "extends": "base", "packages": ["-htop"]'
 recipe base ', "packages": ["vim"]'
 refused "taking away what is not there" images/x.json \
-        'images/x.json: $.packages[0]: there is no "htop" to take away'
+        'images/x.json:1: $.packages[0]: there is no "htop" to take away'
 
-echo '{ "name": "x", "base": { "distro": "rocky", "release": "9" }, "kernel": { "package": "kernel-core" } }' >images/x.json
-refused "a family that cannot be built yet" images/x.json \
-        'images/x.json: $.base.distro: building rocky (family el) is not built yet; use debian or ubuntu'
+echo '{ "name": "x", "kind": "tree", "base": { "distro": "rocky", "release": "9" } }' >images/x.json
+refused "a base of family el without repositories" images/x.json \
+        "images/x.json:1: \$.base.repositories: missing: where rocky's packages come from, and whose key signs them"
 
 overlay cfg ', "node": { "host": { "timezone": 5 } }'
 recipe x ', "overlays": ["cfg"], "node": { "scratch": { "stripe_size": "65K" }, "mounst": [], "licence": { "server": "a" } }'
 refused "node configuration is judged with the file it came from; an unknown section may be a step's" images/x.json \
-        'overlays/cfg/overlay.json: $.node.host.timezone: must be a string, not int' \
-        'images/x.json: $.node.mounst: unknown key; did you mean "mounts"?' \
-        'images/x.json: $.node.scratch.stripe_size: must be a power of two'
+        'overlays/cfg/overlay.json:1: $.node.host.timezone: must be a string, not int' \
+        'images/x.json:1: $.node.mounst: unknown key; did you mean "mounts"?' \
+        'images/x.json:1: $.node.scratch.stripe_size: must be a power of two'
 
 echo '{ "name": "x", "extends": "nosuch" }' >images/x.json
 refused "what cannot be extended is one error, not four" images/x.json \
-        'images/x.json: $.extends: there is no recipe images/nosuch.json'
+        'images/x.json:1: $.extends: there is no recipe images/nosuch.json'
 
 mkdir -p alone/images
 echo '{ "name": "y", "base": { "distro": "debian", "release": "trixie" }, "kernel": { "package": "linux-image-amd64" }, "overlays": ["a", "b", "c"] }' >alone/images/y.json
@@ -187,7 +187,13 @@ echo '{ "host": { "timezon": "Etc/UTC" } }' >wrong.json
 echo '{ "firstboot": { "slurm": { "cluster": "a" } } }' >data.json
 echo '{ "host": ' >torn.json
 node_file "check --node passes a good configuration" 0 node.json 'node.json: no faults'
-node_file "names key, file and what was meant" 3 wrong.json 'imgbuild: error: wrong.json: host.timezon: unknown key; did you mean "timezone"?'
+node_file "names key, file and what was meant" 3 wrong.json 'imgbuild: error: wrong.json:1: host.timezon: unknown key; did you mean "timezone"?'
+echo '{ "host": { "timezone": "Europe/Berln" } }' >zone.json
+node_file "a time zone that there is not" 3 zone.json \
+        'imgbuild: error: zone.json:1: host.timezone: no time zone "Europe/Berln" in this machine'"'"'s tzdata; did you mean "Europe/Berlin"?'
+echo '{ "host": { "timezone": "Europe" } }' >zone.json
+node_file "a time zone that is a folder of them" 3 zone.json \
+        'imgbuild: error: zone.json:1: host.timezone: no time zone "Europe" in this machine'"'"'s tzdata; did you mean "Europe/Amsterdam"?'
 node_file "a syntax error has its line" 3 torn.json 'imgbuild: error: torn.json:2:1: the file ends in the middle of a value'
 node_file "a file that is not there is said" 3 none.json 'imgbuild: error: none.json: cannot read it: No such file or directory'
 node_file "user data in JSON counts by its key firstboot; later files are later layers" 3 'node.json data.json' \

@@ -136,6 +136,21 @@ elif what == "validators":
     with open("x/release.cdx.json", encoding="utf-8") as f:
         assert JsonStrictValidator(SchemaVersion.V1_5).validate_str(f.read()) is None
     assert validate_full_spdx_document(parse_file("x/release.spdx.json")) == []
+elif what == "attestation":
+    import in_toto_attestation.predicates.provenance.v1.provenance_pb2 as provenance_pb
+    from google.protobuf import json_format
+    from in_toto_attestation.v1 import statement, statement_pb2
+    with open("x/release.provenance.json", encoding="utf-8") as f:
+        d = json.load(f)
+    statement.Statement.copy_from_pb(json_format.ParseDict(d, statement_pb2.Statement())).validate()
+    predicate = json_format.ParseDict(d["predicate"], provenance_pb.Provenance())  # an unknown key is an error
+    assert predicate.run_details.builder.id == "urn:imgbuild:builder:local" and predicate.build_definition.build_type == "urn:imgbuild:build:v1" and len(predicate.build_definition.resolved_dependencies) == 7
+    del d["predicateType"]
+    try:
+        statement.Statement.copy_from_pb(json_format.ParseDict(d, statement_pb2.Statement())).validate()
+    except ValueError:
+        sys.exit(0)
+    sys.exit("a statement without its type passes")
 P
 for what in spdx cyclonedx provenance seen; do
         python3 specification.py $what >out 2>&1
@@ -149,5 +164,11 @@ if python3 -c 'import cyclonedx, spdx_tools' 2>/dev/null; then
         check "the validators of CycloneDX and SPDX find no fault" $?
 else
         echo "skip - the validators of CycloneDX and SPDX: pip install 'cyclonedx-python-lib[validation]' spdx-tools"
+fi
+if python3 -c 'import in_toto_attestation' 2>/dev/null; then
+        python3 specification.py attestation >out 2>&1
+        check "in-toto's own library reads the statement and SLSA's provenance, and finds no fault" $?
+else
+        echo "skip - in-toto's own library: pip install in-toto-attestation"
 fi
 exit $rc

@@ -152,7 +152,7 @@ check "firstboot-helper check passes what is right" $?
 wrong_recipe "an unknown key" '"colour": "red"'
 wrong_recipe "a string for a list" '"packages": "tmux"'
 wrong_recipe "a number for a string" '"name": 7'
-wrong_recipe "a package in capitals" '"packages": ["Tmux"]'
+wrong_recipe "a package with a slash" '"packages": ["tmux/trixie"]'
 wrong_recipe "the same package twice" '"packages": ["tmux", "tmux"]'
 wrong_recipe "a file system that is none of ours" '"disk": { "filesystem": "zfs" }'
 wrong_recipe "a size without unit" '"disk": { "size": "8" }'

@@ -73,13 +73,71 @@ secret=$(sed -n 2p key)
 mkdir bin
 cat >bin/gpg <<'GPG'
 #!/bin/bash
-{ printf '%s\n' "$@"; env; tr '\0' '\n' <"/proc/$PPID/cmdline"; } >>seen
+{ printf '%s\n' "$@"; env; tr '\0' '\n' <"/proc/$PPID/cmdline"; cat "/proc/$PPID/limits"; } >>seen
 exec "$(PATH=${PATH#*:} command -v gpg)" "$@"
 GPG
 chmod +x bin/gpg
 PATH=$work/bin:$PATH ends 0 sign x --key key --gpg site@example.org -v && grep -q 'local-user' seen && grep -qx sign seen &&
         ! grep -qF -e "$secret" -e "${secret:40:60}" seen out x/*
 check "the secret key is in no argument, no environment, no message and no file" $?
+grep -qE '^Max core file size +0 +0 ' seen
+check "… and would be in no core" $?
+
+# A key that stays in a token. SoftHSM is one in software, with PKCS#11's own interface; minisign knows nothing of it.
+if command -v softhsm2-util pkcs11-tool >/dev/null && module=$(ls /usr/lib/softhsm/libsofthsm2.so /usr/lib/*/softhsm/libsofthsm2.so 2>/dev/null | head -n 1) && [[ -n $module ]]; then
+        mkdir tokens
+        printf 'directories.tokendir = %s\nobjectstore.backend = file\nlog.level = ERROR\n' "$work/tokens" >softhsm.conf
+        export SOFTHSM2_CONF=$work/softhsm.conf
+        echo 4711 >pin && echo 4712 >wrong-pin
+        openssl genpkey -algorithm ed25519 -out imported.pem 2>out && { openssl pkey -in imported.pem -pubout -outform DER | tail -c 32 | base64; } >imported.raw
+        softhsm2-util --init-token --free --label ci --pin 4711 --so-pin 0815 >out 2>&1 &&
+                pkcs11-tool --module "$module" --token-label ci --login --pin 4711 --keypairgen --key-type EC:edwards25519 --label release --id 01 >out 2>&1 &&
+                softhsm2-util --import imported.pem --token ci --label imported --id 02 --pin 4711 >out 2>&1
+        check "a token with two keys" $?
+        token() { ends "$1" sign x --key "pkcs11:$2" "${@:3}"; }
+        token 0 "token=ci;object=release?module-path=$module" --passphrase pin --public token.pub && minisign -V -q -p token.pub -m x/release.sha256 &&
+                ends 0 verify x --key token.pub && ends 1 verify x --key key.pub
+        check "a key in a token signs, and minisign verifies by what --public wrote" $?
+        token 0 "token=ci;id=%02?module-path=$module" --passphrase pin --public imported.pub && minisign -V -q -p imported.pub -m x/release.sha256 &&
+                tail -n 1 imported.pub | base64 -d | tail -c 32 | base64 | cmp - imported.raw
+        check "one that is named by its id is the one that was imported" $?
+        cp x/release.sha256.minisig before.minisig
+        cp key key.before
+        ends 3 sign x --key key --public key && grep -q 'key: there is another file' out && cmp -s key key.before && cmp -s before.minisig x/release.sha256.minisig
+        check "--public over another file, the secret key itself, is refused" $?
+        token 0 "token=ci;id=%02?module-path=$module" --passphrase pin --public imported.pub
+        check "… and over what it wrote before is none" $?
+        cp x/release.sha256.minisig before.minisig
+        token 3 "token=ci;object=release?module-path=$module" --passphrase wrong-pin && grep -q 'the PIN is wrong; it was tried once' out
+        check "a wrong PIN ends with 3, after one try" $?
+        token 3 "token=ci;object=release?module-path=$module" && grep -q 'passphrase=FILE' out
+        check "no PIN: what is missing is said" $?
+        token 3 "token=ci?module-path=$module" --passphrase pin && grep -q 'more than one key is like that' out
+        check "a URI that two keys fit is refused" $?
+        token 3 "token=other;object=release?module-path=$module" --passphrase pin && grep -q 'there is no such token' out &&
+                token 3 "token=ci;object=other?module-path=$module" --passphrase pin && grep -q 'has no such Ed25519 key' out &&
+                token 3 "token=ci;object=release?module-path=$work/none.so" --passphrase pin && grep -q 'module cannot be loaded' out && token 3 nonsense
+        check "no such token, key, module or URI: each says so" $?
+        for i in one two; do softhsm2-util --init-token --free --label twin --pin 4711 --so-pin 0815; done >out 2>&1
+        token 3 "token=twin;object=release?module-path=$module" --passphrase pin && grep -q 'more than one token is like that' out
+        check "two tokens of one name are refused" $?
+        # A public half that another pair's private one was given the id of: nobody could verify what is signed.
+        openssl genpkey -algorithm ed25519 -out other.pem && softhsm2-util --import other.pem --token ci --label other --id 03 --pin 4711 >out 2>&1 &&
+                for do in '--delete-object --type pubkey --label imported' '--type pubkey --id 03 --set-id 02'; do
+                        # shellcheck disable=SC2086 # words
+                        pkcs11-tool --module "$module" --token-label ci --login --pin 4711 $do >>out 2>&1
+                done
+        token 3 "token=ci;id=%02?module-path=$module" --passphrase pin && grep -q 'does not belong to its public half' out
+        check "a key whose public half is another one's signs nothing" $?
+        token 3 "token=ci;object=release?module-path=$module&pin-value=4711" && grep -q 'does not belong into the URI' out && ! grep -q 4711 out
+        check "a PIN in the URI is refused, and not shown" $?
+        cmp -s before.minisig x/release.sha256.minisig && ends 0 verify x --key imported.pub
+        check "what went wrong left the signature as it was" $?
+        ends 2 sign x --gpg site@example.org --public gpg.pub && [[ ! -e gpg.pub ]]
+        check "--public without --key ends with 2" $?
+else
+        echo "skip - a key in a token: apt install softhsm2 opensc"
+fi
 
 printf x | dd of=x/x.raw bs=1 seek=5000 conv=notrunc status=none
 ends 1 verify x && grep -q 'x.raw is not what the build wrote' out && ends 1 sign x --key key && grep -q 'is not signed' out

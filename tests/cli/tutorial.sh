@@ -20,7 +20,7 @@ lists() { (cd "$1" && find . -mindepth 1 | sed 's/dot-/./' | sort); }
 understood() { # PROGRAM PROJECT
         run "$1" plan "$2/images/site-node.json" --offline --cache "$work/cache"
         echo "$said"
-        ! grep -qE 'overlay|json: \$|unknown|no recipe' <<<"$said" && [[ $status -ne 3 ]]
+        ! grep -qE 'overlay|json:([0-9]+:)? \$|unknown|no recipe' <<<"$said" && [[ $status -ne 3 ]]
 }
 export PATH=$TOP/$BUILD/firstboot:$PATH
 hash -r
@@ -67,6 +67,8 @@ check "and leaves no key" test -z "$(ls -A temp)"
 check "GitLab's file runs" pipeline gitlab
 check "and they do the same" diff did.github did.gitlab
 check "which is all that there is to do" test "$(cut -d' ' -f 2 did.gitlab | tr '\n' ' ')" = 'boot build check export plan sbom sign secret '
+shared() { CALLS=$work/calls PATH=$work/doubles:$PATH SIGNING_KEY=$work/key IMGBUILD_REMOTE_STORE=https://store.invalid site/ci release >/dev/null && grep -q "^imgbuild cache push images/site-node.json --key $work/key$" calls; }
+check "with a remote store, a release fills it" shared
 run site/ci lint plans
 check "an unknown part of ci is wrong use" ended 2
 check "which says the parts that there are" says 'lint, plan, build, boot, release'

@@ -15,47 +15,48 @@ mkdir -p "$E2E/images"
 cp -r "$OUT/debian-13-cpu" "$E2E/images/"
 OUT=$E2E/images
 
-# serve_locked FOLDER LOCK…: FOLDER, that of a mirror, gets the packages that the locks name, and nothing else: no index either.
-serve_locked() {
-        python3 - "$CACHE/blobs/sha256" "$@" <<'E'
-import json, os, sys
-blobs, site, *locks = sys.argv[1:]
-for lock in locks:
-    with open(lock, encoding="utf-8") as f:
-        stages = json.load(f)["stages"]
-    for p in (p for s in stages for p in s["packages"]):
-        archive = "debian-security" if p["origin"] == "debian-security" else "debian"
-        place = f"{site}/{archive}/{p['path']}"
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        if not os.path.exists(place):
-            os.link(f"{blobs}/{p['sha256'][:2]}/{p['sha256']}", place)
-E
-}
-
 # The same lock, an empty store, a network that reaches a server of the locked files alone: everything is built again, tools and all,
 # and gives the same bytes.
 before=$(sha256sum <"$OUT/debian-13-cpu/debian-13-cpu.qcow2")
 other=$E2E/other-cache
-rm -rf "$other" "$E2E/site" "$E2E/port" "$E2E/requests" && mkdir -p "$other"
-serve_locked "$E2E/site" "$RECIPES"/{debian-13-cpu,tools}.lock.json
-# shellcheck disable=SC2016 # for the shell in that network
-no_proxy=127.0.0.1 unshare -n bash -c '
-        ip link set lo up && python3 "$TOP/tests/fixtures/httpd" "$0/site" "$0/port" "$0/requests" &
-        for _ in $(seq 100); do [[ -s $0/port ]] && break; sleep 0.1; done
-        exec "$@" --mirror "http://127.0.0.1:$(<"$0/port")/debian"' "$E2E" \
-        "$IMGBUILD" build "$RECIPES/debian-13-cpu.json" --cache "$other" --output "$E2E/other-out" --no-proof --locked \
+rm -rf "$other" && mkdir -p "$other"
+rm -rf "$E2E/locked"
+serve_locked "$E2E/locked/site" "$RECIPES"/{debian-13-cpu,tools}.lock.json
+locked_network "$E2E/locked" "$IMGBUILD" build "$RECIPES/debian-13-cpu.json" --cache "$other" --output "$E2E/other-out" --no-proof --locked \
         --progress plain >"$E2E/build.log" 2>&1
 s=$?
 check "a build from nothing needs the locked files alone, tools tree included" $s
 [[ $s -eq 0 ]] || tail -n 20 "$E2E/build.log"
-[[ -s $E2E/requests ]] && ! grep -v ' 20[06]$' "$E2E/requests"
+asks_for_locked "$E2E/locked"
 check "and asks for nothing else" $?
 [[ $(sha256sum <"$E2E/other-out/debian-13-cpu/debian-13-cpu.qcow2") == "$before" ]]
 check "the same lock gives the same bytes" $?
-rm -rf "$other" "$E2E/other-out" "$E2E/site"
+rm -rf "$other" "$E2E/other-out" "$E2E/locked"
+
+# The same by a remote store: pushed once, taken by a store that has nothing, in which no stage is made.
+rm -f "$E2E"/remote-{port,requests}
+mkdir -p "$E2E/remote" "$other"
+HTTPD_WRITABLE=1 python3 "$TOP/tests/fixtures/httpd" "$E2E/remote" "$E2E/remote-port" "$E2E/remote-requests" &
+remote_server=$!
+trap 'kill $remote_server 2>/dev/null' EXIT
+for _ in $(seq 2400); do [[ -s $E2E/remote-port ]] && break; sleep 0.05; done
+REMOTE=http://127.0.0.1:$(<"$E2E/remote-port")
+"$IMGBUILD" cache push "$RECIPES/debian-13-cpu.json" --cache "$CACHE" --remote-store "$REMOTE" >"$E2E/build.log" 2>&1
+s=$?
+check "layers are pushed, the tools' as well: $(sed -n 's/.*\(Pushed .*\), to.*/\1/p' "$E2E/build.log")" $s
+"$IMGBUILD" build "$RECIPES/debian-13-cpu.json" --cache "$other" --output "$E2E/other-out" --no-proof --locked --remote-store "$REMOTE" \
+        --mirror http://127.0.0.1:1/debian --progress plain >"$E2E/build.log" 2>&1
+s=$?
+[[ $s -eq 0 && $(grep '^> ' "$E2E/build.log" | sort -u | tr '\n' ' ') == "> check > disk > export > remote " ]]
+s=$?
+check "a colleague with an empty store makes no stage" $s
+[[ $s -eq 0 ]] || tail -n 20 "$E2E/build.log"
+[[ $(sha256sum <"$E2E/other-out/debian-13-cpu/debian-13-cpu.qcow2") == "$before" ]]
+check "and has the same image, byte by byte" $?
+rm -rf "$other" "$E2E/other-out" "$E2E/remote"
 
 file=$(find "$PROJECT/overlays/slurm-node/files" -type f | sort | head -n 1)
-echo "# an edit" >>"$file"
+echo "# an edit of $(date +%s)" >>"$file"
 echo mine >"$OUT/debian-13-cpu/notes"
 build debian-13-cpu --no-proof >"$E2E/build.log" 2>&1
 check "an edited file is built" $?

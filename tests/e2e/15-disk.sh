@@ -85,6 +85,33 @@ export_to "$small" --format=oci --output=there.oci && tar -C "$PROJECT" -xf "$PR
         python3 -m json.tool "$PROJECT/image_metadata.json" >"$E2E/out" && grep -q UEFI_64 "$E2E/out" &&
         qemu-img compare -q -f raw -F qcow2 "$small" "$PROJECT/output.QCOW2"
 check "oci: launch options, and the same disk as qcow2" $?
+export_to "$small" --format=ova --output=there.ova && mkdir -p "$E2E/ova" && tar -C "$E2E/ova" -xf "$PROJECT/there.ova" &&
+        [[ $(tar -tf "$PROJECT/there.ova" | tr '\n' ' ') == 'image.ovf image.mf image-disk1.vmdk ' ]] &&
+        (cd "$E2E/ova" && sed -E 's/^SHA256\((.*)\)= (.*)/\2  \1/' image.mf | sha256sum -c --quiet) &&
+        qemu-img compare -q -f raw -F vmdk "$small" "$E2E/ova/image-disk1.vmdk"
+check "ova: descriptor, sums that are right, and the same disk as VMDK, in the order that OVF wants" $?
+python3 - "$E2E/ova" <<'E'
+import os, sys, xml.etree.ElementTree as tree
+ns = "{http://schemas.dmtf.org/ovf/envelope/1}"
+root = tree.parse(sys.argv[1] + "/image.ovf").getroot()
+file, disk = root.find(f".//{ns}File"), root.find(f".//{ns}Disk")
+assert int(file.get(ns + "size")) == os.path.getsize(os.path.join(sys.argv[1], file.get(ns + "href")))
+assert disk.get(ns + "fileRef") == file.get(ns + "id") and int(disk.get(ns + "capacity")) == 64 << 20
+rasd = "{http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocationSettingData}"
+items = {i.findtext(rasd + "InstanceID"): i for i in root.iter(ns + "Item")}
+assert len(items) == 5 and all([c.tag for c in i] == sorted(c.tag for c in i) for i in items.values())
+drive = [i for i in items.values() if i.findtext(rasd + "HostResource") == "ovf:/disk/" + disk.get(ns + "diskId")]
+assert len(drive) == 1 and items[drive[0].findtext(rasd + "Parent")].findtext(rasd + "ResourceSubType") == "AHCI"
+E
+check "ova: its machine has the disk at its controller, in the sizes of the files" $?
+rm -rf "$E2E/ova"
+export_to "$small" --format=artifact --output=there.tar && mkdir -p "$E2E/layout" && tar -C "$E2E/layout" -xf "$PROJECT/there.tar" &&
+        blob=$(python3 -c 'import json, sys
+def blob(d): return sys.argv[1] + "/blobs/" + d["digest"].replace(":", "/")
+manifest = json.load(open(blob(json.load(open(sys.argv[1] + "/index.json"))["manifests"][0])))
+print(blob(manifest["layers"][0]))' "$E2E/layout") && qemu-img compare -q -f raw -F qcow2 "$small" "$blob"
+check "artifact: the disk is the one layer of an OCI image layout" $?
+rm -rf "$E2E/layout"
 rm -f "$PROJECT"/there.* "$PROJECT"/{image_metadata.json,output.QCOW2} "$small"
 
 place=$(realpath "$PROJECT")
@@ -97,6 +124,19 @@ check "qcow2: an export of the raw disk has the bytes of the build's" $?
 rm -f "$PROJECT/again.qcow2"
 qemu-img check -q "$qcow2" >"$E2E/out" 2>&1 && qemu-img compare -q -f raw -F qcow2 "$raw" "$qcow2"
 check "qcow2: qemu-img finds no fault in it, and the raw disk's content" $?
+
+# What is other on a disk of the same tree, and the same bytes from that.
+cpu=$OUT/debian-13-cpu/debian-13-cpu.qcow2
+[[ -s $cpu ]] || build debian-13-cpu --no-proof >"$E2E/out" 2>&1
+export_to "$qcow2" --delta="$cpu" --output=there.delta && [[ $(($(stat -c %s "$PROJECT/there.delta") * 20)) -lt $(stat -c %s "$qcow2") ]]
+check "delta: it is small beside the image" $?
+(cd "$PROJECT" && "$IMGBUILD" apply there.delta "$cpu" -o again.qcow2 --cache "$CACHE" --progress plain) >"$E2E/out" 2>&1 && cmp -s "$qcow2" "$PROJECT/again.qcow2"
+check "delta: the image comes again from another one, in the bytes of the build's" $?
+qemu-img create -q -f qcow2 -b "$cpu" -F qcow2 "$E2E/booted.qcow2" && qemu-io -c 'write -P 1 700M 4k' "$E2E/booted.qcow2" >"$E2E/out" 2>&1 &&
+        qemu-img convert -O raw "$E2E/booted.qcow2" "$E2E/booted.raw" && (cd "$PROJECT" && "$IMGBUILD" apply there.delta "$E2E/booted.raw" -o booted --raw) >"$E2E/out" 2>&1
+[[ $? -eq 3 && ! -e $PROJECT/booted ]] && grep -q 'booted and changed' "$E2E/out"
+check "delta: an image that was written to is refused" $?
+rm -f "$PROJECT"/there.* "$PROJECT/again.qcow2" "$E2E"/booted.*
 
 # A full disk below the output folder, seen by this build alone.
 mkdir -p "$E2E/full"

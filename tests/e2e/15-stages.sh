@@ -70,7 +70,8 @@ small build >"$W/out" 2>&1 && grep -q "($stage of small) is not what it was" "$W
         [[ $(find "$layer/tree" -printf '%P %m %T@ %l\n' | sort | sha256sum) == "$before" ]]
 check "a damaged layer ($stage) is told, set aside and made again, and it alone" $?
 "$IMGBUILD" cache verify --cache "$CACHE" >"$W/out" 2>&1
-check "afterwards all of the store is what it was: $(tail -n 1 "$W/out")" $?
+s=$?
+check "afterwards all of the store is what it was: $(tail -n 1 "$W/out")" $s
 
 echo 'echo "small.c:3:1: error: unknown type name foo"; exit 1' >>"$W/overlays/small/compile.sh"
 small build >"$W/out" 2>&1
@@ -153,13 +154,18 @@ small build --secret "token=$W/token" -v >"$W/out" 2>&1 && in_tree "test \"\$(ca
 check "secret: its script has it; it is in no layer, log, lock or record" $? || tail -n 20 "$W/out"
 small build >"$W/out" 2>&1 && ! grep -q '^> run' "$W/out"
 check "secret: the finished layer needs it no more" $?
+cp "$W/overlays/small/run.sh" "$W/run.sh"
+echo 'truncate -s 8T /etc/small/hole' >>"$W/overlays/small/run.sh"
+timeout 60 "$IMGBUILD" build "$W/images/small.json" --cache "$CACHE" --secret "token=$W/token" --progress plain >"$W/out" 2>&1
+[[ $? -eq 1 ]] && grep -q 'Stage run:small/0: its files have more than 1 TiB, holes included' "$W/out"
+check "a script that makes a hole of 8 TiB is told at once, with a secret to look for in it as well" $?
+mv "$W/run.sh" "$W/overlays/small/run.sh"
 echo 'cp "$SECRETS/token" /etc/small/' >>"$W/overlays/small/run.sh"
 small build --secret "token=$W/token" >"$W/out" 2>&1
 [[ $? -eq 1 ]] && grep -q 'left the secret token in /etc/small/token' "$W/out" && nowhere && [[ -z $(find "$CACHE/work" -name token -print -quit) ]]
 check "secret: a script that leaves it in the tree fails, and nothing of it stays" $?
 small_project
 
-mkdir "$W/again" && blobs_of "$W/images/small.lock.json" "$W/again" && small_tools "$W/again"
 trees() { # DIR: every layer's content, names, modes, owners and times. Logs carry the time of day; finalize removes them.
         (cd "$1/layers" && for d in $(small_digests); do
                 (cd "${d:0:32}/tree" && find . -mindepth 1 ! -path './var/log/*' -printf '%P %y %m %T@ %l\n' | sort &&
@@ -169,8 +175,22 @@ trees() { # DIR: every layer's content, names, modes, owners and times. Logs car
 mkdir "$W/host"
 printf '#!/bin/sh\necho "$0 $*" >>"%s"\nexit 1\n' "$W/host/called" | tee "$W"/host/{mmdebstrap,dpkg,apt-get} >/dev/null
 chmod +x "$W"/host/*
-PATH=$W/host:$PATH "$IMGBUILD" build "$W/images/small.json" --cache "$W/again" --offline --jobs 3 >"$W/log" 2>&1
-check "a build from the downloads alone" $?
+# From an empty store, in a network with the locked files alone: packages, artifacts, and what makes the base. Then without any.
+serve_locked "$W/locked/site" "$W"/images/{small,tools}.lock.json
+again() { PORT=$(<"$W/port") locked_network "$W/locked" "$IMGBUILD" "$1" "$W/images/$2.json" --cache "$W/again" --jobs 3 --progress plain "${@:3}" >"$W/log" 2>&1; }
+again build tools --locked
+s=$?
+check "what makes a base is made of the locked files alone" $s
+[[ $s -eq 0 ]] || tail -n 20 "$W/log"
+again lock small --fetch && grep -q "^Fetched [0-9]* downloads, .* were there already$" "$W/log"
+s=$?
+check "lock --fetch brings all that is locked: $(grep ^Fetched "$W/log")" $s
+asks_for_locked "$W/locked"
+check "each of the locked files was asked for, and nothing else" $?
+PATH=$W/host:$PATH unshare -n "$IMGBUILD" build "$W/images/small.json" --cache "$W/again" --locked --offline --jobs 3 --progress plain >"$W/log" 2>&1
+s=$?
+check "and then a build needs no network at all" $s
+[[ $s -eq 0 ]] || tail -n 20 "$W/log"
 [[ ! -e $W/host/called ]] && python3 -c '
 import json, sys
 made = json.load(open(sys.argv[1]))["made_with"]
@@ -181,7 +201,37 @@ trees "$CACHE" >"$W/trees"
 trees "$W/again" >"$W/trees-again"
 [[ -s $W/trees ]] && cmp "$W/trees" "$W/trees-again"
 check "the same lock gives the same layers" $?
-rm -rf "$W/again"
+
+# What this store has is a colleague's, and an ordinary user's: by a remote store, from which both make no stage.
+mkdir "$W/remote"
+HTTPD_WRITABLE=1 python3 "$TOP/tests/fixtures/httpd" "$W/remote" "$W/remote-port" "$W/remote-requests" &
+remote_server=$!
+trap 'kill $server $remote_server 2>/dev/null' EXIT
+for _ in $(seq 2400); do [[ -s $W/remote-port ]] && break; sleep 0.05; done
+REMOTE=http://127.0.0.1:$(<"$W/remote-port")
+"$IMGBUILD" cache push "$W/images/small.json" --cache "$CACHE" --remote-store "$REMOTE" >"$W/out" 2>&1
+s=$?
+check "layers are pushed: $(sed -n 's/.*\(Pushed .*\), to.*/\1/p' "$W/out")" $s
+"$IMGBUILD" build "$W/images/small.json" --locked --cache "$W/colleague" --remote-store "$REMOTE" --mirror http://127.0.0.1:1/debian --progress plain >"$W/out" 2>&1 &&
+        [[ $(grep '^> ' "$W/out" | sort -u | tr '\n' ' ') == "> check > remote " ]] && trees "$W/colleague" | cmp - "$W/trees"
+check "a colleague with an empty store makes no stage, and has the same layers" $?
+"$IMGBUILD" shell "$W/images/small.json" --cache "$W/colleague" --offline -- /bin/sh -c 'test "$(cat /etc/small/ran)" = "root localhost 1" && dpkg --audit' >"$W/out" 2>&1 &&
+        "$IMGBUILD" cache verify --cache "$W/colleague" >"$W/out" 2>&1
+s=$?
+check "… which work, and are what they were: $(head -n 1 "$W/out")" $s
+rm -rf "$W/colleague"
+
+# What the proof is worth: a script that asks for more is seen where it has the network, and without it asks nobody.
+printf '#!/bin/bash\nexec 3<>/dev/tcp/127.0.0.1/%s\nprintf "GET /more HTTP/1.0\\r\\n\\r\\n" >&3\ncat <&3 >/etc/small/more\n' "$(<"$W/port")" \
+        >"$W/overlays/small/run.sh"
+again build small --locked
+[[ $? -eq 1 ]] && grep -q '/dev/tcp/127.0.0.1/.*refused' "$W/log" && asks_for_locked "$W/locked"
+check "a script that asks for more reaches nobody" $?
+sed -i 's|"run": \["run.sh"\]|"run": [{ "script": "run.sh", "network": true }]|' "$W/overlays/small/overlay.json"
+again build small && ! asks_for_locked "$W/locked" >"$W/out" && [[ $(<"$W/out") == "# /more was asked for, and is not locked" ]]
+check "one that has the network is seen by what it asked for" $?
+small_project
+rm -rf "$W/again" "$W/locked"
 
 if ! user_begin; then
         echo "skip - an ordinary user's build: $why"
@@ -196,6 +246,9 @@ else
         trees "$U/home/cache" >"$W/trees-user"
         cmp "$W/trees" "$W/trees-user"
         check "and gets the same layers" $?
+        as_user "$U/home/imgbuild" build "$U/home/images/small.json" --no-proof --locked --cache "$U/home/other" --remote-store "$REMOTE" --mirror http://127.0.0.1:1/debian \
+                --progress plain >"$W/log" 2>&1 && [[ $(grep '^> ' "$W/log" | sort -u | tr '\n' ' ') == "> check > remote " ]] && trees "$U/home/other" | cmp - "$W/trees"
+        check "or takes root's from a remote store" $? || tail -n 20 "$W/log"
         unshare -m bash -c ': >"$U/empty"; mount --bind "$U/empty" /etc/subuid 2>/dev/null; setpriv --reuid 64321 --regid 64321 \
                 --clear-groups "$U/home/imgbuild" cache --cache "$U/home/other"' >"$W/out" 2>&1
         [[ $? -eq 5 ]] && grep -q 'usermod --add-subuids' "$W/out"

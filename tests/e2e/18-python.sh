@@ -53,6 +53,34 @@ unshare -n "$IMGBUILD" build "$W/images/py.json" --cache "$CACHE" --progress pla
 [[ -s $W/first ]] && cmp "$W/first" "$W/second"
 check "made again, without a network, it has the same bytes" $?
 
+# Once more without the wheels, in a network with nothing but the locked ones and the pages of the index that say where they lie.
+python3 - "$W" "$CACHE/blobs/sha256" <<'E'
+import json, os, shutil, sys
+w, blobs = sys.argv[1:]
+site = w + "/locked/site"
+with open(w + "/images/py.lock.json", encoding="utf-8") as f:
+    wheels = json.load(f)["python"][0]["wheels"]
+for x in wheels:
+    blob = f"{blobs}/{x['sha256'][:2]}/{x['sha256']}"
+    folder = f"{site}/host/{x['name']}" if x.get("role") else f"{site}/simple/{x['name']}"
+    if x.get("role"):
+        os.makedirs(folder)
+        shutil.copy(blob, f"{folder}/{x['file']}")
+        with open(folder + "/index.html", "w", encoding="utf-8") as f:
+            f.write(f"<a href=\"{x['file']}#sha256={x['sha256']}\">{x['file']}</a>\n")
+    else:
+        shutil.copytree(f"{w}/site/simple/{x['name']}", folder)
+    os.remove(blob)
+E
+rm -rf "$layer"
+PIP_INDEX_URL=http://127.0.0.1:$(<"$W/port")/host PIP_CONFIG_FILE=/dev/null PORT=$(<"$W/port") locked_network "$W/locked" \
+        "$IMGBUILD" build "$W/images/py.json" --cache "$CACHE" --locked --progress plain >"$W/out" 2>&1 && bytes | cmp "$W/first" -
+s=$?
+check "without the wheels, a build needs the locked ones alone" $s
+[[ $s -eq 0 ]] || tail -n 5 "$W/out"
+asks_for_locked "$W/locked"
+check "it asks for each of them and for its page, and for nothing else" $?
+
 # Code that a wheel has run when a Python of its environment starts, which one does while it is made.
 cp "$W/images/py.lock.json" "$W/lock"
 cp -r "$INDEX/extra" "$W/extra"
@@ -84,6 +112,8 @@ hostile program "with a program above its environment" 1 'changed /etc/evil|/etc
 hostile modes "that opens a folder above its environment to all" 1 'changed owner, mode or attributes of /opt/ml, and none may' \
         "--at-start=import os; os.chmod('/opt/ml', 0o777)"
 hostile root "that opens the tree's root to all" 1 'changed owner, mode or attributes of /, and none may' "--at-start=import os; os.chmod('/', 0o777)"
+hostile python "whose program is called as the environment's Python" 1 "a program called python3, which is the name of the environment's own" --program=python3
+hostile activate "whose program is called as what people source" 1 "a program called activate, which is" --program=activate
 hostile bomb "that is a bomb" 1 'bomb-6.6-py3-none-any.whl is a decompression bomb' --zeros=300
 hostile named "whose metadata have another name" 4 'The index has named-6.6-py3-none-any.whl, which calls itself tiny' --named=tiny
 hostile noise "that is none" 4 "Wheel 'noise' .*is invalid" --noise
@@ -92,6 +122,61 @@ sed 's/"tiny"/"tiny", "linker"/' "$W/overlay" >"$W/overlays/wheels/overlay.json"
 cp "$W/lock" "$W/images/py.lock.json"
 py build >"$W/out" 2>&1 && in_tree 'cd /opt/ml/x/lib/python3*/site-packages/linker && test -f passwd -a ! -L passwd && test "$(cat passwd)" = /etc/passwd'
 check "a link in a wheel becomes a file with its text" $?
+wheel bits 6.6 --mode=bits/setuid:4755 --mode=bits/all:0666 --mode=bits-6.6.data/scripts/bits-set:6777
+sed 's/"tiny"/"tiny", "bits"/' "$W/overlay" >"$W/overlays/wheels/overlay.json"
+cp "$W/lock" "$W/images/py.lock.json"
+py build >"$W/out" 2>&1 && in_tree 'cd /opt/ml/x && ls -l lib/python3*/site-packages/bits bin && test -e lib/python3*/site-packages/bits/setuid -a -e bin/bits-set && test -z "$(find . -perm /7022 ! -type l)"' >"$W/bits"
+s=$?
+check "no set-uid bit of a wheel gets in, and nothing that all may write" $s
+[[ $s -eq 0 ]] || tail -n 12 "$W/out" "$W/bits"
+cp "$W/overlay" "$W/overlays/wheels/overlay.json"
+
+# A module that is compiled against what the wheels bring, by another overlay; what its script sees besides.
+mkdir "$W/overlays/on-python"
+cat >"$W/overlays/on-python/overlay.json" <<'E'
+{ "description": "compiled on an environment", "requires": ["wheels"], "compile": [ { "script": "compile.sh", "on": "python" } ] }
+E
+cat >"$W/overlays/on-python/compile.sh" <<'E'
+#!/bin/sh
+set -eu
+to=$DESTDIR$(/opt/ml/x/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+mkdir -p "$to"
+echo "seen = '$(/opt/ml/x/bin/tiny)'" >"$to/compiled.py"
+E
+chmod +x "$W/overlays/on-python/compile.sh"
+sed 's/\["wheels"\]/["on-python"]/; s/"py"/"on"/' "$W/images/py.json" >"$W/images/on.json"
+sed 's/"py"/"on"/' "$W/lock" >"$W/images/on.lock.json"
+"$IMGBUILD" build "$W/images/on.json" --cache "$CACHE" --progress plain >"$W/out" 2>&1 &&
+        [[ $("$IMGBUILD" shell "$W/images/on.json" --cache "$CACHE" --progress plain -- /opt/ml/x/bin/python -c 'import compiled, extra; print(compiled.seen, extra.version)' 2>/dev/null) == 'tiny 1.0 2.0' ]]
+s=$?
+check "a compile stage on python sees the environment, and adds a module to it" $s
+[[ $s -eq 0 ]] || tail -n 12 "$W/out"
+
+# A full disk while wheels are installed: a store in memory with what comes before the stage, and little more.
+wheel big 1.0 --data=48
+sed 's/"tiny"/"tiny", "big"/' "$W/overlay" >"$W/overlays/wheels/overlay.json"
+cp "$W/lock" "$W/images/py.lock.json"
+py lock >"$W/out" 2>&1
+mkdir "$W/full" && mount -t tmpfs -o size=2G full "$W/full" && mkdir -m 0700 "$W/full/store" && mkdir "$W/full/store/layers"
+cp -p "$CACHE/format" "$W/full/store/"
+for digest in $(py plan --offline --json | python3 -c 'import json, sys; [print(s["digest"][:32]) for s in json.load(sys.stdin)["stages"] if s["kind"] in ("base", "packages")]'); do
+        cp -a "$CACHE/layers/$digest" "$W/full/store/layers/"
+done
+blobs_of "$W/images/py.lock.json" "$W/full/store" copied
+full() { "$IMGBUILD" build "$W/images/py.json" --cache "$W/full/store" --progress plain >"$W/out" 2>&1; }
+fallocate -l $(($(df --output=avail -B1 "$W/full" | tail -n 1) - (24 << 20))) "$W/full/filler"
+full
+[[ $? -eq 5 ]] && grep -q 'Stage python:/opt/ml/x: .*full; imgbuild cache prune makes room' "$W/out" &&
+        [[ -z $(ls "$W/full/store/work") && $(df --output=avail -B1 "$W/full" | tail -n 1) -gt $((20 << 20)) ]]
+s=$?
+check "a disk that is full while wheels are installed is told, exit code 5, and nothing half-made stays" $s
+[[ $s -eq 0 ]] || { tail -n 12 "$W/out"; ls -la "$W/full/store/work"; }
+rm "$W/full/filler"
+full
+s=$?
+check "… and with room the build goes on" $s
+[[ $s -eq 0 ]] || tail -n 12 "$W/out"
+umount "$W/full"
 cp "$W/overlay" "$W/overlays/wheels/overlay.json"
 
 rm -rf "$INDEX/extra" && mv "$W/extra" "$INDEX/extra" && cp "$W/lock" "$W/images/py.lock.json"

@@ -64,7 +64,15 @@ done
 run -N 2 "--container-name=box bash -c 'cat /etc/nccl.conf /etc/nccl/topo.xml; echo x 2>/dev/null >>/etc/nccl.conf || echo kept'"
 [[ $? -eq 0 && $(grep -c '^NCCL_IB_HCA==mlx5_0$' "$E2E/out") -eq 2 && $(grep '<system' "$E2E/out" | sort) == $'<system of="node1"/>\n<system of="node2"/>' && $(grep -c '^kept$' "$E2E/out") -eq 2 ]]
 told "nccl.conf and NCCL's topology file of each node are in its container, to be read" $?
+as_alice "srun -N 1 --container-image=head:5000#small:1 cat /etc/nccl.conf /etc/nccl/topo.xml" >"$E2E/out" 2>"$E2E/err"
+[[ $? -eq 0 && $(grep -c '^NCCL_IB_HCA==mlx5_0$' "$E2E/out") -eq 1 && $(grep -c '<system of="node' "$E2E/out") -eq 1 ]]
+told "… and in that of an image without a name" $?
 rm "$HEAD"/node[12]/root/etc/nccl.conf
+
+# A container is no way up: the machine's own /etc in it, as root of it.
+run "-w node1 --container-image=head:5000#small:1 --container-remap-root --container-mounts=/etc:/etc bash -c 'id -u; for f in passwd slurm/slurm.key; do echo x 2>/dev/null >>/etc/\$f || echo kept; done; cat /etc/slurm/slurm.key 2>/dev/null || echo unread; touch /etc/mine 2>/dev/null || echo unmade'"
+[[ $? -eq 0 && $(cat "$E2E/out") == $'0\nkept\nkept\nunread\nunmade' && ! -e $HEAD/node1/root/etc/mine ]]
+told "the machine's /etc in a container, as its root: nothing is written, and no secret read" $?
 
 # What tasks are told about themselves, in a container as outside of it: job-env(1).
 folder=$HEAD/of-all/alice
@@ -81,6 +89,21 @@ for where in "" "--container-name=box --container-mounts=/mnt/home/alice:/mnt/ho
         [[ $s -eq 0 && $(sort "$E2E/out") == "$(for i in 0 1 2 3; do echo "$i $((i % 2)) 4 node1 node$((i / 2 + 1)) node1 slots=2 node2 slots=2 $cluster $i}}"; done)" ]]
         told "four tasks know who they are${where:+, in containers}" $?
 done
+
+# Somebody else has made the folder in which another user's containers will lie, and could put what he likes into them.
+as_alice "srun -w node1 mkdir -m 0777 /mnt/localdisk/enroot/data/user-20003" >"$E2E/out" 2>"$E2E/err"
+check "a user makes a folder under another one's name" $?
+echo 'bob:x:20003:20000:Bob:/tmp:/bin/bash' | tee -a "$HEAD"/{head,node1,node2}/root/etc/passwd >/dev/null
+as_bob() { on head setpriv --reuid 20003 --regid 20000 --clear-groups env HOME=/tmp USER=bob bash -c "cd /tmp; $*" >"$E2E/out" 2>"$E2E/err"; }
+as_bob 'srun -w node1 --container-image=head:5000#small:1 hostname'
+[[ $? -ne 0 && ! -s $E2E/out && -z $(on node1 ls -A /mnt/localdisk/enroot/data/user-20003) ]] &&
+        grep -q '/mnt/localdisk/enroot/data/user-20003 belongs to alice (20001), not to you' "$E2E/err"
+told "… who gets no container in it, and is told whose it is" $?
+as_alice "srun -w node1 rmdir /mnt/localdisk/enroot/data/user-20003" >"$E2E/out" 2>"$E2E/err"
+as_bob 'srun -w node1 --container-image=head:5000#small:1 hostname'
+[[ $? -eq 0 && $(cat "$E2E/out") == node1 ]]
+told "… until it is gone" $?
+on node1 sh -c 'rm -r /mnt/localdisk/enroot/*/user-20003'
 
 # The tutorial's job, its two scripts unchanged but for the user's name; instead of the training a program that holds TF_CONFIG against where it is.
 run -N 2 --ntasks-per-node 1 "--container-image=head:5000#small:1 --container-name=tensorflow hostname"
@@ -170,14 +193,14 @@ told "the tutorial's submit.sh and start_mnist.sh, in its container on two nodes
 [[ $s -eq 0 ]] || tail "$folder"/tensorflow/{slurm-*,node*}
 cat >"$folder/tensorflow/short.sh" <<'S'
 #!/bin/bash
-#SBATCH -p compute -N 2 --ntasks-per-node 1 --gpus-per-node=8 -o short.out
+#SBATCH -p compute -N 2 --ntasks-per-node 1 --gpus-per-node=8 -o short.out -e short.err
 srun --container-name=tensorflow --container-mounts "/mnt/home/alice:/mnt/home/alice" python /mnt/home/alice/tensorflow/mnist.py
 S
 as_alice 'cd /mnt/home/alice/tensorflow && timeout 300 sbatch -W short.sh' >"$E2E/out" 2>"$E2E/err"
 [[ $? -eq 0 && $(sort "$folder/tensorflow/short.out") == $'worker 0 of 2 trains on node1\nworker 1 of 2 trains on node2' ]]
 s=$?
 told "the same by job-env, without node list and start script" $s
-[[ $s -eq 0 ]] || tail "$folder/tensorflow/short.out"
+[[ $s -eq 0 ]] || tail "$folder"/tensorflow/short.*
 
 run "--container-name=box -N 1 bash -c 'exit 7'"
 [[ $? -eq 7 ]]
@@ -194,6 +217,9 @@ run "-w node1 --container-image=head:5000#large:1 id"
 [[ $? -ne 0 ]] && grep -q 'No space left on device' "$E2E/err"
 told "scratch is full while an image is imported: said" $?
 on node1 rm -f /mnt/localdisk/fill
+run "-w node1 --container-image=head:5000#small:1 hostname"
+[[ $? -eq 0 && $(cat "$E2E/out") == node1 ]]
+told "… and once there is room, the next one starts" $?
 head_stop registry
 run "--container-image=head:5000#other:1 id"
 [[ $? -ne 0 ]] && grep -q 'failed to import docker image' "$E2E/err" && grep -qiE 'connect|refused' "$E2E/err"
@@ -204,7 +230,7 @@ told "what was imported under a name starts without it" $?
 
 # The head is restarted in the middle of a job, and comes back while the job still runs. In order: with its plug pulled slurmctld forgets what came in
 # within the last seconds.
-as_alice "sbatch --parsable -N 2 -o /mnt/home/alice/through --wrap 'srun --container-name=box --container-mounts=/mnt/home/alice:/data bash -c \"touch /data/in.\\\$(hostname); while [ ! -e /data/go ]; do sleep 0.2; done; hostname\"'" >"$E2E/job" 2>"$E2E/err"
+as_alice "sbatch --parsable -N 2 -o /mnt/home/alice/through -e /mnt/home/alice/through.err --wrap 'srun --container-name=box --container-mounts=/mnt/home/alice:/data bash -c \"touch /data/in.\\\$(hostname); while [ ! -e /data/go ]; do sleep 0.2; done; hostname\"'" >"$E2E/job" 2>"$E2E/err"
 both_in() { [[ -e $folder/in.node1 && -e $folder/in.node2 ]]; }
 waits both_in
 for pid in $(head_descendants "$(cat "$HEAD/pid/slurmctld")"); do kill -TERM "$pid"; done
@@ -234,6 +260,36 @@ clean() { # MACHINE: no process of alice's, no mount, and in Enroot's and Pyxis'
 }
 waits clean node1 && waits clean node2
 told "nothing else is left: processes, mounts, files of imports" $?
+
+# Jobs that are ended before their time: in their containers, and while their image is imported, from a registry that says no more.
+registry_start
+rm "$HEAD/small/data" && touch "$HEAD/small/tmp/another"
+python3 "$TOP/tests/fixtures/push-image" http://127.0.0.1:5000 another 1 "$HEAD/small" >/dev/null
+as_alice "sbatch --parsable --array=1-4 -n 1 --mem=100 -o /dev/null --wrap 'srun --container-image=head:5000#small:1 --container-mounts=/mnt/home/alice:/data bash -c \"touch /data/up.\\\$SLURM_ARRAY_TASK_ID; sleep 4000 & sleep 4000\"'" >"$E2E/job" 2>"$E2E/err"
+all_up() { [[ $(find "$folder" -name 'up.*' | wc -l) -eq 4 ]]; }
+waits all_up
+s=$?
+none_left() { [[ -z $(on head squeue -h) ]]; }
+on head scancel "$(cat "$E2E/job")"
+[[ $s -eq 0 ]] && waits none_left
+told "four jobs in containers are ended by scancel" $?
+waits clean node1 && waits clean node2
+told "… and leave nothing" $?
+head_pause registry
+as_alice "sbatch --parsable -w node1 -N 1 -o /dev/null --wrap 'srun --container-image=head:5000#another:1 true'" >"$E2E/job" 2>"$E2E/err"
+imports() { on node1 pgrep -u alice -f 'curl .*head:5000' >/dev/null; }
+waits imports
+s=$?
+on head scancel "$(cat "$E2E/job")"
+[[ $s -eq 0 ]] && waits none_left
+told "a job is ended while its image is imported" $?
+head_continue registry
+waits clean node1
+told "… and leaves nothing" $?
+run "-w node1 --container-image=head:5000#another:1 hostname"
+[[ $? -eq 0 && $(cat "$E2E/out") == node1 ]]
+told "… nor anything that is in the next one's way" $?
+head_stop registry
 
 # The plugin of another Slurm: a minor version more in its plugin_version.
 cp "$TOP/overlays/pyxis/check-pyxis.sh" "$HEAD/head/root/root/"

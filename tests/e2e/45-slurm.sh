@@ -12,7 +12,7 @@ mkdir -p "$E2E"
 source "$TOP/tests/e2e/head.bash"
 if [[ -z ${HEAD_INSIDE:-}${BESIDE:-} ]]; then head_tree; fi
 if [[ -z ${HEAD_INSIDE:-}${ONLY:-} ]]; then
-        groups=('down drains' 'reboot power dynamic' 'munge hooks') pids=()
+        groups=('down drains' 'reboot power dynamic' 'munge hooks' 'away') pids=()
         for i in "${!groups[@]}"; do
                 BESIDE=1 ONLY=${groups[i]} bash "$0" "$@" >"$E2E/group$i.log" 2>&1 &
                 pids+=($!)
@@ -84,6 +84,8 @@ part_drains() {
         native_step
         native_is degraded slurm.drained-by-firstboot && shows drained '[firstboot] gpu.missing: 7 of 8 GPUs'
         check "a fault drains the node, with its code" $?
+        head_run sinfo -R | grep -q '^\[firstboot\] gpu.miss.* node-e2e *$'
+        check "… which sinfo -R shows" $?
         native_fails gpu.ecc 'GPU 3'
         native_step
         shows drained '[firstboot] gpu.ecc: GPU 3'
@@ -411,6 +413,33 @@ part_hooks() {
         native_is done ''
         check "repaired, the node is in service" $?
         cluster >/dev/null
+}
+
+# --- the controller is away ------------------------------------------------------------------------------------------------------------
+# A step that ends meanwhile: slurmstepd tells it a minute later, and the node is free at most ten seconds after that (docs/clusters/jobs.md).
+part_away() {
+        local job pid i
+        job=$(submit 'touch /export/data/runs; srun sh -c "touch /export/data/in; while [ ! -e /export/data/go ]; do sleep 0.2; done"; touch /export/data/over')
+        within test -e "$HEAD/export/data/in"
+        for pid in $(head_descendants "$(cat "$HEAD/pid/slurm")"); do
+                [[ $(cat "/proc/$pid/comm" 2>/dev/null) != slurmctld ]] || kill -TERM "$pid"
+        done
+        slurmctld_is_gone() { ! kill -0 "$(cat "$HEAD/pid/slurm")" 2>/dev/null; }
+        within slurmctld_is_gone
+        head_stop slurm
+        touch "$HEAD/export/data/go"
+        # Long enough for the step to have tried in vain.
+        sleep 15
+        head_start slurm
+        within test -e "$HEAD/export/data/over"
+        check "a job runs on while the controller is away, to its end" $?
+        for ((i = 0; i < 120; i++)); do [[ $(head_run sinfo -h -N -o %T) == idle ]] && break; sleep 1; done
+        echo "# the node is free $i s later"
+        job_ends "$job" && shows idle
+        check "the job is complete, and its node free" $?
+        job=$(submit 'true') && job_ends "$job"
+        check "the next one runs" $?
+        rm -f "$HEAD"/export/data/{runs,in,go,over}
 }
 
 for part in $ONLY; do "part_$part"; done

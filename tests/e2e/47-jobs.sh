@@ -142,6 +142,21 @@ left=$(head_run srun -N 3 --ntasks-per-node=1 --export=PATH,JOB_ENV=off sh -c 'f
 [[ -e $data/up.0 && -z $left ]]
 check "no host file is left, of jobs that ended or were killed" $?
 
+# No place in /run where a job of any user could leave what fills it.
+cat >"$data/writes" <<'W'
+#!/bin/bash
+stat -c '%u %a' /run/job-env "$JOB_HOSTFILE"
+for file in "$JOB_HOSTFILE" /run/job-env/mine; do echo x 2>/dev/null >>"$file" && echo "wrote $file"; done
+cat "$JOB_HOSTFILE"
+W
+chmod 0755 "$data/writes"
+is "a user's job reads its host file, and writes nothing beside it" \
+        "$(head_run setpriv --reuid nobody --regid nogroup --clear-groups sh -c 'cd /export/data && srun -N 1 -n 1 -w n2 ./writes')" $'0 755\n0 644\nn2 slots=1'
+# One whose program says more than its hosts, as a user may have it do.
+echo 'echo; head -c 100000 /dev/zero | tr "\0" x; exec >/dev/null' >"$data/more"
+is "… nor is more kept there than hosts need" \
+        "$(head_run sh -c 'cd /export/data && BASH_ENV=/export/data/more srun -N 1 -n 1 --export=ALL sh -c "echo \${JOB_HOSTFILE-none}"')" none
+
 # The head's list of nodes, as OCI's stack has it.
 cp "$TOP/overlays/hpc-head/files/usr/lib/hpc-head/hostfiles" "$data/"
 head_run sh -c 'cd /export/data && ./hostfiles list && ls -i list/hostfile.tcp >first && ./hostfiles list && ls -i list/hostfile.tcp >second'

@@ -53,12 +53,13 @@ is() { # WHAT GOT WANTED
         [[ $s -eq 0 ]] || printf '# got    %s\n# wanted %s\n' "$2" "$3"
 }
 is "one that has lost a GPU is drained, and says why" "$state" 'inval|gres/gpu count reported lower than configured (3 < 4)'
-run() { head_run sh -c "cd /export/data; $1" 2>&1; }
+# Standard output alone: srun says on the other when it has to wait.
+run() { head_run sh -c "cd /export/data; $1" 2>>"$E2E/said"; }
 gpus='echo $(hostname) $CUDA_VISIBLE_DEVICES'
 is "--gpus-per-node on both" "$(run "srun -N 2 --gpus-per-node=3 sh -c '$gpus' | sort | tr '\n' ';'")" 'n1 0,1,2;n2 0,1,2;'
 is "--gpus-per-task: each task its own" "$(run "srun -N 1 -n 4 --gpus-per-task=1 --gpu-bind=per_task:1 sh -c 'echo \$SLURM_LOCALID \$CUDA_VISIBLE_DEVICES' | sort | tr '\n' ';'")" '0 0;1 1;2 2;3 3;'
 is "no GPU without asking" "$(run "srun -N 1 sh -c 'echo \${CUDA_VISIBLE_DEVICES-none}'")" none
-[[ $(run 'srun -N 1 --gpus-per-node=5 true') == *'Requested node configuration is not available'* ]]
+[[ $(run 'srun -N 1 --gpus-per-node=5 true 2>&1') == *'Requested node configuration is not available'* ]]
 check "more than a node has are refused at once" $?
 
 # Two jobs on one node, each waits for the other.
@@ -92,5 +93,21 @@ is "thirty jobs find an empty /tmp of their own, and their steps find what they 
 left() { find "$HEAD"/disk[123]/jobs -mindepth 2; grep -s "$HEAD/disk./jobs/./" /proc/self/mounts; }
 for ((i = 0; i < 100; i++)); do [[ -z $(left) ]] && break; sleep 0.2; done
 is "nothing of it is left on the local disks" "$(left)" ''
+cat >"$data/fills" <<'F'
+#!/bin/sh
+touch /tmp/mine /var/tmp/mine && mkdir -p /tmp/deep/er && touch "fills.$1" && sleep 4000
+F
+chmod 0755 "$data/fills"
+run 'id=$(sbatch --parsable -w n1 -n 1 --array=1-3 -o /dev/null --wrap "srun ./fills \$SLURM_ARRAY_TASK_ID"); for i in $(seq 300); do [ -e fills.3 ] && [ -e fills.2 ] && [ -e fills.1 ] && break; sleep 0.2; done
+        scancel $id; for i in $(seq 300); do [ -z "$(squeue -h)" ] && break; sleep 0.2; done'
+for ((i = 0; i < 100; i++)); do [[ -z $(left) ]] && break; sleep 0.2; done
+is "… nor of jobs that were killed" "$(ls "$data"/fills.? | wc -l) $(left)" '3 '
+# The node loses its power in mid-job; its disk is the same afterwards.
+run 'sbatch -w n1 -n 1 --no-requeue -o /dev/null --wrap "srun ./fills cut" >/dev/null; for i in $(seq 300); do [ -e fills.cut ] && break; sleep 0.2; done'
+nodes_cut 1
+before=$(left | wc -l)
+nodes_launch 1
+for ((i = 0; i < 300; i++)); do [[ -z $(head_run squeue -h) && -z $(left) ]] && break; sleep 0.2; done
+is "a node loses its power in mid-job: what that one left is gone once the node is back" "$([[ $before -gt 0 ]] && echo some) $(left)" 'some '
 is "jobs two on a node do not see each other's" "$(run 'for j in 1 2; do timeout 60 srun -w n1 -n 1 sh -c "echo $j >/tmp/name; sleep 1; cat /tmp/name" & done; wait' | sort | xargs)" '1 2'
 exit $rc

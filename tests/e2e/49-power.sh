@@ -66,7 +66,8 @@ supply &
 supply=$!
 trap 'kill "$supply" 2>/dev/null; wait "$supply" 2>/dev/null; head_stop n1 n2 "${HEAD_SERVICES[@]}"' EXIT
 
-run() { head_run sh -c "cd /export/data; $1" 2>&1; }
+# Standard output alone: srun says on the other when it has to wait.
+run() { head_run sh -c "cd /export/data; $1" 2>>"$E2E/said"; }
 state_of() { head_run sinfo -h -N -n "$1" -o '%T|%E'; }
 shows() { # NODE STATE [REASON]
         local i got
@@ -80,7 +81,7 @@ shows() { # NODE STATE [REASON]
 }
 power() { head_run scontrol power "$@"; }
 is_off() { ! pgrep -f "slurmd -D -b -N $1( |\$)" >/dev/null; }
-both() { [[ $(run 'timeout 100 srun -N 2 hostname' | sed '/^srun: /d' | sort | tr '\n' ' ') == 'n1 n2 ' ]]; }
+both() { [[ $(run 'timeout 100 srun -N 2 hostname' | sort | tr '\n' ' ') == 'n1 n2 ' ]]; }
 told() { # WHAT STATUS
         check "$1" "$2"
         [[ $2 -eq 0 ]] || { head_run sinfo -N -l; head_run squeue; tail -n 25 "$HEAD_LOG/slurm.log"; tail -n 5 "$HEAD_LOG"/n?.log; cat "$data/calls"; } | sed 's/^/# /'
@@ -105,7 +106,7 @@ shows n2 idle && both
 told "scontrol power up: the machine is there before the job, which runs" $?
 
 # In the middle of a job: the machine stays until the job is over.
-head_run sh -c "cd /export/data && sbatch -N 2 -o through --wrap 'srun sh -c \"touch runs.\\\$(hostname); while [ ! -e go ]; do sleep 0.2; done; hostname\"'" >/dev/null
+head_run sh -c "cd /export/data && sbatch -N 2 -o through -e through.err --wrap 'srun sh -c \"touch runs.\\\$(hostname); while [ ! -e go ]; do sleep 0.2; done; hostname\"'" >/dev/null
 for ((i = 0; i < 300; i++)); do [[ -e $data/runs.n1 && -e $data/runs.n2 ]] && break; sleep 0.2; done
 power down asap n2
 shows n2 'drain*' && ! is_off n2
@@ -120,7 +121,7 @@ told "the next job starts it again" $?
 power down n2
 shows n2 idle~
 touch "$data/full.n2"
-job=$(run "sbatch --parsable -N 2 -o late --wrap 'srun hostname'")
+job=$(run "sbatch --parsable -N 2 -o late -e late.err --wrap 'srun hostname'")
 shows n2 down~ '[power] start failed: no capacity left'
 told "a machine that cannot be had: the node is down and off, and says why" $?
 for ((i = 0; i < 100; i++)); do [[ $(head_run squeue -h -j "$job" -o %T) == PENDING ]] && break; sleep 0.2; done

@@ -28,7 +28,7 @@ is() { # WHAT GOT WANTED
 # made: topology.conf, once Slurm has read it.
 made() { head_run /usr/lib/slurm-topology/topology >"$E2E/made" 2>&1; grep -v '^#' "$HEAD/root/etc/slurm/topology.conf" | tr '\n' ';'; }
 place() { sed -i -E "/^NodeName=$1 /{s/ Feature=[^ ]*//; s/\$/ Feature=$2/}" "$HEAD/root/etc/slurm/slurm.conf"; }
-hosts() { head_run sh -c "timeout 60 srun $* hostname" 2>&1 | sort | tr '\n' ' '; }
+hosts() { head_run sh -c "timeout 60 srun $* hostname" 2>>"$E2E/said" | sort | tr '\n' ' '; }
 is "a job without a topology" "$(hosts -N 2)" 'n1 n2 '
 is "nodes that say nothing are below one switch" "$(made)" 'SwitchName=all Switches=elsewhere;SwitchName=elsewhere Nodes=n1,n2,n3;'
 place n1 fast,fabric.isle.b1.l1

@@ -34,7 +34,7 @@ step() { # [MORE KEYS]
 }
 down() { # as a reboot leaves it
         for m in /mnt/localdisk /mnt/other; do ! mountpoint -q $m || umount $m; done
-        vgchange -qan localscratch >/dev/null 2>&1
+        for g in localscratch nvme; do vgchange -qan $g >/dev/null 2>&1; done
         sync
         for i in 0 1 2 3; do blockdev --flushbufs "$(disk $i)"; done
 }
@@ -60,6 +60,32 @@ cut() {
                 umount $lvm
         fi
         [ ! -e /run/firstboot/results/scratch.json ] && echo cut
+}
+# A published document's user data, as cloud-init has it and runs it (docs/clusters/containerd.md): a group nvme on these disks.
+document() { # DISK…
+        mkdir -p /var/lib/cloud/instance/scripts
+        printf '%s\n' '#!/bin/sh' "vgcreate nvme $*" 'lvcreate -l 100%FREE nvme' 'mkfs.xfs -L localscratch /dev/nvme/lvol0' 'mkdir -p /mnt/localdisk' \
+                'echo "LABEL=localscratch /mnt/localdisk/ xfs defaults,noatime 0 0" >> /etc/fstab' 'systemctl daemon-reload' 'mount /mnt/localdisk' \
+                >/var/lib/cloud/instance/scripts/runcmd
+        sh /var/lib/cloud/instance/scripts/runcmd </dev/null >/run/document.log 2>&1
+        sync
+}
+forget() { # another instance: nothing of the root disk's is left
+        sed -i '\|/mnt/localdisk/|d' /etc/fstab
+        rm -f /var/lib/firstboot/scratch.json /var/lib/cloud/instance/scripts/runcmd
+        systemctl daemon-reload
+}
+wipe() { # DISK…, by number
+        for i; do blkdiscard -qf "$(disk "$i")"; done
+        udevadm settle
+}
+# Groups with their disks and volumes, where it is mounted, what fstab says.
+look() {
+        echo "groups $(vgs --noheadings -o vg_name,pv_count,lv_count | xargs)"
+        echo "mounted $(findmnt -n -l -o SOURCE,FSTYPE -M /mnt/localdisk | xargs)"
+        echo "times $(grep -c ' /mnt/localdisk ' /proc/self/mounts)"
+        echo "fstab $(grep -c '/mnt/localdisk/.*nofail' /etc/fstab)"
+        echo "word $(cat /mnt/localdisk/word 2>/dev/null)"
 }
 E
 }
@@ -161,6 +187,43 @@ for command in vgcreate lvcreate mkfs.xfs; do
         says "power goes after $command" '^cut$'
         says "after $command: the next boot makes the volume" '"message":"localscratch on 4 disks rebuilt'
 done
+
+# --- a document's own volume, by user data -------------------------------------------------------------------------------
+node 'new; document "$(disk 0)" "$(disk 1)"; echo mine >/mnt/localdisk/word; sync'
+others() { (cd "$VM/state" && python3 "$TOP/tests/fixtures/disk-bytes" nvme2.raw nvme3.raw); }
+before=$(others)
+node 'step; look; step; look'
+says "user data's volume on two of four disks: adopted" '"status":"done".*adopted'
+says "… one group, one volume" '^groups nvme 2 1$'
+says "… mounted as it was" '^mounted /dev/mapper/nvme-lvol0 xfs$'
+[[ $(grep -c '^times 1$' "$VM/answers") == 2 ]]
+check "… once, and once more the step changes nothing" $?
+says "… and its line in fstab may fail" '^fstab 1$'
+[[ $(others) == "$before" ]]
+check "… the other two disks are what they were" $?
+node 'down; vgchange -qay nvme; step; look'
+says "the next boot, where user data does not run again: adopted, with its data" '^word mine$'
+says "… mounted once" '^times 1$'
+node 'down; wipe 0 1 2 3; step; look'
+says "its disks came back blank: our volume on all four, where fstab has it" '^mounted /dev/mapper/localscratch-scratch xfs$'
+says "… one group" '^groups localscratch 4 1$'
+says "… mounted once" '^times 1$'
+
+node 'new; forget; document "$(disk 0)" "$(disk 1)" "$(disk 2)" "$(disk 3)"; echo old >/mnt/localdisk/word; down; forget; vgchange -qay nvme
+        document "$(disk 0)" "$(disk 1)" "$(disk 2)" "$(disk 3)"; step; look'
+says "a group nvme from an earlier life: the same volume, with its data" '^word old$'
+says "… one group" '^groups nvme 4 1$'
+says "… mounted once" '^times 1$'
+node 'down; forget; wipe 0 1 2 3; document "$(disk 0)" "$(disk 1)" "$(disk 2)" "$(disk 3)"; step; look'
+says "an earlier life, and the disks wiped in between: user data's volume, new" '^groups nvme 4 1$'
+says "… and empty" '^word $'
+says "… mounted once" '^times 1$'
+node 'down; forget; wipe 2 3; document "$(disk 0)" "$(disk 1)" "$(disk 2)" "$(disk 3)"; cat /run/document.log; down'
+refuses foreign-signature "of its four disks two were wiped, and the others hold what is left"
+says "… and the group is named" 'nvme'
+node 'new; forget; document "$(disk 0)" "$(disk 1)" /dev/nvme8n1 /dev/nvme9n1; step; look; down; forget'
+says "user data that names disks which are not there makes nothing: our volume" '^groups localscratch 4 1$'
+says "… mounted once, where its fstab line has it" '^times 1$'
 
 # --- what users of containers without root may take (overlay rootless-common) ---------------------------------------------
 node 'new; step; umount /mnt/localdisk; mount -o noatime,prjquota /dev/localscratch/scratch /mnt/localdisk; chmod 1777 /mnt/localdisk

@@ -142,6 +142,32 @@ part_configuration() {
         recovers "without them it is" config
 }
 
+# --- /run --------------------------------------------------------------------------------------------------------------
+part_run() {
+        local i
+        vm "echo '{\"watch\": {\"healthy\": \"5s\"}}' >/etc/firstboot/conf.d/65-watch.json"
+        recovers "a watch that is soon content" config
+        # Down to the last block, and then to the last inode: a verdict is small. What others free meanwhile is taken, too.
+        vm 'nohup sh -c "while sleep 0.2; do cat /dev/zero >>/run/full; for i in \$(seq 20000); do echo . >/run/full.\$(date +%N).\$i || break; done; done" \
+                >/dev/null 2>&1 & echo $! >/root/crowd'
+        for ((i = 0; i < 300; i++)); do [[ $(vm 'test -e /run/firstboot/ready && echo there') == there ]] || break; sleep 0.2; done
+        check "/run is full: the node is ready no more" $((i == 300))
+        head_shows drained '[firstboot] run.not-writable: '
+        check "/run is full: it is drained, with the reason" $?
+        vm 'firstbootctl status; firstbootctl explain' >"$VM/explain" 2>&1
+        explained run.not-writable 'df -h /run'
+        check "/run is full: explained, and firstbootctl answers" $?
+        vm 'firstbootctl check --quick' >"$VM/answers" 2>&1
+        [[ $? -ne 0 ]]
+        check "/run is full: no check passes" $?
+        vm 'kill $(cat /root/crowd); sleep 0.5; rm -f /run/full /run/full.*'
+        for ((i = 0; i < 600; i++)); do [[ $(ready_file) == *$'\n'active ]] && break; sleep 0.2; done
+        check "with room again the node comes back by itself" $((i == 600))
+        head_shows idle
+        check "and its drain is lifted" $?
+        vm 'rm /etc/firstboot/conf.d/65-watch.json'
+}
+
 # --- the root file system, for good: the machine is switched off afterwards -----------------------------------------------
 part_root() {
         # As the kernel does it after an error of the disk.
@@ -155,7 +181,7 @@ part_root() {
         check "an agent that starts then lives, and says why the node is not ready" $?
 }
 
-for part in ${ONLY:-services configuration root}; do
+for part in ${ONLY:-services configuration run root}; do
         trouble_ready || exit 1
         "part_$part"
 done

@@ -6,8 +6,9 @@
 
 cluster_run() {
         local s
-        "$IMGBUILD" cluster "$1" --cache "$CACHE" --output "$OUT" --offline --progress plain --save "$E2E/save" \
-                -- "$(cat "$E2E/commands")" >"$E2E/out" 2>"$E2E/log"
+        # From the project: its lock of the tools tree is the one that the images were made with.
+        (cd "$PROJECT" && exec "$IMGBUILD" cluster "$1" --cache "$CACHE" --output "$OUT" --offline --progress plain --save "$E2E/save" \
+                -- "$(cat "$E2E/commands")") >"$E2E/out" 2>"$E2E/log"
         s=$?
         check "all of them come up, and the commands run" $s
         [[ $s -eq 0 ]] || { tail -n 40 "$E2E/log" "$E2E/out"; exit 1; }

@@ -88,7 +88,7 @@ containers_new() {
                 echo 'crew:x:20000:' >>"$root/etc/group"
                 install -d -o 20001 -g 20000 -m 0700 "$root/home/alice"
                 install -m 0600 "$HEAD/slurm.key" "$root/etc/slurm/slurm.key"
-                on "$machine" systemd-tmpfiles --create /usr/lib/enroot-scratch/tmpfiles.conf
+                on "$machine" sh -ec "$(sed -n 's/^ExecStart=//p' "$TOP/overlays/enroot-common/files/etc/systemd/system/enroot-scratch.service")"
                 mkdir "$root/opt/dev" && for n in 0 1 2 3 4 5 6 7; do mknod "$root/opt/dev/nvidia$n" c 1 3; done
                 echo 'ENROOT_ALLOW_HTTP yes' >"$root/etc/enroot/enroot.conf.d/test.conf"
         done

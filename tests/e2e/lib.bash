@@ -106,6 +106,54 @@ no_scratch() {
         done
 }
 
+# serve_locked FOLDER LOCK…: FOLDER, that of a server, gets what the locks name, and nothing else: packages below the folder of their
+# archive, artifacts where their URL's path leads. No index is there.
+serve_locked() {
+        python3 - "$CACHE/blobs/sha256" "$@" <<'E'
+import json, os, sys, urllib.parse
+blobs, site, *locks = sys.argv[1:]
+def put(place, sha256):
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    if not os.path.exists(place):
+        os.link(f"{blobs}/{sha256[:2]}/{sha256}", place)
+for path in locks:
+    with open(path, encoding="utf-8") as f:
+        lock = json.load(f)
+    for p in (p for s in lock["stages"] for p in s["packages"]):
+        put(f"{site}/{'debian-security' if p['origin'] == 'debian-security' else 'debian'}/{p['path']}", p["sha256"])
+    for a in lock.get("artifacts", []):
+        put(site + urllib.parse.urlsplit(a["url"]).path, a["sha256"])
+E
+}
+
+# locked_network FOLDER COMMAND…: with --mirror behind it, in a network where there is nothing but a server of FOLDER/site, on $PORT or
+# any port. FOLDER/requests has what it was asked for.
+locked_network() {
+        rm -f "$1/port"
+        # shellcheck disable=SC2016 # for the shell in that network
+        no_proxy=127.0.0.1 HTTPD_PORT=${PORT:-0} unshare -n bash -c '
+                ip link set lo up && python3 "$TOP/tests/fixtures/httpd" "$0/site" "$0/port" "$0/requests" &
+                for _ in $(seq 2400); do [[ -s $0/port ]] && break; sleep 0.05; done
+                exec "$@" --mirror "http://127.0.0.1:$(<"$0/port")/debian"' "$@"
+}
+
+# asks_for_locked FOLDER: each file of FOLDER/site was asked for, and nothing else.
+asks_for_locked() {
+        python3 - "$1" <<'E'
+import os, sys, urllib.parse
+site = sys.argv[1] + "/site"
+locked = {os.path.join(folder, f)[len(site):] for folder, _, files in os.walk(site) for f in files}
+with open(sys.argv[1] + "/requests", encoding="utf-8") as f:
+    asked = {urllib.parse.unquote(line.split()[1]) for line in f}
+asked = {path + "index.html" if path.endswith("/") else path for path in asked} # a page of an index
+for path in sorted(asked - locked):
+    print(f"# {path} was asked for, and is not locked")
+for path in sorted(locked - asked):
+    print(f"# {path} is locked, and was not asked for")
+sys.exit(asked != locked or not locked)
+E
+}
+
 # blobs_of LOCK FOLDER [copied]: FOLDER, that of a store, gets the downloads that LOCK names and no others. Links, where
 # they can be, unless it is to have copies.
 blobs_of() {

@@ -2,6 +2,7 @@
 # tree, each with a host name, /tmp and /run of its own; /export is everybody's.
 #
 #   nodes_start [LINE…]   head_make has been called; lines of slurm.conf besides
+#   nodes_cut N, nodes_launch N   one of them loses its power, and has it again
 #   nodes_end
 #   NODE_OPTIONS=(…)      set before: options of bwrap for each node, @ stands for its number; NODE_LINE: of slurm.conf;
 #                         PLUGSTACK: plugstack.conf; NODES_IDLE: fewer than 3; NODE_BEFORE=(…): what starts bwrap
@@ -9,6 +10,27 @@
 nodes_root=$HEAD/root nodes=()
 
 nodes_end() { for node in "${nodes[@]}"; do kill -KILL "$node"; done 2>/dev/null; head_stop "${HEAD_SERVICES[@]}"; }
+
+nodes_launch() { # N
+        "${NODE_BEFORE[@]}" bwrap --bind "$nodes_root" / --dev /dev --proc /proc --perms 1777 --tmpfs /tmp --tmpfs /run --bind "$HEAD/run/munge" /run/munge \
+                --bind "$HEAD/export" /export "${NODE_OPTIONS[@]//@/$1}" --unshare-uts --hostname "n$1" --cap-add ALL --die-with-parent --new-session \
+                slurmd -D -N "n$1" >>"$HEAD_LOG/n$1.log" 2>&1 &
+        nodes[$1]=$!
+        disown
+}
+
+# nodes_cut N: the plug is pulled; all that runs there is gone, what has been orphaned too, and what is on its disks is not.
+nodes_cut() {
+        local name process i
+        name=$(readlink "/proc/$(pgrep -P "${nodes[$1]}" | head -n 1)/ns/uts")
+        for ((i = 0; i < 100; i++)); do
+                process=$(find /proc/[0-9]*/ns/uts -printf '%l %p\n' 2>/dev/null | grep -F "$name" | cut -d / -f 3)
+                [[ -n $process ]] || break
+                kill -KILL $process 2>/dev/null
+                sleep 0.1
+        done
+        unset "nodes[$1]"
+}
 
 nodes_start() {
         local n i
@@ -25,13 +47,7 @@ nodes_start() {
         mkdir -p "$nodes_root"/var/spool/slurmd.n{1,2,3}
         chmod 1777 "$HEAD/export/data"
         head_start munge slurm || return 1
-        for n in 1 2 3; do
-                "${NODE_BEFORE[@]}" bwrap --bind "$nodes_root" / --dev /dev --proc /proc --perms 1777 --tmpfs /tmp --tmpfs /run --bind "$HEAD/run/munge" /run/munge \
-                        --bind "$HEAD/export" /export "${NODE_OPTIONS[@]//@/$n}" --unshare-uts --hostname "n$n" --cap-add ALL --die-with-parent --new-session \
-                        slurmd -D -N "n$n" >"$HEAD_LOG/n$n.log" 2>&1 &
-                nodes+=($!)
-                disown
-        done
+        for n in 1 2 3; do nodes_launch "$n"; done
         for ((i = 0; i < 300; i++)); do [[ $(head_run sinfo -h -t idle -N -o %N | wc -l) -eq ${NODES_IDLE:-3} ]] && return 0; sleep 0.2; done
         head_run sinfo -N -l
         tail -n 20 "$HEAD_LOG"/*.log

@@ -2,7 +2,8 @@
 
 /* Any bytes as a signature of one text by one key: only minisign's own holds, byte for byte. */
 
-#include "release/minisign.h"
+#include "common/base64.h"
+#include "common/minisign.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

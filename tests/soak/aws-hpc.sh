@@ -61,8 +61,9 @@ say gated; systemctl is-active slurmd munge
 say failed; systemctl --failed --plain --no-legend | cut -d ' ' -f 1 | sort
 say end
 C
-"$IMGBUILD" boot "$OUT/aws-tried/aws-tried.qcow2" --cache "$CACHE" --offline --progress plain --save "$E2E/save" --memory 3G --nvme count=2,size=2G \
-        -- "$(cat "$E2E/commands")" >"$E2E/out" 2>"$E2E/log"
+# From the project: its lock of the tools tree is the one that the image was made with.
+(cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/aws-tried/aws-tried.qcow2" --cache "$CACHE" --offline --progress plain --save "$E2E/save" --memory 3G --nvme count=2,size=2G \
+        -- "$(cat "$E2E/commands")") >"$E2E/out" 2>"$E2E/log"
 s=$?
 check "it boots" $s
 [[ $s -eq 0 ]] || { tail -n 40 "$E2E/log" "$E2E/out"; exit 1; }

@@ -62,8 +62,9 @@ C
                 cat
                 echo 'say end; sync'
         } >"$E2E/commands"
-        "$IMGBUILD" boot "$OUT/instance/instance.qcow2" --cache "$CACHE" --offline --progress plain --save "$E2E/save.$1" --state "$state" --power-off \
-                --until ready --timeout 900 --nvme count=4,size=1G --disk-size 10G --user-data "$E2E/user-data" -- "$(cat "$E2E/commands")" >"$E2E/out" 2>"$E2E/log"
+        # From the project: its lock of the tools tree is the one that the image was made with.
+        (cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/instance/instance.qcow2" --cache "$CACHE" --offline --progress plain --save "$E2E/save.$1" --state "$state" --power-off \
+                --until ready --timeout 900 --nvme count=4,size=1G --disk-size 10G --user-data "$E2E/user-data" -- "$(cat "$E2E/commands")") >"$E2E/out" 2>"$E2E/log"
         local s=$?
         check "$2" $s
         [[ $s -eq 0 ]] || { tail -n 40 "$E2E/log" "$E2E/out"; exit 1; }
@@ -106,11 +107,12 @@ mkdir -p "$run"
 printf 'version = 2\nroot = "%s"\nstate = "%s"\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n[grpc]\naddress = "%s"\n' \
         "$HOME/.local/share/containerd" "$run/state" "$run/containerd.sock" >"$run/config.toml"
 systemd-run -q --user --unit=own-containerd -p Delegate=yes rootlesskit --state-dir="$run/kit" --net=slirp4netns --mtu=65520 --port-driver=builtin \
-        --copy-up=/etc --copy-up=/run --copy-up=/var/lib --propagation=rslave containerd -c "$run/config.toml"
+        --copy-up=/etc --copy-up=/run --copy-up=/var/lib --propagation=rslave \
+        sh -c 'rm -f /run/containerd /run/runc /run/xtables.lock; exec containerd -c "$1"' - "$run/config.toml"
 inside() { nsenter -U --preserve-credentials -m -n -t "$(cat "$run/kit/child_pid")" -- ctr -a "$run/containerd.sock" "$@"; }
 for i in $(seq 120); do inside version >/dev/null 2>&1 && break; sleep 1; done
 inside image pull --plain-http 10.0.2.2:5000/small:1 >/dev/null
-inside run --rm --cgroup '' --fifo-dir "$run/fifo" 10.0.2.2:5000/small:1 one "$@"
+inside run --rm --cgroup '' --cpu-shares 0 10.0.2.2:5000/small:1 one "$@"
 systemctl --user stop own-containerd
 S
 chmod +x /usr/local/bin/own-containerd

@@ -36,7 +36,8 @@ say agent; grep -oE 'mounts\.[a-z-]+' /run/firstboot/results/mounts.json | head 
 say gone; lustre_rmmod >/dev/null 2>&1; grep -c '^lustre ' /proc/modules
 say end
 C
-"$IMGBUILD" boot "$OUT/lustre/lustre.qcow2" --cache "$CACHE" --offline --progress plain --save "$E2E/save" -- "$(cat "$E2E/commands")" >"$E2E/out" 2>"$E2E/log"
+# From the project: its lock of the tools tree is the one that the image was made with.
+(cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/lustre/lustre.qcow2" --cache "$CACHE" --offline --progress plain --save "$E2E/save" -- "$(cat "$E2E/commands")") >"$E2E/out" 2>"$E2E/log"
 s=$?
 check "it boots" $s
 [[ $s -eq 0 ]] || { tail -n 40 "$E2E/log" "$E2E/out"; exit 1; }
