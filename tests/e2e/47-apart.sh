@@ -74,5 +74,5 @@ for ((i = 0; i < 1200; i++)); do grep -q 'begun [1-9]' "$home/again.out" && brea
 [[ $(tr '\n' ' ' <"$home/again.out") == *'begun 0 '*'begun 1 '* ]]
 s=$?
 check "a node is pulled out in mid-job: the job comes back by itself once the node does" $s
-[[ $s -eq 0 ]] || sed 's/^/# /' "$home/again.out"
+[[ $s -eq 0 ]] || { cat "$home/again.out"; head_run sinfo -N -l -R; head_run scontrol show job -o; head_run scontrol show node -o; tail -n 40 "$HEAD_LOG"/{slurm,n1,n2}.log; } 2>&1 | sed 's/^/# /'
 exit "$rc"
