@@ -24,7 +24,7 @@ node_prepare() { # N [LINE…]
         sed -i -E '/^(NodeName|PartitionName|MpiDefault|SlurmdTimeout)=/d' "$HEAD/root/etc/slurm/slurm.conf"
         {
                 # More processors than there are, for where tasks lie is the matter here; a node that dies is missed soon.
-                printf '%s\n' SelectTypeParameters=CR_CPU SlurmdParameters=config_overrides SlurmdTimeout=20 TreeWidth=16 "$@"
+                printf '%s\n' SelectTypeParameters=CR_CPU SlurmdParameters=config_overrides SlurmdTimeout=20 UnkillableStepTimeout=300 TreeWidth=16 "$@"
                 cat "$TOP"/overlays/pmix/files/etc/hpc-head/slurm.conf.d/*.conf
                 for ((n = 1; n <= count; n++)); do echo "NodeName=n$n CPUs=4 RealMemory=4000"; done
                 echo 'PartitionName=compute Nodes=ALL Default=YES State=UP'
