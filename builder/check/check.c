@@ -16,6 +16,7 @@
 /* What the child is given. */
 typedef struct Inside {
         const Recipe *recipe;
+        const char *rpms;
         int fd; /* for what it hands back */
 } Inside;
 
@@ -49,7 +50,7 @@ static int look_inside(const char *root, void *userdata) {
         _cleanup_(findings_done) Findings f = {};
         int r;
 
-        r = rules_run(root, in->recipe, &f, &units);
+        r = rules_run(root, in->recipe, in->rpms, &f, &units);
         if (r < 0)
                 return r;
         return write_findings(&f, units, in->fd);
@@ -104,11 +105,15 @@ static int look(Context *ctx, const Plan *plan, char *const *layers, Findings *f
                 .epoch = plan->lock ? plan->lock->epoch : 0,
         };
         _cleanup_close_ int fd = memfd_create("findings", MFD_CLOEXEC);
+        _cleanup_free_ char *rpms = NULL;
         int r;
 
         if (fd < 0)
                 return log_error_errno(errno, "Cannot run the checks");
-        r = sandbox_call(&sandbox, look_inside, &(Inside) { plan->recipe, fd });
+        r = check_rpms(ctx, plan, layers, &rpms);
+        if (r < 0)
+                return r;
+        r = sandbox_call(&sandbox, look_inside, &(Inside) { plan->recipe, rpms, fd });
         if (r != 0)
                 return log_error_errno(r < 0 ? r : -EIO, "Cannot run the checks");
 

@@ -73,13 +73,15 @@ int check_nvidia_nouveau(const Tree *t, const char *rule, Findings *f) {
                         strdup("put \"blacklist nouveau\" into a file of /etc/modprobe.d"));
 }
 
-/* An upgrade of the kernel on a node would leave it without a driver. */
+/* An upgrade of the kernel on a node would leave it without a driver. Of family el, what dnf brings
+ * is not booted. */
 int check_nvidia_held(const Tree *t, const char *rule, Findings *f) {
         if (t->n_packages == 0) /* nothing known is not nothing wrong */
                 return finding_add(f, rule,
-                                strdup("/var/lib/dpkg/status names no package, so holds cannot be judged"),
+                                strf("%s names no package, so holds cannot be judged",
+                                                t->rpms ? "rpm" : "/var/lib/dpkg/status"),
                                 strdup("keep the package database in the image"));
-        for (size_t i = 0; i < t->n_packages; i++) {
+        for (size_t i = 0; i < t->n_packages && !t->rpms; i++) {
                 const InstalledPackage *p = t->packages + i;
 
                 if (startswith(p->name, "linux-image-") && !p->held) {
@@ -99,6 +101,8 @@ int check_nvidia_held(const Tree *t, const char *rule, Findings *f) {
 static bool builds_modules(const char *package) {
         return streq(package, "dkms") || streq(package, "module-assistant") ||
                startswith(package, "linux-headers-") || startswith(package, "linux-kbuild-") ||
+               streq(package, "akmods") || startswith(package, "kernel-devel") ||
+               startswith(package, "kernel-uek-devel") ||
                (startswith(package, "nvidia-") &&
                                (endswith(package, "-source") || endswith(package, "-dkms")));
 }
@@ -132,8 +136,10 @@ int check_nvidia_build_tools(const Tree *t, const char *rule, Findings *f) {
                         int r = finding_add(f, rule,
                                         strf("package %s is in the image: what builds the driver belongs to the compile stage",
                                                         name),
-                                        strf("name %s under an overlay's compile.packages; \"apt rdepends\" in imgbuild shell tells what pulled it",
-                                                        name));
+                                        strf("name %s under an overlay's compile.packages; \"%s\" in imgbuild shell tells what pulled it",
+                                                        name,
+                                                        t->rpms ? "rpm -q --whatrequires"
+                                                                : "apt rdepends"));
                         if (r < 0)
                                 return r;
                 }

@@ -13,11 +13,13 @@ static const struct {
         { "cloud-init", "cloud-init" },
         { "openssh", "openssh-server" },
         { "slurm", "slurmd" },
+        { "slurm", "slurm-slurmd" }, /* of family el */
         { "munge", "munge" },
         { "sssd", "sssd-common" },
         { "lvm2", "lvm2" },
         { "rdma-core", "rdma-core" },
         { "containerd", "containerd" },
+        { "containerd", "containerd.io" }, /* of Docker's repositories */
         { "runc", "runc" },
         { "container-toolkit", "nvidia-container-toolkit" },
         { "enroot", "enroot" },

@@ -23,14 +23,17 @@ int check_support(const Recipe *recipe, Findings *f);
 /* A line of the manifest's versions. */
 int findings_fact(Findings *f, const char *key, const char *value);
 
-/* rules.c. Runs the rules that look at the tree alone, and collects the facts. *ret_units: the
- * enabled units, for services.verify; may be NULL. */
-int rules_run(const char *root, const Recipe *recipe, Findings *f, char ***ret_units);
+/* rules.c. Runs the rules that look at the tree alone, and collects the facts. `rpms` as in a Tree.
+ * *ret_units: the enabled units, for services.verify; may be NULL. */
+int rules_run(const char *root, const Recipe *recipe, const char *rpms, Findings *f,
+                char ***ret_units);
 
 /* The name as the table has it, which outlives every finding; NULL where there is no such rule. */
 const char *rule_find(const char *name);
 
-/* commands.c: services.verify and overlay.check, which run programs of the tree. */
+/* commands.c: services.verify and overlay.check, which run programs of the tree; and what the
+ * tree's rpm says of its packages, as in a Tree, NULL where its family is another. */
+int check_rpms(Context *ctx, const Plan *plan, char *const *layers, char **ret);
 int check_services_verify(Context *ctx, const Plan *plan, char *const *layers, char *const *units,
                 Findings *f);
 int check_overlay_scripts(Context *ctx, const Plan *plan, char *const *layers, Findings *f);

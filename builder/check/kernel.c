@@ -4,6 +4,11 @@
 
 #include "check/internal.h"
 
+#include "common/initramfs.h"
+#include "shared/file-util.h"
+
+#include <sys/mman.h>
+
 int check_kernel_present(const Tree *t, const char *rule, Findings *f) {
         int r;
 
@@ -39,25 +44,96 @@ int check_kernel_present(const Tree *t, const char *rule, Findings *f) {
         return 0;
 }
 
-static bool is_filled(const Tree *t, const char *path) {
-        struct stat st;
-        return tree_lstat(t, path, &st) >= 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+#define INITRAMFS_MAX ((size_t) 2 * 1024 * 1024 * 1024) /* bytes; GRUB reads them into memory */
+
+/* What was met in an initramfs. */
+typedef struct Met {
+        const char *kernel;
+        bool init, modules, others; /* its kernel's modules, those of another one */
+} Met;
+
+static int meet(const char *path, void *userdata) {
+        Met *m = userdata;
+        const char *below = startswith(path, "usr/lib/modules/"), *rest;
+
+        if (!below)
+                below = startswith(path, "lib/modules/");
+        rest = below ? startswith(below, m->kernel) : NULL;
+        if (streq(path, "init"))
+                m->init = true;
+        if (rest && (*rest == '/' || *rest == '\0'))
+                m->modules = true;
+        else if (below && *below)
+                m->others = true;
+        return 0;
+}
+
+/* Reads the initramfs; -ENOENT where there is none, and an empty one is none. */
+static int read_initramfs(const Tree *t, const char *path, Met *met) {
+        _cleanup_close_ int fd = -EBADF;
+        size_t size;
+        void *data;
+        int r;
+
+        fd = tree_open_regular(t, path, INITRAMFS_MAX, &size);
+        if (fd < 0)
+                return fd;
+        if (size == 0)
+                return -ENOENT;
+        data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED)
+                return -errno;
+        r = initramfs_visit(data, size, meet, met);
+        (void) munmap(data, size);
+        return r;
+}
+
+static const char *what_lacks(const Met *m) {
+        if (!m->init)
+                return "has no /init: nothing would start in it";
+        if (m->others && !m->modules)
+                return "has another kernel's modules, and none of its own";
+        return NULL;
+}
+
+/* What makes initramfs images ends well in many a case in which it made none that boots. */
+static int judge_initramfs(
+                const char *path, int error, const Met *met, const char *rule, Findings *f) {
+        const char *what = error == -EBADMSG ? "is damaged, or none: it cannot be unpacked"
+                                             : what_lacks(met);
+
+        if (error == -EOPNOTSUPP || !what) /* who packs with lzop knows why */
+                return 0;
+        return finding_add(f, rule, strf("/%s %s", path, what),
+                        strdup("look at the log of stage \"initramfs\": update-initramfs or dracut say there what they could not take along"));
+}
+
+static int find_initramfs(const Tree *t, const char *kernel, const char *rule, Findings *f) {
+        for (size_t i = 0; i < 2; i++) {
+                _cleanup_free_ char *path = i == 0 ? strf("boot/initrd.img-%s", kernel)
+                                                   : strf("boot/initramfs-%s.img", kernel);
+                Met met = { .kernel = kernel };
+                int r;
+
+                if (!path)
+                        return -ENOMEM;
+                r = read_initramfs(t, path, &met);
+                if (r == -ENOENT)
+                        continue;
+                if (r < 0 && r != -EBADMSG && r != -EOPNOTSUPP)
+                        return r;
+                return judge_initramfs(path, r, &met, rule, f);
+        }
+        return finding_add(f, rule, strf("kernel %s has no initramfs in /boot", kernel),
+                        strdup("install initramfs-tools or dracut, and look at the log of stage \"initramfs\""));
 }
 
 int check_kernel_initramfs(const Tree *t, const char *rule, Findings *f) {
         STRV_FOREACH (kernel, t->kernels) {
-                _cleanup_free_ char *debian = strf("boot/initrd.img-%s", *kernel);
-                _cleanup_free_ char *el = strf("boot/initramfs-%s.img", *kernel);
+                int r = find_initramfs(t, *kernel, rule, f);
 
-                if (!debian || !el)
-                        return -ENOMEM;
-                if (!is_filled(t, debian) && !is_filled(t, el)) {
-                        int r = finding_add(f, rule,
-                                        strf("kernel %s has no initramfs in /boot", *kernel),
-                                        strdup("install initramfs-tools or dracut, and look at the log of stage \"initramfs\""));
-                        if (r < 0)
-                                return r;
-                }
+                if (r < 0)
+                        return r;
         }
         return 0;
 }

@@ -81,13 +81,15 @@ static bool applies(const Rule *rule, const Tree *t) {
         return true;
 }
 
-int rules_run(const char *root, const Recipe *recipe, Findings *f, char ***ret_units) {
+int rules_run(const char *root, const Recipe *recipe, const char *rpms, Findings *f,
+                char ***ret_units) {
         _cleanup_(tree_done) Tree t = { .fd = -EBADF };
         int r;
 
         r = tree_open(root, recipe, &t);
         if (r < 0)
                 return log_error_errno(r, "Cannot read the finished tree");
+        t.rpms = rpms;
         r = tree_survey(&t);
         if (r < 0)
                 return log_error_errno(r, "Cannot read the finished tree");

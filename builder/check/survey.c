@@ -5,13 +5,10 @@
 
 #include "check/tree.h"
 
-#include "common/dpkg-status.h"
 #include "shared/file-util.h"
 #include "shared/strv.h"
 
 #include <fcntl.h>
-
-#define STATUS_MAX (64u * 1024 * 1024)
 
 /* A kernel is a folder of modules that holds more than what packages without one leave behind. */
 static int find_kernels(Tree *t) {
@@ -34,48 +31,6 @@ static int find_kernels(Tree *t) {
                         return r;
         }
         return 0;
-}
-
-static int add_package(const DpkgPackage *package, void *userdata) {
-        Tree *t = userdata;
-        InstalledPackage p, *grown;
-
-        if (!package->installed)
-                return 0;
-        grown = reallocarray(t->packages, t->n_packages + 1, sizeof(*grown));
-        if (!grown)
-                return -ENOMEM;
-        t->packages = grown;
-
-        p = (InstalledPackage) {
-                .name = strdup(package->name),
-                .version = strdup(package->version),
-                .held = package->held,
-        };
-        if (!p.name || !p.version) {
-                free(p.name);
-                free(p.version);
-                return -ENOMEM;
-        }
-        t->packages[t->n_packages++] = p;
-        return 0;
-}
-
-static int read_packages(Tree *t) {
-        _cleanup_close_ int fd = -EBADF;
-        size_t size;
-
-        fd = tree_open_regular(t, "var/lib/dpkg/status", STATUS_MAX, &size);
-        if (fd == -ENOENT)
-                return 0;
-        if (fd < 0)
-                return fd;
-
-        _cleanup_fclose_ FILE *f = fdopen(fd, "r");
-        if (!f)
-                return -errno;
-        (void) TAKE_FD(fd); /* f closes it */
-        return dpkg_status_read(f, add_package, t);
 }
 
 bool is_module_file(const char *name) {
@@ -169,7 +124,7 @@ int tree_survey(Tree *t) {
         r = find_kernels(t);
         if (r < 0)
                 return r;
-        r = read_packages(t);
+        r = tree_read_packages(t);
         if (r < 0)
                 return r;
         r = read_modules(t);
@@ -178,13 +133,6 @@ int tree_survey(Tree *t) {
 
         t->driver = has_driver(t);
         return 0;
-}
-
-const InstalledPackage *tree_package(const Tree *t, const char *name) {
-        for (size_t i = 0; i < t->n_packages; i++)
-                if (streq(t->packages[i].name, name))
-                        return t->packages + i;
-        return NULL;
 }
 
 const DriverModule *tree_module(const Tree *t, const char *kernel, const char *name) {

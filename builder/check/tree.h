@@ -26,6 +26,7 @@ typedef struct DriverModule {
 typedef struct Tree {
         int fd; /* of the root */
         const Recipe *recipe;
+        const char *rpms; /* a tree of family el: "NAME\tVERSION" of each package, as its rpm said */
 
         /* Filled by tree_survey(). */
         char **kernels; /* releases below usr/lib/modules, sorted */
@@ -62,6 +63,9 @@ int tree_walk(const Tree *t, const char *folder, tree_walk_t fn, void *userdata)
 /* survey.c: reads kernels, packages and NVIDIA's modules. A tree without a package
  * database has no packages. */
 int tree_survey(Tree *t);
+
+/* packages.c: its part of that, of dpkg's database or t->rpms. */
+int tree_read_packages(Tree *t);
 
 /* NULL where there is none. The driver's version is that of the first kernel's nvidia module. */
 const InstalledPackage *tree_package(const Tree *t, const char *name);

@@ -7,6 +7,8 @@
 
 #include "common/dpkg-status.h"
 
+#include <inttypes.h>
+
 #define DPKG_STATUS "/var/lib/dpkg/status"
 
 /* size: bytes, negative where it is not known. */
@@ -85,10 +87,18 @@ static int read_dpkg(guestfs_h *g, json_object *packages) {
         return inspect_parse_dpkg(f, packages);
 }
 
+/* "EPOCH:VERSION-RELEASE", as a lock has it, each part where there is one. */
+static char *application_version(const struct guestfs_application2 *a) {
+        _cleanup_free_ char *epoch =
+                        a->app2_epoch > 0 ? strf("%" PRIi32 ":", a->app2_epoch) : strdup("");
+
+        return epoch ? strf("%s%s%s%s", epoch, a->app2_version, isempty(a->app2_release) ? "" : "-",
+                                       a->app2_release)
+                     : NULL;
+}
+
 static int add_application(json_object *packages, const struct guestfs_application2 *a) {
-        _cleanup_free_ char *version =
-                        isempty(a->app2_release) ? strdup(a->app2_version)
-                                                 : strf("%s-%s", a->app2_version, a->app2_release);
+        _cleanup_free_ char *version = application_version(a);
 
         if (!version)
                 return -ENOMEM;

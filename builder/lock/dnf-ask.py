@@ -88,6 +88,23 @@ def sack(question):
     return base
 
 
+def choose(base, modules):
+    """These streams instead of the repositories' defaults; a stream that another one needs comes with it."""
+    import dnf.exceptions
+    import dnf.module.module_base
+    import libdnf
+
+    if not modules:
+        return
+    try:
+        dnf.module.module_base.ModuleBase(base).enable(modules)
+    except dnf.exceptions.MarkingErrors as e:
+        unknown = list(e.no_match_group_specs) + list(e.error_group_specs)
+        raise Unanswerable("no repository of the recipe has a module " + ", ".join(unknown) if unknown else str(e)) from e
+    except (dnf.exceptions.Error, libdnf.module.EnableMultipleStreamsException) as e:
+        raise Unanswerable(f"the modules {', '.join(modules)} cannot be chosen together: {e}") from e
+
+
 def exactly(base, package, offered):
     """The package of the repositories that is locked, else the one that the store still has."""
     import hawkey
@@ -147,6 +164,7 @@ def solve(question):
     import dnf.exceptions
 
     base = sack(question)
+    choose(base, question["modules"])
     paths = question["offered"]
     added = base.add_remote_rpms(list(paths.values()), strict=False) if paths else []
     by_path = {p.location: p for p in added}

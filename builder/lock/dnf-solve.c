@@ -65,23 +65,28 @@ int dnf_install(Dnf *d, const LockedStage *s) {
         return 0;
 }
 
-static int add_names(const Dnf *d, char *const *packages, json_object *question) {
-        json_object *repositories, *names;
-
-        if (json_add_array(question, "repositories", &repositories) < 0 ||
-                        json_add_array(question, "packages", &names) < 0)
-                return -ENOMEM;
-        for (size_t i = 0; i < d->n_repositories; i++)
-                if (d->repositories[i].enabled &&
-                                json_append(repositories,
-                                                json_object_new_string(d->repositories[i]
-                                                                                .repository
-                                                                                ->name)) < 0)
-                        return -ENOMEM;
-        STRV_FOREACH (p, packages)
-                if (json_append(names, json_object_new_string(*p)) < 0)
+static int append_names(json_object *list, char *const *names) {
+        STRV_FOREACH (name, names)
+                if (json_append(list, json_object_new_string(*name)) < 0)
                         return -ENOMEM;
         return 0;
+}
+
+static int add_names(const Dnf *d, char *const *packages, json_object *question) {
+        json_object *repositories, *modules, *names;
+
+        if (json_add_array(question, "repositories", &repositories) < 0 ||
+                        json_add_array(question, "modules", &modules) < 0 ||
+                        json_add_array(question, "packages", &names) < 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < d->n_repositories; i++) {
+                const DnfRepository *q = d->repositories + i;
+
+                if (q->enabled && (append_names(repositories, ARGV(q->repository->name)) < 0 ||
+                                                  append_names(modules, q->modules) < 0))
+                        return -ENOMEM;
+        }
+        return append_names(names, packages);
 }
 
 static int make_question(const Dnf *d, char *const *packages, json_object **ret) {

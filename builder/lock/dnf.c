@@ -26,8 +26,10 @@ Dnf *dnf_free(Dnf *d) {
                 return NULL;
         if (d->root)
                 rm_rf(d->root);
-        for (size_t i = 0; i < d->n_repositories; i++)
+        for (size_t i = 0; i < d->n_repositories; i++) {
                 free(d->repositories[i].keyring);
+                strv_free(d->repositories[i].modules);
+        }
         free(d->repositories);
         json_object_put(d->before);
         json_object_put(d->pinned);
@@ -74,6 +76,13 @@ DnfRepository *dnf_find_repository(const Dnf *d, const char *name) {
         return NULL;
 }
 
+static int add_modules(DnfRepository *q, const Repository *from) {
+        STRV_FOREACH (module, from->modules)
+                if (!strv_contains(q->modules, *module) && strv_extend(&q->modules, *module) < 0)
+                        return log_oom();
+        return 0;
+}
+
 int dnf_add_repository(Dnf *d, const Overlay *overlay, const Repository *repository) {
         DnfRepository *there = dnf_find_repository(d, repository->name), *grown;
         _cleanup_free_ char *keyring = strf("%s/%s.gpg", d->root, repository->name);
@@ -81,7 +90,7 @@ int dnf_add_repository(Dnf *d, const Overlay *overlay, const Repository *reposit
 
         if (there && streq(there->repository->uri, repository->uri) &&
                         streq(there->repository->fingerprint, repository->fingerprint))
-                return 0; /* two overlays may bring the same one */
+                return add_modules(there, repository); /* two overlays may bring the same one */
         if (there) {
                 log_error("%s: there is another repository named \"%s\" already: give this one another name",
                                 overlay ? overlay->path : d->recipe->path, repository->name);
@@ -102,7 +111,7 @@ int dnf_add_repository(Dnf *d, const Overlay *overlay, const Repository *reposit
                 .keyring = TAKE_PTR(keyring),
                 .enabled = !overlay,
         };
-        return 0;
+        return add_modules(d->repositories + d->n_repositories - 1, repository);
 }
 
 void dnf_enable_repository(Dnf *d, const Repository *repository) {

@@ -14,6 +14,7 @@ typedef struct DnfRepository {
         char *keyring;     /* its key, and no other */
         bool signed_index; /* its repomd.xml is signed, and right: it vouches for its packages */
         bool enabled;
+        char **modules; /* "NAME:STREAM": of all that bring it */
 } DnfRepository;
 
 typedef struct Dnf {

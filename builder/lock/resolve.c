@@ -16,6 +16,8 @@ static void hash_repository(Hash *h, const Repository *repository) {
         hash_field(h, "suite", repository->suite);
         hash_strv(h, "components", repository->components);
         hash_field(h, "fingerprint", repository->fingerprint);
+        if (repository->modules)
+                hash_strv(h, "modules", repository->modules);
 }
 
 int resolve_request_digests(

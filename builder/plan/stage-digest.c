@@ -103,6 +103,8 @@ static void hash_repositories(Inputs *in, const Plan *p, const Repository *repos
                 const Repository *q = repositories + i;
 
                 take(in, "repository", q->name);
+                if (q->modules)
+                        take_list(in, "modules", q->modules);
                 if (!q->keep)
                         continue; /* leaves no trace in the image: the packages' digests say all */
                 take(in, "uri", q->uri);

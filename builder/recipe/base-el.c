@@ -62,7 +62,8 @@ static int take_repository(Building *b, json_object *q, const char *where, Repos
                                         &to->key) < 0 ||
                         take(b, q, where, "fingerprint",
                                         "that of its key in full, as the vendor publishes it",
-                                        &to->fingerprint) < 0)
+                                        &to->fingerprint) < 0 ||
+                        schema_get_strv(q, "modules", &to->modules) < 0)
                 return -ENOMEM;
         to->keep = json_get_bool(q, "keep", false); /* the distribution's package has its own */
 

@@ -40,6 +40,7 @@ static const Schema firmware = { .flags = STRING, .choices = firmwares };
 static const Schema format = { .flags = STRING, .choices = formats };
 static const Schema script = { .flags = STRING, .check = value_inside };
 static const Schema kernel_option = { .flags = STRING, .check = value_kernel_option };
+static const Schema module = { .flags = STRING, .check = value_module };
 static const Schema unit = { .flags = STRING, .check = value_unit };
 static const Schema mode = { .flags = STRING, .check = value_mode };
 
@@ -52,6 +53,8 @@ static const Schema base_repository_keys[] = {
         { .key = "keep",
                         .flags = SCHEMA_BOOL,
                         .meaning = "Whether the image keeps the repository as a source of updates." },
+        { "modules", LIST, .item = &module,
+                        .meaning = "Streams of its modules, as nodejs:20, instead of its defaults." },
         {},
 };
 static const Schema base_repository = { .flags = OBJECT, .keys = base_repository_keys };
@@ -175,6 +178,8 @@ static const Schema el_repository_keys[] = {
         { .key = "keep",
                         .flags = SCHEMA_BOOL,
                         .meaning = "Whether the image keeps the repository as a source of updates." },
+        { "modules", LIST, .item = &module,
+                        .meaning = "Streams of its modules, as nodejs:20, instead of its defaults." },
         {},
 };
 static const Schema el_repository = { .flags = OBJECT, .keys = el_repository_keys };

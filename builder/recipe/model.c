@@ -16,6 +16,7 @@ static void repository_done(Repository *r) {
         strv_free(r->components);
         free(r->key);
         free(r->fingerprint);
+        strv_free(r->modules);
 }
 
 static void artifact_done(Artifact *a) {

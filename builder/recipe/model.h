@@ -17,6 +17,7 @@ typedef struct Repository {
         char *key; /* path inside the overlay, or URL of the signing key (armoured or binary) */
         char *fingerprint; /* of the primary key, whole: upper-case hex; never NULL */
         bool keep; /* whether the finished image keeps the repository configured (default true) */
+        char **modules; /* dnf: "NAME:STREAM" of those streams that are not its defaults */
 } Repository;
 
 typedef enum InstallKind {

@@ -49,7 +49,8 @@ static int load_repository(
                         overlay_load_string(item, "suite", &to->suite) < 0 ||
                         overlay_load_string(item, "key", &to->key) < 0 ||
                         overlay_load_string(item, "fingerprint", &to->fingerprint) < 0 ||
-                        schema_get_strv(item, "components", &to->components) < 0)
+                        schema_get_strv(item, "components", &to->components) < 0 ||
+                        schema_get_strv(item, "modules", &to->modules) < 0)
                 return -ENOMEM;
         to->keep = json_get_bool(item, "keep", true);
         check_kept(l, to, uri_path);

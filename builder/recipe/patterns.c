@@ -152,7 +152,7 @@ const char *value_image(const char *s) {
 const char *value_device(const char *s) {
         const char *bare = startswith(s, "btrfsvol:"), *name = startswith(bare ? bare : s, "/dev/");
 
-        return name && is_word(name, WORD, WORD "._+/@-")
+        return name && strlen(s) <= 200 && is_word(name, WORD, WORD "._+/@-")
                                ? NULL
                                : "is not a device (as /dev/sda2, the first disk's second partition)";
 }
@@ -300,6 +300,16 @@ const char *value_kernel_option(const char *s) {
         return is_word(s, UPPER DIGITS, UPPER LOWER DIGITS "_") && !startswith(s, "CONFIG_")
                                ? NULL
                                : "is not a kernel option (as PCI_P2PDMA, without CONFIG_)";
+}
+
+/* No context or profile: dnf finds the one, and the other is a list of packages to name. */
+const char *value_module(const char *s) {
+        const char *colon = strchr(s, ':');
+        _cleanup_free_ char *name = colon ? strndup(s, (size_t) (colon - s)) : NULL;
+
+        return name && is_word(name, WORD, WORD "+._-") && is_word(colon + 1, WORD, WORD "+._-")
+                               ? NULL
+                               : "is not NAME:STREAM of a module (as nodejs:20)";
 }
 
 const char *value_unit(const char *s) {

@@ -40,6 +40,7 @@ const char *value_requirement(const char *s); /* as pip takes it; no option, no 
 const char *value_file_name(const char *s);
 const char *value_sha256(const char *s);
 const char *value_fingerprint(const char *s);
+const char *value_module(const char *s);
 const char *value_mode(const char *s);
 const char *value_size(const char *s);
 const char *value_cmdline(const char *s);

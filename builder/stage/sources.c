@@ -99,10 +99,50 @@ static int write_repository(StageBuild *b, const Repository *q) {
         return r < 0 ? r : sandbox_call(&b->sandbox, write_sources, &s);
 }
 
+typedef struct Stream {
+        char *path, *text;
+} Stream;
+
+static void stream_done(Stream *s) {
+        free(s->path);
+        free(s->text);
+}
+
+static int write_stream(const char *root, void *userdata) {
+        const Stream *s = userdata;
+        return copy_text(s->text, root, s->path, 0644);
+}
+
+/* As dnf notes it: what the image has is of this stream, and so is what follows on a node. */
+static int write_module(StageBuild *b, const char *module) {
+        const char *colon = strchr(module, ':');
+        _cleanup_free_ char *name = strndup(module, (size_t) (colon - module));
+        _cleanup_(stream_done) Stream s = {};
+
+        if (!name)
+                return -ENOMEM;
+        s.path = strf("/etc/dnf/modules.d/%s.module", name);
+        s.text = strf("[%s]\nname=%s\nstream=%s\nprofiles=\nstate=enabled\n", name, name,
+                        colon + 1);
+        return s.path && s.text ? sandbox_call(&b->sandbox, write_stream, &s) : -ENOMEM;
+}
+
+static int write_modules(StageBuild *b, const Repository *q) {
+        STRV_FOREACH (module, q->modules) {
+                int r = write_module(b, *module);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
 int stage_write_sources(StageBuild *b, const Repository *repositories, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 int r = repositories[i].keep ? write_repository(b, repositories + i) : 0;
 
+                if (r == 0)
+                        r = write_modules(b, repositories + i);
                 if (r < 0)
                         return log_error_errno(r, "Stage %s: cannot write its package sources",
                                         b->stage->id);

@@ -46,6 +46,8 @@ fresh() {
         node_new
         mkdir -p "$NODE"/{bin,dev,proc/self,usr/sbin,etc/munge}
         : >"$NODE/proc/self/mounts"; echo '5,0,0,-;Linux version 6.12.0' >"$NODE/dev/kmsg"
+        # A bus that is away is asked for nothing: then its process counts.
+        mkdir "$NODE/proc/78"; echo slurmd >"$NODE/proc/78/comm"; printf 'Name:\tslurmd\nUid:\t0\t0\t0\t0\n' >"$NODE/proc/78/status"
         touch "$NODE/usr/sbin/slurmd"; chmod +x "$NODE/usr/sbin/slurmd"
         echo "{\"watch\":{\"calm\":\"500ms\",\"interval\":\"1s\",\"healthy\":\"1s\"${1:-}},
                 \"slurm\":{\"controllers\":[\"head\"],\"node_name\":\"n1\",\"munge_key\":\"$(head -c 96 /dev/zero | base64 -w0)\",\"give_up\":\"60s\"}}" >"$NODE/etc/firstboot/node.json"
@@ -90,7 +92,7 @@ middle() {
 says() { [[ $rc == "$1" && $out == "$2"* && ( -n $2 || -z $out ) ]] || { echo "# $rc: $out | $(<"$NODE/err")"; return 1; }; }
 agent_killed() { kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null; }
 agent_again() { agent_killed; agent_start; }
-# The double of systemd is back before the check goes on: what a step is told in between is that nothing runs.
+# The double of systemd is back before the check goes on; steps that are at it beside the probe may meet no bus at all.
 bus_again() {
         kill "$bus_pid"; wait "$bus_pid" 2>/dev/null
         bus_start

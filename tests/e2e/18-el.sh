@@ -237,15 +237,15 @@ refused "what asks too much of the machine" 'it ran for 1 s, which is all that l
 check "dnf has the recipe's limits, whatever an index asks of it" $?
 recipe
 
-# rpm_of NAME, the lines of its spec behind the first on stdin: in the repository.
+# [version=N] rpm_of NAME, the lines of its spec behind the first on stdin: in the repository.
 D=$W/hostile
 mkdir -p "$D"
 echo outside >"$W/canary"
 rpm_of() {
-        { printf 'Name: %s\nVersion: 1\nRelease: 1\nSummary: means harm\nLicense: none\nAutoReqProv: no\nBuildArch: x86_64\n' "$1" && cat; } >"$D/$1.spec"
+        { printf 'Name: %s\nVersion: %s\nRelease: 1\nSummary: means harm\nLicense: none\nAutoReqProv: no\nBuildArch: x86_64\n' "$1" "${version:-1}" && cat; } >"$D/$1.spec"
         rpmbuild -bb --quiet --target x86_64 --define "_topdir $D/top" --define "_rpmdir $D/out" --define "_build_id_links none" --define "debug_package %{nil}" \
                 --define "__os_install_post %{nil}" --define "_binary_payload w1.gzdio" --define "__check_files %{nil}" "$D/$1.spec" >>"$W/log" 2>&1 &&
-                cp "$D/out/x86_64/$1-1-1.x86_64.rpm" "$W/site/os/Packages/"
+                cp "$D/out/x86_64/$1-${version:-1}-1.x86_64.rpm" "$W/site/os/Packages/"
 }
 overlay_of() { echo "{ \"description\": \"queries\", \"packages\": { \"debian\": [\"jq\"], \"el\": [\"$1\"] } }" >"$W/overlays/query/overlay.json"; }
 cc -static -O1 -o "$D/climber" "$TOP/tests/fixtures/el/climber.c"
@@ -292,6 +292,40 @@ assert p["/usr/bin/root-me"]["mode"] == "4755" and p["/usr/bin/raw-me"]["capabil
 P
         check "… its set-uid program and its capabilities are listed" $?
 done
+# versions NAME: what the checks read of it in the tree with a package that is called so
+versions() {
+        recipe
+        overlay_of "$1"
+        publish
+        rm -f "$lock"
+        { el lock && el build; } >"$W/out" 2>&1 || tail -n 8 "$W/out"
+        el check --json >"$W/checked" 2>>"$W/out"
+        python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["versions"].get(sys.argv[2]))' "$W/checked" "$1" 2>>"$W/out"
+}
+rpm_of munge <<'E'
+Epoch: 3
+%description
+x
+%files
+E
+[[ $(versions munge) == 3:1-1 ]]
+s=$?
+check "the checks know what rpm has installed, and its versions" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+rpm_of runc <<'E'
+%description
+x
+%post
+printf '#!/bin/sh\nyes | head -c 2000000\n' >/usr/bin/rpm.new
+chmod 0755 /usr/bin/rpm.new
+mv /usr/bin/rpm.new /usr/bin/rpm
+%files
+E
+versions runc >/dev/null
+grep -q 'its rpm lists them not (it said more than a megabyte)' "$W/out"
+s=$?
+check "… and an rpm that says megabytes ends them, with the reason" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
 # breaks NAME WHAT, with a spec as above: its stage fails, and that is all.
 breaks() {
         rpm_of "$1"
@@ -319,6 +353,58 @@ x
 %files
 %dev(b, 8, 0) /var/disk
 E
+
+# Streams of a module: its packages are there where their stream is.
+for version in 1 2 3; do rpm_of tool <<<$'%description\nx\n%files'; done
+unset version
+publish
+python3 - >"$W/modules.yaml" <<'P'
+for stream in 1, 2, 3:
+    print(f"""---
+document: modulemd
+version: 2
+data:
+  name: tool
+  stream: "{stream}"
+  version: 1
+  context: c0ffee
+  arch: x86_64
+  summary: x
+  description: x
+  license: {{module: [none]}}
+  artifacts: {{rpms: [tool-0:{stream}-1.x86_64]}}""")
+print('---\ndocument: modulemd-defaults\nversion: 1\ndata: {module: tool, stream: "1", profiles: {}}')
+P
+modifyrepo_c --mdtype=modules "$W/modules.yaml" "$W/site/os/repodata" >>"$W/log" 2>&1 && sign_index
+overlay_of tool
+modules() { # STREAM…: the version of tool that is locked with these
+        recipe
+        [[ $# -eq 0 ]] || sed -i "s/\"keep\"/\"modules\": [$(printf ', "%s"' "$@" | cut -c3-)], &/" "$W/images/el.json"
+        el lock >"$W/out" 2>&1 || return
+        python3 -c 'import json,sys; print(*[p["version"] for s in json.load(open(sys.argv[1]))["stages"] for p in s["packages"] if p["name"] == "tool"])' "$lock"
+}
+rm -f "$lock"
+[[ $(modules) == 1-1 ]]
+s=$?
+check "a module without a stream of the recipe's is its default" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+[[ $(modules tool:2) == 2-1 ]] && el build >"$W/out" 2>&1 && [[ $(in_tree 'rpm -q tool; cat /etc/dnf/modules.d/*') == $'tool-2-1.x86_64\n[tool]\nname=tool\nstream=2\nprofiles=\nstate=enabled' ]]
+s=$?
+check "another stream is locked where the recipe names it, newer ones or not, and the image's dnf goes on with it" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+modules tool:9 >/dev/null
+grep -q 'no repository of the recipe has a module tool:9' "$W/out"
+s=$?
+check "a stream that there is not is named" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+modules tool:2 tool:3 >/dev/null
+grep -q 'the modules tool:2, tool:3 cannot be chosen together' "$W/out"
+s=$?
+check "two streams of one module are refused" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+modules tool >/dev/null
+check "a module without its stream is refused" "$(grep -q 'modules\[0\]: "tool" is not NAME:STREAM' "$W/out"; echo $?)"
+recipe
 overlay_of jq
 
 sed -i 's/"jq"\] }/"nosuchpackage"] }/' "$W/overlays/query/overlay.json"

@@ -5,6 +5,7 @@
 
 #include "steps/common/unit.h"
 #include "contract/paths.h"
+#include "steps/common/process.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
 
@@ -206,4 +207,23 @@ bool unit_is_active(sd_bus *bus, const char *unit) {
         _cleanup_free_ char *state = NULL;
 
         return unit_active_state(bus, unit, &state) >= 0 && streq(state, "active");
+}
+
+int unit_check_runs(StepContext *c, const char *code, const char *program) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_free_ char *unit = strf("%s.service", program), *state = NULL;
+        int r;
+
+        if (!unit)
+                return -ENOMEM;
+        r = unit_bus(&bus);
+        if (r >= 0)
+                r = unit_active_state(bus, unit, &state);
+        if (r < 0)
+                return process_exists(program)
+                                       ? 0
+                                       : step_fail_later(c, code, "%s does not run", program);
+        if (streq(state, "active") || streq(state, "reloading"))
+                return 0;
+        return step_fail_later(c, code, "%s is %s", unit, state);
 }

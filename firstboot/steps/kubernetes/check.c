@@ -2,29 +2,11 @@
 
 /* The node as a member of its cluster. The quick look asks nobody but this machine. */
 
-#include "steps/common/process.h"
 #include "steps/common/unit.h"
 #include "steps/kubernetes/api.h"
 #include "steps/kubernetes/node-name.h"
 #include "steps/kubernetes/verdict.h"
 #include "steps/steps.h"
-
-static int check_kubelet(StepContext *c) {
-        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
-        _cleanup_free_ char *state = NULL;
-        int r;
-
-        r = unit_bus(&bus);
-        if (r < 0 && process_exists("kubelet"))
-                return 0;
-        if (r < 0)
-                return step_fail_later(c, "kubernetes.kubelet", "kubelet does not run");
-        r = unit_active_state(bus, "kubelet.service", &state);
-        if (r >= 0 && (streq(state, "active") || streq(state, "reloading")))
-                return 0;
-        return step_fail_later(c, "kubernetes.kubelet", "kubelet.service is %s",
-                        r < 0 ? "not there" : state);
-}
 
 static int check_node(StepContext *c) {
         _cleanup_api_answer_ ApiAnswer a = {};
@@ -55,7 +37,7 @@ int kubernetes_check(StepContext *c) {
 
         if (!json_get_string(c->section, "endpoint"))
                 return step_skip(c, "no kubernetes.endpoint in the configuration");
-        r = check_kubelet(c);
+        r = unit_check_runs(c, "kubernetes.kubelet", "kubelet");
         if (r < 0)
                 return r;
         return c->check == STEP_CHECK_FULL ? check_node(c) : step_done(c, "kubelet runs");

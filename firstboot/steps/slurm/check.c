@@ -5,7 +5,6 @@
 
 #include "shared/duration.h"
 #include "shared/spawn.h"
-#include "steps/common/process.h"
 #include "steps/common/unit.h"
 #include "steps/slurm/control.h"
 #include "steps/slurm/node-name.h"
@@ -37,23 +36,6 @@ static int check_munge(StepContext *c) {
                         output[0] ? output : "munge makes no credential, and does not say why");
 }
 
-static int check_slurmd(StepContext *c) {
-        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
-        _cleanup_free_ char *state = NULL;
-        int r;
-
-        r = unit_bus(&bus);
-        if (r < 0 && process_exists("slurmd"))
-                return 0;
-        if (r < 0)
-                return step_fail_later(c, "slurm.slurmd", "slurmd does not run");
-        r = unit_active_state(bus, "slurmd.service", &state);
-        if (r >= 0 && (streq(state, "active") || streq(state, "reloading")))
-                return 0;
-        return step_fail_later(
-                        c, "slurm.slurmd", "slurmd.service is %s", r < 0 ? "not there" : state);
-}
-
 static int check_node(StepContext *c) {
         _cleanup_free_ char *output = NULL, *node = NULL;
         NodeInfo info = {};
@@ -81,7 +63,7 @@ int slurm_check(StepContext *c) {
         r = check_munge(c);
         if (r < 0)
                 return r;
-        r = check_slurmd(c);
+        r = unit_check_runs(c, "slurm.slurmd", "slurmd");
         if (r < 0)
                 return r;
         return c->check == STEP_CHECK_FULL ? check_node(c)

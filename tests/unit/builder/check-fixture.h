@@ -104,6 +104,33 @@ static inline void compress_file(const char *path, const char *to, int filter) {
         free(text);
 }
 
+/* Appends to a file the archive of empty files with these names; NULL behind the last. */
+static inline void put_initramfs(const char *path, const char *const names[], int filter) {
+        struct archive *a = archive_write_new();
+        FILE *f;
+
+        assert_int_equal(mkdir_p("boot", 0755), 0);
+        f = fopen(path, "ae");
+        assert_non_null(f);
+        assert_int_equal(archive_write_add_filter(a, filter), ARCHIVE_OK);
+        assert_int_equal(archive_write_set_format_cpio_newc(a), ARCHIVE_OK);
+        assert_int_equal(archive_write_set_bytes_in_last_block(a, 1), ARCHIVE_OK);
+        assert_int_equal(archive_write_open_FILE(a, f), ARCHIVE_OK);
+        for (size_t i = 0; names[i]; i++) {
+                struct archive_entry *e = archive_entry_new();
+
+                archive_entry_set_pathname(e, names[i]);
+                archive_entry_set_filetype(e, AE_IFREG);
+                archive_entry_set_size(e, 0);
+                assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+                archive_entry_free(e);
+        }
+        assert_int_equal(archive_write_free(a), ARCHIVE_OK);
+        assert_int_equal(fclose(f), 0);
+}
+
+#define INITRAMFS "boot/initrd.img-" KERNEL
+
 static inline void put_package(const char *name, const char *version, const char *status) {
         FILE *f;
 
@@ -115,9 +142,12 @@ static inline void put_package(const char *name, const char *version, const char
         assert_int_equal(fclose(f), 0);
 }
 
+#define MODULES_INSIDE MODULES "kernel/dummy.ko"
+
 static inline void put_base_tree(void) {
         put("boot/vmlinuz-" KERNEL, "kernel");
-        put("boot/initrd.img-" KERNEL, "initramfs");
+        put_initramfs(INITRAMFS, (const char *const[]) { "./init", MODULES_INSIDE, NULL },
+                        ARCHIVE_FILTER_NONE);
         put_module(MODULES "kernel/drivers/dummy.ko", "dummy", NULL, MAGIC);
         put(MODULES "modules.dep", "kernel/drivers/dummy.ko:\nupdates/nvidia/nvidia.ko:\nupdates/"
                                    "nvidia/nvidia-uvm.ko: updates/nvidia/nvidia.ko\n");
@@ -162,6 +192,7 @@ static inline void put_driver(void) {
 typedef struct CheckFixture {
         char folder[64];
         const Recipe *recipe; /* NULL: none */
+        const char *rpms;     /* NULL: a tree of dpkg's */
         Findings findings;
         char **lines; /* logged */
 } CheckFixture;
@@ -207,7 +238,7 @@ static inline void assert_found(CheckFixture *f, const char *rule, const char *f
         bool hit = false;
 
         findings_done(&f->findings);
-        assert_int_equal(rules_run(f->folder, f->recipe, &f->findings, NULL), 0);
+        assert_int_equal(rules_run(f->folder, f->recipe, f->rpms, &f->findings, NULL), 0);
         for (size_t i = 0; i < f->findings.n; i++) {
                 const Finding *x = f->findings.findings + i;
                 if (!rule)

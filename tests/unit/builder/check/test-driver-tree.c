@@ -39,6 +39,23 @@ static void test_build_tools(void **state) {
         assert_int_equal(f->findings.n, ELEMENTSOF(packages));
 }
 
+static void test_a_kernel_of_rpm_needs_no_hold(void **state) {
+        CheckFixture *f = *state;
+
+        f->rpms = "warning: no package\nkernel-core\t5.14.0-503.el9\n";
+        assert_found(f, NULL, NULL);
+        f->rpms = "";
+        assert_found(f, "nvidia.held", "rpm names no package");
+}
+
+static void test_build_tools_of_rpm(void **state) {
+        CheckFixture *f = *state;
+
+        f->rpms = "kernel-devel\t5.14.0-503.el9\nakmods\t0.5.7-1.el9\nkernel-headers\t5.14.0-503.el9\n";
+        assert_found(f, "nvidia.build-tools", "kernel-devel");
+        assert_int_equal(f->findings.n, 2);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 GPU(test_nouveau_not_blocked),
@@ -46,6 +63,8 @@ int main(void) {
                 GPU(test_kernel_not_held),
                 GPU(test_no_package_database),
                 GPU(test_build_tools),
+                GPU(test_a_kernel_of_rpm_needs_no_hold),
+                GPU(test_build_tools_of_rpm),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

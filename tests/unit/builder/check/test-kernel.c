@@ -78,6 +78,54 @@ static void test_no_configuration_proves_no_option(void **state) {
         strv_free(recipe.kernel.options);
 }
 
+/* An archive in front, as a processor's microcode is, and what is compressed. */
+static void test_initramfs_in_two_parts(void **state) {
+        static const int filters[] = { ARCHIVE_FILTER_NONE, ARCHIVE_FILTER_GZIP, ARCHIVE_FILTER_XZ,
+                ARCHIVE_FILTER_ZSTD };
+
+        for (size_t i = 0; i < ELEMENTSOF(filters); i++) {
+                put(INITRAMFS, "");
+                put_initramfs(INITRAMFS,
+                                (const char *const[]) { "kernel/x86/microcode/x.bin", NULL },
+                                ARCHIVE_FILTER_NONE);
+                assert_found(*state, "kernel.initramfs", "has no /init");
+                put_initramfs(INITRAMFS, (const char *const[]) { "init", MODULES_INSIDE, NULL },
+                                filters[i]);
+                assert_found(*state, NULL, NULL);
+        }
+}
+
+static void test_initramfs_with_zeros_behind_it(void **state) {
+        put(INITRAMFS, "");
+        put_initramfs(INITRAMFS, (const char *const[]) { "init", NULL }, ARCHIVE_FILTER_ZSTD);
+        assert_int_equal(truncate(INITRAMFS, 64 * 1024), 0);
+        assert_found(*state, NULL, NULL);
+}
+
+static void test_initramfs_without_init(void **state) {
+        put(INITRAMFS, "");
+        put_initramfs(INITRAMFS, (const char *const[]) { "usr/sbin/init", MODULES_INSIDE, NULL },
+                        ARCHIVE_FILTER_ZSTD);
+        assert_found(*state, "kernel.initramfs", "has no /init");
+}
+
+static void test_initramfs_of_another_kernel(void **state) {
+        put(INITRAMFS, "");
+        put_initramfs(INITRAMFS, (const char *const[]) { "init", "lib/modules/6.0/x.ko", NULL },
+                        ARCHIVE_FILTER_GZIP);
+        assert_found(*state, "kernel.initramfs", "another kernel's modules");
+}
+
+static void test_initramfs_damaged(void **state) {
+        put(INITRAMFS, "no archive");
+        assert_found(*state, "kernel.initramfs", "is damaged");
+        put(INITRAMFS, "");
+        put_initramfs(INITRAMFS, (const char *const[]) { "init", MODULES_INSIDE, NULL },
+                        ARCHIVE_FILTER_NONE);
+        assert_int_equal(truncate(INITRAMFS, 150), 0);
+        assert_found(*state, "kernel.initramfs", "is damaged");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TREE(test_no_kernel),
@@ -85,6 +133,11 @@ int main(void) {
                 TREE(test_modules_dep_missing),
                 TREE(test_initramfs_missing),
                 TREE(test_initramfs_empty),
+                TREE(test_initramfs_in_two_parts),
+                TREE(test_initramfs_with_zeros_behind_it),
+                TREE(test_initramfs_without_init),
+                TREE(test_initramfs_of_another_kernel),
+                TREE(test_initramfs_damaged),
                 TREE(test_options_are_there),
                 TREE(test_an_option_is_missing),
                 TREE(test_no_configuration_proves_no_option),

@@ -12,7 +12,7 @@ static json_object *entry(CheckFixture *f, const char *path) {
         json_object *list;
 
         findings_done(&f->findings);
-        assert_int_equal(rules_run(f->folder, NULL, &f->findings, NULL), 0);
+        assert_int_equal(rules_run(f->folder, NULL, NULL, &f->findings, NULL), 0);
         list = f->findings.privileged;
         for (size_t i = 0; list && i < json_object_array_length(list); i++) {
                 json_object *o = json_object_array_get_idx(list, i);

@@ -21,7 +21,7 @@ static void test_right_gpu_tree(void **state) {
 
 static void test_tree_that_is_not_there(void **state) {
         CheckFixture *f = *state;
-        assert_int_equal(rules_run("/nonexistent", NULL, &f->findings, NULL), -ENOENT);
+        assert_int_equal(rules_run("/nonexistent", NULL, NULL, &f->findings, NULL), -ENOENT);
 }
 
 /* A rule that cannot look must not pass. */
@@ -30,7 +30,7 @@ static void test_unreadable_is_an_error(void **state) {
 
         assert_int_equal(unlink("etc/shadow"), 0);
         assert_int_equal(mkdir("etc/shadow", 0755), 0);
-        assert_true(rules_run(f->folder, NULL, &f->findings, NULL) < 0);
+        assert_true(rules_run(f->folder, NULL, NULL, &f->findings, NULL) < 0);
         assert_non_null(strstr(f->lines[0], "secrets.password could not run"));
 }
 

@@ -38,12 +38,13 @@ static void a_base_of_family_el_names_its_repositories(void **state) {
 static void a_repository_may_come_in_two_parts(void **state) {
         put_el_recipe("below", ", " EL_REPOSITORY, "");
         put_file("images/x.json",
-                        "{\"name\": \"x\", \"extends\": \"below\", \"base\": {\"repositories\": {\"os\": {\"uri\": \"file:///mirror\", \"keep\": true}}}}");
+                        "{\"name\": \"x\", \"extends\": \"below\", \"base\": {\"repositories\": {\"os\": {\"uri\": \"file:///mirror\", \"keep\": true, \"modules\": [\"tool:2\"]}}}}");
         Recipe *r = load_good(*state, "images/x.json");
 
         assert_int_equal(r->base.n_repositories, 1);
         assert_string_equal(r->base.repositories[0].uri, "file:///mirror");
         assert_true(r->base.repositories[0].keep);
+        assert_string_equal(r->base.repositories[0].modules[0], "tool:2");
 }
 
 static void a_base_of_family_el_without_repositories(void **state) {
@@ -89,6 +90,18 @@ static void an_overlay_has_packages_for_each_family(void **state) {
                         "overlays/one/overlay.json: $.packages: are for family debian alone, and the recipe's is el; give its own under \"el\", or an empty list where it needs none");
 }
 
+static void an_overlay_takes_streams_of_modules(void **state) {
+        put_overlay("one",
+                        ", \"repositories\": {\"el\": [{\"name\": \"tools\", \"uri\": \"https://x.example/\", \"key\": \"https://x.example/key\", "
+                        "\"fingerprint\": \"" EL_KEY
+                        "\", \"modules\": [\"tool:2\", \"other:latest\"]}]}");
+        put_el_recipe("x", ", " EL_REPOSITORY, ", \"overlays\": [\"one\"]");
+        Recipe *r = load_good(*state, "images/x.json");
+
+        assert_int_equal(strv_length(r->overlays[0]->repositories[0].modules), 2);
+        assert_string_equal(r->overlays[0]->repositories[0].modules[1], "other:latest");
+}
+
 static void units_may_have_another_name_in_each_family(void **state) {
         put_overlay("one",
                         ", \"services\": {\"enable\": [\"both.service\"], \"debian\": {\"enable\": [\"ssh.service\"]},"
@@ -116,6 +129,7 @@ int main(void) {
                 TEST(what_is_debians_alone_is_no_el_bases),
                 TEST(el_releases_with_another_database),
                 TEST(an_overlay_has_packages_for_each_family),
+                TEST(an_overlay_takes_streams_of_modules),
                 TEST(units_may_have_another_name_in_each_family),
         };
 
