@@ -92,17 +92,17 @@ def choose(base, modules):
     """These streams instead of the repositories' defaults; a stream that another one needs comes with it."""
     import dnf.exceptions
     import dnf.module.module_base
-    import libdnf
 
     if not modules:
         return
     try:
         dnf.module.module_base.ModuleBase(base).enable(modules)
     except dnf.exceptions.MarkingErrors as e:
-        unknown = list(e.no_match_group_specs) + list(e.error_group_specs)
-        raise Unanswerable("no repository of the recipe has a module " + ", ".join(unknown) if unknown else str(e)) from e
-    except (dnf.exceptions.Error, libdnf.module.EnableMultipleStreamsException) as e:
+        if e.no_match_group_specs:
+            raise Unanswerable("no repository of the recipe has a module " + ", ".join(e.no_match_group_specs)) from e
         raise Unanswerable(f"the modules {', '.join(modules)} cannot be chosen together: {e}") from e
+    except dnf.exceptions.Error as e:
+        raise Unanswerable(f"the modules {', '.join(modules)} cannot be chosen: {e}") from e
 
 
 def exactly(base, package, offered):
@@ -139,8 +139,9 @@ def kernel(p):
     return None
 
 
-def describe(p):
-    sha256 = checksum(p)
+def describe(p, files):
+    """What the lock says of it; `files` are digests by path of what the store has and no repository may have any more."""
+    sha256 = checksum(p) or files.get(p.location)
     if not sha256:
         raise Unanswerable(f"{p}: its repository gives no sha256, so it cannot be locked")
     o = {"name": p.name, "version": version(p), "arch": p.arch, "origin": p.repoid, "path": p.location,
@@ -151,12 +152,14 @@ def describe(p):
     return o
 
 
-def pin(base, package):
-    """Other versions of a locked package do not count, as long as its own is there."""
-    same = base.sack.query().filter(name=package["name"], arch=package["arch"])
-    wanted = [p for p in same if checksum(p) == package["sha256"]]
+def pin(base, package, files):
+    """Other versions of a locked package do not count, as long as its own is there: a repository's rather than the store's.
+    To hawkey, two of one version are equal, wherever they come from."""
+    same = list(base.sack.query().filter(name=package["name"], arch=package["arch"]))
+    wanted = [i for i, p in enumerate(same) if checksum(p) == package["sha256"]] or \
+             [i for i, p in enumerate(same) if files.get(p.location) == package["sha256"]]
     if wanted:
-        base.sack.add_excludes([p for p in same if p not in wanted])
+        base.sack.add_excludes([p for i, p in enumerate(same) if i != wanted[0]])
 
 
 def solve(question):
@@ -166,12 +169,13 @@ def solve(question):
     base = sack(question)
     choose(base, question["modules"])
     paths = question["offered"]
+    files = {path: sha256 for sha256, path in paths.items()}
     added = base.add_remote_rpms(list(paths.values()), strict=False) if paths else []
     by_path = {p.location: p for p in added}
     offered = {sha256: by_path[path] for sha256, path in paths.items() if path in by_path}
     before = [exactly(base, p, offered) for p in question["before"]]
     for p in question["pinned"]:
-        pin(base, p)
+        pin(base, p, files)
     for p in before:
         base.package_install(p)
     unknown = []
@@ -191,7 +195,7 @@ def solve(question):
     missing = known - {(p.name, p.evr, p.arch) for p in result}
     if missing:
         raise Unanswerable("would replace what stages before it install: " + ", ".join(sorted(m[0] for m in missing)))
-    return {"packages": [describe(p) for p in result if (p.name, p.evr, p.arch) not in known]}
+    return {"packages": [describe(p, files) for p in result if (p.name, p.evr, p.arch) not in known]}
 
 
 def signed(question):

@@ -227,8 +227,8 @@ for href in ../../../etc/passwd /etc/passwd; do
 done
 index "with parts by the thousand" 'its repodata/repomd.xml is no index' "p = re.search('<data type=\"filelists\">.*?</data>', index, re.S)[0]; index = index.replace(p, p * 1000)"
 index "whose parts have digests of another kind" 'digests of type md5, not sha256' "index = index.replace('type=\"sha256\"', 'type=\"md5\"')"
-index "of a day that has not come" 'its index is of 2255-03-14 .*is the clock of this machine right' "index = instead('<timestamp>[0-9]*', '<timestamp>9000000000', index)"
-index "whose time is endless" 'its repodata/repomd.xml is no index' "index = instead('<timestamp>[0-9]*', '<timestamp>inf', index)"
+index "of a day that has not come" 'its index is of 2255-03-14 .*is the clock of this machine right' "index = re.sub('<timestamp>[0-9]*', '<timestamp>9000000000', index)"
+index "whose time is endless" 'its repodata/repomd.xml is no index' "index = re.sub('<timestamp>[0-9]*', '<timestamp>inf', index)"
 index "with a part that is longer than it says" 'longer than the 100 bytes' "p = re.search('<data type=\"filelists\">.*?</data>', index, re.S)[0]; index = index.replace(p, instead('<size>[0-9]*', '<size>100', instead('<checksum type=\"sha256\">[0-9a-f]*', '<checksum type=\"sha256\">' + 64 * 'a', p)))"
 # Packages by the hundred thousand: seconds of work.
 lie "p = package('jq'); text = text.replace(p, p + ''.join(p.replace('<name>jq', f'<name>jq{i}') for i in range(150000)))"
@@ -383,6 +383,31 @@ modules() { # STREAM…: the version of tool that is locked with these
         el lock >"$W/out" 2>&1 || return
         python3 -c 'import json,sys; print(*[p["version"] for s in json.load(open(sys.argv[1]))["stages"] for p in s["packages"] if p["name"] == "tool"])' "$lock"
 }
+
+# The locked version is in the store alone, for the repository has a newer one: adding a package moves no other.
+rm -f "$lock"
+publish
+overlay_of tool
+recipe
+el lock --fetch >"$W/out" 2>&1
+cp "$lock" "$W/before.json"
+rm "$W/site/os/Packages/tool-3-1.x86_64.rpm"
+version=4 rpm_of tool <<<$'%description\nx\n%files'
+publish
+sed -i 's/"grep"/"grep", "jq"/' "$W/images/el.json"
+el lock >"$W/out" 2>&1 && python3 - "$W/before.json" "$lock" <<'P'
+import json, sys
+before, after = ({(s["id"], json.dumps(p, sort_keys=True)) for s in json.load(open(f))["stages"] for p in s["packages"]} for f in sys.argv[1:])
+assert before < after, before - after
+assert {json.loads(p)["name"] for _, p in after - before} == {"jq", "libjq1", "libonig5"}, after - before
+P
+s=$?
+check "a package more moves no other, though the repository has newer ones and the locked one no more" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+rm "$W/site/os/Packages/tool-4-1.x86_64.rpm"
+version=3 rpm_of tool <<<$'%description\nx\n%files'
+publish
+modifyrepo_c --mdtype=modules "$W/modules.yaml" "$W/site/os/repodata" >>"$W/log" 2>&1 && sign_index
 rm -f "$lock"
 [[ $(modules) == 1-1 ]]
 s=$?

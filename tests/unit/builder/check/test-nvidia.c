@@ -12,7 +12,8 @@ static void test_module_missing(void **state) {
 
 static void test_second_kernel_without_modules(void **state) {
         put("boot/vmlinuz-6.13.0-other", "x");
-        put("boot/initrd.img-6.13.0-other", "x");
+        put_initramfs("boot/initrd.img-6.13.0-other", (const char *const[]) { "init", NULL },
+                        ARCHIVE_FILTER_NONE);
         put("usr/lib/modules/6.13.0-other/modules.dep", "");
         assert_found(*state, "nvidia.modules", "kernel 6.13.0-other has no module nvidia");
 }
