@@ -153,13 +153,21 @@ def describe(p, files):
 
 
 def pin(base, package, files):
-    """Other versions of a locked package do not count, as long as its own is there: a repository's rather than the store's.
-    To hawkey, two of one version are equal, wherever they come from."""
+    """Other versions of a locked package do not count, as long as its own is there, which is a repository's rather than the store's
+    file. Returns where it lies; None: nowhere. To hawkey, two of one version are equal, wherever they come from."""
     same = list(base.sack.query().filter(name=package["name"], arch=package["arch"]))
     wanted = [i for i, p in enumerate(same) if checksum(p) == package["sha256"]] or \
              [i for i, p in enumerate(same) if files.get(p.location) == package["sha256"]]
-    if wanted:
-        base.sack.add_excludes([p for i, p in enumerate(same) if i != wanted[0]])
+    if not wanted:
+        return None
+    base.sack.add_excludes([p for i, p in enumerate(same) if i != wanted[0]])
+    return same[wanted[0]].location
+
+
+def leave_out(base, added, kept):
+    """What the store has and is free to move does not count beside a repository's of that version: vendors sign and build anew."""
+    there = {(p.name, p.evr, p.arch) for p in base.sack.query() if p.reponame != "@commandline"}
+    base.sack.add_excludes([p for p in added if p.location not in kept and (p.name, p.evr, p.arch) in there])
 
 
 def solve(question):
@@ -174,8 +182,9 @@ def solve(question):
     by_path = {p.location: p for p in added}
     offered = {sha256: by_path[path] for sha256, path in paths.items() if path in by_path}
     before = [exactly(base, p, offered) for p in question["before"]]
-    for p in question["pinned"]:
-        pin(base, p, files)
+    kept = {pin(base, p, files) for p in question["pinned"]}
+    if added:
+        leave_out(base, added, kept)
     for p in before:
         base.package_install(p)
     unknown = []

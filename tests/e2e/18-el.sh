@@ -404,6 +404,13 @@ P
 s=$?
 check "a package more moves no other, though the repository has newer ones and the locked one no more" $s
 [[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+el lock --update >"$W/out" 2>&1 && el lock --fetch >>"$W/out" 2>&1
+version=4 rpm_of tool <<<$'%description\nmade anew\n%files'
+publish
+el lock --update >>"$W/out" 2>&1 && grep -q "\"$(sha256sum <"$W/site/os/Packages/tool-4-1.x86_64.rpm" | cut -c1-64)\"" "$lock"
+s=$?
+check "… and --update takes what the repository has, though the store has one of that version" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
 rm "$W/site/os/Packages/tool-4-1.x86_64.rpm"
 version=3 rpm_of tool <<<$'%description\nx\n%files'
 publish
