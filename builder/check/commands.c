@@ -90,7 +90,7 @@ int check_rpms(Context *ctx, const Plan *plan, char *const *layers, char **ret) 
         if (r < 0)
                 return r;
         if (status != 0 || said.cut)
-                return log_error_errno(-EBADMSG,
+                return log_error_return(-EBADMSG,
                                 "The checks need the tree's packages, and its rpm lists them not (%s): 'imgbuild shell RECIPE -- rpm -qa' shows why",
                                 said.cut ? "it said more than a megabyte" : last_line(&said));
         *ret = said.text ? TAKE_PTR(said.text) : strdup("");

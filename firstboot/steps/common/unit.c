@@ -209,17 +209,20 @@ bool unit_is_active(sd_bus *bus, const char *unit) {
         return unit_active_state(bus, unit, &state) >= 0 && streq(state, "active");
 }
 
-int unit_check_runs(StepContext *c, const char *code, const char *program) {
+/* The same without a bus at hand. */
+static int ask_active_state(const char *unit, char **ret) {
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        int r = unit_bus(&bus);
+
+        return r < 0 ? r : unit_active_state(bus, unit, ret);
+}
+
+int unit_check_runs(StepContext *c, const char *code, const char *program) {
         _cleanup_free_ char *unit = strf("%s.service", program), *state = NULL;
-        int r;
 
         if (!unit)
                 return -ENOMEM;
-        r = unit_bus(&bus);
-        if (r >= 0)
-                r = unit_active_state(bus, unit, &state);
-        if (r < 0)
+        if (ask_active_state(unit, &state) < 0)
                 return process_exists(program)
                                        ? 0
                                        : step_fail_later(c, code, "%s does not run", program);

@@ -46,8 +46,8 @@ int unit_active_state(sd_bus *bus, const char *unit, char **ret);
 /* False where systemd does not answer, too. */
 bool unit_is_active(sd_bus *bus, const char *unit);
 
-/* For checks: a failure with `code` unless PROGRAM.service is active. A bus that is away, or goes just
- * now, says nothing of it: then a process of root's called `program` counts. */
+/* For checks: a failure with `code` unless PROGRAM.service is active. A bus that is away, or goes
+ * just now, says nothing of it: then a process of root's called `program` counts. */
 int unit_check_runs(StepContext *c, const char *code, const char *program);
 
 /* Sends a signal to the unit's main process. 0 or negative errno. */
