@@ -46,7 +46,7 @@ check "the lock has the kernel's release, as its package provides it" $?
 root=$(manifest el-disk disk.root_start)
 on_disk() { debugfs -R "$*" "$OUT/el-disk/el-disk.raw?offset=$root" 2>/dev/null; }
 entry=$(on_disk ls -p /boot/loader/entries | cut -d/ -f6 | grep conf)
-[[ $entry =~ ^[0-9a-f]{32}-$release\.conf$ ]] && on_disk cat "/boot/loader/entries/$entry" >"$W/entry" &&
+[[ $entry =~ ^[0-9a-f]{32}-"$release"\.conf$ ]] && on_disk cat "/boot/loader/entries/$entry" >"$W/entry" &&
         grep -qx "version $release" "$W/entry" && grep -qx "linux /boot/vmlinuz-$release" "$W/entry" &&
         grep -qx "initrd /boot/initramfs-$release.img" "$W/entry" && grep -q "^options root=UUID=.* ro .*security=selinux" "$W/entry"
 check "it has an entry of the Boot Loader Specification" $?
