@@ -110,9 +110,42 @@ static void application_listp(struct guestfs_application2_list **l) {
                 guestfs_free_application2_list(*l);
 }
 
-static int read_other(guestfs_h *g, const char *root, json_object *packages) {
+/* SQLite, in which rpm keeps its database, wants to write beside it even for a reader. The drive is
+ * an overlay that is thrown away; but what lies there afterwards is no file of the image's. */
+static const char *const rpm_leaves[] = { "/var/lib/rpm/rpmdb.sqlite-shm",
+        "/var/lib/rpm/rpmdb.sqlite-wal", "/var/lib/rpm/.rpm.lock",
+        "/usr/lib/sysimage/rpm/rpmdb.sqlite-shm", "/usr/lib/sysimage/rpm/rpmdb.sqlite-wal",
+        "/usr/lib/sysimage/rpm/.rpm.lock" };
+
+/* Those that are no mount points are passed over. */
+static void make_writable(guestfs_h *g, bool writable) {
+        static const char *const places[] = { "/", "/usr", "/var", "/var/lib" };
+
+        for (size_t i = 0; i < ELEMENTSOF(places); i++)
+                (void) guestfs_remount(g, places[i], GUESTFS_REMOUNT_RW, writable, -1);
+}
+
+static struct guestfs_application2_list *list_rpm(guestfs_h *g, const char *root) {
+        struct guestfs_application2_list *l;
+        bool there[ELEMENTSOF(rpm_leaves)];
+
+        for (size_t i = 0; i < ELEMENTSOF(rpm_leaves); i++)
+                there[i] = guestfs_exists(g, rpm_leaves[i]) != 0;
+        make_writable(g, true);
+        l = guestfs_inspect_list_applications2(g, root);
+        if (!l) /* what went wrong is the last that was said */
+                return NULL;
+        for (size_t i = 0; i < ELEMENTSOF(rpm_leaves); i++)
+                if (!there[i])
+                        (void) guestfs_rm_f(g, rpm_leaves[i]);
+        make_writable(g, false);
+        return l;
+}
+
+static int read_other(guestfs_h *g, const char *root, const char *kind, json_object *packages) {
         _cleanup_(application_listp) struct guestfs_application2_list *l =
-                        guestfs_inspect_list_applications2(g, root);
+                        streq_ptr(kind, "rpm") ? list_rpm(g, root)
+                                               : guestfs_inspect_list_applications2(g, root);
 
         if (!l)
                 return -EIO;
@@ -136,7 +169,7 @@ int inspect_packages(guestfs_h *g, const char *root, json_object *o) {
         if (streq_ptr(kind, "deb") || guestfs_is_file(g, DPKG_STATUS) == 1)
                 r = read_dpkg(g, packages);
         else
-                r = read_other(g, root, packages);
+                r = read_other(g, root, kind, packages);
         if (r == -EIO)
                 return inspect_problem(o, "packages", guestfs_last_error(g));
         if (r == -EFBIG) /* a line that no package manager writes */
