@@ -163,7 +163,7 @@ head_exports() {
         {
                 # With mount_path_pseudo, exports have the same names for NFS 3 as for 4.
                 cat <<CONF
-NFS_CORE_PARAM { Protocols = ${HEAD_NFS3:+3, }4; MNT_Port = 20048; mount_path_pseudo = true; NFS_Port = 2049; Bind_addr = 0.0.0.0; Enable_NLM = false; Enable_RQUOTA = false;
+NFS_CORE_PARAM { Protocols = ${HEAD_NFS3:+3, }4; MNT_Port = 20048; mount_path_pseudo = true; NFS_Port = 2049; Bind_addr = 0.0.0.0; Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false;
         allow_set_io_flusher_fail = true; }
 NFSv4 { Graceless = true; }
 CONF
