@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The archives in front are not compressed: a processor's microcode, which the kernel wants before
- * it can unpack. Where one ends only who reads it knows; libarchive, which reads ahead, does not
- * tell, and gets what follows. */
+ * it can unpack. What follows libarchive unpacks; cpio is read here in both, for libarchive's
+ * reader takes memory by what a header says. */
 
 #include "common/initramfs.h"
 
@@ -12,38 +12,69 @@
 /* "070701" or "070702", and thirteen numbers of eight hexadecimal digits. */
 #define HEADER_SIZE ((size_t) 110)
 #define NUMBER_SIZE ((size_t) 8)
-#define NAME_MAX_SIZE ((size_t) 4096) /* with the NUL: PATH_MAX, and what Linux takes */
+#define NAME_SIZE_MAX ((size_t) 4096) /* with the NUL: PATH_MAX, and what Linux takes */
 #define TRAILER "TRAILER!!!"
 
 enum { NUMBER_FILE_SIZE = 6, NUMBER_NAME_SIZE = 11 };
 
-typedef struct Image {
-        const uint8_t *data;
+typedef struct Source {
+        const uint8_t *data; /* what is not compressed, up to `size` */
         size_t size, at;
+        struct archive *a; /* what is; NULL: the data is read */
         int (*fn)(const char *path, void *userdata);
         void *userdata;
-} Image;
+} Source;
 
-static int tell(const Image *i, const char *path) {
-        while (*path == '/' || (path[0] == '.' && (path[1] == '/' || path[1] == '\0')))
-                path++;
-        return *path ? i->fn(path, i->userdata) : 0;
+static bool begins(const Source *s, const void *magic, size_t n) {
+        return s->size - s->at >= n && memcmp(s->data + s->at, magic, n) == 0;
 }
 
-static bool begins(const Image *i, const void *magic, size_t n) {
-        return i->size - i->at >= n && memcmp(i->data + i->at, magic, n) == 0;
+static int take_packed(Source *s, uint8_t *to, size_t n) {
+        while (n > 0) {
+                la_ssize_t k = archive_read_data(s->a, to, n);
+
+                if (k <= 0)
+                        return -EBADMSG;
+                to += k;
+                n -= (size_t) k;
+        }
+        return 0;
 }
 
-static bool is_entry(const Image *i) {
-        return begins(i, "070701", 6) || begins(i, "070702", 6);
+static int take(Source *s, void *to, size_t n) {
+        if (s->a)
+                return take_packed(s, to, n);
+        if (n > s->size - s->at)
+                return -EBADMSG;
+        memcpy(to, s->data + s->at, n);
+        s->at += n;
+        return 0;
 }
 
-static int number(const Image *i, size_t which, size_t *ret) {
-        const uint8_t *p = i->data + i->at + 6 + which * NUMBER_SIZE;
+static int skip(Source *s, size_t n) {
+        uint8_t buffer[16 * 1024];
+
+        if (!s->a && n > s->size - s->at)
+                return -EBADMSG;
+        if (!s->a)
+                s->at += n;
+        while (s->a && n > 0) {
+                const size_t k = MIN(n, sizeof(buffer));
+                int r = take_packed(s, buffer, k);
+
+                if (r < 0)
+                        return r;
+                n -= k;
+        }
+        return 0;
+}
+
+static int number(const char *header, size_t which, size_t *ret) {
+        static const char digits[] = "0123456789abcdef";
+        const char *p = header + 6 + which * NUMBER_SIZE;
         size_t value = 0;
 
         for (size_t k = 0; k < NUMBER_SIZE; k++) {
-                const char *digits = "0123456789abcdef";
                 const char *digit = strchr(digits, p[k] >= 'A' && p[k] <= 'F' ? p[k] + 32 : p[k]);
 
                 if (!p[k] || !digit)
@@ -54,64 +85,63 @@ static int number(const Image *i, size_t which, size_t *ret) {
         return 0;
 }
 
-static size_t padded(size_t size) {
-        return (size + 3) / 4 * 4;
+static int tell(const Source *s, const char *path) {
+        while (*path == '/' || (path[0] == '.' && (path[1] == '/' || path[1] == '\0')))
+                path++;
+        return *path ? s->fn(path, s->userdata) : 0;
 }
 
-/* One entry; 1: it was the trailer. What is padded are places in the archive, which begins where a
- * multiple of four does. */
-static int take_entry(Image *i) {
-        size_t name_size, size, left = i->size - i->at;
-        const char *name;
+static size_t padding(size_t size) {
+        return (4 - size % 4) % 4;
+}
 
-        if (left < HEADER_SIZE || number(i, NUMBER_FILE_SIZE, &size) < 0 ||
-                        number(i, NUMBER_NAME_SIZE, &name_size) < 0)
+/* One entry; 1: it was the trailer. */
+static int take_entry(Source *s) {
+        char header[HEADER_SIZE], name[NAME_SIZE_MAX];
+        size_t name_size, size;
+        int r;
+
+        r = take(s, header, sizeof(header));
+        if (r < 0)
+                return r;
+        if ((memcmp(header, "070701", 6) != 0 && memcmp(header, "070702", 6) != 0) ||
+                        number(header, NUMBER_FILE_SIZE, &size) < 0 ||
+                        number(header, NUMBER_NAME_SIZE, &name_size) < 0 || name_size == 0 ||
+                        name_size > sizeof(name))
                 return -EBADMSG;
-        if (name_size == 0 || name_size > NAME_MAX_SIZE || left < padded(HEADER_SIZE + name_size) ||
-                        padded(size) > left - padded(HEADER_SIZE + name_size))
-                return -EBADMSG;
-        name = (const char *) i->data + i->at + HEADER_SIZE;
+        r = take(s, name, name_size);
+        if (r < 0)
+                return r;
         if (name[name_size - 1] != '\0')
                 return -EBADMSG;
-
-        i->at += padded(HEADER_SIZE + name_size) + padded(size);
-        if (streq(name, TRAILER))
+        if (streq(name, TRAILER)) {
+                (void) skip(s, padding(HEADER_SIZE + name_size));
                 return 1;
-        return tell(i, name);
+        }
+        r = skip(s, padding(HEADER_SIZE + name_size));
+        if (r < 0)
+                return r;
+        r = skip(s, size + padding(size));
+        return r < 0 ? r : tell(s, name);
 }
 
-static int take_archive(Image *i) {
-        while (is_entry(i)) {
-                int r = take_entry(i);
+static int take_archive(Source *s) {
+        for (;;) {
+                int r = take_entry(s);
 
                 if (r != 0)
                         return r < 0 ? r : 0;
         }
-        return -EBADMSG;
 }
 
 static void reader_freep(struct archive **a) {
         archive_read_free(*a);
 }
 
-static int visit_entries(const Image *i, struct archive *a) {
-        struct archive_entry *entry;
-
-        for (;;) {
-                int r = archive_read_next_header(a, &entry);
-
-                if (r == ARCHIVE_EOF)
-                        return 0;
-                if (r < ARCHIVE_WARN || !archive_entry_pathname(entry))
-                        return -EBADMSG;
-                r = tell(i, archive_entry_pathname(entry));
-                if (r != 0)
-                        return r;
-        }
-}
-
-static int read_compressed(const Image *i, size_t end) {
+static int read_compressed(const Source *s, size_t end) {
         _cleanup_(reader_freep) struct archive *a = archive_read_new();
+        Source packed = { .a = a, .fn = s->fn, .userdata = s->userdata };
+        struct archive_entry *entry;
 
         if (!a)
                 return -ENOMEM;
@@ -121,44 +151,45 @@ static int read_compressed(const Image *i, size_t end) {
         archive_read_support_filter_xz(a);
         archive_read_support_filter_lz4(a);
         archive_read_support_filter_zstd(a);
-        archive_read_support_format_cpio(a);
-        if (archive_read_open_memory(a, i->data + i->at, end - i->at) != ARCHIVE_OK)
+        archive_read_support_format_raw(a);
+        if (archive_read_open_memory(a, s->data + s->at, end - s->at) != ARCHIVE_OK ||
+                        archive_read_next_header(a, &entry) != ARCHIVE_OK)
                 return -EBADMSG;
-        return visit_entries(i, a);
+        return take_archive(&packed);
 }
 
 /* Zeros behind its end, which Linux passes over, are an error to some of libarchive's readers. How
  * many are its own, only they know: a checksum of four bytes may have some at its end. */
-static int take_compressed(const Image *i) {
+static int take_compressed(const Source *s) {
         static const uint8_t lzop[] = { 0x89, 'L', 'Z', 'O' };
-        size_t end = i->size;
+        size_t end = s->size;
         int r;
 
-        if (begins(i, lzop, sizeof(lzop)))
+        if (begins(s, lzop, sizeof(lzop)))
                 return -EOPNOTSUPP;
-        r = read_compressed(i, end);
-        while (end > i->at && i->data[end - 1] == 0)
+        r = read_compressed(s, end);
+        while (end > s->at && s->data[end - 1] == 0)
                 end--;
-        for (size_t zeros = 0; r == -EBADMSG && zeros < 4 && end + zeros < i->size; zeros++)
-                r = read_compressed(i, end + zeros);
+        for (size_t zeros = 0; r == -EBADMSG && zeros < 4 && end + zeros < s->size; zeros++)
+                r = read_compressed(s, end + zeros);
         return r;
 }
 
 int initramfs_visit(const void *data, size_t size, int (*fn)(const char *path, void *userdata),
                 void *userdata) {
-        Image i = { data, size, 0, fn, userdata };
+        Source s = { .data = data, .size = size, .fn = fn, .userdata = userdata };
         bool any = false;
 
         for (;;) {
                 int r;
 
-                while (i.at < size && i.data[i.at] == 0)
-                        i.at++;
-                if (i.at == size)
+                while (s.at < size && s.data[s.at] == 0)
+                        s.at++;
+                if (s.at == size)
                         return any ? 0 : -EBADMSG;
-                if (!is_entry(&i))
-                        return take_compressed(&i);
-                r = take_archive(&i);
+                if (!begins(&s, "07070", 5))
+                        return take_compressed(&s);
+                r = take_archive(&s);
                 if (r < 0)
                         return r;
                 any = true;
