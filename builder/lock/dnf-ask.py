@@ -165,9 +165,10 @@ def pin(base, package, files):
 
 
 def leave_out(base, added, kept):
-    """What the store has and is free to move does not count beside a repository's of that version: vendors sign and build anew."""
-    there = {(p.name, p.evr, p.arch) for p in base.sack.query() if p.reponame != "@commandline"}
-    base.sack.add_excludes([p for p in added if p.location not in kept and (p.name, p.evr, p.arch) in there])
+    """What the store has and is free to move does not count beside what a repository has under that name: files go before
+    repositories with dnf, whatever their versions; and vendors sign and build anew."""
+    there = {(p.name, p.arch) for p in base.sack.query() if p.reponame != "@commandline"}
+    base.sack.add_excludes([p for p in added if p.location not in kept and (p.name, p.arch) in there])
 
 
 def solve(question):
