@@ -137,12 +137,17 @@ static int write_modules(StageBuild *b, const Repository *q) {
         return 0;
 }
 
+/* Its streams count whether or not the image keeps the repository: what is installed is of them. */
+static int write_traces(StageBuild *b, const Repository *q) {
+        int r = q->keep ? write_repository(b, q) : 0;
+
+        return r < 0 ? r : write_modules(b, q);
+}
+
 int stage_write_sources(StageBuild *b, const Repository *repositories, size_t n) {
         for (size_t i = 0; i < n; i++) {
-                int r = repositories[i].keep ? write_repository(b, repositories + i) : 0;
+                int r = write_traces(b, repositories + i);
 
-                if (r == 0)
-                        r = write_modules(b, repositories + i);
                 if (r < 0)
                         return log_error_errno(r, "Stage %s: cannot write its package sources",
                                         b->stage->id);
