@@ -139,14 +139,18 @@ static void take_gpus(Watch *w, json_object *report, uint64_t now) {
 /* Without room in /run no step leaves a verdict, and services do not start. False
  * where it says why. */
 static bool look_for_room(Watch *w, uint64_t now) {
+        _cleanup_free_ char *words = NULL;
         int r = room_prove();
-        _cleanup_free_ char *words = r < 0 && r != -ENOMEM ? room_words(PATH_RUN, r) : NULL;
 
-        if (words)
-                (void) conditions_set(&w->conditions, "room", ROOM_CODE, now, "%s", words);
-        else if (r >= 0)
+        if (r >= 0) {
                 conditions_clear(&w->conditions, "room");
-        return !words;
+                return true;
+        }
+        words = r == -ENOMEM ? NULL : room_words(PATH_RUN, r);
+        if (!words)
+                return true; /* nothing is known of it */
+        (void) conditions_set(&w->conditions, "room", ROOM_CODE, now, "%s", words);
+        return false;
 }
 
 /* A check that could not look proves nothing, in either direction; said once, lest a node without
