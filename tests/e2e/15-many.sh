@@ -68,25 +68,33 @@ else
         echo "skip - what an independent validator says of progress: python3-jsonschema is missing"
 fi
 
-# Interrupted in the middle of a stage: nothing of it stays, and nobody is left over.
-printf '#!/bin/sh\nsleep 47.25\n' | tee "$W/overlays/one/run.sh" >"$W/overlays/two/run.sh"
-"$IMGBUILD" build "$W/images/one.json" "$W/images/two.json" --cache "$CACHE" --progress=plain --jobs=2 >"$W/out" 2>"$W/err" &
-builder=$!
-for _ in $(seq 300); do [[ $(pgrep -fc 'sleep 47.25') -ge 2 ]] && break; sleep 0.1; done
+# Interrupted in the middle of a stage: nothing of it stays, and nobody is left over. Two scripts that say the same would be one stage.
+printf '#!/bin/sh\nsleep 947.25\n' >"$W/overlays/one/run.sh"
+printf '#!/bin/sh\nsleep 947.25\ntrue\n' >"$W/overlays/two/run.sh"
+begin() { # ends once both scripts run
+        local end=$((SECONDS + 300))
+        "$IMGBUILD" build "$W/images/one.json" "$W/images/two.json" --cache "$CACHE" --progress=plain --jobs=2 >"$W/out" 2>"$W/err" &
+        builder=$!
+        until [[ $(pgrep -fc 'sleep 947.25') -ge 2 ]]; do
+                [[ $SECONDS -lt $end ]] || { echo "not ok - both scripts run at the same time"; tail -n 30 "$W/err"; exit 1; }
+                sleep 0.1
+        done
+}
+are_gone() { # within half a minute
+        local end=$((SECONDS + 30))
+        while pgrep -f 'sleep 947.25' >/dev/null; do [[ $SECONDS -lt $end ]] || return 1; sleep 0.1; done
+}
+begin
 kill -TERM $builder
 wait $builder
 s=$?
 [[ $s -eq 130 ]] && grep -q 'Interrupted' "$W/err"
 check "SIGTERM ends all of them with exit code 130 ($s)" $?
-for _ in $(seq 50); do pgrep -f 'sleep 47.25' >/dev/null || break; sleep 0.1; done
-! pgrep -f 'sleep 47.25' >/dev/null
+are_gone
 check "and nothing runs on" $?
-"$IMGBUILD" build "$W/images/one.json" "$W/images/two.json" --cache "$CACHE" --progress=plain --jobs=2 >"$W/out" 2>"$W/err" &
-builder=$!
-for _ in $(seq 300); do [[ $(pgrep -fc 'sleep 47.25') -ge 2 ]] && break; sleep 0.1; done
+begin
 kill -KILL $builder
 wait $builder 2>/dev/null
-for _ in $(seq 100); do pgrep -f 'sleep 47.25' >/dev/null || break; sleep 0.1; done
-! pgrep -f 'sleep 47.25' >/dev/null
+are_gone
 check "kill -9 of the one that was started ends them, too" $?
 exit $rc

@@ -19,6 +19,7 @@ check() {
         if [[ $2 -eq 0 ]]; then echo "ok - $1"; else echo "not ok - $1"; rc=1; fi
         [[ $((SECONDS - checked)) -lt 5 ]] || echo "#   took $((SECONDS - checked)) s"
         checked=$SECONDS
+        return "$2"
 }
 
 # The head node's recipe and overlay, where imgbuild looks for them.
