@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The rules that run a program of the tree: systemd-analyze, and what overlays bring along. They
- * run in a sandbox without network, read-only. */
+ * run in a sandbox without network, read-only, within the limits of a stage's commands. */
 
 #include "check/internal.h"
 
-#include "sandbox/sandbox.h"
+#include "sandbox/logged-command.h"
 #include "shared/log.h"
 
 #define OUTPUT_MAX (1024u * 1024) /* no honest report reaches it */
-#define COMMAND_TIMEOUT (120 * USEC_PER_SEC)
+#define TIME_DEFAULT (120 * USEC_PER_SEC) /* a check looks at a tree, and makes nothing */
 
 /* What a command said; its text is NULL where it said nothing. */
 typedef struct Said {
@@ -48,29 +48,37 @@ static const char *last_line(Said *s) {
         return newline ? newline + 1 : s->text;
 }
 
-/* `bind` (may be NULL) is what the command sees besides the tree. What it writes, unless it may
- * not, is thrown away. */
-static int run_command(Context *ctx, const Plan *plan, char *const *layers, const SandboxBind *bind,
-                bool read_only, const char *rule, char *const argv[], Said *said, int *ret_status) {
+/* What the command sees besides the tree, and which overlay's it is; nothing where both are NULL.
+ * What it writes, unless it may not, is thrown away. */
+typedef struct Question {
+        const Overlay *overlay;
+        const char *script; /* on the host */
+        bool may_write;
+} Question;
+
+#define INSIDE "/run/imgbuild/check"
+
+static int run_command(Context *ctx, const Plan *plan, char *const *layers, const Question *q,
+                char *const argv[], Said *said, int *ret_status) {
+        const Limits ours = { .time_usec = TIME_DEFAULT };
+        Limits limits = limits_over(&plan->recipe->limits, &ours);
+        const SandboxBind bind = { .source = q->script, .target = INSIDE };
+        const SpawnOptions options = { .on_line = take_line, .line_data = said };
         const Sandbox sandbox = {
                 .store = ctx->store,
                 .layers = layers,
-                .read_only = read_only,
+                .read_only = !q->may_write,
                 .epoch = plan->lock ? plan->lock->epoch : 0,
-                .binds = bind,
-                .n_binds = bind ? 1 : 0,
+                .binds = &bind,
+                .n_binds = q->script ? 1 : 0,
+                .limits = &limits,
+                .script = q->script,
         };
-        const SpawnOptions options = {
-                .on_line = take_line,
-                .line_data = said,
-                .timeout_usec = COMMAND_TIMEOUT,
-        };
-        int r = sandbox_run(&sandbox, &options, argv, ret_status);
 
-        if (r < 0)
-                return log_error_errno(r, "Check %s could not run %s, which counts as a failure",
-                                rule, argv[0]);
-        return 0;
+        if (q->overlay)
+                limits = limits_over(&q->overlay->limits, &limits);
+        return logged_command_status(
+                        ctx, "checks", &sandbox, &options, argv, true, ret_status);
 }
 
 /* SQLite, in which rpm keeps its database, wants to write beside it even for a reader. A tree
@@ -85,7 +93,7 @@ int check_rpms(Context *ctx, const Plan *plan, char *const *layers, char **ret) 
         *ret = NULL;
         if (plan->recipe->family != FAMILY_EL)
                 return 0;
-        r = run_command(ctx, plan, layers, NULL, false, "of packages",
+        r = run_command(ctx, plan, layers, &(const Question) { .may_write = true },
                         ARGV("/bin/sh", "-c", script), &said, &status);
         if (r < 0)
                 return r;
@@ -114,7 +122,7 @@ int check_services_verify(Context *ctx, const Plan *plan, char *const *layers, c
         if (r < 0)
                 return r;
 
-        r = run_command(ctx, plan, layers, NULL, true, rule, argv, &said, &status);
+        r = run_command(ctx, plan, layers, &(const Question) {}, argv, &said, &status);
         if (r < 0)
                 return r;
         return verify_findings(rule, strempty(said.text), status, f);
@@ -123,13 +131,13 @@ int check_services_verify(Context *ctx, const Plan *plan, char *const *layers, c
 /* Any exit code but 0 is a finding, the script's last line says what. */
 static int check_script(Context *ctx, const Plan *plan, char *const *layers, const Overlay *overlay,
                 const char *script, Findings *f) {
-        static const char rule[] = "overlay.check", inside[] = "/run/imgbuild/check";
-        const SandboxBind bind = { .source = script, .target = inside };
+        static const char rule[] = "overlay.check";
+        const Question question = { .overlay = overlay, .script = script };
         _cleanup_(said_done) Said said = {};
         const char *last;
         int r, status;
 
-        r = run_command(ctx, plan, layers, &bind, true, rule, ARGV(inside), &said, &status);
+        r = run_command(ctx, plan, layers, &question, ARGV(INSIDE), &said, &status);
         if (r < 0)
                 return r;
         if (status == 0)

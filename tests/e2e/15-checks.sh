@@ -83,8 +83,26 @@ s=$?
 [[ $s -eq 1 ]] && grep -q 'check secrets.password' "$E2E/build.log" && [[ ! -e $OUT/faults ]]
 check "imgbuild build ends there too, and writes nothing" $?
 
+# A check is a program of the image's, or of a stranger's overlay: it may take what a stage's command may.
+mkdir "$PROJECT/overlays/greedy"
+greedy() { # NAME PATTERN LIMITS SCRIPT
+        local s began=$SECONDS
+        printf '{ "description": "A check that takes too much", "checks": ["check.sh"], "limits": %s }\n' "$3" >"$PROJECT/overlays/greedy/overlay.json"
+        printf '#!/bin/sh\n%s\n' "$4" >"$PROJECT/overlays/greedy/check.sh"
+        chmod +x "$PROJECT/overlays/greedy/check.sh"
+        echo '{ "name": "greedy", "extends": "debian-13-cpu", "overlays": ["greedy"] }' >"$RECIPES/greedy.json"
+        sed 's/"recipe": "debian-13-cpu"/"recipe": "greedy"/' "$RECIPES/debian-13-cpu.lock.json" >"$RECIPES/greedy.lock.json"
+        "$IMGBUILD" check "$RECIPES/greedy.json" --cache "$CACHE" --progress none >"$E2E/build.log" 2>&1
+        s=$?
+        [[ $s -eq $5 && $((SECONDS - began)) -lt 60 ]] && grep -q "greedy/check.sh was ended: .*$2" "$E2E/build.log" && ! pgrep -f 'sleep 63\.5' >/dev/null
+        check "$1 ($s)" $? || tail -n 20 "$E2E/build.log" | sed 's/^/# /'
+}
+greedy "a check that does not end" 'limits.time allows' '{ "time": "3s" }' 'sleep 63.5; true' 124
+greedy "a check that forks without end" 'limits.processes allows 40' '{ "processes": 40 }' 'while :; do sleep 63.5 & done' 1
+greedy "a check that wants all memory" 'limits.memory allows' '{ "memory": "200M" }' 'exec head -c 4G /dev/zero | tail -c 2G | sleep 63.5' 1
+
 start=$(date +%s%N)
 "$IMGBUILD" check "$RECIPES/debian-13-cpu.json" --cache "$CACHE" --progress none >/dev/null 2>&1
 echo "# $((($(date +%s%N) - start) / 1000000)) ms for all checks of a cached tree"
-rm -f "$RECIPES"/faults.*
+rm -f "$RECIPES"/{faults,greedy}.*
 exit $rc
