@@ -5,6 +5,7 @@
 #
 # lane: compute
 # after: e2e/11
+# long: yes
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
