@@ -9,15 +9,26 @@
 #include "shared/log.h"
 #include "shared/strv.h"
 
-#define STATUS_SIZE_MAX \
-        (64 * 1024 * 1024) /* bytes of dpkg's; one of 600 packages has half a million */
+/* Bytes. dpkg's of 600 packages has half a million, rpm's of 1500 a hundred million. */
+#define STATUS_SIZE_MAX (64 * 1024 * 1024)
+#define RPMDB_SIZE_MAX (512 * 1024 * 1024)
+
+/* Family el, by os-release's ID. */
+static const struct {
+        const char *id, *name;
+} el_distros[] = {
+        { "ol", "oracle" },
+        { "rhel", "rhel" },
+        { "rocky", "rocky" },
+        { "almalinux", "alma" },
+};
 
 void image_facts_done(ImageFacts *f) {
         free(f->distro);
         free(f->release);
         free(f->arch);
         free(f->kernel);
-        free(f->dpkg_status);
+        free(f->packages);
         *f = (ImageFacts) {};
 }
 
@@ -174,6 +185,20 @@ static char *find_value(char *const *lines, const char *key) {
         return NULL;
 }
 
+/* *name: os-release's ID, replaced by what recipes call it. */
+static bool is_el(char **name) {
+        for (size_t i = 0; i < ELEMENTSOF(el_distros); i++) {
+                char *ours = streq_ptr(*name, el_distros[i].id) ? strdup(el_distros[i].name) : NULL;
+
+                if (!ours)
+                        continue;
+                free(*name);
+                *name = ours;
+                return true;
+        }
+        return false;
+}
+
 static int read_os_release(guestfs_h *g, const char *image, ImageFacts *f) {
         _cleanup_strv_free_ char **lines = guestfs_read_lines(g, "/etc/os-release");
 
@@ -182,7 +207,8 @@ static int read_os_release(guestfs_h *g, const char *image, ImageFacts *f) {
                                 "%s: its system has no /etc/os-release, so nobody knows what it is",
                                 image);
         f->distro = find_value(lines, "ID");
-        f->release = find_value(lines, "VERSION_CODENAME");
+        f->el = is_el(&f->distro);
+        f->release = f->el ? NULL : find_value(lines, "VERSION_CODENAME");
         if (!f->release)
                 f->release = find_value(lines, "VERSION_ID");
         if (f->distro && f->release)
@@ -213,19 +239,44 @@ static int find_kernel(guestfs_h *g, ImageFacts *f) {
         return 0;
 }
 
-static int read_status(guestfs_h *g, const char *image, ImageFacts *f) {
-        static const char path[] = "/var/lib/dpkg/status";
-        size_t size;
+static bool has_file(guestfs_h *g, const char *path) {
+        return guestfs_is_file_opts(g, path, GUESTFS_IS_FILE_OPTS_FOLLOWSYMLINKS, 1, -1) > 0;
+}
 
-        if (guestfs_is_file_opts(g, path, GUESTFS_IS_FILE_OPTS_FOLLOWSYMLINKS, 1, -1) <= 0)
+/* What SQLite has written, but not into the file yet. */
+static int refuse_log(guestfs_h *g, const char *image, const char *path) {
+        _cleanup_free_ char *wal = strf("%s-wal", path);
+
+        if (!wal)
+                return log_oom();
+        if (!has_file(g, wal) || guestfs_filesize(g, wal) <= 0)
                 return 0;
-        if (guestfs_filesize(g, path) > STATUS_SIZE_MAX)
+        return log_error_return(-EINVAL,
+                        "%s: %s is not empty, so its system was not shut down while rpm had finished: boot it, run 'rpm -qa' as root, and shut it down",
+                        image, wal);
+}
+
+static int read_packages(guestfs_h *g, const char *image, ImageFacts *f) {
+        static const char *const rpm[] = { "/usr/lib/sysimage/rpm/rpmdb.sqlite",
+                "/var/lib/rpm/rpmdb.sqlite", NULL },
+                                 *const dpkg[] = { "/var/lib/dpkg/status", NULL };
+        const char *const *path = f->el ? rpm : dpkg;
+        int r;
+
+        while (*path && !has_file(g, *path))
+                path++;
+        if (!*path)
+                return 0;
+        if (guestfs_filesize(g, *path) > (f->el ? RPMDB_SIZE_MAX : STATUS_SIZE_MAX))
                 return log_error_return(
-                                -EINVAL, "%s: its %s is larger than any there is", image, path);
-        f->dpkg_status = guestfs_read_file(g, path, &size);
-        return f->dpkg_status ? 0
-                              : log_error_return(-EINVAL, "%s: its %s cannot be read: %s", image,
-                                                path, strempty(guestfs_last_error(g)));
+                                -EINVAL, "%s: its %s is larger than any there is", image, *path);
+        r = f->el ? refuse_log(g, image, *path) : 0;
+        if (r < 0)
+                return r;
+        f->packages = guestfs_read_file(g, *path, &f->packages_size);
+        return f->packages ? 0
+                           : log_error_return(-EINVAL, "%s: its %s cannot be read: %s", image,
+                                             *path, strempty(guestfs_last_error(g)));
 }
 
 /* What libguestfs has no call for is asked of the appliance's own programs; nothing of the image is
@@ -263,7 +314,7 @@ static int ask(guestfs_h *g, void *userdata) {
         r = find_kernel(g, &f);
         if (r < 0)
                 return r;
-        r = read_status(g, q->image, &f);
+        r = read_packages(g, q->image, &f);
         if (r < 0)
                 return r;
         r = find_newest(g, q->image, &f);

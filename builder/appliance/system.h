@@ -16,10 +16,12 @@ int image_require_whole(const char *path, const char *format);
 
 /* system.c. What a lock says of the one operating system of an image. */
 typedef struct ImageFacts {
-        char *distro, *release; /* debian, trixie: as os-release says */
+        char *distro, *release; /* debian, trixie: as os-release says; of family el as recipes do */
         char *arch;             /* as libguestfs says: x86_64 */
         char *kernel;           /* release of the newest in /boot; NULL: none */
-        char *dpkg_status;      /* whole; NULL: the system has none */
+        bool el;                /* of family el: what follows is rpm's SQLite, else dpkg's status */
+        char *packages;         /* the database of these, whole; NULL: the system has none */
+        size_t packages_size;   /* bytes */
         int64_t newest;         /* newest time stamp of its files, seconds since 1970 */
 } ImageFacts;
 void image_facts_done(ImageFacts *f);

@@ -13,6 +13,7 @@ QUESTION and ANSWER are JSON files. What cannot be answered for a reason that th
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -63,11 +64,25 @@ def records(question):
     return {"repositories": answer}
 
 
+def system(database):
+    """A system of which nothing is there but what rpm knows of it; without a database, not that either."""
+    import rpm
+
+    root = "/tmp/system"
+    folder = root + "/var/lib/rpm"
+    if database:
+        rpm.addMacro("_dbpath", folder[len(root):])
+        os.makedirs(folder)
+        shutil.copyfile(database, os.path.join(folder, "rpmdb.sqlite"))
+    return root
+
+
 def sack(question):
     import dnf
+    import dnf.exceptions
 
     conf = dnf.conf.Conf()  # a Base without one would look for this system's packages
-    conf.installroot = "/run/imgbuild/nothing"
+    conf.installroot = system(question.get("database"))
     conf.cachedir = question["cache"]
     conf.persistdir = "/tmp/persist"
     conf.logdir = "/tmp"
@@ -84,7 +99,10 @@ def sack(question):
         repo.baseurl = ["file://" + os.path.join(question["folder"], name)]
         repo.module_hotfixes = False
         base.repos.add(repo)
-    base.fill_sack(load_system_repo=False)
+    try:
+        base.fill_sack(load_system_repo=bool(question.get("database")))
+    except dnf.exceptions.Error as e:
+        raise Unanswerable(f"the packages of the base image cannot be read: {e}") from e
     return base
 
 
@@ -109,7 +127,7 @@ def exactly(base, package, offered):
     """The package of the repositories that is locked, else the one that the store still has."""
     import hawkey
 
-    for p in base.sack.query(flags=hawkey.IGNORE_EXCLUDES).filter(name=package["name"], arch=package["arch"]):
+    for p in base.sack.query(flags=hawkey.IGNORE_EXCLUDES).available().filter(name=package["name"], arch=package["arch"]):
         if checksum(p) == package["sha256"]:
             return p
     if package["sha256"] in offered:
@@ -155,7 +173,7 @@ def describe(p, files):
 def pin(base, package, files):
     """Other versions of a locked package do not count, as long as its own is there, which is a repository's rather than the store's
     file. Returns where it lies; None: nowhere. To hawkey, two of one version are equal, wherever they come from."""
-    same = list(base.sack.query().filter(name=package["name"], arch=package["arch"]))
+    same = list(base.sack.query().available().filter(name=package["name"], arch=package["arch"]))
     wanted = [i for i, p in enumerate(same) if checksum(p) == package["sha256"]] or \
              [i for i, p in enumerate(same) if files.get(p.location) == package["sha256"]]
     if not wanted:
@@ -167,7 +185,7 @@ def pin(base, package, files):
 def leave_out(base, added, kept):
     """What the store has and is free to move does not count beside what a repository has under that name: files go before
     repositories with dnf, whatever their versions; and vendors sign and build anew."""
-    there = {(p.name, p.arch) for p in base.sack.query() if p.reponame != "@commandline"}
+    there = {(p.name, p.arch) for p in base.sack.query().available() if p.reponame != "@commandline"}
     base.sack.add_excludes([p for p in added if p.location not in kept and (p.name, p.arch) in there])
 
 

@@ -9,6 +9,8 @@
 #include "shared/log.h"
 #include "store/store.h"
 
+#define DATABASE "rpmdb.sqlite"
+
 json_object *dnf_package_json(const LockedPackage *p) {
         json_object *o = json_object_new_object();
 
@@ -65,6 +67,17 @@ int dnf_install(Dnf *d, const LockedStage *s) {
         return 0;
 }
 
+int dnf_install_database(Dnf *d, const char *path) {
+        _cleanup_free_ char *to = path_join(d->root, "in/" DATABASE);
+
+        if (!to)
+                return log_oom();
+        if (link(path, to) < 0)
+                return log_error_errno(-errno, "Cannot show dnf what the base image has");
+        d->database = true;
+        return 0;
+}
+
 static int append_names(json_object *list, char *const *names) {
         STRV_FOREACH (name, names)
                 if (json_append(list, json_object_new_string(*name)) < 0)
@@ -98,6 +111,9 @@ static int make_question(const Dnf *d, char *const *packages, json_object **ret)
         if (!platform || !o ||
                         json_set_fields(o, JSON_STRING("release", release),
                                         JSON_STRING("platform", platform),
+                                        JSON_STRING("database",
+                                                        d->database ? DNF_INSIDE "/" DATABASE
+                                                                    : NULL),
                                         JSON_STRING("folder", DNF_INSIDE "/repositories"),
                                         JSON_STRING("cache", "/run/imgbuild/out/cache"),
                                         JSON_TAKE("before", json_object_get(d->before)),

@@ -13,8 +13,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#define STATUS_SIZE_MAX (64 * 1024 * 1024)
-
 static bool moves(const ResolveOptions *o) {
         return o->update && (!o->names || strv_contains(o->names, "image"));
 }
@@ -98,7 +96,7 @@ int locked_image_path(Context *ctx, const Recipe *recipe, const LockedImage *ima
 }
 
 /* In the store by its digest, as packages are: resolving again needs no appliance. */
-static int keep_status(const Resolution *x, const char *text, Digest ret) {
+static int keep_packages(const Resolution *x, const ImageFacts *f, Digest ret) {
         _cleanup_free_ char *folder = NULL, *path = NULL;
         int r;
 
@@ -108,28 +106,43 @@ static int keep_status(const Resolution *x, const char *text, Digest ret) {
         path = path_join(folder, "status");
         if (!path)
                 return -ENOMEM;
-        r = write_file_atomic(path, text, strlen(text), 0644);
+        r = write_file_atomic(path, f->packages, f->packages_size, 0644);
         return r < 0 ? r : store_add_blob(x->ctx->store, path, NULL, ret);
 }
 
-static int require_debian(const Recipe *recipe, const ImageFacts *f) {
-        static const char *const ours[] = { "debian", "ubuntu" };
-        bool known = false;
+static int require_family(const Recipe *recipe, const ImageFacts *f) {
+        bool debian = streq(f->distro, "debian") || streq(f->distro, "ubuntu");
 
-        for (size_t i = 0; i < ELEMENTSOF(ours); i++)
-                known = known || streq(f->distro, ours[i]);
-        if (!known)
+        if (!debian && !f->el)
                 return log_error_return(-EINVAL,
-                                "%s: $.base.image: %s is %s %s; only images of Debian and Ubuntu can be built on so far, not those of family el or others",
+                                "%s: $.base.image: %s is %s %s; only images of Debian, Ubuntu, Oracle Linux, RHEL, Rocky Linux and AlmaLinux can be built on",
                                 recipe->path, recipe->base.image, f->distro, f->release);
+        if (f->el && recipe->family != FAMILY_EL)
+                return log_error_return(-EINVAL,
+                                "%s: $.base.repositories: missing: %s is %s %s, and no recipe knows where that has its packages from",
+                                recipe->path, recipe->base.image, f->distro, f->release);
+        if (debian && recipe->family == FAMILY_EL)
+                return log_error_return(-EINVAL,
+                                "%s: $.base.repositories: is for oracle, rhel, rocky and alma: %s is %s %s, whose archives are known",
+                                recipe->path, recipe->base.image, f->distro, f->release);
+        return 0;
+}
+
+static int require_usable(const Recipe *recipe, const ImageFacts *f) {
+        int r = require_family(recipe, f);
+
+        if (r < 0)
+                return r;
         if (!streq_ptr(f->arch, "x86_64"))
                 return log_error_return(-EINVAL,
                                 "%s: $.base.image: %s is for %s, the recipe for %s", recipe->path,
                                 recipe->base.image, strempty(f->arch), recipe->base.arch);
-        if (!f->dpkg_status)
+        if (!f->packages)
                 return log_error_return(-EINVAL,
-                                "%s: $.base.image: %s has no /var/lib/dpkg/status: nothing could be installed on it",
-                                recipe->path, recipe->base.image);
+                                "%s: $.base.image: %s has no %s: nothing could be installed on it",
+                                recipe->path, recipe->base.image,
+                                f->el ? "rpmdb.sqlite, as releases from 9 on have it"
+                                      : "/var/lib/dpkg/status");
         if (!lock_name_valid(f->distro) || !lock_name_valid(f->release) ||
                         (f->kernel && !lock_name_valid(f->kernel)))
                 return log_error_return(-EINVAL,
@@ -156,7 +169,7 @@ static int read_facts(
                 return r == -EPERM ? -EINVAL : r;
         progress_detail(x->ctx->progress, "image", "its system");
         r = image_facts(path, format, recipe->base.root, ret);
-        return r < 0 ? r : require_debian(recipe, ret);
+        return r < 0 ? r : require_usable(recipe, ret);
 }
 
 static int take_facts(Resolution *x, const Recipe *recipe, const char *sha256, uint64_t size) {
@@ -174,7 +187,7 @@ static int take_facts(Resolution *x, const Recipe *recipe, const char *sha256, u
         r = read_facts(x, recipe, path, &f);
         if (r < 0)
                 return r;
-        r = keep_status(x, f.dpkg_status, status);
+        r = keep_packages(x, &f, status);
         if (r < 0)
                 return log_error_errno(
                                 r, "Cannot write in the store %s", store_path(x->ctx->store));
@@ -265,7 +278,7 @@ int resolution_image(Resolution *x, Recipe *recipe) {
 }
 
 /* A lock comes to a host whose store has never seen the image. */
-static int read_status_anew(const Resolution *x, char **ret) {
+static int read_packages_anew(const Resolution *x) {
         _cleanup_image_facts_ ImageFacts f = {};
         _cleanup_free_ char *path = NULL;
         uint64_t size;
@@ -284,7 +297,7 @@ static int read_status_anew(const Resolution *x, char **ret) {
         r = read_facts(x, x->recipe, path, &f);
         if (r < 0)
                 return r;
-        r = keep_status(x, f.dpkg_status, digest);
+        r = keep_packages(x, &f, digest);
         if (r < 0)
                 return log_error_errno(
                                 r, "Cannot write in the store %s", store_path(x->ctx->store));
@@ -292,18 +305,14 @@ static int read_status_anew(const Resolution *x, char **ret) {
                 return log_error_return(-EINVAL,
                                 "%s: $.image: \"status\" is not that of the image: restore the lock from git, or remove it and 'imgbuild lock %s' makes a new one",
                                 x->recipe->lock_path, x->recipe->path);
-        *ret = TAKE_PTR(f.dpkg_status);
         return 0;
 }
 
-int resolution_image_status(const Resolution *x, char **ret) {
-        _cleanup_free_ char *path = store_blob_path(x->ctx->store, x->image.status);
-        int r;
+int resolution_image_packages(const Resolution *x, char **ret_path) {
+        int r = store_check_blob(x->ctx->store, x->image.status) > 0 ? 0 : read_packages_anew(x);
 
-        if (!path)
-                return log_oom();
-        if (store_check_blob(x->ctx->store, x->image.status) <= 0)
-                return read_status_anew(x, ret);
-        r = read_file(path, STATUS_SIZE_MAX, ret, NULL);
-        return r < 0 ? log_error_errno(r, "%s: cannot read it", path) : 0;
+        if (r < 0)
+                return r;
+        *ret_path = store_blob_path(x->ctx->store, x->image.status);
+        return *ret_path ? 0 : log_oom();
 }

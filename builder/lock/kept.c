@@ -123,9 +123,9 @@ int resolution_wants_packages(const Resolution *x) {
         for (size_t i = 0; i < x->n; i++) {
                 int r;
 
-                /* An image brings its packages along. */
+                /* An image brings its packages along, unless there are repositories to lock. */
                 if (x->image.name && strv_length(x->requests[i].packages) == 0 &&
-                                !x->requests[i].overlay)
+                                !x->requests[i].overlay && x->recipe->base.n_repositories == 0)
                         continue;
                 r = resolution_keeps(x, i);
                 if (r <= 0)

@@ -57,7 +57,7 @@ typedef struct LockedImage {
         uint64_t size;
         char *distro, *release; /* debian, trixie */
         char *kernel;           /* release of its own; NULL: it has none */
-        char *status;           /* digest of its dpkg status file, which the store keeps */
+        char *status;           /* digest of its packages' database, which the store keeps */
         int64_t newest;         /* of its files' time stamps, seconds since 1970 */
 } LockedImage;
 

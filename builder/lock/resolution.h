@@ -24,8 +24,9 @@ bool resolution_updates_all(const Resolution *x);
  * its distribution and digest. Returns 1 where it is not what the lock said before. */
 int resolution_image(Resolution *x, Recipe *recipe);
 
-/* What dpkg's status file in it says. The caller frees *ret. */
-int resolution_image_status(const Resolution *x, char **ret);
+/* Where the store has its database of packages: dpkg's status file, or rpm's SQLite. The caller
+ * frees *ret_path. */
+int resolution_image_packages(const Resolution *x, char **ret_path);
 
 /* With --locked: as the lock is, or not at all. Logs and returns -EINVAL. */
 int resolution_refuse_change(const Resolution *x, const char *what);

@@ -7,6 +7,9 @@
 
 #include "lock/apt.h"
 #include "lock/dnf.h"
+#include "shared/file-util.h"
+
+#define STATUS_SIZE_MAX (64 * 1024 * 1024) /* bytes */
 
 /* Whichever the recipe's family has; the other is NULL. */
 typedef struct Solver {
@@ -236,12 +239,18 @@ static int require_progress(const Resolution *x, int64_t epoch) {
 }
 
 /* What is on the image counts as installed. */
-static int install_image(const Resolution *x, Apt *apt) {
-        _cleanup_free_ char *status = NULL;
+static int install_image(const Resolution *x, const Solver *s) {
+        _cleanup_free_ char *path = NULL, *status = NULL;
         int r;
 
-        r = resolution_image_status(x, &status);
-        return r < 0 ? r : apt_install_status(apt, status);
+        r = resolution_image_packages(x, &path);
+        if (r < 0)
+                return r;
+        if (s->dnf)
+                return dnf_install_database(s->dnf, path);
+        r = read_file(path, STATUS_SIZE_MAX, &status, NULL);
+        return r < 0 ? log_error_errno(r, "%s: cannot read it", path)
+                     : apt_install_status(s->apt, status);
 }
 
 static int origins(const Resolution *x, const Solver *s, Lock *l) {
@@ -263,7 +272,7 @@ int resolution_solve(const Resolution *x, Lock *l) {
         if (r < 0)
                 return r;
         if (x->image.name) {
-                r = install_image(x, solver.apt);
+                r = install_image(x, &solver);
                 if (r < 0)
                         return r;
         }

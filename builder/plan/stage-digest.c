@@ -229,6 +229,7 @@ static int hash_stage(Inputs *in, const Plan *p, const Stage *s) {
         case STAGE_IMAGE:
                 take(in, "image", p->lock->image.sha256);
                 take(in, "root", p->lock->image.root);
+                hash_repositories(in, p, recipe->base.repositories, recipe->base.n_repositories);
                 return p->lock->image.name ? 0 : -ESTALE;
         case STAGE_PACKAGES:
                 hash_packages(in, p, s->locked);

@@ -61,7 +61,8 @@ int base_image_build(Building *b, json_object *base) {
         const char *image = json_get_string(base, "image");
         Recipe *r = b->recipe;
 
-        r->family = FAMILY_DEBIAN; /* the only one that is built so far; the image will tell */
+        /* The image will tell; but whoever names repositories means one that needs them. */
+        r->family = json_get(base, "repositories") ? FAMILY_EL : FAMILY_DEBIAN;
         r->base.image = strdup(image);
         if (!r->base.image)
                 return -ENOMEM;
@@ -78,7 +79,7 @@ int base_image_build(Building *b, json_object *base) {
         if (startswith(image, "http://") && !r->base.sha256)
                 problems_add(b->problems, b->file, "$.base.sha256",
                                 "missing: over plain http anybody on the way could change the image");
-        return 0;
+        return r->family == FAMILY_EL ? base_el_build(b, base) : base_el_refuse(b, base);
 }
 
 bool recipe_image_is_url(const Recipe *r) {

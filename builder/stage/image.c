@@ -157,6 +157,7 @@ static int describe(const LockedImage *image, json_object **ret) {
 
 int stage_image(StageBuild *b) {
         const LockedImage *image = &b->plan->lock->image;
+        const Recipe *recipe = b->plan->recipe;
         _cleanup_(report_freep) Report *report = NULL;
         _cleanup_free_ char *path = NULL;
         Import i = { .b = b, .fd = -EBADF };
@@ -165,7 +166,7 @@ int stage_image(StageBuild *b) {
         if (report_new(&report) < 0 || describe(image, &b->made_with) < 0)
                 return log_oom();
         i.report = report;
-        r = locked_image_path(b->ctx, b->plan->recipe, image, &i.st, &path);
+        r = locked_image_path(b->ctx, recipe, image, &i.st, &path);
         if (r < 0)
                 return r;
         i.path = path;
@@ -183,5 +184,5 @@ int stage_image(StageBuild *b) {
         if (r < 0)
                 return r;
         tell_losses(&i);
-        return 0;
+        return stage_write_sources(b, recipe->base.repositories, recipe->base.n_repositories);
 }

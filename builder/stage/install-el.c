@@ -52,12 +52,13 @@ static int workspace_make(StageBuild *b, char *const *blobs, char *const *names,
         return store_scratch(b->ctx->store, "later", &w->later);
 }
 
-/* `first`: a tree that has no rpm yet, at SANDBOX_TREE. */
-static int rpm_argv(bool first, char *const *names, char ***ret) {
+/* `first`: a tree that has no rpm yet, at SANDBOX_TREE. `replaces`: some of these may be newer
+ * versions of what somebody else's image has. */
+static int rpm_argv(bool first, bool replaces, char *const *names, char ***ret) {
         _cleanup_strv_free_ char **argv = NULL;
         int r;
 
-        r = strv_extend_strv(&argv, ARGV("rpm", "--install", "--nosignature", "--noplugins",
+        r = strv_extend_strv(&argv, ARGV("rpm", replaces ? "--upgrade" : "--install", "--nosignature", "--noplugins",
                                                     "--define", SCRIPT_PATH));
         if (r < 0)
                 return r;
@@ -83,7 +84,7 @@ static int run_rpm(StageBuild *b, const Sandbox *sandbox, bool first, char *cons
         r = workspace_make(b, blobs, names, &w);
         if (r < 0)
                 return log_error_errno(r, "Stage %s: cannot lay out its packages", b->stage->id);
-        if (rpm_argv(first, names, &argv) < 0)
+        if (rpm_argv(first, b->plan->recipe->base.image != NULL, names, &argv) < 0)
                 return log_oom();
 
         const SandboxBind binds[] = {

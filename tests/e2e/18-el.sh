@@ -424,6 +424,61 @@ check "a module without a stream of the recipe's is its default" $s
 s=$?
 check "another stream is locked where the recipe names it, newer ones or not, and the image's dnf goes on with it" $s
 [[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+
+# A vendor's disk of this family: that tree, with a tool that is not the newest and without jq.
+V=$W/vendor
+mkdir -p "$V"/{merged,tree}
+layers=$(el plan --offline --json 2>>"$W/log" | python3 -c 'import json,sys; print(*reversed([sys.argv[1] + "/layers/" + s["digest"][:32] + "/tree" for s in json.load(sys.stdin)["stages"]]), sep=":")' "$CACHE")
+mount -t overlay overlay -o "ro,lowerdir=$layers" "$V/merged" && cp -a "$V/merged/." "$V/tree/"
+s=$?
+umount "$V/merged"
+rm -rf "$V"/tree/usr/share/{doc,locale,man,zoneinfo} "$V/tree/etc/dnf" "$V"/tree/etc/yum.repos.d/*
+mkdir -p "$V/tree/boot/loader/entries"
+echo 'title the vendor' >"$V/tree/boot/loader/entries/vendor.conf"
+echo '/dev/sda1 / ext4 defaults 0 1' >"$V/tree/etc/fstab"
+truncate -s 701M "$V/vendor.raw"
+[[ $s -eq 0 ]] && printf '1M,700M\n' | sfdisk -q "$V/vendor.raw" && mke2fs -q -F -t ext4 -E offset=$((1 << 20)) -d "$V/tree" "$V/vendor.raw" 700M 2>>"$W/log" && rm -rf "$V/tree"
+s=$?
+check "a vendor's disk is made of it" $s
+publish
+overlay_of tool
+sed -i 's/"tool"/"tool", "jq"/' "$W/overlays/query/overlay.json"
+recipe
+python3 - "$W/images/el.json" <<'P'
+import json, sys
+o = json.load(open(sys.argv[1]))
+o["base"] = {"image": "../vendor/vendor.raw", "repositories": o["base"]["repositories"]}
+json.dump(o, open(sys.argv[1], "w"))
+P
+rm -f "$lock"
+el lock >"$W/out" 2>&1 && python3 - "$lock" <<'P'
+import json, sys
+l = json.load(open(sys.argv[1]))
+got = [(s["id"], p["name"], p["version"]) for s in l["stages"] for p in s["packages"]]
+assert {(i, n) for i, n, v in got} == {("packages:query", n) for n in ("tool", "jq", "libjq1", "libonig5")} and ("packages:query", "tool", "3-1") in got, got
+assert l["image"]["distro"] == "rocky" and l["image"]["release"][0] == "9", l["image"]
+P
+s=$?
+check "what a vendor's disk of the family has counts as installed: what is missing or older than what is wanted is locked" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+el build >"$W/out" 2>&1
+s=$?
+check "it is the base of a tree" $s
+[[ $s -eq 0 ]] || tail -n 20 "$W/out" | sed 's/^/# /'
+[[ $(in_tree 'echo "[1]" | jq .[0]; rpm -q tool bash jq | sed "s/-.*//"; rpm -q tool; ls /etc/yum.repos.d; ls -A /boot/loader/entries') == $'1\ntool\nbash\njq\ntool-3-1.x86_64\nos.repo' ]]
+s=$?
+check "… in which its own rpm has put the new ones in the old one's place, and nothing names the vendor's disk" $s
+[[ $s -eq 0 ]] || in_tree 'rpm -qa; ls /etc/yum.repos.d; ls -A /boot/loader/entries' | tail -n 20 | sed 's/^/# /'
+el build --locked --offline >"$W/out" 2>&1 && el lock --check >>"$W/out" 2>&1
+s=$?
+check "… and nothing moves afterwards" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+rm -rf "$V"
+recipe
+overlay_of tool
+publish
+modifyrepo_c --mdtype=modules "$W/modules.yaml" "$W/site/os/repodata" >>"$W/log" 2>&1 && sign_index
+rm -f "$lock"
 modules tool:9 >/dev/null
 grep -q 'no repository of the recipe has a module tool:9' "$W/out"
 s=$?

@@ -96,4 +96,66 @@ s=$?
 [[ $s -eq 0 && $sum == "$(sha256sum <"$W/out/el-disk/el-disk.raw")" ]]
 check "another store makes the same bytes" $?
 rm -rf "$W/second" "$W/out"
+
+# The same system as a vendor's image, on XFS in LVM, is the base of another disk: an overlay's package by its own rpm, the agent compiled anew.
+V=$W/vendor
+mkdir -p "$V" "$PROJECT/overlays/query"
+export LIBGUESTFS_BACKEND=direct LIBGUESTFS_BACKEND_SETTINGS=force_tcg
+qemu-img create -q -f qcow2 -F raw -b "$OUT/el-disk/el-disk.raw" "$V/el-disk.qcow2"
+guestfish --format=qcow2 -a "$V/el-disk.qcow2" -i >>"$W/log" 2>&1 <<G
+upload $TOP/COPYING /etc/from-the-vendor
+rm-rf /etc/fstab
+write /etc/fstab "/dev/mapper/vg-root / xfs defaults 0 0\n"
+tar-out / $V/root.tar xattrs:true selinux:true acls:true
+G
+s=$?
+truncate -s 4G "$V/vendor.raw"
+truncate -s 3800M "$V/root.xfs"
+[[ $s -eq 0 ]] && printf 'label: gpt\n1MiB,64MiB,U\n65MiB,,V\n' | sfdisk -q "$V/vendor.raw" && mkfs.xfs -q "$V/root.xfs" &&
+        dd if="$V/root.xfs" of="$V/vendor.raw" bs=1M seek=66 conv=sparse,notrunc status=none && guestfish --format=raw -a "$V/vendor.raw" >>"$W/log" 2>&1 <<G
+run
+mkfs vfat /dev/sda1 label:ESP
+pvcreate /dev/sda2
+vgcreate vg /dev/sda2
+debug sh "lvm lvcreate -q -Zn -Wn -L 3800M -n root vg"
+mount /dev/vg/root /
+tar-in $V/root.tar / xattrs:true selinux:true acls:true
+G
+s=$?
+check "a vendor's disk is made of it, on XFS in LVM" $s
+[[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
+rm -f "$V"/{root.tar,root.xfs,el-disk.qcow2}
+echo '{ "description": "queries", "packages": { "debian": ["jq"], "el": ["jq"] } }' >"$PROJECT/overlays/query/overlay.json"
+cat >"$RECIPES/el-vendor.json" <<R
+{
+        "name": "el-vendor",
+        "base": { "image": "$V/vendor.raw" },
+        "kernel": { "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check security=selinux" },
+        "overlays": ["firstboot", "query"],
+        "disk": { "formats": ["raw"] }
+}
+R
+build el-vendor >"$W/out.log" 2>&1
+[[ $? -ne 0 ]] && grep -q 'base.repositories: missing: .* is rocky 9' "$W/out.log"
+s=$?
+check "without repositories nothing can be built on it, and the message says so" $s
+[[ $s -eq 0 ]] || tail -n 5 "$W/out.log"
+sed -i "s|\"image\": .* }|\"image\": \"$V/vendor.raw\", \"repositories\": { \"os\": { \"uri\": \"file://$W/site/os/\", \"key\": \"os.asc\", \"fingerprint\": \"$(<"$W/key/fingerprint")\" } } }|" "$RECIPES/el-vendor.json"
+build el-vendor >>"$W/log" 2>&1
+s=$?
+check "it is the base of a disk" $s
+[[ $s -eq 0 ]] || { tail -n 60 "$W/log"; exit 1; }
+[[ $(python3 -c 'import json,sys; print(*sorted(p["name"] for s in json.load(open(sys.argv[1]))["stages"] for p in s["packages"] if not s["id"].startswith("compile")))' "$RECIPES/el-vendor.lock.json") == "jq libjq1 libonig5" ]]
+check "… of which only what was missing is locked" $?
+cat >>"$W/commands" <<'C'
+echo "== vendor"; test -s /etc/from-the-vendor && rpm -q jq | wc -l; ls /boot/loader/entries | wc -l; findmnt -no FSTYPE /
+C
+(cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/el-vendor/el-vendor.raw" --cache "$CACHE" --offline --progress plain --until ready --save "$W/save" -- "$(cat "$W/commands")") >"$W/said" 2>"$W/boot.log"
+s=$?
+check "… which boots until the node is ready" $s
+[[ $s -eq 0 && $(part vendor) == $'1\n1\next4' && $(part selinux | tr -d '\0') == $'shadow_t\ninit_t' && $(part unlabelled) -eq 0 && $(part kernel) == "$release" ]]
+s=$?
+check "… with the vendor's kernel and files, the overlay's package, a boot entry of its own, and labels" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$W/boot.log"; cat "$W/said"; }
+rm -rf "$V"
 exit $rc

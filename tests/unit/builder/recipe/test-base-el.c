@@ -76,6 +76,36 @@ static void el_releases_with_another_database(void **state) {
                         "images/x.json: $.base.release: \"8\": of family el releases from 9 on can be made from nothing; the rpm of older ones has another database");
 }
 
+static void a_vendors_image_of_family_el_has_repositories_beside_it(void **state) {
+        put_file("images/x.json",
+                        "{\"name\": \"x\", \"base\": {\"image\": \"vendor.qcow2\", " EL_REPOSITORY
+                        "}, \"packages\": [\"NetworkManager\"]}");
+        Recipe *r = load_good(*state, "images/x.json");
+
+        assert_int_equal(r->family, FAMILY_EL);
+        assert_non_null(r->base.image);
+        assert_null(r->base.release);
+        assert_int_equal(r->base.n_repositories, 1);
+}
+
+static void a_vendors_image_without_repositories_is_of_the_other_family(void **state) {
+        put_file("images/x.json",
+                        "{\"name\": \"x\", \"base\": {\"image\": \"vendor.qcow2\"}, \"packages\": [\"NetworkManager\"]}");
+        assert_refused(*state, "images/x.json",
+                        "images/x.json: $.packages[0]: \"NetworkManager\" is not a package (lower-case letters, digits, + . -; then :arch or =version)");
+}
+
+static void a_vendors_image_keeps_the_repositories_of_what_it_replaces(void **state) {
+        put_el_recipe("below", ", " EL_REPOSITORY, "");
+        put_file("images/x.json",
+                        "{\"name\": \"x\", \"extends\": \"below\", \"base\": {\"image\": \"vendor.qcow2\"}}");
+        Recipe *r = load_good(*state, "images/x.json");
+
+        assert_int_equal(r->family, FAMILY_EL);
+        assert_null(r->base.distro);
+        assert_int_equal(r->base.n_repositories, 1);
+}
+
 static void an_overlay_has_packages_for_each_family(void **state) {
         put_overlay("one",
                         ", \"packages\": {\"debian\": [\"vim\"], \"el\": [\"vim-enhanced\", \"NetworkManager\"]}");
@@ -128,6 +158,9 @@ int main(void) {
                 TEST(a_base_of_family_el_without_repositories),
                 TEST(what_is_debians_alone_is_no_el_bases),
                 TEST(el_releases_with_another_database),
+                TEST(a_vendors_image_of_family_el_has_repositories_beside_it),
+                TEST(a_vendors_image_without_repositories_is_of_the_other_family),
+                TEST(a_vendors_image_keeps_the_repositories_of_what_it_replaces),
                 TEST(an_overlay_has_packages_for_each_family),
                 TEST(an_overlay_takes_streams_of_modules),
                 TEST(units_may_have_another_name_in_each_family),
