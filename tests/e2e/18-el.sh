@@ -442,7 +442,7 @@ s=$?
 check "a vendor's disk is made of it" $s
 publish
 overlay_of tool
-sed -i 's/"tool"/"tool", "jq"/' "$W/overlays/query/overlay.json"
+sed -i 's/"tool"/"tool-3", "jq"/' "$W/overlays/query/overlay.json"
 recipe
 python3 - "$W/images/el.json" <<'P'
 import json, sys
