@@ -8,7 +8,7 @@
 #include "sandbox/logged-command.h"
 #include "shared/log.h"
 
-#define OUTPUT_MAX (1024u * 1024) /* no honest report reaches it */
+#define OUTPUT_MAX (1024u * 1024)         /* no honest report reaches it */
 #define TIME_DEFAULT (120 * USEC_PER_SEC) /* a check looks at a tree, and makes nothing */
 
 /* What a command said; its text is NULL where it said nothing. */
@@ -77,8 +77,7 @@ static int run_command(Context *ctx, const Plan *plan, char *const *layers, cons
 
         if (q->overlay)
                 limits = limits_over(&q->overlay->limits, &limits);
-        return logged_command_status(
-                        ctx, "checks", &sandbox, &options, argv, true, ret_status);
+        return logged_command_status(ctx, "checks", &sandbox, &options, argv, true, ret_status);
 }
 
 /* SQLite, in which rpm keeps its database, wants to write beside it even for a reader. A tree

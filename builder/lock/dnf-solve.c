@@ -111,9 +111,9 @@ static int make_question(const Dnf *d, char *const *packages, json_object **ret)
         if (!platform || !o ||
                         json_set_fields(o, JSON_STRING("release", release),
                                         JSON_STRING("platform", platform),
-                                        JSON_STRING("database",
-                                                        d->database ? DNF_INSIDE "/" DATABASE
-                                                                    : NULL),
+                                        JSON_STRING("database", d->database ? DNF_INSIDE
+                                                                                "/" DATABASE
+                                                                            : NULL),
                                         JSON_STRING("folder", DNF_INSIDE "/repositories"),
                                         JSON_STRING("cache", "/run/imgbuild/out/cache"),
                                         JSON_TAKE("before", json_object_get(d->before)),

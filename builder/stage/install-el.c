@@ -58,8 +58,9 @@ static int rpm_argv(bool first, bool replaces, char *const *names, char ***ret) 
         _cleanup_strv_free_ char **argv = NULL;
         int r;
 
-        r = strv_extend_strv(&argv, ARGV("rpm", replaces ? "--upgrade" : "--install", "--nosignature", "--noplugins",
-                                                    "--define", SCRIPT_PATH));
+        r = strv_extend_strv(
+                        &argv, ARGV("rpm", replaces ? "--upgrade" : "--install", "--nosignature",
+                                               "--noplugins", "--define", SCRIPT_PATH));
         if (r < 0)
                 return r;
         r = first ? strv_extend_strv(&argv, ARGV("--root", SANDBOX_TREE, "--dbpath", DATABASE)) : 0;
