@@ -6,9 +6,8 @@
 
 #include "stage/internal.h"
 #include "stage/shims.h"
-#include "store/store.h"
+#include "stage/workspace.h"
 
-#include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 
@@ -25,32 +24,6 @@
 /* Systemd's programs are told that nothing runs here; kernel-install, that nothing is to be
  * made. */
 #define ENVIRONMENT ARGV("SYSTEMD_OFFLINE=1", "KERNEL_INSTALL_BYPASS=1")
-
-typedef struct Workspace {
-        char *rpms, *shims, *later;
-} Workspace;
-
-static void workspace_done(Workspace *w) {
-        char *const folders[] = { w->rpms, w->shims, w->later };
-
-        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
-                if (folders[i])
-                        (void) rm_rf(folders[i]);
-                free(folders[i]);
-        }
-}
-
-static int workspace_make(StageBuild *b, char *const *blobs, char *const *names, Workspace *w) {
-        int r;
-
-        r = stage_link_debs(b, blobs, names, &w->rpms);
-        if (r < 0)
-                return r;
-        r = shims_write(b->ctx->store, &w->shims);
-        if (r < 0)
-                return r;
-        return store_scratch(b->ctx->store, "later", &w->later);
-}
 
 /* `first`: a tree that has no rpm yet, at SANDBOX_TREE. `replaces`: some of these may be newer
  * versions of what somebody else's image has. */
@@ -77,19 +50,19 @@ static int rpm_argv(bool first, bool replaces, char *const *names, char ***ret) 
 
 static int run_rpm(StageBuild *b, const Sandbox *sandbox, bool first, char *const *blobs,
                 char *const *names) {
-        _cleanup_(workspace_done) Workspace w = {};
+        _cleanup_workspace_ Workspace w = {};
         _cleanup_strv_free_ char **argv = NULL;
         Sandbox s = *sandbox;
         int r;
 
         r = workspace_make(b, blobs, names, &w);
         if (r < 0)
-                return log_error_errno(r, "Stage %s: cannot lay out its packages", b->stage->id);
+                return r;
         if (rpm_argv(first, b->plan->recipe->base.image != NULL, names, &argv) < 0)
                 return log_oom();
 
         const SandboxBind binds[] = {
-                { w.rpms, INSIDE_RPMS, false },
+                { w.packages, INSIDE_RPMS, false },
                 { w.shims, SHIMS_INSIDE, false },
                 { w.later, SHIMS_LATER_INSIDE, true },
         };

@@ -6,43 +6,11 @@
 
 #include "stage/internal.h"
 #include "stage/shims.h"
-#include "store/store.h"
+#include "stage/workspace.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/strv.h"
-
-/* Folders of scratch that one installation needs. */
-typedef struct Workspace {
-        char *debs, *shims, *later, *policy;
-} Workspace;
-
-static void workspace_done(Workspace *w) {
-        char *const folders[] = { w->debs, w->shims, w->later };
-
-        for (size_t i = 0; i < ELEMENTSOF(folders); i++) {
-                if (folders[i])
-                        (void) rm_rf(folders[i]);
-                free(folders[i]);
-        }
-        free(w->policy);
-}
-
-static int workspace_make(StageBuild *b, char *const *blobs, char *const *names, Workspace *w) {
-        int r;
-
-        r = stage_link_debs(b, blobs, names, &w->debs);
-        if (r < 0)
-                return r;
-        r = shims_write(b->ctx->store, &w->shims);
-        if (r < 0)
-                return r;
-        r = store_scratch(b->ctx->store, "later", &w->later);
-        if (r < 0)
-                return r;
-        w->policy = path_join(w->shims, "policy-rc.d");
-        return w->policy ? 0 : -ENOMEM;
-}
 
 static int apt_argv(const Plan *plan, char *const *names, char ***ret) {
         _cleanup_strv_free_ char **argv = NULL;
@@ -69,16 +37,17 @@ static int apt_argv(const Plan *plan, char *const *names, char ***ret) {
 }
 
 static int run_apt(StageBuild *b, const Sandbox *sandbox, const Workspace *w, char *const *names) {
+        _cleanup_free_ char *policy = path_join(w->shims, "policy-rc.d");
         _cleanup_strv_free_ char **argv = NULL;
         const SandboxBind binds[] = {
-                { w->debs, INSIDE_DEBS, false },
+                { w->packages, INSIDE_DEBS, false },
                 { w->shims, SHIMS_INSIDE, false },
                 { w->later, SHIMS_LATER_INSIDE, true },
-                { w->policy, "/usr/sbin/policy-rc.d", false },
+                { policy, "/usr/sbin/policy-rc.d", false },
         };
         Sandbox s = *sandbox;
 
-        if (apt_argv(b->plan, names, &argv) < 0)
+        if (!policy || apt_argv(b->plan, names, &argv) < 0)
                 return log_oom();
         s.binds = binds;
         s.n_binds = ELEMENTSOF(binds);
@@ -121,7 +90,7 @@ static int run_later(StageBuild *b, const Sandbox *sandbox, const char *folder) 
 }
 
 int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, char *const *names) {
-        _cleanup_(workspace_done) Workspace w = {};
+        _cleanup_workspace_ Workspace w = {};
         int r;
 
         if (strv_length(blobs) == 0)
@@ -130,8 +99,7 @@ int stage_install(StageBuild *b, const Sandbox *sandbox, char *const *blobs, cha
                 return stage_install_el(b, sandbox, blobs, names);
         r = workspace_make(b, blobs, names, &w);
         if (r < 0)
-                return log_error_errno(r, "Stage %s: cannot lay out its packages", b->stage->id);
-
+                return r;
         r = run_apt(b, sandbox, &w, names);
         return r < 0 ? r : run_later(b, sandbox, w.later);
 }
