@@ -16,7 +16,7 @@ sed -i 's/"openmpi"]/"openmpi", "adopt-package"]/' "$RECIPES/cluster-node.json"
 sed -i 's/"openmpi", "slim"]/"openmpi", "slurm-gpu", "slim"]/' "$RECIPES/hpc-head.json"
 grep -q adopt-package "$RECIPES/cluster-node.json" && grep -q slurm-gpu "$RECIPES/hpc-head.json" || { echo "not ok - the recipes have their overlays"; exit 1; }
 for name in hpc-head cluster-node; do
-        build "$name" >"$E2E/build.log" 2>&1
+        build "$name" --no-proof >"$E2E/build.log" 2>&1 # the boot is one
         s=$?
         check "$name builds" $s
         [[ $s -eq 0 ]] || { tail -n 40 "$E2E/build.log"; exit 1; }
