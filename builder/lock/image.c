@@ -4,6 +4,7 @@
  * archives packages come from, what is installed already) the recipe and apt are told here. */
 
 #include "appliance/appliance.h"
+#include "recipe/recipe.h"
 #include "lock/resolution.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -110,26 +111,27 @@ static int keep_packages(const Resolution *x, const ImageFacts *f, Digest ret) {
         return r < 0 ? r : store_add_blob(x->ctx->store, path, NULL, ret);
 }
 
-static int require_family(const Recipe *recipe, const ImageFacts *f) {
-        bool debian = streq(f->distro, "debian") || streq(f->distro, "ubuntu");
+/* The recipe may have changed since the image was looked at. */
+static int require_family(const Recipe *recipe, const char *distro, const char *release) {
+        Family family;
 
-        if (!debian && !f->el)
+        if (!distro_family(distro, &family))
                 return log_error_return(-EINVAL,
                                 "%s: $.base.image: %s is %s %s; only images of Debian, Ubuntu, Oracle Linux, RHEL, Rocky Linux and AlmaLinux can be built on",
-                                recipe->path, recipe->base.image, f->distro, f->release);
-        if (f->el && recipe->family != FAMILY_EL)
+                                recipe->path, recipe->base.image, distro, release);
+        if (family == FAMILY_EL && recipe->family != FAMILY_EL)
                 return log_error_return(-EINVAL,
                                 "%s: $.base.repositories: missing: %s is %s %s, and no recipe knows where that has its packages from",
-                                recipe->path, recipe->base.image, f->distro, f->release);
-        if (debian && recipe->family == FAMILY_EL)
+                                recipe->path, recipe->base.image, distro, release);
+        if (family != FAMILY_EL && recipe->family == FAMILY_EL)
                 return log_error_return(-EINVAL,
                                 "%s: $.base.repositories: is for oracle, rhel, rocky and alma: %s is %s %s, whose archives are known",
-                                recipe->path, recipe->base.image, f->distro, f->release);
+                                recipe->path, recipe->base.image, distro, release);
         return 0;
 }
 
 static int require_usable(const Recipe *recipe, const ImageFacts *f) {
-        int r = require_family(recipe, f);
+        int r = require_family(recipe, f->distro, f->release);
 
         if (r < 0)
                 return r;
@@ -267,6 +269,9 @@ int resolution_image(Resolution *x, Recipe *recipe) {
                         return r;
         }
 
+        r = require_family(recipe, x->image.distro, x->image.release);
+        if (r < 0)
+                return r;
         r = set_text(&recipe->base.distro, x->image.distro);
         if (r < 0)
                 return r;

@@ -72,6 +72,16 @@ static int build_name(Building *b) {
         return r->lock_path ? 0 : -ENOMEM;
 }
 
+bool distro_family(const char *name, Family *ret) {
+        for (const Distro *d = distros; d->name; d++) {
+                if (!streq_ptr(d->name, name))
+                        continue;
+                *ret = d->family;
+                return true;
+        }
+        return false;
+}
+
 static int build_distro(Building *b, json_object *base) {
         const char *distro = json_get_string(base, "distro");
         Recipe *r = b->recipe;
@@ -84,9 +94,7 @@ static int build_distro(Building *b, json_object *base) {
         require(b, "$.base.distro", distro, "debian, ubuntu, oracle, rhel, rocky or alma");
         require(b, "$.base.release", json_get_string(base, "release"),
                         "a release, as trixie or noble");
-        for (const Distro *d = distros; d->name; d++)
-                if (streq_ptr(d->name, distro))
-                        r->family = d->family;
+        (void) distro_family(distro, &r->family);
         if (copy_string(base, "distro", NULL, &r->base.distro) < 0 ||
                         copy_string(base, "release", NULL, &r->base.release) < 0 ||
                         copy_list(base, "packages", NULL, &r->base.packages) < 0)

@@ -24,6 +24,9 @@ int recipe_to_json(const Recipe *r, json_object **ret);
 bool recipe_image_is_url(const Recipe *r);
 const char *recipe_image_name(const Recipe *r);
 
+/* Which family the distribution of this name is of; false: no recipe can be of it. */
+bool distro_family(const char *name, Family *ret);
+
 /* Whether `overlay` is `other` or requires it, itself or through others. */
 bool recipe_overlay_needs(const Overlay *overlay, const Overlay *other);
 

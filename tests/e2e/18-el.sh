@@ -473,6 +473,17 @@ el build --locked --offline >"$W/out" 2>&1 && el lock --check >>"$W/out" 2>&1
 s=$?
 check "… and nothing moves afterwards" $s
 [[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+python3 - "$W/images/el.json" <<'P'
+import json, sys
+o = json.load(open(sys.argv[1]))
+del o["base"]["repositories"]
+json.dump(o, open(sys.argv[1], "w"))
+P
+el lock >"$W/out" 2>&1
+[[ $? -eq 3 ]] && grep -q 'base.repositories: missing: .*vendor.raw is rocky 9' "$W/out"
+s=$?
+check "… without repositories the recipe is refused: nobody knows where such a system has its packages from" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
 rm -rf "$V"
 recipe
 overlay_of tool
