@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* Laid out before packages are installed, and gone with the stage, however that ends. */
+
 #include "stage/workspace.h"
 #include "stage/shims.h"
 #include "store/store.h"
