@@ -156,7 +156,7 @@ small build >"$W/out" 2>&1 && ! grep -q '^> run' "$W/out"
 check "secret: the finished layer needs it no more" $?
 cp "$W/overlays/small/run.sh" "$W/run.sh"
 echo 'truncate -s 8T /etc/small/hole' >>"$W/overlays/small/run.sh"
-timeout 60 "$IMGBUILD" build "$W/images/small.json" --cache "$CACHE" --secret "token=$W/token" --progress plain >"$W/out" 2>&1
+timeout 600 "$IMGBUILD" build "$W/images/small.json" --cache "$CACHE" --secret "token=$W/token" --progress plain >"$W/out" 2>&1
 [[ $? -eq 1 ]] && grep -q 'Stage run:small/0: its files have more than 1 TiB, holes included' "$W/out"
 check "a script that makes a hole of 8 TiB is told at once, with a secret to look for in it as well" $?
 mv "$W/run.sh" "$W/overlays/small/run.sh"
