@@ -3,24 +3,11 @@
 # head's own commands are the test: users, jobs on both nodes, home folders, accounting, logins between nodes.
 #
 # lane: machine
-# after: e2e/60
+# after: e2e/60 e2e/65
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/cluster.bash"
-own_project
-# The package of the overlay slurm-adopt is on the nodes from the start, its settings come last.
-mkdir "$PROJECT/overlays/adopt-package"
-echo '{ "description": "What slurm-adopt installs", "packages": { "debian": ["libpam-slurm-adopt"] } }' >"$PROJECT/overlays/adopt-package/overlay.json"
-sed -i 's/"openmpi"]/"openmpi", "adopt-package"]/' "$RECIPES/cluster-node.json"
-# GPUs are handed out and counted; the nodes have doubles of two each.
-sed -i 's/"openmpi", "slim"]/"openmpi", "slurm-gpu", "slim"]/' "$RECIPES/hpc-head.json"
-grep -q adopt-package "$RECIPES/cluster-node.json" && grep -q slurm-gpu "$RECIPES/hpc-head.json" || { echo "not ok - the recipes have their overlays"; exit 1; }
-for name in hpc-head cluster-node; do
-        build "$name" --no-proof >"$E2E/build.log" 2>&1 # the boot is one
-        s=$?
-        check "$name builds" $s
-        [[ $s -eq 0 ]] || { tail -n 40 "$E2E/build.log"; exit 1; }
-done
+cluster_images
 
 # What NVIDIA's driver shows of two GPUs, to slurmd alone.
 cat >"$E2E/node.yaml" <<'Y'
