@@ -124,7 +124,8 @@ cat >"/proc/$first/root/etc/cni/net.d/10-nic0.conflist" <<'C'
 { "cniVersion": "0.4.0", "name": "nic0", "plugins": [
   { "type": "host-device", "device": "nic0", "ipam": { "type": "static", "addresses": [{ "address": "10.99.0.2/24" }] } } ] }
 C
-on node ip link add nic0 type dummy && on node ip address add 10.98.0.1/24 dev nic0 && on node ip link set nic0 up
+on node ip link add nic0 type veth peer name wire0 && on node ip address add 10.98.0.1/24 dev nic0 && on node ip link set nic0 up
+report "the host has a network card" $?
 ctr run --rm --cni --cgroup '' "$image" card bash -c 'while read -r d _; do [[ $d != nic0: ]] || echo mine; done </proc/net/dev; [[ $(</proc/net/fib_trie) == *10.99.0.2* ]] && echo its address; sleep 5' >"$E2E/card" 2>"$out" &
 card=$!
 waits sh -c '! nsenter -t "$0" --mount --root ip link show nic0' "$first"
