@@ -35,6 +35,11 @@ int guestfs_open_bare(const char *folder, const char *monitor, guestfs_h **ret);
 int guestfs_plug(guestfs_h *g, const char *monitor, const char *image, const char *format,
                 unsigned partitions, char **ret_device);
 
+/* A file of the mounted system, or a link that leads to one. */
+static inline bool guestfs_has_file(guestfs_h *g, const char *path) {
+        return guestfs_is_file_opts(g, path, GUESTFS_IS_FILE_OPTS_FOLLOWSYMLINKS, 1, -1) > 0;
+}
+
 /* user.c. Before an ordinary user's program becomes root of a user namespace: makes the appliance
  * for it, some seconds the first time. Where that cannot be, launching says so. -ENOMEM. */
 int appliance_prepare_for_user(void);

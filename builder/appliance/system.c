@@ -239,17 +239,13 @@ static int find_kernel(guestfs_h *g, ImageFacts *f) {
         return 0;
 }
 
-static bool has_file(guestfs_h *g, const char *path) {
-        return guestfs_is_file_opts(g, path, GUESTFS_IS_FILE_OPTS_FOLLOWSYMLINKS, 1, -1) > 0;
-}
-
 /* What SQLite has written, but not into the file yet. */
 static int refuse_log(guestfs_h *g, const char *image, const char *path) {
         _cleanup_free_ char *wal = strf("%s-wal", path);
 
         if (!wal)
                 return log_oom();
-        if (!has_file(g, wal) || guestfs_filesize(g, wal) <= 0)
+        if (!guestfs_has_file(g, wal) || guestfs_filesize(g, wal) <= 0)
                 return 0;
         return log_error_return(-EINVAL,
                         "%s: %s is not empty, so its system was not shut down while rpm had finished: boot it, run 'rpm -qa' as root, and shut it down",
@@ -263,7 +259,7 @@ static int read_packages(guestfs_h *g, const char *image, ImageFacts *f) {
         const char *const *path = f->el ? rpm : dpkg;
         int r;
 
-        while (*path && !has_file(g, *path))
+        while (*path && !guestfs_has_file(g, *path))
                 path++;
         if (!*path)
                 return 0;

@@ -60,11 +60,6 @@ static int add_nvidia(guestfs_h *g, const char *release, const char *folder, jso
         return 0;
 }
 
-/* A file, or a link that leads to one. */
-static bool is_file(guestfs_h *g, const char *path) {
-        return guestfs_is_file_opts(g, path, GUESTFS_IS_FILE_OPTS_FOLLOWSYMLINKS, 1, -1) == 1;
-}
-
 static int add_kernel(guestfs_h *g, const char *folder, json_object *o, json_object *kernels) {
         const char *release = path_basename(folder);
         _cleanup_free_ char *boot = strf("/boot/vmlinuz-%s", release),
@@ -78,7 +73,8 @@ static int add_kernel(guestfs_h *g, const char *folder, json_object *o, json_obj
         if (r < 0)
                 return r;
         r = json_set_fields(k, JSON_STRING("release", release),
-                        JSON_BOOL("bootable", is_file(g, boot) || is_file(g, image)));
+                        JSON_BOOL("bootable",
+                                        guestfs_has_file(g, boot) || guestfs_has_file(g, image)));
         if (r < 0)
                 return r;
         return add_nvidia(g, release, folder, o, k);

@@ -59,7 +59,6 @@ static const struct {
         { "var/log", "alternatives.log", REMOVE, true },
         { "var/log", "bootstrap.log", REMOVE, true },
         { "var/log/apt", "*", REMOVE, true },
-        { "boot/loader/entries", "*", REMOVE }, /* of a vendor's disk; ours has its own */
         { "var/lib/rpm", ".rpm.lock", REMOVE, true },
         { "var/lib/rpm", "*.sqlite-shm", REMOVE, true }, /* SQLite makes it from its log */
         { "var", "log", REMOVE_FILES },
