@@ -7,3 +7,5 @@ systemd-sysusers
 ldconfig
 journalctl --update-catalog
 touch /etc/.updated /var/.updated
+# Debian's ssh has a unit of its own that makes host keys, from release 13 on; Ubuntu 24.04's has none, and cloud-init makes them.
+if [ -e /usr/lib/systemd/system/sshd-keygen.service ]; then systemctl enable sshd-keygen.service; fi

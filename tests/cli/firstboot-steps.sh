@@ -245,6 +245,26 @@ start=$SECONDS
 run_step identity
 check "identity: a unit that answers under another name is not waited for in vain" test $((SECONDS - start)) -lt 40
 check "identity: sshd is reloaded once" test "$(grep -c ReloadOrTryRestartUnit "$NODE/calls")" = 1
+# EL: authselect has PAM and NSS, refuses what others wrote there, and is told nothing that it knows.
+printf 'passwd: files\ngroup: files\nshadow: files\n' >"$NODE/etc/nsswitch.conf"
+: >"$NODE/selected"
+tool authselect <<'TOOL'
+case $1 in
+current) [[ -s $FIRSTBOOT_ROOT/selected ]] || { echo "No existing configuration detected."; exit 2; }; cat "$FIRSTBOOT_ROOT/selected" ;;
+select)
+        grep -q sss "$FIRSTBOOT_ROOT/etc/nsswitch.conf" && { echo "[error] Unexpected changes to the configuration were detected."; exit 1; }
+        shift; echo "$*" >"$FIRSTBOOT_ROOT/selected" ;;
+enable-feature) sed -i "s/$/ $2/" "$FIRSTBOOT_ROOT/selected" ;;
+esac
+TOOL
+run_step identity
+check "identity: authselect's profile is chosen before anything of its is written" verdict "done "
+check "identity: with homes" grep -qx 'sssd with-mkhomedir' "$NODE/selected"
+: >"$NODE/tools"; run_step identity
+check "identity: once" bash -c '! grep -qE "^authselect (select|enable)" "$1"' - "$NODE/tools"
+echo 'custom/site with-faillock' >"$NODE/selected"; run_step identity
+check "identity: a site's own profile is kept, with homes" grep -qx 'custom/site with-faillock with-mkhomedir' "$NODE/selected"
+rm "$NODE/bin/authselect"; : >"$NODE/tools"
 # What needs a second try has all the time for it, and ends with it.
 found_once() { tool getent <<<"grep -q '$1' \$FIRSTBOOT_ROOT/calls || exit 2; [[ \$3 != passwd ]] || echo 'alice:*:20001:20000:Alice:/home/alice:/bin/bash'"; }
 found_once '^RestartUnit sssd.service'

@@ -17,6 +17,7 @@
 source "$TOP/tests/e2e/saved.bash"
 
 VM=$E2E/vm
+VM_IMAGE=$OUT/debian-13-cpu/debian-13-cpu.qcow2
 NVME=(--nvme 'count=4,size=1G')
 
 vm_suite() {
@@ -59,7 +60,7 @@ vm_start() { # MARKER [ARG…]: does not wait
         local marker=$1
         shift
         # From the project: its lock of the tools tree is the one that the image was made with.
-        (cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/debian-13-cpu/debian-13-cpu.qcow2" --cache "$CACHE" --offline --progress plain \
+        (cd "$PROJECT" && exec "$IMGBUILD" boot "$VM_IMAGE" --cache "$CACHE" --offline --progress plain \
                 --state "$VM/state" --save "$VM/save" --user-data "$VM/user-data" --ssh-key "$KEY.pub" "${NVME[@]}" \
                 --forward 2222:22 --forward 6818:6818 --until "$marker" --timeout 1200 --keep "$@") >"$VM/boot.log" 2>&1 &
         vm_pid=$!

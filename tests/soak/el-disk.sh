@@ -1,8 +1,12 @@
 #!/bin/bash
 # A disk of family el: an EL-like distribution of Debian's packages as RPMs, with a kernel, dracut and SELinux's policy, baked from nothing
-# with the agent compiled in it, the same bytes in two stores, booted until its node is ready.
+# with the overlays of a Slurm node and the agent compiled in it, the same bytes in two stores, booted until its node is ready: alone, as a vendor's
+# image below another disk, and as a node of a head with a directory, NFS and Slurm.
 set -u
 source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/e2e/head.bash"
+source "$TOP/tests/e2e/vm.bash"
+if [[ -z ${HEAD_INSIDE:-} ]]; then
 for program in rpmbuild rpmsign createrepo_c gpg; do
         command -v "$program" >/dev/null || { echo "$program (sudo make deps)"; exit 77; }
 done
@@ -29,7 +33,7 @@ cat >"$RECIPES/el-disk.json" <<R
                 "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$(<"$W/key/fingerprint")", "keep": true } }
         },
         "kernel": { "package": "kernel", "options": ["SECURITY_SELINUX"], "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check security=selinux" },
-        "overlays": ["firstboot"],
+        "overlays": ["firstboot", "nfs-client", "ldap-client", "rdma", "slurm-node", "job-env", "tuning", "slim"],
         "disk": { "formats": ["raw"] }
 }
 R
@@ -158,4 +162,41 @@ s=$?
 check "… with the vendor's kernel and files, the overlay's package, a boot entry of its own, and labels" $s
 [[ $s -eq 0 ]] || { tail -n 40 "$W/boot.log"; cat "$W/said"; }
 rm -rf "$V"
+[[ $rc -eq 0 ]] || exit 1
+PROJECT=$SHARED/project RECIPES=$SHARED/project/images
+head_tree
+fi
+head_enter "$@"
+trap vm_end EXIT
+
+# In service: users from the directory, homes by NFS, jobs.
+VM_IMAGE=$OUT/el-disk/el-disk.raw PROJECT=$E2E/project
+head_make && head_start "${HEAD_SERVICES[@]}"
+check "the head node serves LDAP over TLS, NFS, munge and Slurm" $?
+vm_fresh
+vm_config "$(node_config)"
+vm_on multi-user && [[ $(vm_settles 900) == ready ]]
+s=$?
+check "a node of this family joins it, and is ready" $s
+[[ $s -eq 0 ]] || { vm 'firstbootctl status; journalctl -b -p warning -o cat | tail -n 60'; exit 1; }
+vm 'id alice; findmnt -no FSTYPE /home; findmnt -no FSTYPE /mnt/localdisk; authselect current --raw; cat /etc/nsswitch.conf
+        grep -c mkhomedir /etc/pam.d/common-session; systemctl is-active slurmd munge sssd oddjobd; systemctl --failed --no-legend | grep . || echo "no unit failed"' >"$VM/answers" 2>&1
+says() {
+        grep -qE -- "$2" "$VM/answers"
+        local s=$?
+        check "$1" $s
+        [[ $s -eq 0 ]] || { echo "# nothing like $2 in:"; head -c 4000 "$VM/answers"; }
+}
+says "… users are the directory's" '^uid=20001\(alice\) gid=20000\(crew\)'
+says "… homes come by NFS" '^nfs4'
+says "… scratch is XFS" '^xfs'
+says "… authselect has PAM and NSS, and nobody wrote over it" '^sssd with-mkhomedir$'
+says "… homes are asked for once" '^1$'
+says "… no unit has failed" '^no unit failed$'
+[[ $(grep -cx active "$VM/answers") -eq 4 ]]
+check "… slurmd, munge and sssd run" $?
+[[ $(head_run timeout 180 srun hostname 2>"$HEAD_LOG/srun.log") == "$NODE" ]]
+check "… and so does a job" $?
+[[ $(vm_ssh alice 'pwd; df --output=source . | tail -n 1' 2>&1) == $'/home/alice\nhead:/home' ]]
+check "… a user logs in with the directory's key, and finds a home made for him" $?
 exit $rc

@@ -14,6 +14,7 @@
 #include "steps/common/own-file.h"
 #include "steps/common/unit.h"
 #include "steps/identity/directory.h"
+#include "steps/identity/pam.h"
 #include "steps/identity/server-order.h"
 #include "steps/identity/sssd-conf.h"
 #include "steps/steps.h"
@@ -70,31 +71,6 @@ static int put_nsswitch(StepContext *c) {
         return text ? put_file(c, NSSWITCH, text, 0644) : -ENOMEM;
 }
 
-static int run_pam_tool(StepContext *c, char *const argv[]) {
-        _cleanup_free_ char *last = NULL, *why = NULL;
-        int r = step_command(argv, UNIT_USEC, &last);
-
-        if (r == 0)
-                return 0;
-        why = step_command_failure(argv[0], r, last);
-        return step_fail_later(c, "identity.config", "%s", strempty(why));
-}
-
-/* PAM stacks belong to the distribution's own tools. */
-static int enable_mkhomedir(StepContext *c) {
-        _cleanup_free_ char *session = fb_path("/etc/pam.d/common-session"), *text = NULL;
-
-        if (session && read_file(session, FILE_MAX, &text, NULL) >= 0) {
-                if (strstr(text, "pam_mkhomedir.so"))
-                        return 0;
-                return run_pam_tool(
-                                c, ARGV("pam-auth-update", "--package", "--enable", "mkhomedir"));
-        }
-        if (!program_find("authselect", NULL))
-                return 0;
-        return run_pam_tool(c, ARGV("authselect", "select", "sssd", "with-mkhomedir"));
-}
-
 static int check_ca(StepContext *c) {
         const char *ca = json_get_string(c->section, "ca_file");
         _cleanup_free_ char *path = ca ? fb_path(ca) : NULL, *text = NULL;
@@ -129,14 +105,12 @@ static int configure(StepContext *c, bool sockets, Changes *ret) {
                 return r;
         ret->sssd = r > 0;
 
+        r = identity_pam(c, json_get_bool(c->section, "mkhomedir", true));
+        if (r < 0)
+                return r;
         r = put_nsswitch(c);
         if (r < 0)
                 return r;
-        if (json_get_bool(c->section, "mkhomedir", true)) {
-                r = enable_mkhomedir(c);
-                if (r < 0)
-                        return r;
-        }
         if (!json_get_bool(c->section, "ssh_keys", true))
                 return 0;
         r = put_file(c, SSHD_CONF, sshd, 0644);
