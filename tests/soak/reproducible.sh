@@ -1,0 +1,110 @@
+#!/bin/bash
+# Ten builds of each of three locks, each of them somewhere else: another folder, user, umask, time zone, language, clock, kernel's name, number of
+# processors. A disk by its bytes, trees by what their layers are. All ten are equal, or the stage that is not is named.
+set -u
+source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/fixtures/user.bash"
+for program in rpmbuild rpmsign createrepo_c gpg; do
+        command -v "$program" >/dev/null || { echo "$program (sudo make deps)"; exit 77; }
+done
+own_project
+W=$E2E/work
+rm -rf "$W"
+mkdir -p "$W/parts" "$W/site"
+clock_back=$(realpath "$BUILD")/tests/fixtures/clock-back.so
+
+# The three: a disk of Debian's with the agent compiled in it, its like with XFS for both firmwares and another kernel, and a tree of family el.
+cp "$TOP/tests/fixtures/el/el-parts.json" "$RECIPES/tools.json" "$W/parts/"
+"$IMGBUILD" lock "$W/parts/el-parts.json" --fetch --cache "$CACHE" --progress plain >"$W/log" 2>&1 &&
+        "$TOP/tests/fixtures/el/make-el-repo" --gnupg "$W/key" "$W/parts/el-parts.lock.json" "$CACHE" "$W/site/os" >>"$W/log" 2>&1
+s=$?
+check "the EL-like distribution is made" $s
+[[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
+cp "$W/key/key.asc" "$RECIPES/os.asc"
+mkdir -p "$PROJECT/overlays/query"
+echo '{ "description": "queries", "packages": { "debian": ["jq"], "el": ["jq"] } }' >"$PROJECT/overlays/query/overlay.json"
+cat >"$RECIPES/el-tree.json" <<R
+{ "name": "el-tree", "kind": "tree", "overlays": ["query"],
+  "base": { "distro": "rocky", "release": "9", "packages": ["base-files", "bash", "dash", "coreutils", "rpm", "sed", "grep"],
+            "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$(<"$W/key/fingerprint")" } } } }
+R
+cat >"$RECIPES/small-xfs.json" <<'R'
+{ "name": "small-xfs", "base": { "distro": "debian", "release": "trixie" }, "kernel": { "package": "linux-image-cloud-amd64" }, "overlays": ["storage", "slim"],
+  "packages": ["systemd-sysv", "udev"], "disk": { "filesystem": "xfs", "firmware": ["uefi", "bios"], "formats": ["raw"] } }
+R
+locks=(debian-13-cpu small-xfs el-tree)
+for name in "${locks[@]}"; do
+        "$IMGBUILD" lock "$RECIPES/$name.json" --fetch --cache "$CACHE" --progress plain >>"$W/log" 2>&1
+        s=$?
+        check "$name is locked" $s
+        [[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
+done
+
+# One store for all of root's: its tools tree is made once, the layers of what is built go each time.
+store=$W/store
+for lock in "${locks[@]}" tools tools-el; do [[ ! -e $RECIPES/$lock.lock.json ]] || blobs_of "$RECIPES/$lock.lock.json" "$store"; done
+layers_of() { # RECIPE.json STORE: stage, digest
+        "$IMGBUILD" plan "$1" --cache "$2" --offline --json | python3 -c 'import json,sys; [print(s["id"], s["digest"][:32]) for s in json.load(sys.stdin)["stages"]]'
+}
+sums_of() { # RECIPE.json STORE OUT: what it is that has to be the same
+        local stage digest
+        while read -r stage digest; do
+                python3 -c 'import json,sys; print(sys.argv[1], json.load(open(sys.argv[2]))["tree_sha256"])' "$stage" "$2/layers/$digest/meta.json"
+        done < <(layers_of "$1" "$2")
+        (cd "$3" 2>/dev/null && sha256sum ./*.qcow2 ./*.raw 2>/dev/null)
+}
+build_as() { # NAME PREFIX…: in $P, by $S
+        "${@:2}" "$IMGBUILD" build "$P/images/$1.json" --cache "$S" --output "$P/out" --locked --offline --no-proof --progress plain >>"$W/log" 2>&1
+}
+ways=("as it is" "umask 077" "one processor" "a kernel called 2.6" "Auckland's time, in Turkish" "no environment" "a folder with a space" "a clock of yesterday"
+        "one job" "an ordinary user")
+one() { # NAME WAY
+        case $2 in
+        1) (umask 077; build_as "$1") ;;
+        2) build_as "$1" taskset -c 0 ;;
+        3) build_as "$1" setarch x86_64 --uname-2.6 ;;
+        4) build_as "$1" env TZ=Pacific/Auckland LC_ALL=tr_TR.UTF-8 LANG=tr_TR.UTF-8 ;;
+        5) build_as "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin ;;
+        7) touch "$W/back"; build_as "$1" env CLOCK_BACK="$W/back" LD_PRELOAD="$clock_back" ;;
+        8) "$IMGBUILD" build "$P/images/$1.json" --cache "$S" --output "$P/out" --locked --offline --no-proof --jobs 1 --progress plain >>"$W/log" 2>&1 ;;
+        9) IMGBUILD=$U/home/imgbuild as_user "$U/home/imgbuild" build "$P/images/$1.json" --cache "$S" --output "$P/out" --locked --offline --no-proof --progress plain >>"$W/log" 2>&1 ;;
+        *) build_as "$1" ;;
+        esac
+}
+user_begin
+has_user=$?
+for ((way = 0; way < ${#ways[@]}; way++)); do
+        P=$W/place-$way S=$store
+        [[ $way -ne 6 ]] || P="$W/a place, with a räther long name/$(printf 'deep/%.0s' {1..20})"
+        if [[ $way -eq 9 ]]; then
+                if [[ $has_user -ne 0 ]]; then echo "skip - as an ordinary user: $why"; continue; fi
+                P=$U/home/project S=$U/home/cache
+        fi
+        mkdir -p "$P"
+        cp -r "$PROJECT/." "$P/"
+        if [[ $way -eq 9 ]]; then
+                for lock in "${locks[@]}" tools tools-el; do [[ ! -e $RECIPES/$lock.lock.json ]] || blobs_of "$RECIPES/$lock.lock.json" "$S" copied; done
+                chown -R 64321:64321 "$U/home"
+        fi
+        for name in "${locks[@]}"; do
+                [[ $way -eq 9 ]] || while read -r _ digest; do rm -rf "${S:?}/layers/$digest"; done < <(layers_of "$P/images/$name.json" "$S")
+                one "$name" "$way"
+                s=$?
+                sums_of "$P/images/$name.json" "$S" "$P/out/$name" >"$W/$name.$way"
+                if [[ $way -eq 0 ]]; then
+                        [[ $s -eq 0 && -s $W/$name.0 ]]
+                        s=$?
+                        check "$name builds: ${ways[0]}" $s
+                        [[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
+                else
+                        [[ $s -eq 0 ]] && diff "$W/$name.0" "$W/$name.$way" >"$W/diff"
+                        s=$?
+                        check "$name, the same bytes: ${ways[way]}" $s
+                        [[ $s -eq 0 ]] || { tail -n 5 "$W/log"; sed 's/^/# /' "$W/diff"; }
+                fi
+        done
+        rm -rf "$P"
+done
+user_end
+rm -rf "$store"
+exit $rc
