@@ -58,6 +58,8 @@ label() { on_disk ea_get "$1" security.selinux | tr -d '"\0'; }
 [[ $(label /etc/shadow) == *:shadow_t:* && $(label /usr/sbin/sshd) == *:sshd_exec_t:* && $(label /etc/fstab) == *:etc_t:* && $(label /lost+found) == *:lost_found_t:* ]]
 s=$?
 check "its files have their labels, those that only the disk has too" $s
+[[ $(label /usr/lib/firstboot/firstbootd) == *:bin_t:* && $(label /usr/lib/firstboot) != *:bin_t:* ]]
+check "the agent's programs are a service's" $?
 [[ $s -eq 0 ]] || { label /etc/shadow; label /usr/sbin/sshd; label /etc/fstab; label /lost+found; }
 ! on_disk stat /.autorelabel | grep -q Inode
 check "nothing is left for the first boot to label" $?
