@@ -23,7 +23,7 @@ typedef struct ExportOptions {
 
 static int parse_format(const char *text, const ImageFormat **ret) {
         _cleanup_strv_free_ char **names = NULL;
-        _cleanup_free_ char *meant = NULL;
+        _cleanup_free_ char *meant = NULL, *all = NULL;
 
         *ret = image_format_find(text);
         if (*ret)
@@ -32,9 +32,9 @@ static int parse_format(const char *text, const ImageFormat **ret) {
                 if (strv_extend(&names, f->name) < 0)
                         return log_oom();
         meant = suggest_text(text, names);
-        return log_error_return(-EINVAL,
-                        "--format=%s: qcow2, raw, vhd, vmdk, ova, raw.zst, gce, oci or artifact%s",
-                        text, strempty(meant));
+        all = strv_join(names, ", ");
+        return log_error_return(-EINVAL, "--format=%s: one of %s%s", text, strempty(all),
+                        strempty(meant));
 }
 
 /* IMAGE.qcow2 to IMAGE.vhd, or to IMAGE.qcow2.delta, which says what it makes. */

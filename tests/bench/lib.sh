@@ -110,23 +110,30 @@ for label, uri in seen.items():
                 >"$work/mkosi.sandbox/etc/apt/sources.list.d/mkosi.sources"
 }
 
-# mkosi_compiles RECIPE: its image brings the agent too, compiled with the same packages by the same script.
+# mkosi_compiles RECIPE: its image brings what we compile too, with the same packages by the same scripts.
 mkosi_compiles() {
-        local work=$BENCH/mkosi-work
+        local work=$BENCH/mkosi-work overlay
         python3 -c '
 import json, sys
 lock = json.load(open(sys.argv[1]))
-print("\n[Build]\nBuildSources=.:\n[Content]\nBuildPackages=" + ",".join(
-    p["name"] for s in lock["stages"] if s["id"].startswith("compile:firstboot/") for p in s["packages"]))' \
+print("\n[Build]\nBuildSources=.:\n[Content]\nBuildPackages=" + ",".join(sorted({
+    p["name"] for s in lock["stages"] if s["id"].startswith("compile:") for p in s["packages"]})))' \
                 "$RECIPES/$1.lock.json" >>"$work/mkosi.conf"
         cp -r "$BENCH/project/firstboot" "$work/agent"
         cat >"$work/mkosi.build.chroot" <<'S'
-#!/bin/sh
+#!/bin/bash
 set -eu
-cd "$(mktemp -d)"
-SRCDIR=$SRCDIR/agent JOBS=$(nproc) sh "$SRCDIR/compile.sh"
+KERNEL=$(ls /usr/lib/modules) JOBS=$(nproc) IMGBUILD_CONTEXT=/dev/null sources=$SRCDIR
+export KERNEL JOBS IMGBUILD_CONTEXT
+for script in "$sources"/compile-*.sh; do
+        cd "$(mktemp -d)"
+        SRCDIR=$sources/agent bash "$script"
+done
 S
-        cp "$BENCH/project/overlays/firstboot/compile.sh" "$work/"
+        for overlay in $(python3 -c 'import json,sys; print(*{s["id"].split(":")[1].split("/")[0] for s in json.load(open(sys.argv[1]))["stages"] if s["id"].startswith("compile:")})' \
+                "$RECIPES/$1.lock.json"); do
+                cp "$BENCH/project/overlays/$overlay/compile.sh" "$work/compile-$overlay.sh"
+        done
         chmod +x "$work/mkosi.build.chroot"
 }
 

@@ -29,7 +29,7 @@ refused "no image" 2 "takes one image, and --format or --delta" --format=raw
 refused "no format" 2 "takes one image, and --format or --delta" disk.raw
 refused "two images" 2 "takes one image, and --format or --delta" disk.raw other.raw --format=vhd
 refused "a format and a delta" 2 "takes one image, and --format or --delta" disk.raw --format=raw --delta=other.raw
-refused "an unknown format is answered with the known ones" 2 "--format=vhdd: qcow2, raw, vhd, vmdk, ova, raw.zst, gce, oci or artifact" disk.raw --format=vhdd
+refused "an unknown format is answered with the known ones" 2 "--format=vhdd: one of qcow2, raw, vhd, vmdk, ova, raw.zst, gce, oci, artifact" disk.raw --format=vhdd
 refused "a missing image" 3 "There is no image nothing.raw" nothing.raw --format=vhd
 mkdir folder
 refused "a folder" 3 "folder is a folder" folder --format=vhd

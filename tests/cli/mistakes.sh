@@ -34,7 +34,7 @@ imgbuild "offline, before there is a lock" 4 "with --offline nothing is looked u
 imgbuild "a name that the lock has not" 3 '--update nosuch: neither a package nor an artifact' lock images/good.json --update nosuch --mirror "$URL/debian"
 imgbuild "a manifest beside an image" 2 'is a manifest and .* is not: compare two manifests, or two images' diff images/good.json out
 imgbuild "a recipe in the place of an image" 3 'is not a disk image: no qcow2' boot images/good.json
-imgbuild "a format that is none" 2 '--format=vhdx: qcow2, raw, vhd, vmdk, ova, raw.zst, gce, oci or artifact' export --format=vhdx out
+imgbuild "a format that is none" 2 '--format=vhdx: one of qcow2, raw, vhd, vmdk, ova, raw.zst, gce, oci, artifact' export --format=vhdx out
 imgbuild "pruning without a limit" 2 'takes --max-age, --max-size or both' cache prune
 echo '{ "scratch": { "disks": "four", "lable": "x" } }' >node.json
 mistake "a node configuration with a misspelt key" 3 'node.json:[0-9]+: scratch.lable: .*did you mean "label"' "$IMGBUILD" check --node node.json
