@@ -44,6 +44,8 @@
 #define PATH_CLOUD_INIT_DATA "/run/cloud-init/instance-data.json"
 #define PATH_CLOUD_INIT_COMBINED "/run/cloud-init/combined-cloud-config.json"
 #define PATH_CLOUD_INIT_RESULT "/run/cloud-init/result.json"
+#define PATH_CLOUD_INIT_STATUS "/run/cloud-init/status.json"
+#define PATH_CLOUD_INIT_ENABLED "/run/cloud-init/enabled" /* made by its generator */
 
 /* systemd's manager on the bus: org.freedesktop.systemd1(5). */
 #define SYSTEMD "org.freedesktop.systemd1"

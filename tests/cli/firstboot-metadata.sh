@@ -124,6 +124,24 @@ echo '{"v1":{"instance_id":"iid","cloud_name":"azure"},"ds":{"meta_data":{"imds"
 check "Azure's VM size, as cloud-init has it, is the instance's shape" gives 'i["cloud"] + " " + i["shape"]' "azure Standard_ND96isr_H100_v5"
 echo '{"v1":{"instance_id":"iid"},"ds":{"meta_data":[1]}}' >"$NODE/run/cloud-init/instance-data.json"
 check "data of another form is no matter" gives 'o["errors"] + o["warnings"] + [i.get("shape")]' '[None]'
+# What cloud-init failed at: a boot in which it was to run.
+touch "$NODE/run/cloud-init/enabled"
+state() { echo "{\"v1\":{\"init-local\":{\"errors\":[],\"recoverable_errors\":{}},\"init\":{$1},\"modules-config\":{$2}}}" >"$NODE/run/cloud-init/status.json"; }
+state '"errors":[],"recoverable_errors":{"DEPRECATED":["old user-data"],"WARNING":["No instance datasource found"]}' '"errors":[]'
+check "what cloud-init says of other things is no matter" gives 'o["errors"] + o["warnings"]' '[]'
+state '"errors":[],"recoverable_errors":{"WARNING":["Failed loading yaml blob. Invalid format at line 4 column 3","Unhandled non-multipart (text/x-not-multipart) userdata: ..."]}' '"errors":["(\"write_files\", OSError())"]'
+check "user data that it did not understand is told" gives 'str(len(o["errors"])) + str(len(o["warnings"])) + str("line 4" in o["warnings"][0] and "stage init" in o["warnings"][0])' "03True"
+check "so is a stage that failed" gives '"write_files" in o["warnings"][2] and "stage modules-config" in o["warnings"][2]' True
+for odd in '{"v1":{"init":[1]}}' '{"v1":{"init":{"errors":{},"recoverable_errors":{"WARNING":[7,null]}}}}' '[]' '{"v1":7}'; do
+        echo "$odd" >"$NODE/run/cloud-init/status.json"
+        check "its state in another form is no matter: $odd" gives 'o["errors"] + o["warnings"]' '[]'
+done
+echo '{' >"$NODE/run/cloud-init/status.json"
+check "nor is half a file, but told" gives 'str(len(o["errors"])) + str(len(o["warnings"]))' "01"
+rm "$NODE"/run/cloud-init/{status,instance-data}.json
+check "where it read no user data, the configuration is not whole" gives 'len(o["errors"]) == 1 and "cloud-init failed" in o["errors"][0]' True
+rm "$NODE/run/cloud-init/enabled"
+check "where it was not to run, it is" gives 'o["errors"] + o["warnings"]' '[]'
 node_json_file '{"scratch":{"lable":1}}'
 "$node_build/firstboot-helper" check >"$NODE/faults"
 check "an image's configuration can be checked by itself" bash -c '[[ $1 == 1 ]] && grep -q "scratch.lable: unknown key" "$2"' - $? "$NODE/faults"

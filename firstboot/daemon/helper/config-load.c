@@ -3,6 +3,7 @@
 /* The layers of the configuration, each read and laid over those before it. */
 
 #include "daemon/helper/config-load.h"
+#include "daemon/helper/cloud-init.h"
 #include "daemon/helper/metadata.h"
 #include "contract/config-layer.h"
 #include "contract/config-schema.h"
@@ -12,9 +13,6 @@
 #include "shared/file-util.h"
 #include "shared/folder.h"
 #include "shared/strv.h"
-
-/* Bytes: cloud-init writes all of the metadata and of the user data into one. */
-#define CLOUD_INIT_MAX (16 * 1024 * 1024)
 
 static int merge_file(Config *c, const char *name, bool optional) {
         _cleanup_json_ json_object *layer = NULL;
@@ -67,95 +65,6 @@ static int merge_dropins(Config *c) {
                         return r;
         }
         return 0;
-}
-
-/* Notes what is known of the machine, unless somebody better informed said so before. */
-static int note_fact(Config *c, const char *key, const char *value) {
-        if (isempty(value) || json_get(c->instance, key))
-                return 0;
-        return json_set_string(c->instance, key, value);
-}
-
-/* A file that cloud-init wrote by itself: what is odd about it is no fault of the admin's, and only
- * warns. *ret is NULL where there is none. */
-static int read_cloud_init(Config *c, const char *name, json_object **ret) {
-        _cleanup_free_ char *path = fb_path(name);
-        JsonError e = {};
-        int r;
-
-        if (!path)
-                return -ENOMEM;
-        r = json_load(path, CLOUD_INIT_MAX, &e, ret);
-        if (r >= 0 || r == -ENOENT)
-                return 0;
-        return strv_extendf(&c->warnings, "%s: %s", name, e.message);
-}
-
-/* Whether cloud-init has the instance's id from the cloud itself. Where it has not, the id stands
- * in a file that many images share ("nocloud"), changes with the user data (NoCloud on Proxmox), or
- * is a constant ("iid-datasource-none"): to take that for another instance would forget all that is
- * known of this one. */
-static bool id_is_the_clouds(json_object *v1) {
-        static const char *const keys[] = { "cloud_name", "platform" };
-        char *const *clouds = ARGV("aws", "ec2", "azure", "gce", "oracle", "openstack", "aliyun",
-                        "digitalocean", "hetzner", "vultr", "akamai", "scaleway", "exoscale",
-                        "ibmcloud", "upcloud", "cloudstack", "smartos");
-        const char *id = json_get_string(v1, "instance_id");
-
-        if (!id || startswith(id, "iid-"))
-                return false;
-        for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
-                const char *name = json_get_string(v1, keys[i]);
-
-                if (name && strv_contains(clouds, name))
-                        return true;
-        }
-        return false;
-}
-
-/* What cloud-init found out about the instance. */
-static int take_instance_data(Config *c) {
-        static const char *const facts[][2] = {
-                { "cloud_name", "cloud" },
-                { "region", "region" },
-                { "availability_zone", "zone" },
-                { "local_hostname", "hostname" },
-        };
-        _cleanup_json_ json_object *o = NULL;
-        json_object *metadata;
-        int r;
-
-        r = read_cloud_init(c, PATH_CLOUD_INIT_DATA, &o);
-        if (r < 0)
-                return r;
-        if (id_is_the_clouds(json_get(o, "v1"))) {
-                r = note_fact(c, "id", json_get_string(json_get(o, "v1"), "instance_id"));
-                if (r < 0)
-                        return r;
-        }
-        for (size_t i = 0; i < ELEMENTSOF(facts); i++) {
-                const char *value = json_get_string(json_get(o, "v1"), facts[i][0]);
-
-                r = note_fact(c, facts[i][1], value);
-                if (r < 0)
-                        return r;
-        }
-
-        /* Azure's metadata service, as cloud-init's Azure data source keeps it. */
-        metadata = json_get(json_get(json_get(o, "ds"), "meta_data"), "imds");
-        return note_fact(c, "shape", json_get_string(json_get(metadata, "compute"), "vmSize"));
-}
-
-static int take_cloud_config(Config *c) {
-        _cleanup_json_ json_object *o = NULL;
-        json_object *layer;
-        int r;
-
-        r = read_cloud_init(c, PATH_CLOUD_INIT_COMBINED, &o);
-        if (r < 0)
-                return r;
-        layer = json_get(o, "firstboot");
-        return layer ? config_merge(c, layer, "cloud-config") : 0;
 }
 
 /* Credential "firstboot.KEY": text for a string, JSON for any other key of the table. */
@@ -286,10 +195,7 @@ int config_load(Config *c, char *const *free_sections) {
         r = take_metadata(c, first->values);
         if (r < 0)
                 return r;
-        r = take_instance_data(c);
-        if (r < 0)
-                return r;
-        r = take_cloud_config(c);
+        r = config_take_cloud_init(c);
         if (r < 0)
                 return r;
         r = merge_dropins(c);
