@@ -9,6 +9,7 @@
 #include "shared/file-util.h"
 #include "shared/strv.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -118,18 +119,32 @@ static bool is_of_user_data(const char *warning) {
         return false;
 }
 
+/* Words of a parser go over several lines, and have what it read in them. */
+static char *one_line(const char *text) {
+        char *line = strdup(text);
+
+        for (char *p = line; p && *p; p++)
+                if (iscntrl((unsigned char) *p))
+                        *p = ' ';
+        return line;
+}
+
 static int note_troubles(Config *c, const char *stage, json_object *list, bool all) {
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
 
         for (size_t i = 0; i < MIN(n, TROUBLES_MAX); i++) {
                 const char *text = json_object_get_string(json_object_array_get_idx(list, i));
+                _cleanup_free_ char *line = NULL;
                 int r;
 
                 if (!text || (!all && !is_of_user_data(text)))
                         continue;
+                line = one_line(text);
+                if (!line)
+                        return -ENOMEM;
                 r = strv_extendf(&c->warnings,
                                 "cloud-init, stage %s: %s; what the user data has for this node may be missing",
-                                stage, text);
+                                stage, line);
                 if (r < 0)
                         return r;
         }
