@@ -33,8 +33,8 @@ static int parse_format(const char *text, const ImageFormat **ret) {
                         return log_oom();
         meant = suggest_text(text, names);
         all = strv_join(names, ", ");
-        return log_error_return(-EINVAL, "--format=%s: one of %s%s", text, strempty(all),
-                        strempty(meant));
+        return log_error_return(
+                        -EINVAL, "--format=%s: one of %s%s", text, strempty(all), strempty(meant));
 }
 
 /* IMAGE.qcow2 to IMAGE.vhd, or to IMAGE.qcow2.delta, which says what it makes. */

@@ -151,6 +151,19 @@ static int note_troubles(Config *c, const char *stage, json_object *list, bool a
         return 0;
 }
 
+static int note_stage(Config *c, const char *name, json_object *stage) {
+        json_object *recovered = json_get(stage, "recoverable_errors");
+        int r;
+
+        r = note_troubles(c, name, json_get(stage, "errors"), true);
+        if (r < 0)
+                return r;
+        r = note_troubles(c, name, json_get(recovered, "ERROR"), true);
+        if (r < 0)
+                return r;
+        return note_troubles(c, name, json_get(recovered, "WARNING"), false);
+}
+
 /* What cloud-init could not do may have been to write this node's configuration. Where it was to
  * run and does not even know the instance, user data was not read at all: a node without it is not
  * the one that was asked for. Of what else went wrong it is told. */
@@ -169,17 +182,14 @@ static int take_state(Config *c) {
                                 "'cloud-init status --long' and 'journalctl -b -u \"cloud-init*\"' say why. "
                                 "Where it has nothing to do, /etc/cloud/cloud-init.disabled switches it off");
         r = read_cloud_init(c, PATH_CLOUD_INIT_STATUS, &o);
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(stages); i++) {
-                json_object *stage = json_get(json_get(o, "v1"), stages[i]),
-                            *recovered = json_get(stage, "recoverable_errors");
-
-                r = note_troubles(c, stages[i], json_get(stage, "errors"), true);
-                if (r >= 0)
-                        r = note_troubles(c, stages[i], json_get(recovered, "ERROR"), true);
-                if (r >= 0)
-                        r = note_troubles(c, stages[i], json_get(recovered, "WARNING"), false);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(stages); i++) {
+                r = note_stage(c, stages[i], json_get(json_get(o, "v1"), stages[i]));
+                if (r < 0)
+                        return r;
         }
-        return r;
+        return 0;
 }
 
 int config_take_cloud_init(Config *c) {

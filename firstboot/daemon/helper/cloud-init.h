@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+/* The layer of the configuration that comes through cloud-init. */
+
 #include "contract/config.h"
 
 /* Lays the user data's section "firstboot" over the configuration, notes what is known of the

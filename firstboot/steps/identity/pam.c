@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* PAM's stacks belong to the distribution's own tools: Debian's pam-auth-update, EL's authselect. */
+/* PAM's stacks belong to the distribution's own tools: Debian's pam-auth-update, EL's
+ * authselect. */
 
 #include "steps/identity/pam.h"
 #include "contract/paths.h"
@@ -53,8 +54,8 @@ static int use_authselect(StepContext *c, bool mkhomedir) {
                 return step_fail_later(
                                 c, "identity.config", "authselect does not run: %s", strerror(-r));
         if (status != 0 || (!startswith(current, "custom/") && !has_word(current, "sssd")))
-                return run_pam_tool(
-                                c, ARGV("authselect", "select", "sssd", mkhomedir ? feature : NULL));
+                return run_pam_tool(c,
+                                ARGV("authselect", "select", "sssd", mkhomedir ? feature : NULL));
         if (!mkhomedir || has_word(current, feature))
                 return 0;
         return run_pam_tool(c, ARGV("authselect", "enable-feature", feature));

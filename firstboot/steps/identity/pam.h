@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+/* Who of sssd's users may log in, by the tools that PAM's stacks belong to. */
+
 #include "steps/common/step.h"
 
 /* Users of sssd's may log in and, with `mkhomedir`, find a home folder: by authselect where the
