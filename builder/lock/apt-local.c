@@ -3,7 +3,7 @@
 /* Packages that lie here already, as apt sees them: locked ones that the indexes have no more, and
  * those that overlays bring as artifacts. */
 
-#include "lock/deb-control.h"
+#include "common/deb-control.h"
 #include "shared/file-util.h"
 #include "store/store.h"
 #include "lock/apt.h"

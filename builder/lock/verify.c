@@ -4,7 +4,7 @@
  * own to say; where they come from and whose word counts for them is the recipe's and the
  * overlays'. */
 
-#include "lock/deb-control.h"
+#include "common/deb-control.h"
 #include "lock/internal.h"
 #include "lock/mirror.h"
 #include "lock/rpm-header.h"

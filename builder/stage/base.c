@@ -6,7 +6,9 @@
  * mount or make devices: the same for root and for ordinary users. */
 
 #include "stage/internal.h"
+#include "common/deb-control.h"
 #include "sandbox/open-inside.h"
+#include "stage/prune.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -17,22 +19,22 @@
 #include <fcntl.h>
 
 #define INSIDE_REPOSITORY INSIDE "/repository"
+#define PRUNE "prune" /* a script in the repository's folder */
 
 /* One stanza of the repository's index: the .deb's own control fields, and where it is. */
 static int add_stanza(FILE *index, const char *blob, const char *name, const LockedPackage *p) {
         _cleanup_free_ char *control = NULL;
-        int r, status;
+        int r;
 
-        r = spawn_capture(NULL, ARGV("dpkg-deb", "--field", blob), &control, &status);
-        if (r == -ENOENT)
-                return log_error_return(-ENOPKG, "dpkg-deb is not installed: apt install dpkg");
+        r = deb_control_text(blob, &control);
+        if (r == -EBADMSG)
+                return log_error_return(r,
+                                "%s is not a Debian package: its control file cannot be read",
+                                p->name);
         if (r < 0)
                 return r;
-        if (status != 0)
-                return log_error_return(
-                                -EBADMSG, "%s is not a Debian package: %s", p->name, control);
 
-        fprintf(index, "%sFilename: ./%s\nSize: %llu\nSHA256: %s\n\n", control, name,
+        fprintf(index, "%s\nFilename: ./%s\nSize: %llu\nSHA256: %s\n\n", control, name,
                         (unsigned long long) p->size, p->sha256);
         return ferror(index) ? -EIO : 0;
 }
@@ -56,6 +58,18 @@ static int write_index(const char *folder, char *const *blobs, char *const *name
         return fflush(index) != 0 ? -errno : 0;
 }
 
+static int write_prune(const StageBuild *b, const char *folder) {
+        _cleanup_free_ char *text = NULL, *path = path_join(folder, PRUNE);
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+        r = prune_script(b->plan->dpkg_options, &text);
+        if (r < 0 || !text)
+                return r;
+        return write_file_atomic(path, text, strlen(text), 0755);
+}
+
 static int make_repository(StageBuild *b, char **ret_folder) {
         _cleanup_strv_free_ char **blobs = NULL, **names = NULL;
         _cleanup_free_ char *folder = NULL;
@@ -69,6 +83,9 @@ static int make_repository(StageBuild *b, char **ret_folder) {
         if (r < 0)
                 return r;
         r = write_index(folder, blobs, names, locked);
+        if (r < 0)
+                return r;
+        r = write_prune(b, folder);
         if (r < 0)
                 return r;
 
@@ -112,8 +129,8 @@ static int mmdebstrap_argv(const StageBuild *b, char ***ret) {
         r = strv_extendf(&argv, "--include=%s", include);
         if (r < 0)
                 return r;
-        STRV_FOREACH (option, b->plan->dpkg_options) {
-                r = strv_extendf(&argv, "--dpkgopt=%s", *option + strlen("--"));
+        if (strv_length(b->plan->dpkg_options) > 0) {
+                r = strv_extend(&argv, "--extract-hook=" INSIDE_REPOSITORY "/" PRUNE);
                 if (r < 0)
                         return r;
         }

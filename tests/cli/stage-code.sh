@@ -14,7 +14,7 @@ check "the code of every kind of stage is that of its number" $?
 sed 's/^/# /' <<<"$faults"
 
 mkdir -p "$work/builder"
-cp -r builder/{plan,stage,sandbox,store,lock,appliance} "$work/builder/"
+cp -r builder/{plan,stage,sandbox,store,lock,appliance,common} "$work/builder/"
 python3 $tool "$work" --write --same all >/dev/null
 number() { sed -n "s/^STAGE_CODE([A-Z]*, $1, \([0-9]*\),.*/\1/p" "$work/builder/plan/stage-code"; }
 base=$(number base) run=$(number run) files=$(number files)

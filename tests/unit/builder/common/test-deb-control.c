@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "lock/deb-control.h"
+#include "common/deb-control.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -116,6 +116,25 @@ static void test_as_loosely_written_as_dpkg_reads(void **state) {
         assert_string_equal(c.arch, "all");
 }
 
+/* For an index: an empty line would end the package there. */
+static void test_its_fields_without_lines_around_them(void **state) {
+        _cleanup_free_ char *text = NULL;
+
+        (void) state;
+        make(&(Entry) { "./control", "\n\n" CONTROL "Description: a\n .\n b\n\n\n", 0 }, 1, usual);
+        assert_int_equal(deb_control_text(path, &text), 0);
+        assert_string_equal(text, CONTROL "Description: a\n .\n b");
+}
+
+static void test_no_fields_of_what_is_refused(void **state) {
+        char *text = NULL;
+
+        (void) state;
+        make(&(Entry) { "./control", CONTROL "\n" CONTROL, 0 }, 1, usual);
+        assert_int_equal(deb_control_text(path, &text), -EBADMSG);
+        assert_null(text);
+}
+
 static void test_a_second_control_file(void **state) {
         const Entry entries[] = { { "./control", CONTROL, 0 },
                 { "control", "Package: other\nVersion: 1\nArchitecture: all\n", 0 } };
@@ -202,6 +221,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_what_it_says),
                 cmocka_unit_test(test_as_loosely_written_as_dpkg_reads),
+                cmocka_unit_test(test_its_fields_without_lines_around_them),
+                cmocka_unit_test(test_no_fields_of_what_is_refused),
                 cmocka_unit_test(test_a_second_control_file),
                 cmocka_unit_test(test_a_link_for_a_control_file),
                 cmocka_unit_test(test_no_control_file),

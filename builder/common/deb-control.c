@@ -4,7 +4,7 @@
  * "control" has the fields. Everything is read as dpkg reads it, and what dpkg might read otherwise
  * is refused: a second control file, a second stanza, a field twice. */
 
-#include "lock/deb-control.h"
+#include "common/deb-control.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -197,7 +197,7 @@ static int parse_control(char *text, DebControl *ret) {
         return 0;
 }
 
-int deb_control_read(const char *path, DebControl *ret) {
+static int read_text(const char *path, char **ret) {
         _cleanup_free_ char *tar = NULL, *control = NULL;
         size_t tar_size, size;
         int r;
@@ -210,5 +210,37 @@ int deb_control_read(const char *path, DebControl *ret) {
                 return r;
         if (strlen(control) != size)
                 return -EBADMSG;
-        return parse_control(control, ret);
+        *ret = TAKE_PTR(control);
+        return 0;
+}
+
+int deb_control_read(const char *path, DebControl *ret) {
+        _cleanup_free_ char *control = NULL;
+        int r;
+
+        r = read_text(path, &control);
+        return r < 0 ? r : parse_control(control, ret);
+}
+
+int deb_control_text(const char *path, char **ret) {
+        _cleanup_deb_control_ DebControl c = {};
+        _cleanup_free_ char *control = NULL, *copy = NULL;
+        size_t from, size;
+        int r;
+
+        r = read_text(path, &control);
+        if (r < 0)
+                return r;
+        copy = strdup(control); /* which reading takes apart */
+        if (!copy)
+                return -ENOMEM;
+        r = parse_control(copy, &c);
+        if (r < 0)
+                return r;
+
+        from = strspn(control, " \t\r\n");
+        for (size = strlen(control); size > from && strchr(" \t\r\n", control[size - 1]); size--)
+                ;
+        *ret = strndup(control + from, size - from);
+        return *ret ? 0 : -ENOMEM;
 }
