@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* dpkg's rules for paths, as a test of find's: the last rule that matches decides, and a "*" matches
- * a "/" too (dpkg(1), --path-exclude). */
+/* dpkg's rules for paths, as a test of find's: the last rule that matches decides, and a "*"
+ * matches a "/" too (dpkg(1), --path-exclude). */
 
 #include "stage/prune.h"
 
@@ -58,6 +58,7 @@ int prune_script(char *const *options, char **ret) {
         }
         find = test ? strf(FIND, test) : strdup("");
         if (find)
-                *ret = strf(HEAD "printf '%%s\\n'%s >>etc/dpkg/dpkg.cfg.d/99mmdebstrap\n%s", words, find);
+                *ret = strf(HEAD "printf '%%s\\n'%s >>etc/dpkg/dpkg.cfg.d/99mmdebstrap\n%s", words,
+                                find);
         return *ret ? 0 : -ENOMEM;
 }
