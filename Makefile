@@ -11,7 +11,6 @@
 #
 # SANITIZE=1 builds with ASan and UBSan into build/sanitize/. V=1 shows the commands.
 
-SHELL := /bin/bash
 Q := $(if $(V),,@)
 BUILD ?= $(if $(SANITIZE),build/sanitize,build)
 PREFIX ?= /usr/local
@@ -34,7 +33,8 @@ export BUILD
 ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
-say = @$(if $(V),:,printf '  %-4s %s\n' $(1) $(2))
+# By make itself: a shell for each line would take longer than some compilers' runs.
+say = $(if $(V),,$(info $(empty)  $(if $(filter GEN,$(1)),GEN ,$(1)  ) $(2)))
 
 .PHONY: all image cluster check check-sanitize lint soak bench install deps docs format clean stage-code
 all: $(BUILD)/imgbuild firstboot-all
