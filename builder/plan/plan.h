@@ -5,7 +5,7 @@
  * runs:
  *
  *   base → kernel → packages (one an overlay, then the recipe's) → artifacts → compile →
- *   early files → early runs → initramfs → files → run → services → finalize
+ *   early files → early runs → initramfs → compile on the base → files → run → services → finalize
  *
  * Packages come before files, so that an overlay's file wins over a package's. The initramfs is
  * made before the ordinary files because it does not depend on them: editing one is no reason to

@@ -62,21 +62,24 @@ static int add_artifacts(Plan *p, const Overlay *o) {
         return stage_add(p, STAGE_ARTIFACTS, o, 0, strf("artifacts:%s", o->name)) ? 0 : -ENOMEM;
 }
 
-static int add_compiles_on(Plan *p, const Overlay *o, bool python) {
+static int add_compiles_on(Plan *p, const Overlay *o, CompilePlace on) {
         for (size_t k = 0; k < o->n_compile; k++)
-                if ((o->compile[k].on == COMPILE_ON_PYTHON) == python &&
-                                !stage_add(p, STAGE_COMPILE, o, k,
-                                                strf("compile:%s/%zu", o->name, k)))
+                if (o->compile[k].on == on && !stage_add(p, STAGE_COMPILE, o, k,
+                                                              strf("compile:%s/%zu", o->name, k)))
                         return -ENOMEM;
         return 0;
 }
 
-static int add_compiles(Plan *p, const Overlay *o) {
-        return add_compiles_on(p, o, false);
+static int add_compiles_on_packages(Plan *p, const Overlay *o) {
+        return add_compiles_on(p, o, COMPILE_ON_PACKAGES);
+}
+
+static int add_compiles_on_base(Plan *p, const Overlay *o) {
+        return add_compiles_on(p, o, COMPILE_ON_BASE);
 }
 
 static int add_compiles_on_python(Plan *p, const Overlay *o) {
-        return add_compiles_on(p, o, true);
+        return add_compiles_on(p, o, COMPILE_ON_PYTHON);
 }
 
 static int add_environments(Plan *p, const Overlay *o) {
@@ -164,10 +167,11 @@ int plan_add_stages(Plan *p) {
                 bool wanted;
         } order[] = {
                 { add_artifacts },
-                { add_compiles },
+                { add_compiles_on_packages },
                 { add_early_files },
                 { add_early_runs },
                 { NULL, STAGE_INITRAMFS, "initramfs", p->kernel },
+                { add_compiles_on_base }, /* which may be in the making still */
                 { add_environments },
                 { add_compiles_on_python },
                 { add_other_files },

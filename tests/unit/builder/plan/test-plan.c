@@ -225,6 +225,15 @@ static void a_compile_on_the_base_sees_the_base_alone(void **state) {
                         plan_find(b, "compile:second/0")->digest);
 }
 
+static void the_initramfs_waits_for_no_compile_on_the_base(void **state) {
+        World *w = *state;
+        _cleanup_plan_free_ Plan *p = NULL;
+
+        w->compile.on = COMPILE_ON_BASE;
+        p = plan(w);
+        assert_true(plan_find(p, "compile:second/0") > plan_find(p, "initramfs"));
+}
+
 static void packages_of_later_overlays_leave_what_is_compiled(void **state) {
         World *w = *state;
         _cleanup_plan_free_ Plan *a = NULL, *b = NULL;
@@ -380,6 +389,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(
                                 a_compile_that_requires_nothing_sees_base_and_kernel, setup,
                                 teardown),
+                cmocka_unit_test_setup_teardown(
+                                the_initramfs_waits_for_no_compile_on_the_base, setup, teardown),
                 cmocka_unit_test_setup_teardown(
                                 a_compile_on_the_base_sees_the_base_alone, setup, teardown),
                 cmocka_unit_test_setup_teardown(
