@@ -130,9 +130,10 @@ static char *one_line(const char *text) {
 }
 
 static int note_troubles(Config *c, const char *stage, json_object *list, bool all) {
-        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+        size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0,
+               told = 0;
 
-        for (size_t i = 0; i < MIN(n, TROUBLES_MAX); i++) {
+        for (size_t i = 0; i < n && told < TROUBLES_MAX; i++) {
                 const char *text = json_object_get_string(json_object_array_get_idx(list, i));
                 _cleanup_free_ char *line = NULL;
                 int r;
@@ -147,6 +148,7 @@ static int note_troubles(Config *c, const char *stage, json_object *list, bool a
                                 stage, line);
                 if (r < 0)
                         return r;
+                told++;
         }
         return 0;
 }
