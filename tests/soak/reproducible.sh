@@ -46,10 +46,14 @@ for lock in "${locks[@]}" tools tools-el; do [[ ! -e $RECIPES/$lock.lock.json ]]
 layers_of() { # RECIPE.json STORE: stage, digest
         "$IMGBUILD" plan "$1" --cache "$2" --offline --json | python3 -c 'import json,sys; [print(s["id"], s["digest"][:32]) for s in json.load(sys.stdin)["stages"]]'
 }
+tree_sum() { # LAYER: names, modes, times and contents; whose they are shows in the disk
+        (cd "$1/tree" && { find . -type d -printf '%P %y %m %T@\n'; find . ! -type d -printf '%P %y %m %s %T@ %l\n'; } | sort &&
+                find . -type f -print0 | sort -z | xargs -0r sha256sum) | sha256sum
+}
 sums_of() { # RECIPE.json STORE OUT: what it is that has to be the same
         local stage digest
         while read -r stage digest; do
-                python3 -c 'import json,sys; print(sys.argv[1], json.load(open(sys.argv[2]))["tree_sha256"])' "$stage" "$2/layers/$digest/meta.json"
+                echo "$stage $(tree_sum "$2/layers/$digest")"
         done < <(layers_of "$1" "$2")
         (cd "$3" 2>/dev/null && sha256sum ./*.qcow2 ./*.raw 2>/dev/null)
 }
