@@ -11,6 +11,7 @@
 #include "contract/step-codes.h"
 #include "contract/secrets.h"
 #include "shared/duration.h"
+#include "shared/log.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
 
@@ -168,20 +169,8 @@ const char *verdict_of_unit(const Step *step, const char *job_result, const Unit
 static void flatten(json_object *result, const char *key) {
         const char *text = json_get_string(result, key);
         _cleanup_free_ char *line = text ? strdup(text) : NULL;
-        bool changed = false;
 
-        for (char *p = line; p && *p; p++) {
-                /* The C1 set is 0xc2 0x80 to 0xc2 0x9f in UTF-8. */
-                bool c1 = (unsigned char) *p == 0xc2 && (unsigned char) p[1] < 0xa0;
-
-                if ((unsigned char) *p >= ' ' && *p != 0x7f && !c1)
-                        continue;
-                *p = ' ';
-                if (c1)
-                        p[1] = ' ';
-                changed = true;
-        }
-        if (changed)
+        if (line && text_flatten(line))
                 (void) json_set_string(result, key, line);
 }
 

@@ -28,13 +28,30 @@ void log_set_writer(log_writer_t writer, void *userdata) {
         log_writer_data = userdata;
 }
 
-void text_disarm(char *text, bool lines) {
+static bool replace_controls(char *text, bool lines, char by) {
+        bool found = false;
+
         for (unsigned char *c = (unsigned char *) text; *c; c++) {
-                if ((*c < 0x20 && !(lines && (*c == '\n' || *c == '\t'))) || *c == 0x7f)
-                        *c = '?';
-                else if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
-                        c[0] = c[1] = '?';
+                bool c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f;
+
+                if (*c >= 0x20 && *c != 0x7f && !c1)
+                        continue;
+                if (lines && (*c == '\n' || *c == '\t'))
+                        continue;
+                *c = (unsigned char) by;
+                if (c1)
+                        c[1] = (unsigned char) by;
+                found = true;
         }
+        return found;
+}
+
+void text_disarm(char *text, bool lines) {
+        (void) replace_controls(text, lines, '?');
+}
+
+bool text_flatten(char *text) {
+        return replace_controls(text, false, ' ');
 }
 
 static const char *kind_of(int level) {

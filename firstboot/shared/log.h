@@ -28,6 +28,10 @@ void log_relay(int level, const char *name, const char *line);
  * Messages that are logged are so treated. */
 void text_disarm(char *text, bool lines);
 
+/* The same for what is to be read on one line: they become spaces, line ends and tabs too. Whether
+ * there were any. */
+bool text_flatten(char *text);
+
 #define log_debug(...) log_full(LOG_DEBUG, 0, __VA_ARGS__)
 #define log_info(...) log_full(LOG_INFO, 0, __VA_ARGS__)
 #define log_notice(...) log_full(LOG_NOTICE, 0, __VA_ARGS__)

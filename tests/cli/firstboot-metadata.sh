@@ -129,8 +129,8 @@ touch "$NODE/run/cloud-init/enabled"
 state() { echo "{\"v1\":{\"init-local\":{\"errors\":[],\"recoverable_errors\":{}},\"init\":{$1},\"modules-config\":{$2}}}" >"$NODE/run/cloud-init/status.json"; }
 state '"errors":[],"recoverable_errors":{"DEPRECATED":["old user-data"],"WARNING":["No instance datasource found"]}' '"errors":[]'
 check "what cloud-init says of other things is no matter" gives 'o["errors"] + o["warnings"]' '[]'
-state '"errors":[],"recoverable_errors":{"WARNING":["a","b","c","d","e","f","Failed loading yaml blob. Invalid format at line 4 column 3: \"while\nscanning\u001b[31m\"","Unhandled non-multipart (text/x-not-multipart) userdata: ..."]}' '"errors":["(\"write_files\", OSError())"]'
-check "user data that it did not understand is told" gives 'str(len(o["errors"])) + str(len(o["warnings"])) + str("line 4 column 3: \"while scanning [31m" in o["warnings"][0] and "stage init" in o["warnings"][0])' "03True"
+state '"errors":[],"recoverable_errors":{"WARNING":["a","b","c","d","e","f","Failed loading yaml blob. Invalid format at line 4 column 3: \"while\nscanning\u001b[31m\u009b2J\"","Unhandled non-multipart (text/x-not-multipart) userdata: ..."]}' '"errors":["(\"write_files\", OSError())"]'
+check "user data that it did not understand is told" gives 'str(len(o["errors"])) + str(len(o["warnings"])) + str("line 4 column 3: \"while scanning [31m  2J" in o["warnings"][0] and "stage init" in o["warnings"][0])' "03True"
 check "so is a stage that failed" gives '"write_files" in o["warnings"][2] and "stage modules-config" in o["warnings"][2]' True
 for odd in '{"v1":{"init":[1]}}' '{"v1":{"init":{"errors":{},"recoverable_errors":{"WARNING":[7,null]}}}}' '[]' '{"v1":7}'; do
         echo "$odd" >"$NODE/run/cloud-init/status.json"

@@ -7,9 +7,9 @@
 #include "contract/config-layer.h"
 #include "contract/paths.h"
 #include "shared/file-util.h"
+#include "shared/log.h"
 #include "shared/strv.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,16 +119,6 @@ static bool is_of_user_data(const char *warning) {
         return false;
 }
 
-/* Words of a parser go over several lines, and have what it read in them. */
-static char *one_line(const char *text) {
-        char *line = strdup(text);
-
-        for (char *p = line; p && *p; p++)
-                if (iscntrl((unsigned char) *p))
-                        *p = ' ';
-        return line;
-}
-
 static int note_troubles(Config *c, const char *stage, json_object *list, bool all) {
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0,
                told = 0;
@@ -140,9 +130,10 @@ static int note_troubles(Config *c, const char *stage, json_object *list, bool a
 
                 if (!text || (!all && !is_of_user_data(text)))
                         continue;
-                line = one_line(text);
+                line = strdup(text);
                 if (!line)
                         return -ENOMEM;
+                (void) text_flatten(line); /* a parser's words go over several */
                 r = strv_extendf(&c->warnings,
                                 "cloud-init, stage %s: %s; what the user data has for this node may be missing",
                                 stage, line);

@@ -59,6 +59,24 @@ static void strangers_do_not_command_the_terminal(void **state _unused_) {
         assert_string_equal(last, "error: a?]0;title?\tb\nc? ??31m ä");
 }
 
+static void a_text_becomes_one_line(void **state _unused_) {
+        char text[] = "a\tb\nc\033[m\177 \xc2\x9b"
+                      "31m ä",
+             plain[] = "ä line";
+
+        assert_true(text_flatten(text));
+        assert_string_equal(text, "a b c [m    31m ä");
+        assert_false(text_flatten(plain));
+        assert_string_equal(plain, "ä line");
+}
+
+static void half_a_character_is_its_end(void **state _unused_) {
+        char text[] = "a\xc2\0\n";
+
+        assert_false(text_flatten(text));
+        assert_memory_equal(text, "a\xc2\0\n", sizeof(text));
+}
+
 static void errno_survives(void **state _unused_) {
         errno = EXDEV;
         log_error("x");
@@ -86,6 +104,8 @@ int main(void) {
                                 teardown),
                 cmocka_unit_test_setup_teardown(
                                 strangers_do_not_command_the_terminal, setup, teardown),
+                cmocka_unit_test(a_text_becomes_one_line),
+                cmocka_unit_test(half_a_character_is_its_end),
                 cmocka_unit_test_setup_teardown(a_relayed_line_is_of_one_kind, setup, teardown),
                 cmocka_unit_test_setup_teardown(errno_survives, setup, teardown),
         };
