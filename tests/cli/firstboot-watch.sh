@@ -104,7 +104,7 @@ unit StopUnit slurmd.service
 rm "$NODE/bad"
 # Whoever sees it first, the watch of units or the slurm step's own check.
 check "once it is gone, the reason that remains is told" until_ is 'o["code"] in ("watch.unit", "slurm.slurmd"), o["message"]' "(True, 'slurmd.service is inactive')"
-check "to the controller, too" until_ slurm_state '^IDLE+DRAIN \[firstboot\] \(watch.unit\|slurm.slurmd\): slurmd.service is inactive'
+check "to the controller, too" until_ slurm_state "^IDLE+DRAIN \[firstboot\] $(node_json 'o["code"]'): slurmd.service is inactive"
 check "the node never was ready in between" test ! -e "$NODE/run/firstboot/ready"
 unit StartUnit slurmd.service
 check "without it, too, the node is ready" node_wait ready

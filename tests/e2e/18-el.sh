@@ -7,22 +7,16 @@
 # after: e2e/15-stages
 set -u
 source "$TOP/tests/e2e/lib.bash"
-for program in rpmbuild rpmsign createrepo_c gpg; do
-        command -v "$program" >/dev/null || { echo "$program (sudo make deps)"; exit 77; }
-done
+source "$TOP/tests/e2e/el.bash"
+el_programs
 W=$E2E/el
 rm -rf "$W"
-mkdir -p "$W/parts" "$W/overlays/query" "$W/site"
+mkdir -p "$W/overlays/query"
 base_tools "$W/images"
 cp "$TOP/images/tools-el.json" "$W/images/"
-cp "$TOP/tests/fixtures/el/el-parts.json" "$W/parts/"
-cp "$W/images/tools.json" "$W/parts/"
-make_repository() { "$TOP/tests/fixtures/el/make-el-repo" "$@" "$W/parts/el-parts.lock.json" "$CACHE" "$W/site/os" >>"$W/log" 2>&1; }
+make_repository() { el_repository el-parts "$W" "$@"; }
 
-"$IMGBUILD" lock "$W/parts/el-parts.json" --fetch --cache "$CACHE" --progress plain >"$W/log" 2>&1 && make_repository --gnupg "$W/key"
-s=$?
-check "the distribution is made" $s
-[[ $s -eq 0 ]] || { tail -n 40 "$W/log"; exit 1; }
+el_distribution el-parts "$W" "$W/images/tools.json"
 fingerprint=$(cat "$W/key/fingerprint")
 cp "$W/key/key.asc" "$W/images/os.asc"
 

@@ -6,20 +6,56 @@ set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
 source "$TOP/tests/e2e/vm.bash"
-if [[ -z ${HEAD_INSIDE:-} ]]; then
-for program in rpmbuild rpmsign createrepo_c gpg; do
-        command -v "$program" >/dev/null || { echo "$program (sudo make deps)"; exit 77; }
-done
+source "$TOP/tests/e2e/el.bash"
+
+# says NAME PATTERN: the answers of the node hold a line that matches.
+says() {
+        grep -qE -- "$2" "$VM/answers"
+        local s=$?
+        check "$1" $s
+        [[ $s -eq 0 ]] || { echo "# nothing like $2 in:"; head -c 4000 "$VM/answers"; }
+}
+
+# In service: users from the directory, homes by NFS, jobs.
+in_service() {
+        VM_IMAGE=$OUT/el-disk/el-disk.raw PROJECT=$E2E/project
+        head_make && head_start "${HEAD_SERVICES[@]}"
+        check "the head node serves LDAP over TLS, NFS, munge and Slurm" $?
+        vm_fresh
+        vm_config "$(node_config)"
+        vm_on multi-user && [[ $(vm_settles 900) == ready ]]
+        s=$?
+        check "a node of this family joins it, and is ready" $s
+        [[ $s -eq 0 ]] || { vm 'firstbootctl status; journalctl -b -p warning -o cat | tail -n 60'; exit 1; }
+        vm 'id alice; findmnt -no FSTYPE /home; findmnt -no FSTYPE /mnt/localdisk; authselect current --raw; cat /etc/nsswitch.conf
+                grep -c mkhomedir /etc/pam.d/common-session; systemctl is-active slurmd munge sssd oddjobd; systemctl --failed --no-legend | grep . || echo "no unit failed"' >"$VM/answers" 2>&1
+        says "… users are the directory's" '^uid=20001\(alice\) gid=20000\(crew\)'
+        says "… homes come by NFS" '^nfs4'
+        says "… scratch is XFS" '^xfs'
+        says "… authselect has PAM and NSS, and nobody wrote over it" '^sssd with-mkhomedir$'
+        says "… homes are asked for once" '^1$'
+        says "… no unit has failed" '^no unit failed$'
+        [[ $(grep -cx active "$VM/answers") -eq 4 ]]
+        check "… slurmd, munge and sssd run" $?
+        [[ $(head_run timeout 180 srun hostname 2>"$HEAD_LOG/srun.log") == "$NODE" ]]
+        check "… and so does a job" $?
+        [[ $(vm_ssh alice 'pwd; df --output=source . | tail -n 1' 2>&1) == $'/home/alice\nhead:/home' ]]
+        check "… a user logs in with the directory's key, and finds a home made for him" $?
+}
+
+if [[ -n ${HEAD_INSIDE:-} ]]; then
+        head_enter "$@"
+        trap vm_end EXIT
+        in_service
+        exit $rc
+fi
+
+el_programs
 own_project
 W=$E2E/work
 rm -rf "$W"
-mkdir -p "$W/parts" "$W/site"
-cp "$TOP/tests/fixtures/el/el-disk-parts.json" "$RECIPES/tools.json" "$W/parts/"
-"$IMGBUILD" lock "$W/parts/el-disk-parts.json" --fetch --cache "$CACHE" --progress plain >"$W/log" 2>&1 &&
-        "$TOP/tests/fixtures/el/make-el-repo" --gnupg "$W/key" "$W/parts/el-disk-parts.lock.json" "$CACHE" "$W/site/os" >>"$W/log" 2>&1
-s=$?
-check "the distribution is made" $s
-[[ $s -eq 0 ]] || { tail -n 40 "$W/log"; exit 1; }
+mkdir -p "$W"
+el_distribution el-disk-parts "$W" "$RECIPES/tools.json"
 cp "$W/key/key.asc" "$RECIPES/os.asc"
 cat >"$RECIPES/el-disk.json" <<R
 {
@@ -58,9 +94,9 @@ label() { on_disk ea_get "$1" security.selinux | tr -d '"\0'; }
 [[ $(label /etc/shadow) == *:shadow_t:* && $(label /usr/sbin/sshd) == *:sshd_exec_t:* && $(label /etc/fstab) == *:etc_t:* && $(label /lost+found) == *:lost_found_t:* ]]
 s=$?
 check "its files have their labels, those that only the disk has too" $s
+[[ $s -eq 0 ]] || { label /etc/shadow; label /usr/sbin/sshd; label /etc/fstab; label /lost+found; }
 [[ $(label /usr/lib/firstboot/firstbootd) == *:bin_t:* && $(label /usr/lib/firstboot) != *:bin_t:* ]]
 check "the agent's programs are a service's" $?
-[[ $s -eq 0 ]] || { label /etc/shadow; label /usr/sbin/sshd; label /etc/fstab; label /lost+found; }
 ! on_disk stat /.autorelabel | grep -q Inode
 check "nothing is left for the first boot to label" $?
 
@@ -167,38 +203,4 @@ rm -rf "$V"
 [[ $rc -eq 0 ]] || exit 1
 PROJECT=$SHARED/project RECIPES=$SHARED/project/images
 head_tree
-fi
-head_enter "$@"
-trap vm_end EXIT
-
-# In service: users from the directory, homes by NFS, jobs.
-VM_IMAGE=$OUT/el-disk/el-disk.raw PROJECT=$E2E/project
-head_make && head_start "${HEAD_SERVICES[@]}"
-check "the head node serves LDAP over TLS, NFS, munge and Slurm" $?
-vm_fresh
-vm_config "$(node_config)"
-vm_on multi-user && [[ $(vm_settles 900) == ready ]]
-s=$?
-check "a node of this family joins it, and is ready" $s
-[[ $s -eq 0 ]] || { vm 'firstbootctl status; journalctl -b -p warning -o cat | tail -n 60'; exit 1; }
-vm 'id alice; findmnt -no FSTYPE /home; findmnt -no FSTYPE /mnt/localdisk; authselect current --raw; cat /etc/nsswitch.conf
-        grep -c mkhomedir /etc/pam.d/common-session; systemctl is-active slurmd munge sssd oddjobd; systemctl --failed --no-legend | grep . || echo "no unit failed"' >"$VM/answers" 2>&1
-says() {
-        grep -qE -- "$2" "$VM/answers"
-        local s=$?
-        check "$1" $s
-        [[ $s -eq 0 ]] || { echo "# nothing like $2 in:"; head -c 4000 "$VM/answers"; }
-}
-says "… users are the directory's" '^uid=20001\(alice\) gid=20000\(crew\)'
-says "… homes come by NFS" '^nfs4'
-says "… scratch is XFS" '^xfs'
-says "… authselect has PAM and NSS, and nobody wrote over it" '^sssd with-mkhomedir$'
-says "… homes are asked for once" '^1$'
-says "… no unit has failed" '^no unit failed$'
-[[ $(grep -cx active "$VM/answers") -eq 4 ]]
-check "… slurmd, munge and sssd run" $?
-[[ $(head_run timeout 180 srun hostname 2>"$HEAD_LOG/srun.log") == "$NODE" ]]
-check "… and so does a job" $?
-[[ $(vm_ssh alice 'pwd; df --output=source . | tail -n 1' 2>&1) == $'/home/alice\nhead:/home' ]]
-check "… a user logs in with the directory's key, and finds a home made for him" $?
-exit $rc
+head_enter "$@" # runs this again, inside

@@ -4,22 +4,16 @@
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/fixtures/user.bash"
-for program in rpmbuild rpmsign createrepo_c gpg; do
-        command -v "$program" >/dev/null || { echo "$program (sudo make deps)"; exit 77; }
-done
+source "$TOP/tests/e2e/el.bash"
+el_programs
 own_project
 W=$E2E/work
 rm -rf "$W"
-mkdir -p "$W/parts" "$W/site"
+mkdir -p "$W"
 clock_back=$(realpath "$BUILD")/tests/fixtures/clock-back.so
 
 # The three: a disk of Debian's with the agent compiled in it, its like with XFS for both firmwares and another kernel, and a tree of family el.
-cp "$TOP/tests/fixtures/el/el-parts.json" "$RECIPES/tools.json" "$W/parts/"
-"$IMGBUILD" lock "$W/parts/el-parts.json" --fetch --cache "$CACHE" --progress plain >"$W/log" 2>&1 &&
-        "$TOP/tests/fixtures/el/make-el-repo" --gnupg "$W/key" "$W/parts/el-parts.lock.json" "$CACHE" "$W/site/os" >>"$W/log" 2>&1
-s=$?
-check "the EL-like distribution is made" $s
-[[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
+el_distribution el-parts "$W" "$RECIPES/tools.json"
 cp "$W/key/key.asc" "$RECIPES/os.asc"
 mkdir -p "$PROJECT/overlays/query"
 echo '{ "description": "queries", "packages": { "debian": ["jq"], "el": ["jq"] } }' >"$PROJECT/overlays/query/overlay.json"
