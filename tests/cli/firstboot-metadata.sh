@@ -129,9 +129,15 @@ touch "$NODE/run/cloud-init/enabled"
 state() { echo "{\"v1\":{\"init-local\":{\"errors\":[],\"recoverable_errors\":{}},\"init\":{$1},\"modules-config\":{$2}}}" >"$NODE/run/cloud-init/status.json"; }
 state '"errors":[],"recoverable_errors":{"DEPRECATED":["old user-data"],"WARNING":["No instance datasource found"]}' '"errors":[]'
 check "what cloud-init says of other things is no matter" gives 'o["errors"] + o["warnings"]' '[]'
-state '"errors":[],"recoverable_errors":{"WARNING":["a","b","c","d","e","f","Failed loading yaml blob. Invalid format at line 4 column 3: \"while\nscanning\u001b[31m\u009b2J\"","Unhandled non-multipart (text/x-not-multipart) userdata: ..."]}' '"errors":["(\"write_files\", OSError())"]'
-check "user data that it did not understand is told" gives 'str(len(o["errors"])) + str(len(o["warnings"])) + str("line 4 column 3: \"while scanning [31m  2J" in o["warnings"][0] and "stage init" in o["warnings"][0])' "03True"
+state '"errors":[],"recoverable_errors":{"WARNING":["a","b","c","d","e","f","Failed loading yaml blob. Invalid format at line 4 column 3: \"while\nscanning\u001b[31m\u009b2J\"","Unhandled non-multipart (text/x-not-multipart) userdata: \u0027b\u0027password: hunter2\u0027...\u0027"]}' '"errors":["(\"write_files\", OSError())"]'
+check "user data that it did not understand is told" gives 'str(len(o["errors"])) + str(len(o["warnings"])) + str("line 4 column 3;" in o["warnings"][0] and "stage init" in o["warnings"][0])' "03True"
+check "none of its text goes along: that may be a password" gives '[w for w in o["warnings"] if "scanning" in w or "hunter2" in w]' '[]'
 check "so is a stage that failed" gives '"write_files" in o["warnings"][2] and "stage modules-config" in o["warnings"][2]' True
+twice='{"errors":[],"recoverable_errors":{"WARNING":["Failed loading yaml blob. Invalid format at line 4 column 3: \"x\""]}}'
+echo "{\"v1\":{\"init-local\":$twice,\"init\":$twice,\"modules-config\":$twice}}" >"$NODE/run/cloud-init/status.json"
+check "what three stages say is told once" gives 'len(o["warnings"])' 1
+state '"errors":["a\u001b[31m\u009b2J\nb", "'"$(printf 'ä%.0s' {1..300})"'"]' '"errors":[]'
+check "words without end, and what a terminal obeys, are cut to a line" gives '"a [31m  2J b;" in o["warnings"][0] and max(len(w) for w in o["warnings"]) < 300' True
 for odd in '{"v1":{"init":[1]}}' '{"v1":{"init":{"errors":{},"recoverable_errors":{"WARNING":[7,null]}}}}' '[]' '{"v1":7}'; do
         echo "$odd" >"$NODE/run/cloud-init/status.json"
         check "its state in another form is no matter: $odd" gives 'o["errors"] + o["warnings"]' '[]'

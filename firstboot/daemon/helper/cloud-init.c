@@ -17,6 +17,7 @@
 /* Bytes: cloud-init writes all of the metadata and of the user data into one. */
 #define CLOUD_INIT_MAX (16 * 1024 * 1024)
 #define TROUBLES_MAX 5u /* of each kind that are told */
+#define WORDS_MAX 150u  /* bytes of each */
 
 /* Notes what is known of the machine, unless somebody better informed said so before. */
 static int note_fact(Config *c, const char *key, const char *value) {
@@ -119,24 +120,51 @@ static bool is_of_user_data(const char *warning) {
         return false;
 }
 
+/* The beginning of what cloud-init says, on one line. Of a warning only what is before the first
+ * quote: behind it is the user data's own text, which may be a password, and a status is shown to
+ * everybody and sent. */
+static char *first_words(const char *text, bool all) {
+        size_t n = strcspn(text, all ? "" : "'\"\n");
+        char *words;
+
+        if (n > WORDS_MAX)
+                for (n = WORDS_MAX; n > 0 && ((unsigned char) text[n] & 0xc0) == 0x80; n--)
+                        ; /* no half character */
+        while (n > 0 && strchr(" :(", text[n - 1]))
+                n--;
+        words = strndup(text, n);
+        if (words)
+                (void) text_flatten(words);
+        return words;
+}
+
+/* The stages of one boot repeat one another's words. */
+static bool was_told(const Config *c, const char *words) {
+        STRV_FOREACH (warning, c->warnings)
+                if (strstr(*warning, words))
+                        return true;
+        return false;
+}
+
 static int note_troubles(Config *c, const char *stage, json_object *list, bool all) {
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0,
                told = 0;
 
         for (size_t i = 0; i < n && told < TROUBLES_MAX; i++) {
                 const char *text = json_object_get_string(json_object_array_get_idx(list, i));
-                _cleanup_free_ char *line = NULL;
+                _cleanup_free_ char *words = NULL;
                 int r;
 
                 if (!text || (!all && !is_of_user_data(text)))
                         continue;
-                line = strdup(text);
-                if (!line)
+                words = first_words(text, all);
+                if (!words)
                         return -ENOMEM;
-                (void) text_flatten(line); /* a parser's words go over several */
+                if (was_told(c, words))
+                        continue;
                 r = strv_extendf(&c->warnings,
-                                "cloud-init, stage %s: %s; what the user data has for this node may be missing",
-                                stage, line);
+                                "cloud-init, stage %s: %s; what the user data has for this node may be missing: 'cloud-init status --long'",
+                                stage, words);
                 if (r < 0)
                         return r;
                 told++;
