@@ -15,6 +15,7 @@ Q := $(if $(V),,@)
 BUILD ?= $(if $(SANITIZE),build/sanitize,build)
 PREFIX ?= /usr/local
 include firstboot/version.mk
+include firstboot/say.mk
 CC ?= gcc
 PKGS := json-c libcurl libcrypto blkid libarchive libseccomp libzstd yaml-0.1 p11-kit-1
 CFLAGS ?= -O2 -g
@@ -33,8 +34,6 @@ export BUILD
 ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
-# By make itself: a shell for each line would take longer than some compilers' runs.
-say = $(if $(V),,$(info $(empty)  $(if $(filter GEN,$(1)),GEN ,$(1)  ) $(2)))
 
 .PHONY: all image cluster check check-sanitize lint soak bench install deps docs format clean stage-code
 all: $(BUILD)/imgbuild firstboot-all
