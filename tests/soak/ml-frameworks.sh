@@ -62,13 +62,8 @@ batch horovod.sh
 trained "$home/horovod.sh.said" 2 1
 told "the guide's job: horovodrun -np 2" $? "$home/horovod.sh.said"
 
-# interactive COMMAND: as somebody types it in salloc's shell. The guide's -n 4 leaves it to Slurm how many of the four a node gets, and Open MPI
-# refuses a -H that wants more of one than that; --ntasks-per-node says it.
-interactive() {
-        alice timeout 300 salloc --partition=compute -J debug --nodes=2 --ntasks-per-node=2 --time=08:00:00 --comment=pytorch bash -lc "module load torch; $1" >"$home/said" 2>&1
-}
 for controller in '' --gloo '--gloo --network-interface eth0'; do
-        interactive "horovodrun $controller -np 4 -H n1:2,n2:2 python train.py horovod"
+        interactive torch "horovodrun $controller -np 4 -H n1:2,n2:2 python train.py horovod"
         trained "$home/said" 4 2
         told "salloc, then horovodrun $controller -np 4 -H n1:2,n2:2" $? "$home/said"
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
-# tf.distribute in real jobs, chapter 6 of docs/clusters/ml-cluster.md: a controller and two nodes, each with namespaces of its own
-# (tests/e2e/apart.bash), from the head's tree with TensorFlow. Workers find each other by TF_CONFIG, which job-env sets. Training data is made
-# up; what is asked is that all workers end with the same weights and a smaller loss.
+# TensorFlow in real jobs, chapters 6 (tf.distribute) and 1 (Horovod) of docs/clusters/ml-cluster.md: a controller and two nodes, each with namespaces
+# of its own (tests/e2e/apart.bash), from the head's tree with TensorFlow. tf.distribute's workers find each other by TF_CONFIG, which job-env sets.
+# Training data is made up; what is asked is that all workers end with the same weights and a smaller loss.
 #
 # lane: compute
 set -u
@@ -9,7 +9,8 @@ source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
 if [[ -z ${HEAD_INSIDE:-} ]]; then
         own_project
-        sed -i 's/"overlays": \["head", /&"ldap-client", "ml-tensorflow-cpu", /' "$RECIPES/head.json"
+        sed -i 's/"overlays": \["head", /&"ldap-client", "ml-horovod-tensorflow", /' "$RECIPES/head.json"
+        sed -i 's/"slurm-client", /&"openssh-server", /' "$PROJECT/overlays/head/overlay.json"
         head_build || { echo "not ok - the head's tree with TensorFlow builds"; exit 1; }
 fi
 PROJECT=$E2E/project RECIPES=$E2E/project/images
@@ -143,4 +144,95 @@ begun=$SECONDS
 batch tf.sh --ntasks-per-node=1 --export=ALL,HANGS=1:10,LIMIT=20
 [[ $((SECONDS - begun)) -lt 150 ]] && grep -Eqi 'deadline|timed out|timeout' "$home/tf.sh.said" && nothing_left
 told "a worker that hangs ends the job within the time that the program set, and nothing is left" $? "$home/tf.sh.said"
+
+# --- Horovod --------------------------------------------------------------------------------------------
+put horovod_train.py <<'P'
+import hashlib
+import os
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+import horovod.tensorflow.keras
+import horovod.tensorflow as hvd
+import tensorflow as tf
+
+hvd.init()
+# There are more ranks than processors.
+tf.config.threading.set_intra_op_parallelism_threads(1)
+tf.config.threading.set_inter_op_parallelism_threads(2)
+rank, size = hvd.rank(), hvd.size()
+truth = tf.random.stateless_normal((16, 1), (7, 7))
+tf.keras.utils.set_random_seed(rank)  # other weights and other data on each rank, as far as nobody evens them out
+weights = tf.Variable(tf.random.normal((16, 1)))
+
+
+def step(data):
+    with hvd.DistributedGradientTape(tf.GradientTape()) as tape:
+        loss = tf.reduce_mean((data @ weights - data @ truth) ** 2)
+    weights.assign_sub(0.05 * tape.gradient(loss, [weights])[0])
+    return loss
+
+
+how = sys.argv[1]
+if how == "keras":
+    model = tf.keras.Sequential([tf.keras.Input((16,)), tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dropout(0.1), tf.keras.layers.Dense(1)])
+    model.compile(loss="mse", optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.Adam(0.01 * size)))
+    data = tf.random.normal((512, 16))
+    callbacks = horovod.tensorflow.keras.callbacks
+    losses = model.fit(data, data @ truth, batch_size=32, epochs=6, verbose=0, callbacks=[
+        callbacks.BroadcastGlobalVariablesCallback(0), callbacks.MetricAverageCallback(),
+        callbacks.LearningRateWarmupCallback(initial_lr=0.01 * size, warmup_epochs=2)]).history["loss"]
+    trained = model.weights
+    if len(set(hvd.allgather_object(losses[-1]))) != 1:
+        sys.exit("the metric is not averaged")
+else:
+    hvd.broadcast_variables([weights], root_rank=0)
+    if float(hvd.allreduce(tf.constant(rank + 1.0), op=hvd.Sum)) != size * (size + 1) / 2:
+        sys.exit("allreduce does not add up")
+    run = tf.function(step) if how == "function" else step
+    losses = []
+    for n in range(30):
+        if os.environ.get("DIES") == f"{rank}:{n}":
+            os._exit(7)
+        losses.append(float(run(tf.random.normal((32, 16)))))
+    trained = [weights]
+print(f"rank {rank} of {size} on {os.uname().nodename} loss {'falls' if losses[-1] < losses[0] / 2 else 'stays'} "
+      f"weights {hashlib.sha256(b''.join(w.numpy().tobytes() for w in trained)).hexdigest()[:16]}", flush=True)
+P
+put horovod.sh <<'B'
+#!/bin/bash
+#SBATCH -J test_job -p compute -N 2 -n 4 --time 00:30:00 --comment tensorflow
+module purge
+module load tensorflow
+horovodrun -np 2 python horovod_train.py function
+B
+batch horovod.sh
+trained "$home/horovod.sh.said" 2 1
+told "Horovod, the guide's job: horovodrun -np 2" $? "$home/horovod.sh.said"
+for controller in '' --gloo '--gloo --network-interface eth0'; do
+        interactive tensorflow "horovodrun $controller -np 4 -H n1:2,n2:2 python horovod_train.py function"
+        trained "$home/said" 4 2
+        told "salloc, then horovodrun $controller -np 4 -H n1:2,n2:2" $? "$home/said"
+done
+alice bash -lc 'module load tensorflow; horovodrun -cb' >"$home/said" 2>&1
+grep -qF '[X] TensorFlow' "$home/said" && grep -qF '[ ] PyTorch' "$home/said" && grep -qF '[X] MPI' "$home/said" && grep -qF '[X] Gloo' "$home/said"
+told "horovodrun -cb shows TensorFlow, MPI and Gloo, and no PyTorch" $? "$home/said"
+put horovod-srun.sh <<'B'
+#!/bin/bash
+#SBATCH -p compute -N 2 --ntasks-per-node=2
+module load tensorflow
+srun -K python horovod_train.py "$HOW"
+B
+for how in function eager keras; do
+        batch horovod-srun.sh --export=ALL,HOW=$how
+        trained "$home/horovod-srun.sh.said" 4 2
+        told "Horovod by srun alone: $how" $? "$home/horovod-srun.sh.said"
+done
+interactive tensorflow "horovodrun --gloo -np 4 -H n1:2,n2:2 python horovod_train.py keras"
+trained "$home/said" 4 2
+told "Horovod with Keras by horovodrun --gloo" $? "$home/said"
+begun=$SECONDS
+batch horovod-srun.sh --export=ALL,HOW=function,DIES=3:10
+[[ $((SECONDS - begun)) -lt 100 ]] && grep -Eq 'Exited with exit code 7|task 3: .*7' "$home/horovod-srun.sh.said" && nothing_left
+told "a rank of Horovod that dies ends the job with its exit code, and nothing is left" $? "$home/horovod-srun.sh.said"
 exit "$rc"
