@@ -12,7 +12,7 @@ told() {
 # interactive MODULE COMMAND: as somebody types it in salloc's shell; what it said is in $home/said. The guide's -n 4 leaves it to Slurm how many of the
 # four a node gets, and Open MPI refuses a -H that wants more of one than that; --ntasks-per-node says it.
 interactive() {
-        alice timeout 300 salloc --partition=compute -J debug --nodes=2 --ntasks-per-node=2 --time=08:00:00 --comment="$1" bash -lc "module load $1; $2" >"$home/said" 2>&1
+        alice timeout 600 salloc --partition=compute -J debug --nodes=2 --ntasks-per-node=2 --time=08:00:00 --comment="$1" bash -lc "module load $1; $2" >"$home/said" 2>&1
 }
 
 # trained FILE RANKS NODES: that many ranks on that many nodes, all with one set of weights, and a loss that fell.

@@ -234,5 +234,5 @@ told "Horovod with Keras by horovodrun --gloo" $? "$home/said"
 begun=$SECONDS
 batch horovod-srun.sh --export=ALL,HOW=function,DIES=3:10
 [[ $((SECONDS - begun)) -lt 100 ]] && grep -Eq 'Exited with exit code 7|task 3: .*7' "$home/horovod-srun.sh.said" && nothing_left
-told "a rank of Horovod that dies ends the job with its exit code, and nothing is left" $? "$home/horovod-srun.sh.said"
+told "a rank of Horovod that dies ends the job, srun tells its exit code, and nothing is left" $? "$home/horovod-srun.sh.said"
 exit "$rc"
