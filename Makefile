@@ -18,7 +18,7 @@ include firstboot/version.mk
 include firstboot/say.mk
 CC ?= gcc
 PKGS := json-c libcurl libcrypto blkid libarchive libseccomp libzstd yaml-0.1 p11-kit-1
-CFLAGS ?= -O2 -g
+include firstboot/flags.mk
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2 \
 	-Wno-missing-field-initializers
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE_FLAGS) -MMD -MP -Ibuilder -Ifirstboot \

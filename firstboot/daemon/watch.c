@@ -195,9 +195,10 @@ static void on_checked(const char *mode, json_object *report, void *userdata) {
 
 /* Between ½ and 1½ of the interval: a rack does not ask its file server at once. */
 static uint64_t jitter(uint64_t usec) {
-        uint64_t random = 0;
+        uint64_t random;
 
-        (void) getrandom(&random, sizeof(random), GRND_NONBLOCK);
+        if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+                random = (uint64_t) getpid() * UINT64_C(0x9e3779b97f4a7c15);
         return usec / 2 + random % (usec + 1);
 }
 
