@@ -19,6 +19,7 @@
 /* What a tree needs of a file system: its files in blocks of 4096 bytes, and how many there are. */
 typedef struct TreeSize {
         uint64_t bytes, inodes;
+        bool stale_times; /* an access or change time before the lock's epoch */
 } TreeSize;
 
 typedef struct Layout {

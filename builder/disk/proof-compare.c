@@ -178,14 +178,15 @@ static void check_file_digest(Proof *p, const char *path, const char *expected) 
                 differs(p, "%s has SHA-256 %s and should have %s", path, found, expected);
 }
 
-static char *guest_capability(Proof *p, const char *path) {
-        size_t size = 0;
-        _cleanup_free_ char *value = guestfs_lgetxattr(p->g, path, "security.capability", &size);
-        char *hex = value ? malloc(2 * size + 1) : NULL;
+static int guest_rights(Proof *p, const char *path, char **ret) {
+        for (const char *const *name = sample_rights(p->recipe); *name; name++) {
+                size_t size = 0;
+                _cleanup_free_ char *value = guestfs_lgetxattr(p->g, path, *name, &size);
 
-        for (size_t i = 0; hex && i < size; i++)
-                sprintf(hex + 2 * i, "%02x", (unsigned char) value[i]);
-        return hex;
+                if (value && sample_add_right(ret, *name, value, size) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
 }
 
 static void check_attributes(Proof *p, const Sample *s, const struct guestfs_statns *st) {
@@ -214,14 +215,15 @@ static void check_content(Proof *p, const Sample *s, uint64_t size) {
                 differs(p, "%s has SHA-256 %s and should have %s", s->path, found, s->sha256);
 }
 
-static void check_capability(Proof *p, const Sample *s) {
+static void check_rights(Proof *p, const Sample *s) {
         _cleanup_free_ char *found = NULL;
 
-        if (!s->capability)
+        if (!s->rights)
                 return;
-        found = guest_capability(p, s->path);
-        if (!streq_ptr(found, s->capability))
-                differs(p, "%s has lost its file capabilities", s->path);
+        if (guest_rights(p, s->path, &found) < 0)
+                return failed(p, s->path);
+        if (!streq_ptr(found, s->rights))
+                differs(p, "%s has lost its file capabilities or access list", s->path);
 }
 
 static void check_target(Proof *p, const Sample *s) {
@@ -242,10 +244,10 @@ static void check_sample(Proof *p, const Sample *s) {
         if (!st)
                 return failed(p, s->path);
         check_attributes(p, s, st);
-        if (S_ISREG(st->st_mode) && S_ISREG(s->mode)) {
+        check_rights(p, s);
+        if (S_ISREG(st->st_mode) && S_ISREG(s->mode))
                 check_content(p, s, (uint64_t) st->st_size);
-                check_capability(p, s);
-        } else if (S_ISLNK(st->st_mode))
+        else if (S_ISLNK(st->st_mode))
                 check_target(p, s);
         guestfs_free_statns(st);
 }

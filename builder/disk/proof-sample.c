@@ -15,17 +15,39 @@
 
 #include <sys/xattr.h>
 
-#define CAPABILITY_MAX 64
+#define RIGHT_MAX 65536 /* bytes; the kernel's own limit */
 #define SAMPLES_FILE_MAX (16 * 1024 * 1024)
 
 void samples_done(Samples *s) {
         for (size_t i = 0; i < s->n; i++) {
                 free(s->samples[i].path);
                 free(s->samples[i].target);
-                free(s->samples[i].capability);
+                free(s->samples[i].rights);
         }
         free(s->samples);
         *s = (Samples) {};
+}
+
+const char *const *sample_rights(const Recipe *recipe) {
+        static const char *const all[] = { "security.capability", "system.posix_acl_access",
+                "system.posix_acl_default", NULL };
+        static const char *const xfs[] = { "security.capability", NULL };
+
+        return streq_ptr(recipe->disk.filesystem, "xfs") ? xfs : all;
+}
+
+int sample_add_right(char **text, const char *name, const void *value, size_t size) {
+        size_t before = *text ? strlen(*text) : 0, length = strlen(name);
+        char *grown = realloc(*text, before + length + 2 * size + 3), *at;
+
+        if (!grown)
+                return -ENOMEM;
+        *text = grown;
+        at = grown + before + sprintf(grown + before, "%s=", name);
+        for (size_t i = 0; i < size; i++)
+                at += sprintf(at, "%02x", ((const unsigned char *) value)[i]);
+        sprintf(at, " ");
+        return 0;
 }
 
 /* FNV-1a and a final mix (both of public domain), so that neighbours in the tree are
@@ -51,6 +73,7 @@ typedef struct Choice {
         size_t n, highest;           /* index of the highest rank among them, once all are taken */
         char **always;               /* besides these, whatever their ranks */
         char *const *left_out;
+        const char *const *rights;
 } Choice;
 
 static void choice_done(Choice *c) {
@@ -85,13 +108,16 @@ static int choose(Choice *c, const char *path) {
         return 0;
 }
 
-/* What gives whoever runs it more rights than they have. */
-static bool carries_rights(const FTSENT *e) {
+/* What gives more rights to whoever runs it, or to somebody by name. */
+static bool carries_rights(const FTSENT *e, const char *const *rights) {
         mode_t mode = e->fts_statp->st_mode;
 
-        return S_ISREG(mode) &&
-               ((mode & (S_ISUID | S_ISGID)) ||
-                               lgetxattr(e->fts_accpath, "security.capability", NULL, 0) > 0);
+        if (S_ISREG(mode) && (mode & (S_ISUID | S_ISGID)))
+                return true;
+        for (; *rights; rights++)
+                if (lgetxattr(e->fts_accpath, *rights, NULL, 0) > 0)
+                        return true;
+        return false;
 }
 
 static int visit(const FTSENT *e, const char *inside, void *userdata) {
@@ -100,7 +126,7 @@ static int visit(const FTSENT *e, const char *inside, void *userdata) {
 
         if (e->fts_info == FTS_DP || !*inside || strv_contains(c->left_out, inside))
                 return 0;
-        if (carries_rights(e))
+        if (carries_rights(e, c->rights))
                 return strv_extend(&c->always, inside);
         if (S_ISREG(mode) || S_ISLNK(mode) || S_ISDIR(mode))
                 return choose(c, inside);
@@ -118,26 +144,27 @@ static int describe_link(const char *path, json_object *o) {
 }
 
 static int describe_content(const char *path, json_object *o) {
-        unsigned char capability[CAPABILITY_MAX];
-        char hex[2 * CAPABILITY_MAX + 1];
-        ssize_t n = lgetxattr(path, "security.capability", capability, sizeof(capability));
         Digest d;
-        int r;
+        int r = digest_file(path, d, NULL);
 
-        if (n > 0) {
-                for (ssize_t i = 0; i < n; i++)
-                        sprintf(hex + 2 * i, "%02x", capability[i]);
-                r = json_set_string(o, "capability", hex);
-                if (r < 0)
-                        return r;
-        }
-        r = digest_file(path, d, NULL);
-        if (r < 0)
-                return r;
-        return json_set_string(o, "sha256", d);
+        return r < 0 ? r : json_set_string(o, "sha256", d);
 }
 
-static int describe(const char *root, const char *inside, int64_t epoch, json_object *array) {
+static int describe_rights(const char *path, const char *const *rights, json_object *o) {
+        _cleanup_free_ char *value = malloc(RIGHT_MAX), *text = NULL;
+
+        if (!value)
+                return -ENOMEM;
+        for (; *rights; rights++) {
+                ssize_t n = lgetxattr(path, *rights, value, RIGHT_MAX);
+
+                if (n > 0 && sample_add_right(&text, *rights, value, (size_t) n) < 0)
+                        return -ENOMEM;
+        }
+        return text ? json_set_string(o, "rights", text) : 0;
+}
+
+static int describe(const char *root, const char *inside, const Plan *plan, json_object *array) {
         _cleanup_free_ char *path = path_join(root, inside);
         json_object *o = NULL;
         struct stat st;
@@ -151,7 +178,7 @@ static int describe(const char *root, const char *inside, int64_t epoch, json_ob
         if (r < 0)
                 return r;
         r = json_set_fields(o, JSON_STRING("path", inside), JSON_INT("mode", st.st_mode),
-                        JSON_INT("mtime", MIN((int64_t) st.st_mtim.tv_sec, epoch)),
+                        JSON_INT("mtime", MIN((int64_t) st.st_mtim.tv_sec, plan->lock->epoch)),
                         JSON_INT("uid", st.st_uid), JSON_INT("gid", st.st_gid),
                         JSON_INT("size", S_ISREG(st.st_mode) ? st.st_size : 0));
         if (r < 0)
@@ -159,8 +186,11 @@ static int describe(const char *root, const char *inside, int64_t epoch, json_ob
 
         if (S_ISLNK(st.st_mode))
                 r = describe_link(path, o);
-        else if (S_ISREG(st.st_mode))
-                r = describe_content(path, o);
+        else
+                r = describe_rights(path, sample_rights(plan->recipe), o);
+        if (r < 0)
+                return log_error_errno(r, "Cannot read %s of the tree", inside);
+        r = S_ISREG(st.st_mode) ? describe_content(path, o) : 0;
         if (r < 0)
                 return log_error_errno(r, "Cannot read %s of the tree", inside);
         return 0;
@@ -168,7 +198,10 @@ static int describe(const char *root, const char *inside, int64_t epoch, json_ob
 
 /* All paths that the proof looks at, sorted. */
 static int choose_paths(const char *root, const Plan *plan, char *const *left_out, char ***ret) {
-        _cleanup_(choice_done) Choice c = { .left_out = left_out };
+        _cleanup_(choice_done) Choice c = {
+                .left_out = left_out,
+                .rights = sample_rights(plan->recipe),
+        };
         int r;
 
         r = strv_extendf(&c.always, "/boot/vmlinuz-%s", plan->kernel);
@@ -216,7 +249,7 @@ static int take(const char *root, void *userdata) {
         if (r < 0)
                 return r;
         STRV_FOREACH (path, paths) {
-                r = describe(root, *path, t->plan->lock->epoch, array);
+                r = describe(root, *path, t->plan, array);
                 if (r < 0)
                         return r;
         }
@@ -225,8 +258,7 @@ static int take(const char *root, void *userdata) {
 
 static int sample_parse(json_object *o, Sample *ret) {
         const char *path = json_get_string(o, "path"), *target = json_get_string(o, "target"),
-                   *capability = json_get_string(o, "capability"),
-                   *sha256 = json_get_string(o, "sha256");
+                   *rights = json_get_string(o, "rights"), *sha256 = json_get_string(o, "sha256");
         Sample s = {
                 .path = path ? strdup(path) : NULL,
                 .mode = (uint32_t) json_get_int(o, "mode", 0),
@@ -235,13 +267,13 @@ static int sample_parse(json_object *o, Sample *ret) {
                 .gid = (uint32_t) json_get_int(o, "gid", -1),
                 .size = (uint64_t) json_get_int(o, "size", 0),
                 .target = target ? strdup(target) : NULL,
-                .capability = capability ? strdup(capability) : NULL,
+                .rights = rights ? strdup(rights) : NULL,
         };
 
         if (sha256 && digest_valid(sha256))
                 memcpy(s.sha256, sha256, sizeof(Digest));
         *ret = s;
-        return s.path && (!target || s.target) && (!capability || s.capability) ? 0 : -ENOMEM;
+        return s.path && (!target || s.target) && (!rights || s.rights) ? 0 : -ENOMEM;
 }
 
 /* The tree's sample as it came from the child. */

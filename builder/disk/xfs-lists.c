@@ -18,6 +18,7 @@
 #include <ctype.h>
 #include <search.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 
 static bool has_space(const char *s) {
         for (; *s; s++)
@@ -94,10 +95,10 @@ static int find_first_name(Lists *l, const char *made_as, const struct stat *st,
         return 0;
 }
 
-/* [path, mtime, mode, path it is made as, whether it is there under another name]: one
- * line of XFS_ENTRIES. */
+/* [path, mtime, mode, path it is made as, whether it is there under another name, whether it has an
+ * access list]: one line of XFS_ENTRIES. */
 static int put_entry(Lists *l, const char *inside, const struct stat *st, const char *made_as,
-                bool another) {
+                bool another, bool acl) {
         _cleanup_json_ json_object *entry = json_object_new_array();
         json_object *values[] = {
                 json_object_new_string(inside),
@@ -105,6 +106,7 @@ static int put_entry(Lists *l, const char *inside, const struct stat *st, const 
                 json_object_new_int64(st->st_mode),
                 json_object_new_string(made_as),
                 json_object_new_boolean(another),
+                json_object_new_boolean(acl),
         };
 
         for (size_t i = 0; i < ELEMENTSOF(values); i++)
@@ -195,8 +197,13 @@ static int put_substance(Lists *l, const FTSENT *e, const char *inside, char typ
         return 0;
 }
 
+static bool has_access_list(const char *path) {
+        return lgetxattr(path, "system.posix_acl_access", NULL, 0) >= 0;
+}
+
 static int put_file(Lists *l, const FTSENT *e, const char *inside) {
         const struct stat *st = e->fts_statp;
+        bool acl = S_ISREG(st->st_mode) && has_access_list(e->fts_accpath);
         _cleanup_free_ char *made_as = made_as_path(l, e, inside);
         const char *first;
         char type = type_letter(st->st_mode);
@@ -213,8 +220,7 @@ static int put_file(Lists *l, const FTSENT *e, const char *inside) {
         if (r < 0)
                 return r;
         if (first && !has_space(inside))
-                return put_entry(l, inside, st, first, true);
-
+                return put_entry(l, inside, st, first, true, false);
         /* Also another name with a space, which xfs_db could not say: it becomes
          * a file of its own. */
         put_name(l, path_basename(made_as));
@@ -223,7 +229,7 @@ static int put_file(Lists *l, const FTSENT *e, const char *inside) {
         if (r < 0)
                 return r;
         fputc('\n', l->proto);
-        return put_entry(l, inside, st, made_as, false);
+        return put_entry(l, inside, st, made_as, false, acl);
 }
 
 /* A tab or line break: a "/" can stand for a space only. */
@@ -241,7 +247,7 @@ static int put_folder(Lists *l, const FTSENT *e, const char *inside) {
                 put_name(l, e->fts_name);
         put_attributes(l, 'd', e->fts_statp);
         fputc('\n', l->proto);
-        return put_entry(l, inside, e->fts_statp, inside, false);
+        return put_entry(l, inside, e->fts_statp, inside, false, false);
 }
 
 static int put_one(const FTSENT *e, const char *inside, void *userdata) {

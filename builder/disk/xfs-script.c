@@ -153,6 +153,9 @@ static int script_entry(json_object *entry, const Inodes *inodes, FILE *links, F
                         (unsigned long long) xfs_bigtime(mtime));
         if (mode & S_ISVTX)
                 fprintf(times, "write core.mode 0%o\n", mode);
+        /* mkfs.xfs up to 6.13 leaves it as an attribute of that name which no kernel reads. */
+        if (json_object_get_boolean(json_object_array_get_idx(entry, 5)))
+                fputs("attr_remove -u system.posix_acl_access\n", times);
         return 0;
 }
 

@@ -37,12 +37,94 @@ first=$(sums disk-ext4)
 (cd "$SHARED" && build disk-ext4 --force --no-proof --output images) >"$E2E/out" 2>&1 && [[ -n $first && $(sums disk-ext4) == "$first" ]]
 check "ext4: a second run, to a relative path, writes the same bytes" $?
 
+# What a file is besides its bytes, on a disk of either file system.
+mkdir -p "$PROJECT/overlays/odd" "$PROJECT/overlays/long" "$E2E/odd"
+cat >"$PROJECT/overlays/odd/make.sh" <<'E'
+#!/bin/sh
+set -eu
+mkdir -p /srv/odd
+cd /srv/odd
+echo x >file
+ln file hard
+mkfifo fifo
+cp /bin/true capable
+truncate -s 3G hole
+printf x | dd of=hole bs=1 seek=2900000000 conv=notrunc status=none
+python3 - <<'P'
+import os, struct
+acl = lambda *entries: struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in entries)
+none = 0xffffffff
+os.setxattr("file", "system.posix_acl_access", acl((1, 6, none), (2, 4, 4321), (4, 4, none), (16, 4, none), (32, 0, none)))
+os.setxattr("/srv/odd", "system.posix_acl_default", acl((1, 7, none), (2, 5, 4321), (4, 5, none), (16, 5, none), (32, 5, none)))
+os.setxattr("file", "user.note", b"kept" * 200)
+os.setxattr("capable", "security.capability", struct.pack("<IIIII", 0x02000001, 1 << 13, 0, 0, 0))
+P
+E
+cat >"$PROJECT/overlays/long/make.sh" <<'E'
+#!/bin/sh
+set -eu
+cd /srv
+i=0
+while [ $i -lt 210 ]; do
+        mkdir dddddddddd
+        cd dddddddddd
+        i=$((i + 1))
+done
+E
+chmod 0755 "$PROJECT"/overlays/{odd,long}/make.sh
+odd() { # NAME FILESYSTEM OVERLAY
+        echo '{ "description": "odd files", "run": ["make.sh"] }' >"$PROJECT/overlays/$3/overlay.json"
+        disk_variant "$1" "{ \"filesystem\": \"$2\", \"formats\": [\"raw\"] }"
+        sed -i "s/\"extends\"/\"overlays\": [\"$3\"], &/" "$RECIPES/$1.json"
+}
+for fs in ext4 xfs; do
+        odd "odd-$fs" $fs odd
+        build "odd-$fs" --no-proof >"$E2E/out" 2>&1 && mount -o "ro,loop,offset=$(manifest "odd-$fs" disk.root_start)" "$OUT/odd-$fs/odd-$fs.raw" "$E2E/odd"
+        s=$?
+        check "$fs: a tree with odd files becomes a disk" $s
+        [[ $s -eq 0 ]] || { tail -n 20 "$E2E/out"; continue; }
+        python3 - "$E2E/odd/srv/odd" $fs >"$E2E/odd.said" 2>&1 <<'P'
+import os, stat, sys
+os.chdir(sys.argv[1])
+if sys.argv[2] == "ext4":
+    assert b"\x02\0\x04\0" + (4321).to_bytes(4, "little") in os.getxattr("file", "system.posix_acl_access"), "access list"
+    assert (4321).to_bytes(4, "little") in os.getxattr(".", "system.posix_acl_default"), "default list"
+else:
+    assert os.listxattr("file") == ["user.note"], os.listxattr("file")
+assert os.getxattr("file", "user.note") == b"kept" * 200, "attribute"
+assert os.getxattr("capable", "security.capability")[4:8] == (1 << 13).to_bytes(4, "little"), "capability"
+assert os.stat("file").st_ino == os.stat("hard").st_ino and os.stat("file").st_nlink == 2, "hard link"
+assert stat.S_ISFIFO(os.stat("fifo").st_mode), "FIFO"
+hole = os.stat("hole")
+assert hole.st_size == 3 << 30 and hole.st_blocks < 2048 and os.pread(os.open("hole", os.O_RDONLY), 1, 2900000000) == b"x", "hole"
+P
+        s=$?
+        check "$fs: attributes, capabilities, hard links, FIFOs and holes are on it, on ext4 access lists" $s
+        [[ $s -eq 0 ]] || cat "$E2E/odd.said"
+        grep -q 'warning: 3 files and folders, /srv/odd is the first, lose access lists' "$E2E/out"
+        s=$?
+        [[ $fs == ext4 ]] || check "xfs: that it loses access lists is told" $s
+        umount "$E2E/odd"
+done
+
+# Times of access and change are the host's: one of them behind the lock's, as `cp -a` and a clock that is slow leave them.
+first=$(sums odd-ext4)
+layer=$(ls -d "$CACHE"/layers/*/tree/srv/odd | head -n 1)
+touch -a -d @1000 "$layer/file" && build odd-ext4 --no-proof --force >"$E2E/out" 2>&1 && [[ -n $first && $(sums odd-ext4) == "$first" ]]
+check "ext4: the same bytes where a file's time of access is older than the lock" $?
+
+odd long ext4 long
+rm -rf "${OUT:?}/long"
+build long --no-proof >"$E2E/out" 2>&1
+[[ $? -ne 0 && ! -e $OUT/long ]] && grep -q 'of the tree is a path of 2[0-9]* bytes; at most 2000' "$E2E/out"
+check "a path that mke2fs does not take is refused by one message" $?
+
 build disk-small --no-proof >"$E2E/out" 2>&1
 [[ $? -eq 3 && ! -e $OUT/disk-small ]] && grep -q 'disk.size: the tree has .* does not fit' "$E2E/out"
 check "a disk that the tree does not fit in is refused, with the size it needs" $?
 
 # The proof must be able to fail: the same disk with a bit flipped in each boot loader and in the backup of its partition table, a mode, an owner and a time
-# changed, and a file gone.
+# changed, an access list lost, and a file gone.
 # It cannot be started beside here: QEMU takes no monitor, so there has to be another one.
 mkdir -p "$E2E/damaged"
 printf '#!/bin/bash\n[[ " $* " != *" -qmp "* ]] && exec qemu-system-x86_64 "$@"\nexit 1\n' >"$E2E/qemu"
@@ -53,7 +135,7 @@ s=$?
 [[ $s -eq 1 ]]
 check "a damaged disk does not pass the proof" $?
 for what in 'the backup partition table is damaged' "the BIOS boot loader's SHA-256 is" 'BOOTX64.EFI has SHA-256' '/boot/vmlinuz-[^ ]* has mode 100600' \
-        '/usr/lib/os-release belongs to 1000:0' '/usr/lib/os-release is of second 1 ' '/etc/fstab'; do
+        '/usr/lib/os-release belongs to 1000:0' '/usr/lib/os-release is of second 1 ' '/var/log/journal has lost its .*access list' '/etc/fstab'; do
         grep -q "proof: .*$what" "$E2E/out"
         check "the proof names it: $what" $?
 done

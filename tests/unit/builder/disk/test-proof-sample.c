@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <cmocka.h>
 
 /* A store with one layer: what a kernel and a distribution always have, and 300 files. */
@@ -112,6 +113,42 @@ static void files_with_rights_are_always_in_the_sample(void **state) {
         assert_int_equal(find(&s, "/usr/bin/su")->mode, S_IFREG | 04755);
 }
 
+/* For its owner, a user 4321, its group, the mask and all others, as the kernel has it. */
+static const unsigned char access_list[] = { 2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 2, 0, 4, 0,
+        0xe1, 0x10, 0, 0, 4, 0, 4, 0, 255, 255, 255, 255, 16, 0, 4, 0, 255, 255, 255, 255, 32, 0, 4,
+        0, 255, 255, 255, 255 };
+
+static void give_access_list(World *w) {
+        _cleanup_free_ char *path = path_join(w->layer, "usr/share/x/7");
+
+        if (lsetxattr(path, "system.posix_acl_access", access_list, sizeof(access_list), 0) < 0)
+                skip(); /* the file system of /tmp has none */
+}
+
+static void access_lists_are_always_in_the_sample(void **state) {
+        World *w = world(state);
+
+        give_access_list(w);
+        _cleanup_samples_ Samples s = take(w);
+        const Sample *file = find(&s, "/usr/share/x/7");
+
+        assert_non_null(file);
+        assert_true(startswith(file->rights, "system.posix_acl_access=020000000100"));
+}
+
+static void on_xfs_only_capabilities_are(void **state) {
+        World *w = world(state);
+        char filesystem[] = "xfs";
+
+        give_access_list(w);
+        w->recipe.disk.filesystem = filesystem;
+        _cleanup_samples_ Samples s = take(w);
+        w->recipe.disk.filesystem = NULL;
+        const Sample *file = find(&s, "/usr/share/x/7");
+
+        assert_true(!file || !file->rights);
+}
+
 static void the_sample_has_its_size_and_no_file_of_the_disk(void **state) {
         _cleanup_samples_ Samples s = take(world(state));
 
@@ -150,6 +187,8 @@ int main(void) {
                 cmocka_unit_test(what_boots_is_always_in_the_sample),
                 cmocka_unit_test(times_are_clamped_to_the_epoch),
                 cmocka_unit_test(files_with_rights_are_always_in_the_sample),
+                cmocka_unit_test(access_lists_are_always_in_the_sample),
+                cmocka_unit_test(on_xfs_only_capabilities_are),
                 cmocka_unit_test(the_sample_has_its_size_and_no_file_of_the_disk),
                 cmocka_unit_test(two_samples_are_the_same),
                 cmocka_unit_test(a_tree_without_its_kernel_is_an_error),
