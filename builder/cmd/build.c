@@ -70,45 +70,66 @@ static int prove(Context *ctx, DiskProof *proof, const DiskInfo *disk, char *con
         return r;
 }
 
-/* The disk, its formats, its proof and its manifest, all below `folder`. */
-static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *layers,
-                const Findings *findings, const BuildOptions *o, const char *folder, Clock *c) {
-        _cleanup_free_ char *scratch = NULL, *raw = NULL, *manifest = NULL;
-        _cleanup_json_ json_object *base = NULL, *compiled = NULL;
-        _cleanup_disk_proof_free_ DiskProof *proof = NULL;
-        _cleanup_strv_free_ char **files = NULL;
-        DiskInfo disk = {};
+/* What is under way while the tree is checked. */
+typedef struct Baking {
+        char *raw; /* in scratch */
+        DiskProof *proof;
+        DiskWriting *writing;
+} Baking;
+
+static void baking_done(Baking *b) {
+        disk_writing_free(b->writing);
+        disk_proof_free(b->proof);
+        free(b->raw);
+}
+
+static int begin_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *layers,
+                const BuildOptions *o, Baking *b) {
+        _cleanup_free_ char *scratch = NULL;
         int r;
 
         r = store_scratch(ctx->store, "disk", &scratch);
         if (r < 0)
                 return log_error_errno(r, "Cannot make room for the disk");
-        raw = path_join(scratch, "disk.raw");
-        manifest = path_join(folder, "manifest.json");
-        if (!raw || !manifest)
+        b->raw = path_join(scratch, "disk.raw");
+        if (!b->raw)
                 return log_oom();
-
         if (!o->no_proof) {
-                r = disk_proof_begin(ctx, plan, layers, &proof);
+                r = disk_proof_begin(ctx, plan, layers, &b->proof);
                 if (r < 0)
                         return r;
         }
+        return disk_writing_begin(ctx, plan, tools, layers, b->raw, &b->writing);
+}
+
+/* The disk, its formats, its proof and its manifest, all below `folder`. */
+static int make_disk(Context *ctx, const Plan *plan, Tools *tools, Baking *b,
+                const Findings *findings, const char *folder, Clock *c) {
+        _cleanup_free_ char *manifest = path_join(folder, "manifest.json");
+        _cleanup_json_ json_object *base = NULL, *compiled = NULL;
+        _cleanup_strv_free_ char **files = NULL;
+        bool proved = b->proof;
+        DiskInfo disk = {};
+        int r;
+
+        if (!manifest)
+                return log_oom();
         progress_set(ctx->progress, "disk", PROGRESS_RUNNING);
-        r = disk_build(ctx, plan, tools, layers, raw, &disk);
+        r = disk_writing_finish(b->writing, &disk);
         progress_set(ctx->progress, "disk", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         if (r < 0)
                 return r;
         lap(c, "disk");
 
         progress_set(ctx->progress, "export", PROGRESS_RUNNING);
-        r = disk_export(ctx, plan, tools, raw, folder, &files);
+        r = disk_export(ctx, plan, tools, b->raw, folder, &files);
         progress_set(ctx->progress, "export", r < 0 ? PROGRESS_FAILED : PROGRESS_DONE);
         if (r < 0)
                 return r;
         lap(c, "export");
 
-        if (proof) {
-                r = prove(ctx, proof, &disk, plan->recipe->disk.formats, folder, files);
+        if (proved) {
+                r = prove(ctx, b->proof, &disk, plan->recipe->disk.formats, folder, files);
                 if (r < 0)
                         return r;
                 lap(c, "proof");
@@ -121,8 +142,7 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *
         if (r < 0)
                 return r;
         r = manifest_write(plan, findings, &disk, files, tools_digest(tools),
-                        json_get(base, "made_with"), compiled, !o->no_proof, c->timings, c->n,
-                        manifest);
+                        json_get(base, "made_with"), compiled, proved, c->timings, c->n, manifest);
         if (r < 0)
                 return log_error_errno(r, "%s: cannot write the manifest", manifest);
         return 0;
@@ -148,6 +168,7 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
         _cleanup_strv_free_ char **layers = NULL;
         _cleanup_(findings_done) Findings findings = {};
         _cleanup_maker_ Maker maker = {};
+        _cleanup_(baking_done) Baking baking = {};
         Clock clock = { .last = now_usec() };
         int r;
 
@@ -194,6 +215,11 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
         r = stages_layers(ctx, plan, plan->n_stages - 1, &layers);
         if (r < 0)
                 return log_oom();
+        if (loaded.recipe->kind == RECIPE_DISK) {
+                r = begin_disk(ctx, plan, tools, layers, o, &baking);
+                if (r < 0)
+                        return r;
+        }
         r = run_checks(ctx, plan, layers, &findings);
         if (r < 0)
                 return r;
@@ -208,7 +234,7 @@ static int build(Context *ctx, const BuildOptions *o, const char *recipe_path) {
         r = output_begin(output);
         if (r < 0)
                 return r;
-        r = make_disk(ctx, plan, tools, layers, &findings, o, output_draft(output), &clock);
+        r = make_disk(ctx, plan, tools, &baking, &findings, output_draft(output), &clock);
         if (r < 0)
                 return r;
         r = output_commit(output);

@@ -2,18 +2,17 @@
 #pragma once
 
 /* A finished tree to a bootable disk (GPT, ESP, root), to image formats, and to the folder OUT/NAME
- * that a build leaves. All is done by native tools of the tools tree: no loop device, no mount on
- * the host. A build calls, in this order:
- *
- *   output_settle()     finishes what a killed build left          output.h
- *   output_check()      before the first stage: OUT/NAME may be replaced
- *   output_begin()      an empty draft of OUT/NAME
- *   disk_proof_begin()  libguestfs starts beside what follows
- *   disk_build()        the raw disk
- *   disk_export()       the recipe's formats of it                 export.h
- *   disk_proof_finish() each of them, read back by libguestfs
- *   manifest_write()    what is in it, from what
- *   output_commit()     OUT/NAME, in one rename (place.c)
+ * that a build leaves, by tools of the tools tree: no loop device, no mount on the host. A build
+ * calls, in this order:
+ *   output_settle()          finishes what a killed build left                 output.h
+ *   output_check()           before the first stage: OUT/NAME may be replaced
+ *   disk_proof_begin()       libguestfs starts beside what follows
+ *   disk_writing_begin()     the raw disk, beside the checks of the tree       writing.h
+ *   output_begin()           an empty draft of OUT/NAME
+ *   disk_writing_finish(), disk_export()  the recipe's formats of it           export.h
+ *   disk_proof_finish()      each of them, read back by libguestfs
+ *   manifest_write()         what is in it, from what
+ *   output_commit()          OUT/NAME, in one rename (place.c)
  * The same layers, lock and tools give the same bytes. */
 
 #include "check/check.h"
@@ -21,6 +20,7 @@
 #include "disk/export.h"
 #include "disk/exported.h"
 #include "disk/output.h"
+#include "disk/writing.h"
 #include "plan/plan.h"
 #include "stage/stage.h"
 

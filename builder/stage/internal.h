@@ -102,7 +102,7 @@ typedef struct BesideWork {
         /* Makes stage i; 1: another build did. */
         int (*build)(Context *ctx, const Plan *plan, const Maker *maker, size_t i);
 } BesideWork;
-Beside *beside_new(size_t n_stages);
+Beside *beside_new(const Plan *plan);
 Beside *beside_free(Beside *b); /* ends those that are still at work */
 DEFINE_CLEANUP(Beside *, beside_free);
 /* Begins what may be: all that it is made on is there, and its turn is not yet. */

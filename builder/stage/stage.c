@@ -184,7 +184,7 @@ static int build_missing(Context *ctx, const BesideWork *work, Beside *beside, s
 
 static int build_all(
                 Context *ctx, const Plan *plan, const Maker *maker, bool *missing, size_t last) {
-        _cleanup_(beside_freep) Beside *beside = beside_new(plan->n_stages);
+        _cleanup_(beside_freep) Beside *beside = beside_new(plan);
         const BesideWork work = { .plan = plan, .maker = maker, .build = build_stage };
         int r;
 

@@ -5,10 +5,7 @@
 
 #include "recipe-fixture.h"
 
-#include "shared/spawn.h"
 #include "stage/internal.h"
-
-#include <signal.h>
 
 enum { BASE, FIRST, SECOND, COMPILED, AFTER, N_STAGES };
 
@@ -31,37 +28,16 @@ static int succeed(Context *ctx, const Plan *p, const Maker *m _unused_, size_t 
         return 0;
 }
 
-static int refuse(Context *ctx _unused_, const Plan *p _unused_, const Maker *m _unused_,
-                size_t i _unused_) {
-        return log_error_return(-ENOSPC, "no room");
-}
-
 static int find_made(Context *ctx _unused_, const Plan *p _unused_, const Maker *m _unused_,
                 size_t i _unused_) {
         return 1;
-}
-
-static int crash(Context *ctx _unused_, const Plan *p _unused_, const Maker *m _unused_,
-                size_t i _unused_) {
-        raise(SIGKILL);
-        return 0;
-}
-
-/* As a command's watcher does. */
-static int wait_for_an_interrupt(Context *ctx _unused_, const Plan *p _unused_,
-                const Maker *m _unused_, size_t i _unused_) {
-        put_file("at-work", "");
-        for (unsigned n = 0; n < 1000 && !interrupt_signal(); n++)
-                usleep(10000);
-        put_file(interrupt_signal() ? "interrupted" : "forgotten", "");
-        return -ECANCELED;
 }
 
 typedef int (*Build)(Context *ctx, const Plan *plan, const Maker *maker, size_t i);
 
 static Beside *begin_with(Build build, Context *ctx, const bool *missing) {
         const BesideWork work = { .plan = &plan, .build = build };
-        Beside *b = beside_new(N_STAGES);
+        Beside *b = beside_new(&plan);
 
         assert_non_null(b);
         beside_begin(b, ctx, &work, missing, N_STAGES - 1);
@@ -114,38 +90,11 @@ static void what_it_says_is_told_in_its_turn(void **state) {
         assert_false(beside_has(b, COMPILED));
 }
 
-static void its_error_comes_back(void **state) {
-        Context ctx = { .jobs = 2 };
-        _cleanup_(beside_freep) Beside *b = begin_with(refuse, &ctx, second_missing);
-
-        assert_int_equal(beside_finish(b, COMPILED), -ENOSPC);
-        assert_true(was_logged(*state, "error: no room"));
-        assert_false(was_logged(*state, "error: error:"));
-}
-
 static void what_another_build_made_is_told_apart(void **state _unused_) {
         Context ctx = { .jobs = 2 };
         _cleanup_(beside_freep) Beside *b = begin_with(find_made, &ctx, second_missing);
 
         assert_int_equal(beside_finish(b, COMPILED), 1);
-}
-
-static void a_process_that_dies_is_an_error(void **state) {
-        Context ctx = { .jobs = 2 };
-        _cleanup_(beside_freep) Beside *b = begin_with(crash, &ctx, second_missing);
-
-        assert_int_equal(beside_finish(b, COMPILED), -EIO);
-        assert_true(was_logged(*state, "ended by signal 9"));
-}
-
-static void a_build_that_ends_interrupts_it(void **state _unused_) {
-        Context ctx = { .jobs = 2 };
-        Beside *b = begin_with(wait_for_an_interrupt, &ctx, second_missing);
-
-        for (unsigned n = 0; n < 1000 && access("at-work", F_OK) < 0; n++)
-                usleep(10000);
-        beside_free(b);
-        assert_int_equal(access("interrupted", F_OK), 0);
 }
 
 int main(void) {
@@ -156,10 +105,7 @@ int main(void) {
                 TEST(one_job_is_one_at_a_time),
                 TEST(a_shell_on_error_wants_the_terminal),
                 TEST(what_it_says_is_told_in_its_turn),
-                TEST(its_error_comes_back),
                 TEST(what_another_build_made_is_told_apart),
-                TEST(a_process_that_dies_is_an_error),
-                TEST(a_build_that_ends_interrupts_it),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
