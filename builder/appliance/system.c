@@ -5,12 +5,12 @@
 
 #include "appliance/internal.h"
 
+#include "common/dpkg-status.h"
 #include "common/version.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 
-/* Bytes. dpkg's of 600 packages has half a million, rpm's of 1500 a hundred million. */
-#define STATUS_SIZE_MAX (64 * 1024 * 1024)
+/* Bytes; that of 1500 packages has a hundred million. */
 #define RPMDB_SIZE_MAX (512 * 1024 * 1024)
 
 /* Family el, by os-release's ID. */
@@ -263,7 +263,7 @@ static int read_packages(guestfs_h *g, const char *image, ImageFacts *f) {
                 path++;
         if (!*path)
                 return 0;
-        if (guestfs_filesize(g, *path) > (f->el ? RPMDB_SIZE_MAX : STATUS_SIZE_MAX))
+        if (guestfs_filesize(g, *path) > (f->el ? RPMDB_SIZE_MAX : DPKG_STATUS_MAX))
                 return log_error_return(
                                 -EINVAL, "%s: its %s is larger than any there is", image, *path);
         r = f->el ? refuse_log(g, image, *path) : 0;

@@ -5,6 +5,8 @@
 
 #include "shared/macro.h"
 
+#define DPKG_STATUS_MAX (64 * 1024 * 1024) /* bytes that a status file is read up to */
+
 typedef struct DpkgPackage {
         const char *name, *version, *arch; /* arch NULL where the stanza has none */
         const char *source; /* "linux (6.12-1)", "glibc"; NULL: of the package's name and version */

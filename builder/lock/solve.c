@@ -5,11 +5,10 @@
 
 #include "lock/resolution.h"
 
+#include "common/dpkg-status.h"
 #include "lock/apt.h"
 #include "lock/dnf.h"
 #include "shared/file-util.h"
-
-#define STATUS_SIZE_MAX (64 * 1024 * 1024) /* bytes */
 
 /* Whichever the recipe's family has; the other is NULL. */
 typedef struct Solver {
@@ -248,7 +247,7 @@ static int install_image(const Resolution *x, const Solver *s) {
                 return r;
         if (s->dnf)
                 return dnf_install_database(s->dnf, path);
-        r = read_file(path, STATUS_SIZE_MAX, &status, NULL);
+        r = read_file(path, DPKG_STATUS_MAX, &status, NULL);
         return r < 0 ? log_error_errno(r, "%s: cannot read it", path)
                      : apt_install_status(s->apt, status);
 }
