@@ -171,6 +171,30 @@ static void what_a_layer_hides_comes_back(void **state _unused_) {
         assert_true(getxattr(made, "trusted.overlay.opaque", value, sizeof(value)) < 0);
 }
 
+/* For its owner, a user 4321, its group, the mask and all others, as the kernel has it. */
+static const unsigned char access_list[] = { 2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 2, 0, 4, 0,
+        0xe1, 0x10, 0, 0, 4, 0, 4, 0, 255, 255, 255, 255, 16, 0, 4, 0, 255, 255, 255, 255, 32, 0, 4,
+        0, 255, 255, 255, 255 };
+
+static void give(const char *name, const char *attribute) {
+        _cleanup_free_ char *path = at(name);
+
+        if (setxattr(path, attribute, access_list, sizeof(access_list), 0) < 0)
+                skip(); /* not on this file system */
+}
+
+/* What a folder gives to those that are made in it later, those in the archive do not get. */
+static void access_lists_come_back_where_they_were(void **state _unused_) {
+        make_folder("d");
+        make_folder("d/plain");
+        make_file("d/plain/file", "x", 0644);
+        make_file("d/named", "x", 0644);
+        give("d/named", "system.posix_acl_access");
+        give("d", "system.posix_acl_default");
+
+        assert_same(false);
+}
+
 static void the_same_layer_has_the_same_archive(void **state _unused_) {
         Digest first, second;
 
@@ -211,6 +235,7 @@ int main(void) {
                 TEST(files_links_modes_and_times_come_back),
                 TEST(holes_stay_holes),
                 TEST(what_a_layer_hides_comes_back),
+                TEST(access_lists_come_back_where_they_were),
                 TEST(the_same_layer_has_the_same_archive),
                 TEST(a_socket_is_not_packed),
                 TEST(one_that_is_cut_off_is_told),
