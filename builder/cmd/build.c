@@ -5,6 +5,7 @@
 
 #include "check/check.h"
 #include "cmd/build.h"
+#include "common/apart.h"
 #include "disk/disk.h"
 #include "plan/plan.h"
 #include "shared/file-util.h"
@@ -75,12 +76,22 @@ typedef struct Baking {
         char *raw; /* in scratch */
         DiskProof *proof;
         DiskWriting *writing;
+        Apart *removal; /* of the raw disk, once it is exported: a large file takes its time */
 } Baking;
 
 static void baking_done(Baking *b) {
+        if (b->removal)
+                (void) apart_finish(b->removal, "The removal of the raw disk");
+        apart_free(b->removal);
         disk_writing_free(b->writing);
         disk_proof_free(b->proof);
         free(b->raw);
+}
+
+static int remove_raw(Context *ctx _unused_, void *userdata) {
+        const Baking *b = userdata;
+
+        return unlink(b->raw) < 0 ? -errno : 0;
 }
 
 static int begin_disk(Context *ctx, const Plan *plan, Tools *tools, char *const *layers,
@@ -127,6 +138,8 @@ static int make_disk(Context *ctx, const Plan *plan, Tools *tools, Baking *b,
         if (r < 0)
                 return r;
         lap(c, "export");
+        if (ctx->jobs > 1)
+                (void) apart_begin(ctx, remove_raw, b, &b->removal); /* or it goes with scratch */
 
         if (proved) {
                 r = prove(ctx, b->proof, &disk, plan->recipe->disk.formats, folder, files);
