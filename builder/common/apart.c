@@ -99,12 +99,9 @@ static int listen_to(int fd, char **ret) {
 static void repeat(const char *text) {
         _cleanup_strv_free_ char **lines = strv_split(text, "\n");
 
-        STRV_FOREACH (line, lines) {
-                const char *error = startswith(*line + 1, "error: ");
-
+        STRV_FOREACH (line, lines)
                 if (**line >= '0' && **line <= '7')
-                        log_full(**line - '0', 0, "%s", error ? error : *line + 1);
-        }
+                        log_relay(**line - '0', NULL, *line + 1);
 }
 
 int apart_finish(Apart *a, const char *what) {
@@ -126,8 +123,8 @@ int apart_finish(Apart *a, const char *what) {
         return WEXITSTATUS(status) > RETURNS ? WEXITSTATUS(status) - RETURNS : -WEXITSTATUS(status);
 }
 
-static bool has_ended(pid_t pid) {
-        for (uint64_t waited = 0; waited < END_USEC; waited += STEP_USEC) {
+bool child_has_ended(pid_t pid, uint64_t usec) {
+        for (uint64_t waited = 0; waited < usec; waited += STEP_USEC) {
                 if (waitpid(pid, NULL, WNOHANG) != 0)
                         return true;
                 usleep(STEP_USEC);
@@ -141,7 +138,7 @@ Apart *apart_free(Apart *a) {
                 return NULL;
         if (a->pid > 0) {
                 kill(a->pid, SIGTERM);
-                if (!has_ended(a->pid)) {
+                if (!child_has_ended(a->pid, END_USEC)) {
                         kill(a->pid, SIGKILL); /* what it started dies with it */
                         (void) waitpid(a->pid, NULL, 0);
                 }

@@ -25,3 +25,6 @@ int apart_finish(Apart *a, const char *what);
 Apart *apart_free(Apart *a);
 DEFINE_CLEANUP(Apart *, apart_free);
 #define _cleanup_apart_free_ _cleanup_(apart_freep)
+
+/* Whether a child has ended within so many microseconds; then it is waited for. */
+bool child_has_ended(pid_t pid, uint64_t usec);

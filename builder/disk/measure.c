@@ -73,8 +73,7 @@ static bool has_attributes(const char *folder) {
 static bool loses_attributes(const FTSENT *e, const char *inside) {
         if (S_ISDIR(e->fts_statp->st_mode))
                 return !streq(inside, "/var/log/journal") && has_attributes(e->fts_accpath);
-        return S_ISREG(e->fts_statp->st_mode) &&
-               lgetxattr(e->fts_accpath, "system.posix_acl_access", NULL, 0) >= 0;
+        return walk_has_access_list(e);
 }
 
 /* What the makers have to know of beforehand. */

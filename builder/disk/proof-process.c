@@ -6,6 +6,7 @@
 
 #include "disk/proof-process.h"
 
+#include "common/apart.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
 
@@ -18,7 +19,6 @@
 #include <sys/wait.h>
 
 #define END_USEC (5 * USEC_PER_SEC) /* to close an appliance: less than one */
-#define STEP_USEC (10 * USEC_PER_MSEC)
 
 struct ProofProcess {
         pid_t pid;
@@ -179,21 +179,12 @@ int proof_process_ask(ProofProcess *p, const DiskInfo *disk, const char *image, 
         }
 }
 
-static bool has_ended(pid_t pid, uint64_t usec) {
-        for (uint64_t waited = 0; waited < usec; waited += STEP_USEC) {
-                if (waitpid(pid, NULL, WNOHANG) != 0)
-                        return true;
-                usleep(STEP_USEC);
-        }
-        return false;
-}
-
 ProofProcess *proof_process_free(ProofProcess *p) {
         if (!p)
                 return NULL;
         safe_close(p->fd); /* its end, if it waits for a question */
         kill(-p->pid, SIGTERM);
-        if (!has_ended(p->pid, END_USEC)) {
+        if (!child_has_ended(p->pid, END_USEC)) {
                 kill(-p->pid, SIGKILL);
                 (void) waitpid(p->pid, NULL, 0);
         }

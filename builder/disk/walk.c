@@ -7,6 +7,8 @@
 
 #include "shared/log.h"
 
+#include <sys/xattr.h>
+
 static int by_name(const FTSENT **a, const FTSENT **b) {
         return strcmp((*a)->fts_name, (*b)->fts_name);
 }
@@ -41,4 +43,9 @@ int walk_tree(const char *root, walk_visit_t visit, void *userdata) {
                 if (r < 0)
                         return r;
         }
+}
+
+bool walk_has_access_list(const FTSENT *e) {
+        return S_ISREG(e->fts_statp->st_mode) &&
+               lgetxattr(e->fts_accpath, "system.posix_acl_access", NULL, 0) >= 0;
 }

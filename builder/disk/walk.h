@@ -17,3 +17,6 @@ typedef int (*walk_visit_t)(const FTSENT *e, const char *inside, void *userdata)
  * systems not entered. Its negative errno ends the walk and is returned; what cannot be read is
  * logged by its path. */
 int walk_tree(const char *root, walk_visit_t visit, void *userdata);
+
+/* Whether the file of an entry is a regular one with an access list. */
+bool walk_has_access_list(const FTSENT *e);

@@ -18,7 +18,6 @@
 #include <ctype.h>
 #include <search.h>
 #include <sys/sysmacros.h>
-#include <sys/xattr.h>
 
 static bool has_space(const char *s) {
         for (; *s; s++)
@@ -197,13 +196,8 @@ static int put_substance(Lists *l, const FTSENT *e, const char *inside, char typ
         return 0;
 }
 
-static bool has_access_list(const char *path) {
-        return lgetxattr(path, "system.posix_acl_access", NULL, 0) >= 0;
-}
-
 static int put_file(Lists *l, const FTSENT *e, const char *inside) {
         const struct stat *st = e->fts_statp;
-        bool acl = S_ISREG(st->st_mode) && has_access_list(e->fts_accpath);
         _cleanup_free_ char *made_as = made_as_path(l, e, inside);
         const char *first;
         char type = type_letter(st->st_mode);
@@ -221,6 +215,7 @@ static int put_file(Lists *l, const FTSENT *e, const char *inside) {
                 return r;
         if (first && !has_space(inside))
                 return put_entry(l, inside, st, first, true, false);
+
         /* Also another name with a space, which xfs_db could not say: it becomes
          * a file of its own. */
         put_name(l, path_basename(made_as));
@@ -229,7 +224,7 @@ static int put_file(Lists *l, const FTSENT *e, const char *inside) {
         if (r < 0)
                 return r;
         fputc('\n', l->proto);
-        return put_entry(l, inside, st, made_as, false, acl);
+        return put_entry(l, inside, st, made_as, false, walk_has_access_list(e));
 }
 
 /* A tab or line break: a "/" can stand for a space only. */

@@ -222,14 +222,10 @@ static void send_message(int level, const char *line, void *userdata _unused_) {
 }
 
 static void receive_message(const char *line, void *userdata _unused_) {
-        const char *text;
-
-        if (line[0] < '0' || line[0] > '7') {
+        if (line[0] >= '0' && line[0] <= '7')
+                log_relay(line[0] - '0', NULL, line + 1);
+        else
                 log_debug("%s", line);
-                return;
-        }
-        text = startswith(line + 1, "error: ");
-        log_full(line[0] - '0', 0, "%s", text ? text : line + 1);
 }
 
 static int call_child(void *userdata) {

@@ -90,5 +90,5 @@ int log_full(int level, int error, const char *format, ...) {
 void log_relay(int level, const char *name, const char *line) {
         const char *text = startswith(line, kind_of(level));
 
-        log_full(level, 0, "%s: %s", name, text ? text : line);
+        log_full(level, 0, "%s%s%s", strempty(name), name ? ": " : "", text ? text : line);
 }

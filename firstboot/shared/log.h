@@ -19,8 +19,8 @@ void log_set_writer(log_writer_t writer, void *userdata); /* NULL: standard erro
  * -abs(error). */
 int log_full(int level, int error, const char *format, ...) _printf_(3, 4);
 
-/* Logs a line that another process of ours has logged, with its own "error: " taken away: NAME:
- * LINE. */
+/* Logs a line that another process of ours has logged, its own "error: " or "warning: " taken away:
+ * NAME: LINE, or LINE where the name is NULL. */
 void log_relay(int level, const char *name, const char *line);
 
 /* What a stranger's program, archive or image says must not command the reader's terminal: control

@@ -101,7 +101,7 @@ P
         s=$?
         check "$fs: attributes, capabilities, hard links, FIFOs and holes are on it, on ext4 access lists" $s
         [[ $s -eq 0 ]] || cat "$E2E/odd.said"
-        grep -q 'warning: 3 files and folders, /srv/odd is the first, lose access lists' "$E2E/out"
+        grep -q 'imgbuild: warning: 3 files and folders, /srv/odd is the first, lose access lists' "$E2E/out"
         s=$?
         [[ $fs == ext4 ]] || check "xfs: that it loses access lists is told" $s
         umount "$E2E/odd"

@@ -42,6 +42,7 @@ static void an_errno_that_no_exit_status_holds_is_eio(void **state _unused_) {
 
 static int say(Context *ctx, void *userdata _unused_) {
         log_notice("at work%s", ctx->progress ? " in sight" : "");
+        log_warning("little room");
         return log_error_return(-ENOSPC, "no room");
 }
 
@@ -55,6 +56,8 @@ static void what_it_says_is_told_at_its_end(void **state) {
         assert_false(was_logged(*state, "in sight"));
         assert_true(was_logged(*state, "error: no room"));
         assert_false(was_logged(*state, "error: error:"));
+        assert_true(was_logged(*state, "warning: little room"));
+        assert_false(was_logged(*state, "warning: warning:"));
 }
 
 static int write_there(Context *ctx _unused_, void *userdata) {

@@ -91,6 +91,8 @@ static void a_relayed_line_is_of_one_kind(void **state _unused_) {
         assert_string_equal(last, "imgbuild: warning: node1: slow");
         log_relay(LOG_INFO, "node1", "error: is only a word here");
         assert_string_equal(last, "imgbuild: node1: error: is only a word here");
+        log_relay(LOG_WARNING, NULL, "warning: slow");
+        assert_string_equal(last, "imgbuild: warning: slow");
 }
 
 int main(void) {
