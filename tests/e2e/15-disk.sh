@@ -79,6 +79,7 @@ odd() { # NAME FILESYSTEM OVERLAY
 }
 for fs in ext4 xfs; do
         odd "odd-$fs" $fs odd
+        rm -rf "${OUT:?}/odd-$fs"
         build "odd-$fs" --no-proof >"$E2E/out" 2>&1 && mount -o "ro,loop,offset=$(manifest "odd-$fs" disk.root_start)" "$OUT/odd-$fs/odd-$fs.raw" "$E2E/odd"
         s=$?
         check "$fs: a tree with odd files becomes a disk" $s
