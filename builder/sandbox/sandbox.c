@@ -22,6 +22,27 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+static volatile pid_t first; /* process of the namespace */
+
+static void end_namespace(int sig _unused_) {
+        kill(first, SIGKILL);
+}
+
+/* A command that is to end goes with its namespace, and wait4() on that one's first process returns
+ * when the last is gone: who had it ended may use its tree at once. Returns the exit code. */
+static int wait_for_namespace(pid_t pid, const sigset_t *mask) {
+        const struct sigaction action = { .sa_handler = end_namespace };
+        int status;
+
+        first = pid;
+        if (sigaction(SIGTERM, &action, NULL) < 0 || sigprocmask(SIG_SETMASK, mask, NULL) < 0)
+                return 127;
+        while (waitpid(pid, &status, 0) < 0)
+                if (errno != EINTR)
+                        return 127;
+        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 /* bubblewrap, killed between making its own pid namespace and asking to be told of its parent's
  * end, would leave a process behind. So it is the first process of a namespace of ours, and the
  * kernel ends all of it. Returns in that first process; the one between it and imgbuild only
@@ -29,8 +50,8 @@
 static int enter_pid_namespace(void) {
         _cleanup_(close_pairp) int alive[2] = { -EBADF, -EBADF };
         struct pollfd poll_parent = { .events = POLLIN };
+        sigset_t term, mask;
         pid_t pid;
-        int status;
 
         if (pipe2(alive, O_CLOEXEC) < 0)
                 return -errno;
@@ -38,17 +59,20 @@ static int enter_pid_namespace(void) {
                 return log_error_errno(-errno,
                                 "Cannot make a pid namespace; run as root, or see imgbuild doctor");
 
+        sigemptyset(&term);
+        sigaddset(&term, SIGTERM);
+        if (sigprocmask(SIG_BLOCK, &term, &mask) < 0) /* until there is somebody to pass it to */
+                return -errno;
         pid = fork();
         if (pid < 0)
                 return -errno;
         if (pid > 0) {
                 alive[0] = safe_close(alive[0]);
-                while (waitpid(pid, &status, 0) < 0)
-                        if (errno != EINTR)
-                                _exit(127);
-                _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+                _exit(wait_for_namespace(pid, &mask));
         }
 
+        if (sigprocmask(SIG_SETMASK, &mask, NULL) < 0)
+                return -errno;
         alive[1] = safe_close(alive[1]);
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
                 return -errno;
