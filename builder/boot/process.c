@@ -85,6 +85,7 @@ static int run_qemu(Tools *tools, const VmFolders *folders, char *const argv[], 
 
         tools_sandbox(tools, &s);
         s.network = s.low_ports = true; /* for the forwards */
+        s.durable = true;               /* what its guest has synced */
         s.binds = binds;
         r = vm_binds(folders, binds, &s.n_binds);
         return r < 0 ? r : sandbox_run(&s, &options, argv, ret_status);

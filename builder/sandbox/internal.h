@@ -38,8 +38,9 @@ int points_check(const Mount *m);
 extern const char *const sandbox_devices[]; /* ends with NULL */
 int points_protect_devices(const Sandbox *s);
 
-/* Two programs of seccomp's, as bubblewrap reads them, in files without a name (close-on-exec). */
-int syscalls_filters(int ret_fds[static 2]);
+/* Two programs of seccomp's, as bubblewrap reads them, in files without a name (close-on-exec). Not
+ * `durable`: fsync() and its kind do nothing. */
+int syscalls_filters(bool durable, int ret_fds[static 2]);
 
 /* What bubblewrap reads from descriptors. */
 typedef struct Handed {

@@ -206,7 +206,7 @@ int sandbox_run(const Sandbox *s, const SpawnOptions *options, char *const argv[
         r = mount_prepare(s, &run.mount);
         if (r < 0)
                 return r;
-        r = syscalls_filters(run.handed.filters);
+        r = syscalls_filters(s->durable, run.handed.filters);
         if (r < 0)
                 return log_error_errno(r, "Cannot write the filter of a command's system calls");
         r = hold_secrets(s, &run.handed);

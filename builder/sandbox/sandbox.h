@@ -36,6 +36,7 @@ typedef struct Sandbox {
 
         bool network;
         bool low_ports; /* its command may listen below port 1024 */
+        bool durable;   /* its fsync() reaches the disk: what it writes is not synced by us */
 
         /* Programs are the host's (its /usr, read-only; no other folder of it), or those of the
          * tree `programs` where that is not NULL; the tree is at SANDBOX_TREE. */

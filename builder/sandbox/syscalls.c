@@ -5,9 +5,15 @@
  * refused so that one mistake in the kernel is not enough. docs/security.md says what is refused.
  *
  * Refused is what programs can live with: EPERM, or what they take for "this kernel does not have
- * it" where they go on then. */
+ * it" where they go on then.
+ *
+ * What asks for data to be on the disk succeeds, and nothing is done: what a command writes is
+ * scratch until imgbuild has synced it, once and as a whole, and no package flushes what the host
+ * has besides. */
 
 #include "sandbox/internal.h"
+
+#include "shared/strv.h"
 
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -95,6 +101,10 @@ static const struct {
         { "perf_event_open" },
         { "userfaultfd" },
 };
+
+/* Not msync, by whose answer some programs find out what of their memory is mapped. */
+static const char *const flushing[] = { "fdatasync", "fsync", "sync", "sync_file_range", "syncfs",
+        NULL };
 
 /* CLONE_NEWTIME is among clone()'s signal bits, and means nothing to it. */
 static const unsigned namespaces[] = { CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
@@ -212,7 +222,20 @@ static int refuse_sockets(scmp_filter_ctx filter) {
                         filter, SCMP_SYS(socket), &is_netlink, 2, netlink, ELEMENTSOF(netlink));
 }
 
-static int fill(scmp_filter_ctx filter) {
+static int spare_the_disk(scmp_filter_ctx filter) {
+        STRV_FOREACH (name, flushing) {
+                int number = seccomp_syscall_resolve_name(*name), r;
+
+                if (number < 0) /* not a call of this architecture */
+                        continue;
+                r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(0), number, 0);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int fill(scmp_filter_ctx filter, bool durable) {
         int r;
 
         /* Another ABI has its own numbers: a program of i386 or x32 ends. */
@@ -226,7 +249,12 @@ static int fill(scmp_filter_ctx filter) {
         if (r < 0)
                 return r;
         r = refuse_terminals(filter);
-        return r < 0 ? r : refuse_sockets(filter);
+        if (r < 0)
+                return r;
+        r = refuse_sockets(filter);
+        if (r < 0)
+                return r;
+        return durable ? 0 : spare_the_disk(filter);
 }
 
 static int new_file(void) {
@@ -239,13 +267,13 @@ static int rewind_file(int fd) {
         return lseek(fd, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
-static int write_known(int fd) {
+static int write_known(int fd, bool durable) {
         _cleanup_(release) scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
         int r;
 
         if (!filter)
                 return -ENOMEM;
-        r = fill(filter);
+        r = fill(filter, durable);
         if (r < 0)
                 return r;
         r = seccomp_export_bpf(filter, fd);
@@ -265,13 +293,13 @@ static int write_unknown(int fd) {
         return write(fd, program, sizeof(program)) == sizeof(program) ? rewind_file(fd) : -EIO;
 }
 
-int syscalls_filters(int ret_fds[static 2]) {
+int syscalls_filters(bool durable, int ret_fds[static 2]) {
         _cleanup_close_ int known = new_file(), unknown = new_file();
         int r;
 
         if (known < 0 || unknown < 0)
                 return MIN(known, unknown);
-        r = write_known(known);
+        r = write_known(known, durable);
         if (r < 0)
                 return r;
         r = write_unknown(unknown);

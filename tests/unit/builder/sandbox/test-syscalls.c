@@ -112,6 +112,12 @@ static const struct Probe {
         { "inet", SYS_socket, { AF_INET, SOCK_STREAM, 0 }, 0 },
         { "inet6, UDP", SYS_socket, { AF_INET6, SOCK_DGRAM, IPPROTO_UDP }, 0 },
 
+        { "fsync", SYS_fsync, { BAD }, 0 },
+        { "fdatasync", SYS_fdatasync, { BAD }, 0 },
+        { "syncfs", SYS_syncfs, { BAD }, 0 },
+        { "sync_file_range", SYS_sync_file_range, { BAD, BAD, BAD, BAD }, 0 },
+        { "msync", SYS_msync, { BAD, BAD, BAD }, EINVAL },
+
         { "a call of tomorrow", 471, { BAD }, ENOSYS },
         { "a call of next year", 500, { BAD }, ENOSYS },
 };
