@@ -88,6 +88,7 @@ apptainer_says() { # WHAT SED-OF-THE-TREE TEXT
 }
 apptainer_says "Apptainer with a program that is root's for everybody is refused" 'touch /usr/libexec/apptainer/bin/starter-suid' 'starter-suid is there'
 apptainer_says "… and one that users would call past the scratch volume" 'rm /usr/local/bin/singularity' 'singularity is /usr/bin/singularity'
+apptainer_says "… and one that binds what the image does not have" 'rm /etc/localtime' '/etc/localtime is missing'
 inside sh -c "sed -i '/^Package: nvidia-fabricmanager\$/,/^\$/s/^Version: .*/Version: 595.58.03-1/' /var/lib/dpkg/status; $(sed 1d "$overlay/check-versions.sh")" >"$T/said"
 [[ $? -eq 1 ]] && grep -q "modules are $version, but nvidia-fabricmanager 595.58.03-1:" "$T/said"
 check "another fabric manager than the driver's is refused, with both versions" $?

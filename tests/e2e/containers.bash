@@ -90,7 +90,7 @@ containers_new() {
                 install -m 0600 "$HEAD/slurm.key" "$root/etc/slurm/slurm.key"
                 on "$machine" sh -ec "$(sed -n 's/^ExecStart=//p' "$TOP/overlays/enroot-common/files/etc/systemd/system/enroot-scratch.service")"
                 mkdir "$root/opt/dev" && for n in 0 1 2 3 4 5 6 7; do mknod "$root/opt/dev/nvidia$n" c 1 3; done
-                echo 'ENROOT_ALLOW_HTTP yes' >"$root/etc/enroot/enroot.conf.d/test.conf"
+                [[ ! -d $root/etc/enroot/enroot.conf.d ]] || echo 'ENROOT_ALLOW_HTTP yes' >"$root/etc/enroot/enroot.conf.d/test.conf"
         done
         cat >"$HEAD/head/root/etc/slurm/slurm.conf" <<'CONF'
 ClusterName=e2e
