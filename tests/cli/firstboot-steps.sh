@@ -158,6 +158,11 @@ run_step mounts
 check "mounts: with it, Lustre is mounted as a network file system" verdict "done "
 check "mounts: … of its own type" grep -q 'Type=lustre' "$NODE/calls"
 check "mounts: … without what is NFS's alone" bash -c '! grep -q "retry=" "$1"' - "$NODE/calls"
+config "{\"mounts\":[{\"what\":\"127.0.0.1@tcp:/b\",\"where\":\"$NODE/m/b\",\"type\":\"lustre\",\"verify\":\"none\"},{\"what\":\"127.0.0.1:/c\",\"where\":\"$NODE/m/c\",\"type\":\"nfs\",\"verify\":\"none\"}]}"
+mv "$NODE/fail" "$NODE/no-fail"; : >"$NODE/calls"
+run_step mounts
+check "mounts: a try has half a minute, with Lustre, which cannot be interrupted, two minutes" test "$(grep -o 'TimeoutUSec=.*' "$NODE/calls" | sort | xargs)" = "TimeoutUSec=120000000 TimeoutUSec=30000000"
+mv "$NODE/no-fail" "$NODE/fail"
 # The parent named last, and slow to come: its own server is away.
 nested=$(entry "127.0.0.1:/a/in" "$NODE/m/a/in" read true 1s),$(entry "127.0.0.1:/a/" "$NODE/m/a/" read true 1s)
 config "{\"mounts\":[$nested]}"

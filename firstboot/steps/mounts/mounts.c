@@ -186,6 +186,13 @@ static int run_all(Worker *workers, size_t n) {
         return first;
 }
 
+/* Lustre's client waits in the kernel for servers that begin, for more than a minute, and whoever
+ * mounts cannot be interrupted there: ended early, each try would leave a process behind that goes
+ * on beside the next. */
+static uint64_t type_timeout(const char *type) {
+        return streq_ptr(type, "lustre") ? 120 * USEC_PER_SEC : 30 * USEC_PER_SEC;
+}
+
 static int read_entry(StepContext *c, json_object *o, MountEntry *e) {
         *e = (MountEntry) {
                 .what = mount_path(json_get_string(o, "what")),
@@ -194,7 +201,7 @@ static int read_entry(StepContext *c, json_object *o, MountEntry *e) {
                 .verify = json_get_string(o, "verify"),
                 .config = c->config,
                 .required = json_get_bool(o, "required", true),
-                .timeout_usec = config_duration(o, "timeout", 30 * USEC_PER_SEC),
+                .timeout_usec = config_duration(o, "timeout", type_timeout(json_get_string(o, "type"))),
                 .give_up_usec = attempt_give_up(c, o, 300 * USEC_PER_SEC),
                 .seed = retry_seed(c->seed, strempty(json_get_string(o, "where"))),
         };
