@@ -201,7 +201,8 @@ static int read_entry(StepContext *c, json_object *o, MountEntry *e) {
                 .verify = json_get_string(o, "verify"),
                 .config = c->config,
                 .required = json_get_bool(o, "required", true),
-                .timeout_usec = config_duration(o, "timeout", type_timeout(json_get_string(o, "type"))),
+                .timeout_usec = config_duration(
+                                o, "timeout", type_timeout(json_get_string(o, "type"))),
                 .give_up_usec = attempt_give_up(c, o, 300 * USEC_PER_SEC),
                 .seed = retry_seed(c->seed, strempty(json_get_string(o, "where"))),
         };
