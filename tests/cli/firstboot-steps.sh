@@ -390,12 +390,24 @@ check "slurm: the key is put in place, 0400" test "$(stat -c %a "$NODE/etc/munge
 check "slurm: slurmd may start, and is started" bash -c 'grep -q "Unit slurmd.service" "$1/calls" && [[ -e $1/run/firstboot/slurmd-permit ]]' - "$NODE"
 check "slurm: without a local configuration" grep -q "conf-server head:6817 -N n7'" "$NODE/run/firstboot/slurmd.env"
 check "slurm: the key is in no log" bash -c '! grep -q "$2" "$1"/agent.log "$1"/tools' - "$NODE" "$key"
+restarts() { grep -c 'RestartUnit slurmd.service' "$NODE/calls"; }
 : >"$NODE/calls"
 run_step slurm
 check "slurm: a second run restarts nothing" bash -c '! grep -q RestartUnit "$1"' - "$NODE/calls"
+# A slurmd that the controller does not hear of takes its time to end, and its successor registers a little later.
+mkdir -p "$NODE/exec"
+printf '#!/bin/sh\nsleep 8; (sleep 2; echo IDLE >"%s/node.state") &\n' "$NODE" >"$NODE/exec/slurmd.service"
+chmod +x "$NODE/exec/slurmd.service"
+echo IDLE+NOT_RESPONDING >"$NODE/node.state"
+give_up=14s slurm "\"munge_key\":\"$key\""
+run_step slurm
+check "slurm: the time that its restart takes is not the controller's" verdict "done "
+check "slurm: … which it was restarted for once" test "$(restarts)" = 1
+rm "$NODE/exec/slurmd.service"
+slurm "\"munge_key\":\"$key\""
+: >"$NODE/calls"
 # Another night: the controller is another host, and the node gets another name.
 moved() { sed -i "s/head:6817/spare:6817/; s/\"n7\"/\"${1:-n7}\"/" "$NODE/run/firstboot/config.json"; run_step slurm; }
-restarts() { grep -c 'RestartUnit slurmd.service' "$NODE/calls"; }
 moved
 check "slurm: a controller that moved: slurmd and scontrol go to its new host" bash -c \
         'grep -q "conf-server spare:6817 -N n7" "$1/slurmd.env" && grep -q "=spare" "$1/slurm-client.conf" && ! grep -q head "$1/slurm-client.conf"' - "$NODE/run/firstboot"

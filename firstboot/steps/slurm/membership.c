@@ -142,15 +142,19 @@ int slurm_ensure_drained(Slurm *s, sd_bus *bus) {
 
 /* A slurmd that went on while the controller was away, or did not understand it, registers when
  * the controller next asks: up to a third of SlurmdTimeout later. A new one registers at once; the
- * jobs' slurmstepds are not touched by that. At most once in a run of the step. */
+ * jobs' slurmstepds are not touched by that. At most once in a run of the step. What it takes, 90 s
+ * where slurmd does not end by itself, is not the controller's time. */
 static void register_anew(Slurm *s, sd_bus *bus, uint64_t since, uint64_t *pause) {
-        if (!s->running || now_usec() < since + PING_USEC)
+        uint64_t began = now_usec();
+
+        if (!s->running || began < since + PING_USEC)
                 return;
         s->running = false;
         *pause = 200 * USEC_PER_MSEC;
         log_info("slurmd runs, but the controller does not hear of it: restarting slurmd");
         if (unit_job(bus, "RestartUnit", "slurmd.service", UNIT_USEC, NULL) < 0)
                 log_warning("slurmd.service could not be restarted");
+        s->deadline += now_usec() - began;
 }
 
 /* The text that stays once our drain is lifted: what was noted before, or one that is not ours. */
