@@ -231,14 +231,12 @@ static void tell_stale_exports(const char *folder) {
                                 folder, *file);
 }
 
-/* Each of the draft's files was synced when it got its name. The raw disk beside it was not, and is
- * not to be: it is about to go. */
 int output_commit(Output *o) {
         const char *draft = o->place.draft;
         _cleanup_close_ int fd = open(draft, O_RDONLY | O_DIRECTORY | O_CLOEXEC), out = -EBADF;
         int r;
 
-        if (fd < 0 || fsync(fd) < 0)
+        if (fd < 0 || syncfs(fd) < 0)
                 return log_error_errno(errno, "%s: cannot write it out to disk", draft);
         r = place_put(&o->place);
         if (r < 0)
