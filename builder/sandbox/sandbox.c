@@ -37,9 +37,12 @@ static int wait_for_namespace(pid_t pid, const sigset_t *mask) {
         first = pid;
         if (sigaction(SIGTERM, &action, NULL) < 0 || sigprocmask(SIG_SETMASK, mask, NULL) < 0)
                 return 127;
-        while (waitpid(pid, &status, 0) < 0)
+        while (waitid(P_PID, (id_t) pid, NULL, WEXITED | WNOWAIT) < 0)
                 if (errno != EINTR)
                         return 127;
+        /* Once it is reaped, its number may be somebody else's. */
+        if (signal(SIGTERM, SIG_IGN) == SIG_ERR || waitpid(pid, &status, 0) < 0)
+                return 127;
         return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

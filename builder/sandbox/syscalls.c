@@ -115,15 +115,21 @@ static void release(scmp_filter_ctx *filter) {
                 seccomp_release(*filter);
 }
 
+/* `error` for a call with any arguments, 0: it succeeds. `known` is its number, as above. */
+static int answer(scmp_filter_ctx filter, const char *name, int known, uint16_t error) {
+        int number = seccomp_syscall_resolve_name(name);
+
+        if (number == __NR_SCMP_ERROR)
+                number = known;
+        if (number <= 0) /* a pseudo number: this architecture does not have it */
+                return 0;
+        return seccomp_rule_add(filter, SCMP_ACT_ERRNO(error), number, 0);
+}
+
 static int refuse_names(scmp_filter_ctx filter) {
         for (size_t i = 0; i < ELEMENTSOF(refused); i++) {
-                int number = seccomp_syscall_resolve_name(refused[i].name), r;
+                int r = answer(filter, refused[i].name, refused[i].number, EPERM);
 
-                if (number == __NR_SCMP_ERROR)
-                        number = refused[i].number;
-                if (number <= 0) /* a pseudo number: this architecture does not have it */
-                        continue;
-                r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
                 if (r < 0)
                         return r;
         }
@@ -224,11 +230,8 @@ static int refuse_sockets(scmp_filter_ctx filter) {
 
 static int spare_the_disk(scmp_filter_ctx filter) {
         STRV_FOREACH (name, flushing) {
-                int number = seccomp_syscall_resolve_name(*name), r;
+                int r = answer(filter, *name, 0, 0);
 
-                if (number < 0) /* not a call of this architecture */
-                        continue;
-                r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(0), number, 0);
                 if (r < 0)
                         return r;
         }

@@ -21,15 +21,11 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
 R
         tree_checks "$tree" "Enroot and Pyxis are compiled, and the tree passes every check"
 fi
-PROJECT=$E2E/project RECIPES=$E2E/project/images
-head_enter "$@"
-trap 'head_stop registry slurmctld slurmd1 slurmd2 node1 node2 head' EXIT
 FOLDER_OF_ALL=/mnt/home
-containers_new && registry_start && slurm_start
+containers_up "$@"
 check "a registry, a controller and two nodes run" $?
-small_image "$HEAD/small" "$HEAD/head/root"
 ln -s bash "$HEAD/small/usr/bin/python" # what the tutorial's script calls: here it runs a program for bash
-python3 "$TOP/tests/fixtures/push-image" http://127.0.0.1:5000 small 1 "$HEAD/small" >"$HEAD/digest"
+push_small small >"$HEAD/digest"
 check "an image goes to the registry" $?
 
 
@@ -211,7 +207,7 @@ run "--container-image=head:5000#small@sha256:$(printf 0%.0s {1..64}) id"
 [[ $? -ne 0 ]] && grep -q 'failed to import docker image' "$E2E/err" && grep -q '404 Not Found' "$E2E/err"
 told "an image by a wrong digest: said, with the registry's answer" $?
 truncate -s 200M "$HEAD/small/data" && head -c 50M /dev/urandom | dd of="$HEAD/small/data" conv=notrunc status=none
-python3 "$TOP/tests/fixtures/push-image" http://127.0.0.1:5000 large 1 "$HEAD/small" >/dev/null
+push_small large >/dev/null
 on node1 sh -c 'dd if=/dev/zero of=/mnt/localdisk/fill bs=1M 2>/dev/null; truncate -s -20M /mnt/localdisk/fill'
 run "-w node1 --container-image=head:5000#large:1 id"
 [[ $? -ne 0 ]] && grep -q 'No space left on device' "$E2E/err"
@@ -264,7 +260,7 @@ told "nothing else is left: processes, mounts, files of imports" $?
 # Jobs that are ended before their time: in their containers, and while their image is imported, from a registry that says no more.
 registry_start
 rm "$HEAD/small/data" && touch "$HEAD/small/tmp/another"
-python3 "$TOP/tests/fixtures/push-image" http://127.0.0.1:5000 another 1 "$HEAD/small" >/dev/null
+push_small another >/dev/null
 as_alice "sbatch --parsable --array=1-4 -n 1 --mem=100 -o /dev/null --wrap 'srun --container-image=head:5000#small:1 --container-mounts=/mnt/home/alice:/data bash -c \"touch /data/up.\\\$SLURM_ARRAY_TASK_ID; sleep 4000 & sleep 4000\"'" >"$E2E/job" 2>"$E2E/err"
 all_up() { [[ $(find "$folder" -name 'up.*' | wc -l) -eq 4 ]]; }
 waits all_up

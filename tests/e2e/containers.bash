@@ -3,10 +3,14 @@
 #   have_source ARCHIVE       whether $SOURCES has it; says what is missing
 #   from_sources PROJECT OVERLAY…   these overlays of it take their archives from there
 #   containers_begin          ends the script where user namespaces or the sources are not there; then as containers_sources
+#   users_have_namespaces     ends the script where ordinary users may not make them
 #   containers_sources        own_project whose overlays take the sources from $SOURCES; skips where they are not
 #   tree_checks RECIPE TEXT   a check: the recipe is made and passes its own checks; ends the script where it does not
 #   containers_new            the tree of images/containers.json thrice: head, node1 and node2, with a user, keys and scratch
 #                             FOLDER_OF_ALL=/PATH, set before: one folder that all three have there
+#   containers_up ARGUMENT…   the script again, in namespaces of its own, from where on there are these machines, a registry and Slurm on the
+#                             head, slurmd on the nodes, and a small image's root in $HEAD/small
+#   push_small NAME           what is in there, into the registry; prints the digest
 #   on MACHINE COMMAND…       a command on one of them, as root
 #   launch MACHINE NAME COMMAND…   a service, in the background, with a log
 #   as_alice COMMAND…         a shell's command line on the head, as the user
@@ -141,6 +145,15 @@ slurm_start() {
         waits on head sh -c '[ "$(sinfo -h -N -t idle -o %N | wc -l)" = 2 ]'
 }
 
+containers_up() { # ARGUMENT…
+        PROJECT=$E2E/project RECIPES=$E2E/project/images
+        head_enter "$@"
+        trap 'head_stop registry slurmctld slurmd1 slurmd2 node1 node2 head' EXIT
+        containers_new && registry_start && slurm_start && small_image "$HEAD/small" "$HEAD/head/root"
+}
+
+push_small() { python3 "$TOP/tests/fixtures/push-image" http://127.0.0.1:5000 "$1" 1 "$HEAD/small"; } # NAME
+
 small_image() { # FOLDER [TREE]
         local root=$1 tree=${2:-} file
         mkdir -p "$root"/{usr/bin,usr/lib64,etc,tmp,proc,sys,dev,run,home}
@@ -152,9 +165,13 @@ small_image() { # FOLDER [TREE]
         echo 'PRETTY_NAME="A small image"' >"$root/etc/os-release"
 }
 
-# containers_begin: what a test of containers needs before it bakes a tree; the script ends where that is not there.
-containers_begin() {
+users_have_namespaces() {
         setpriv --reuid 20001 --regid 20000 --clear-groups unshare --user --mount true 2>/dev/null ||
                 { echo "user namespaces for ordinary users, which this kernel does not give"; exit 77; }
+}
+
+# containers_begin: what a test of containers needs before it bakes a tree; the script ends where that is not there.
+containers_begin() {
+        users_have_namespaces
         containers_sources || { echo "not ok - the overlays name the vendors' archives"; exit 1; }
 }

@@ -21,8 +21,7 @@ fetch_apptainer() {
 }
 
 if [[ -z ${HEAD_INSIDE:-} ]]; then
-        setpriv --reuid 20001 --regid 20000 --clear-groups unshare --user --mount true 2>/dev/null ||
-                { echo "user namespaces for ordinary users, which this kernel does not give"; exit 77; }
+        users_have_namespaces
         fetch_apptainer >"$E2E/apt.log" 2>&1 || { echo "apptainer of Debian's sid, which apt does not reach here"; exit 77; }
         own_project
         version=$(dpkg-deb -f "$deb" Version)
@@ -42,16 +41,12 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
 R
         tree_checks "$tree" "Apptainer is installed, and the tree passes every check"
 fi
-PROJECT=$E2E/project RECIPES=$E2E/project/images
-head_enter "$@"
-trap 'head_stop registry slurmctld slurmd1 slurmd2 node1 node2 head' EXIT
 FOLDER_OF_ALL=/mnt/home
-containers_new && registry_start && slurm_start
+containers_up "$@"
 check "a registry, a controller and two nodes run" $?
-small_image "$HEAD/small" "$HEAD/head/root"
 echo 'root:x:0:0:root:/root:/bin/sh' >"$HEAD/small/etc/passwd"
 echo 'root:x:0:' >"$HEAD/small/etc/group"
-python3 "$TOP/tests/fixtures/push-image" http://127.0.0.1:5000 small 1 "$HEAD/small" >"$HEAD/digest"
+push_small small >/dev/null
 check "an image goes to the registry" $?
 for machine in head node1 node2; do
         on "$machine" /usr/lib/scratch-folder/make 1777 /mnt/localdisk/apptainer
