@@ -23,8 +23,8 @@ row() {
                 else printf "%-58s %9.2f %9.2f %9.2f  %s\n", what, ours, peer, ours / peer, aim }'
 }
 
-# A copy of the recipes and overlays, so that a bench may edit them.
-project() {
+# bench_project: a copy of the recipes and overlays that a bench may edit; the tests have one of their own (project of lib.bash).
+bench_project() {
         rm -rf "$BENCH/project"
         mkdir -p "$BENCH/project"
         cp -r "$TOP/images" "$TOP/overlays" "$TOP/firstboot" "$BENCH/project/"

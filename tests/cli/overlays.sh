@@ -92,7 +92,7 @@ grep -q "^rootless_storage_path = \"${folder:?}/" overlays/podman/files/etc/cont
 check "podman's images are in the folders that rootless-common makes" $?
 
 # A container's task has its variables by a plugin: a task prolog would be started inside of the container, and fail.
-for recipe in slurm-enroot slurm-enroot-head; do
+for recipe in slurm-enroot slurm-enroot-head aws-hpc aws-hpc-head; do
         out=$("$IMGBUILD" plan "images/$recipe.json" --offline --json --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
         ! grep -q 'conflict' <<<"$out"
         check "$recipe: no two of its overlays are against each other" $?
