@@ -53,6 +53,8 @@ int node_config_finish(Config *c, char *const *steps) {
         _cleanup_strv_free_ char **sections = NULL;
         int r;
 
+        STRV_FOREACH (w, c->warnings)
+                log_warning("%s", *w);
         r = free_sections(c->values, steps, &sections);
         return r < 0 ? r : config_finish(c, sections);
 }

@@ -48,6 +48,55 @@ static void forget_sources(json_object *sources, const char *path) {
         }
 }
 
+/* A mount is the same where its place is, any other entry where all of it is. */
+static bool same_entry(json_object *a, json_object *b) {
+        const char *where = json_get_string(a, "where");
+
+        return where ? streq_ptr(where, json_get_string(b, "where")) : json_object_equal(a, b);
+}
+
+static bool has_entry(json_object *list, json_object *entry) {
+        for (size_t i = 0; i < json_object_array_length(list); i++)
+                if (same_entry(entry, json_object_array_get_idx(list, i)))
+                        return true;
+        return false;
+}
+
+/* Who wants one mount more writes a list of one, and has lost the home folders: entries of the old
+ * list that the new one lacks are a warning. An empty list means it, and so do lists of plain
+ * values, such as servers. */
+static int warn_of_lost_entries(Config *c, json_object *old, json_object *list, const char *path,
+                const char *source) {
+        const char *before = json_get_string(c->sources, path), *first = NULL;
+        _cleanup_free_ char *more = NULL;
+        size_t n = 0, of;
+
+        if (!json_object_is_type(old, json_type_array) ||
+                        !json_object_is_type(list, json_type_array) ||
+                        json_object_array_length(list) == 0)
+                return 0;
+        of = json_object_array_length(old);
+        for (size_t i = 0; i < of; i++) {
+                json_object *entry = json_object_array_get_idx(old, i);
+
+                if (!json_object_is_type(entry, json_type_object) || has_entry(list, entry))
+                        continue;
+                if (n++ == 0)
+                        first = json_get_string(entry, "where");
+        }
+        if (n == 0)
+                return 0;
+        if (!first)
+                more = strf("%zu of its %zu entries", n, of);
+        else
+                more = n > 1 ? strf(" and %zu more", n - 1) : strdup("");
+        if (!more)
+                return -ENOMEM;
+        return strv_extendf(&c->warnings,
+                        "%s: %s: takes the place of the list of %s, without %s%s: lists are not put together; what is to stay is named in both",
+                        source, path, strempty(before), strempty(first), more);
+}
+
 static int merge_object(Config *c, json_object *target, json_object *layer, const char *path,
                 const char *source);
 
@@ -56,6 +105,9 @@ static int replace_value(Config *c, json_object *target, const char *key, json_o
                 const char *path, const char *source) {
         int r;
 
+        r = warn_of_lost_entries(c, json_get(target, key), value, path, source);
+        if (r < 0)
+                return r;
         forget_sources(c->sources, path);
         r = json_set(target, key, json_object_get(value));
         if (r < 0)

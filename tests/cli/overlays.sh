@@ -97,6 +97,13 @@ for recipe in slurm-enroot slurm-enroot-head aws-hpc aws-hpc-head; do
         ! grep -q 'conflict' <<<"$out"
         check "$recipe: no two of its overlays are against each other" $?
 done
+# Who adds a mount to a member of a cluster has lost its home folders.
+mkdir -p "$BUILD/tests/overlays-sh/images"
+printf '{ "name": "fsx", "base": { "distro": "debian", "release": "trixie" }, "kernel": { "package": "linux-image-amd64" }, "overlays": ["cluster-member"], "node": { "mounts": [%s] } }\n' \
+        '{ "what": "10.0.0.9@tcp:/fsx", "where": "/fsx", "type": "lustre" }' >"$BUILD/tests/overlays-sh/images/fsx.json"
+out=$("$IMGBUILD" plan "$BUILD/tests/overlays-sh/images/fsx.json" --overlays "$TOP/overlays" --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
+[[ $out == *"warning: "*"fsx.json: mounts: takes the place of the list of "*"/cluster-member/overlay.json, without /home:"* ]]
+check "a recipe whose list of mounts leaves out an overlay's is warned about" $?
 ! grep -rqE '^Task(Prolog|Epilog)=' overlays
 check "no overlay has a task prolog" $?
 

@@ -195,6 +195,11 @@ echo '{ "host": { "timezone": "Europe" } }' >zone.json
 node_file "a time zone that is a folder of them" 3 zone.json \
         'imgbuild: error: zone.json:1: host.timezone: no time zone "Europe" in this machine'"'"'s tzdata; did you mean "Europe/Amsterdam"?'
 node_file "a syntax error has its line" 3 torn.json 'imgbuild: error: torn.json:2:1: the file ends in the middle of a value'
+echo '{ "mounts": [{ "what": "head:/home", "where": "/home" }] }' >homes.json
+echo '{ "mounts": [{ "what": "10.0.0.9@tcp:/fsx", "where": "/fsx", "type": "lustre" }] }' >fsx.json
+node_file "a layer whose list has lost the home folders is warned about" 0 'homes.json fsx.json' \
+        'imgbuild: warning: fsx.json: mounts: takes the place of the list of homes.json, without /home: lists are not put together; what is to stay is named in both' \
+        'homes.json: no faults' 'fsx.json: no faults'
 node_file "a file that is not there is said" 3 none.json 'imgbuild: error: none.json: cannot read it: No such file or directory'
 node_file "user data in JSON counts by its key firstboot; later files are later layers" 3 'node.json data.json' \
         'imgbuild: error: data.json: slurm.cluster: unknown key; did you mean "cluster_name"?' \

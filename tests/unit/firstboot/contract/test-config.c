@@ -85,6 +85,42 @@ static void lists_replace(void **state) {
         assert_int_equal(json_object_array_length(json_get(c->values, "mounts")), 1);
 }
 
+static void one_mount_more_that_loses_the_others_is_a_warning(void **state) {
+        _cleanup_config_ Config *c = config_new();
+
+        (void) state;
+        merge(c, "{\"mounts\":[{\"what\":\"a:/a\",\"where\":\"/a\"},{\"what\":\"a:/b\",\"where\":\"/b\"},{\"what\":\"a:/c\",\"where\":\"/c\"}]}",
+                        "image");
+        merge(c, "{\"mounts\":[{\"what\":\"b:/c\",\"where\":\"/c\"}]}", "user data");
+        assert_int_equal(strv_length(c->warnings), 1);
+        assert_non_null(strstr(c->warnings[0],
+                        "user data: mounts: takes the place of the list of image, without /a and 1 more:"));
+}
+
+static void entries_without_a_place_are_counted(void **state) {
+        _cleanup_config_ Config *c = config_new();
+
+        (void) state;
+        merge(c, "{\"host\":{\"limits\":[{\"item\":\"nofile\",\"value\":\"1\"},{\"item\":\"core\",\"value\":\"0\"}]}}",
+                        "image");
+        merge(c, "{\"host\":{\"limits\":[{\"item\":\"core\",\"value\":\"0\"}]}}", "site");
+        assert_int_equal(strv_length(c->warnings), 1);
+        assert_non_null(strstr(c->warnings[0],
+                        "site: host.limits: takes the place of the list of image, without 1 of its 2 entries:"));
+}
+
+static void a_list_that_means_it_is_no_warning(void **state) {
+        _cleanup_config_ Config *c = config_new();
+
+        (void) state;
+        merge(c, "{\"mounts\":[{\"what\":\"a:/a\",\"where\":\"/a\"}],\"identity\":{\"uri\":[\"ldaps://a\"]}}",
+                        "image");
+        merge(c, "{\"mounts\":[{\"what\":\"b:/a\",\"where\":\"/a\"},{\"what\":\"b:/b\",\"where\":\"/b\"}],\"identity\":{\"uri\":[\"ldaps://b\"]}}",
+                        "other source, one more");
+        merge(c, "{\"mounts\":[]}", "none");
+        assert_null(c->warnings);
+}
+
 static void a_layer_that_is_no_object_is_an_error(void **state) {
         _cleanup_config_ Config *c = config_new();
 
@@ -279,6 +315,9 @@ int main(void) {
                 cmocka_unit_test(every_value_has_its_source),
                 cmocka_unit_test(null_takes_a_key_back_to_its_default),
                 cmocka_unit_test(lists_replace),
+                cmocka_unit_test(one_mount_more_that_loses_the_others_is_a_warning),
+                cmocka_unit_test(entries_without_a_place_are_counted),
+                cmocka_unit_test(a_list_that_means_it_is_no_warning),
                 cmocka_unit_test(a_layer_that_is_no_object_is_an_error),
                 cmocka_unit_test(set_makes_the_sections_it_needs),
                 cmocka_unit_test(sections_that_are_absent_stay_absent),
