@@ -8,10 +8,10 @@
 #include "recipe/model.h"
 #include "recipe/problems.h"
 
-/* Fills in defaults and checks; all faults are in c->errors, warnings are logged. steps: those of the site's own that
- * are known here; each may have a section. A section that is nobody's, and near to none that is
- * known, may be that of another step: it is free here, and the tree's own check, which has all step
- * files, judges it. 0 or -ENOMEM. */
+/* Fills in defaults and checks; all faults are in c->errors, warnings are logged. steps: those of
+ * the site's own that are known here; each may have a section. A section that is nobody's, and near
+ * to none that is known, may be that of another step: it is free here, and the tree's own check,
+ * which has all step files, judges it. 0 or -ENOMEM. */
 int node_config_finish(Config *c, char *const *steps);
 
 /* What config_finish() says of one of the files, "FILE: PATH: what", becomes a problem of that

@@ -11,6 +11,8 @@
 #                             usera's: rootlesskit, slirp4netns and containerd, as nerdctl's script starts them; own COMMAND… is beside it,
 #                             octr COMMAND… asks it
 #   starts N COMMAND…         COMMAND… with each of the names c1 … cN; the median in ms, or nothing where one failed
+#   bypass4netns_overlay PROJECT ARCHIVE   an overlay of it that compiles bypass4netns from its source
+#   bypass4netns_profile SOCKET            what a container's system calls are let through to, as its OCI seccomp profile
 #   user_left                 whatever containers of usera's left behind, a line each
 
 rootless_recipe() {
@@ -101,4 +103,38 @@ user_left() {
                 -mindepth 2 2>/dev/null
         own cat /proc/self/mounts | grep -F /rootfs
         return 0
+}
+
+bypass4netns_overlay() { # PROJECT ARCHIVE
+        local overlay=$1/overlays/bypass4netns
+        mkdir -p "$overlay"
+        cat >"$overlay/overlay.json" <<O
+{ "description": "bypass4netns, compiled from its source",
+  "packages": { "debian": ["libseccomp2"] },
+  "compile": [ {
+        "on": "base",
+        "packages": { "debian": [ "golang-go", "gcc", "libc6-dev", "pkgconf", "libseccomp-dev", "golang-github-gorilla-mux-dev", "golang-github-opencontainers-specs-dev",
+                "golang-github-seccomp-libseccomp-golang-dev", "golang-github-sirupsen-logrus-dev", "golang-github-spf13-pflag-dev",
+                "golang-github-vtolstov-go-ioctl-dev", "golang-etcd-server-dev", "golang-golang-x-sys-dev" ] },
+        "artifacts": [ { "name": "bypass4netns", "version": "0.4.2", "url": "file://$(realpath "$2")" } ],
+        "script": "compile.sh" } ] }
+O
+        cat >"$overlay/compile.sh" <<'O'
+#!/bin/bash
+# What it imports is there as Debian's packages, for GOPATH mode.
+set -euo pipefail
+export GOPATH=$PWD/go:/usr/share/gocode GO111MODULE=off GOCACHE=$PWD/cache HOME=$PWD GOFLAGS=-trimpath
+mkdir -p go/src/github.com/rootless-containers "$DESTDIR/usr/bin"
+cp -a "$ARTIFACTS/bypass4netns" go/src/github.com/rootless-containers/
+for program in bypass4netns bypass4netnsd; do
+        go build -p "$JOBS" -o "$DESTDIR/usr/bin/$program" "github.com/rootless-containers/bypass4netns/cmd/$program"
+done
+O
+        chmod +x "$overlay/compile.sh"
+}
+
+# The calls that bypass4netns 0.4 handles: its own documentation has the list.
+bypass4netns_profile() { # SOCKET
+        printf '{ "defaultAction": "SCMP_ACT_ALLOW", "architectures": ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"], "listenerPath": "%s",\n' "$1"
+        printf '  "syscalls": [ { "names": ["bind", "close", "connect", "setsockopt", "fcntl", "_exit", "exit_group", "getpeername"], "action": "SCMP_ACT_NOTIFY" } ] }\n'
 }

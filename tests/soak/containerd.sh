@@ -2,16 +2,34 @@
 # A published tutorial's cloud-config as it stands, as the user data of a machine of ours (docs/clusters/containerd.md): on blank disks, after
 # the disks were wiped, and on disks with a volume from an earlier life. And containers without root, of an image from a registry with a file
 # of another group, by Podman and by containerd under rootlesskit, with a home folder on disk and one on NFS.
-# Without GPUs, and without nerdctl and bypass4netns, which come from their releases alone. A smaller test is cli/firstboot-scratch.
+# Where their sources are there (SOURCES=FOLDER has nerdctl-2.0.3.tar.gz and bypass4netns-0.4.2.tar.gz), the tutorial's own containerd-rootless-setuptool.sh
+# sets up containerd and bypass4netnsd, and bypass4netns carries a container's network. Without GPUs, and without nerdctl itself, which comes from its
+# release alone. A smaller test is cli/firstboot-scratch.
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/cluster.bash"
+source "$TOP/tests/e2e/rootless.bash"
 own_project
+bypass4netns=$SOURCES/bypass4netns-0.4.2.tar.gz nerdctl=$SOURCES/nerdctl-2.0.3.tar.gz
 cat >"$RECIPES/instance.json" <<'R'
 { "name": "instance", "extends": "debian-13-cpu", "overlays": ["containerd-rootless", "podman", "oci-compat"],
-  "packages": ["docker-registry", "nfs-kernel-server"], "node": { "scratch": { "models": ["QEMU NVMe Ctrl"] } } }
+  "packages": ["docker-registry", "nfs-kernel-server", "iperf3"], "node": { "scratch": { "models": ["QEMU NVMe Ctrl"] } } }
 R
+if [[ -e $bypass4netns ]]; then
+        bypass4netns_overlay "$PROJECT" "$bypass4netns"
+        sed -i 's/"podman"/&, "bypass4netns"/' "$RECIPES/instance.json"
+else
+        echo "# bypass4netns is not tried: $bypass4netns is not there"
+fi
+if [[ -e $nerdctl ]]; then
+        mkdir -p "$PROJECT/overlays/rootless-scripts/files/usr/local/bin"
+        echo '{ "description": "The two scripts of nerdctl for users without root" }' >"$PROJECT/overlays/rootless-scripts/overlay.json"
+        tar -xzf "$nerdctl" -C "$PROJECT/overlays/rootless-scripts/files/usr/local/bin" --strip-components=3 --wildcards '*/extras/rootless/containerd-rootless*.sh'
+        sed -i 's/"podman"/&, "rootless-scripts"/' "$RECIPES/instance.json"
+else
+        echo "# containerd-rootless-setuptool.sh is not tried: $nerdctl is not there"
+fi
 build instance >"$E2E/build.log" 2>&1
 s=$?
 check "the image is made" $s
@@ -78,7 +96,7 @@ C
 
 rm -rf "${state:?}"
 {
-        declare -f small_image
+        declare -f small_image bypass4netns_profile
         printf 'base64 -d >/root/push-image <<X\n%s\nX\n' "$(base64 "$TOP/tests/fixtures/push-image")"
         cat <<'C'
 on() { "${@:2}"; }
@@ -112,10 +130,39 @@ systemd-run -q --user --unit=own-containerd -p Delegate=yes rootlesskit --state-
 inside() { nsenter -U --preserve-credentials -m -n -t "$(cat "$run/kit/child_pid")" -- ctr -a "$run/containerd.sock" "$@"; }
 for i in $(seq 120); do inside version >/dev/null 2>&1 && break; sleep 1; done
 inside image pull --plain-http 10.0.2.2:5000/small:1 >/dev/null
-inside run --rm --cgroup '' --cpu-shares 0 10.0.2.2:5000/small:1 one "$@"
+inside run --rm --cgroup '' --cpu-shares 0 ${RUN_OPTIONS:-} 10.0.2.2:5000/small:1 one "$@"
 systemctl --user stop own-containerd
 S
 chmod +x /usr/local/bin/own-containerd
+# As the tutorial has it: containerd-rootless-setuptool.sh install, and install-bypass4netnsd; then a container by that containerd.
+set_up() { # USER
+        command -v containerd-rootless-setuptool.sh >/dev/null || return 0
+        say setup-$1; as $1 'containerd-rootless-setuptool.sh install >setup.log 2>&1 || tail -n 5 setup.log; systemctl --user is-active containerd; systemctl --user is-enabled containerd'
+        say bypassd-$1; as $1 '! command -v bypass4netnsd >/dev/null || { containerd-rootless-setuptool.sh install-bypass4netnsd >setup.log 2>&1 || tail -n 5 setup.log
+                systemctl --user is-active bypass4netnsd; systemctl --user is-enabled bypass4netnsd; }'
+        say tutorial-$1; as $1 'inside() { containerd-rootless-setuptool.sh nsenter -- ctr -a /run/containerd/containerd.sock "$@"; }
+                inside images pull --plain-http 192.168.77.1:5000/small:1 >/dev/null
+                inside run --rm --cgroup "" --cpu-shares 0 192.168.77.1:5000/small:1 two bash -c "ls -n /etc/of-42; id -u"' | awk 'NF > 3 { print $3, $4, $NF; next } { print }'
+        as $1 'containerd-rootless-setuptool.sh uninstall-bypass4netnsd; containerd-rootless-setuptool.sh uninstall' >/dev/null 2>&1
+}
+# Another host: a network namespace behind a cable.
+ip netns add away
+ip link add cable type veth peer name cable netns away && ip address add 192.168.77.1/24 dev cable && ip link set cable up
+ip -n away address add 192.168.77.2/24 dev cable && ip -n away link set cable up && ip -n away link set lo up
+ip netns exec away iperf3 -s -D
+# usera's container asks it, by slirp4netns and by bypass4netns.
+network() {
+        local usr="--net-host --mount type=bind,src=/usr,dst=/usr,options=rbind:ro" ask="iperf3 -c 192.168.77.2 -t 5 -J"
+        gbit() { python3 -c 'import json, sys; print("%.3f" % (json.load(sys.stdin)["end"]["sum_received"]["bits_per_second"] / 1e9))'; }
+        say slirp4netns; as usera "RUN_OPTIONS='$usr' own-containerd $ask" | gbit
+        say bypass4netns
+        command -v bypass4netns >/dev/null || return 0
+        as usera 'systemd-run -q --user --unit=bypass bypass4netns --ignore=127.0.0.0/8,10.0.0.0/8'
+        for i in $(seq 60); do [ -S /run/user/10000/bypass4netns.sock ] && break; sleep 1; done
+        bypass4netns_profile /run/user/10000/bypass4netns.sock >/usr/local/share/bypass4netns.json
+        as usera "RUN_OPTIONS='$usr --seccomp --seccomp-profile /usr/local/share/bypass4netns.json' own-containerd $ask" | gbit
+        as usera 'systemctl --user stop bypass'
+}
 for user in usera userb; do
         loginctl enable-linger $user
         for i in $(seq 120); do systemctl is-active -q "user@$(id -u $user)" && [ -S "/run/user/$(id -u $user)/bus" ] && break; sleep 1; done
@@ -124,6 +171,8 @@ for user in usera userb; do
         say store-$user; as $user 'podman info -f "{{.Store.GraphRoot}}"'
         say containerd-$user; as $user 'own-containerd bash -c "ls -n /etc/of-42; id -u"' | awk 'NF > 3 { print $3, $4, $NF; next } { print }'
         say layers-$user; as $user 'readlink .local/share/containerd'; ls "/mnt/localdisk/rootless/$(id -u $user)/containerd" | grep -c snapshotter.v1.overlayfs
+        set_up $user
+        [ $user != usera ] || network
         say left-$user; as $user 'podman ps -aq'; pgrep -u $user -l 'slirp4netns|rootlesskit|conmon|containerd|runc'
 done
 C
@@ -140,8 +189,20 @@ for user in usera userb; do
         says "… on the scratch volume" store-$user /mnt/localdisk/rootless/$id/storage
         says "containerd under rootlesskit: the same" containerd-$user $'0 42 /etc/of-42\n0'
         says "… on the scratch volume" layers-$user "/mnt/localdisk/rootless/$id/containerd"$'\n1'
+        if [[ -e $nerdctl ]]; then
+                says "containerd-rootless-setuptool.sh install: his containerd runs, and will" setup-$user $'active\nenabled'
+                [[ ! -e $bypass4netns ]] || says "… install-bypass4netnsd: so does that" bypassd-$user $'active\nenabled'
+                says "… a container by it: the same" tutorial-$user $'0 42 /etc/of-42\n0'
+        fi
         says "… and nothing is left running" left-$user ''
 done
+slirp=$(part slirp4netns) bypass=$(part bypass4netns)
+[[ $slirp =~ ^[0-9]+\.[0-9]+$ ]]
+check "a container's way to another host by slirp4netns: $slirp Gbit/s" $?
+if [[ -e $bypass4netns ]]; then
+        awk -v a="$slirp" -v b="$bypass" 'BEGIN { exit !(a > 0 && b > 1.2 * a) }'
+        check "… by bypass4netns: $bypass Gbit/s, more than that" $?
+fi
 
 # The same disks under a new machine: group nvme from an earlier life.
 rm -rf "${E2E:?}/wiped" && mv "$state" "$E2E/wiped" && mkdir "$state" && cp --sparse=always "$E2E"/wiped/nvme?.raw "$state/"

@@ -24,7 +24,6 @@ fi
 source "$TOP/tests/fixtures/node.bash"
 failed=
 ctl=$node_build/firstbootctl
-export PATH=$K/bin:$K/tools/usr/bin:$K/tools/usr/sbin:$K/tools/sbin:$PATH LD_LIBRARY_PATH=$K/tools/usr/lib/x86_64-linux-gnu XTABLES_LIBDIR=$K/tools/usr/lib/x86_64-linux-gnu/xtables
 api=10.78.0.1
 
 # --- two machines ----------------------------------------------------------------------------------------------------------
@@ -54,69 +53,16 @@ ip address add 10.78.0.2/24 dev cable && ip link set cable up && ip route add de
 control ip link set lo up; control ip address add $api/24 dev cable; control ip link set cable up
 echo 1 >/proc/sys/net/ipv4/ip_forward
 
-pids=()
-# service NAME COMMAND…: in the background; its pid is ${pid[NAME]}.
-declare -A pid
-service() { local name=$1; shift; "$@" >>"$W/control/$name.log" 2>&1 & pid[$name]=$!; }
-end_service() { [[ -n ${pid[$1]:-} ]] && kill -"${2:-TERM}" "${pid[$1]}" 2>/dev/null && wait "${pid[$1]}" 2>/dev/null; unset "pid[$1]"; return 0; }
-stop_all() { local n; for n in "${!pid[@]}"; do end_service "$n" KILL; done; }
-until_() { local end=$((SECONDS + ${limit:-180})); while ((SECONDS < end)); do "$@" >/dev/null 2>&1 && return 0; sleep 0.5; done; return 1; }
-
-# --- the control plane -------------------------------------------------------------------------------------------------------
-conf=$W/control/init.yaml
-cat >"$conf" <<Y
-apiVersion: kubeadm.k8s.io/v1beta2
-kind: InitConfiguration
-localAPIEndpoint: { advertiseAddress: $api, bindPort: 6443 }
-nodeRegistration: { name: control, criSocket: /run/containerd/containerd.sock }
----
-apiVersion: kubeadm.k8s.io/v1beta2
-kind: ClusterConfiguration
-kubernetesVersion: $(kubeadm version -o short)
-controlPlaneEndpoint: $api:6443
-certificatesDir: $W/pki
-etcd: { external: { endpoints: ["http://127.0.0.1:2379"] } }
-networking: { serviceSubnet: 10.96.0.0/16 }
----
-apiVersion: kubelet.config.k8s.io/v1beta1
-kind: KubeletConfiguration
-cgroupDriver: cgroupfs
-volumePluginDir: /var/lib/kubelet/plugins
-nodeStatusUpdateFrequency: 4s
-evictionHard: { memory.available: 10Mi, nodefs.available: 100Mi, nodefs.inodesFree: 0%, imagefs.available: 0% }
-Y
-export KUBECONFIG=$W/control/admin.conf
-phase() { control kubeadm init phase "$@" --config "$conf"; }
-server() {
-        service apiserver "${there[@]}" kube-apiserver --advertise-address=$api --secure-port=6443 --insecure-port=0 --allow-privileged=true \
-                --authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction --enable-bootstrap-token-auth=true \
-                --etcd-servers=http://127.0.0.1:2379 --client-ca-file="$W/pki/ca.crt" --tls-cert-file="$W/pki/apiserver.crt" \
-                --tls-private-key-file="$W/pki/apiserver.key" --kubelet-client-certificate="$W/pki/apiserver-kubelet-client.crt" \
-                --kubelet-client-key="$W/pki/apiserver-kubelet-client.key" --service-account-issuer=https://kubernetes.default.svc \
-                --service-account-key-file="$W/pki/sa.pub" --service-account-signing-key-file="$W/pki/sa.key" --service-cluster-ip-range=10.96.0.0/16
-        until_ kubectl get --raw /readyz
-} 2>/dev/null
-{
-        phase certs all && phase kubeconfig admin --kubeconfig-dir "$W/control" && phase kubeconfig scheduler --kubeconfig-dir "$W/control" &&
-                phase kubeconfig controller-manager --kubeconfig-dir "$W/control"
-} >"$W/control/init.log" 2>&1
+source "$TOP/tests/fixtures/control-plane.bash"
+export LD_LIBRARY_PATH=$K/tools/usr/lib/x86_64-linux-gnu XTABLES_LIBDIR=$K/tools/usr/lib/x86_64-linux-gnu/xtables
+control_certificates
 check "kubeadm makes certificates" test -s "$W/control/admin.conf" -a -s "$W/control/scheduler.conf"
-service etcd "${there[@]}" etcd --data-dir "$W/control/etcd" --listen-client-urls http://127.0.0.1:2379 --advertise-client-urls http://127.0.0.1:2379
-server
+control_server
 check "etcd and the API server run" test "$(kubectl get --raw /readyz)" = ok
-service controllers "${there[@]}" kube-controller-manager --kubeconfig="$W/control/controller-manager.conf" --authentication-kubeconfig="$W/control/controller-manager.conf" \
-        --authorization-kubeconfig="$W/control/controller-manager.conf" --bind-address=127.0.0.1 --port=0 --leader-elect=false --client-ca-file="$W/pki/ca.crt" \
-        --cluster-signing-cert-file="$W/pki/ca.crt" --cluster-signing-key-file="$W/pki/ca.key" --controllers='*,bootstrapsigner,tokencleaner' \
-        --root-ca-file="$W/pki/ca.crt" --service-account-private-key-file="$W/pki/sa.key" --use-service-account-credentials=true
-service scheduler "${there[@]}" kube-scheduler --kubeconfig="$W/control/scheduler.conf" --leader-elect=false --port=0
-# The phase that keeps kubelet's configuration notes something on the Node object of the machine it runs on.
-kubectl create -f - >/dev/null <<<'{"apiVersion":"v1","kind":"Node","metadata":{"name":"control","labels":{"kubernetes.io/hostname":"control"}},"spec":{"unschedulable":true}}'
-{ phase upload-config all --kubeconfig "$KUBECONFIG" && phase bootstrap-token --kubeconfig "$KUBECONFIG"; } >>"$W/control/init.log" 2>&1
+control_rest
 check "kubeadm puts its configuration and a first token into the cluster" test $? = 0
 sed -n '/^```yaml/,/^```/p' "$TOP/docs/steps.md" | sed '/^```/d' | awk '/kind: ServiceAccount/ { on = 1 } { print }' >"$W/control/verdict.yaml"
 check "the document's service account may be made" bash -c 'kubectl apply -f "$1" >/dev/null' - "$W/control/verdict.yaml"
-pin=sha256:$(openssl x509 -in "$W/pki/ca.crt" -pubkey -noout | openssl pkey -pubin -outform der | sha256sum | cut -d' ' -f1)
-token() { control kubeadm token create --kubeconfig "$KUBECONFIG" "$@" 2>/dev/null; }
 
 # --- the node ----------------------------------------------------------------------------------------------------------------
 printf '{"cniVersion":"0.4.0","name":"pods","type":"ptp","ipam":{"type":"host-local","subnet":"10.79.0.0/24"}}' >"$W/cni/10-pods.conf"
@@ -132,24 +78,7 @@ T
 service containerd containerd -c "$W/containerd.toml"
 until_ ctr version
 check "containerd runs" bash -c 'ctr version >/dev/null'
-echo '#include <unistd.h>
-#include <signal.h>
-static void end(int s) { (void) s; _exit(0); }
-int main(void) { signal(SIGTERM, end); signal(SIGINT, end); for (;;) pause(); }' | gcc -O -static -x c -o "$W/pause" - && python3 - "$W" <<'P'
-import hashlib, io, json, sys, tarfile
-def tar(files):
-    b = io.BytesIO()
-    with tarfile.open(fileobj=b, mode="w") as t:
-        for name, data in files:
-            i = tarfile.TarInfo(name); i.size = len(data); i.mode = 0o755; t.addfile(i, io.BytesIO(data))
-    return b.getvalue()
-layer = tar([("pause", open(sys.argv[1] + "/pause", "rb").read())])
-config = json.dumps({"architecture": "amd64", "os": "linux", "config": {"Entrypoint": ["/pause"]},
-                     "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest()]}}).encode()
-name = hashlib.sha256(config).hexdigest()
-manifest = json.dumps([{"Config": name + ".json", "RepoTags": ["registry.k8s.io/pause:3.2"], "Layers": ["layer.tar"]}]).encode()
-open(sys.argv[1] + "/pause.tar", "wb").write(tar([(name + ".json", config), ("layer.tar", layer), ("manifest.json", manifest)]))
-P
+pause_image "$W" registry.k8s.io/pause:3.2
 ctr -n k8s.io images import "$W/pause.tar" >/dev/null
 
 tool() { { echo '#!/bin/bash'; cat; } >"$NODE/$1"; chmod +x "$NODE/$1"; }
