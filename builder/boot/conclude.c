@@ -124,11 +124,14 @@ static int be_strict(Boot *b, VmProcess *p, uint64_t deadline) {
         return EXIT_FAILED;
 }
 
-/* What a person asked for, before the plug is pulled. */
+/* What a person asked for, before the plug is pulled. A machine of a cluster runs on only once it
+ * is up: the others would wait for it for ever, and whoever waits for them. */
 static int linger(Boot *b, VmProcess *p, int code) {
+        bool in_cluster = b->o->report_fd > 0;
+
         if (b->o->error_shell && code != EXIT_OK && code != EXIT_INTERRUPTED)
                 boot_shell(b, p);
-        if (b->o->keep)
+        if (b->o->keep && (code == EXIT_OK || !in_cluster))
                 boot_keep_running(b, p);
         return code;
 }

@@ -95,9 +95,10 @@ gpu_doubles() {
         tar -C "$root" -czf "$files/opt/gpu/root.tar.gz" .
         cat >"$overlay/overlay.json" <<'O'
 { "description": "Doubles of eight GPUs",
-  "requires": ["gpu-libraries"],
+  "requires": ["gpu-libraries", "firstboot"],
+  "run": ["double.sh"],
   "node": { "gpu": { "load": false }, "slurm": { "gres": "gpu:8" }, "shape": { "name": "doubles.8" },
-            "nccl": { "cuda_library": "/opt/gpu/lib/libcuda.so.1", "nccl_library": "/opt/gpu/lib/libnccl.so.2" } } }
+            "nccl": { "cuda_runtime": "off", "cuda_library": "/opt/gpu/lib/libcuda.so.1", "nccl_library": "/opt/gpu/lib/libnccl.so.2" } } }
 O
         cat >"$files/etc/firstboot/shapes.d/doubles.json" <<'O'
 { "sources": { "doubles": "what the doubles are" },
@@ -106,6 +107,8 @@ O
     "busbw": [ { "nodes": 1, "size": "4K", "gbps": 0.000001, "kind": "gate", "source": "doubles" } ] } ] }
 O
         printf '#!/bin/sh\necho "Fabric Manager version is : 550.54.15"\n' >"$files/opt/gpu/bin/nv-fabricmanager"
+        printf '#!/bin/sh\nset -eu\nmv /usr/lib/firstboot/firstboot-step /opt/gpu/firstboot-step\nmv /opt/gpu/step /usr/lib/firstboot/firstboot-step\n' >"$overlay/double.sh"
+        chmod +x "$overlay/double.sh"
         # The agent's probes of these two steps find the doubles; all else is the machine's.
         cat >"$files/opt/gpu/step" <<'S'
 #!/bin/sh
@@ -118,12 +121,6 @@ esac
 exec /opt/gpu/firstboot-step "$@"
 S
         chmod +x "$files/opt/gpu/step" "$files/opt/gpu/bin/nv-fabricmanager"
-        : >"$files/opt/gpu/firstboot-step"
-        for i in firstboot@gpu firstboot@nccl firstboot@slurm firstboot-check@; do
-                mkdir "$files/etc/systemd/system/$i.service.d"
-                printf '[Service]\nBindReadOnlyPaths=/usr/lib/firstboot/firstboot-step:/opt/gpu/firstboot-step /opt/gpu/step:/usr/lib/firstboot/firstboot-step\n' \
-                        >"$files/etc/systemd/system/$i.service.d/50-double.conf"
-        done
         mkdir "$files/etc/systemd/system/slurmd.service.d"
         printf '[Service]\nBindReadOnlyPaths=/opt/gpu/driver:/proc/driver /opt/gpu/pci:/sys/bus/pci/drivers\n' >"$files/etc/systemd/system/slurmd.service.d/50-double.conf"
         for i in nvidia-persistenced nvidia-fabricmanager; do printf '[Service]\nExecStart=/usr/bin/sleep infinity\n' >"$files/etc/systemd/system/$i.service"; done
