@@ -23,6 +23,7 @@
 #define COUNTERS_USEC (30 * USEC_PER_SEC)
 /* However many reasons there are to look: a storm of messages is no storm of checks. */
 #define SPACING_USEC (10 * USEC_PER_SEC)
+#define DRAINED_MAX (64 * 1024)
 
 struct Watch {
         sd_event *event;
@@ -100,9 +101,36 @@ static void judge(Watch *w, uint64_t now) {
         w->ops->changed(w->userdata);
 }
 
+/* What Slurm's Prolog, Epilog or health check has drained the node for, {"code", "message"}, where
+ * the watch has found nothing: a fault for a moment, or a check that did not get to its end. It is
+ * a finding like others, or the drain would stay. Where something is wrong already, their check has
+ * found just that. */
+static void take_drain(Watch *w, uint64_t now) {
+        _cleanup_free_ char *path = fb_path(PATH_RUN_DRAINED);
+        _cleanup_json_ json_object *o = NULL;
+        JsonError e = {};
+        const char *code;
+        int r;
+
+        r = path ? json_load(path, DRAINED_MAX, &e, &o) : -ENOMEM;
+        if (r == -ENOENT || r == -ENOMEM)
+                return;
+        (void) unlink(path);
+        code = json_get_string(o, "code");
+        if (w->code || isempty(code))
+                return;
+        set_key(w, NULL);
+        set_code(w, code, strempty(json_get_string(o, "message")));
+        w->well_usec = now;
+        w->ops->changed(w->userdata);
+}
+
 static void recover(Watch *w, uint64_t now) {
+        _cleanup_free_ char *path = fb_path(PATH_RUN_DRAINED);
         char spent[FORMAT_DURATION_MAX];
 
+        if (path)
+                (void) unlink(path); /* of a check that was before this one */
         log_info("Nothing has been wrong for %s and a full check has passed.",
                         format_duration(spent, now - w->well_usec));
         set_code(w, NULL, NULL);
@@ -238,6 +266,7 @@ static void look(Watch *w) {
         watch_units_look(w->units, &w->conditions, now);
         (void) look_for_room(w, now);
         judge(w, now);
+        take_drain(w, now);
         if (w->running)
                 run_checks(w, now);
 }
@@ -328,7 +357,7 @@ int watch_new(sd_event *event, const WatchOps *ops, void *userdata, Watch **ret)
 
         if (!w)
                 return -ENOMEM;
-        *w = (Watch) {
+        *w = (Watch){
                 .event = sd_event_ref(event),
                 .ops = ops,
                 .userdata = userdata,

@@ -165,6 +165,22 @@ check "well again under somebody else's drain the node is degraded" node_wait de
 check "a drain of somebody else's is never lifted" slurm_state '^IDLE+DRAIN RMA ticket 4711'
 node_end
 
+# --- what Slurm's own call has found, and the watch has not -----------------------------------------------------------
+interval=1h fresh
+ln -s "$node_build/firstboot-slurm" "$NODE/slurm-health-check"
+hook() { env -i FIRSTBOOT_ROOT="$NODE" DBUS_SYSTEM_BUS_ADDRESS="$DBUS_SYSTEM_BUS_ADDRESS" PATH="$NODE/bin:$PATH" SLURMD_NODENAME=n1 "$NODE/slurm-health-check" >"$NODE/said" 2>&1; }
+touch "$NODE/bad"; hook; rm "$NODE/bad"
+check "a health check of Slurm's finds what is wrong for a moment" grep -q 'probe.bad: it is bad' "$NODE/said"
+check "the agent knows of the drain: the node is not ready, for that reason" until_ is 'o["node"], o["code"], o["message"]' "('failed', 'probe.bad', 'it is bad')"
+check "… nor in service" slurm_state '^IDLE+DRAIN \[firstboot\] probe.bad: it is bad'
+check "once all has been well for long enough it is ready again" node_wait ready
+check "and the drain is lifted" until_ slurm_state '^IDLE *$'
+echo 'IDLE+DRAIN RMA ticket 4711' >"$NODE/node.state"
+touch "$NODE/bad"; hook; rm "$NODE/bad"
+check "somebody else's drain stays the reason" stays ready 3
+check "… as it is" slurm_state '^IDLE+DRAIN RMA ticket 4711'
+node_end
+
 # --- a step that fails once the node was ready -----------------------------------------------------------------------
 fresh
 echo '# from here on' >>"$NODE/calls"

@@ -51,14 +51,15 @@ check "--keep: its exit code is still the time-out's ($status)" $?
 
 # A cluster of which one machine does not come up ends, as a script that has it run a command wants it to.
 printf '{ "name": "c", "network": "10.71.0.0/24", "machines": [ { "name": "one", "image": "%s", "memory": "256M", "nvme": ["serial=cluster"] } ] }\n' "$work/blank.raw" >"$work/c.json"
-for command in true ''; do
-        for limit in 300 1; do
-                timeout -s KILL 120 "$IMGBUILD" cluster "$work/c.json" --cache "$CACHE" --progress plain --timeout $limit ${command:+-- "$command"} >"$work/out" 2>&1 </dev/null
-                status=$?
-                [[ $status -eq $((limit == 1 ? 124 : 1)) ]] && grep -q "one has ended; so the cluster does" "$work/out" && none_left serial=cluster
-                check "a cluster whose machine does not come up in $limit s ends${command:+, with a command too} ($status)" $?
-        done
-done
+while read -r limit code command; do
+        timeout -s KILL 120 "$IMGBUILD" cluster "$work/c.json" --cache "$CACHE" --progress plain --timeout "$limit" ${command:+-- "$command"} >"$work/out" 2>&1 </dev/null
+        status=$?
+        [[ $status -eq $code ]] && grep -q "one has ended; so the cluster does" "$work/out" && none_left serial=cluster
+        check "a cluster ends whose machine ${command:+is to run a command and }does not come up within $limit s ($status)" $?
+done <<'L'
+1 124 true
+300 1
+L
 
 # The firmware's own shell, which nothing else is there to give, answers what is typed.
 "$TOP/tests/e2e/typed" 'Ctrl-]' '\r' 'Shell>' 'echo typed 4711\r' $'\ntyped 4711' '\x1d' -- "$IMGBUILD" boot --cache "$CACHE" "$work/blank.raw" \

@@ -83,7 +83,7 @@ gpu_doubles() {
                 ln -s ../../../bus/pci/drivers/nvidia "$d/driver"
                 printf 'Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-%d\nBus Location: \t %s\nDevice Minor: \t %d\n' $i "${d##*/}" $i >"$files/opt/gpu/driver/nvidia/gpus/${d##*/}/information"
                 echo 0-1 >"$files/opt/gpu/pci/nvidia/${d##*/}/local_cpulist"
-                echo "c /dev/nvidia$i 0666 - - 195:$i" >>"$files/etc/tmpfiles.d/gpu-doubles.conf"
+                echo "c /dev/nvidia$i 0666 - - - 195:$i" >>"$files/etc/tmpfiles.d/gpu-doubles.conf"
         done
         for i in 0 1 2 3; do
                 d=$root/sys/bus/pci/devices/0000:c$i:00.0
@@ -176,10 +176,10 @@ set -u
 on() { "${@:2}"; }
 say() { echo "== $1"; }
 alice() { su - alice -c "$1" 2>/root/err || { echo "exit code $?"; cat /root/err; }; }
-idle() { local i; for i in $(seq "$1"); do [ "$(sinfo -h -N -t idle -o %N | wc -l)" = 2 ] && break; sleep 5; done; } # TIMES
+idle() { local i; for i in $(seq "$1"); do [ "$(sinfo -h -N -o %T | grep -cx idle)" = 2 ] && break; sleep 5; done; } # TIMES; for sinfo -t a drained node is idle
 idle 60
 say nodes; sinfo -h -N -o '%N %T %G'
-say headscratch; findmnt -n -o FSTYPE,FSROOT --mountpoint /mnt/localdisk; firstbootctl status | grep -c 'root disk, where no local disks are\|for there are no local disks'
+say headscratch; findmnt -n -o FSTYPE,FSROOT --mountpoint /mnt/localdisk; firstbootctl status | grep -c 'root disk: no local disks are mounted there'
 say headdocker; for i in $(seq 60); do systemctl is-active -q docker && break; sleep 2; done; docker info -f '{{.DockerRootDir}}'
 say failed; for i in head node1 node2; do run=; [ $i = head ] || run="srun -w $i"; $run systemctl --failed --plain --no-legend | cut -d ' ' -f 1; done
 
@@ -201,21 +201,21 @@ say read; alice 'srun -w node2 bash -c "sha256sum </fsx/alice/data | grep -cxf /
 say lock; alice 'srun -N 2 bash -c "for i in \$(seq 50); do flock /fsx/alice/lock sh -c \"echo x >>/fsx/alice/lines\"; done"'; srun -w node1 sh -c 'wc -l </fsx/alice/lines'
 say names; alice 'srun -w node2 bash -c "mkdir /fsx/alice/many; for i in \$(seq 300); do : >/fsx/alice/many/\$i; done"'; srun -w node1 sh -c 'ls /fsx/alice/many | wc -l'
 
-# The tutorial's chapters on containers and NCCL, as a user on the head.
+# The tutorial's chapters on containers and NCCL, as a user on the head. What goes into the image is at his home: this server in memory has no symbolic links.
 say group; gpasswd -a alice docker >/dev/null; id -nG alice | tr ' ' '\n' | grep -cx docker
-mkdir -p /fsx/alice/image && small_image /fsx/alice/image/root
-mkdir -p /fsx/alice/image/root/opt/nccl-tests/build /fsx/alice/image/root/usr/lib/x86_64-linux-gnu
-cp /usr/bin/ncclbench /fsx/alice/image/root/opt/nccl-tests/build/all_reduce_perf
-ldd /usr/bin/ncclbench | grep -o '/lib[^ ]*' | while read -r file; do install -D "$(realpath "/usr$file")" "/fsx/alice/image/root/usr$file"; done
-cp /opt/gpu/lib/lib{cuda.so.1,nccl.so.2} /fsx/alice/image/root/usr/lib/x86_64-linux-gnu/
-cat >/fsx/alice/image/Dockerfile <<'D'
+mkdir -p /home/alice/image && small_image /home/alice/image/root
+mkdir -p /home/alice/image/root/opt/nccl-tests/build /home/alice/image/root/usr/lib/x86_64-linux-gnu
+cp /usr/bin/ncclbench /home/alice/image/root/opt/nccl-tests/build/all_reduce_perf
+ldd /usr/bin/ncclbench | grep -o '/lib[^ ]*' | while read -r file; do install -D "$(realpath "/usr$file")" "/home/alice/image/root/usr$file"; done
+cp /opt/gpu/lib/lib{cuda.so.1,nccl.so.2} /home/alice/image/root/usr/lib/x86_64-linux-gnu/
+cat >/home/alice/image/Dockerfile <<'D'
 FROM scratch
 COPY root/ /
 RUN ["bash", "-c", "echo \"built as $(id -un 2>/dev/null || id -u)\" >/etc/built"]
 CMD ["bash"]
 D
-chown -R alice: /fsx/alice/image
-say build; alice 'cd /fsx/alice/image && docker build -q -t nccl-tests:1 . | cut -c 1-7; docker images --format "{{.Repository}}:{{.Tag}}"'
+chown -R alice: /home/alice/image
+say build; alice 'cd /home/alice/image && docker build -q -t nccl-tests:1 . | cut -c 1-7; docker images --format "{{.Repository}}:{{.Tag}}"'
 say import; alice 'enroot import -o /fsx/alice/nccl-tests.sqsh dockerd://nccl-tests:1 >/dev/null && ls /fsx/alice/*.sqsh'
 say container; alice 'srun --nodes=2 --ntasks-per-node=1 --container-image=/fsx/alice/nccl-tests.sqsh --container-mounts=/fsx:/fsx bash -c "hostname; cat /etc/built; ls /fsx/alice/data"' | sort
 say pmix; alice 'srun --nodes=2 --ntasks-per-node=1 --mpi=pmix --container-image=/fsx/alice/nccl-tests.sqsh bash -c "echo rank \$PMIX_RANK of \$SLURM_NTASKS"' | sort

@@ -34,6 +34,20 @@ static int node_name(char **ret) {
         return slurm_node_name(json_get(json_get(o, "config"), "slurm"), ret);
 }
 
+/* The watch may have seen nothing of it: a fault for a moment, or a check that could not look. */
+static void tell_agent(const char *code, const char *text) {
+        _cleanup_free_ char *path = fb_path(PATH_RUN_DRAINED);
+        _cleanup_json_ json_object *o = json_object_new_object();
+        int r = -ENOMEM;
+
+        if (path && json_set_string(o, "code", code) >= 0 &&
+                        json_set_string(o, "message", text) >= 0)
+                r = json_save(path, o, 0600);
+        if (r < 0)
+                log_warning_errno(r,
+                                "firstbootd cannot be told of the drain, 'firstbootctl rerun slurm' lifts it");
+}
+
 /* 0 where the node will get no job. */
 static int drain(const char *code, const char *text) {
         _cleanup_free_ char *node = NULL, *reason = own_reason(code, text);
@@ -44,6 +58,8 @@ static int drain(const char *code, const char *text) {
         if (!reason)
                 return log_oom();
         r = slurm_drain_now(node, reason);
+        if (r == 0)
+                tell_agent(code, text);
         if (r == 1)
                 log_warning("%s is drained by someone else, and left so: %s", node, reason);
         if (r == -EBUSY)
