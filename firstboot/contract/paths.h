@@ -34,8 +34,8 @@
 #define PATH_RUN_ANNOUNCED "/run/firstboot/announced"
 /* There while what is on record at PATH_STATE is older than what was to be put there. */
 #define PATH_RUN_UNSAVED "/run/firstboot/unsaved"
-/* {"code", "message"}: what Slurm's own call has drained the node for (slurm/hook-main.c). firstbootd
- * takes it up, or nobody would lift that drain. */
+/* {"code", "message"}: what Slurm's own call has drained the node for (slurm/hook-main.c).
+ * firstbootd takes it up, or nobody would lift that drain. */
 #define PATH_RUN_DRAINED "/run/firstboot/drained"
 #define PATH_SLURMD_PERMIT "/run/firstboot/slurmd-permit"
 #define PATH_SLURMD_ENV "/run/firstboot/slurmd.env"

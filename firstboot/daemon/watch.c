@@ -357,7 +357,7 @@ int watch_new(sd_event *event, const WatchOps *ops, void *userdata, Watch **ret)
 
         if (!w)
                 return -ENOMEM;
-        *w = (Watch){
+        *w = (Watch) {
                 .event = sd_event_ref(event),
                 .ops = ops,
                 .userdata = userdata,
