@@ -266,7 +266,8 @@ static void look(Watch *w) {
         watch_units_look(w->units, &w->conditions, now);
         (void) look_for_room(w, now);
         judge(w, now);
-        take_drain(w, now);
+        if (w->running)
+                take_drain(w, now);
         if (w->running)
                 run_checks(w, now);
 }
