@@ -48,6 +48,9 @@ static void forget_sources(json_object *sources, const char *path) {
         }
 }
 
+/* Longer lists are compared with nothing: each entry is looked for in all of the other. */
+#define COMPARED_MAX 1000
+
 /* A mount is the same where its place is, any other entry where all of it is. */
 static bool same_entry(json_object *a, json_object *b) {
         const char *where = json_get_string(a, "where");
@@ -76,6 +79,8 @@ static int warn_of_lost_entries(Config *c, json_object *old, json_object *list, 
                         json_object_array_length(list) == 0)
                 return 0;
         of = json_object_array_length(old);
+        if (MAX(of, json_object_array_length(list)) > COMPARED_MAX)
+                return 0;
         for (size_t i = 0; i < of; i++) {
                 json_object *entry = json_object_array_get_idx(old, i);
 

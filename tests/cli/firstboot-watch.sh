@@ -179,6 +179,13 @@ echo 'IDLE+DRAIN RMA ticket 4711' >"$NODE/node.state"
 touch "$NODE/bad"; hook; rm "$NODE/bad"
 check "somebody else's drain stays the reason" stays ready 3
 check "… as it is" slurm_state '^IDLE+DRAIN RMA ticket 4711'
+interval=1h fresh ',"enabled":false'
+ln -s "$node_build/firstboot-slurm" "$NODE/slurm-health-check"
+touch "$NODE/bad"; hook; rm "$NODE/bad"
+check "without the watch the drain stays" slurm_state '^IDLE+DRAIN \[firstboot\] probe.bad: it is bad'
+"$ctl" rerun --wait slurm >/dev/null
+check "… until the step is run again" until_ slurm_state '^IDLE *$'
+check "… which forgets what it was for, lest a watch that is turned on later takes it up" test ! -e "$NODE/run/firstboot/drained"
 node_end
 
 # --- a step that fails once the node was ready -----------------------------------------------------------------------

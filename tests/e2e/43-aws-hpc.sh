@@ -73,47 +73,7 @@ told "enroot import dockerd:// makes a squash file of Docker's image on /fsx" $?
 chmod 0644 "$HEAD/of-all/nccl-tests.sqsh"
 head_stop dockerd
 
-# The tutorial's job as it is, but for the sizes: to 1 KiB, twice.
-cat >"$HEAD/of-all/nccl-test.sbatch" <<'B'
-#!/bin/bash
-
-#SBATCH --job-name=nccl-allreduce
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=8
-#SBATCH --gpus-per-node=8
-#SBATCH --output=%x_%j.out
-#SBATCH --error=%x_%j.err
-#SBATCH --exclusive
-#SBATCH --wait-all-nodes=1
-#SBATCH --ntasks-per-core=1
-
-# 環境変数の設定
-export APPS_PATH=/fsx
-export IMAGE=${APPS_PATH}/nccl-tests.sqsh
-export NCCL_TESTS_PATH=/opt/nccl-tests/build
-
-# EFA の設定
-export FI_PROVIDER=efa
-export FI_EFA_FORK_SAFE=1
-
-# NCCL の設定
-export NCCL_DEBUG=INFO
-
-# パフォーマンス最適化
-export NCCL_BUFFSIZE=8388608
-export NCCL_P2P_NET_CHUNKSIZE=524288
-export NCCL_TUNER_PLUGIN=/opt/amazon/ofi-nccl/lib/$(uname -m)-linux-gnu/libnccl-ofi-tuner.so
-
-# ホスト名とインスタンス ID を表示
-mpirun -N 1 bash -c 'echo $(hostname): $(cat /sys/devices/virtual/dmi/id/board_asset_tag | tr -d " ")'
-
-# NCCL テストを実行
-srun --mpi=pmix \
-     --cpu-bind=none \
-     --container-image=${IMAGE} \
-     ${NCCL_TESTS_PATH}/all_reduce_perf \
-     -b 8 -e 1K -f 2 -g 1 -c 1 -n 2
-B
+nccl_job /fsx 2 8 >"$HEAD/of-all/nccl-test.sbatch"
 as_alice "cd /fsx && timeout 300 env CUDA_DOUBLE_DEVICES=8 sbatch -W nccl-test.sbatch" >"$E2E/out" 2>"$E2E/err"
 s=$?
 log=$(echo "$HEAD"/of-all/nccl-allreduce_*.out)

@@ -3,6 +3,7 @@
 #   have_source ARCHIVE       whether $SOURCES has it; says what is missing
 #   from_sources PROJECT OVERLAY…   these overlays of it take their archives from there
 #   containers_begin          ends the script where user namespaces or the sources are not there; then as containers_sources
+#   nccl_job FOLDER NODES TASKS   a published job script for NCCL's tests in a container, to 1 KiB, twice
 #   users_have_namespaces     ends the script where ordinary users may not make them
 #   containers_sources        own_project whose overlays take the sources from $SOURCES; skips where they are not
 #   tree_checks RECIPE TEXT   a check: the recipe is made and passes its own checks; ends the script where it does not
@@ -174,4 +175,50 @@ users_have_namespaces() {
 containers_begin() {
         users_have_namespaces
         containers_sources || { echo "not ok - the overlays name the vendors' archives"; exit 1; }
+}
+
+# A tutorial of AWS' for NCCL's tests has this job, for sixteen GPUs on two nodes and larger sizes, more often.
+nccl_job() { # FOLDER NODES TASKS: the container's image is there; a GPU for each task of a node
+        cat <<B
+#!/bin/bash
+
+#SBATCH --job-name=nccl-allreduce
+#SBATCH --nodes=$2
+#SBATCH --ntasks-per-node=$3
+#SBATCH --gpus-per-node=$3
+#SBATCH --output=%x_%j.out
+#SBATCH --error=%x_%j.err
+#SBATCH --exclusive
+#SBATCH --wait-all-nodes=1
+#SBATCH --ntasks-per-core=1
+
+# 環境変数の設定
+export APPS_PATH=$1
+B
+        cat <<'B'
+export IMAGE=${APPS_PATH}/nccl-tests.sqsh
+export NCCL_TESTS_PATH=/opt/nccl-tests/build
+
+# EFA の設定
+export FI_PROVIDER=efa
+export FI_EFA_FORK_SAFE=1
+
+# NCCL の設定
+export NCCL_DEBUG=INFO
+
+# パフォーマンス最適化
+export NCCL_BUFFSIZE=8388608
+export NCCL_P2P_NET_CHUNKSIZE=524288
+export NCCL_TUNER_PLUGIN=/opt/amazon/ofi-nccl/lib/$(uname -m)-linux-gnu/libnccl-ofi-tuner.so
+
+# ホスト名とインスタンス ID を表示
+mpirun -N 1 bash -c 'echo $(hostname): $(cat /sys/devices/virtual/dmi/id/board_asset_tag | tr -d " ")'
+
+# NCCL テストを実行
+srun --mpi=pmix \
+     --cpu-bind=none \
+     --container-image=${IMAGE} \
+     ${NCCL_TESTS_PATH}/all_reduce_perf \
+     -b 8 -e 1K -f 2 -g 1 -c 1 -n 2
+B
 }

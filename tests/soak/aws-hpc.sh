@@ -170,7 +170,7 @@ for name in aws-node aws-head; do
 done
 
 {
-        declare -f small_image
+        declare -f small_image nccl_job
         cat <<'C'
 set -u
 on() { "${@:2}"; }
@@ -219,36 +219,7 @@ say build; alice 'cd /home/alice/image && docker build -q -t nccl-tests:1 . | cu
 say import; alice 'enroot import -o /fsx/alice/nccl-tests.sqsh dockerd://nccl-tests:1 >/dev/null && ls /fsx/alice/*.sqsh'
 say container; alice 'srun --nodes=2 --ntasks-per-node=1 --container-image=/fsx/alice/nccl-tests.sqsh --container-mounts=/fsx:/fsx bash -c "hostname; cat /etc/built; ls /fsx/alice/data"' | sort
 say pmix; alice 'srun --nodes=2 --ntasks-per-node=1 --mpi=pmix --container-image=/fsx/alice/nccl-tests.sqsh bash -c "echo rank \$PMIX_RANK of \$SLURM_NTASKS"' | sort
-cat >/home/alice/nccl-test.sbatch <<'B'
-#!/bin/bash
-
-#SBATCH --job-name=nccl-allreduce
-#SBATCH --nodes=1
-#SBATCH --ntasks-per-node=2
-#SBATCH --gpus-per-node=2
-#SBATCH --output=%x_%j.out
-#SBATCH --error=%x_%j.err
-#SBATCH --exclusive
-#SBATCH --wait-all-nodes=1
-#SBATCH --ntasks-per-core=1
-
-export APPS_PATH=/fsx/alice
-export IMAGE=${APPS_PATH}/nccl-tests.sqsh
-export NCCL_TESTS_PATH=/opt/nccl-tests/build
-export FI_PROVIDER=efa
-export FI_EFA_FORK_SAFE=1
-export NCCL_DEBUG=INFO
-export NCCL_BUFFSIZE=8388608
-export NCCL_P2P_NET_CHUNKSIZE=524288
-export NCCL_TUNER_PLUGIN=/opt/amazon/ofi-nccl/lib/$(uname -m)-linux-gnu/libnccl-ofi-tuner.so
-
-mpirun -N 1 bash -c 'echo $(hostname): $(cat /sys/devices/virtual/dmi/id/board_asset_tag | tr -d " ")'
-srun --mpi=pmix \
-     --cpu-bind=none \
-     --container-image=${IMAGE} \
-     ${NCCL_TESTS_PATH}/all_reduce_perf \
-     -b 8 -e 1K -f 2 -g 1 -c 1 -n 2
-B
+nccl_job /fsx/alice 1 2 >/home/alice/nccl-test.sbatch
 say job; alice 'CUDA_DOUBLE_DEVICES=8 timeout 400 sbatch -W nccl-test.sbatch >/dev/null; cat nccl-allreduce_*.err >&2; cat nccl-allreduce_*.out >&2'
 grep -cE '^#  Rank' /home/alice/nccl-allreduce_*.out; grep -cE '^ +[0-9]+ +[0-9]+ +float .* 0 +[0-9.]+ .* 0 *$' /home/alice/nccl-allreduce_*.out
 grep -o '^# Out of bounds values : 0 OK' /home/alice/nccl-allreduce_*.out; grep -cE '^node[12]:' /home/alice/nccl-allreduce_*.out; cat /root/err /home/alice/nccl-allreduce_*.{err,out} >&2

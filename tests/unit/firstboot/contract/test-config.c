@@ -121,6 +121,31 @@ static void a_list_that_means_it_is_no_warning(void **state) {
         assert_null(c->warnings);
 }
 
+static json_object *mounts(int from, int to) {
+        json_object *o = json_object_new_object(), *list = json_object_new_array();
+
+        for (int i = from; i < to; i++) {
+                _cleanup_free_ char *where = strf("/m%d", i);
+                json_object *entry = json_object_new_object();
+
+                json_object_object_add(entry, "where", json_object_new_string(where));
+                json_object_array_add(list, entry);
+        }
+        json_object_object_add(o, "mounts", list);
+        return o;
+}
+
+/* Each entry of one list is looked for in the other: not in what nobody writes by hand. */
+static void lists_without_end_are_not_compared(void **state) {
+        _cleanup_json_ json_object *old = mounts(0, 60000), *layer = mounts(60000, 120000);
+        _cleanup_config_ Config *c = config_new();
+
+        (void) state;
+        assert_return_code(config_merge(c, old, "image"), 0);
+        assert_return_code(config_merge(c, layer, "user data"), 0);
+        assert_null(c->warnings);
+}
+
 static void a_layer_that_is_no_object_is_an_error(void **state) {
         _cleanup_config_ Config *c = config_new();
 
@@ -318,6 +343,7 @@ int main(void) {
                 cmocka_unit_test(one_mount_more_that_loses_the_others_is_a_warning),
                 cmocka_unit_test(entries_without_a_place_are_counted),
                 cmocka_unit_test(a_list_that_means_it_is_no_warning),
+                cmocka_unit_test(lists_without_end_are_not_compared),
                 cmocka_unit_test(a_layer_that_is_no_object_is_an_error),
                 cmocka_unit_test(set_makes_the_sections_it_needs),
                 cmocka_unit_test(sections_that_are_absent_stay_absent),
