@@ -128,8 +128,8 @@ int slurm_run(StepContext *c) {
         if (access(slurmd, X_OK) < 0)
                 return step_fail(c, "slurm.not-installed", "/usr/sbin/slurmd: %s", strerror(errno));
 
-        /* A drain that was made before now is this step's to keep or lift, and no finding of a watch
-         * that may be turned on days later. */
+        /* A drain that was made before now is this step's to keep or lift, and no finding of a
+         * watch that may be turned on days later. */
         (void) unlink(drained);
         r = find_failure(&s);
         if (r < 0)
