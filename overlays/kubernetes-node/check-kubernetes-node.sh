@@ -42,10 +42,10 @@ for archive in /usr/share/kubernetes/images/*.tar*; do
         tar -tf "$archive" >/dev/null || fail "$archive is no image archive"
 done
 
-# A bootstrap token, in a file that goes with the image to every node and into the store.
+# A bootstrap token, in a text that goes with the image to every node and into the store. A program has words that only look like one.
 for folder in /etc/kubernetes /etc/firstboot /etc/default /etc/cni /usr/share/kubernetes /root; do
         [ -d "$folder" ] || continue
-        found=$(grep -rlE '(^|[^a-z0-9])[a-z0-9]{6}\.[a-z0-9]{16}([^a-z0-9]|$)' "$folder" | head -n 1)
+        found=$(grep -rIlE '(^|[^a-z0-9])[a-z0-9]{6}\.[a-z0-9]{16}([^a-z0-9]|$)' "$folder" | head -n 1)
         [ -z "$found" ] || fail "$found: a bootstrap token is in the image: give it to the node as the credential firstboot.kubernetes.token"
 done
 for path in /etc/kubernetes/*.conf /etc/kubernetes/pki/* /var/lib/kubelet/pki/* /var/lib/kubelet/config.yaml; do

@@ -108,6 +108,9 @@ mkdir -p "$W/tree/etc/firstboot/conf.d"; echo '{"kubernetes":{"token":"abcdef.01
 finds "a bootstrap token" $node 'a bootstrap token is in the image'
 mkdir -p "$W/tree/root/.kube"; echo 'kubeadm join --token abcdef.0123456789abcdef' >"$W/tree/root/.bash_history"
 finds "one in a shell's history" $node 'a bootstrap token is in the image'
+printf 'of abcdef.0123456789abcdef in a program' >"$W/word"; tar -C "$W" -cf "$W/tree/share/kubernetes/images/program.tar" word
+passes "an image archive with a program, in which a word looks like a token" $node
+rm "$W/tree/share/kubernetes/images/program.tar"
 mkdir -p "$W/tree/etc/kubernetes"; : >"$W/tree/etc/kubernetes/kubelet.conf"
 finds "another node's kubeconfig" $node 'it belongs to one node of one cluster'
 

@@ -8,27 +8,18 @@ set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/head.bash"
 source "$TOP/tests/e2e/vm.bash"
+source "$TOP/tests/fixtures/gpu-sysfs.bash"
 vm_suite "$@"
 
 # What a GPU node has and this machine has not, as one archive: the libraries' doubles, a sysfs tree with eight GPUs and
 # four NVSwitches, links for the rest. The two steps have it as their root.
 gpus() {
         local root=$VM/gpu i d
-        rm -rf "$root" && mkdir -p "$root"/opt/gpu/{lib,bin,sys/module/nvidia,sys/class/dmi/id}
+        rm -rf "$root" && mkdir -p "$root"/opt/gpu/{lib,bin,sys/class/dmi/id}
         cp "$TOP/$BUILD"/tests/nvml-double/libnvidia-ml.so.1 "$TOP/$BUILD"/tests/nccl-double/lib{cuda.so.1,nccl.so.2} \
                 "$root/opt/gpu/lib/" || return 1
-        for i in 0 1 2 3 4 5 6 7; do
-                d=$root/opt/gpu/sys/bus/pci/devices/0000:$(printf %02x $((0x1b + i))):00.0
-                mkdir -p "$d"
-                echo 0x10de >"$d/vendor"; echo 0x030200 >"$d/class"; echo 0x2330 >"$d/device"
-                ln -s ../../../bus/pci/drivers/nvidia "$d/driver"
-        done
-        for i in 0 1 2 3; do
-                d=$root/opt/gpu/sys/bus/pci/devices/0000:c$i:00.0
-                mkdir -p "$d"
-                echo 0x10de >"$d/vendor"; echo 0x068000 >"$d/class"; echo 0x22a3 >"$d/device"
-        done
-        echo 550.54.15 >"$root/opt/gpu/sys/module/nvidia/version"
+        gpu_devices "$root/opt/gpu" || return 1
+        for i in 0 1 2 3; do nvswitch_device "$root/opt/gpu" $i; done
         for d in dev etc proc run usr var; do ln -s "/$d" "$root/opt/gpu/$d"; done
         printf '#!/bin/sh\necho "Fabric Manager version is : 550.54.15"\n' >"$root/opt/gpu/bin/nv-fabricmanager"
         chmod +x "$root/opt/gpu/bin/nv-fabricmanager"

@@ -10,6 +10,7 @@ set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/cluster.bash"
+source "$TOP/tests/fixtures/gpu-sysfs.bash"
 
 # CUDA's headers as the vendor's archives have them, from PyPI's packages of them.
 cuda_headers() {
@@ -75,22 +76,16 @@ gpu_doubles() {
         mkdir -p "$PROJECT/overlays/gpu-libraries/files/opt/gpu/lib" "$files"/etc/{systemd/system,tmpfiles.d,firstboot/shapes.d} "$files"/opt/gpu/{bin,driver/nvidia/gpus,pci/nvidia}
         echo '{ "description": "Doubles of the libraries for GPUs" }' >"$PROJECT/overlays/gpu-libraries/overlay.json"
         cp "$TOP/$BUILD"/tests/nvml-double/libnvidia-ml.so.1 "$TOP/$BUILD"/tests/nccl-double/lib{cuda.so.1,nccl.so.2} "$PROJECT/overlays/gpu-libraries/files/opt/gpu/lib/"
-        rm -rf "$root" && mkdir -p "$root"/{sys/module/nvidia,sys/class/dmi/id}
+        rm -rf "$root" && mkdir -p "$root"/sys/class/dmi/id
+        gpu_devices "$root"
         for i in 0 1 2 3 4 5 6 7; do
-                d=$root/sys/bus/pci/devices/0000:$(printf %02x $((0x1b + i))):00.0
-                mkdir -p "$d" "$files/opt/gpu/driver/nvidia/gpus/${d##*/}" "$files/opt/gpu/pci/nvidia/${d##*/}"
-                echo 0x10de >"$d/vendor"; echo 0x030200 >"$d/class"; echo 0x2330 >"$d/device"
-                ln -s ../../../bus/pci/drivers/nvidia "$d/driver"
-                printf 'Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-%d\nBus Location: \t %s\nDevice Minor: \t %d\n' $i "${d##*/}" $i >"$files/opt/gpu/driver/nvidia/gpus/${d##*/}/information"
-                echo 0-1 >"$files/opt/gpu/pci/nvidia/${d##*/}/local_cpulist"
+                d=0000:$(gpu_address $i):00.0
+                mkdir -p "$files/opt/gpu/driver/nvidia/gpus/$d" "$files/opt/gpu/pci/nvidia/$d"
+                printf 'Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-%d\nBus Location: \t %s\nDevice Minor: \t %d\n' $i "$d" $i >"$files/opt/gpu/driver/nvidia/gpus/$d/information"
+                echo 0-1 >"$files/opt/gpu/pci/nvidia/$d/local_cpulist"
                 echo "c /dev/nvidia$i 0666 - - - 195:$i" >>"$files/etc/tmpfiles.d/gpu-doubles.conf"
         done
-        for i in 0 1 2 3; do
-                d=$root/sys/bus/pci/devices/0000:c$i:00.0
-                mkdir -p "$d"
-                echo 0x10de >"$d/vendor"; echo 0x068000 >"$d/class"; echo 0x22a3 >"$d/device"
-        done
-        echo 550.54.15 >"$root/sys/module/nvidia/version"
+        for i in 0 1 2 3; do nvswitch_device "$root" $i; done
         for d in dev etc proc run usr var; do ln -s "/$d" "$root/$d"; done
         tar -C "$root" -czf "$files/opt/gpu/root.tar.gz" .
         cat >"$overlay/overlay.json" <<'O'

@@ -1,17 +1,19 @@
 #!/bin/bash
 # A node joins a real cluster: etcd, API server, controller manager, scheduler, kubeadm and kubelet of Kubernetes 1.20 (compiled from Debian's source
-# by tests/fixtures/kubernetes-build), Debian's containerd, runc and CNI plugins; the real agent and the real step. The node and the control plane are
+# by tests/fixtures/kubernetes-build), or of the newer version whose source KUBERNETES_SOURCE names, Debian's containerd, runc and CNI plugins; the real agent and the real step. The node and the control plane are
 # network namespaces of this machine, joined by a cable. Doubles: systemd's manager (fixtures/fake-systemd; systemctl and crictl are scripts here, for
 # kubeadm asks for them), and an image "pause" of our own. cli/firstboot-kubernetes is the cheap test, on doubles of all of it.
 #
 # AWAY=SECONDS  how long the API server is away (300)
 # KEEP=FOLDER   gets all logs at the end
 set -u
-K=$TOP/$BUILD/kubernetes
-[[ $BUILD != /* ]] || K=$BUILD/kubernetes
 if [[ -z ${KUBERNETES_INSIDE:-} ]]; then
         [[ $EUID -eq 0 ]] || { echo "skip - Kubernetes: needs root"; exit 77; }
-        "$TOP/tests/fixtures/kubernetes-build" "$K" >"$K.log" 2>&1 || { tail -n 20 "$K.log"; echo "not ok - Kubernetes is compiled"; exit 1; }
+        folder=$TOP/$BUILD/kubernetes
+        [[ $BUILD != /* ]] || folder=$BUILD/kubernetes
+        mkdir -p "$folder"
+        K=$("$TOP/tests/fixtures/kubernetes-build" "$folder" 2>"$folder/log") || { tail -n 20 "$folder/log"; echo "not ok - Kubernetes is compiled"; exit 1; }
+        export K
         # Whatever runs inside ends with its first process; what kubelet made of cgroups and mounts stays until then.
         TMPDIR=$(mktemp -d)
         export TMPDIR
@@ -56,7 +58,7 @@ echo 1 >/proc/sys/net/ipv4/ip_forward
 source "$TOP/tests/fixtures/control-plane.bash"
 export LD_LIBRARY_PATH=$K/tools/usr/lib/x86_64-linux-gnu XTABLES_LIBDIR=$K/tools/usr/lib/x86_64-linux-gnu/xtables
 control_certificates
-check "kubeadm makes certificates" test -s "$W/control/admin.conf" -a -s "$W/control/scheduler.conf"
+check "kubeadm makes certificates" test -s "$KUBECONFIG" -a -s "$W/control/scheduler.conf"
 control_server
 check "etcd and the API server run" test "$(kubectl get --raw /readyz)" = ok
 control_rest
@@ -197,7 +199,7 @@ limit=60 until_ pod_is two "Running gpu0 0"
 check "and the pod that waited comes" pod_is two "Running gpu0 0"
 
 # --- with a service account's token: the taint -------------------------------------------------------------------------------
-verdict=$(kubectl -n kube-system get secret "$(kubectl -n kube-system get serviceaccount firstboot-verdict -o 'jsonpath={.secrets[0].name}')" -o 'jsonpath={.data.token}' | base64 -d)
+verdict=$(account_token firstboot-verdict)
 run_step() { # STATUS-DOCUMENT: the step by itself, beside the agent
         mkdir -p "$NODE/alone/run/firstboot/results"
         cp "$NODE/config.step" "$NODE/alone/run/firstboot/config.json"

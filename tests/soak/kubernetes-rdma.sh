@@ -1,0 +1,234 @@
+#!/bin/bash
+# A published tutorial of pods with RDMA (docs/clusters/kubernetes-rdma.md) on a machine: recipe kubernetes-rdma baked whole, a disk of it that joins a real
+# control plane, Multus and whereabouts as pods from the image's manifests, the tutorial's pod with a second network, its RDMA device moved into it, the counters
+# that follow. Kubernetes is the version of KUBERNETES_SOURCE (tests/fixtures/kubernetes-build, which hands out CDI devices; 1.34 or newer), Multus, whereabouts
+# and NVIDIA's container toolkit are compiled from their sources in SOURCES.
+#
+# Doubles: the vendor's packages, made of those programs; the card, soft-RoCE that may be moved (fixtures/kubernetes/rdma-moves.c), and the network
+# card, one end of a cable within the machine; a device plugin; the containers' images, which are busybox and those programs; one rule of
+# iptables in place of kube-proxy. No GPU. soak/kubernetes has bad luck of all kinds on one machine without any of it.
+set -u
+source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/e2e/containers.bash"
+source "$TOP/tests/e2e/head.bash"
+source "$TOP/tests/e2e/vm.bash"
+multus=multus-cni-4.2.1 whereabouts=whereabouts-0.7.0
+api=10.0.2.2 there=()
+
+# go_build FOLDER OUT PACKAGE…: by the Go that Kubernetes was compiled with.
+go_build() {
+        local root
+        root=$(echo "$K"/tools/usr/lib/go-*)
+        (cd "$1" && env GOROOT="$root" GOCACHE="$K/gocache" GOTMPDIR="$K/gotmp" GOPROXY=off GOTOOLCHAIN=local GOFLAGS=-mod=vendor CGO_ENABLED=0 GO111MODULE=on \
+                nice "$root/bin/go" build -trimpath -buildvcs=false -ldflags '-s -w' -o "$2" "${@:3}")
+}
+# image NAME TREE [WORD…]: one that the node has from the beginning, in which busybox is.
+image() {
+        install -D "$K/tools/bin/busybox" "$2/bin/busybox" || return 1
+        for name in sh cat cp date mkdir touch chmod base64 tr sed sleep ls ip ping env; do ln -sf busybox "$2/bin/$name"; done
+        mkdir -p "$2/tmp" "$2/etc"
+        "$TOP/tests/fixtures/image-archive" "$@" >"$images/$(basename "$2").tar"
+}
+images() {
+        local archive
+        for archive in $multus $whereabouts; do
+                rm -rf "$E2E/${archive:?}" && tar -C "$E2E" -xf "$(realpath "$SOURCES")/$archive.tar.gz" || return 1
+        done
+        mkdir -p "$E2E"/{multus,whereabouts,pytorch}
+        go_build "$E2E/$multus" "$E2E/multus/" ./cmd/install_multus ./cmd/thin_entrypoint ./cmd/kubeconfig_generator || return 1
+        mkdir -p "$E2E/multus/usr/src/multus-cni/bin"
+        go_build "$E2E/$multus" "$E2E/multus/usr/src/multus-cni/bin/multus" ./cmd/multus || return 1
+        go_build "$E2E/$whereabouts" "$E2E/whereabouts/" ./cmd/whereabouts.go || return 1
+        go_build "$E2E/$whereabouts" "$E2E/whereabouts/ip-control-loop" ./cmd/controlloop || return 1
+        cp "$E2E/$whereabouts/script/install-cni.sh" "$E2E/whereabouts/"
+        image "ghcr.io/k8snetworkplumbingwg/multus-cni:v${multus##*-}" "$E2E/multus" /thin_entrypoint &&
+                image "ghcr.io/k8snetworkplumbingwg/whereabouts:v${whereabouts##*-}" "$E2E/whereabouts" /install-cni.sh &&
+                image nvcr.io/nvidia/pytorch:23.09-py3 "$E2E/pytorch" /bin/sh || return 1
+        mkdir -p "$K/source/cmd/device-plugin-double"
+        cp "$TOP/tests/fixtures/kubernetes/device-plugin.go" "$K/source/cmd/device-plugin-double/main.go"
+        go_build "$K/source" "$PROJECT/overlays/card/files/usr/local/sbin/device-plugin" ./cmd/device-plugin-double
+}
+# A card, its interface, and who hands both out.
+card() {
+        local overlay=$PROJECT/overlays/card
+        mkdir -p "$overlay"/files/{etc/systemd/system,usr/local/sbin}
+        cat >"$overlay/overlay.json" <<'O'
+{ "description": "Doubles of a card for RDMA and of a device plugin",
+  "requires": ["kubernetes-rdma"],
+  "compile": [ { "packages": { "debian": ["linux-headers-${kernel}", "make"] }, "script": "compile.sh" } ],
+  "services": { "enable": ["card.service", "device-plugin.service"] } }
+O
+        {
+                printf '#!/bin/bash\nset -euo pipefail\nmkdir /tmp/moves && cd /tmp/moves\necho obj-m := rdma_moves.o >Kbuild\ncat >rdma_moves.c <<"C"\n'
+                cat "$TOP/tests/fixtures/kubernetes/rdma-moves.c"
+                printf 'C\nmake -C "/lib/modules/$KERNEL/build" M="$PWD" CONFIG_DEBUG_INFO_BTF_MODULES= modules\ninstall -D -m 0644 rdma_moves.ko "$DESTDIR/usr/lib/modules/$KERNEL/updates/rdma_moves.ko"\n'
+        } >"$overlay/compile.sh"
+        cat >"$overlay/files/etc/systemd/system/card.service" <<'U'
+[Unit]
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/local/sbin/card
+
+[Install]
+WantedBy=multi-user.target
+U
+        cat >"$overlay/files/usr/local/sbin/card" <<'S'
+#!/bin/sh -eux
+modprobe rdma_rxe
+rdma link add rxe0 type rxe netdev "$(ip route show default | sed -n 's/.* dev \([^ ]*\).*/\1/p' | head -n 1)"
+modprobe rdma_moves
+ip link add ens192 type veth peer name wire
+ip address add 10.100.100.6/29 dev wire
+ip link set wire up
+ip link set ens192 up
+S
+        printf '[Service]\nExecStart=/usr/local/sbin/device-plugin\nRestart=always\nRestartSec=2\n\n[Install]\nWantedBy=multi-user.target\n' \
+                >"$overlay/files/etc/systemd/system/device-plugin.service"
+        chmod +x "$overlay/compile.sh" "$overlay/files/usr/local/sbin/card"
+}
+
+if [[ -z ${HEAD_INSIDE:-} ]]; then
+        [[ -n ${KUBERNETES_SOURCE:-} ]] || { echo "KUBERNETES_SOURCE, an archive of Kubernetes' own source (Debian's 1.20 does not hand out CDI devices)"; exit 77; }
+        for archive in $multus.tar.gz $whereabouts.tar.gz nvidia-container-toolkit-1.20.0.tar.xz; do have_source "$archive" || exit 77; done
+        make_key
+        K=$("$TOP/tests/fixtures/kubernetes-build" "$(realpath -m "$BUILD")/kubernetes" 2>"$E2E/kubernetes.log") || { tail -n 20 "$E2E/kubernetes.log"; echo "not ok - Kubernetes is compiled"; exit 1; }
+        export K
+        own_project
+        from_sources "$PROJECT" container-toolkit-source || exit 1
+        W=$E2E/packages
+        source "$TOP/tests/fixtures/control-plane.bash"
+        source "$TOP/tests/fixtures/kubernetes-image.bash"
+        kubernetes_overlay "$PROJECT" "$W" || { echo "not ok - the vendor's packages are made"; exit 1; }
+        images=$PROJECT/overlays/kubernetes-node/files/usr/share/kubernetes/images
+        card && images >"$E2E/images.log" 2>&1
+        s=$?
+        check "Multus, whereabouts and a device plugin are compiled" $s
+        [[ $s -eq 0 ]] || { tail -n 20 "$E2E/images.log"; exit 1; }
+        echo '{ "name": "pods", "extends": "kubernetes-rdma", "overlays": ["-container-toolkit", "container-toolkit-source", "card"] }' >"$RECIPES/pods.json"
+        build pods --no-proof >"$E2E/build.log" 2>&1 # the boot is one
+        s=$?
+        check "kubernetes-rdma passes every check and becomes a disk" $s
+        [[ $s -eq 0 ]] || { tail -n 40 "$E2E/build.log"; exit 1; }
+fi
+head_enter "$@"
+# shellcheck disable=SC2034 # vm.bash reads it
+PROJECT=$E2E/project
+trap 'stop_all; vm_end' EXIT
+mkdir -p "$HEAD/root/etc/head" && : >"$HEAD/root/etc/head/ca.pem"
+W=$HEAD/kubernetes
+source "$TOP/tests/fixtures/control-plane.bash"
+control_certificates systemd /etc/kubernetes/pki/ca.crt && control_server && control_rest
+check "a control plane of Kubernetes $version runs" $? || { tail -n 3 "$W"/control/*.log; exit 1; }
+
+VM_IMAGE=$OUT/pods/pods.qcow2
+NVME=(--nvme 'count=2,size=1G' --memory 4G --cpus 2 --disk-size 10G)
+vm_fresh
+vm_config "{\"kubernetes\": {\"endpoint\": \"$api:6443\", \"ca_hashes\": [\"$pin\"], \"node_name\": \"gpu0\", \"token_file\": \"/etc/firstboot/token\"},
+        \"scratch\": {\"required\": true, \"models\": [\"QEMU NVMe Ctrl\"]}, \"rdma\": {\"devices\": [\"rxe0\"], \"traffic\": \"off\"}, \"watch\": {\"calm\": \"5s\", \"interval\": \"10s\"}}"
+token | vm_file /etc/firstboot/token
+vm_on multi-user || exit 1
+[[ $(vm_settles 900) == ready ]]
+check "the node is ready" $? || { vm 'firstbootctl status; systemctl --failed; firstbootctl log kubernetes | tail -n 20'; exit 1; }
+node_is() { [[ $(kubectl get node gpu0 -o "jsonpath={.status.conditions[?(@.type==\"$1\")].status}") == "$2" ]]; }
+limit=120 until_ node_is Ready True
+node_is Ready True && node_is GPUNodeReady True && [[ $(kubectl get node gpu0 -o 'jsonpath={.status.nodeInfo.kubeletVersion}') == "$version" ]]
+check "and Ready in its cluster, with kubelet $version" $?
+
+# kube-proxy's part for the one service that there is, and the API server's way to kubelet.
+vm 'iptables -t nat -A OUTPUT -d 10.96.0.1/32 -p tcp --dport 443 -j DNAT --to-destination 10.0.2.2:6443'
+ip address add 10.0.2.15/32 dev lo
+service kubelet-way ssh -N -q -i "$KEY" -p 2222 -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -L 10.0.2.15:10250:127.0.0.1:10250 root@127.0.0.1
+mkdir -p "$VM/manifests"
+vm 'tar -C /usr/share/kubernetes -c .' | tar -C "$VM/manifests" -x --wildcards '*.yaml'
+cd "$VM/manifests" || exit 1
+kubectl apply --validate=strict -f multus.yaml -f whereabouts.yaml -f runtimeclass-nvidia.yaml >"$VM/applied" 2>&1
+check "the API server takes the image's manifests as they stand" $? || cat "$VM/applied"
+until_ kubectl apply --validate=strict -f network-nic0.yaml && kubectl apply --validate=strict --dry-run=server -f rdma-cni.yaml >/dev/null
+check "… and the network and RDMA CNI's" $?
+pods_of() { [[ $(kubectl -n kube-system get pods -l "app=$1" -o 'jsonpath={.items[*].status.phase}{.items[*].status.containerStatuses[*].ready}') == Runningtrue ]]; }
+for name in multus whereabouts; do
+        limit=300 until_ pods_of $name
+        pods_of $name
+        check "$name runs, from an image that was on the node" $? || kubectl -n kube-system describe pods -l app=$name | tail -n 15
+done
+until_ vm 'ls /etc/cni/net.d/00-multus.conf /etc/cni/net.d/whereabouts.d/whereabouts.kubeconfig'
+check "both have set themselves up on the node" $?
+offers() { [[ $(kubectl get node gpu0 -o 'jsonpath={.status.allocatable.nvidia\.com/gpu} {.status.allocatable.example\.org/rdma}') == "2 1" ]]; }
+limit=120 until_ offers
+offers
+check "kubelet offers what the device plugin has" $?
+
+# --- the tutorial's pod -----------------------------------------------------------------------------------------------------
+running() { [[ $(kubectl get pod "$1" -o 'jsonpath={.status.phase}') == Running ]]; }
+inside() { kubectl exec "$@" 2>&1; } # POD -- COMMAND…
+kubectl apply --validate=strict -f gpu-pod.yaml >/dev/null
+limit=300 until_ running gpu-pod0
+running gpu-pod0
+check "the tutorial's pod runs as the image has it" $? || kubectl describe pod gpu-pod0 | tail -n 15
+inside gpu-pod0 -- ip -4 address show net1 | grep -q 'inet 10\.100\.100\.1/29'
+check "host-device has moved its interface, with the first address of whereabouts" $? || inside gpu-pod0 -- ip address
+vm 'ping -c 1 -W 5 10.100.100.1 >/dev/null && ! ip link show ens192 2>/dev/null'
+check "which answers, and is the node's no more" $?
+kubectl get pod gpu-pod0 -o 'jsonpath={.metadata.annotations.k8s\.v1\.cni\.cncf\.io/network-status}' | grep -q '"10.100.100.1"'
+check "Multus tells of it in the pod's status" $?
+inside gpu-pod0 -- cat /etc/nccl.conf | grep -q '^NCCL_IB_HCA==rxe0$'
+check "what the node found for NCCL is in the pod" $? || inside gpu-pod0 -- cat /etc/nccl.conf
+
+# Without the pod's privileges, by CDI and by the plugin's device files alone.
+kubectl create -f - >/dev/null <<'Y'
+apiVersion: v1
+kind: Pod
+metadata: { name: plain }
+spec:
+  automountServiceAccountToken: false
+  terminationGracePeriodSeconds: 1
+  containers:
+    - { name: main, image: "nvcr.io/nvidia/pytorch:23.09-py3", imagePullPolicy: Never, command: [sleep, infinity],
+        resources: { limits: { nvidia.com/gpu: 1, example.org/rdma: 1 } } }
+Y
+limit=180 until_ running plain
+inside plain -- cat /etc/nccl.conf | grep -q '^NCCL_IB_HCA==rxe0$'
+check "a pod gets the node's CDI device from kubelet" $? || kubectl describe pod plain | tail -n 15
+[[ $(inside plain -- ls /dev/infiniband | sort | xargs) == "rdma_cm uverbs0" ]]
+check "and of the RDMA devices what its plugin gave it" $? || inside plain -- ls -l /dev/infiniband
+kubectl delete pod plain --wait=true --timeout=120s >/dev/null
+
+# --- its RDMA device ---------------------------------------------------------------------------------------------------------
+pid=$(vm 'for p in $(pgrep -x sleep); do grep -qz "^HOSTNAME=gpu-pod0$" /proc/$p/environ && echo $p && break; done')
+vm "mkdir -p /var/run/netns; ln -s /proc/$pid/ns/net /var/run/netns/gpu-test && rdma dev set rxe0 netns gpu-test"
+check "the tutorial's rdma dev set moves the device into the pod" $?
+[[ $(vm 'ls /sys/class/infiniband') == '' && $(inside gpu-pod0 -- ls /sys/class/infiniband) == rxe0 ]]
+check "it is in the pod's network, and there alone" $?
+counter=$(inside gpu-pod0 -- cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts)
+[[ $counter =~ ^[0-9]+$ ]]
+check "the pod reads its counters as the tutorial does" $? || echo "# $counter"
+scraped() { vm 'python3 -c "import urllib.request; print(urllib.request.urlopen(\"http://localhost:9100/metrics\").read().decode())"' | grep -q '^rdma_port_hw_sent_pkts{device="rxe0",.*namespace="default",pod="gpu-pod0",container="pytorch"} '; }
+limit=120 until_ scraped
+scraped
+check "node_exporter has them with pod, namespace and container" $? || vm '/usr/lib/firstboot/rdma-exporter /run/x.prom; head -n 5 /run/x.prom'
+vm 'firstbootctl rerun rdma >/dev/null 2>&1; sleep 30'
+[[ $(vm_settles 300) == ready ]] && node_is GPUNodeReady True
+check "a device in a pod does not make the node not ready" $? || vm 'firstbootctl status'
+
+# --- a fault, and the end ----------------------------------------------------------------------------------------------------
+vm 'umount -l /mnt/localdisk'
+held() { [[ $(kubectl get node gpu0 -o 'jsonpath={.status.conditions[?(@.type=="GPUNodeReady")].status}{.spec.unschedulable}') == Falsetrue ]]; }
+limit=300 until_ held
+held && running gpu-pod0
+check "a fault holds the node back; the pod runs on" $?
+vm 'firstbootctl rerun scratch >/dev/null 2>&1'
+[[ $(vm_settles 300) == ready ]]
+check "and is mended" $? || vm 'firstbootctl status'
+back() { [[ $(vm 'ls /sys/class/infiniband; ls -d /sys/class/net/ens192') == $'rxe0\n/sys/class/net/ens192' ]]; }
+vm 'rm /var/run/netns/gpu-test'
+kubectl delete pod gpu-pod0 --wait=true --timeout=180s >/dev/null
+limit=60 until_ back
+back
+check "when the pod has ended, device and interface are the node's again" $?
+[[ -z $(kubectl -n kube-system get ippools -o 'jsonpath={.items[*].spec.allocations.*}') ]]
+check "and its address is free" $? || kubectl -n kube-system get ippools -o yaml | tail -n 20
+exit "$rc"
