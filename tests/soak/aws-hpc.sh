@@ -10,7 +10,7 @@ set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/cluster.bash"
-source "$TOP/tests/fixtures/gpu-sysfs.bash"
+source "$TOP/tests/e2e/gpu-doubles.bash"
 
 # CUDA's headers as the vendor's archives have them, from PyPI's packages of them.
 cuda_headers() {
@@ -69,15 +69,11 @@ S
         chmod +x "$server/files/usr/local/sbin/lustre-server"
 }
 
-# Eight GPUs, for the agent and for slurmd: the libraries' doubles, a sysfs tree, what the driver shows below /proc.
-gpu_doubles() {
-        local overlay=$PROJECT/overlays/gpu-doubles files root=$E2E/gpu i d
+# The doubles' GPUs for slurmd as well: device files, and what the driver shows below /proc.
+slurm_gpus() {
+        local overlay=$PROJECT/overlays/slurm-doubles files i d
         files=$overlay/files
-        mkdir -p "$PROJECT/overlays/gpu-libraries/files/opt/gpu/lib" "$files"/etc/{systemd/system,tmpfiles.d,firstboot/shapes.d} "$files"/opt/gpu/{bin,driver/nvidia/gpus,pci/nvidia}
-        echo '{ "description": "Doubles of the libraries for GPUs" }' >"$PROJECT/overlays/gpu-libraries/overlay.json"
-        cp "$TOP/$BUILD"/tests/nvml-double/libnvidia-ml.so.1 "$TOP/$BUILD"/tests/nccl-double/lib{cuda.so.1,nccl.so.2} "$PROJECT/overlays/gpu-libraries/files/opt/gpu/lib/"
-        rm -rf "$root" && mkdir -p "$root"/sys/class/dmi/id
-        gpu_devices "$root"
+        mkdir -p "$files"/etc/{systemd/system/slurmd.service.d,tmpfiles.d} "$files"/opt/gpu/{driver/nvidia/gpus,pci/nvidia}
         for i in 0 1 2 3 4 5 6 7; do
                 d=0000:$(gpu_address $i):00.0
                 mkdir -p "$files/opt/gpu/driver/nvidia/gpus/$d" "$files/opt/gpu/pci/nvidia/$d"
@@ -85,40 +81,8 @@ gpu_doubles() {
                 echo 0-1 >"$files/opt/gpu/pci/nvidia/$d/local_cpulist"
                 echo "c /dev/nvidia$i 0666 - - - 195:$i" >>"$files/etc/tmpfiles.d/gpu-doubles.conf"
         done
-        for i in 0 1 2 3; do nvswitch_device "$root" $i; done
-        for d in dev etc proc run usr var; do ln -s "/$d" "$root/$d"; done
-        tar -C "$root" -czf "$files/opt/gpu/root.tar.gz" .
-        cat >"$overlay/overlay.json" <<'O'
-{ "description": "Doubles of eight GPUs",
-  "requires": ["gpu-libraries", "firstboot"],
-  "run": ["double.sh"],
-  "node": { "gpu": { "load": false }, "slurm": { "gres": "gpu:8" }, "shape": { "name": "doubles.8" },
-            "nccl": { "cuda_runtime": "off", "cuda_library": "/opt/gpu/lib/libcuda.so.1", "nccl_library": "/opt/gpu/lib/libnccl.so.2" } } }
-O
-        cat >"$files/etc/firstboot/shapes.d/doubles.json" <<'O'
-{ "sources": { "doubles": "what the doubles are" },
-  "shapes": [ { "name": "doubles.8", "gpus": { "count": 8, "models": [ "*H100 80GB HBM3*" ], "source": "doubles" },
-    "nvlink": { "links": 18, "gbps": 25, "source": "doubles" },
-    "busbw": [ { "nodes": 1, "size": "4K", "gbps": 0.000001, "kind": "gate", "source": "doubles" } ] } ] }
-O
-        printf '#!/bin/sh\necho "Fabric Manager version is : 550.54.15"\n' >"$files/opt/gpu/bin/nv-fabricmanager"
-        printf '#!/bin/sh\nset -eu\nmv /usr/lib/firstboot/firstboot-step /opt/gpu/firstboot-step\nmv /opt/gpu/step /usr/lib/firstboot/firstboot-step\n' >"$overlay/double.sh"
-        chmod +x "$overlay/double.sh"
-        # The agent's probes of these two steps find the doubles; all else is the machine's.
-        cat >"$files/opt/gpu/step" <<'S'
-#!/bin/sh
-case $1 in
-gpu | nccl)
-        [ -e /run/gpu ] || { mkdir /run/gpu && tar -C /run/gpu -xzf /opt/gpu/root.tar.gz; }
-        export FIRSTBOOT_ROOT=/run/gpu LD_LIBRARY_PATH=/opt/gpu/lib CUDA_DOUBLE_DEVICES=8 PATH=/opt/gpu/bin:/usr/sbin:/usr/bin
-        ;;
-esac
-exec /opt/gpu/firstboot-step "$@"
-S
-        chmod +x "$files/opt/gpu/step" "$files/opt/gpu/bin/nv-fabricmanager"
-        mkdir "$files/etc/systemd/system/slurmd.service.d"
         printf '[Service]\nBindReadOnlyPaths=/opt/gpu/driver:/proc/driver /opt/gpu/pci:/sys/bus/pci/drivers\n' >"$files/etc/systemd/system/slurmd.service.d/50-double.conf"
-        for i in nvidia-persistenced nvidia-fabricmanager; do printf '[Service]\nExecStart=/usr/bin/sleep infinity\n' >"$files/etc/systemd/system/$i.service"; done
+        echo '{ "description": "Doubles of eight GPUs, for Slurm", "requires": ["gpu-doubles"], "node": { "slurm": { "gres": "gpu:8" } } }' >"$overlay/overlay.json"
 }
 
 have_source aws-ofi-nccl-2daf7d30.tar.xz && have_source lustre-2.17.57.tar.xz || exit 77
@@ -130,6 +94,7 @@ sed -i -e "s,\"https://github.com/aws/[^\"]*\",\"file://$(realpath "$SOURCES")/a
 [[ $(grep -c '"url": "file:///' "$PROJECT/overlays/efa/overlay.json") -eq 3 ]] || { echo "not ok - efa names three archives"; exit 1; }
 lustre_server
 gpu_doubles
+slurm_gpus
 # Machines of a cluster file have two networks, and the first is QEMU's own, where all of them have the same address.
 mkdir -p "$PROJECT/overlays/lnet/files/etc/modprobe.d"
 echo 'options lnet ip2nets="tcp 10.79.0.*"' >"$PROJECT/overlays/lnet/files/etc/modprobe.d/lnet.conf"
@@ -139,7 +104,7 @@ cat >"$RECIPES/aws-head.json" <<'R'
   "node": { "mounts": [ { "what": "10.79.0.1@tcp:/fsx", "where": "/fsx", "type": "lustre", "options": "flock" } ] } }
 R
 cat >"$RECIPES/aws-node.json" <<'R'
-{ "name": "aws-node", "extends": "aws-hpc", "overlays": ["-container-toolkit", "gpu-doubles", "lnet"],
+{ "name": "aws-node", "extends": "aws-hpc", "overlays": ["-container-toolkit", "slurm-doubles", "lnet"],
   "node": { "scratch": { "models": ["QEMU NVMe Ctrl"] }, "watch": { "healthy": "2min" },
             "mounts": [ { "what": "head:/home", "where": "/home" },
                         { "what": "10.79.0.1@tcp:/fsx", "where": "/fsx", "type": "lustre", "options": "flock" } ] } }
