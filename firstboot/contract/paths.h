@@ -38,9 +38,12 @@
  * firstbootd takes it up, or nobody would lift that drain. */
 #define PATH_RUN_DRAINED "/run/firstboot/drained"
 #define PATH_SLURMD_PERMIT "/run/firstboot/slurmd-permit"
+/* There on a node that is ready and whose step has nothing to do: its daemon is the admin's. */
+#define PATH_SLURMD_BY_HAND "/run/firstboot/slurmd-by-hand"
 #define PATH_SLURMD_ENV "/run/firstboot/slurmd.env"
 #define PATH_SLURM_CLIENT_CONF "/run/firstboot/slurm-client.conf"
 #define PATH_KUBELET_PERMIT "/run/firstboot/kubelet-permit"
+#define PATH_KUBELET_BY_HAND "/run/firstboot/kubelet-by-hand"
 #define PATH_KUBEADM_JOIN "/run/firstboot/kubeadm-join.json"
 /* kubeadm's and kubelet's own. */
 #define PATH_KUBELET_CONF "/etc/kubernetes/kubelet.conf"

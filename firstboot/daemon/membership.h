@@ -13,3 +13,7 @@ const char *membership_step(size_t i); /* i < MEMBERSHIPS */
 /* Whether the step is one of them and has let its daemon run in this boot, so that work may come:
  * from then on it holds the node back where something is wrong, whatever else fails. */
 bool membership_is_let(const char *step);
+
+/* On a node that is ready: whether step i has nothing to do here, so that its daemon is left to
+ * whoever starts it by hand. */
+void membership_leave(size_t i, bool left);

@@ -6,6 +6,7 @@
 #include "daemon/document.h"
 #include "daemon/journal.h"
 #include "daemon/manager.h"
+#include "daemon/membership.h"
 #include "daemon/metrics.h"
 #include "contract/paths.h"
 #include "shared/duration.h"
@@ -205,7 +206,16 @@ static char *failures(const Node *n) {
         return strv_join(l, "; ");
 }
 
-/* The file first: node-ready.target asserts that it is there. */
+static void leave_memberships(const Node *n) {
+        for (size_t i = 0; i < MEMBERSHIPS; i++) {
+                const Job *j = node_membership(n, i);
+
+                membership_leave(i, !j || step_run_standing(job_run(j)) == STEP_SKIPPED);
+        }
+}
+
+/* The files first: node-ready.target asserts that the one is there, and what it starts the others.
+ */
 static void announce_ready(
                 const Node *n, sd_bus *bus, const char *path, uint64_t took, const char *why) {
         const char *status = node_status_to_string(n->state->node);
@@ -213,6 +223,7 @@ static void announce_ready(
         char after[FORMAT_DURATION_MAX];
         int r;
 
+        leave_memberships(n);
         r = line ? write_file_atomic(path, line, strlen(line), 0644) : -ENOMEM;
         if (r < 0)
                 log_error_errno(r, "Cannot write %s; node-ready.target will not be reached", path);

@@ -189,6 +189,30 @@ case_only_if() {
         check "an unknown condition is an error" sh -c "'$ctl' | grep -q 'nic.json: \"only_if\" knows'"
 }
 
+# Nobody has told the agent of a cluster: its daemon may be started by hand, but not before the node is ready, nor where the step has a part in it.
+case_by_hand() {
+        local run=$NODE/run/firstboot
+        config '{"watch":{"calm":"1s","healthy":"1s"}}'
+        step a '{}' <<<'[ -e $FIRSTBOOT_ROOT/ok ]'
+        step slurm '{"requires":["*"],"only_if":["configured"]}' <<<true
+        node_boot
+        check "a node with a fault" node_wait failed
+        check "lets no daemon of a cluster run by hand" test ! -e "$run/slurmd-by-hand" -a ! -e "$run/kubelet-by-hand"
+        touch "$NODE/ok"
+        "$ctl" rerun --wait a >/dev/null
+        check "once it is ready" node_wait ready
+        check "both may, the one whose step has nothing to do and the one that has no step" test -e "$run/slurmd-by-hand" -a -e "$run/kubelet-by-hand"
+        check "which is no permit of the step's" test ! -e "$run/slurmd-permit"
+        config '{"slurm":{"controllers":["head"]},"watch":{"calm":"1s","healthy":"1s"}}'
+        "$ctl" rerun --wait all >/dev/null
+        check "with a section it is the step's" node_wait ready
+        check "… alone" test ! -e "$run/slurmd-by-hand" -a -e "$run/kubelet-by-hand"
+        for daemon in slurmd kubelet; do
+                check "$daemon's unit asks for one of the two" test "$(sed -n 's/^AssertPathExists=//p' "$TOP/firstboot/units/$daemon.conf" | xargs)" = \
+                        "|/run/firstboot/$daemon-permit |/run/firstboot/$daemon-by-hand"
+        done
+}
+
 # Nobody asked for the steps b and c: what failed is no matter of theirs. It is of what comes behind them.
 case_skipped_behind_failure() {
         config '{"c":{"enabled":false},"d":{}}'
@@ -438,7 +462,7 @@ refused_by_agent() {
         [[ $said == *"Only root, and whom polkit lets"* ]] || { echo "# $said"; return 1; }
 }
 
-for case in ${ONLY:-order retry slow_retry slow_defect heal slow_off spread metadata only_if skipped_behind_failure failure busy optional timeout timeout_without_bus config_errors site_step drain metrics crashes secrets bus_api}; do
+for case in ${ONLY:-order retry slow_retry slow_defect heal slow_off spread metadata only_if by_hand skipped_behind_failure failure busy optional timeout timeout_without_bus config_errors site_step drain metrics crashes secrets bus_api}; do
         node_new
         chmod 755 "$NODE"
         "case_$case"

@@ -154,7 +154,7 @@ static int clear_remains(Kubernetes *k, sd_bus *bus) {
 /* --- kubeadm ---------------------------------------------------------------------------------- */
 
 const char *join_judge(const char *line) {
-        /* In the words of kubeadm 1.20 to 1.31; the first that fits. */
+        /* In the words of kubeadm 1.20 to 1.34; the first that fits. */
         static const struct {
                 const char *words, *code;
         } table[] = {
