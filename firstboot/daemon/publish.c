@@ -214,8 +214,8 @@ static void leave_memberships(const Node *n) {
         }
 }
 
-/* The files first: node-ready.target asserts that the one is there, and what it starts the others.
- */
+/* The files first: node-ready.target asserts that one is there, and what it starts asks for
+ * others. */
 static void announce_ready(
                 const Node *n, sd_bus *bus, const char *path, uint64_t took, const char *why) {
         const char *status = node_status_to_string(n->state->node);

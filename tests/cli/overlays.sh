@@ -77,9 +77,11 @@ P
         [[ $s -eq 0 ]] || echo "# $out"
 done
 
-out=$("$IMGBUILD" plan images/kubernetes-rdma.json --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
-[[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
-check "kubernetes-rdma asks for nothing but a lock" $?
+for recipe in kubernetes-rdma kubernetes-control; do
+        out=$("$IMGBUILD" plan "images/$recipe.json" --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
+        [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
+        check "$recipe asks for nothing but a lock" $?
+done
 grep -q '"fingerprint": "DE15 B144 86CD 377B 9E87 6E1A 2346 54DA 9A29 6436"' overlays/kubernetes-node/overlay.json
 check "Kubernetes' key is pinned by its whole fingerprint" $?
 [[ $(grep -oE 'v1\.[0-9]+/deb' overlays/kubernetes-node/overlay.json | sort -u | wc -l) -eq 1 ]]

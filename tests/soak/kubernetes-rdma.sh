@@ -7,11 +7,15 @@
 # Doubles: the vendor's packages, made of those programs; the card, soft-RoCE that may be moved (fixtures/kubernetes/rdma-moves.c), and the network
 # card, one end of a cable within the machine; a device plugin; the containers' images, which are busybox and those programs; one rule of
 # iptables in place of kube-proxy; GPUs for the agent (gpu-doubles.bash), and for nobody else. soak/kubernetes has bad luck of all kinds on one machine without any of it.
+#
+# Then the shipped cluster file, with one node: kubeadm init by hand on a machine of kubernetes-control, its programs as containers' images once more, and
+# kubeadm join by hand on a node whose agent has been told of no cluster.
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/head.bash"
 source "$TOP/tests/e2e/vm.bash"
+source "$TOP/tests/e2e/cluster.bash"
 source "$TOP/tests/e2e/gpu-doubles.bash"
 multus=multus-cni-4.2.1 whereabouts=whereabouts-0.7.0
 api=10.0.2.2 there=()
@@ -28,7 +32,7 @@ image() {
         install -D "$K/tools/bin/busybox" "$2/bin/busybox" || return 1
         for name in sh cat cp date mkdir touch chmod base64 tr sed sleep ls ip ping env; do ln -sf busybox "$2/bin/$name"; done
         mkdir -p "$2/tmp" "$2/etc"
-        "$TOP/tests/fixtures/image-archive" "$@" >"$images/$(basename "$2").tar"
+        "$TOP/tests/fixtures/image-archive" "$@" >"$images/$(basename "${1%:*}").tar"
 }
 images() {
         local archive
@@ -49,6 +53,19 @@ images() {
         mkdir -p "$K/source/cmd/device-plugin-double"
         cp "$TOP/tests/fixtures/kubernetes/device-plugin.go" "$K/source/cmd/device-plugin-double/main.go"
         go_build "$K/source" "$PROJECT/overlays/card/files/usr/local/sbin/device-plugin" ./cmd/device-plugin-double
+}
+# What kubeadm init wants on the node. Debian's etcd is older than the one it would take by itself, and linked.
+control_images() {
+        local name images=$PROJECT/overlays/control-images/files/usr/share/kubernetes/images tree=$E2E/control
+        mkdir -p "$images"
+        echo '{ "description": "A control plane as images", "requires": ["kubernetes-node"] }' >"$PROJECT/overlays/control-images/overlay.json"
+        for name in kube-apiserver kube-controller-manager kube-scheduler; do
+                install -D "$K/bin/$name" "$tree/$name/usr/local/bin/$name" && image "registry.k8s.io/$name:$version" "$tree/$name" || return 1
+        done
+        install -D "$K/tools/usr/bin/etcd" "$tree/etcd/usr/local/bin/etcd" || return 1
+        ldd "$K/tools/usr/bin/etcd" | grep -o '/lib[^ ]*' | while read -r name; do install -D "$(realpath "$name")" "$tree/etcd$name"; done
+        image registry.k8s.io/etcd:3.5.16-0 "$tree/etcd" && image "registry.k8s.io/kube-proxy:$version" "$E2E/pytorch" &&
+                image registry.k8s.io/coredns/coredns:v1.12.1 "$E2E/pytorch"
 }
 # A card, its interface, and who hands both out.
 card() {
@@ -112,10 +129,14 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
         check "Multus, whereabouts and a device plugin are compiled" $s
         [[ $s -eq 0 ]] || { tail -n 20 "$E2E/images.log"; exit 1; }
         echo '{ "name": "pods", "extends": "kubernetes-rdma", "overlays": ["-container-toolkit", "container-toolkit-source", "gpu-doubles", "card"] }' >"$RECIPES/pods.json"
-        build pods --no-proof >"$E2E/build.log" 2>&1 # the boot is one
-        s=$?
-        check "kubernetes-rdma passes every check and becomes a disk" $s
-        [[ $s -eq 0 ]] || { tail -n 40 "$E2E/build.log"; exit 1; }
+        control_images || { echo "not ok - the control plane's images are made"; exit 1; }
+        sed -i 's/"overlays": \["kubernetes-node"\]/"overlays": ["control-images"]/' "$RECIPES/kubernetes-control.json"
+        for name in pods:kubernetes-rdma kubernetes-control; do
+                build "${name%:*}" --no-proof >"$E2E/build.log" 2>&1 # the boot is one
+                s=$?
+                check "${name#*:} passes every check and becomes a disk" $s
+                [[ $s -eq 0 ]] || { tail -n 40 "$E2E/build.log"; exit 1; }
+        done
 fi
 head_enter "$@"
 # shellcheck disable=SC2034 # vm.bash reads it
@@ -239,4 +260,51 @@ back
 check "when the pod has ended, device and interface are the node's again" $?
 [[ -z $(kubectl -n kube-system get ippools -o 'jsonpath={.items[*].spec.allocations.*}') ]]
 check "and its address is free" $? || kubectl -n kube-system get ippools -o yaml | tail -n 20
+
+# --- the cluster file, by hand ----------------------------------------------------------------------------------------------
+stop_all
+vm_off
+cd "$TOP" || exit 1
+cat >"$E2E/commands" <<C
+set -u
+say() { echo "== \$1"; }
+cat >/root/init.yaml <<Y
+apiVersion: kubeadm.k8s.io/$form
+kind: InitConfiguration
+localAPIEndpoint: { advertiseAddress: 10.78.0.1 }
+---
+apiVersion: kubeadm.k8s.io/$form
+kind: ClusterConfiguration
+kubernetesVersion: $version
+etcd: { local: { imageTag: 3.5.16-0 } }
+Y
+say init; kubeadm init --config /root/init.yaml --skip-phases=addon >/root/init.log 2>&1 && echo done || tail -n 20 /root/init.log
+export KUBECONFIG=/etc/kubernetes/admin.conf
+mkdir /run/join && kubeadm token create --print-join-command >/run/join/command
+systemd-run -q --unit=join python3 -m http.server --directory /run/join 8000
+nodes() { kubectl get nodes -o 'jsonpath={range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="Ready")].status} {.status.nodeInfo.kubeletVersion}{"\n"}{end}'; }
+for i in \$(seq 300); do [ "\$(nodes | grep -c ' True ')" = 2 ] && break; sleep 1; done
+say nodes; nodes
+say agents; firstbootctl status | head -n 1 | cut -d ' ' -f 1-3
+say end
+C
+cp "$TOP/images/clusters/no-gpu.yaml" "$E2E/node.yaml"
+# The image of these nodes has GPUs that are doubles, and the node types what the control plane prints, as a reader does.
+cat >>"$E2E/node.yaml" <<'Y'
+runcmd:
+  - - systemd-run
+    - --unit=join
+    - sh
+    - -c
+    - |
+      firstbootctl status --wait >/dev/null
+      systemctl enable kubelet
+      until python3 -c 'import urllib.request; open("/run/join", "wb").write(urllib.request.urlopen("http://control:8000/command", timeout=5).read())'; do sleep 2; done
+      sh -x /run/join
+Y
+sed -e 's/"image": "kubernetes-rdma"/"image": "pods"/; s/"count": 2/"count": 1/' -e "s,\"no-gpu.yaml\",\"$E2E/node.yaml\"," "$TOP/images/clusters/kubernetes-rdma.json" >"$E2E/cluster.json"
+cluster_run "$E2E/cluster.json"
+says "kubeadm init by hand, on an image of kubernetes-control" init 'done'
+says "its agent, which has been told of no cluster, calls it ready" agents 'Node is ready'
+says "a node that joined by hand, and the control plane, are Ready" nodes "control True $version"$'\n'"gpu1 True $version"
 exit "$rc"
