@@ -64,6 +64,7 @@ control_images() {
         done
         install -D "$K/tools/usr/bin/etcd" "$tree/etcd/usr/local/bin/etcd" || return 1
         ldd "$K/tools/usr/bin/etcd" | grep -o '/lib[^ ]*' | while read -r name; do install -D "$(realpath "$name")" "$tree/etcd$name"; done
+        pause_image "$E2E" registry.k8s.io/pause:3.10.1 && mv "$E2E/pause.tar" "$images/pause-of-kubeadm.tar" || return 1
         image registry.k8s.io/etcd:3.5.16-0 "$tree/etcd" && image "registry.k8s.io/kube-proxy:$version" "$E2E/pytorch" &&
                 image registry.k8s.io/coredns/coredns:v1.12.1 "$E2E/pytorch"
 }
@@ -278,7 +279,7 @@ kind: ClusterConfiguration
 kubernetesVersion: $version
 etcd: { local: { imageTag: 3.5.16-0 } }
 Y
-say init; kubeadm init --config /root/init.yaml --skip-phases=addon >/root/init.log 2>&1 && echo done || tail -n 20 /root/init.log
+say init; systemctl start kubernetes-images; kubeadm init --config /root/init.yaml --skip-phases=addon >/root/init.log 2>&1 && echo done || tail -n 20 /root/init.log
 export KUBECONFIG=/etc/kubernetes/admin.conf
 mkdir /run/join && kubeadm token create --print-join-command >/run/join/command
 systemd-run -q --unit=join python3 -m http.server --directory /run/join 8000
