@@ -14,6 +14,6 @@ const char *membership_step(size_t i); /* i < MEMBERSHIPS */
  * from then on it holds the node back where something is wrong, whatever else fails. */
 bool membership_is_let(const char *step);
 
-/* On a node that is ready: whether step i has nothing to do here, so that its daemon is left to
- * whoever starts it by hand. */
+/* Whether step i has nothing to do here, so that its daemon is left to whoever starts it by hand:
+ * for a node that is ready. */
 void membership_leave(size_t i, bool left);

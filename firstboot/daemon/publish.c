@@ -206,11 +206,15 @@ static char *failures(const Node *n) {
         return strv_join(l, "; ");
 }
 
-static void leave_memberships(const Node *n) {
+/* A node that is not ready any more leaves to its admin what he was left before: his kubelet may
+ * have to start anew. */
+static void leave_memberships(const Node *n, bool good) {
         for (size_t i = 0; i < MEMBERSHIPS; i++) {
                 const Job *j = node_membership(n, i);
+                bool left = !j || step_run_standing(job_run(j)) == STEP_SKIPPED;
 
-                membership_leave(i, !j || step_run_standing(job_run(j)) == STEP_SKIPPED);
+                if (good || !left)
+                        membership_leave(i, left);
         }
 }
 
@@ -223,7 +227,6 @@ static void announce_ready(
         char after[FORMAT_DURATION_MAX];
         int r;
 
-        leave_memberships(n);
         r = line ? write_file_atomic(path, line, strlen(line), 0644) : -ENOMEM;
         if (r < 0)
                 log_error_errno(r, "Cannot write %s; node-ready.target will not be reached", path);
@@ -266,6 +269,7 @@ void publish_verdict(const Node *n, sd_bus *bus) {
                 return;
         }
 
+        leave_memberships(n, good);
         if (good)
                 announce_ready(n, bus, path, took, why);
         else

@@ -204,9 +204,14 @@ case_by_hand() {
         check "both may, the one whose step has nothing to do and the one that has no step" test -e "$run/slurmd-by-hand" -a -e "$run/kubelet-by-hand"
         check "which is no permit of the step's" test ! -e "$run/slurmd-permit"
         config '{"slurm":{"controllers":["head"]},"watch":{"calm":"1s","healthy":"1s"}}'
+        rm "$NODE/ok"
         "$ctl" rerun --wait all >/dev/null
-        check "with a section it is the step's" node_wait ready
-        check "… alone" test ! -e "$run/slurmd-by-hand" -a -e "$run/kubelet-by-hand"
+        check "with a section it is the step's" node_wait failed
+        check "… alone, and not before the node is ready; who was let run by hand may start anew" test ! -e "$run/slurmd-by-hand" -a -e "$run/kubelet-by-hand"
+        touch "$NODE/ok"
+        "$ctl" rerun --wait all >/dev/null
+        check "nor when it is" node_wait ready
+        check "… for the step has let it" test ! -e "$run/slurmd-by-hand"
         for daemon in slurmd kubelet; do
                 check "$daemon's unit asks for one of the two" test "$(sed -n 's/^AssertPathExists=//p' "$TOP/firstboot/units/$daemon.conf" | xargs)" = \
                         "|/run/firstboot/$daemon-permit |/run/firstboot/$daemon-by-hand"
