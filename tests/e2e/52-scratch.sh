@@ -96,10 +96,13 @@ vm_user_data >"$VM/user-data"
 vm_file /etc/firstboot/conf.d/50-e2e.json <<<'{}'
 on_node | vm_file /root/on_node
 vm_file /root/rootless <"$TOP/overlays/rootless-common/files/usr/lib/rootless/user"
-# Without firstbootd, which would take a verdict that it has not asked for as what it is.
-vm_resume && vm_settles 300 >/dev/null && vm 'systemctl stop firstbootd && rm -f /run/firstboot/results/scratch*'
+vm_resume && vm_settles 300 >/dev/null
 check "the node boots" $?
 [[ $rc -eq 0 ]] || exit 1
+[[ $(vm 'systemctl --no-block start slurmd; sleep 2; systemctl show -P AssertResult slurmd; systemctl stop slurmd; systemctl reset-failed slurmd 2>/dev/null') == yes ]]
+check "nobody has told it of Slurm: slurmd may be started by hand" $?
+# Without firstbootd, which would take a verdict that it has not asked for as what it is.
+vm 'systemctl stop firstbootd && rm -f /run/firstboot/results/scratch*'
 
 node() { vm ". /root/on_node; $1" >"$VM/answers" 2>&1; }
 says() { # NAME PATTERN
