@@ -248,7 +248,7 @@ held() { [[ $(kubectl get node gpu0 -o 'jsonpath={.status.conditions[?(@.type=="
 limit=300 until_ held
 held && running gpu-pod0
 check "a fault holds the node back; the pod runs on" $?
-vm 'firstbootctl rerun scratch >/dev/null 2>&1'
+vm 'firstbootctl rerun --wait scratch >/dev/null' # the step kubernetes may be at it
 lifted() { [[ $(kubectl get node gpu0 -o 'jsonpath={.status.conditions[?(@.type=="GPUNodeReady")].status}{.spec.unschedulable}') == True ]]; }
 limit=300 until_ lifted
 lifted && running gpu-pod0
