@@ -103,6 +103,7 @@ check "the node boots" $?
 check "nobody has told it of Slurm: slurmd may be started by hand" $?
 # Without firstbootd, which would take a verdict that it has not asked for as what it is.
 vm 'systemctl stop firstbootd && rm -f /run/firstboot/results/scratch*'
+check "its agent stops" $? || exit 1
 
 node() { vm ". /root/on_node; $1" >"$VM/answers" 2>&1; }
 says() { # NAME PATTERN

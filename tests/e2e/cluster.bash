@@ -3,6 +3,7 @@
 #   cluster_run FILE    boots them and runs $E2E/commands on the head; "== NAME" begins a part of what it says
 #   part NAME           what the commands said below that heading
 #   says TEXT NAME EXPECTED   a check: the part is just that
+#   unit_at_boot OVERLAY NAME   the overlay's files get NAME.service, which runs its /usr/local/sbin/NAME once at each boot
 #   cluster_images            hpc-head and cluster-node as 70-cluster boots them, in a project that is theirs
 
 cluster_run() {
@@ -16,6 +17,23 @@ cluster_run() {
 }
 part() { sed -n "/^== $1$/,/^== /p" "$E2E/out" | sed '/^== /d' | tr -d '\r'; }
 says() { [[ $(part "$2") == "$3" ]]; local s=$?; check "$1" $s; [[ $s -eq 0 ]] || part "$2" | sed 's/^/# /'; }
+
+unit_at_boot() { # OVERLAY NAME
+        mkdir -p "$1/files/etc/systemd/system"
+        cat >"$1/files/etc/systemd/system/$2.service" <<U
+[Unit]
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/local/sbin/$2
+
+[Install]
+WantedBy=multi-user.target
+U
+}
 
 # What is made already stays: 65-cluster-images makes them while other machines are up. Its locks count later, too.
 cluster_images() {

@@ -39,20 +39,8 @@ install -D -t "$DESTDIR/usr/lib/lustre" usr/lib/lustre/mount_osd_wbcfs.so
 C
         sed -i -e 's/"description": "[^"]*"/"description": "A Lustre server that keeps what it has in memory"/' \
                 -e 's/"checks": \[/"services": { "enable": ["lustre-server.service"] },\n        "checks": [/' "$server/overlay.json"
-        mkdir -p "$server"/files/{etc/systemd/system,usr/local/sbin}
-        cat >"$server/files/etc/systemd/system/lustre-server.service" <<'U'
-[Unit]
-Wants=network-online.target
-After=network-online.target
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/usr/local/sbin/lustre-server
-
-[Install]
-WantedBy=multi-user.target
-U
+        mkdir -p "$server/files/usr/local/sbin"
+        unit_at_boot "$server" lustre-server
         cat >"$server/files/usr/local/sbin/lustre-server" <<'S'
 #!/bin/sh -eux
 modprobe -a lnet ksocklnd ptlrpc osd_wbcfs mgs mdd mdt lod ofd osp lfsck

@@ -83,19 +83,7 @@ O
                 cat "$TOP/tests/fixtures/kubernetes/rdma-moves.c"
                 printf 'C\nmake -C "/lib/modules/$KERNEL/build" M="$PWD" CONFIG_DEBUG_INFO_BTF_MODULES= modules\ninstall -D -m 0644 rdma_moves.ko "$DESTDIR/usr/lib/modules/$KERNEL/updates/rdma_moves.ko"\n'
         } >"$overlay/compile.sh"
-        cat >"$overlay/files/etc/systemd/system/card.service" <<'U'
-[Unit]
-Wants=network-online.target
-After=network-online.target
-
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/usr/local/sbin/card
-
-[Install]
-WantedBy=multi-user.target
-U
+        unit_at_boot "$overlay" card
         cat >"$overlay/files/usr/local/sbin/card" <<'S'
 #!/bin/sh -eux
 modprobe rdma_rxe
