@@ -100,7 +100,7 @@ firstboot_mains := contract/codes-main daemon/main daemon/helper/main steps/main
 	steps/rdma/exporter-main steps/gpu/facts-main steps/slurm/hook-main ctl/main ctl/get-main
 firstboot_tested := $(addprefix $(firstboot_build)/,$(addsuffix .o,$(filter-out $(firstboot_mains),$(patsubst firstboot/%.c,%,\
 	$(foreach folder,shared contract daemon daemon/helper steps steps/* ctl,$(wildcard firstboot/$(folder)/*.c)))) steps/gpu-api))
-firstboot_libs := $(shell pkg-config --libs json-c libsystemd libcurl blkid openssl) -lldap -llber -lresolv
+firstboot_libs := $(shell pkg-config --libs json-c libsystemd libcurl blkid openssl libmnl) -lldap -llber -lresolv
 unit_shared := $(call tests_of,firstboot/shared)
 unit_firstboot := $(foreach room,contract daemon steps ctl,$(call tests_of,firstboot/$(room)))
 unit_firstboot_fuzz := $(call fuzz_tests,shapes nccl-conf result mask kernel-log counters remains load-report kubeconfig)

@@ -64,6 +64,17 @@ nic=$(ip -o -4 route show default | sed "s/.* dev \([^ ]*\).*/\1/")
 modprobe rdma_rxe && rdma link add rxe0 type rxe netdev "$nic" && echo "rxe=$(cat /sys/class/infiniband/rxe0/ports/1/state)"
 step roce ",\"traffic_percent\":1"
 chmod a-x /usr/bin/ib_write_bw; step roce_none; chmod a+x /usr/bin/ib_write_bw
+# The kernel tells the counters over netlink what it tells in files; hidden, they are told all the same, by the unit too.
+files=$(readlink -f /sys/class/infiniband/rxe0)/ports/1/hw_counters
+counters() { sed -n "s/^rdma_port_hw_\([a-z_]*\){.*} /\1 /p" "$1" | grep -v lifespan | sort; }
+/usr/lib/firstboot/rdma-exporter /run/told.prom
+(cd $files && grep -H . * | tr : " ") | grep -v lifespan | sort >/run/files
+echo "told=$(wc -l </run/files) $(counters /run/told.prom | cmp - /run/files && echo same)"
+mount -t tmpfs none $files
+mkdir -p /var/lib/prometheus/node-exporter
+systemctl start firstboot-rdma-exporter.service
+echo "told_hidden=$(counters /var/lib/prometheus/node-exporter/firstboot-rdma.prom | cmp - /run/files && echo same)"
+umount $files
 # A device in another namespace than who looks: the exporter is in one, the device where it was made.
 ip netns add gpu-test
 echo "moved=$(rdma dev set rxe0 netns gpu-test 2>&1 | tail -n 1)"
@@ -86,9 +97,11 @@ check "soft-RoCE on the network card is an RDMA port" "$([[ $(fact rxe) == "4: A
 check "the rdma step has it carry data from itself to itself: done" "$([[ $(fact roce) == *'"status":"done"'* && $(fact roce) == *'"program":"ib_write_bw","gbps":'* ]]; echo $?)"
 check "… by ib_write_bw, which listens to this machine alone" "$(grep -q '^roce_log=.*ib_write_bw -d rxe0 -i 1 .* 127.0.0.1$' "$E2E/$booted.facts"; echo $?)"
 check "an image without the program where traffic is required: rdma.no-test" "$([[ $(fact roce_none) == *'"code":"rdma.no-test"'* ]]; echo $?)"
+check "its hardware's counters come from the kernel's answer, equal to its files" "$([[ $(fact told) =~ ^[1-9][0-9]*\ same$ ]]; echo $?)"
+check "… where no file can be read, too, in the exporter's unit" "$([[ $(fact told_hidden) == same ]]; echo $?)"
 check "ib_core gives each device to one network namespace" "$([[ $(fact netns) == *"netns exclusive"* && $(fact hidden) == 0 ]]; echo $?)"
 check "… soft-RoCE stays in its own, as the kernel says" "$([[ $(fact moved) == *"not supported"* ]]; echo $?)"
 check "… and the exporter in another one follows the kernel's own device there" "$([[ $(fact away) =~ ^\{device=\"rxe0\",port=\"1\",netns=\"net:\[[0-9]+\]\"\}\ [1-9][0-9]*$ ]]; echo $?)"
-[[ $rc -eq 0 ]] || grep -E '^(cdi|rxe|roce|netns|moved|hidden|away)' "$E2E/$booted.facts"
+[[ $rc -eq 0 ]] || grep -E '^(cdi|rxe|roce|told|netns|moved|hidden|away)' "$E2E/$booted.facts"
 
 exit $rc

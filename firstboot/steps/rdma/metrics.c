@@ -11,8 +11,10 @@
 #include "steps/rdma/namespaces.h"
 #include "steps/rdma/owner.h"
 #include "steps/rdma/samples.h"
+#include "steps/rdma/statistics.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 
 #define CLASS "/sys/class/infiniband"
 
@@ -33,6 +35,7 @@ typedef struct Reading {
         size_t devices;
         char **seen; /* labels of the devices so far: none may come twice */
         Owners owners;
+        Statistics *statistics; /* of the namespace that is read; NULL where files are all */
 } Reading;
 
 static void reading_done(Reading *r) {
@@ -151,18 +154,12 @@ static int find_file(Reading *s, const char *name, const char *prefix, const cha
         return new_file(s, name, prefix, kind, ret);
 }
 
-/* One file. where: the labels that say whose it is, kept. */
-static int add_file(Reading *s, int folder, const char *name, const char *prefix, const char *kind,
-                const char *where) {
-        char text[64];
-        const char *value = attribute(folder, name, text);
+/* where: the labels that say whose it is, kept. */
+static int add_value(Reading *s, const char *name, const char *value, const char *prefix,
+                const char *kind, const char *where) {
         const File *f;
         int r;
 
-        if (!is_number(value)) {
-                s->unreadable++;
-                return 0;
-        }
         r = find_file(s, name, prefix, kind, &f);
         if (r < 0)
                 return r;
@@ -176,6 +173,17 @@ static int add_file(Reading *s, int folder, const char *name, const char *prefix
                         return -ENOMEM;
         }
         return samples_add(&s->samples, f->metric, where, value);
+}
+
+static int add_file(Reading *s, int folder, const char *name, const char *prefix, const char *kind,
+                const char *where) {
+        char text[64];
+        const char *value = attribute(folder, name, text);
+
+        if (is_number(value))
+                return add_value(s, name, value, prefix, kind, where);
+        s->unreadable++;
+        return 0;
 }
 
 /* All files of a folder, as they come: where one stands among a metric's samples is its device's
@@ -223,8 +231,34 @@ static int add_state(Reading *s, int port, const char *where) {
         return samples_add(&s->samples, s->rate, where, rate);
 }
 
-static int add_port(Reading *s, int ports, const char *port, const char *device_labels,
-                const char *owner) {
+/* What the hardware counts at a port: the kernel's one answer, and the files that are no counters;
+ * or all files, where it gives none. */
+static int add_hardware(
+                Reading *s, int at, const char *device, const char *port, const char *where) {
+        static const char prefix[] = "rdma_port_hw_", kind[] = "hw_counters";
+        const Statistic *items = NULL;
+        char text[64];
+        uint64_t number;
+        size_t n = 0;
+        int r;
+
+        if (!s->statistics || parse_number(port, 10, &number) < 0 || number > UINT32_MAX ||
+                        statistics_of_port(s->statistics, device, (uint32_t) number, &items, &n) <
+                                        0 ||
+                        n == 0)
+                return add_folder(s, at, kind, prefix, kind, where);
+        for (size_t i = 0; i < n; i++) {
+                snprintf(text, sizeof(text), "%" PRIu64, items[i].value);
+                r = add_value(s, items[i].name, text, prefix, kind, where);
+                if (r < 0)
+                        return r;
+        }
+        const char *lifespan = attribute(at, "hw_counters/lifespan", text);
+        return is_number(lifespan) ? add_value(s, "lifespan", lifespan, prefix, kind, where) : 0;
+}
+
+static int add_port(Reading *s, int ports, const char *device, const char *port,
+                const char *device_labels, const char *owner) {
         _cleanup_close_ int fd = openat(ports, port, O_PATH | O_DIRECTORY | O_CLOEXEC);
         _cleanup_free_ char *p = rdma_label_value(port);
         const char *where = p ? samples_keep(&s->samples,
@@ -242,7 +276,7 @@ static int add_port(Reading *s, int ports, const char *port, const char *device_
         r = add_folder(s, fd, "counters", "rdma_port_", "counters", where);
         if (r < 0)
                 return r;
-        return add_folder(s, fd, "hw_counters", "rdma_port_hw_", "hw_counters", where);
+        return add_hardware(s, fd, device, port, where);
 }
 
 /* owner: further labels, each with a comma before it. */
@@ -273,15 +307,21 @@ static int add_device(Reading *s, int class, const char *device, const char *own
         if (r < 0)
                 return r;
         STRV_FOREACH (port, names) {
-                r = add_port(s, dirfd(ports), *port, label, owner);
+                r = add_port(s, dirfd(ports), device, *port, label, owner);
                 if (r < 0)
                         return r;
         }
         return add_folder(s, fd, "hw_counters", "rdma_device_hw_", "device's hw_counters", where);
 }
 
-/* All devices of a folder like /sys/class/infiniband. */
+/* The kernel that runs tests is not the one that their folders show. */
+static bool asks_kernel(char *const *devices, Statistics *ret) {
+        return devices && !secure_getenv("FIRSTBOOT_ROOT") && statistics_open(ret) >= 0;
+}
+
+/* All devices of a folder like /sys/class/infiniband, of the namespace that the process is in. */
 static int add_class(Reading *s, int at, const char *folder, const char *owner) {
+        _cleanup_(statistics_done) Statistics statistics = {};
         _cleanup_strv_free_ char **devices = NULL;
         _cleanup_closedir_ DIR *class = NULL;
         int r;
@@ -289,12 +329,14 @@ static int add_class(Reading *s, int at, const char *folder, const char *owner) 
         r = list_folder(at, folder, &class, &devices);
         if (r < 0)
                 return r;
+        s->statistics = asks_kernel(devices, &statistics) ? &statistics : NULL;
         STRV_FOREACH (d, devices) {
                 r = add_device(s, dirfd(class), *d, owner);
                 if (r < 0)
-                        return r;
+                        break;
         }
-        return 0;
+        s->statistics = NULL;
+        return r;
 }
 
 /* A namespace that has devices. One that vanishes while it is read is no error of the others. */
