@@ -50,6 +50,7 @@ cat >"$E2E/cluster.json" <<R
 R
 # From the project: its lock of the tools tree is the one that the images were made with.
 node2_on() {
+        : >"$E2E/node2.log" # before it runs: what an earlier start said is no answer
         (cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/ml-machines-node/ml-machines-node.qcow2" --cache "$CACHE" --offline --progress plain --hostname node2 \
                 --link cluster=10.77.0.3/24 --state "$state/node2" --save "$E2E/save/node2" --user-data "$E2E/user-data" --ssh-key "$KEY.pub" \
                 --nvme count=2,size=1G --cpus 1 --memory 2G --until ready --timeout 1800 --keep) >"$E2E/node2.log" 2>&1 &
