@@ -46,6 +46,7 @@ forget_layers() {
 # ---- the peer: Debian's mkosi, in a trixie tree of its own ----
 
 mkosi_tree() {
+        mkdir -p "$BENCH"/mkosi-{work,cache,packages,out,tmp} # what mkosi_run binds
         [[ -x $BENCH/mkosi/usr/bin/mkosi ]] && return
         mmdebstrap --quiet --variant=apt --components=main --aptopt='APT::Install-Recommends "false"' \
                 --include=mkosi,systemd-container,systemd-repart,systemd-ukify,systemd-boot,dosfstools,mtools,e2fsprogs \
@@ -64,8 +65,7 @@ mkosi_project() {
         local work=$BENCH/mkosi-work packages
         rm -rf "$BENCH/mkosi-out"
         rm -rf "$work"
-        mkdir -p "$work/mkosi.sandbox/etc/apt/sources.list.d" "$work/mkosi.extra/etc" \
-                "$BENCH"/mkosi-{cache,packages,out,tmp}
+        mkdir -p "$BENCH/mkosi-out" "$work/mkosi.sandbox/etc/apt/sources.list.d" "$work/mkosi.extra/etc"
         packages=$(python3 -c '
 import json, sys
 lock = json.load(open(sys.argv[1]))
