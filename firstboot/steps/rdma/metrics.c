@@ -231,21 +231,26 @@ static int add_state(Reading *s, int port, const char *where) {
         return samples_add(&s->samples, s->rate, where, rate);
 }
 
-/* What the hardware counts at a port: the kernel's one answer, and the files that are no counters;
- * or all files, where it gives none. */
+/* Whether the kernel told a port's counters in one answer. */
+static bool ask_port(const Reading *s, const char *device, const char *port, const Statistic **ret,
+                size_t *ret_n) {
+        uint64_t number;
+
+        return s->statistics && parse_number(port, 10, &number) >= 0 && number <= UINT32_MAX &&
+               statistics_of_port(s->statistics, device, (uint32_t) number, ret, ret_n) >= 0 &&
+               *ret_n > 0;
+}
+
+/* What the hardware counts at a port. The kernel's answer lacks one file, which is no counter. */
 static int add_hardware(
                 Reading *s, int at, const char *device, const char *port, const char *where) {
         static const char prefix[] = "rdma_port_hw_", kind[] = "hw_counters";
-        const Statistic *items = NULL;
+        const Statistic *items;
         char text[64];
-        uint64_t number;
-        size_t n = 0;
+        size_t n;
         int r;
 
-        if (!s->statistics || parse_number(port, 10, &number) < 0 || number > UINT32_MAX ||
-                        statistics_of_port(s->statistics, device, (uint32_t) number, &items, &n) <
-                                        0 ||
-                        n == 0)
+        if (!ask_port(s, device, port, &items, &n))
                 return add_folder(s, at, kind, prefix, kind, where);
         for (size_t i = 0; i < n; i++) {
                 snprintf(text, sizeof(text), "%" PRIu64, items[i].value);
