@@ -41,9 +41,11 @@ static inline int stage_command(const StageBuild *b, const Sandbox *s, char *con
 }
 
 /* tidy.c: what a table names as one machine's own, as package management's, as traces. Of a whole
- * tree; and of the stage's layer alone, what package management left there. */
+ * tree; and of the stage's layer alone, or of a folder like one, what package management left
+ * there. */
 int tidy_tree(int root_fd);
 int tidy_layer(StageBuild *b);
+int tidy_upper(int root_fd, StageKind kind);
 int tidy_leftovers(int folder_fd); /* of replaced configuration files; takes the fd */
 
 /* locked-files.c: the blobs of locked packages and the file names apt is to see: two lists of equal

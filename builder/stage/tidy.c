@@ -3,8 +3,8 @@
 /* What no image keeps: whatever makes one machine different from another, and what package
  * management left behind. A table says what; docs/checks.md says how each is checked afterwards.
  * What each stage with package management's programs would leave anew goes at its own end already,
- * for in the last stage it would only be hidden: the layers below would still hold one copy
- * each. */
+ * for in the last stage it would only be hidden: the layers below would still hold one copy each,
+ * and keys that a package's script made by chance, so that no two builders had the same layer. */
 
 #include "stage/internal.h"
 #include "sandbox/open-inside.h"
@@ -22,54 +22,65 @@ typedef enum Action {
         REMOVE,       /* whatever it is */
         REMOVE_FILE,  /* unless it is a symbolic link or a folder */
         REMOVE_FILES, /* of a folder all files below it at any depth; the folders are packages' */
+        SAME_ID,      /* a file with an ID has the same one in all builds: later stages read it */
 } Action;
+
+typedef enum When {
+        END = 1,     /* of the whole tree */
+        EACH = 2,    /* stage with package management's programs, of what that wrote */
+        INSTALL = 4, /* stages that install packages; what scripts of an overlay make, stays */
+} When;
 
 static const struct {
         const char *folder, *names; /* names: a shell pattern */
         Action action;
-        bool each; /* not only at the end */
+        When when;
 } rules[] = {
         /* Identity. */
-        { "etc", "machine-id", REMOVE },
-        { "var/lib/dbus", "machine-id", REMOVE_FILE },
-        { "etc/ssh", "ssh_host_*", REMOVE },
-        { "var/lib/systemd", "random-seed", REMOVE },
-        { "var/lib/systemd", "credential.secret", REMOVE },
-        { "var/lib", "urandom", REMOVE_FILES },
-        { "boot/efi/loader", "random-seed", REMOVE },
-        { "etc", "resolv.conf", REMOVE_FILE },
-        { "var/lib/cloud", "*", REMOVE },
-        { "var/lib/dhcp", "*", REMOVE },
+        { "etc", "machine-id", SAME_ID, EACH },
+        { "etc", "machine-id", REMOVE, END },
+        { "var/lib/dbus", "machine-id", REMOVE_FILE, END | EACH },
+        { "etc/ssh", "ssh_host_*", REMOVE, END | INSTALL },
+        { "etc/nvme", "hostid", REMOVE_FILE, INSTALL },
+        { "etc/nvme", "hostnqn", REMOVE_FILE, INSTALL },
+        { "etc/munge", "munge.key", REMOVE_FILE, INSTALL },
+        { "var/lib/systemd", "random-seed", REMOVE, END | EACH },
+        { "var/lib/systemd", "credential.secret", REMOVE, END | EACH },
+        { "var/lib", "urandom", REMOVE_FILES, END },
+        { "boot/efi/loader", "random-seed", REMOVE, END },
+        { "etc", "resolv.conf", REMOVE_FILE, END },
+        { "var/lib/cloud", "*", REMOVE, END },
+        { "var/lib/dhcp", "*", REMOVE, END },
 
         /* What package management keeps for itself. */
-        { "var/lib/apt/lists", "*", REMOVE },
-        { "var/cache", "dnf", REMOVE_FILES },
-        { "var/cache", "apt", REMOVE_FILES },
-        { "var/lib/dpkg", "*-old", REMOVE, true },
-        { "var/lib/dpkg", "lock*", REMOVE },
-        { "var/lib/dpkg/triggers", "Lock", REMOVE },
-        { "var/cache/debconf", "*-old", REMOVE, true },
-        { "var/cache/ldconfig", "*", REMOVE, true },
-        { "var/lib/apt", "listchanges*", REMOVE },
-        { "etc", "*-", REMOVE_FILE, true }, /* passwd-, shadow- … */
-        { "etc", ".pwd.lock", REMOVE },
+        { "var/lib/apt/lists", "*", REMOVE, END },
+        { "var/cache", "dnf", REMOVE_FILES, END },
+        { "var/cache", "apt", REMOVE_FILES, END },
+        { "var/lib/dpkg", "*-old", REMOVE, END | EACH },
+        { "var/lib/dpkg", "lock*", REMOVE, END },
+        { "var/lib/dpkg/triggers", "Lock", REMOVE, END },
+        { "var/cache/debconf", "*-old", REMOVE, END | EACH },
+        { "var/cache/ldconfig", "*", REMOVE, END | EACH },
+        { "var/lib/apt", "listchanges*", REMOVE, END },
+        { "etc", "*-", REMOVE_FILE, END | EACH }, /* passwd-, shadow- … */
+        { "etc", ".pwd.lock", REMOVE, END },
 
         /* Traces of the build. */
-        { "var/log", "dpkg.log", REMOVE, true },
-        { "var/log", "alternatives.log", REMOVE, true },
-        { "var/log", "bootstrap.log", REMOVE, true },
-        { "var/log/apt", "*", REMOVE, true },
-        { "var/lib/rpm", ".rpm.lock", REMOVE, true },
-        { "var/lib/rpm", "*.sqlite-shm", REMOVE, true }, /* SQLite makes it from its log */
-        { "var", "log", REMOVE_FILES },
-        { "tmp", "*", REMOVE },
-        { "var/tmp", "*", REMOVE },
-        { "run", "*", REMOVE },
-        { "root", ".*_history", REMOVE },
-        { "root", ".lesshst", REMOVE },
-        { "root", ".viminfo", REMOVE },
-        { "root", ".wget-hsts", REMOVE },
-        { "root", ".cache", REMOVE },
+        { "var/log", "dpkg.log", REMOVE, END | EACH },
+        { "var/log", "alternatives.log", REMOVE, END | EACH },
+        { "var/log", "bootstrap.log", REMOVE, END | EACH },
+        { "var/log/apt", "*", REMOVE, END | EACH },
+        { "var/lib/rpm", ".rpm.lock", REMOVE, END | EACH },
+        { "var/lib/rpm", "*.sqlite-shm", REMOVE, END | EACH }, /* SQLite makes it from its log */
+        { "var", "log", REMOVE_FILES, END },
+        { "tmp", "*", REMOVE, END },
+        { "var/tmp", "*", REMOVE, END },
+        { "run", "*", REMOVE, END },
+        { "root", ".*_history", REMOVE, END },
+        { "root", ".lesshst", REMOVE, END },
+        { "root", ".viminfo", REMOVE, END },
+        { "root", ".wget-hsts", REMOVE, END },
+        { "root", ".cache", REMOVE, END },
 };
 
 /* Of configuration files that somebody's package replaced. */
@@ -120,6 +131,23 @@ int tidy_leftovers(int folder_fd) {
         return remove_files(folder_fd, true);
 }
 
+/* "imgbuildimgbuild" in hexadecimal; the last stage empties the file. */
+#define SAME_ID_TEXT "696d676275696c64696d676275696c64\n"
+
+static int write_same_id(int folder_fd, const char *name, const struct stat *st) {
+        _cleanup_close_ int fd = -EBADF;
+
+        if (!S_ISREG(st->st_mode) || st->st_size < (off_t) strlen(SAME_ID_TEXT) - 1)
+                return 0; /* none */
+        /* Anew, for its owner may not write it, and be no root. */
+        if (unlinkat(folder_fd, name, 0) < 0)
+                return -errno;
+        fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd < 0 || fchmod(fd, st->st_mode & 07777) < 0)
+                return -errno;
+        return write_all(fd, SAME_ID_TEXT, strlen(SAME_ID_TEXT));
+}
+
 static int apply(int folder_fd, const char *name, Action action) {
         _cleanup_free_ char *path = NULL;
         struct stat st;
@@ -138,6 +166,8 @@ static int apply(int folder_fd, const char *name, Action action) {
                         return 0;
                 fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                 return fd < 0 ? -errno : remove_files(fd, false);
+        case SAME_ID:
+                return write_same_id(folder_fd, name, &st);
         }
         return -EINVAL;
 }
@@ -167,10 +197,9 @@ static int apply_rule(int root_fd, size_t rule) {
         return 0;
 }
 
-/* All rules, or only those of each stage. */
-static int apply_rules(int root_fd, bool each) {
+static int apply_rules(int root_fd, unsigned when) {
         for (size_t i = 0; i < ELEMENTSOF(rules); i++) {
-                int r = rules[i].each || !each ? apply_rule(root_fd, i) : 0;
+                int r = rules[i].when & when ? apply_rule(root_fd, i) : 0;
 
                 if (r < 0)
                         return r;
@@ -179,14 +208,18 @@ static int apply_rules(int root_fd, bool each) {
 }
 
 int tidy_tree(int root_fd) {
-        return apply_rules(root_fd, false);
+        return apply_rules(root_fd, END);
+}
+
+int tidy_upper(int root_fd, StageKind kind) {
+        return apply_rules(root_fd, kind == STAGE_RUN ? EACH : EACH | INSTALL);
 }
 
 int tidy_layer(StageBuild *b) {
         /* All of it was written by this stage, for those below are tidy; so it is in the upper
          * layer. */
         _cleanup_close_ int root_fd = open(b->sandbox.upper, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        int r = root_fd < 0 ? -errno : apply_rules(root_fd, true);
+        int r = root_fd < 0 ? -errno : tidy_upper(root_fd, b->stage->kind);
 
         return r < 0 ? log_error_errno(r, "Stage %s: cannot clean its layer", b->stage->id) : 0;
 }

@@ -4,6 +4,7 @@
 #include "stage/internal.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void put(const char *path) {
@@ -33,6 +34,65 @@ static void what_is_one_machines_own_goes(void **state _unused_) {
         assert_true(stays("etc/ssh/sshd_config"));
 }
 
+static void tidy_stage(StageKind kind) {
+        _cleanup_close_ int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        assert_true(fd >= 0);
+        assert_int_equal(tidy_upper(fd, kind), 0);
+}
+
+static void keys_that_a_packages_script_made_go_with_its_stage(void **state _unused_) {
+        static const char *const made[] = { "etc/ssh/ssh_host_rsa_key", "etc/munge/munge.key",
+                "etc/nvme/hostid", "etc/nvme/hostnqn", "var/lib/dbus/machine-id",
+                "var/lib/systemd/random-seed" };
+
+        for (size_t i = 0; i < ELEMENTSOF(made); i++)
+                put(made[i]);
+        put("etc/nvme/discovery.conf");
+        tidy_stage(STAGE_PACKAGES);
+
+        for (size_t i = 0; i < ELEMENTSOF(made); i++)
+                assert_false(stays(made[i]));
+        assert_true(stays("etc/nvme/discovery.conf"));
+}
+
+static void what_an_overlays_script_made_stays(void **state _unused_) {
+        put("etc/munge/munge.key");
+        put("etc/ssh/ssh_host_rsa_key");
+        tidy_stage(STAGE_RUN);
+
+        assert_true(stays("etc/munge/munge.key"));
+        assert_true(stays("etc/ssh/ssh_host_rsa_key"));
+}
+
+static void is_machine_id(const char *text) {
+        _cleanup_free_ char *id = NULL;
+
+        assert_int_equal(read_file("etc/machine-id", 64, &id, NULL), 0);
+        assert_string_equal(id, text);
+}
+
+static void an_id_of_chance_is_the_same_in_all_builds(void **state _unused_) {
+        static const char id[] = "0123456789abcdef0123456789abcdef\n";
+
+        assert_int_equal(mkdir_parents("etc/machine-id", 0755), 0);
+        assert_int_equal(write_file_atomic("etc/machine-id", id, strlen(id), 0444), 0);
+        tidy_stage(STAGE_PACKAGES);
+
+        struct stat st;
+        assert_int_equal(stat("etc/machine-id", &st), 0);
+        assert_int_equal(st.st_mode & 07777, 0444);
+        is_machine_id("696d676275696c64696d676275696c64\n");
+}
+
+static void a_machine_id_that_is_none_stays_so(void **state _unused_) {
+        assert_int_equal(mkdir_parents("etc/machine-id", 0755), 0);
+        assert_int_equal(write_file_atomic("etc/machine-id", "uninitialized\n", 14, 0444), 0);
+        tidy_stage(STAGE_PACKAGES);
+
+        is_machine_id("uninitialized\n");
+}
+
 static void an_overlays_boot_entry_stays(void **state _unused_) {
         put("boot/loader/entries/rescue.conf");
         tidy();
@@ -43,6 +103,10 @@ static void an_overlays_boot_entry_stays(void **state _unused_) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(what_is_one_machines_own_goes),
+                TEST(keys_that_a_packages_script_made_go_with_its_stage),
+                TEST(what_an_overlays_script_made_stays),
+                TEST(an_id_of_chance_is_the_same_in_all_builds),
+                TEST(a_machine_id_that_is_none_stays_so),
                 TEST(an_overlays_boot_entry_stays),
         };
 
