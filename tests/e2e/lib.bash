@@ -181,3 +181,9 @@ disk_variant() {
         sed "s/\"recipe\": \"debian-13-cpu\"/\"recipe\": \"$1\"/" "$RECIPES/debian-13-cpu.lock.json" >"$RECIPES/$1.lock.json"
 }
 disk_xfs() { disk_variant disk-xfs '{ "filesystem": "xfs", "firmware": ["bios"], "formats": ["raw"] }'; }
+
+# Of what a layer is for whoever takes it, without what its own store adds for overlayfs.
+tree_sum() { # LAYER: names, modes, times and contents; whose they are shows in the disk
+        (cd "$1/tree" && { find . -type d -printf '%P %y %m %T@\n'; find . ! -type d -printf '%P %y %m %s %T@ %l\n'; } | sort &&
+                find . -type f -print0 | sort -z | xargs -0r sha256sum) | sha256sum
+}

@@ -45,10 +45,6 @@ layers_of() { # RECIPE.json STORE: stage, digest; root takes no store that is a 
         [[ $2 != "$U"/* ]] || as=(as_user "$U/home/imgbuild")
         "${as[@]}" plan "$1" --cache "$2" --offline --json | python3 -c 'import json,sys; [print(s["id"], s["digest"][:32]) for s in json.load(sys.stdin)["stages"]]'
 }
-tree_sum() { # LAYER: names, modes, times and contents; whose they are shows in the disk
-        (cd "$1/tree" && { find . -type d -printf '%P %y %m %T@\n'; find . ! -type d -printf '%P %y %m %s %T@ %l\n'; } | sort &&
-                find . -type f -print0 | sort -z | xargs -0r sha256sum) | sha256sum
-}
 sums_of() { # RECIPE.json STORE OUT: what it is that has to be the same
         local stage digest
         while read -r stage digest; do
