@@ -21,6 +21,10 @@
 /* Where the rpm of a tree looks for its database, whatever the rpm of the tools does. */
 #define DATABASE "/var/lib/rpm"
 
+/* The tree's /proc is a mount already, which root of a user namespace may not touch, and package
+ * filesystem has it. Told so for everybody, for the database keeps what was not installed. */
+#define LEFT_ALONE "_netsharedpath /proc"
+
 /* Systemd's programs are told that nothing runs here; kernel-install, that nothing is to be
  * made. */
 #define ENVIRONMENT ARGV("SYSTEMD_OFFLINE=1", "KERNEL_INSTALL_BYPASS=1")
@@ -36,7 +40,9 @@ static int rpm_argv(bool first, bool replaces, char *const *names, char ***ret) 
                                                "--noplugins", "--define", SCRIPT_PATH));
         if (r < 0)
                 return r;
-        r = first ? strv_extend_strv(&argv, ARGV("--root", SANDBOX_TREE, "--dbpath", DATABASE)) : 0;
+        r = first ? strv_extend_strv(&argv, ARGV("--root", SANDBOX_TREE, "--dbpath", DATABASE,
+                                                            "--define", LEFT_ALONE))
+                  : 0;
         if (r < 0)
                 return r;
         STRV_FOREACH (name, names) {
