@@ -18,11 +18,16 @@
 #include <fnmatch.h>
 #include <sys/stat.h>
 
+/* dpkg's, of what each package brings, a path a line. */
+#define PACKAGE_LISTS "var/lib/dpkg/info"
+#define PACKAGE_LIST_MAX (64 * 1024 * 1024)
+
 typedef enum Action {
         REMOVE,       /* whatever it is */
         REMOVE_FILE,  /* unless it is a symbolic link or a folder */
         REMOVE_FILES, /* of a folder all files below it at any depth; the folders are packages' */
-        SAME_ID,      /* a file with an ID has the same one in all builds: later stages read it */
+        REMOVE_MADE, /* a file that a package's script made, and none of the layer's packages brings */
+        SAME_ID,     /* a file with an ID has the same one in all builds: later stages read it */
 } Action;
 
 typedef enum When {
@@ -41,9 +46,9 @@ static const struct {
         { "etc", "machine-id", REMOVE, END },
         { "var/lib/dbus", "machine-id", REMOVE_FILE, END | EACH },
         { "etc/ssh", "ssh_host_*", REMOVE, END | INSTALL },
-        { "etc/nvme", "hostid", REMOVE_FILE, INSTALL },
-        { "etc/nvme", "hostnqn", REMOVE_FILE, INSTALL },
-        { "etc/munge", "munge.key", REMOVE_FILE, INSTALL },
+        { "etc/nvme", "hostid", REMOVE_MADE, INSTALL },
+        { "etc/nvme", "hostnqn", REMOVE_MADE, INSTALL },
+        { "etc/munge", "munge.key", REMOVE_MADE, INSTALL },
         { "var/lib/systemd", "random-seed", REMOVE, END | EACH },
         { "var/lib/systemd", "credential.secret", REMOVE, END | EACH },
         { "var/lib", "urandom", REMOVE_FILES, END },
@@ -160,6 +165,7 @@ static int apply(int folder_fd, const char *name, Action action) {
                 path = strf("/proc/self/fd/%d/%s", folder_fd, name);
                 return path ? rm_rf(path) : -ENOMEM;
         case REMOVE_FILE:
+        case REMOVE_MADE:
                 return S_ISREG(st.st_mode) && unlinkat(folder_fd, name, 0) < 0 ? -errno : 0;
         case REMOVE_FILES:
                 if (!S_ISDIR(st.st_mode))
@@ -170,6 +176,46 @@ static int apply(int folder_fd, const char *name, Action action) {
                 return write_same_id(folder_fd, name, &st);
         }
         return -EINVAL;
+}
+
+/* Whether a package of this layer brings the file: then it is its maker's, and checks may have
+ * something to say. Without dpkg's lists nobody knows, so that it counts as brought. */
+static int is_brought(int root_fd, const char *folder, const char *name) {
+        _cleanup_free_ char *line = strf("\n/%s/%s\n", folder, name);
+        _cleanup_closedir_ DIR *d = NULL;
+        int fd, r;
+
+        if (!line)
+                return -ENOMEM;
+        fd = inside_open(root_fd, PACKAGE_LISTS, O_RDONLY | O_DIRECTORY);
+        if (fd < 0)
+                return fd == -ENOENT ? 1 : fd;
+        r = folder_from_fd(fd, &d);
+        if (r < 0)
+                return r;
+        FOLDER_FOREACH (list, d) {
+                _cleanup_free_ char *path = strf(PACKAGE_LISTS "/%s", list), *text = NULL;
+
+                if (fnmatch("*.list", list, 0) != 0)
+                        continue;
+                if (!path)
+                        return -ENOMEM;
+                r = inside_read_file(root_fd, path, PACKAGE_LIST_MAX, &text, NULL);
+                if (r < 0)
+                        return r;
+                if (strstr(text, line))
+                        return 1;
+        }
+        return 0;
+}
+
+static int applies(int root_fd, size_t rule, const char *name) {
+        if (fnmatch(rules[rule].names, name, 0) != 0)
+                return 0;
+        if (rules[rule].action != REMOVE_MADE)
+                return 1;
+        int r = is_brought(root_fd, rules[rule].folder, name);
+        return r < 0 ? r : r == 0;
 }
 
 /* Applies one rule to all names of its folder. A folder that the image does not have is fine. */
@@ -187,9 +233,9 @@ static int apply_rule(int root_fd, size_t rule) {
                 return r;
 
         FOLDER_FOREACH (name, d) {
-                if (fnmatch(rules[rule].names, name, 0) != 0)
-                        continue;
-                r = apply(dirfd(d), name, rules[rule].action);
+                r = applies(root_fd, rule, name);
+                if (r > 0)
+                        r = apply(dirfd(d), name, rules[rule].action);
                 if (r < 0)
                         return log_error_errno(r, "Cannot clean up %s/%s", rules[rule].folder,
                                         rules[rule].names);

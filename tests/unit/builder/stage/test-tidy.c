@@ -41,6 +41,17 @@ static void tidy_stage(StageKind kind) {
         assert_int_equal(tidy_upper(fd, kind), 0);
 }
 
+/* What dpkg keeps of a package that this layer brought. */
+static void put_list(const char *package, const char *file) {
+        _cleanup_free_ char *path = strf("var/lib/dpkg/info/%s.list", package),
+                            *text = strf("/.\n/etc\n%s\n", file);
+
+        assert_non_null(path);
+        assert_non_null(text);
+        assert_int_equal(mkdir_parents(path, 0755), 0);
+        assert_int_equal(write_file_atomic(path, text, strlen(text), 0644), 0);
+}
+
 static void keys_that_a_packages_script_made_go_with_its_stage(void **state _unused_) {
         static const char *const made[] = { "etc/ssh/ssh_host_rsa_key", "etc/munge/munge.key",
                 "etc/nvme/hostid", "etc/nvme/hostnqn", "var/lib/dbus/machine-id",
@@ -49,11 +60,25 @@ static void keys_that_a_packages_script_made_go_with_its_stage(void **state _unu
         for (size_t i = 0; i < ELEMENTSOF(made); i++)
                 put(made[i]);
         put("etc/nvme/discovery.conf");
+        put_list("nvme-cli", "/etc/nvme/discovery.conf");
+        put_list("munge", "/etc/munge");
         tidy_stage(STAGE_PACKAGES);
 
         for (size_t i = 0; i < ELEMENTSOF(made); i++)
                 assert_false(stays(made[i]));
         assert_true(stays("etc/nvme/discovery.conf"));
+}
+
+static void a_key_that_a_package_brings_stays_for_the_check_to_name(void **state _unused_) {
+        put("etc/munge/munge.key");
+        put("etc/nvme/hostnqn");
+        put_list("munge", "/etc/munge");
+        put_list("site-keys", "/etc/munge/munge.key");
+        put_list("site-nvme", "/etc/nvme/hostnqn");
+        tidy_stage(STAGE_PACKAGES);
+
+        assert_true(stays("etc/munge/munge.key"));
+        assert_true(stays("etc/nvme/hostnqn"));
 }
 
 static void what_an_overlays_script_made_stays(void **state _unused_) {
@@ -104,6 +129,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(what_is_one_machines_own_goes),
                 TEST(keys_that_a_packages_script_made_go_with_its_stage),
+                TEST(a_key_that_a_package_brings_stays_for_the_check_to_name),
                 TEST(what_an_overlays_script_made_stays),
                 TEST(an_id_of_chance_is_the_same_in_all_builds),
                 TEST(a_machine_id_that_is_none_stays_so),
