@@ -23,7 +23,7 @@ export HOROVOD_WITH_PYTORCH=1 HOROVOD_WITH_MPI=1 HOROVOD_WITH_GLOO=1 HOROVOD_WIT
 $python setup.py build
 mkdir -p "$site"
 cp -r build/lib.*/horovod "$site/"
-# horovodrun -cb takes the folder alone for TensorFlow.
+# For a framework that is not in the environment.
 rm -r "$site/horovod/mxnet"
 $python setup.py dist_info --output-dir "$site"
 find "$site" -name '*.so' -exec strip {} +

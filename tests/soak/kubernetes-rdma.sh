@@ -78,11 +78,7 @@ card() {
   "compile": [ { "packages": { "debian": ["linux-headers-${kernel}", "make"] }, "script": "compile.sh" } ],
   "services": { "enable": ["card.service", "device-plugin.service"] } }
 O
-        {
-                printf '#!/bin/bash\nset -euo pipefail\nmkdir /tmp/moves && cd /tmp/moves\necho obj-m := rdma_moves.o >Kbuild\ncat >rdma_moves.c <<"C"\n'
-                cat "$TOP/tests/fixtures/kubernetes/rdma-moves.c"
-                printf 'C\nmake -C "/lib/modules/$KERNEL/build" M="$PWD" CONFIG_DEBUG_INFO_BTF_MODULES= modules\ninstall -D -m 0644 rdma_moves.ko "$DESTDIR/usr/lib/modules/$KERNEL/updates/rdma_moves.ko"\n'
-        } >"$overlay/compile.sh"
+        "$TOP/tests/fixtures/module-compile" "$TOP/tests/fixtures/kubernetes/rdma-moves.c" >"$overlay/compile.sh"
         unit_at_boot "$overlay" card
         cat >"$overlay/files/usr/local/sbin/card" <<'S'
 #!/bin/sh -eux
