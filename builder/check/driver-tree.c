@@ -113,26 +113,34 @@ static bool is_compiler(const char *package) {
                                                                           strlen(rest + 1)));
 }
 
-static bool asked_for(const Recipe *recipe, const char *package) {
-        if (!recipe)
-                return false;
-        if (strv_contains(recipe->packages, package) ||
-                        strv_contains(recipe->packages, "build-essential") ||
-                        strv_contains(recipe->packages, "gcc"))
+static bool names(const Recipe *recipe, const char *package) {
+        if (strv_contains(recipe->packages, package))
                 return true;
         for (size_t i = 0; i < recipe->n_overlays; i++)
-                if (strv_contains(recipe->overlays[i]->packages, package) ||
-                                strv_contains(recipe->overlays[i]->packages, "gcc") ||
-                                strv_contains(recipe->overlays[i]->packages, "build-essential"))
+                if (strv_contains(recipe->overlays[i]->packages, package))
                         return true;
         return false;
 }
 
+static bool asks_for_compiler(const Recipe *recipe, const char *package) {
+        return recipe &&
+               (names(recipe, package) || names(recipe, "build-essential") || names(recipe, "gcc"));
+}
+
+/* Who names dkms itself wants nodes that compile modules, as NVIDIA's packages for EL are made to;
+ * it needs all the rest. */
+static bool asks_for_dkms(const Tree *t) {
+        return t->rpms && t->recipe && names(t->recipe, "dkms");
+}
+
 int check_nvidia_build_tools(const Tree *t, const char *rule, Findings *f) {
+        if (asks_for_dkms(t))
+                return 0;
         for (size_t i = 0; i < t->n_packages; i++) {
                 const char *name = t->packages[i].name;
 
-                if (builds_modules(name) || (is_compiler(name) && !asked_for(t->recipe, name))) {
+                if (builds_modules(name) ||
+                                (is_compiler(name) && !asks_for_compiler(t->recipe, name))) {
                         int r = finding_add(f, rule,
                                         strf("package %s is in the image: what builds the driver belongs to the compile stage",
                                                         name),

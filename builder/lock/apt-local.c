@@ -139,15 +139,6 @@ int apt_offer_locked(Apt *a, const Lock *old) {
         return 0;
 }
 
-static const Artifact *find_artifact(const Recipe *recipe, const LockedArtifact *locked) {
-        for (size_t i = 0; i < recipe->n_overlays; i++)
-                for (size_t k = 0; k < recipe->overlays[i]->n_artifacts; k++)
-                        if (streq(recipe->overlays[i]->name, locked->overlay) &&
-                                        streq(recipe->overlays[i]->artifacts[k].name, locked->name))
-                                return recipe->overlays[i]->artifacts + k;
-        return NULL;
-}
-
 /* apt would name a file of the store that no package has a name for. */
 static int require_package(
                 const Artifact *artifact, const LockedArtifact *locked, const char *blob) {
@@ -169,12 +160,11 @@ static int require_package(
 static int link_artifacts(const Apt *a, const Lock *l, char ***paths, char ***brought_by) {
         for (size_t i = 0; i < l->n_artifacts; i++) {
                 const LockedArtifact *locked = l->artifacts + i;
-                const Artifact *artifact = find_artifact(a->recipe, locked);
+                const Artifact *artifact = artifact_package(a->ctx, a->recipe, locked);
                 _cleanup_free_ char *blob = NULL, *link = NULL;
                 int r;
 
-                if (!artifact || artifact->kind != INSTALL_PACKAGE ||
-                                !store_has_blob(a->ctx->store, locked->sha256))
+                if (!artifact)
                         continue;
                 blob = store_blob_path(a->ctx->store, locked->sha256);
                 r = blob ? require_package(artifact, locked, blob) : log_oom();

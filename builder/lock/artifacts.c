@@ -96,6 +96,21 @@ static int fetch_wanted(Context *ctx, const Recipe *recipe, Wanted *wanted, size
         return 0;
 }
 
+const Artifact *artifact_package(Context *ctx, const Recipe *recipe, const LockedArtifact *locked) {
+        for (size_t i = 0; i < recipe->n_overlays; i++)
+                for (size_t k = 0; k < recipe->overlays[i]->n_artifacts; k++) {
+                        const Artifact *a = recipe->overlays[i]->artifacts + k;
+
+                        if (streq(recipe->overlays[i]->name, locked->overlay) &&
+                                        streq(a->name, locked->name))
+                                return a->kind == INSTALL_PACKAGE && store_has_blob(ctx->store,
+                                                                                     locked->sha256)
+                                                       ? a
+                                                       : NULL;
+                }
+        return NULL;
+}
+
 typedef struct WantedList {
         Wanted *wanted;
         size_t n;

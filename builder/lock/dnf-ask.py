@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What lock/dnf.c asks of dnf and rpm: runs in a sandbox over the tools of family el, without a network.
 
-dnf-ask records QUESTION ANSWER   which files the repositories' repomd.xml name
-dnf-ask solve QUESTION ANSWER     which packages a stage adds to those before it
-dnf-ask signed QUESTION ANSWER    which packages' signatures are not by the pinned key
+dnf-ask records QUESTION ANSWER    which files the repositories' repomd.xml name
+dnf-ask solve QUESTION ANSWER      which packages a stage adds to those before it
+dnf-ask artifacts QUESTION ANSWER  what packages of overlays' own depend on that no stage brings
+dnf-ask signed QUESTION ANSWER     which packages' signatures are not by the pinned key
 
 QUESTION and ANSWER are JSON files. What cannot be answered for a reason that the person has to know of is
 {"error": "LINES"}; anything else that goes wrong ends in a traceback and an exit code.
@@ -189,17 +190,25 @@ def leave_out(base, added, kept):
     base.sack.add_excludes([p for p in added if p.location not in kept and (p.name, p.arch) in there])
 
 
+def offer(base, question, files=()):
+    """What the store has: as packages, by digest, and those of `files`. dnf takes all of them at once or none."""
+    paths = question["offered"]
+    added = base.add_remote_rpms([*paths.values(), *files], strict=False) if paths or files else []
+    by_path = {p.location: p for p in added}
+    unread = [path for path in files if path not in by_path]
+    if unread:
+        raise Unanswerable(f"dnf cannot read {', '.join(unread)}")
+    return added, {sha256: by_path[path] for sha256, path in paths.items() if path in by_path}, [by_path[path] for path in files]
+
+
 def solve(question):
     import dnf
     import dnf.exceptions
 
     base = sack(question)
     choose(base, question["modules"])
-    paths = question["offered"]
-    files = {path: sha256 for sha256, path in paths.items()}
-    added = base.add_remote_rpms(list(paths.values()), strict=False) if paths else []
-    by_path = {p.location: p for p in added}
-    offered = {sha256: by_path[path] for sha256, path in paths.items() if path in by_path}
+    files = {path: sha256 for sha256, path in question["offered"].items()}
+    added, offered, _ = offer(base, question)
     before = [exactly(base, p, offered) for p in question["before"]]
     kept = {pin(base, p, files) for p in question["pinned"]}
     if added:
@@ -226,6 +235,23 @@ def solve(question):
     return {"packages": [describe(p, files) for p in result if (p.name, p.evr, p.arch) not in known]}
 
 
+def artifacts(question):
+    """What these files depend on that is not there."""
+    import dnf.exceptions
+
+    base = sack(question)
+    choose(base, question["modules"])
+    _, offered, files = offer(base, question, question["files"])
+    for p in [exactly(base, p, offered) for p in question["before"]] + files:
+        base.package_install(p)
+    try:
+        base.resolve()
+    except dnf.exceptions.DepsolveError as e:
+        raise Unanswerable(str(e)) from e
+    known = {p["name"] for p in question["before"]} | {p.name for p in files}
+    return {"missing": sorted({p.name for p in base.transaction.install_set} - known)}
+
+
 def signed(question):
     """rpm says of each file in one line whether its signature, and no digest alone, is right."""
     wrong = []
@@ -240,7 +266,7 @@ def signed(question):
 
 
 def main():
-    verbs = {"records": records, "solve": solve, "signed": signed}
+    verbs = {"records": records, "solve": solve, "artifacts": artifacts, "signed": signed}
     with open(sys.argv[2], encoding="utf-8") as f:
         question = json.load(f)
     try:

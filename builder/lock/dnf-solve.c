@@ -26,8 +26,7 @@ int dnf_pin(Dnf *d, const LockedPackage *package) {
         return json_append(d->pinned, dnf_package_json(package));
 }
 
-/* A hard link of the store's blob where the program sees it. */
-static int show_rpm(const Dnf *d, const char *sha256) {
+int dnf_show_rpm(const Dnf *d, const char *sha256) {
         _cleanup_free_ char *blob = store_blob_path(d->ctx->store, sha256),
                             *to = strf("%s/in/rpms/%s.rpm", d->root, sha256);
 
@@ -36,7 +35,7 @@ static int show_rpm(const Dnf *d, const char *sha256) {
         return link(blob, to) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-static char *inside(const char *sha256) {
+char *dnf_rpm_inside(const char *sha256) {
         return strf(DNF_INSIDE "/rpms/%s.rpm", sha256);
 }
 
@@ -45,14 +44,14 @@ int dnf_offer_locked(Dnf *d, const Lock *old) {
         for (size_t i = 0; i < old->n_stages; i++)
                 for (size_t k = 0; k < old->stages[i].n_packages; k++) {
                         const char *sha256 = old->stages[i].packages[k].sha256;
-                        _cleanup_free_ char *path = inside(sha256);
+                        _cleanup_free_ char *path = dnf_rpm_inside(sha256);
                         int r;
 
                         if (!path)
                                 return log_oom();
                         if (!store_has_blob(d->ctx->store, sha256))
                                 continue;
-                        r = show_rpm(d, sha256);
+                        r = dnf_show_rpm(d, sha256);
                         if (r < 0 || json_set_string(d->offered, sha256, path) < 0)
                                 return log_error_errno(r < 0 ? r : -ENOMEM,
                                                 "Cannot show dnf what is locked");
@@ -102,7 +101,7 @@ static int add_names(const Dnf *d, char *const *packages, json_object *question)
         return append_names(names, packages);
 }
 
-static int make_question(const Dnf *d, char *const *packages, json_object **ret) {
+int dnf_question(const Dnf *d, char *const *packages, json_object **ret) {
         const char *release = d->recipe->base.release;
         _cleanup_free_ char *platform =
                         strf("platform:el%.*s", (int) strcspn(release, "."), release);
@@ -180,9 +179,9 @@ static int show_unsigned(const Dnf *d, const DnfRepository *q, const Lock *l, co
         if (r < 0)
                 return r;
         for (size_t i = 0; i < its.n_packages; i++) {
-                _cleanup_free_ char *path = inside(packages[i].sha256);
+                _cleanup_free_ char *path = dnf_rpm_inside(packages[i].sha256);
 
-                r = path ? show_rpm(d, packages[i].sha256) : -ENOMEM;
+                r = path ? dnf_show_rpm(d, packages[i].sha256) : -ENOMEM;
                 if (r < 0 || json_append(files, json_object_new_string(path)) < 0)
                         return log_error_errno(r < 0 ? r : -ENOMEM, "%s cannot be verified",
                                         packages[i].name);
@@ -247,7 +246,7 @@ int dnf_solve(Dnf *d, const char *id, char *const *packages, const Lock *l, Lock
         json_object *list;
         int r;
 
-        if (!about || make_question(d, packages, &question) < 0)
+        if (!about || dnf_question(d, packages, &question) < 0)
                 return log_oom();
         r = dnf_ask(d, about, "solve", TAKE_PTR(question), &answer);
         if (r < 0)

@@ -57,8 +57,19 @@ int dnf_install(Dnf *d, const LockedStage *s);
 int dnf_install_database(Dnf *d, const char *path);
 int dnf_origins(const Dnf *d, const Lock *old, Lock *l);
 
+/* Packages that overlays bring as artifacts must find all they depend on among what is locked. */
+int dnf_check_artifacts(Dnf *d, const Lock *l);
+
 /* NULL: there is none of that name. */
 DnfRepository *dnf_find_repository(const Dnf *d, const char *name);
+
+/* What the system has so far and may come from, and what it is asked for besides: what all of
+ * dnf-ask.py's verbs that solve want to know. -ENOMEM. */
+int dnf_question(const Dnf *d, char *const *packages, json_object **ret);
+
+/* A hard link of the store's blob where the program sees it, at dnf_rpm_inside(). */
+int dnf_show_rpm(const Dnf *d, const char *sha256);
+char *dnf_rpm_inside(const char *sha256);
 
 /* Where the program sees what lies in d->root/in. */
 #define DNF_INSIDE "/run/imgbuild/in"

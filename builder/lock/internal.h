@@ -53,6 +53,9 @@ int resolve_request_digests(
 int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old,
                 const ResolveOptions *options, Lock *l);
 
+/* The artifact that is locked so, where it is a package and the store has it; else NULL. */
+const Artifact *artifact_package(Context *ctx, const Recipe *recipe, const LockedArtifact *locked);
+
 /* Brings a repository's key (file of the overlay, or URL; `overlay` NULL: the recipe's), checks
  * that it is the one with the pinned fingerprint, and writes that key alone as a binary keyring to
  * `path`: for apt's Signed-By. Errors are logged; -EBADMSG for another key. */

@@ -287,5 +287,5 @@ int resolution_solve(const Resolution *x, Lock *l) {
                 if (i == 0)
                         l->epoch = MAX(changed || !x->old ? epoch : x->old->epoch, x->image.newest);
         }
-        return solver.apt ? apt_check_artifacts(solver.apt, l) : 0;
+        return solver.apt ? apt_check_artifacts(solver.apt, l) : dnf_check_artifacts(solver.dnf, l);
 }

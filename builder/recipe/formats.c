@@ -197,6 +197,18 @@ static const Schema packages_keys[] = {
         {},
 };
 
+static const Schema family_url_keys[] = {
+        { "debian", STRING, .check = value_text, .meaning = "For Debian and Ubuntu." },
+        { "el", STRING, .check = value_text, .meaning = "For Oracle Linux, RHEL, Rocky and Alma." },
+        {},
+};
+static const Schema family_digest_keys[] = {
+        { "debian", STRING, .check = value_sha256, .meaning = "For Debian and Ubuntu." },
+        { "el", STRING, .check = value_sha256,
+                        .meaning = "For Oracle Linux, RHEL, Rocky and Alma." },
+        {},
+};
+
 static const char *const install_words[] = { "package", NULL };
 static const Schema install_keys[] = {
         { "path", STRING, .check = value_image_path,
@@ -213,9 +225,9 @@ static const Schema artifact_keys[] = {
                         .meaning = "For messages, the lock and the manifest." },
         { "version", STRING | REQUIRED, .check = value_version,
                         .meaning = "What ${version} in url stands for." },
-        { "url", STRING | REQUIRED, .check = value_text,
+        { "url", STRING | OBJECT | REQUIRED, .check = value_text, .keys = family_url_keys,
                         .meaning = "Where it is downloaded; ${version} and ${arch} are filled in." },
-        { "sha256", STRING, .check = value_sha256,
+        { "sha256", STRING | OBJECT, .check = value_sha256, .keys = family_digest_keys,
                         .meaning = "Pinned digest; else the lock pins what the URL serves." },
         { "install", STRING | OBJECT | REQUIRED, .choices = install_words, .keys = install_keys,
                         .meaning = "\"package\", or where the file or the archive's content goes." },

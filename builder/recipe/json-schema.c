@@ -13,8 +13,15 @@
 #define PLAIN_PATH "^[^/]+(/[^/]+)*$"
 #define NOT_PLAIN "(^|/)[.][.]?(/|$)|" CONTROL
 #define DEBIAN_PACKAGE_END "(:[a-z0-9-]+)?(=[A-Za-z0-9.+~:-]+)?$"
-#define EITHER_PACKAGE \
-        "^[a-z0-9][a-z0-9+.-]+" DEBIAN_PACKAGE_END "|^[A-Za-z0-9][A-Za-z0-9+._:~^-]+$"
+#define KERNEL_RELEASE "[$][{]kernel[}]"
+#define EL_LETTERS "[A-Za-z0-9+._:~^-]"
+/* " = VERSION": dnf's, for what packages provide. */
+#define EL_PACKAGE                                                                         \
+        "^[A-Za-z0-9](" EL_LETTERS "|" KERNEL_RELEASE ")+( = ([A-Za-z0-9]|" KERNEL_RELEASE \
+        ")(" EL_LETTERS "|" KERNEL_RELEASE ")*)?$"
+#define EITHER_PACKAGE                                                        \
+        "^[a-z0-9][a-z0-9+.-]+" DEBIAN_PACKAGE_END "|^[A-Za-z0-9]" EL_LETTERS \
+        "+( = [A-Za-z0-9]" EL_LETTERS "*)?$"
 
 static const struct {
         schema_check_t check;
@@ -42,14 +49,14 @@ static const struct {
                                         "^([^:]*/)?[.][.]?(/|$)|^[a-z]+://([^/]*@|.*[ \"'<>\\\\`|^])|" CONTROL,
                                         0 } },
         { value_source, { PLAIN_PATH, "^imgbuild:($|[^f])|" NOT_PLAIN, 4000 } },
-        { value_debian_package, { "^[a-z0-9]([a-z0-9+.-]|[$][{]kernel[}])+" DEBIAN_PACKAGE_END,
+        { value_debian_package, { "^[a-z0-9]([a-z0-9+.-]|" KERNEL_RELEASE ")+" DEBIAN_PACKAGE_END,
                                                 NULL, 200 } },
-        { value_package, { "^[a-z0-9]([a-z0-9+.-]|[$][{]kernel[}])+" DEBIAN_PACKAGE_END
-                           "|^[A-Za-z0-9]([A-Za-z0-9+._:~^-]|[$][{]kernel[}])+$",
+        { value_package, { "^[a-z0-9]([a-z0-9+.-]|" KERNEL_RELEASE ")+" DEBIAN_PACKAGE_END
+                           "|" EL_PACKAGE,
                                          NULL, 200 } },
         { value_kernel_package, { EITHER_PACKAGE, NULL, 200 } },
         { value_base_package, { EITHER_PACKAGE, NULL, 200 } },
-        { value_el_package, { "^[A-Za-z0-9]([A-Za-z0-9+._:~^-]|[$][{]kernel[}])+$", NULL, 200 } },
+        { value_el_package, { EL_PACKAGE, NULL, 200 } },
         { value_version, { "^[A-Za-z0-9][A-Za-z0-9.+~_:-]*$", NULL, 200 } },
         { value_environment, { "^/opt(/[A-Za-z0-9._-]+)+$", NOT_PLAIN, 80 } },
         { value_requirement, { "^[A-Za-z0-9][A-Za-z0-9._,<>=!~*+ ;()'\"[\\]-]*$",

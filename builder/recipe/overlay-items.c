@@ -140,9 +140,6 @@ static int load_install(
         to->mode = 0644;
         if (json_object_is_type(install, json_type_string)) {
                 to->kind = INSTALL_PACKAGE;
-                if (streq(l->family, "el"))
-                        problems_add(l->problems, l->file, path,
-                                        "\"package\" is for Debian and Ubuntu alone; for family el name a repository and the package");
                 return 0;
         }
         if (problems_at(l->problems, l->file, path))
@@ -165,16 +162,30 @@ static int load_install(
         return 0;
 }
 
+/* One string for all families, or an object with one for each; NULL: this one has none. */
+static const char *by_family(const OverlayLoading *l, json_object *item, const char *key) {
+        json_object *value = json_get(item, key);
+
+        return json_object_is_type(value, json_type_object) ? json_get_string(value, l->family)
+                                                            : json_get_string(item, key);
+}
+
 /* What all artifacts have; `at`: their list's path. */
 static int load_artifact(const OverlayLoading *l, const char *at, size_t i, json_object *item,
                 Artifact *to) {
         Overlay *overlay = l->overlay;
         _cleanup_free_ char *url = strf("%s[%zu].url", at, i);
+        const char *from, *sha256;
 
         if (!url || overlay_load_string(item, "name", &to->name) < 0 ||
-                        overlay_load_string(item, "version", &to->version) < 0 ||
-                        overlay_load_string(item, "sha256", &to->sha256) < 0 ||
-                        expand_url(l, url, json_get_string(item, "url"), to->version, &to->url) < 0)
+                        overlay_load_string(item, "version", &to->version) < 0)
+                return -ENOMEM;
+        from = by_family(l, item, "url");
+        sha256 = by_family(l, item, "sha256");
+        if (!from && !problems_at(l->problems, l->file, url))
+                problems_add(l->problems, l->file, url, "has none for family %s", l->family);
+        if ((from && expand_url(l, url, from, to->version, &to->url) < 0) ||
+                        (sha256 && !(to->sha256 = strdup(sha256))))
                 return -ENOMEM;
 
         for (const Artifact *other = overlay->artifacts; other < to; other++)

@@ -129,17 +129,19 @@ static void check_services(const OverlayLoading *l, const Services *s) {
                                         strv_contains(s->mask, *unit) ? "masked" : "disabled");
 }
 
-/* What only Debian's part of an overlay brings would be missing without a word. */
+/* What only the other family's part of an overlay brings would be missing without a word. */
 static void check_family(const OverlayLoading *l, json_object *o) {
         static const char *const keys[] = { "packages", "repositories" };
+        const char *other = streq(l->family, "el") ? "debian" : "el";
 
-        for (size_t i = 0; streq(l->family, "el") && i < ELEMENTSOF(keys); i++) {
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
                 json_object *both = json_get(o, keys[i]);
                 _cleanup_free_ char *path = strf("$.%s", keys[i]);
 
-                if (path && json_get(both, "debian") && !json_get(both, "el"))
+                if (path && json_get(both, other) && !json_get(both, l->family))
                         problems_add(l->problems, l->file, path,
-                                        "are for family debian alone, and the recipe's is el; give its own under \"el\", or an empty list where it needs none");
+                                        "are for family %s alone, and the recipe's is %s; give its own under \"%s\", or an empty list where it needs none",
+                                        other, l->family, l->family);
         }
 }
 

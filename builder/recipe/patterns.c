@@ -196,22 +196,35 @@ const char *value_debian_package(const char *s) {
         return *s ? wrong : NULL;
 }
 
-/* As Debian's, with what its versions have; and "${kernel}", as there. */
-const char *value_el_package(const char *s) {
-        static const char wrong[] = "is not a package (letters, digits, + . _ : -)";
+/* Letters, digits and what versions have; "${kernel}" as above. Returns what comes behind it, NULL
+ * where there is nothing of it. */
+static const char *skip_el_word(const char *s) {
         const char *p = s;
 
-        if (!*s || !strchr(WORD, *s) || strlen(s) < 2 || strlen(s) > 200)
-                return wrong;
+        if (!*p || !strchr(WORD "$", *p))
+                return NULL;
         for (;;) {
                 const char *kernel;
 
                 p += strspn(p, WORD "+._:~^-");
                 kernel = startswith(p, "${kernel}");
                 if (!kernel)
-                        return *p ? wrong : NULL;
+                        return p > s ? p : NULL;
                 p = kernel;
         }
+}
+
+/* As dnf takes them: a name with what belongs to it, or what packages provide, with its version:
+ * "kernel-devel-uname-r = ${kernel}". */
+const char *value_el_package(const char *s) {
+        static const char wrong[] =
+                        "is not a package (letters, digits, + . _ : -; or NAME = VERSION)";
+        const char *p = skip_el_word(s);
+
+        if (!p || *s == '$' || p < s + 2 || strlen(s) > 200)
+                return wrong;
+        p = startswith(p, " = ") ? skip_el_word(p + strlen(" = ")) : p;
+        return p && !*p ? NULL : wrong;
 }
 
 const char *value_package(const char *s) {

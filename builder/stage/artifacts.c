@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* An overlay's artifacts: packages go through the tree's apt, all in one call; files are copied;
- * archives are unpacked in scratch first, so that whatever their entries are called, only plain
- * names below the target come out. */
+/* An overlay's artifacts: packages go through the tree's apt or rpm, all in one call; files are
+ * copied; archives are unpacked in scratch first, so that whatever their entries are called, only
+ * plain names below the target come out. */
 
 #include "stage/internal.h"
 #include "stage/unpack.h"
@@ -57,10 +57,11 @@ static int unpack(StageBuild *b, const Artifact *a, const char *blob) {
         return r;
 }
 
-/* Packages are only put on the lists; apt is to see them all at once. */
+/* Packages are only put on the lists; apt or rpm is to see them all at once. */
 static int install_artifact(StageBuild *b, const Artifact *a, char ***blobs, char ***names) {
         const LockedArtifact *locked =
                         lock_find_artifact(b->plan->lock, b->stage->overlay->name, a->name);
+        const char *ending = b->plan->recipe->family == FAMILY_EL ? "rpm" : "deb";
         _cleanup_free_ char *blob = NULL;
 
         if (!locked)
@@ -74,7 +75,8 @@ static int install_artifact(StageBuild *b, const Artifact *a, char ***blobs, cha
         switch (a->kind) {
         case INSTALL_PACKAGE:
                 if (strv_extend(blobs, blob) < 0 ||
-                                strv_extendf(names, "%s_%s.deb", a->name, strempty(a->version)) < 0)
+                                strv_extendf(names, "%s_%s.%s", a->name, strempty(a->version),
+                                                ending) < 0)
                         return log_oom();
                 return 0;
         case INSTALL_FILE:

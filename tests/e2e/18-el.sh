@@ -348,6 +348,44 @@ x
 %dev(b, 8, 0) /var/disk
 E
 
+# An RPM that an overlay brings for itself: nothing but its digest vouches for it, and what it depends on is locked.
+mkdir -p "$W/elsewhere"
+brought() { # NAME WANTED: in no repository
+        rpm_of "$1" <<<"Requires: $2"$'\n%description\nx\n%post\necho its script ran >/usr/share/'"$1"$'\n%files' && mv "$W/site/os/Packages/$1-1-1.x86_64.rpm" "$W/elsewhere/"
+}
+with_artifact() { # NAME PACKAGE…
+        local packages
+        packages=$(printf ', "%s"' "${@:2}" | cut -c3-)
+        cat >"$W/overlays/query/overlay.json" <<O
+{ "description": "queries", "packages": { "debian": [], "el": [${2:+$packages}] },
+  "artifacts": [ { "name": "$1", "version": "1", "install": "package",
+                   "url": { "debian": "https://x.example/$1.deb", "el": "file://$W/elsewhere/$1-\${version}-1.x86_64.rpm" } } ] }
+O
+}
+brought wants-jq jq && brought wants-nobody nobody-has-it && publish
+recipe
+with_artifact wants-jq jq
+rm -f "$lock"
+{ el lock && el build; } >"$W/out" 2>&1 && [[ $(in_tree 'rpm -q wants-jq jq | sed "s/-[0-9].*//"; cat /usr/share/wants-jq') == $'wants-jq\njq\nits script ran' ]]
+s=$?
+check "an overlay's own RPM is installed by rpm, its script too, on what is locked" $s
+[[ $s -eq 0 ]] || tail -n 20 "$W/out" | sed 's/^/# /'
+el lock --check >"$W/out" 2>&1 && el build --locked --offline >>"$W/out" 2>&1
+s=$?
+check "… and nothing moves afterwards" $s
+[[ $s -eq 0 ]] || tail -n 20 "$W/out" | sed 's/^/# /'
+with_artifact wants-jq
+refused "an RPM of which something is missing" 'bring as artifacts \(query\) depend on what nothing in the recipe installs: jq, libjq1, libonig5\. Add these'
+check "one that wants what no stage brings is refused, and what it wants is named" $?
+with_artifact wants-nobody
+refused "an RPM that wants what nobody has" 'bring as artifacts \(query\): dnf says'
+check "… and one that wants what nobody has: nothing provides it" "$(grep -q 'nobody-has-it' "$W/out"; echo $?)"
+echo 'no package' >"$W/elsewhere/text-1-1.x86_64.rpm"
+with_artifact text
+refused "a text" 'Artifact text of overlay query is no RPM package'
+check "… and what is no RPM" $?
+overlay_of jq
+
 # Streams of a module: its packages are there where their stream is.
 for version in 1 2 3; do rpm_of tool <<<$'%description\nx\n%files'; done
 unset version

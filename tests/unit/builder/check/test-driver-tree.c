@@ -56,6 +56,21 @@ static void test_build_tools_of_rpm(void **state) {
         assert_int_equal(f->findings.n, 2);
 }
 
+/* NVIDIA's packages for EL are made to be compiled where they are installed. */
+static void test_dkms_of_rpm_that_was_asked_for(void **state) {
+        char *packages[] = { "kmod-nvidia-open-dkms", "dkms", NULL };
+        Overlay overlay = { .packages = packages };
+        Overlay *overlays[] = { &overlay };
+        Recipe recipe = { .overlays = overlays, .n_overlays = 1 };
+        CheckFixture *f = *state;
+
+        f->rpms = "kernel-devel\t5.14.0-503.el9\ndkms\t3.2.1-1.el9\ngcc\t11.5.0-5.el9\n";
+        f->recipe = &recipe;
+        assert_found(f, NULL, NULL);
+        packages[1] = NULL;
+        assert_found(f, "nvidia.build-tools", "kernel-devel");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 GPU(test_nouveau_not_blocked),
@@ -65,6 +80,7 @@ int main(void) {
                 GPU(test_build_tools),
                 GPU(test_a_kernel_of_rpm_needs_no_hold),
                 GPU(test_build_tools_of_rpm),
+                GPU(test_dkms_of_rpm_that_was_asked_for),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

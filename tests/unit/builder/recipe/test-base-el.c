@@ -120,6 +120,13 @@ static void an_overlay_has_packages_for_each_family(void **state) {
                         "overlays/one/overlay.json: $.packages: are for family debian alone, and the recipe's is el; give its own under \"el\", or an empty list where it needs none");
 }
 
+static void an_overlay_of_family_el_alone_is_not_for_debian(void **state) {
+        put_overlay("one", ", \"packages\": {\"el\": [\"vim-enhanced\"]}");
+        put_recipe("x", ", \"overlays\": [\"one\"]");
+        assert_refused(*state, "images/x.json",
+                        "overlays/one/overlay.json: $.packages: are for family el alone, and the recipe's is debian; give its own under \"debian\", or an empty list where it needs none");
+}
+
 static void an_overlay_takes_streams_of_modules(void **state) {
         put_overlay("one",
                         ", \"repositories\": {\"el\": [{\"name\": \"tools\", \"uri\": \"https://x.example/\", \"key\": \"https://x.example/key\", "
@@ -162,6 +169,7 @@ int main(void) {
                 TEST(a_vendors_image_without_repositories_is_of_the_other_family),
                 TEST(a_vendors_image_keeps_the_repositories_of_what_it_replaces),
                 TEST(an_overlay_has_packages_for_each_family),
+                TEST(an_overlay_of_family_el_alone_is_not_for_debian),
                 TEST(an_overlay_takes_streams_of_modules),
                 TEST(units_may_have_another_name_in_each_family),
         };

@@ -135,12 +135,28 @@ static void artifacts_are_read(void **state) {
         assert_int_equal(o->artifacts[2].strip, 2);
 }
 
+static void an_artifact_may_have_a_place_and_a_digest_for_each_family(void **state) {
+        Overlay *o = load_overlay(*state,
+                        ", \"artifacts\": [{\"name\": \"tool\", \"version\": \"2\", \"install\": \"package\","
+                        "\"url\": {\"debian\": \"https://x.example/${version}.deb\", \"el\": \"https://x.example/${version}.rpm\"},"
+                        "\"sha256\": {\"debian\": \"" SHA "\"}}]");
+
+        assert_string_equal(o->artifacts[0].url, "https://x.example/2.deb");
+        assert_string_equal(o->artifacts[0].sha256, SHA);
+}
+
 static void artifacts_are_checked(void **state) {
         static const struct {
                 const char *rest, *message;
         } cases[] = {
                 { "\"url\": \"https://x.example/${verison}\", \"install\": \"package\"",
                                 "$.artifacts[0].url: \"${verison}\" is unknown; there is ${version} and ${arch}" },
+                { "\"url\": {\"el\": \"https://x.example/x.rpm\"}, \"install\": \"package\"",
+                                "$.artifacts[0].url: has none for family debian" },
+                { "\"url\": {\"debian\": \"ftp://x.example/\"}, \"install\": \"package\"",
+                                "$.artifacts[0].url: \"ftp://x.example/\" is not a URL (https://…, http://… or file:///…)" },
+                { "\"url\": {\"suse\": \"https://x.example/\"}, \"install\": \"package\"",
+                                "$.artifacts[0].url.suse: unknown key; known are debian, el" },
                 { "\"url\": \"ftp://x.example/\", \"install\": \"package\"",
                                 "$.artifacts[0].url: \"ftp://x.example/\" is not a URL (https://…, http://… or file:///…)" },
                 { "\"url\": \"https://x.example\", \"install\": \"deb\"",
@@ -341,6 +357,7 @@ int main(void) {
                 TEST(a_repository_may_lie_in_the_distributions_archive),
                 TEST(such_a_repository_is_not_kept),
                 TEST(artifacts_are_read),
+                TEST(an_artifact_may_have_a_place_and_a_digest_for_each_family),
                 TEST(artifacts_are_checked),
                 TEST(an_environment_is_read),
                 TEST(an_environment_is_checked),

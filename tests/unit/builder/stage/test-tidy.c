@@ -55,7 +55,8 @@ static void put_list(const char *package, const char *file) {
 static void keys_that_a_packages_script_made_go_with_its_stage(void **state _unused_) {
         static const char *const made[] = { "etc/ssh/ssh_host_rsa_key", "etc/munge/munge.key",
                 "etc/nvme/hostid", "etc/nvme/hostnqn", "var/lib/dbus/machine-id",
-                "var/lib/systemd/random-seed" };
+                "var/lib/systemd/random-seed", "var/lib/dkms/mok.key", "var/lib/dkms/mok.pub",
+                "var/lib/shim-signed/mok/MOK.priv" };
 
         for (size_t i = 0; i < ELEMENTSOF(made); i++)
                 put(made[i]);

@@ -1,0 +1,135 @@
+#!/bin/bash
+# A GPU node of family el: overlays nvidia-driver-el, cuda-el, container-toolkit-el and enroot on an EL-like distribution of Debian's packages as
+# RPMs. NVIDIA's packages are doubles (tests/fixtures/el/driver), Enroot's is made of its own source; what compiles the modules is real: dkms, the
+# kernel's headers, the overlay's script. First with modules that do nothing, twice, the same bytes; then with NVIDIA's own source of the open
+# modules (six minutes of one processor).
+set -u
+source "$TOP/tests/e2e/lib.bash"
+source "$TOP/tests/e2e/containers.bash"
+source "$TOP/tests/e2e/el.bash"
+vendor=595.45.04
+have_source "open-gpu-kernel-modules-$vendor.tar.xz" && have_source enroot-4.1.2.tar.gz || exit 77
+el_programs
+own_project
+W=$E2E/work
+rm -rf "$W"
+mkdir -p "$W"
+el_distribution el-gpu-parts "$W" "$RECIPES/tools.json"
+cp "$W/key/key.asc" "$RECIPES/os.asc"
+fingerprint=$(<"$W/key/fingerprint")
+
+# What is compiled of Enroot's source, as its package has it: see overlay enroot-source.
+enroot() {
+        local to=$W/toolkit/enroot paths=(prefix= exec_prefix=/usr datarootdir=/usr/share)
+        mkdir -p "$W/enroot" "$to/files" "$W/toolkit/enroot+caps"
+        tar -C "$W/enroot" --strip-components=1 -xzf "$SOURCES/enroot-4.1.2.tar.gz" &&
+                make -C "$W/enroot/deps" FORCE_GLIBC=1 libbsd && make -C "$W/enroot" -o deps FORCE_GLIBC=1 DEPS= "${paths[@]}" all &&
+                make -C "$W/enroot" -o deps FORCE_GLIBC=1 DEPS= "${paths[@]}" DESTDIR="$to/files" install || return
+        printf 'Package: enroot\nVersion: 4.1.2-1.el8\nDepends: %s\n' "bash >= 4.2, curl, gawk, jq >= 1.5, parallel, shadow-utils, squashfs-tools, \
+coreutils, grep, findutils, gzip, glibc-common, sed, tar, util-linux" >"$to/control"
+        printf 'Package: enroot+caps\nVersion: 4.1.2-1.el8\nDepends: enroot = 4.1.2-1.el8, libcap\n' >"$W/toolkit/enroot+caps/control"
+        # shellcheck disable=SC2016 # the script's own
+        printf 'setcap %s "$(command -v %s)"\n' cap_sys_admin+pe enroot-mksquashovlfs cap_sys_admin,cap_mknod+pe enroot-aufs2ovlfs >"$W/toolkit/enroot+caps/post"
+}
+enroot >>"$W/log" 2>&1
+s=$?
+check "Enroot's source compiles" $s
+[[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
+"$TOP/tests/fixtures/vendor/describe" "$W/debian" nvidia-container-toolkit-base nvidia-container-toolkit
+mkdir -p "$W/toolkit/nvidia-container-toolkit"
+cp -a "$W"/debian/nvidia-container-toolkit{-base,}/files "$W/toolkit/nvidia-container-toolkit/"
+cp -a "$W/toolkit/nvidia-container-toolkit/files/lib" "$W/toolkit/nvidia-container-toolkit/files/usr/" && rm -r "$W/toolkit/nvidia-container-toolkit/files/lib"
+printf 'Package: nvidia-container-toolkit\nVersion: 1.20.0-1\n' >"$W/toolkit/nvidia-container-toolkit/control"
+"$TOP/tests/fixtures/make-dnf-repo" --gnupg "$W/key" "$W/toolkit" "$W/site/toolkit" >>"$W/log" 2>&1
+check "… and is packaged" $?
+
+# vendor_is VERSION [SOURCE]: NVIDIA's repository has that driver.
+vendor_is() {
+        rm -rf "$W/driver" "$W/site/cuda"
+        "$TOP/tests/fixtures/el/driver" "$1" "$W/driver" "$W/modules.yaml" "${@:2}" >>"$W/log" 2>&1 &&
+                "$TOP/tests/fixtures/make-dnf-repo" --gnupg "$W/key" --modules "$W/modules.yaml" "$W/driver" "$W/site/cuda" >>"$W/log" 2>&1
+}
+vendor_is 580.178.04
+s=$?
+check "the vendor's repository is made" $s
+[[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
+
+# The overlays, other addresses.
+for overlay in nvidia-driver-el cuda-el container-toolkit-el enroot; do
+        sed -i -E -e "s,\"https://developer[^\"]*\\.pub\",\"file://$W/key/key.asc\"," -e "s,\"https://developer[^\"]*\",\"file://$W/site/cuda/\"," \
+                -e "s,\"https://nvidia[^\"]*gpgkey\",\"file://$W/key/key.asc\"," -e "s,\"https://nvidia[^\"]*\",\"file://$W/site/toolkit/\"," \
+                -e "s,\"https://github.com/NVIDIA/enroot/[^\"]*/([^\"]*rpm)\",\"file://$W/site/toolkit/Packages/\\1\"," \
+                -e "s/\"(610C 7B14|C95B 321B)[^\"]*\"/\"$fingerprint\"/" "$PROJECT/overlays/$overlay/overlay.json"
+        ! grep -qE '"(https://(developer|nvidia)|610C|C95B)' "$PROJECT/overlays/$overlay/overlay.json"
+        check "$overlay has its packages from here" $?
+done
+cat >"$RECIPES/el-gpu.json" <<R
+{
+        "name": "el-gpu",
+        "base": {
+                "distro": "rocky", "release": "9",
+                "packages": [
+                        "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "util-linux", "gzip", "hostname", "systemd-sysv", "dracut"
+                ],
+                "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$fingerprint", "keep": true } }
+        },
+        "kernel": { "package": "kernel" },
+        "overlays": ["nvidia-driver-el", "cuda-el", "container-toolkit-el", "enroot", "slim"]
+}
+R
+in_tree() { "$IMGBUILD" shell "$RECIPES/el-gpu.json" --cache "$CACHE" --progress none -- sh -c "$1" 2>>"$W/log"; }
+modules() { # VERSION
+        # shellcheck disable=SC2016 # the tree's own
+        in_tree 'k=$(ls /usr/lib/modules); for m in nvidia nvidia-uvm nvidia-modeset nvidia-drm nvidia-peermem; do
+                echo "$(modinfo -k "$k" -F version $m) $(modinfo -k "$k" -F filename $m)"; done; dkms status; find /var/lib/dkms /etc/dkms -name "mok*" -o -name log -o -name image.conf' >"$W/modules"
+        [[ $(grep -c "^$1 /.*/extra/" "$W/modules") -eq 5 && $(grep -c "^nvidia-open/$1, .*: installed" "$W/modules") -eq 1 && $(wc -l <"$W/modules") -eq 6 ]] && return
+        sed 's/^/# /' "$W/modules"
+        return 1
+}
+
+tree_checks "$RECIPES/el-gpu.json" "a GPU node of family el is made, and every check passes"
+modules 580.178.04
+check "dkms has compiled five modules for the image's kernel, and left no key, log or setting" $?
+[[ $(in_tree 'getcap /usr/bin/enroot-mksquashovlfs; rpm -q enroot enroot+caps | wc -l; rpm --verify --nomtime enroot kmod-nvidia-open-dkms nvidia-driver-cuda; enroot version') == \
+        $'/usr/bin/enroot-mksquashovlfs cap_sys_admin=ep\n2\n4.1.2' ]]
+s=$?
+check "Enroot's own RPMs are in, with the capabilities that their script gives" $s
+[[ $s -eq 0 ]] || in_tree 'getcap /usr/bin/enroot-mksquashovlfs; rpm -q enroot enroot+caps; rpm --verify --nomtime enroot kmod-nvidia-open-dkms nvidia-driver-cuda; enroot version 2>&1' | sed 's/^/# /'
+tree() { # STORE
+        local digest
+        for digest in $("$IMGBUILD" plan "$RECIPES/el-gpu.json" --cache "$1" --offline --json 2>>"$W/log" | python3 -c 'import json,sys; print(*[s["digest"][:32] for s in json.load(sys.stdin)["stages"]])'); do
+                echo "$digest $(tree_sum "$1/layers/$digest")"
+        done
+}
+mkdir -p "$W/second"
+cp -r --reflink=auto "$CACHE/blobs" "$W/second/"
+"$IMGBUILD" check "$RECIPES/el-gpu.json" --cache "$W/second" --locked --offline --progress plain >>"$W/log" 2>&1
+s=$?
+[[ $s -eq 0 ]] && diff <(tree "$CACHE") <(tree "$W/second") >"$W/differ"
+s=$?
+check "another store makes the same layers" $s
+[[ $s -eq 0 ]] || { sed 's/^/# /' "$W/differ"; tail -n 5 "$W/log"; }
+rm -rf "$W/second"
+
+# User space that is newer than the modules: the packages themselves want one version.
+sed -i 's/"kmod-nvidia-open-dkms", //' "$PROJECT/overlays/nvidia-driver-el/overlay.json"
+sed -i 's/"nvidia-driver-cuda"/"nvidia-driver-cuda", "kmod-nvidia-open-dkms-570"/' "$PROJECT/overlays/nvidia-driver-el/overlay.json"
+"$IMGBUILD" lock "$RECIPES/el-gpu.json" --cache "$CACHE" --progress plain >"$W/out" 2>&1
+[[ $? -ne 0 ]] && grep -q 'no repository of the recipe has a package kmod-nvidia-open-dkms-570' "$W/out"
+check "modules of another version are not found" $?
+sed -i 's/, "kmod-nvidia-open-dkms-570"/, "kmod-nvidia-open-dkms"/' "$PROJECT/overlays/nvidia-driver-el/overlay.json"
+
+mkdir -p "$W/source"
+tar -C "$W/source" --strip-components=1 -xJf "$SOURCES/open-gpu-kernel-modules-$vendor.tar.xz" && vendor_is "$vendor" "$W/source"
+check "the vendor has a newer driver, with NVIDIA's own source" $?
+SECONDS=0
+"$IMGBUILD" lock "$RECIPES/el-gpu.json" --update --cache "$CACHE" --progress plain >"$W/out" 2>&1
+check "it is locked" $?
+tree_checks "$RECIPES/el-gpu.json" "dkms compiles it, and every check passes"
+echo "# $SECONDS s"
+modules "$vendor"
+check "five modules of NVIDIA's source for the image's kernel" $?
+# shellcheck disable=SC2016 # the tree's own
+[[ $(in_tree 'modinfo -k "$(ls /usr/lib/modules)" -F firmware nvidia | grep ga10x') == "nvidia/$vendor/gsp_ga10x.bin" ]]
+check "… which ask for that version's firmware" $?
+exit $rc
