@@ -92,6 +92,7 @@ static int read_findings(int fd, Findings *f, char ***ret_units) {
 
         f->versions = json_object_get(json_get(o, "versions"));
         f->privileged = json_object_get(json_get(o, "privileged"));
+        f->installed = json_object_get(json_get(o, "installed"));
         return 0;
 }
 

@@ -25,13 +25,15 @@ typedef struct Findings {
         Finding *findings;
         size_t n;
         json_object *privileged; /* set-uid programs and the like, for the manifest; NULL: none */
-        json_object *versions; /* met on the way, for the manifest: kernel, driver, cuda, nccl … */
+        json_object *installed; /* of a tree on a vendor's image all packages: name, version, arch */
+        json_object *versions;  /* met on the way, for the manifest: kernel, driver, cuda, nccl … */
 } Findings;
 void findings_done(Findings *f);
 
 size_t findings_errors(const Findings *f); /* those that are no warnings */
 
-/* {"findings": [{rule, level, found, remedy}], "versions": {…}, "privileged": […]} */
+/* {"findings": [{rule, level, found, remedy}], "versions": {…}, "privileged": […],
+ * "installed": […]} */
 int findings_to_json(const Findings *f, json_object **ret);
 
 /* Runs every rule over the tree of `layers`. Returns 0 with any number of findings (they are not

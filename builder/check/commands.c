@@ -85,7 +85,7 @@ static int run_command(Context *ctx, const Plan *plan, char *const *layers, cons
 int check_rpms(Context *ctx, const Plan *plan, char *const *layers, char **ret) {
         static char script[] = "! command -v rpm >/dev/null || "
                                "exec rpm --query --all --queryformat "
-                               "'%{NAME}\\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\\n'";
+                               "'%{NAME}\\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\\t%{ARCH}\\n'";
         _cleanup_(said_done) Said said = {};
         int r, status;
 

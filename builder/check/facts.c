@@ -25,9 +25,32 @@ static const struct {
         { "enroot", "enroot" },
 };
 
+/* No lock tells what a vendor's image brings. */
+static int list_installed(const Tree *t, Findings *f) {
+        if (!t->recipe || !t->recipe->base.image)
+                return 0;
+        f->installed = json_object_new_array();
+        if (!f->installed)
+                return -ENOMEM;
+        for (size_t i = 0; i < t->n_packages; i++) {
+                const InstalledPackage *p = t->packages + i;
+                json_object *o = NULL;
+
+                if (json_append_object(f->installed, &o) < 0 ||
+                                json_set_fields(o, JSON_STRING("name", p->name),
+                                                JSON_STRING("version", p->version),
+                                                JSON_STRING("arch", p->arch)) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
 int check_facts(const Tree *t, Findings *f) {
         int r;
 
+        r = list_installed(t, f);
+        if (r < 0)
+                return r;
         if (t->kernels) {
                 _cleanup_free_ char *kernels = strv_join(t->kernels, " ");
 

@@ -70,7 +70,8 @@ int findings_to_json(const Findings *f, json_object **ret) {
         }
 
         r = json_set_fields(o, JSON_TAKE("versions", json_object_get(f->versions)),
-                        JSON_TAKE("privileged", json_object_get(f->privileged)));
+                        JSON_TAKE("privileged", json_object_get(f->privileged)),
+                        JSON_TAKE("installed", json_object_get(f->installed)));
         if (r < 0)
                 return r;
 
@@ -86,5 +87,6 @@ void findings_done(Findings *f) {
         free(f->findings);
         json_object_put(f->versions);
         json_object_put(f->privileged);
+        json_object_put(f->installed);
         *f = (Findings) {};
 }

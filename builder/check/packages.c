@@ -10,14 +10,17 @@
 
 #define STATUS_MAX (64u * 1024 * 1024)
 
-static int add_package(Tree *t, const char *name, const char *version, bool held) {
-        InstalledPackage p = { strdup(name), strdup(version), held }, *grown = NULL;
+static int add_package(
+                Tree *t, const char *name, const char *version, const char *arch, bool held) {
+        InstalledPackage p = { strdup(name), strdup(version), arch ? strdup(arch) : NULL, held },
+                         *grown = NULL;
 
-        if (p.name && p.version)
+        if (p.name && p.version && !arch == !p.arch)
                 grown = reallocarray(t->packages, t->n_packages + 1, sizeof(*grown));
         if (!grown) {
                 free(p.name);
                 free(p.version);
+                free(p.arch);
                 return -ENOMEM;
         }
         t->packages = grown;
@@ -27,7 +30,7 @@ static int add_package(Tree *t, const char *name, const char *version, bool held
 
 static int add_deb(const DpkgPackage *package, void *userdata) {
         return package->installed ? add_package(userdata, package->name, package->version,
-                                                    package->held)
+                                                    package->arch, package->held)
                                   : 0;
 }
 
@@ -56,12 +59,13 @@ static int read_rpm(Tree *t) {
         if (!text)
                 return -ENOMEM;
         for (char *line; (line = strsep(&rest, "\n"));) {
-                const char *name = strsep(&line, "\t");
+                const char *name = strsep(&line, "\t"), *version;
                 int r;
 
                 if (!line || isempty(name) || streq(name, "gpg-pubkey"))
                         continue;
-                r = add_package(t, name, line, false);
+                version = strsep(&line, "\t");
+                r = add_package(t, name, version, line, false);
                 if (r < 0)
                         return r;
         }

@@ -26,6 +26,7 @@ void tree_done(Tree *t) {
         for (size_t i = 0; i < t->n_packages; i++) {
                 free(t->packages[i].name);
                 free(t->packages[i].version);
+                free(t->packages[i].arch);
         }
         free(t->packages);
         for (size_t i = 0; i < t->n_modules; i++) {

@@ -13,6 +13,7 @@
 /* One package of the tree's package database. */
 typedef struct InstalledPackage {
         char *name, *version;
+        char *arch; /* NULL: not said */
         bool held;
 } InstalledPackage;
 

@@ -117,6 +117,41 @@ static int add_all_packages(json_object *m, const Plan *plan) {
         return 0;
 }
 
+static bool is_locked(const Plan *plan, const char *name, const char *version, const char *arch) {
+        for (size_t i = 0; i < plan->n_stages; i++) {
+                const LockedStage *s = plan->stages[i].kind == STAGE_COMPILE
+                                                       ? NULL
+                                                       : plan->stages[i].locked;
+
+                for (size_t k = 0; s && k < s->n_packages; k++)
+                        if (streq(s->packages[k].name, name) &&
+                                        streq(s->packages[k].version, version) &&
+                                        streq_ptr(s->packages[k].arch, arch))
+                                return true;
+        }
+        return false;
+}
+
+/* What is installed, and no stage of the lock's installed it: the vendor's, and packages among
+ * artifacts. */
+static int add_image_packages(json_object *m, const Plan *plan, const Findings *findings) {
+        json_object *array = NULL;
+        int r;
+
+        if (!plan->recipe->base.image)
+                return 0;
+        r = json_add_array(m, "image_packages", &array);
+        for (size_t i = 0; r >= 0 && i < json_array_length(findings->installed); i++) {
+                json_object *p = json_object_array_get_idx(findings->installed, i);
+
+                if (!is_locked(plan, strempty(json_get_string(p, "name")),
+                                    strempty(json_get_string(p, "version")),
+                                    json_get_string(p, "arch")))
+                        r = json_append(array, json_object_get(p));
+        }
+        return r;
+}
+
 static int add_stages(json_object *m, const Plan *plan) {
         json_object *stages = NULL;
         int r;
@@ -332,7 +367,8 @@ static int add_head(json_object *m, const Plan *plan, const Findings *findings,
 }
 
 /* What the image is made of, and the disk it became. */
-static int add_sources(json_object *m, const Plan *plan, const DiskInfo *disk) {
+static int add_sources(
+                json_object *m, const Plan *plan, const Findings *findings, const DiskInfo *disk) {
         int r;
 
         r = add_recipe(m, plan->recipe);
@@ -342,6 +378,9 @@ static int add_sources(json_object *m, const Plan *plan, const DiskInfo *disk) {
         if (r < 0)
                 return r;
         r = add_all_packages(m, plan);
+        if (r < 0)
+                return r;
+        r = add_image_packages(m, plan, findings);
         if (r < 0)
                 return r;
         r = add_artifacts(m, plan->lock);
@@ -378,7 +417,7 @@ int manifest_write(const Plan *plan, const Findings *findings, const DiskInfo *d
         r = add_reproducible(m, plan);
         if (r < 0)
                 return r;
-        r = add_sources(m, plan, disk);
+        r = add_sources(m, plan, findings, disk);
         if (r < 0)
                 return r;
         r = add_files(m, folder, files, &sums);

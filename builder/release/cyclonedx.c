@@ -90,7 +90,7 @@ static int add_part(json_object *components, const Part *p) {
                         JSON_STRING("scope", part_in_image(p) ? "required" : "excluded"));
         if (r < 0)
                 return r;
-        r = add_hash(o, p->sha256);
+        r = p->sha256 ? add_hash(o, p->sha256) : 0;
         if (r < 0)
                 return r;
         r = p->licence ? add_licence(o, p->licence) : 0;

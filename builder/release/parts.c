@@ -4,6 +4,7 @@
 
 #include "release/parts.h"
 
+#include "shared/file-util.h"
 #include "shared/strv.h"
 #include "store/digest.h"
 
@@ -21,7 +22,8 @@ void parts_done(Parts *p) {
 static int add(Parts *p, const Part *part, const char *id) {
         Part *more;
 
-        if (isempty(part->name) || !digest_valid(part->sha256)) {
+        if (isempty(part->name) ||
+                        (part->kind != PART_IMAGE_PACKAGE && !digest_valid(part->sha256))) {
                 free(part->purl);
                 return 0;
         }
@@ -62,22 +64,47 @@ static char *make_purl(const char *type, const char *namespace, const char *name
         return strf("pkg:%s/%s%s%s%s%s%s", type, s, *s ? "/" : "", n, *v ? "@" : "", v, qualifiers);
 }
 
-static int add_package(Parts *p, json_object *m, json_object *o, PartKind kind) {
+static bool has_rpms(json_object *m) {
+        static const char *const distros[] = { "oracle", "rhel", "rocky", "alma" };
+        const char *distro = json_get_string(m, "distro");
+
+        for (size_t i = 0; i < ELEMENTSOF(distros); i++)
+                if (streq_ptr(distro, distros[i]))
+                        return true;
+        return false;
+}
+
+/* "?arch=…": of an RPM the epoch goes in here, not into the version. */
+static char *make_qualifiers(json_object *m, json_object *o, size_t epoch) {
         _cleanup_free_ char *arch = encode(strempty(json_get_string(o, "arch"))),
-                            *release = encode(strempty(json_get_string(m, "release"))),
-                            *qualifiers = NULL;
-        const char *origin = json_get_string(o, "origin");
+                            *release = encode(strempty(json_get_string(m, "release")));
+        const char *distro = json_get_string(m, "distro");
+
+        if (!arch || !release)
+                return NULL;
+        if (!has_rpms(m))
+                return strf("?arch=%s&distro=%s", arch, release);
+        return epoch > 0 ? strf("?arch=%s&distro=%s-%s&epoch=%.*s", arch, distro, release,
+                                           (int) epoch, json_get_string(o, "version"))
+                         : strf("?arch=%s&distro=%s-%s", arch, distro, release);
+}
+
+static int add_package(Parts *p, json_object *m, json_object *o, PartKind kind) {
+        const char *origin = json_get_string(o, "origin"),
+                   *version = strempty(json_get_string(o, "version"));
+        size_t epoch = has_rpms(m) && strchr(version, ':') ? strcspn(version, ":") : 0;
+        _cleanup_free_ char *qualifiers = make_qualifiers(m, o, epoch);
         Part part = { .kind = kind,
                 .name = json_get_string(o, "name"),
                 .version = json_get_string(o, "version"),
                 .sha256 = json_get_string(o, "sha256"),
                 .stage = json_get_string(o, "stage") };
 
-        qualifiers = arch && release ? strf("?arch=%s&distro=%s", arch, release) : NULL;
         if (!qualifiers)
                 return -ENOMEM;
-        part.purl = make_purl("deb", origin ? origin : json_get_string(m, "distro"), part.name,
-                        part.version, qualifiers);
+        part.purl = make_purl(has_rpms(m) ? "rpm" : "deb",
+                        origin ? origin : json_get_string(m, "distro"), part.name,
+                        epoch > 0 ? version + epoch + 1 : part.version, qualifiers);
         if (!part.purl)
                 return -ENOMEM;
         return add(p, &part, "package");
@@ -89,6 +116,10 @@ static int add_packages(Parts *p, json_object *m, json_object *o) {
 
 static int add_build_packages(Parts *p, json_object *m, json_object *o) {
         return add_package(p, m, o, PART_BUILD_PACKAGE);
+}
+
+static int add_image_packages(Parts *p, json_object *m, json_object *o) {
+        return add_package(p, m, o, PART_IMAGE_PACKAGE);
 }
 
 /* With a purl of name and version alone. */
@@ -132,26 +163,43 @@ static int add_compiled(Parts *p, json_object *m _unused_, json_object *o) {
         return add(p, &part, module ? "module" : "file");
 }
 
+/* The vendor's image that all of it stands on. */
+static int add_base_image(Parts *p, json_object *m) {
+        json_object *made_with = json_get(m, "base_made_with");
+        const char *image = json_get_string(made_with, "image");
+        Part part = { .kind = PART_ARTIFACT,
+                .name = image ? path_basename(image) : NULL,
+                .sha256 = json_get_string(made_with, "sha256"),
+                .stage = "base",
+                .url = image && strstr(image, "://") ? image : NULL };
+
+        return image ? add_plain(p, &part, "generic", "image") : 0;
+}
+
 int parts_read(json_object *manifest, Parts *ret) {
         static const struct {
                 const char *key;
                 int (*add)(Parts *p, json_object *m, json_object *o);
         } lists[] = {
                 { "packages", add_packages },
+                { "image_packages", add_image_packages },
                 { "artifacts", add_artifact },
                 { "python", add_wheel },
                 { "compiled", add_compiled },
                 { "build_packages", add_build_packages },
         };
         _cleanup_parts_ Parts p = {};
+        int r;
 
+        r = add_base_image(&p, manifest);
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < ELEMENTSOF(lists); i++) {
                 json_object *list = json_get(manifest, lists[i].key);
                 size_t n = json_array_length(list);
 
                 for (size_t j = 0; j < n; j++) {
-                        int r = lists[i].add(&p, manifest, json_object_array_get_idx(list, j));
-
+                        r = lists[i].add(&p, manifest, json_object_array_get_idx(list, j));
                         if (r < 0)
                                 return r;
                 }

@@ -8,6 +8,7 @@
 
 typedef enum PartKind {
         PART_PACKAGE,
+        PART_IMAGE_PACKAGE, /* came installed with a vendor's image: nobody has its file's sum */
         PART_BUILD_PACKAGE, /* was only there to compile, or to install wheels */
         PART_ARTIFACT,
         PART_WHEEL,
@@ -20,7 +21,8 @@ typedef struct Part {
         char id[32];         /* "package-17" */
         const char *name;    /* this and what follows is the manifest's */
         const char *version; /* NULL: unknown */
-        const char *sha256, *stage, *url, *licence, *path; /* may be NULL */
+        /* May be NULL; sha256 is of all but packages of a vendor's image. */
+        const char *sha256, *stage, *url, *licence, *path;
         char *purl; /* https://github.com/package-url/purl-spec; NULL for what has none */
 } Part;
 
@@ -29,7 +31,8 @@ typedef struct Parts {
         size_t n;
 } Parts;
 
-/* 0 or -ENOMEM. What has no name or no valid sum is left out, as a damaged manifest has it. */
+/* 0 or -ENOMEM. What has no name, or no valid sum where it must have one, is left out, as a damaged
+ * manifest has it. */
 int parts_read(json_object *manifest, Parts *ret);
 void parts_done(Parts *p);
 #define _cleanup_parts_ _cleanup_(parts_done)

@@ -84,7 +84,7 @@ static int add_part(json_object *packages, json_object *relationships, const Par
         r = set_package(o, id, p->name, p->version, purpose(p), p->url, p->path, comment);
         if (r < 0)
                 return r;
-        r = add_checksum(o, p->sha256);
+        r = p->sha256 ? add_checksum(o, p->sha256) : 0;
         if (r < 0)
                 return r;
         r = p->purl ? add_purl(o, p->purl) : 0;

@@ -505,6 +505,13 @@ el build --locked --offline >"$W/out" 2>&1 && el lock --check >>"$W/out" 2>&1
 s=$?
 check "… and nothing moves afterwards" $s
 [[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+el check --json >"$W/checked" 2>>"$W/log"
+python3 - "$W/checked" <<'P'
+import json, sys
+there = {p["name"]: (p["version"], p["arch"]) for p in json.load(open(sys.argv[1]))["installed"]}
+assert there["tool"] == ("3-1", "x86_64") and {"bash", "jq", "rpm"} < set(there), there
+P
+check "… and the checks tell all that is installed, the vendor's too, for the manifest" $?
 python3 - "$W/images/el.json" <<'P'
 import json, sys
 o = json.load(open(sys.argv[1]))

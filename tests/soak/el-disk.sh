@@ -189,6 +189,17 @@ check "it is the base of a disk" $s
 [[ $s -eq 0 ]] || { tail -n 60 "$W/log"; exit 1; }
 [[ $(python3 -c 'import json,sys; print(*sorted(p["name"] for s in json.load(open(sys.argv[1]))["stages"] for p in s["packages"] if not s["id"].startswith("compile")))' "$RECIPES/el-vendor.lock.json") == "jq libjq1 libonig5" ]]
 check "… of which only what was missing is locked" $?
+"$IMGBUILD" sbom "$OUT/el-vendor" >>"$W/log" 2>&1 && python3 - "$OUT/el-vendor" "$RECIPES/el-disk.lock.json" <<'P'
+import json, sys
+manifest, parts = (json.load(open(f"{sys.argv[1]}/{name}")) for name in ("manifest.json", "release.cdx.json"))
+ours = {p["name"] for p in manifest["packages"]}
+vendors = {p["name"]: p["version"] for p in manifest["image_packages"]}
+below = {p["name"]: p["version"] for s in json.load(open(sys.argv[2]))["stages"] if not s["id"].startswith("compile") for p in s["packages"]}
+assert ours == {"jq", "libjq1", "libonig5"} and vendors == below, (ours, set(vendors) ^ set(below))
+purls = {c["name"]: c["purl"] for c in parts["components"] if "purl" in c}
+assert purls["bash"].startswith("pkg:rpm/rocky/bash@") and purls["vendor.raw"] == "pkg:generic/vendor.raw", purls["bash"]
+P
+check "… whose manifest and SBOM name the vendor's image and every package of it" $?
 cat >>"$W/commands" <<'C'
 echo "== vendor"; test -s /etc/from-the-vendor && rpm -q jq | wc -l; ls /boot/loader/entries | wc -l; findmnt -no FSTYPE /
 C

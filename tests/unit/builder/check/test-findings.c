@@ -8,10 +8,11 @@ static void findings_and_facts_as_json(void **state _unused_) {
 
         assert_int_equal(finding_add(&f, "x.y", strdup("found"), strdup("remedy")), 0);
         assert_int_equal(findings_fact(&f, "kernel", "6.12"), 0);
+        f.installed = json_object_new_array();
         assert_int_equal(findings_to_json(&f, &o), 0);
         assert_string_equal(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN),
                         "{\"findings\":[{\"rule\":\"x.y\",\"level\":\"error\",\"found\":\"found\",\"remedy\":\"remedy\"}],"
-                        "\"versions\":{\"kernel\":\"6.12\"}}");
+                        "\"versions\":{\"kernel\":\"6.12\"},\"installed\":[]}");
 }
 
 static void without_facts_there_is_no_key(void **state _unused_) {

@@ -36,6 +36,19 @@ static int put_files(const World *w, const char *source, const char *overlay) {
                                : 0;
 }
 
+/* What the checks find in a tree on a vendor's image: a locked package, another version of it, and
+ * one that only the image has. */
+static json_object *installed(void) {
+        static const char text[] =
+                        "[{\"name\": \"libc6\", \"version\": \"2.41-12\", \"arch\": \"amd64\"},"
+                        " {\"name\": \"libc6\", \"version\": \"2.41-12\", \"arch\": \"i386\"},"
+                        " {\"name\": \"gcc\", \"version\": \"4:14.2\", \"arch\": \"amd64\"}]";
+        json_object *list = NULL;
+        JsonError error;
+
+        return json_parse(text, strlen(text), &error, &list) < 0 ? NULL : list;
+}
+
 static int write_it(const Plan *plan, const DiskInfo *info, const char *path) {
         static const ManifestTiming timings[] = { { "plan", 1500 },
                 { "stages", 61 * USEC_PER_SEC } };
@@ -45,10 +58,12 @@ static int write_it(const Plan *plan, const DiskInfo *info, const char *path) {
 
         json_set_string(made_with, "by", "tools");
         json_set_string(findings.versions, "driver", "550.163.01");
+        findings.installed = installed();
         r = manifest_write(plan, &findings, info, files, tools, made_with, NULL, true, timings, 2,
                         path);
         json_object_put(made_with);
         json_object_put(findings.versions);
+        json_object_put(findings.installed);
         return r;
 }
 
@@ -104,6 +119,7 @@ static int setup(void **state) {
                 stage("run:fetcher/0", STAGE_RUN, NULL, 'd'),
                 stage("finalize", STAGE_FINALIZE, NULL, 'c') };
 
+        recipe.base.image = (char *) "vendor.qcow2";
         stages[2].overlay = &fetcher;
         Plan plan = { .recipe = &recipe,
                 .lock = &lock,
@@ -161,6 +177,15 @@ static void packages_of_compilers_are_not_the_image_s(void **state) {
         assert_string_equal(json_get_string(at(packages, 0), "stage"), "base");
         assert_int_equal(json_object_array_length(build), 1);
         assert_string_equal(json_get_string(at(build, 0), "name"), "gcc");
+}
+
+static void what_only_a_vendors_image_brings_is_listed_apart(void **state) {
+        World *w = *state;
+        json_object *others = json_get(w->manifest, "image_packages");
+
+        assert_int_equal(json_object_array_length(others), 2);
+        assert_string_equal(json_get_string(at(others, 0), "arch"), "i386");
+        assert_string_equal(json_get_string(at(others, 1), "name"), "gcc");
 }
 
 static void stages_come_with_their_digests(void **state) {
@@ -238,6 +263,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(it_says_what_is_in_the_image),
                 cmocka_unit_test(packages_of_compilers_are_not_the_image_s),
+                cmocka_unit_test(what_only_a_vendors_image_brings_is_listed_apart),
                 cmocka_unit_test(stages_come_with_their_digests),
                 cmocka_unit_test(what_a_script_fetched_makes_it_not_reproducible),
                 cmocka_unit_test(artifacts_come_with_their_source),

@@ -43,6 +43,36 @@ static void test_package_urls(void **state _unused_) {
                         "pkg:generic/enroot");
 }
 
+#define OF_ROCKY(lists) "{\"distro\": \"rocky\", \"release\": \"9\"" lists "}"
+
+static void test_urls_of_rpms_have_the_epoch_apart(void **state _unused_) {
+        assert_purl(OF_ROCKY(", \"packages\": [{\"name\": \"bash\", \"version\": \"5.1.8-9.el9\", "
+                             "\"arch\": \"x86_64\", " SUM "}]"),
+                        "pkg:rpm/rocky/bash@5.1.8-9.el9?arch=x86_64&distro=rocky-9");
+        assert_purl(OF_ROCKY(", \"packages\": [{\"name\": \"nvidia-driver-cuda\", \"version\": "
+                             "\"3:580.178.04-1.el9\", \"arch\": \"x86_64\", \"origin\": \"nvidia-cuda\", " SUM
+                             "}]"),
+                        "pkg:rpm/nvidia-cuda/nvidia-driver-cuda@580.178.04-1.el9?arch=x86_64&distro=rocky-9&epoch=3");
+}
+
+static void test_a_vendors_image_and_its_packages_are_parts(void **state _unused_) {
+        _cleanup_json_ json_object *m = parse(OF_ROCKY(
+                        ", \"base_made_with\": {\"by\": \"vendor\", \"image\": \"https://x.example/Rocky-9.qcow2\", " SUM
+                        "}, \"image_packages\": [{\"name\": \"glibc\", \"version\": \"2.34-125.el9\", \"arch\": \"x86_64\"}]"));
+        _cleanup_json_ json_object *spdx = NULL;
+        _cleanup_parts_ Parts p = {};
+
+        assert_int_equal(parts_read(m, &p), 0);
+        assert_int_equal(p.n, 2);
+        assert_string_equal(p.parts[0].purl, "pkg:generic/Rocky-9.qcow2");
+        assert_string_equal(p.parts[0].url, "https://x.example/Rocky-9.qcow2");
+        assert_int_equal(p.parts[1].kind, PART_IMAGE_PACKAGE);
+        assert_true(part_in_image(p.parts + 1));
+        assert_string_equal(p.parts[1].purl,
+                        "pkg:rpm/rocky/glibc@2.34-125.el9?arch=x86_64&distro=rocky-9");
+        assert_null(p.parts[1].sha256);
+}
+
 static void test_each_list_has_its_kind(void **state _unused_) {
         static const PartKind kinds[] = { PART_PACKAGE, PART_ARTIFACT, PART_WHEEL,
                 PART_BUILD_PACKAGE, PART_MODULE, PART_FILE, PART_BUILD_PACKAGE };
@@ -153,6 +183,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_setup, fixture_teardown)
                 TEST(package_urls),
+                TEST(urls_of_rpms_have_the_epoch_apart),
+                TEST(a_vendors_image_and_its_packages_are_parts),
                 TEST(each_list_has_its_kind),
                 TEST(time_and_uuid_are_the_build_s),
                 TEST(the_documents_are_signed_and_verified),
