@@ -204,7 +204,7 @@ static int names_to_fetch(const char *output, char ***ret) {
 }
 
 static int judge_artifacts(const char *output, int status, char *const *brought_by) {
-        _cleanup_free_ char *overlays = strv_join(brought_by, ", "), *names = NULL,
+        _cleanup_free_ char *overlays = strv_join(brought_by, ", "),
                             *complaint = apt_complaint(output);
         _cleanup_strv_free_ char **missing = NULL;
 
@@ -218,14 +218,7 @@ static int judge_artifacts(const char *output, int status, char *const *brought_
         }
         if (names_to_fetch(output, &missing) < 0)
                 return log_oom();
-        if (!missing)
-                return 0;
-
-        names = strv_join(missing, ", ");
-        log_error("The packages that overlays bring as artifacts (%s) depend on what nothing in the recipe installs: %s. "
-                  "Add these to the overlay's packages, so that they are locked",
-                        overlays, strempty(names));
-        return -EINVAL;
+        return artifacts_find_missing(brought_by, missing);
 }
 
 int apt_check_artifacts(Apt *a, const Lock *l) {

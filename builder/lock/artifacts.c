@@ -111,6 +111,19 @@ const Artifact *artifact_package(Context *ctx, const Recipe *recipe, const Locke
         return NULL;
 }
 
+int artifacts_find_missing(char *const *brought_by, char *const *missing) {
+        _cleanup_free_ char *overlays = NULL, *names = NULL;
+
+        if (strv_length(missing) == 0)
+                return 0;
+        overlays = strv_join(brought_by, ", ");
+        names = strv_join(missing, ", ");
+        log_error("The packages that overlays bring as artifacts (%s) depend on what nothing in the recipe installs: %s. "
+                  "Add these to the overlay's packages, so that they are locked",
+                        strempty(overlays), strempty(names));
+        return -EINVAL;
+}
+
 typedef struct WantedList {
         Wanted *wanted;
         size_t n;

@@ -51,24 +51,9 @@ static int show_artifacts(const Dnf *d, const Lock *l, json_object *files, char 
         return 0;
 }
 
-static int judge(json_object *answer, char *const *brought_by) {
-        _cleanup_free_ char *overlays = strv_join(brought_by, ", "), *names = NULL;
-        _cleanup_strv_free_ char **missing = NULL;
-
-        if (schema_get_strv(answer, "missing", &missing) < 0 || !overlays)
-                return log_oom();
-        if (!missing || !missing[0])
-                return 0;
-        names = strv_join(missing, ", ");
-        log_error("The packages that overlays bring as artifacts (%s) depend on what nothing in the recipe installs: %s. "
-                  "Add these to the overlay's packages, so that they are locked",
-                        overlays, strempty(names));
-        return -EINVAL;
-}
-
 int dnf_check_artifacts(Dnf *d, const Lock *l) {
         _cleanup_json_ json_object *question = NULL, *answer = NULL;
-        _cleanup_strv_free_ char **brought_by = NULL;
+        _cleanup_strv_free_ char **brought_by = NULL, **missing = NULL;
         _cleanup_free_ char *about = NULL, *overlays = NULL;
         json_object *files;
         int r;
@@ -83,5 +68,9 @@ int dnf_check_artifacts(Dnf *d, const Lock *l) {
         if (!about)
                 return log_oom();
         r = dnf_ask(d, about, "artifacts", TAKE_PTR(question), &answer);
-        return r < 0 ? r : judge(answer, brought_by);
+        if (r < 0)
+                return r;
+        if (schema_get_strv(answer, "missing", &missing) < 0)
+                return log_oom();
+        return artifacts_find_missing(brought_by, missing);
 }

@@ -56,6 +56,10 @@ int resolve_artifacts(Context *ctx, const Recipe *recipe, const Lock *old,
 /* The artifact that is locked so, where it is a package and the store has it; else NULL. */
 const Artifact *artifact_package(Context *ctx, const Recipe *recipe, const LockedArtifact *locked);
 
+/* Packages that those of these overlays depend on, and nothing brings: 0 where there are none, else
+ * it says so, and returns -EINVAL. */
+int artifacts_find_missing(char *const *brought_by, char *const *missing);
+
 /* Brings a repository's key (file of the overlay, or URL; `overlay` NULL: the recipe's), checks
  * that it is the one with the pinned fingerprint, and writes that key alone as a binary keyring to
  * `path`: for apt's Signed-By. Errors are logged; -EBADMSG for another key. */

@@ -20,6 +20,14 @@
         "#!/bin/sh\nfor a; do [ \"$a\" = /usr/bin/mandb ] && exit 0; done\n" \
         "PATH=${PATH#*:}\nexec " program " \"$@\"\n"
 
+/* Without a kernel's name dkms compiles for the one that runs, which is the builder's; modules for
+ * it that came out would be signed with a key made by chance. */
+#define DKMS                                                                       \
+        "#!/bin/sh\n"                                                              \
+        "for a; do case $a in -k*|--kernel*|--all) named=1 ;; esac; done\n"        \
+        "case $1 in build|install|autoinstall) [ \"$named\" ] || exit 0 ;; esac\n" \
+        "PATH=${PATH#*:}\nexec dkms \"$@\"\n"
+
 /* Notes its absolute arguments, one a line. */
 #define LATER(name)                                        \
         "#!/bin/sh\n: >>" SHIMS_LATER_INSIDE "/" name "\n" \
@@ -60,6 +68,7 @@ static const struct {
         { "kernel-install", NOTHING },
         { "weak-modules", NOTHING },
         { "mandb", NOTHING },
+        { "dkms", DKMS },
         { "setpriv", UNLESS_MANDB("setpriv") },
         { "runuser", UNLESS_MANDB("runuser") },
         { "start-stop-daemon", NOTHING },

@@ -51,9 +51,9 @@ static const struct {
         { "etc/munge", "munge.key", REMOVE_MADE, INSTALL },
         /* dkms's for signing modules, Debian's, EL's and Ubuntu's; it makes others when it needs
          * them. The public half stays: who enrolled it has modules that are signed with it. */
-        { "var/lib/dkms", "mok.*", REMOVE_MADE, INSTALL },
+        { "var/lib/dkms", "mok.*", REMOVE_FILE, INSTALL },
         { "var/lib/dkms", "mok.key", REMOVE_FILE, END },
-        { "var/lib/shim-signed/mok", "MOK.*", REMOVE_MADE, INSTALL },
+        { "var/lib/shim-signed/mok", "MOK.*", REMOVE_FILE, INSTALL },
         { "var/lib/shim-signed/mok", "MOK.priv", REMOVE_FILE, END },
         { "var/lib/systemd", "random-seed", REMOVE, END | EACH },
         { "var/lib/systemd", "credential.secret", REMOVE, END | EACH },

@@ -18,23 +18,23 @@ el_distribution el-gpu-parts "$W" "$RECIPES/tools.json"
 cp "$W/key/key.asc" "$RECIPES/os.asc"
 fingerprint=$(<"$W/key/fingerprint")
 
-# What is compiled of Enroot's source, as its package has it: see overlay enroot-source.
-enroot() {
-        local to=$W/toolkit/enroot paths=(prefix= exec_prefix=/usr datarootdir=/usr/share)
-        mkdir -p "$W/enroot" "$to/files" "$W/toolkit/enroot+caps"
-        tar -C "$W/enroot" --strip-components=1 -xzf "$SOURCES/enroot-4.1.2.tar.gz" &&
-                make -C "$W/enroot/deps" FORCE_GLIBC=1 libbsd && make -C "$W/enroot" -o deps FORCE_GLIBC=1 DEPS= "${paths[@]}" all &&
-                make -C "$W/enroot" -o deps FORCE_GLIBC=1 DEPS= "${paths[@]}" DESTDIR="$to/files" install || return
-        printf 'Package: enroot\nVersion: 4.1.2-1.el8\nDepends: %s\n' "bash >= 4.2, curl, gawk, jq >= 1.5, parallel, shadow-utils, squashfs-tools, \
-coreutils, grep, findutils, gzip, glibc-common, sed, tar, util-linux" >"$to/control"
-        printf 'Package: enroot+caps\nVersion: 4.1.2-1.el8\nDepends: enroot = 4.1.2-1.el8, libcap\n' >"$W/toolkit/enroot+caps/control"
-        # shellcheck disable=SC2016 # the script's own
-        printf 'setcap %s "$(command -v %s)"\n' cap_sys_admin+pe enroot-mksquashovlfs cap_sys_admin,cap_mknod+pe enroot-aufs2ovlfs >"$W/toolkit/enroot+caps/post"
-}
-enroot >>"$W/log" 2>&1
+# What overlay enroot-source compiles, as Enroot's own package has it.
+from_sources "$PROJECT" enroot-source || exit 1
+cat >"$RECIPES/enroot-parts.json" <<'R'
+{ "name": "enroot-parts", "kind": "tree", "base": { "distro": "debian", "release": "trixie", "packages": ["systemd-sysv"] }, "overlays": ["enroot-source"] }
+R
+"$IMGBUILD" build "$RECIPES/enroot-parts.json" --cache "$CACHE" --progress plain >>"$W/log" 2>&1
 s=$?
 check "Enroot's source compiles" $s
 [[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
+compiled=$("$IMGBUILD" plan "$RECIPES/enroot-parts.json" --cache "$CACHE" --offline --json | python3 -c 'import json,sys; print(*[s["digest"][:32] for s in json.load(sys.stdin)["stages"] if s["id"].startswith("compile:enroot-source")])')
+mkdir -p "$W"/toolkit/{enroot/files,enroot+caps}
+cp -a "$CACHE/layers/$compiled/tree/." "$W/toolkit/enroot/files/"
+printf 'Package: enroot\nVersion: 4.1.2-1.el8\nDepends: %s\n' "bash >= 4.2, curl, gawk, jq >= 1.5, parallel, shadow-utils, squashfs-tools, coreutils, grep, \
+findutils, gzip, glibc-common, sed, tar, util-linux" >"$W/toolkit/enroot/control"
+printf 'Package: enroot+caps\nVersion: 4.1.2-1.el8\nDepends: enroot = 4.1.2-1.el8, libcap\n' >"$W/toolkit/enroot+caps/control"
+# shellcheck disable=SC2016 # the script's own
+printf 'setcap %s "$(command -v %s)"\n' cap_sys_admin+pe enroot-mksquashovlfs cap_sys_admin,cap_mknod+pe enroot-aufs2ovlfs >"$W/toolkit/enroot+caps/post"
 "$TOP/tests/fixtures/vendor/describe" "$W/debian" nvidia-container-toolkit-base nvidia-container-toolkit
 mkdir -p "$W/toolkit/nvidia-container-toolkit"
 cp -a "$W"/debian/nvidia-container-toolkit{-base,}/files "$W/toolkit/nvidia-container-toolkit/"
@@ -69,11 +69,14 @@ cat >"$RECIPES/el-gpu.json" <<R
         "base": {
                 "distro": "rocky", "release": "9",
                 "packages": [
-                        "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "util-linux", "gzip", "hostname", "systemd-sysv", "dracut"
+                        "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "util-linux", "gzip", "hostname", "systemd-sysv", "dracut",
+                        "mawk"
                 ],
                 "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$fingerprint", "keep": true } }
         },
         "kernel": { "package": "kernel" },
+        // The vendor's package has the parts that are C++ compiled, its source archive has not.
+        "packages": ["g++"],
         "overlays": ["nvidia-driver-el", "cuda-el", "container-toolkit-el", "enroot", "slim"]
 }
 R

@@ -34,7 +34,8 @@ static int teardown(void **state _unused_) {
 }
 
 /* Runs a shim with PATH = shims : a folder of programs that say their name and arguments. */
-static int run(const char *name, const char *argument, char **ret_output) {
+static int run_all(const char *name, char *const *arguments, char **ret_output) {
+        _cleanup_strv_free_ char **argv = NULL;
         _cleanup_free_ char *behind = path_join(path, "behind"),
                             *program = strf("%s/behind/%s", path, name),
                             *shim = path_join(shims, name),
@@ -45,10 +46,15 @@ static int run(const char *name, const char *argument, char **ret_output) {
 
         assert_int_equal(mkdir_p(behind, 0755), 0);
         assert_int_equal(write_file_atomic(program, text, strlen(text), 0755), 0);
-        assert_int_equal(spawn_capture(&(SpawnOptions) { .env = env }, ARGV(shim, argument),
-                                         ret_output, &status),
+        assert_int_equal(strv_extend(&argv, shim), 0);
+        assert_int_equal(strv_extend_strv(&argv, arguments), 0);
+        assert_int_equal(spawn_capture(&(SpawnOptions) { .env = env }, argv, ret_output, &status),
                         0);
         return status;
+}
+
+static int run(const char *name, const char *argument, char **ret_output) {
+        return run_all(name, ARGV(argument), ret_output);
 }
 
 static void nothing_is_started(void **state _unused_) {
@@ -80,6 +86,24 @@ static void the_manuals_index_waits_and_other_programs_do_not(void **state _unus
                 assert_int_equal(run(names[i], "/usr/bin/other", &passed), 0);
                 assert_string_equal(passed, "real /usr/bin/other\n");
         }
+}
+
+static void nothing_is_compiled_for_the_builders_kernel(void **state _unused_) {
+        static const char *const verbs[] = { "build", "install", "autoinstall" };
+        _cleanup_free_ char *added = NULL;
+
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++) {
+                _cleanup_free_ char *output = NULL, *named = NULL, *wanted = NULL;
+
+                assert_int_equal(run_all("dkms", ARGV(verbs[i], "-m", "nvidia", "-q"), &output), 0);
+                assert_string_equal(output, "");
+                assert_int_equal(run_all("dkms", ARGV(verbs[i], "nvidia/1", "-k", "6.1"), &named),
+                                0);
+                wanted = strf("real %s nvidia/1 -k 6.1\n", verbs[i]);
+                assert_string_equal(named, wanted);
+        }
+        assert_int_equal(run_all("dkms", ARGV("add", "-m", "nvidia"), &added), 0);
+        assert_string_equal(added, "real add -m nvidia\n");
 }
 
 static void note(const char *name, const char *text) {
@@ -158,6 +182,7 @@ int main(void) {
                 TEST(nothing_is_started),
                 TEST(policy_forbids_every_action),
                 TEST(the_manuals_index_waits_and_other_programs_do_not),
+                TEST(nothing_is_compiled_for_the_builders_kernel),
                 TEST(without_notes_there_is_nothing_to_do),
                 TEST(many_wishes_for_byte_code_are_one_command),
                 TEST(certificates_are_made_once),
