@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The manifest against a lock: both are written down as a list of lines, one a package, artifact or
- * wheel, and the lists are the same or are not. */
+/* The manifest against a lock: both are written down as a list of lines, one a vendor's image,
+ * package, artifact or wheel, and the lists are the same or are not. */
 
 #include "release/internal.h"
 
@@ -21,6 +21,8 @@ static int add_line(char ***lines, char *const *words) {
 static int lock_lines(const Lock *l, char ***ret) {
         int r = 0;
 
+        if (l->image.name)
+                r = add_line(ret, ARGV("image", l->image.name, l->image.sha256));
         for (size_t i = 0; i < l->n_stages && r == 0; i++)
                 for (size_t j = 0; j < l->stages[i].n_packages && r == 0; j++) {
                         const LockedPackage *p = l->stages[i].packages + j;
@@ -65,7 +67,13 @@ static int array_lines(json_object *m, const char *array, char *const *head_and_
 
 static int manifest_lines(json_object *m, char ***ret) {
         char *const *package = ARGV("package", "stage", "name", "version", "arch", "sha256");
+        json_object *base = json_get(m, "base_made_with");
+        const char *image = json_get_string(base, "image");
         int r;
+
+        if (image && add_line(ret, ARGV("image", image,
+                                                   strempty(json_get_string(base, "sha256")))) < 0)
+                return -ENOMEM;
 
         r = array_lines(m, "packages", package, ret);
         if (r < 0)

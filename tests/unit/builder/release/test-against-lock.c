@@ -13,12 +13,14 @@
         "\"enroot\", \"version\": \"4\", \"url\": \"https://example.org/e\", \"sha256\": \"" SHA  \
         "\"}]}"
 
-static void put_lock(int64_t epoch) {
+static void put_lock_on(int64_t epoch, const LockedImage *image) {
         _cleanup_lock_free_ Lock *l = NULL;
         LockedStage *s;
 
         assert_int_equal(lock_new("x", &l), 0);
         l->epoch = epoch;
+        if (image)
+                assert_int_equal(lock_set_image(l, image), 0);
         assert_int_equal(lock_add_origin(l, &(LockedOrigin) { .name = (char *) "debian",
                                                             .suite = (char *) "trixie" }),
                         0);
@@ -34,6 +36,10 @@ static void put_lock(int64_t epoch) {
                                                               (char *) SHA, 7 }),
                         0);
         assert_int_equal(lock_write(l, "x.lock.json"), 0);
+}
+
+static void put_lock(int64_t epoch) {
+        put_lock_on(epoch, NULL);
 }
 
 static int faults(const char *manifest) {
@@ -71,6 +77,30 @@ static void test_another_epoch_is_told(void **state _unused_) {
         assert_int_equal(faults(MANIFEST_TEXT("2.41-12", "")), 1);
 }
 
+#define ON_IMAGE(sum)                                                                                   \
+        "{\"name\": \"x\", \"epoch\": 1700000000, \"base_made_with\": {\"by\": \"vendor\", \"image\": " \
+        "\"vendor.qcow2\", \"sha256\": \"" sum "\"}, "
+
+static void test_another_vendors_image_is_told(void **state) {
+        static const LockedImage image = { .name = (char *) "vendor.qcow2",
+                .sha256 = (char *) SHA,
+                .size = 7,
+                .distro = (char *) "debian",
+                .release = (char *) "trixie",
+                .status = (char *) SHA };
+        const char *rest = strstr(MANIFEST_TEXT("2.41-12", ""), "\"packages\"");
+        _cleanup_free_ char *same = strf("%s%s", ON_IMAGE(SHA), rest),
+                            *other = strf("%s%s", ON_IMAGE("bb"), rest);
+
+        put_lock_on(1700000000, &image);
+        assert_int_equal(faults(same), 0);
+        assert_int_equal(faults(other), 2);
+        assert_true(was_said(state, "has what x.lock.json has not: image vendor.qcow2 bb"));
+        assert_int_equal(faults(MANIFEST_TEXT("2.41-12", "")), 1);
+        put_lock(1700000000);
+        assert_int_equal(faults(same), 1);
+}
+
 static void test_a_lock_that_is_missing_is_bad_input(void **state _unused_) {
         _cleanup_release_ Release r = { .folder = "out/x" };
 
@@ -84,6 +114,7 @@ int main(void) {
                 TEST(another_version_is_told_from_both_sides),
                 TEST(a_package_too_many_is_told),
                 TEST(another_epoch_is_told),
+                TEST(another_vendors_image_is_told),
                 TEST(a_lock_that_is_missing_is_bad_input),
         };
 
