@@ -294,7 +294,7 @@ int inspect_vulnerabilities(json_object *inspection, const char *path) {
         s.codename = json_get_string(os, "codename");
         if (!streq_ptr(json_get_string(os, "package_format"), "deb"))
                 return log_error_return(-EINVAL,
-                                "--vulnerabilities is for images of Debian and Ubuntu, and this one has no packages of theirs: leave it out");
+                                "--vulnerabilities is for images of Debian and Ubuntu, and this one has no packages of theirs: leave it out, and let a scanner for its distribution read what imgbuild sbom writes");
         s.ecosystem = osv_ecosystem(os);
         if (!s.ecosystem || list_installed(json_get(inspection, "packages"), &s) < 0)
                 return log_oom();

@@ -11,6 +11,18 @@ fi
 value() { sed -n "s/^$1=\"\\{0,1\\}\\([^\"]*\\)\"\\{0,1\\} *\$/\\1/p" "${sources[0]}"; }
 name=$(value PACKAGE_NAME) version=$(value PACKAGE_VERSION)
 
+headers=/lib/modules/$KERNEL/build
+if [[ ! -e $headers/Makefile ]]; then
+        echo "There is nothing to compile modules for kernel $KERNEL against: add \"kernel-devel-\${kernel}\" to the recipe's packages, \
+\"kernel-uek-devel-\${kernel}\" for Oracle's UEK"
+        exit 1
+fi
+# A kernel of another compiler than the system's brings that one as a toolset (UEK 8: gcc-toolset-14).
+compiler=$(sed -n 's/^CONFIG_GCC_VERSION=\([0-9]*\)[0-9]\{4\}$/\1/p' "$headers/.config" 2>/dev/null || true)
+if [[ -d /opt/rh/gcc-toolset-$compiler/root/usr/bin ]]; then
+        PATH=/opt/rh/gcc-toolset-$compiler/root/usr/bin:$PATH
+fi
+
 # A key that is made here would be every node's. A node that compiles a module makes one of its own.
 mkdir -p /etc/dkms/framework.conf.d
 config=/etc/dkms/framework.conf.d/image.conf
@@ -19,8 +31,7 @@ echo 'sign_file=/nonexistent' >"$config"
 
 rm -rf "/var/lib/dkms/$name"
 dkms add "$name/$version"
-# Debug information is stripped, and takes a third of the time.
-if ! KCFLAGS=-g0 dkms install "$name/$version" -k "$KERNEL" --force; then
+if ! dkms install "$name/$version" -k "$KERNEL" --force; then
         tail -n 40 "/var/lib/dkms/$name/$version/build/make.log" || true
         exit 1
 fi

@@ -70,13 +70,13 @@ cat >"$RECIPES/el-gpu.json" <<R
                 "distro": "rocky", "release": "9",
                 "packages": [
                         "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "util-linux", "gzip", "hostname", "systemd-sysv", "dracut",
-                        "mawk"
+                        "gawk"
                 ],
                 "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$fingerprint", "keep": true } }
         },
         "kernel": { "package": "kernel" },
         // The vendor's package has the parts that are C++ compiled, its source archive has not.
-        "packages": ["g++"],
+        "packages": ["g++", "kernel-devel-uname-r = \${kernel}"],
         "overlays": ["nvidia-driver-el", "cuda-el", "container-toolkit-el", "enroot", "slim"]
 }
 R
