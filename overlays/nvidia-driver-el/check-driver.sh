@@ -14,8 +14,12 @@ for folder in /usr/lib/modules/*/; do
         esac
 done
 [ -n "$driver" ] || fail "there is no kernel with a module nvidia"
+# rpm's database wants to be written beside, even for who only reads it.
+database=$(mktemp -d)
+trap 'rm -rf "$database"' EXIT
+cp "$(rpm --eval '%_dbpath')"/* "$database"
 for package in kmod-nvidia-open-dkms nvidia-driver-cuda nvidia-fabricmanager; do
-        version=$(rpm -q --queryformat '%{VERSION}' "$package") || fail "package $package is missing"
+        version=$(rpm --dbpath "$database" -q --queryformat '%{VERSION}' "$package") || fail "package $package is missing"
         [ "$version" = "$driver" ] || fail "the kernel modules are $driver, $package is $version: update them together, 'imgbuild lock RECIPE --update'"
 done
 for key in /var/lib/dkms/mok.key /var/lib/dkms/mok.pub; do

@@ -386,6 +386,19 @@ refused "a text" 'Artifact text of overlay query is no RPM package'
 check "… and what is no RPM" $?
 overlay_of jq
 
+# By what a package provides, whatever it is called: a vendor's kernel-devel, say.
+rpm_of of-a-vendor <<<$'Provides: kernel-devel-uname-r = 5.14.0-1.x86_64\n%description\nx\n%files' && publish
+overlay_of 'kernel-devel-uname-r = 5.14.0-1.x86_64'
+rm -f "$lock"
+el lock >"$W/out" 2>&1 && grep -q '"name": "of-a-vendor"' "$lock"
+s=$?
+check "a package is found by what it provides, of one version" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+overlay_of 'kernel-devel-uname-r = 5.14.0-2.x86_64'
+refused "what nothing provides in that version" 'no repository of the recipe has a package kernel-devel-uname-r = 5.14.0-2.x86_64'
+check "… and another version of it is named as missing" $?
+overlay_of jq
+
 # Streams of a module: its packages are there where their stream is.
 for version in 1 2 3; do rpm_of tool <<<$'%description\nx\n%files'; done
 unset version
