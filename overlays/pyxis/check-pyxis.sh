@@ -3,7 +3,8 @@
 set -eu
 fail() { echo "$1"; exit 1; }
 
-versions=$(dpkg-query -W -f '${db:Status-Abbrev}${source:Package} ${source:Version}\n' | sed -n 's/^ii  *slurm-wlm //p' | sort -u)
+versions=$(srun --version 2>/dev/null || true)
+! command -v dpkg-query >/dev/null || versions=$(dpkg-query -W -f '${db:Status-Abbrev}${source:Package} ${source:Version}\n' | sed -n 's/^ii  *slurm-wlm //p' | sort -u)
 [ "$(echo "$versions" | wc -l)" -eq 1 ] || fail "packages of Slurm have several versions: $(echo "$versions" | tr '\n' ' ')"
 
 work=$(mktemp -d)

@@ -210,6 +210,14 @@ check "… which boots until the node is ready" $s
 s=$?
 check "… with the vendor's kernel and files, the overlay's package, a boot entry of its own, and labels" $s
 [[ $s -eq 0 ]] || { tail -n 40 "$W/boot.log"; cat "$W/said"; }
+mkdir -p "$PROJECT/overlays/query/files/etc"
+echo once >"$PROJECT/overlays/query/files/etc/edited"
+build el-vendor >>"$W/log" 2>&1
+echo twice >"$PROJECT/overlays/query/files/etc/edited"
+begin=$EPOCHREALTIME
+build el-vendor >>"$W/log" 2>&1
+check "one file of an overlay is edited" $?
+echo "# to the raw disk, proved: $(python3 -c "print(round($EPOCHREALTIME - $begin, 1))") s"
 rm -rf "$V"
 [[ $rc -eq 0 ]] || exit 1
 PROJECT=$SHARED/project RECIPES=$SHARED/project/images

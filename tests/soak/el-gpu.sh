@@ -1,5 +1,5 @@
 #!/bin/bash
-# A GPU node of family el: overlays nvidia-driver-el, cuda-el, container-toolkit-el and enroot on an EL-like distribution of Debian's packages as
+# A GPU node of family el: overlays nvidia-driver-el, cuda-el, container-toolkit-el, enroot and pyxis on an EL-like distribution of Debian's packages as
 # RPMs. NVIDIA's packages are doubles (tests/fixtures/el/driver), Enroot's is made of its own source; what compiles the modules is real: dkms, the
 # kernel's headers, the overlay's script. First with modules that do nothing, twice, the same bytes; then with NVIDIA's own source of the open
 # modules (six minutes of one processor).
@@ -8,7 +8,7 @@ source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/el.bash"
 vendor=595.45.04
-have_source "open-gpu-kernel-modules-$vendor.tar.xz" && have_source enroot-4.1.2.tar.gz || exit 77
+have_source "open-gpu-kernel-modules-$vendor.tar.xz" && have_source enroot-4.1.2.tar.gz && have_source pyxis-0.24.0.tar.gz || exit 77
 el_programs
 own_project
 W=$E2E/work
@@ -19,7 +19,7 @@ cp "$W/key/key.asc" "$RECIPES/os.asc"
 fingerprint=$(<"$W/key/fingerprint")
 
 # What overlay enroot-source compiles, as Enroot's own package has it.
-from_sources "$PROJECT" enroot-source || exit 1
+from_sources "$PROJECT" enroot-source pyxis || exit 1
 cat >"$RECIPES/enroot-parts.json" <<'R'
 { "name": "enroot-parts", "kind": "tree", "base": { "distro": "debian", "release": "trixie", "packages": ["systemd-sysv"] }, "overlays": ["enroot-source"] }
 R
@@ -77,7 +77,7 @@ cat >"$RECIPES/el-gpu.json" <<R
         "kernel": { "package": "kernel" },
         // The vendor's package has the parts that are C++ compiled, its source archive has not.
         "packages": ["g++", "kernel-devel-uname-r = \${kernel}"],
-        "overlays": ["nvidia-driver-el", "cuda-el", "container-toolkit-el", "enroot", "slim"]
+        "overlays": ["nvidia-driver-el", "cuda-el", "container-toolkit-el", "enroot", "pyxis", "slim"]
 }
 R
 in_tree() { "$IMGBUILD" shell "$RECIPES/el-gpu.json" --cache "$CACHE" --progress none -- sh -c "$1" 2>>"$W/log"; }
