@@ -3,6 +3,7 @@
 #include "shared/file-util.h"
 #include "shared/strv.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -149,9 +150,84 @@ static void valid_is_lower_case_hex(void **state) {
         assert_false(digest_valid(NULL));
 }
 
+/* What is written at these places, of a file of so many bytes, and the same file without holes. */
+static void same_without_holes(const off_t *places, size_t n, off_t size) {
+        _cleanup_free_ char *sparse = path_join(folder, "sparse"),
+                            *dense = path_join(folder, "dense"), *all = calloc(1, (size_t) size);
+        Digest of_sparse, of_dense;
+        uint64_t bytes;
+        struct stat st;
+        int fd = open(sparse, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+        assert_true(fd >= 0 && all);
+        for (size_t i = 0; i < n; i++) {
+                assert_int_equal(pwrite(fd, "x", 1, places[i]), 1);
+                all[places[i]] = 'x';
+        }
+        assert_int_equal(ftruncate(fd, size), 0);
+        assert_int_equal(fstat(fd, &st), 0);
+        if (st.st_blocks * 512 >= size)
+                skip(); /* a file system without holes */
+        assert_int_equal(write_file_atomic(dense, all, (size_t) size, 0600), 0);
+
+        assert_int_equal(digest_fd(fd, of_sparse, &bytes), 0);
+        assert_int_equal(bytes, size);
+        assert_int_equal(digest_file(dense, of_dense, NULL), 0);
+        assert_string_equal(of_sparse, of_dense);
+        close(fd);
+}
+
+static void a_hole_at_the_start_is_zeros(void **state) {
+        (void) state;
+        same_without_holes((const off_t[]) { 3 << 20 }, 1, (3 << 20) + 1);
+}
+
+static void holes_between_data_are_zeros(void **state) {
+        (void) state;
+        same_without_holes((const off_t[]) { 0, 1 << 20, (2 << 20) + 7 }, 3, (2 << 20) + 8);
+}
+
+static void a_hole_at_the_end_is_zeros(void **state) {
+        (void) state;
+        same_without_holes((const off_t[]) { 5 }, 1, (4 << 20) + 13);
+}
+
+static void a_file_of_nothing_but_a_hole_is_zeros(void **state) {
+        (void) state;
+        same_without_holes(NULL, 0, (1 << 20) + 1);
+}
+
+/* As where a caller has read the head already. */
+static void a_sparse_file_counts_from_its_position(void **state) {
+        (void) state;
+        _cleanup_free_ char *path = path_join(folder, "sparse"), *zeros = calloc(1, 1 << 20);
+        _cleanup_hash_free_ Hash *h = NULL;
+        Digest d, expected;
+        uint64_t size;
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+        assert_true(fd >= 0 && zeros);
+        assert_int_equal(ftruncate(fd, 2 << 20), 0);
+        assert_int_equal(lseek(fd, 1 << 20, SEEK_SET), 1 << 20);
+        assert_int_equal(digest_fd(fd, d, &size), 0);
+        assert_int_equal(size, 1 << 20);
+        assert_int_equal(hash_new(&h), 0);
+        hash_bytes(h, zeros, 1 << 20);
+        hash_end(h, expected);
+        assert_string_equal(d, expected);
+        close(fd);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(known_value, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_hole_at_the_start_is_zeros, setup, teardown),
+                cmocka_unit_test_setup_teardown(holes_between_data_are_zeros, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_hole_at_the_end_is_zeros, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_file_of_nothing_but_a_hole_is_zeros, setup, teardown),
+                cmocka_unit_test_setup_teardown(
+                                a_sparse_file_counts_from_its_position, setup, teardown),
                 cmocka_unit_test(fields_do_not_run_together),
                 cmocka_unit_test(null_field_is_not_empty_field),
                 cmocka_unit_test_setup_teardown(tree_ignores_times_and_umask, setup, teardown),
