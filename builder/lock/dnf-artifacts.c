@@ -5,7 +5,6 @@
 
 #include "lock/dnf.h"
 #include "lock/rpm-header.h"
-#include "recipe/schema.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 #include "store/store.h"
@@ -55,7 +54,7 @@ int dnf_check_artifacts(Dnf *d, const Lock *l) {
         _cleanup_json_ json_object *question = NULL, *answer = NULL;
         _cleanup_strv_free_ char **brought_by = NULL, **missing = NULL;
         _cleanup_free_ char *about = NULL, *overlays = NULL;
-        json_object *files;
+        json_object *files, *list;
         int r;
 
         if (dnf_question(d, NULL, &question) < 0 || json_add_array(question, "files", &files) < 0)
@@ -70,7 +69,10 @@ int dnf_check_artifacts(Dnf *d, const Lock *l) {
         r = dnf_ask(d, about, "artifacts", TAKE_PTR(question), &answer);
         if (r < 0)
                 return r;
-        if (schema_get_strv(answer, "missing", &missing) < 0)
-                return log_oom();
+        list = json_get(answer, "missing");
+        for (size_t i = 0; i < json_array_length(list); i++)
+                if (strv_extend(&missing, strempty(json_object_get_string(
+                                                          json_object_array_get_idx(list, i)))) < 0)
+                        return log_oom();
         return artifacts_find_missing(brought_by, missing);
 }

@@ -476,7 +476,8 @@ mkdir -p "$NODE"/{dev,credentials}; echo '5,0,0,-;Linux version 6.12.0' >"$NODE/
 echo "$token" >"$NODE/credentials/firstboot.kubernetes.token"
 echo "$verdict" >"$A/verdict-token"; echo "$verdict" >"$NODE/credentials/firstboot.kubernetes.verdict_token"
 export CREDENTIALS_DIRECTORY=$NODE/credentials
-echo "{\"watch\":{\"calm\":\"500ms\",\"interval\":\"1s\",\"healthy\":\"1s\"},
+# Slow retries soon, too: on a busy machine the fast ones are over before there is room in /run again.
+echo "{\"watch\":{\"calm\":\"500ms\",\"interval\":\"1s\",\"healthy\":\"1s\"},\"retry\":{\"slow\":\"3s\"},
         \"kubernetes\":{\"endpoint\":\"127.0.0.1:$port\",\"ca_hashes\":[\"$(pin cluster)\"],\"node_name\":\"n1\",\"give_up\":\"60s\"}}" >"$NODE/etc/firstboot/node.json"
 echo "{\"check\":true,\"exec\":[\"$NODE/exec/probe\"]}" >"$NODE/etc/firstboot/steps.d/probe.json"
 cat >"$NODE/exec/probe" <<'K'
