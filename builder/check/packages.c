@@ -23,6 +23,11 @@ static int add_package(
                 free(p.arch);
                 return -ENOMEM;
         }
+        /* They are a stranger's words, and go into the manifest. */
+        json_clean_utf8(p.name);
+        json_clean_utf8(p.version);
+        if (p.arch)
+                json_clean_utf8(p.arch);
         t->packages = grown;
         t->packages[t->n_packages++] = p;
         return 0;

@@ -96,19 +96,20 @@ static int fetch_wanted(Context *ctx, const Recipe *recipe, Wanted *wanted, size
         return 0;
 }
 
-const Artifact *artifact_package(Context *ctx, const Recipe *recipe, const LockedArtifact *locked) {
+static const Artifact *find_artifact(const Recipe *recipe, const LockedArtifact *locked) {
         for (size_t i = 0; i < recipe->n_overlays; i++)
-                for (size_t k = 0; k < recipe->overlays[i]->n_artifacts; k++) {
-                        const Artifact *a = recipe->overlays[i]->artifacts + k;
-
+                for (size_t k = 0; k < recipe->overlays[i]->n_artifacts; k++)
                         if (streq(recipe->overlays[i]->name, locked->overlay) &&
-                                        streq(a->name, locked->name))
-                                return a->kind == INSTALL_PACKAGE && store_has_blob(ctx->store,
-                                                                                     locked->sha256)
-                                                       ? a
-                                                       : NULL;
-                }
+                                        streq(recipe->overlays[i]->artifacts[k].name, locked->name))
+                                return recipe->overlays[i]->artifacts + k;
         return NULL;
+}
+
+const Artifact *artifact_package(Context *ctx, const Recipe *recipe, const LockedArtifact *locked) {
+        const Artifact *a = find_artifact(recipe, locked);
+
+        return a && a->kind == INSTALL_PACKAGE && store_has_blob(ctx->store, locked->sha256) ? a
+                                                                                             : NULL;
 }
 
 int artifacts_find_missing(char *const *brought_by, char *const *missing) {

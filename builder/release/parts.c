@@ -3,6 +3,7 @@
 /* Gathers the manifest's lists (packages, artifacts, wheels …) into one list of parts. */
 
 #include "release/parts.h"
+#include "recipe/recipe.h"
 
 #include "shared/file-util.h"
 #include "shared/strv.h"
@@ -65,13 +66,17 @@ static char *make_purl(const char *type, const char *namespace, const char *name
 }
 
 static bool has_rpms(json_object *m) {
-        static const char *const distros[] = { "oracle", "rhel", "rocky", "alma" };
-        const char *distro = json_get_string(m, "distro");
+        Family family;
 
-        for (size_t i = 0; i < ELEMENTSOF(distros); i++)
-                if (streq_ptr(distro, distros[i]))
-                        return true;
-        return false;
+        return distro_family(strempty(json_get_string(m, "distro")), &family) &&
+               family == FAMILY_EL;
+}
+
+/* How many digits stand before the colon; 0: there is no epoch. */
+static size_t epoch_length(const char *version) {
+        size_t n = strspn(version, "0123456789");
+
+        return version[n] == ':' ? n : 0;
 }
 
 /* "?arch=…": of an RPM the epoch goes in here, not into the version. */
@@ -92,7 +97,7 @@ static char *make_qualifiers(json_object *m, json_object *o, size_t epoch) {
 static int add_package(Parts *p, json_object *m, json_object *o, PartKind kind) {
         const char *origin = json_get_string(o, "origin"),
                    *version = strempty(json_get_string(o, "version"));
-        size_t epoch = has_rpms(m) && strchr(version, ':') ? strcspn(version, ":") : 0;
+        size_t epoch = has_rpms(m) ? epoch_length(version) : 0;
         _cleanup_free_ char *qualifiers = make_qualifiers(m, o, epoch);
         Part part = { .kind = kind,
                 .name = json_get_string(o, "name"),

@@ -10,6 +10,10 @@ if [[ ${#sources[@]} -ne 1 ]]; then
 fi
 value() { sed -n "s/^$1=\"\\{0,1\\}\\([^\"]*\\)\"\\{0,1\\} *\$/\\1/p" "${sources[0]}"; }
 name=$(value PACKAGE_NAME) version=$(value PACKAGE_VERSION)
+if [[ -z $name || -z $version ]]; then
+        echo "${sources[0]} names no PACKAGE_NAME and PACKAGE_VERSION: what kmod-nvidia-open-dkms is this?"
+        exit 1
+fi
 
 headers=/lib/modules/$KERNEL/build
 if [[ ! -e $headers/Makefile ]]; then

@@ -3,6 +3,7 @@
 #   el_programs               ends the script where a program to make it with is missing
 #   el_distribution PARTS W TOOLS   of tests/fixtures/el/PARTS.json, by the tools of a file tools.json: the repository W/site/os, its key in W/key;
 #                             W/log says what was done; ends the script where that fails
+#   el_project PARTS          own_project with it: W is $E2E/work, the key in $RECIPES/os.asc
 #   el_repository PARTS W [OPTION…]   makes the repository again, as make-el-repo takes options
 
 el_programs() {
@@ -21,4 +22,14 @@ el_distribution() {
         local s=$?
         check "the distribution is made" $s
         [[ $s -eq 0 ]] || { tail -n 40 "$2/log"; exit 1; }
+}
+
+el_project() {
+        el_programs
+        own_project
+        W=$E2E/work
+        rm -rf "$W"
+        mkdir -p "$W"
+        el_distribution "$1" "$W" "$RECIPES/tools.json"
+        cp "$W/key/key.asc" "$RECIPES/os.asc"
 }

@@ -50,13 +50,7 @@ if [[ -n ${HEAD_INSIDE:-} ]]; then
         exit $rc
 fi
 
-el_programs
-own_project
-W=$E2E/work
-rm -rf "$W"
-mkdir -p "$W"
-el_distribution el-disk-parts "$W" "$RECIPES/tools.json"
-cp "$W/key/key.asc" "$RECIPES/os.asc"
+el_project el-disk-parts
 cat >"$RECIPES/el-disk.json" <<R
 {
         "name": "el-disk",

@@ -9,13 +9,7 @@ source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/el.bash"
 vendor=595.45.04
 have_source "open-gpu-kernel-modules-$vendor.tar.xz" && have_source enroot-4.1.2.tar.gz && have_source pyxis-0.24.0.tar.gz || exit 77
-el_programs
-own_project
-W=$E2E/work
-rm -rf "$W"
-mkdir -p "$W"
-el_distribution el-gpu-parts "$W" "$RECIPES/tools.json"
-cp "$W/key/key.asc" "$RECIPES/os.asc"
+el_project el-gpu-parts
 fingerprint=$(<"$W/key/fingerprint")
 
 # What overlay enroot-source compiles, as Enroot's own package has it.

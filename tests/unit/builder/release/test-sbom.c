@@ -55,6 +55,12 @@ static void test_urls_of_rpms_have_the_epoch_apart(void **state _unused_) {
                         "pkg:rpm/nvidia-cuda/nvidia-driver-cuda@580.178.04-1.el9?arch=x86_64&distro=rocky-9&epoch=3");
 }
 
+static void test_what_is_no_epoch_brings_no_qualifier(void **state _unused_) {
+        assert_purl(OF_ROCKY(", \"packages\": [{\"name\": \"bash\", \"version\": \"1&arch=x:5.1-9\", "
+                             "\"arch\": \"x86_64\", " SUM "}]"),
+                        "pkg:rpm/rocky/bash@1%26arch%3Dx:5.1-9?arch=x86_64&distro=rocky-9");
+}
+
 static void test_a_vendors_image_and_its_packages_are_parts(void **state _unused_) {
         _cleanup_json_ json_object *m = parse(OF_ROCKY(
                         ", \"base_made_with\": {\"by\": \"vendor\", \"image\": \"https://x.example/Rocky-9.qcow2\", " SUM
@@ -184,6 +190,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_setup, fixture_teardown)
                 TEST(package_urls),
                 TEST(urls_of_rpms_have_the_epoch_apart),
+                TEST(what_is_no_epoch_brings_no_qualifier),
                 TEST(a_vendors_image_and_its_packages_are_parts),
                 TEST(each_list_has_its_kind),
                 TEST(time_and_uuid_are_the_build_s),
