@@ -2,16 +2,12 @@
 # The vendor's packages have the modules' source and let dkms compile it, for the kernel that runs where they are installed: here that is the
 # builder's. So once more, for the image's own.
 set -euo pipefail
-shopt -s nullglob
-sources=(/usr/src/nvidia*/dkms.conf)
-if [[ ${#sources[@]} -ne 1 ]]; then
-        echo "/usr/src has ${#sources[@]} sources of the driver, not one: what kmod-nvidia-open-dkms is this?"
-        exit 1
-fi
-value() { sed -n "s/^$1=\"\\{0,1\\}\\([^\"]*\\)\"\\{0,1\\} *\$/\\1/p" "${sources[0]}"; }
+# Not by its folder's name: nvidia-fs and others have theirs beside it. A part of NVIDIA's source has one of its own.
+source=$(rpm -q --list kmod-nvidia-open-dkms | grep -E '^/usr/src/[^/]+/dkms\.conf$') || { echo "kmod-nvidia-open-dkms has no source for dkms"; exit 1; }
+value() { sed -n "s/^$1=\"\\{0,1\\}\\([^\"]*\\)\"\\{0,1\\} *\$/\\1/p" "$source"; }
 name=$(value PACKAGE_NAME) version=$(value PACKAGE_VERSION)
 if [[ -z $name || -z $version ]]; then
-        echo "${sources[0]} names no PACKAGE_NAME and PACKAGE_VERSION: what kmod-nvidia-open-dkms is this?"
+        echo "$source names no PACKAGE_NAME and PACKAGE_VERSION: what kmod-nvidia-open-dkms is this?"
         exit 1
 fi
 

@@ -70,7 +70,7 @@ cat >"$RECIPES/el-gpu.json" <<R
         },
         "kernel": { "package": "kernel" },
         // The vendor's package has the parts that are C++ compiled, its source archive has not.
-        "packages": ["g++", "kernel-devel-uname-r = \${kernel}"],
+        "packages": ["g++", "nvidia-fs-dkms", "kernel-devel-uname-r = \${kernel}"],
         "overlays": ["nvidia-driver-el", "cuda-el", "container-toolkit-el", "enroot", "pyxis", "slim"]
 }
 R
