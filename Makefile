@@ -17,7 +17,7 @@ PREFIX ?= /usr/local
 include firstboot/version.mk
 include firstboot/say.mk
 CC ?= gcc
-PKGS := json-c libcurl libcrypto blkid libarchive libseccomp libzstd yaml-0.1 p11-kit-1
+PKGS := json-c libcurl libcrypto blkid libarchive libseccomp libzstd yaml-0.1 p11-kit-1 ext2fs com_err
 include firstboot/flags.mk
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wformat=2 \
 	-Wno-missing-field-initializers
@@ -80,7 +80,7 @@ define link_test
 endef
 
 unit_builder := $(call tests_of,builder)
-unit_builder_fuzz := $(call fuzz_tests,json recipe openpgp rpm-header sums minisig delta qcow2 json-each json-line initramfs)
+unit_builder_fuzz := $(call fuzz_tests,json recipe openpgp rpm-header sums minisig delta qcow2 ext4 json-each json-line initramfs)
 # Programs that e2e tests ask for by name.
 builder_fixtures := $(BUILD)/tests/fixtures/damaged-disk
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A tree out of an appliance, at the speed of its disk: tar runs inside and writes to a port of its
- * own. guestfs_tar_out() would hand out all zeros of a sparse file, and 8 KiB a time.
+/* A tree out of an image. One on ext4 is read without an appliance; else, out of an appliance, at
+ * the speed of its disk: tar runs inside and writes to a port of its own. guestfs_tar_out() would
+ * hand out all zeros of a sparse file, and 8 KiB a time.
  *
  * The appliance is a child's, in a process group of its own: whoever reads ends it when it does not
  * like what comes. */
 
 #include "appliance/internal.h"
+#include "appliance/ext4.h"
 
 #include "shared/log.h"
 #include "shared/spawn.h"
@@ -38,7 +40,7 @@ static const char tar_script[] =
 static volatile sig_atomic_t ended; /* by whoever reads: no error of ours */
 
 typedef struct Source {
-        const char *path, *format, *root;
+        const char *path, *format, *root, *scratch;
         int fd;
 } Source;
 
@@ -66,6 +68,11 @@ static int serve(const Source *s) {
 
         if (!port)
                 return log_oom();
+        r = s->scratch ? ext4_stream(s->path, s->format, s->root, s->scratch, s->fd) : 0;
+        if (r != 0)
+                return r;
+        if (ended)
+                return -ECANCELED;
         r = appliance_open_port(s->path, s->format, port, &g);
         return r < 0 ? r : pour(g, s);
 }
@@ -85,8 +92,8 @@ static _noreturn_ void child_main(const Source *s, pid_t parent) {
         _exit(serve(s) < 0 ? 1 : 0);
 }
 
-int tree_stream_start(const char *path, const char *format, const char *root, int fd, int reader,
-                TreeStream **ret) {
+int tree_stream_start(const char *path, const char *format, const char *root, const char *scratch,
+                int fd, int reader, TreeStream **ret) {
         _cleanup_free_ TreeStream *s = calloc(1, sizeof(*s));
         pid_t parent = getpid();
 
@@ -98,7 +105,7 @@ int tree_stream_start(const char *path, const char *format, const char *root, in
                 return -errno;
         if (s->pid == 0) {
                 safe_close(reader); /* or whoever writes would never hear that it is gone */
-                child_main(&(Source) { path, format, root, fd }, parent);
+                child_main(&(Source) { path, format, root, scratch, fd }, parent);
         }
         setpgid(s->pid, s->pid); /* whichever comes first: a signal to the group must find it */
         *ret = TAKE_PTR(s);

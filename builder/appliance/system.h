@@ -5,7 +5,7 @@
  *
  *   image_require_whole(path, format);                    refuses what leads to other files
  *   image_facts(path, format, NULL, &facts);              for the lock
- *   tree_stream_start(path, format, NULL, fd, &stream);   for the layer */
+ *   tree_stream_start(path, format, NULL, scratch, fds[1], fds[0], &stream);   for the layer */
 
 #include "shared/macro.h"
 
@@ -33,10 +33,11 @@ int image_facts(const char *path, const char *format, const char *root, ImageFac
 
 /* stream.c. The tree of that system as a tar archive (pax) with all that it has: a process writes
  * it to `fd`, the one end of a pipe whose other end, `reader`, it does not keep. Errors are logged
- * by it. */
+ * by it. `scratch`: a folder with room for the image as a raw disk, where the system may be on ext4
+ * and read without an appliance; NULL: it is not. */
 typedef struct TreeStream TreeStream;
-int tree_stream_start(const char *path, const char *format, const char *root, int fd, int reader,
-                TreeStream **ret);
+int tree_stream_start(const char *path, const char *format, const char *root, const char *scratch,
+                int fd, int reader, TreeStream **ret);
 int tree_stream_finish(TreeStream *s); /* waits until all was written: 0 or -EIO. Frees s */
 
 /* Frees it, and ends what goes on after a moment: -EIO where it had failed by itself. */

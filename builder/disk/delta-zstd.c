@@ -9,7 +9,7 @@
 
 #include <zstd.h>
 
-#define LEVEL 19                  /* for what one package's update is */
+#define LEVEL 22                  /* for what one package's update is */
 #define LEVEL_LARGE 9             /* beyond LARGE, where the other takes minutes */
 #define LARGE (32u * 1024 * 1024) /* bytes, data and dictionary */
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A vendor's image as the base: a disk with LVM, XFS and ext4, /var and /home apart, and all that a tree can hold, comes out entry for
-# entry; an overlay's package is installed on it by its own apt, then offline from the store alone. The distribution that
+# entry; so does one with ext4 in partitions, which is read without an appliance; an overlay's package is installed on it by its own apt, then offline from the store alone. The distribution that
 # the package comes from is a fixture; the system in the image is real. soak/import has btrfs on an MBR disk.
 #
 # lane: compute
@@ -58,7 +58,9 @@ truncate -s 700M "$I/var.xfs"
 { printf 'label: gpt\n1MiB,64MiB,U\n65MiB,,V\n' | sfdisk -q "$I/vendor.raw" && mkfs.xfs -q "$I/root.xfs" && mkfs.xfs -q "$I/var.xfs" &&
         dd if="$I/root.xfs" of="$I/vendor.raw" bs=1M seek=66 conv=sparse,notrunc status=none &&
         dd if="$I/var.xfs" of="$I/vendor.raw" bs=1M seek=966 conv=sparse,notrunc status=none; } || exit 1
-guestfish --format=raw -a "$I/vendor.raw" >"$I/log" 2>&1 <<F
+truncate -s 2G "$I/ext4.raw"
+printf 'label: gpt\n1MiB,64MiB,U,,\n65MiB,200MiB,L,name=var\n300MiB,,L\n' | sfdisk -q "$I/ext4.raw" || exit 1
+guestfish --format=raw -a "$I/vendor.raw" -a "$I/ext4.raw" >"$I/log" 2>&1 <<F
 run
 mkfs vfat /dev/sda1 label:ESP
 pvcreate /dev/sda2
@@ -73,12 +75,22 @@ mount /dev/vg/home /home
 tar-in $I/source.tar / xattrs:true selinux:true acls:true
 mount /dev/sda1 /boot/efi
 write /boot/efi/loader "the vendor's boot loader"
+umount-all
+mkfs vfat /dev/sdb1 label:ESP
+mkfs ext4 /dev/sdb2 label:var
+mkfs ext4 /dev/sdb3 label:root
+mount /dev/sdb3 /
+mkdir /var
+mount /dev/sdb2 /var
+tar-in $I/source.tar / xattrs:true selinux:true acls:true
+write /etc/fstab "LABEL=root / ext4 defaults 0 1\nPARTLABEL=var /var ext4 defaults 0 2\nLABEL=ESP /boot/efi vfat umask=0077 0 1\n"
 F
 s=$?
-check "a disk is made: GPT, ESP, LVM, XFS and ext4" $s
+check "two disks are made: GPT, ESP, LVM, XFS and ext4; ext4 in partitions" $s
 [[ $s -eq 0 ]] || { cat "$I/log"; exit 1; }
 rm -f "$I"/source.tar "$I"/*.xfs
-qemu-img convert -O qcow2 "$I/vendor.raw" "$I/vendor.qcow2" || exit 1
+qemu-img convert -O qcow2 "$I/vendor.raw" "$I/vendor.qcow2" && qemu-img convert -c -O qcow2 "$I/ext4.raw" "$I/ext4.qcow2" || exit 1
+rm "$I/ext4.raw"
 
 cat >"$I/images/vendor.json" <<'E'
 { "name": "vendor", "kind": "tree", "base": { "image": "../vendor.qcow2" }, "overlays": ["site"] }
@@ -125,6 +137,24 @@ s=$?
 failed $s
 [[ $s -eq 0 ]] && grep -q '^ours again$' "$I/out"
 check "and again offline, with neither mirror nor image" $?
+
+# The other disk: no appliance could start here.
+cat >"$I/images/ext4.json" <<'E'
+{ "name": "ext4", "kind": "tree", "base": { "image": "../ext4.qcow2" } }
+E
+"$IMGBUILD" lock "$I/images/ext4.json" --cache "$I/cache" --mirror "$URL/debian" --offline --progress plain >"$I/out" 2>&1
+s=$?
+failed $s
+LIBGUESTFS_HV=/bin/false "$IMGBUILD" shell "$I/images/ext4.json" --stage base --cache "$I/cache" --offline --progress plain -- /bin/true >"$I/out" 2>&1
+s=$?
+failed $s
+check "a system on ext4 in partitions is imported without an appliance" $s
+layer=$("$IMGBUILD" plan "$I/images/ext4.json" --json --cache "$I/cache" --offline | python3 -c 'import json, sys; print(json.load(sys.stdin)["stages"][0]["digest"][:32])')
+"$TOP/tests/fixtures/tree-list" "$I/cache/layers/$layer/tree" >"$I/layer.list"
+diff "$I/source.list" "$I/layer.list" >"$I/diff"
+s=$?
+[[ $s -eq 0 ]] || cut -c1-300 "$I/diff" | head -n 20 | sed 's/^/#   /'
+check "… entry for entry, /etc/fstab apart" $s
 
 # What cannot be imported is told by one message, and the store has nothing half-made.
 refused() { # NAME PATTERN
