@@ -25,6 +25,12 @@ int guestfs_open_readonly(const char *const *images, const char *const *formats,
 typedef int (*ApplianceUse)(guestfs_h *g, void *userdata);
 int guestfs_use_readonly(const char *image, const char *format, ApplianceUse use, void *userdata);
 
+/* Starts an appliance over a raw disk that is to be written, and two raw files that are not, whole
+ * sectors each, which its programs see by these names. Errors are logged. */
+#define APPLIANCE_FIRST "/dev/disk/guestfs/first"
+#define APPLIANCE_SECOND "/dev/disk/guestfs/second"
+int guestfs_open_writable(const char *disk, const char *const beside[2], guestfs_h **ret);
+
 /* Starts an appliance without an image, its files in `folder`, for those that come to be later.
  * `monitor`: a path for a socket, without a comma and short. -EAGAIN, not logged: it does not
  * start. */

@@ -23,8 +23,3 @@ int appliance_launch(ApplianceLaunch launch, bool kvm, void *userdata, bool *ret
 /* Opens an appliance for `use`, and another one where the first died meanwhile. */
 typedef int (*ApplianceOpen)(guestfs_h **ret, void *userdata);
 int appliance_use(ApplianceOpen open_it, ApplianceUse use, void *userdata);
-
-/* system.c. Finds the one system of the image, on `root` where that is not NULL, and mounts it
- * read-only as its fstab says. *ret_root (the caller frees it): libguestfs' name of it. Errors are
- * logged, with `image`'s name. */
-int system_mount(guestfs_h *g, const char *image, const char *root, char **ret_root);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* libguestfs, read-only. Its appliance is a small virtual machine that only sees the images:
- * whatever a stranger's file system holds, the host's kernel never mounts it. */
+/* libguestfs, read-only but for a disk that keeps its vendor's layout. Its appliance is a small
+ * virtual machine that only sees the images: whatever a stranger's file system holds, the host's
+ * kernel never mounts it. */
 
 #include "appliance/internal.h"
 
@@ -53,6 +54,7 @@ typedef struct Launch {
         const char *folder;  /* for its files; NULL: libguestfs' own choice */
         const char *monitor; /* where QEMU is to listen; NULL: nowhere */
         const char *port;    /* the file that APPLIANCE_PORT writes to; NULL: no port */
+        bool writable;       /* the first image is to be written, the others have names */
         guestfs_h *g;
 } Launch;
 
@@ -104,9 +106,22 @@ static bool prepare(guestfs_h *g, const Launch *l, bool kvm) {
                guestfs_config(g, "-qmp", l->monitor) >= 0;
 }
 
+/* The appliance's programs see disks in the order in which its kernel came upon them. */
+static bool add_image(guestfs_h *g, const Launch *l, size_t i) {
+        static const char *const beside[] = { NULL, "first", "second" };
+
+        if (!l->writable || i == 0)
+                return guestfs_add_drive_opts(g, l->images[i], GUESTFS_ADD_DRIVE_OPTS_READONLY,
+                                       !l->writable, GUESTFS_ADD_DRIVE_OPTS_FORMAT, l->formats[i],
+                                       -1) >= 0;
+        return guestfs_add_drive_opts(g, l->images[i], GUESTFS_ADD_DRIVE_OPTS_READONLY, 1,
+                               GUESTFS_ADD_DRIVE_OPTS_FORMAT, l->formats[i],
+                               GUESTFS_ADD_DRIVE_OPTS_LABEL, beside[i], -1) >= 0;
+}
+
 static int launch(bool kvm, void *userdata) {
         Launch *l = userdata;
-        const char *const *images = l->images, *const *formats = l->formats;
+        const char *const *images = l->images;
         _cleanup_guestfs_ guestfs_h *g = guestfs_create();
 
         if (!g)
@@ -117,8 +132,7 @@ static int launch(bool kvm, void *userdata) {
                                 "libguestfs cannot be set up: %s; 'imgbuild doctor inspect' looks for what it lacks",
                                 guestfs_last_error(g));
         for (size_t i = 0; images[i]; i++)
-                if (guestfs_add_drive_opts(g, images[i], GUESTFS_ADD_DRIVE_OPTS_READONLY, 1,
-                                    GUESTFS_ADD_DRIVE_OPTS_FORMAT, formats[i], -1) < 0)
+                if (!add_image(g, l, i))
                         return log_error_return(-EIO, "libguestfs cannot open %s: %s", images[i],
                                         guestfs_last_error(g));
         if (guestfs_launch(g) < 0) {
@@ -183,6 +197,20 @@ int guestfs_open_readonly(const char *const *images, const char *const *formats,
         if (r < 0)
                 return r;
         r = start(&(Launch) { .images = images, .formats = found }, ret);
+        if (r == -EAGAIN) {
+                log_error(NO_START);
+                return -ENOPKG;
+        }
+        return r;
+}
+
+int guestfs_open_writable(const char *disk, const char *const beside[2], guestfs_h **ret) {
+        const char *const images[] = { disk, beside[0], beside[1], NULL }, *const formats[] = {
+                "raw", "raw", "raw", NULL
+        };
+        int r;
+
+        r = start(&(Launch) { .images = images, .formats = formats, .writable = true }, ret);
         if (r == -EAGAIN) {
                 log_error(NO_START);
                 return -ENOPKG;

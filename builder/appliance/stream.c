@@ -49,7 +49,7 @@ static int pour(guestfs_h *g, const Source *s) {
         const char *why;
         int r;
 
-        r = system_mount(g, s->path, s->root, &root);
+        r = system_mount(g, s->path, s->root, false, &root);
         if (r < 0)
                 return r;
         output = guestfs_debug(g, "sh", ARGV((char *) tar_script));

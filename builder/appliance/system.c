@@ -142,7 +142,8 @@ static int by_length(const void *a, const void *b) {
         return m != n ? (m < n ? -1 : 1) : strcmp(x[0], y[0]);
 }
 
-int system_mount(guestfs_h *g, const char *image, const char *root, char **ret_root) {
+int system_mount(
+                guestfs_h *g, const char *image, const char *root, bool writable, char **ret_root) {
         _cleanup_strv_free_ char **points = NULL;
         _cleanup_free_ char *found = NULL;
         int r;
@@ -158,7 +159,8 @@ int system_mount(guestfs_h *g, const char *image, const char *root, char **ret_r
         for (size_t i = 0; points[i]; i += 2) {
                 if (is_esp(g, points[i], points[i + 1]))
                         continue;
-                if (guestfs_mount_ro(g, points[i + 1], points[i]) < 0)
+                if ((writable ? guestfs_mount(g, points[i + 1], points[i])
+                              : guestfs_mount_ro(g, points[i + 1], points[i])) < 0)
                         return log_error_return(-EINVAL,
                                         "%s: %s (%s) cannot be mounted, so the system would not be whole: %s",
                                         image, points[i], points[i + 1],
@@ -300,7 +302,7 @@ static int ask(guestfs_h *g, void *userdata) {
         _cleanup_free_ char *root = NULL;
         int r;
 
-        r = system_mount(g, q->image, q->root, &root);
+        r = system_mount(g, q->image, q->root, false, &root);
         if (r < 0)
                 return r;
         r = read_os_release(g, q->image, &f);

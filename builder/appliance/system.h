@@ -31,6 +31,12 @@ void image_facts_done(ImageFacts *f);
  * an image that no system can be taken from. */
 int image_facts(const char *path, const char *format, const char *root, ImageFacts *ret);
 
+/* Finds the one system of the image in an appliance, on `root` where that is not NULL, and mounts
+ * it as its fstab says, but for the ESP. *ret_root (the caller frees it): libguestfs' name of it.
+ * Errors are logged, with `image`'s name. */
+typedef struct guestfs_h guestfs_h;
+int system_mount(guestfs_h *g, const char *image, const char *root, bool writable, char **ret_root);
+
 /* stream.c. The tree of that system as a tar archive (pax) with all that it has: a process writes
  * it to `fd`, the one end of a pipe whose other end, `reader`, it does not keep. Errors are logged
  * by it. `scratch`: a folder with room for the image as a raw disk, where the system may be on ext4

@@ -5,7 +5,7 @@
  * of the tools tree in its sandbox, straight into the file at the partition's offset: no loop
  * device, no mount, nothing to undo. */
 
-#include "disk/internal.h"
+#include "disk/keep.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -202,6 +202,8 @@ static int write_disk(Disk *d, char *const *layers) {
         r = disk_prepare(d, layers);
         if (r < 0)
                 return r;
+        if (d->plan->recipe->disk.keep)
+                return disk_keep(d);
         r = lay_out(d);
         if (r < 0)
                 return r;

@@ -67,5 +67,13 @@ int disk_write_bios(Disk *d);
 Labels labels_needed(const char *root);
 int disk_write_labels(Disk *d);
 
+/* The parts of that: asks the policy for the paths in the work folder's LABELS_PATHS, each with a
+ * NUL behind it; reads both lists (ret_contexts NULL: the paths alone); takes the next label off
+ * the second: "" for none, NULL where it is none that a policy gives. */
+#define LABELS_PATHS "label-paths"
+int labels_ask(const Disk *d);
+int labels_read(const Disk *d, char **ret_paths, size_t *ret_size, char **ret_contexts);
+const char *labels_next(char **contexts);
+
 /* grub.c. Makes GRUB's core image of a format ("x86_64-efi", "i386-pc") in the work folder. */
 int grub_make_core(Disk *d, const char *format, const char *output);

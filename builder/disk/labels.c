@@ -20,7 +20,6 @@
 #define CONFIG "etc/selinux/config"
 #define MATCHPATHCON "usr/sbin/matchpathcon"
 
-#define PATHS "label-paths"       /* each with a NUL behind it */
 #define CONTEXTS "label-contexts" /* a line each, in the same order */
 #define SCRIPT "label-script"     /* debugfs's */
 #define TEXT_MAX (256u << 20)     /* bytes of each of them */
@@ -65,7 +64,7 @@ static int put_path(const FTSENT *e, const char *inside, void *userdata) {
 /* In the child that sees the tree. */
 static int list_paths(const char *root, void *userdata) {
         const Disk *d = userdata;
-        _cleanup_fclose_ FILE *f = inside_print_output(d->work, PATHS);
+        _cleanup_fclose_ FILE *f = inside_print_output(d->work, LABELS_PATHS);
         int r;
 
         if (!f)
@@ -80,9 +79,8 @@ static int list_paths(const char *root, void *userdata) {
                                : 0;
 }
 
-/* The tree's own word on all of them. */
-static int ask_policy(const Disk *d) {
-        _cleanup_free_ char *paths = path_join(d->work, PATHS);
+int labels_ask(const Disk *d) {
+        _cleanup_free_ char *paths = path_join(d->work, LABELS_PATHS);
         _cleanup_close_ int contexts = inside_create_output(d->work, CONTEXTS, 0600);
         const Sandbox s = {
                 .store = d->ctx->store,
@@ -123,26 +121,47 @@ static bool put_quoted(FILE *f, const char *path) {
         return true;
 }
 
+const char *labels_next(char **contexts) {
+        char *context = *contexts, *end = strchr(context, '\n');
+
+        if (!end)
+                return NULL;
+        *end = '\0';
+        *contexts = end + 1;
+        if (streq(context, "<<none>>"))
+                return "";
+        return is_context(context) ? context : NULL;
+}
+
 /* With the NUL behind it that setfiles writes. */
 static int put_labels(FILE *f, const char *paths, size_t size, char *contexts, unsigned *left_out) {
-        char *context = contexts, *end;
-
         for (const char *path = paths; path < paths + size; path += strlen(path) + 1) {
-                end = strchr(context, '\n');
-                if (!end)
+                const char *context = labels_next(&contexts);
+
+                if (!context)
                         return -EBADMSG;
-                *end = '\0';
-                if (!streq(context, "<<none>>")) {
-                        if (!is_context(context))
-                                return -EBADMSG;
-                        if (put_quoted(f, path))
-                                fprintf(f, "%s\\000\n", context);
-                        else
-                                (*left_out)++;
-                }
-                context = end + 1;
+                if (!*context)
+                        continue;
+                if (put_quoted(f, path))
+                        fprintf(f, "%s\\000\n", context);
+                else
+                        (*left_out)++;
         }
-        return *context ? -EBADMSG : 0;
+        return *contexts ? -EBADMSG : 0;
+}
+
+int labels_read(const Disk *d, char **ret_paths, size_t *ret_size, char **ret_contexts) {
+        _cleanup_free_ char *paths = NULL;
+        int r;
+
+        r = inside_read_output(d->work, LABELS_PATHS, TEXT_MAX, &paths, ret_size);
+        if (r < 0)
+                return r;
+        r = ret_contexts ? inside_read_output(d->work, CONTEXTS, TEXT_MAX, ret_contexts, NULL) : 0;
+        if (r < 0)
+                return r;
+        *ret_paths = TAKE_PTR(paths);
+        return 0;
 }
 
 /* The script's text from both lists. */
@@ -151,10 +170,7 @@ static int pair_lists(const Disk *d, FILE *f, unsigned *left_out) {
         size_t size;
         int r;
 
-        r = inside_read_output(d->work, PATHS, TEXT_MAX, &paths, &size);
-        if (r < 0)
-                return r;
-        r = inside_read_output(d->work, CONTEXTS, TEXT_MAX, &contexts, NULL);
+        r = labels_read(d, &paths, &size, &contexts);
         if (r < 0)
                 return r;
         r = put_labels(f, paths, size, contexts, left_out);
@@ -195,7 +211,7 @@ int disk_write_labels(Disk *d) {
         r = disk_with_tree(d, list_paths, d);
         if (r < 0)
                 return r;
-        r = ask_policy(d);
+        r = labels_ask(d);
         if (r < 0)
                 return r;
         r = write_script(d);

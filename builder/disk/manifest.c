@@ -255,6 +255,8 @@ static int add_disk(json_object *m, const Recipe *recipe, const DiskInfo *d) {
                 if (r < 0)
                         return r;
         }
+        if (recipe->disk.keep)
+                return json_set_string(o, "layout", "keep");
         r = json_set_fields(o, JSON_STRING("filesystem", recipe->disk.filesystem),
                         JSON_STRING("guid", d->disk_guid), JSON_STRING("root_uuid", d->root_uuid),
                         JSON_STRING("esp_id", d->esp_start > 0 ? d->esp_id : NULL));
@@ -328,7 +330,8 @@ static int add_files(json_object *m, const char *folder, char *const *files, cha
         return 0;
 }
 
-/* Which stages may have another result next time; none of them: the image is reproducible. */
+/* Which stages may have another result next time; none of them, and no kernel wrote to its disk:
+ * the image is reproducible. */
 static int add_reproducible(json_object *m, const Plan *plan) {
         json_object *stages = NULL;
         int r;
@@ -343,7 +346,9 @@ static int add_reproducible(json_object *m, const Plan *plan) {
                 if (r < 0)
                         return r;
         }
-        return json_set_fields(m, JSON_BOOL("reproducible", json_object_array_length(stages) == 0));
+        return json_set_fields(
+                        m, JSON_BOOL("reproducible", json_object_array_length(stages) == 0 &&
+                                                                     !plan->recipe->disk.keep));
 }
 
 static int add_head(json_object *m, const Plan *plan, const Findings *findings,

@@ -106,8 +106,8 @@ static int measure_one(const FTSENT *e, const char *inside, void *userdata) {
 }
 
 /* In the parent, which has the log. */
-static int tell_oddities(const struct Measured *sum, bool xfs) {
-        if (!xfs && sum->longest > INSIDE_MAX)
+static int tell_oddities(const struct Measured *sum, bool mke2fs) {
+        if (mke2fs && sum->longest > INSIDE_MAX)
                 return log_error_return(-ENAMETOOLONG,
                                 "%s… of the tree is a path of %zu bytes; at most %u can be put on a disk: have a script of an overlay remove it",
                                 sum->longest_path, sum->longest, INSIDE_MAX);
@@ -180,5 +180,5 @@ int disk_measure(Disk *d) {
         d->labels = sum.labels;
         if (d->labels == LABELS_NOW && m.xfs)
                 d->labels = LABELS_AT_BOOT;
-        return tell_oddities(&sum, m.xfs);
+        return tell_oddities(&sum, !m.xfs && !d->plan->recipe->disk.keep);
 }

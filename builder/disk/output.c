@@ -83,7 +83,7 @@ int output_identity(const Plan *plan, const char *tools_digest, Digest ret) {
         hash_field(h, "tree", plan->stages[plan->n_stages - 1].digest);
         hash_field(h, "tools", tools_digest);
         hash_field(h, "size", size);
-        hash_field(h, "filesystem", recipe->disk.filesystem);
+        hash_field(h, "filesystem", recipe->disk.keep ? "the vendor's" : recipe->disk.filesystem);
         hash_strv(h, "firmware", recipe->disk.firmware);
         hash_strv(h, "formats", recipe->disk.formats);
         hash_field(h, "cmdline", recipe->kernel.cmdline);

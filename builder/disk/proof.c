@@ -36,7 +36,10 @@ int disk_proof_begin(Context *ctx, const Plan *plan, char *const *layers, DiskPr
         r = store_scratch(ctx->store, "proof", &p->folder);
         if (r < 0)
                 return log_error_errno(r, "Cannot make room for the proof");
-        r = proof_process_start(ctx, plan, layers, p->folder, &p->process);
+        /* A vendor's disk is looked for a system first, in an appliance that has no other disk. */
+        r = plan->recipe->disk.keep
+                            ? 0
+                            : proof_process_start(ctx, plan, layers, p->folder, &p->process);
         if (r < 0)
                 log_debug("The proof's appliance does not start early: %s", strerror(-r));
         *ret = TAKE_PTR(p);

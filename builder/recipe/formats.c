@@ -21,6 +21,7 @@ static const char *const distro_names[] = { "debian", "ubuntu", "oracle", "rhel"
         NULL };
 static const char *const architectures[] = { "amd64", NULL };
 static const char *const filesystems[] = { "ext4", "xfs", NULL };
+static const char *const layouts[] = { "new", "keep", NULL };
 static const char *const firmwares[] = { "uefi", "bios", NULL };
 static const char *const formats[] = { "qcow2", "raw", NULL };
 
@@ -99,6 +100,8 @@ static const Schema kernel_keys[] = {
 static const Schema disk_keys[] = {
         { "size", STRING, .check = value_size,
                         .meaning = "As 8G or 20480M (binary units, 256M to 64T); else what the tree needs and a quarter more." },
+        { "layout", STRING, .choices = layouts,
+                        .meaning = "new: a disk of imgbuild's own, unless given; keep: that of base.image, its partitions and boot loader." },
         { "filesystem", STRING, .choices = filesystems,
                         .meaning = "Of the root; ext4 unless given." },
         { "firmware", LIST | SCHEMA_REMOVABLE, .item = &firmware,

@@ -47,6 +47,7 @@ static json_object *disk_to_json(const Recipe *r) {
 
         if (!o ||
                         json_set_fields(o, JSON_INT("size", r->disk.size),
+                                        JSON_STRING("layout", r->disk.keep ? "keep" : NULL),
                                         JSON_STRING("filesystem", r->disk.filesystem)) < 0 ||
                         json_set(o, "firmware", json_from_strv(r->disk.firmware)) < 0 ||
                         json_set(o, "formats", json_from_strv(r->disk.formats)) < 0)

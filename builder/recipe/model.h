@@ -136,7 +136,8 @@ typedef struct Recipe {
         size_t n_overlays;
         char **packages; /* the recipe's own, after the overlays' */
         struct {
-                uint64_t size;    /* bytes; 0: the tree plus 25 % */
+                bool keep;        /* the vendor's disk, grown and written to; else one of ours */
+                uint64_t size;    /* bytes; 0: the tree plus 25 %, or the vendor's */
                 char *filesystem; /* ext4 or xfs */
                 char **firmware;  /* uefi, bios */
                 char **formats;   /* qcow2, raw */

@@ -115,6 +115,32 @@ static int build_base(Building *b) {
         return json_get(base, "image") ? base_image_build(b, base) : build_distro(b, base);
 }
 
+/* What the vendor's disk has already, and boots by. */
+static void check_kept(Building *b, json_object *kernel, json_object *disk) {
+        const struct {
+                json_object *in;
+                const char *key, *path, *why;
+        } not_kept[] = {
+                { kernel, "package", "$.kernel.package",
+                                "the vendor's boot loader starts the image's own kernel: leave it out, or \"layout\": \"keep\"" },
+                { kernel, "cmdline", "$.kernel.cmdline",
+                                "the vendor's boot loader has a command line of its own: leave it out, or \"layout\": \"keep\"" },
+                { disk, "filesystem", "$.disk.filesystem",
+                                "is the vendor's with \"layout\": \"keep\": leave it out" },
+                { disk, "firmware", "$.disk.firmware",
+                                "is the vendor's with \"layout\": \"keep\": leave it out" },
+        };
+
+        if (!b->recipe->base.image) {
+                problems_add(b->problems, b->file, "$.disk.layout",
+                                "\"keep\" keeps the disk of a vendor's image, and there is no base.image");
+                return;
+        }
+        for (size_t i = 0; i < ELEMENTSOF(not_kept); i++)
+                if (json_get(not_kept[i].in, not_kept[i].key))
+                        problems_add(b->problems, b->file, not_kept[i].path, "%s", not_kept[i].why);
+}
+
 static int build_disk(Building *b) {
         json_object *kernel = json_get(b->merged, "kernel"), *disk = json_get(b->merged, "disk");
         const char *size = json_get_string(disk, "size");
@@ -132,6 +158,9 @@ static int build_disk(Building *b) {
                                 "the package of the kernel, as linux-image-amd64");
         if (size)
                 parse_disk_size(size, &r->disk.size);
+        r->disk.keep = streq_ptr(json_get_string(disk, "layout"), "keep");
+        if (r->disk.keep)
+                check_kept(b, kernel, disk);
         r->limits = limits_from_json(json_get(b->merged, "limits"));
         if (copy_string(kernel, "package", NULL, &r->kernel.package) < 0 ||
                         copy_string(kernel, "cmdline", "", &r->kernel.cmdline) < 0 ||

@@ -59,7 +59,7 @@ truncate -s 700M "$I/var.xfs"
         dd if="$I/root.xfs" of="$I/vendor.raw" bs=1M seek=66 conv=sparse,notrunc status=none &&
         dd if="$I/var.xfs" of="$I/vendor.raw" bs=1M seek=966 conv=sparse,notrunc status=none; } || exit 1
 truncate -s 2G "$I/ext4.raw"
-printf 'label: gpt\n1MiB,64MiB,U,,\n65MiB,200MiB,L,name=var\n300MiB,,L\n' | sfdisk -q "$I/ext4.raw" || exit 1
+printf 'label: gpt\nstart=1MiB, size=64MiB, type=uefi\nstart=65MiB, size=300MiB, type=linux, name=var\nstart=370MiB, type=linux\n' | sfdisk -q "$I/ext4.raw" || exit 1
 guestfish --format=raw -a "$I/vendor.raw" -a "$I/ext4.raw" >"$I/log" 2>&1 <<F
 run
 mkfs vfat /dev/sda1 label:ESP

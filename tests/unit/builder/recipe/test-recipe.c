@@ -125,7 +125,7 @@ static void a_key_in_the_wrong_place_is_told_its_place(void **state) {
 static void a_key_like_no_other_lists_what_there_is(void **state) {
         put_recipe("x", ", \"disk\": {\"zebra\": 1}");
         assert_refused(*state, "images/x.json",
-                        "images/x.json: $.disk.zebra: unknown key; known are size, filesystem, firmware, formats");
+                        "images/x.json: $.disk.zebra: unknown key; known are size, layout, filesystem, firmware, formats");
 }
 
 static void a_syntax_error_says_line_and_column(void **state) {
@@ -144,7 +144,7 @@ static void wrong_types_are_named(void **state) {
                 { ", \"packages\": [1]", "$.packages[0]: must be a string, not a number" },
                 { ", \"packages\": [[]]", "$.packages[0]: must be a string, not a list" },
                 { ", \"disk\": null",
-                                "$.disk: must be an object, not null; its keys are size, filesystem, firmware, formats" },
+                                "$.disk: must be an object, not null; its keys are size, layout, filesystem, firmware, formats" },
                 { ", \"disk\": {\"size\": 8}", "$.disk.size: must be a string, not a number" },
                 { ", \"kind\": true", "$.kind: must be a string, not true or false" },
                 { ", \"node\": []", "$.node: must be an object, not a list" },
@@ -201,6 +201,10 @@ static void wrong_values_are_named(void **state) {
                                 "$.base.image: \"json:{}\" is neither a path (without a colon) nor a URL" },
                 { ", \"base\": {\"image\": \"a.qcow2\", \"root\": \"sda2\"}",
                                 "$.base.root: \"sda2\" is not a device (as /dev/sda2, the first disk's second partition)" },
+                { ", \"disk\": {\"layout\": \"keep\"}",
+                                "$.disk.layout: \"keep\" keeps the disk of a vendor's image, and there is no base.image" },
+                { ", \"base\": {\"image\": \"a.qcow2\"}, \"disk\": {\"layout\": \"keep\"}",
+                                "$.kernel.package: the vendor's boot loader starts the image's own kernel: leave it out, or \"layout\": \"keep\"" },
                 { ", \"packages\": [\"-vim\"]",
                                 "$.packages[0]: \"-vim\" takes something away, but this recipe extends none" },
         };
@@ -359,6 +363,37 @@ static void an_image_is_relative_to_the_file_that_names_it(void **state) {
         assert_int_equal(r->family, FAMILY_DEBIAN);
 }
 
+static void its_disk_can_be_kept(void **state) {
+        put_file("images/x.json",
+                        "{\"name\": \"x\", \"base\": {\"image\": \"a.qcow2\"}, \"disk\": {\"layout\": \"keep\", \"size\": \"8G\"}}");
+        Recipe *r = load_good(*state, "images/x.json");
+
+        assert_true(r->disk.keep);
+        assert_int_equal(r->disk.size, UINT64_C(8) << 30);
+}
+
+static void what_a_kept_disk_has_already_is_not_said_again(void **state) {
+        static const struct {
+                const char *keys, *message;
+        } cases[] = {
+                { "\"disk\": {\"layout\": \"keep\", \"filesystem\": \"xfs\"}",
+                                "images/x.json: $.disk.filesystem: is the vendor's with \"layout\": \"keep\": leave it out" },
+                { "\"disk\": {\"layout\": \"keep\", \"firmware\": [\"bios\"]}",
+                                "images/x.json: $.disk.firmware: is the vendor's with \"layout\": \"keep\": leave it out" },
+                { "\"kernel\": {\"cmdline\": \"quiet\"}, \"disk\": {\"layout\": \"keep\"}",
+                                "images/x.json: $.kernel.cmdline: the vendor's boot loader has a command line of its own: leave it out, or \"layout\": \"keep\"" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_free_ char *text =
+                                strf("{\"name\": \"x\", \"base\": {\"image\": \"a.qcow2\"}, %s}",
+                                                cases[i].keys);
+
+                put_file("images/x.json", text);
+                assert_refused(*state, "images/x.json", cases[i].message);
+        }
+}
+
 static void an_image_replaces_the_distribution_below(void **state) {
         put_recipe("base", "");
         put_file("images/x.json",
@@ -422,6 +457,8 @@ int main(void) {
                 TEST(a_recipe_without_permission_is_one_message),
                 TEST(control_characters_stay_off_the_terminal),
                 TEST(an_image_is_relative_to_the_file_that_names_it),
+                TEST(its_disk_can_be_kept),
+                TEST(what_a_kept_disk_has_already_is_not_said_again),
                 TEST(an_image_replaces_the_distribution_below),
                 TEST(a_distribution_replaces_the_image_below),
                 TEST(messages_name_paths_as_they_were_given),
