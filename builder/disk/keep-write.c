@@ -129,7 +129,11 @@ static int apply(const Root *r, const KeepChanges *changes) {
         if (!script)
                 return log_oom();
         output = guestfs_debug(r->g, "sh", ARGV(script));
-        return output ? 0 : fail(r, "files cannot be written");
+        if (!output)
+                return fail(r, "files cannot be written");
+        if (r->d->labels == LABELS_AT_BOOT && guestfs_touch(r->g, "/.autorelabel") < 0)
+                return fail(r, "its labels cannot be asked for");
+        return 0;
 }
 
 static int write_all_of_it(Root *r, const KeepChanges *changes) {
