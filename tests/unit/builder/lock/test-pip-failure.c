@@ -25,11 +25,11 @@ static int setup(void **state) {
         (void) state;
         log_set_writer(remember, NULL);
         old = (Overlay) { .name = (char *) "ml-old",
-                .python = { (char *) WHERE, with_old, NULL, NULL } };
+                .python = { .environment = (char *) WHERE, .requirements = with_old } };
         new = (Overlay) { .name = (char *) "ml-new",
-                .python = { (char *) WHERE, with_new, NULL, NULL } };
+                .python = { .environment = (char *) WHERE, .requirements = with_new } };
         other = (Overlay) { .name = (char *) "ml-other",
-                .python = { (char *) WHERE, with_other, NULL, NULL } };
+                .python = { .environment = (char *) WHERE, .requirements = with_other } };
         return 0;
 }
 
