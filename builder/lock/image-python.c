@@ -20,8 +20,8 @@ typedef struct Wanted {
 static int take(const Wanted *w, const char *name, const char *version) {
         if (!strv_contains(w->names, name))
                 return 0;
-        return locked_stage_add(w->stage, &(LockedPackage) { .name = (char *) name,
-                                                          .version = (char *) version });
+        return locked_stage_add(w->stage,
+                        &(LockedPackage) { .name = (char *) name, .version = (char *) version });
 }
 
 static int take_dpkg(const DpkgPackage *p, void *userdata) {

@@ -75,9 +75,9 @@ int pip_explain(const Recipe *recipe, const char *environment, const PipCall *ca
 int pip_knows(const PipCall *call, const char *name);
 bool pip_is_unreachable(const char *output);
 
-/* image-python.c. For which Python the environment's wheels are. Where the base is an image, what it
- * had before counts, too; `old` is taken at its word where nothing moved. -EINVAL: there is none.
- * Logged. */
+/* image-python.c. For which Python the environment's wheels are. Where the base is an image, what
+ * it had before counts, too; `old` is taken at its word where nothing moved. -EINVAL: there is
+ * none. Logged. */
 int resolution_python(const Resolution *x, const Lock *l, const Overlay *o,
                 const LockedEnvironment *old, PythonTarget *ret);
 
