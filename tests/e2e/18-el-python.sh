@@ -112,6 +112,23 @@ check "another store makes the same layers, without a network" $s
 [[ $s -eq 0 ]] || { tail -n 5 "$W/out"; sed 's/^/# /' "$W/differ"; }
 rm -rf "$W/second"
 
+# What is asked of a base image's database: what rpm wrote into the last layer with packages.
+digest=$(py plan --offline --json | python3 -c 'import json,sys; print([s["digest"][:32] for s in json.load(sys.stdin)["stages"] if s["kind"] == "packages"][-1])')
+mkdir "$W/ask"
+cp "$(find "$CACHE/layers/$digest/tree" -name rpmdb.sqlite)" "$TOP/builder/lock/dnf-ask.py" "$W/ask/"
+cat >"$W/ask/question" <<'E'
+{ "release": "9", "platform": "platform:el9", "database": "/tmp/ask/rpmdb.sqlite", "folder": "/tmp/ask", "cache": "/tmp/cache", "repositories": [],
+  "modules": [], "before": [], "pinned": [], "offered": {}, "packages": ["glibc", "python3", "python3.12", "python3.13"] }
+E
+tar -C "$W" -cf - ask | "$IMGBUILD" shell "$W/images/tools-el.json" --cache "$CACHE" --progress none -- \
+        sh -c 'cd /tmp && tar xf - && python3 ask/dnf-ask.py installed ask/question answer && cat answer' >"$W/out" 2>>"$W/log"
+python3 - "$W/out" <<'P'
+import json, sys
+found = {p["name"]: p["version"] for p in json.load(open(sys.argv[1]))["packages"]}
+assert set(found) == {"glibc", "python3", "python3.13"} and found["python3"] == "3.9.21-2.el9" and found["python3.13"].startswith("3.13."), found
+P
+check "rpm's database says which Pythons and which C library a system has" $?
+
 overlay python3
 py lock >"$W/out" 2>&1
 [[ $? -ne 0 ]] && grep -q 'Environment /opt/ml/x (overlay wheels): the index does not have old' "$W/out"
