@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The Python of a base image: what its own database of packages says, and what no run asks twice. */
+/* The Python of a base image: what its own database of packages says, and what no run asks
+ * twice. */
 
 #include "lock/python.h"
 #include "sandbox/sandbox.h"
