@@ -64,7 +64,9 @@ static int find_python(const Lock *l, const Lock *image, const char *interpreter
         if (!version)
                 return -ENOENT;
         t->version = upstream(version);
-        return t->version ? 0 : -ENOMEM;
+        if (!t->version)
+                return -ENOMEM;
+        return startswith(t->version, t->minor) && strchr(t->minor, '.') ? 0 : -ENOENT;
 }
 
 static const char *machine_of(const char *arch) {

@@ -96,6 +96,23 @@ static void what_a_base_image_has_counts_unless_a_stage_replaces_it(void **state
         assert_string_equal(after.version, "3.9.21");
 }
 
+/* What a stranger's image calls a version. */
+static void what_is_no_version_is_no_python(void **state) {
+        static const char *const versions[] = { "", "x;y", "3", ":", "4.1", "-3.9.1" };
+
+        (void) state;
+        for (size_t i = 0; i < ELEMENTSOF(versions); i++) {
+                _cleanup_lock_free_ Lock *l = NULL, *image = NULL;
+                PythonTarget t;
+
+                assert_int_equal(lock_new("r", &l), 0);
+                assert_int_equal(lock_new("r", &image), 0);
+                add(image, "image", "glibc", "2.34-100.el9");
+                add(image, "image", "python3.12", versions[i]);
+                assert_int_equal(python_target(l, image, &el, "python3.12", &t), -ENOENT);
+        }
+}
+
 static void a_locked_target_is_read_back(void **state) {
         _cleanup_python_target_ PythonTarget t = {};
 
@@ -123,6 +140,7 @@ int main(void) {
                 cmocka_unit_test(of_family_el_a_python_is_its_own_package),
                 cmocka_unit_test(the_systems_python_may_be_the_one_that_is_asked_for),
                 cmocka_unit_test(what_a_base_image_has_counts_unless_a_stage_replaces_it),
+                cmocka_unit_test(what_is_no_version_is_no_python),
                 cmocka_unit_test(a_locked_target_is_read_back),
                 cmocka_unit_test(what_is_no_target_is_refused),
         };
