@@ -88,6 +88,7 @@ $(unit_builder) $(unit_builder_fuzz) $(builder_fixtures): $(builder_tested)
 $(unit_builder): ALL_CFLAGS += -Itests/unit/builder
 $(unit_builder): libraries = $(LIBS) -lcmocka
 $(unit_builder_fuzz) $(builder_fixtures): libraries = $(LIBS)
+$(BUILD)/tests/unit/builder/lock/test-image-python: LDFLAGS += -Wl,--wrap=data_folder
 
 # Runs in a machine of an image, so it takes no library that a node has not.
 guest_fixtures := $(BUILD)/tests/fixtures/greedy

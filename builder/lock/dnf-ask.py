@@ -4,6 +4,7 @@
 
 dnf-ask records QUESTION ANSWER    which files the repositories' repomd.xml name
 dnf-ask solve QUESTION ANSWER      which packages a stage adds to those before it
+dnf-ask installed QUESTION ANSWER  which of these packages the base image has, and in which version
 dnf-ask artifacts QUESTION ANSWER  what packages of overlays' own depend on that no stage brings
 dnf-ask signed QUESTION ANSWER     which packages' signatures are not by the pinned key
 
@@ -235,6 +236,12 @@ def solve(question):
     return {"packages": [describe(p, files) for p in result if (p.name, p.evr, p.arch) not in known]}
 
 
+def installed(question):
+    """What the base image has of these packages."""
+    base = sack(question)
+    return {"packages": [{"name": p.name, "version": version(p)} for p in base.sack.query().installed().filter(name=question["packages"])]}
+
+
 def artifacts(question):
     """What these files depend on that is not there."""
     import dnf.exceptions
@@ -266,7 +273,7 @@ def signed(question):
 
 
 def main():
-    verbs = {"records": records, "solve": solve, "artifacts": artifacts, "signed": signed}
+    verbs = {"records": records, "solve": solve, "installed": installed, "artifacts": artifacts, "signed": signed}
     with open(sys.argv[2], encoding="utf-8") as f:
         question = json.load(f)
     try:

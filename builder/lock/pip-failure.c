@@ -150,25 +150,35 @@ static int explain_untrusted(const char *environment, const PipCall *c, const ch
         return -EREMOTEIO;
 }
 
+/* Release 9 of family el has 3.9 as its python3, which few projects still have wheels for. */
+static char *newer_python(const Recipe *recipe, const char *environment, const PipCall *c) {
+        if (recipe->family != FAMILY_EL ||
+                        !streq(recipe_interpreter(recipe, environment), "python3"))
+                return strdup("");
+        return strf(". The environment is of the system's own Python, %s: name a newer one in the overlay's python.interpreter and packages.el (docs/overlay.md, python)",
+                        c->target->minor);
+}
+
 static int explain_missing(const Recipe *recipe, const char *environment, const PipCall *c,
                 const char *output, const char *requirement) {
         _cleanup_free_ char *name = pip_name(requirement),
-                            *versions = behind(output, "(from versions: "), *overlays = NULL;
+                            *versions = behind(output, "(from versions: "), *overlays = NULL,
+                            *newer = newer_python(recipe, environment, c);
 
         overlays = name_overlays(recipe, environment, ARGV(requirement));
-        if (!name || !overlays)
+        if (!name || !overlays || !newer)
                 return log_oom();
         if (versions && !startswith(versions, "none")) {
                 size_t n = strlen(versions);
 
-                log_error("Environment %s (%s): no wheel for %s answers %s. There are: %s%s",
+                log_error("Environment %s (%s): no wheel for %s answers %s. There are: %s%s%s",
                                 environment, overlays, c->target->name, requirement,
-                                n > 200 ? "… " : "", versions + (n > 200 ? n - 200 : 0));
+                                n > 200 ? "… " : "", versions + (n > 200 ? n - 200 : 0), newer);
                 return -EINVAL;
         }
         if (pip_knows(c, name)) {
-                log_error("Environment %s (%s): %s is there, but not as a wheel for %s. Where a project has sources only, build it in a compile stage (docs/overlay.md, python)",
-                                environment, overlays, name, c->target->name);
+                log_error("Environment %s (%s): %s is there, but not as a wheel for %s. Where a project has sources only, build it in a compile stage (docs/overlay.md, python)%s",
+                                environment, overlays, name, c->target->name, newer);
                 return -EINVAL;
         }
         log_error("Environment %s (%s): the index does not have %s. See its spelling, and %s",

@@ -7,50 +7,83 @@
 
 #include <ctype.h>
 
-/* "3.13.5" of "3.13.5-2+deb13u1". */
+/* "3.13.5" of "3.13.5-2+deb13u1" or "0:3.13.5-1.el9". */
 static char *upstream(const char *version) {
-        return strndup(version, strspn(version, "0123456789."));
+        const char *colon = strchr(version, ':'), *from = colon ? colon + 1 : version;
+
+        return strndup(from, strspn(from, "0123456789."));
 }
 
-static bool is_python(const char *name) {
-        const char *minor = startswith(name, "python3.");
+/* "3.13" of either. */
+static char *minor_of(const char *version) {
+        char *s = upstream(version), *dot = s ? strchr(s, '.') : NULL;
 
-        return minor && *minor && minor[strspn(minor, "0123456789")] == '\0';
+        dot = dot ? strchr(dot + 1, '.') : NULL;
+        if (dot)
+                *dot = '\0';
+        return s;
 }
 
-static int take(const LockedPackage *p, PythonTarget *t) {
-        char **to = is_python(p->name) ? &t->version : streq(p->name, "python3") ? &t->minor : NULL;
+/* A later stage's version is the one that the image ends up with. */
+static const char *find_version(const Lock *l, const char *name) {
+        for (size_t i = l ? l->n_stages : 0; i-- > 0;) {
+                const LockedStage *s = l->stages + i;
 
-        if (streq(p->name, "libc6") && sscanf(p->version, "2.%u", &t->libc) != 1)
-                t->libc = 0;
-        if (!to || *to)
-                return 0;
-        *to = upstream(p->version);
-        return *to ? 0 : -ENOMEM;
+                for (size_t k = 0; !startswith(s->id, "compile:") && k < s->n_packages; k++)
+                        if (streq(s->packages[k].name, name))
+                                return s->packages[k].version;
+        }
+        return NULL;
+}
+
+static const char *version_of(const Lock *l, const Lock *image, const char *name) {
+        const char *version = find_version(l, name);
+
+        return version ? version : find_version(image, name);
+}
+
+/* Debian's package python3 has the version of a Python, and python3.13 the program; of family el
+ * the system's Python is python3 itself, and others are called as their programs are. */
+static int find_python(const Lock *l, const Lock *image, const char *interpreter, PythonTarget *t) {
+        const char *plain = version_of(l, image, "python3"), *version;
+        _cleanup_free_ char *name = NULL;
+
+        if (streq(interpreter, "python3") && !plain)
+                return -ENOENT;
+        t->minor = streq(interpreter, "python3") ? minor_of(plain)
+                                                 : strdup(interpreter + strlen("python"));
+        name = t->minor ? strf("python%s", t->minor) : NULL;
+        if (!name)
+                return -ENOMEM;
+        version = version_of(l, image, name);
+        if (!version && plain) {
+                _cleanup_free_ char *minor = minor_of(plain);
+
+                version = streq_ptr(minor, t->minor) ? plain : NULL;
+        }
+        if (!version)
+                return -ENOENT;
+        t->version = upstream(version);
+        if (!t->version)
+                return -ENOMEM;
+        return startswith(t->version, t->minor) && strchr(t->minor, '.') ? 0 : -ENOENT;
 }
 
 static const char *machine_of(const char *arch) {
         return streq(arch, "amd64") ? "x86_64" : streq(arch, "arm64") ? "aarch64" : arch;
 }
 
-int python_target(const Lock *l, const Recipe *recipe, PythonTarget *ret) {
+int python_target(const Lock *l, const Lock *image, const Recipe *recipe, const char *interpreter,
+                PythonTarget *ret) {
+        const char *libc = version_of(l, image, recipe->family == FAMILY_EL ? "glibc" : "libc6");
         _cleanup_python_target_ PythonTarget t = {};
-        char *dot;
+        int r;
 
-        for (size_t i = 0; i < l->n_stages; i++) {
-                const LockedStage *s = l->stages + i;
-
-                for (size_t k = 0; !startswith(s->id, "compile:") && k < s->n_packages; k++)
-                        if (take(s->packages + k, &t) < 0)
-                                return -ENOMEM;
-        }
-        if (!t.minor || !t.version || t.libc == 0)
+        if (!libc || sscanf(libc, "2.%u", &t.libc) != 1)
                 return -ENOENT;
-
-        dot = strchr(t.minor, '.'); /* the package python3 is 3.13.5-1, or 3.12.3-0ubuntu2 */
-        dot = dot ? strchr(dot + 1, '.') : NULL;
-        if (dot)
-                *dot = '\0';
+        r = find_python(l, image, interpreter, &t);
+        if (r < 0)
+                return r;
         t.machine = strdup(machine_of(recipe->base.arch));
         t.name = t.machine ? strf("cpython-%s-glibc-2.%u-%s", t.version, t.libc, t.machine) : NULL;
         if (!t.name)

@@ -15,8 +15,11 @@ typedef struct PythonTarget {
         unsigned libc; /* the 41 of glibc 2.41 */
 } PythonTarget;
 
-/* From the packages that the image has by `l`. -ENOENT: no python3 (or no glibc) among them. */
-int python_target(const Lock *l, const Recipe *recipe, PythonTarget *ret);
+/* Of this program of the image ("python3.12"), from the packages that the image has by `l`, and
+ * those that its base had before, `image` (may be NULL: one stage). -ENOENT: that Python, or the C
+ * library, is not among them. */
+int python_target(const Lock *l, const Lock *image, const Recipe *recipe, const char *interpreter,
+                PythonTarget *ret);
 /* From the lock's text. -EINVAL. */
 int python_target_parse(const char *name, PythonTarget *ret);
 void python_target_done(PythonTarget *t);
@@ -71,6 +74,12 @@ int pip_explain(const Recipe *recipe, const char *environment, const PipCall *ca
 /* Whether the index of `call` has the project at all, as whatever. 1, 0. */
 int pip_knows(const PipCall *call, const char *name);
 bool pip_is_unreachable(const char *output);
+
+/* image-python.c. For which Python the environment's wheels are. Where the base is an image, what
+ * it had before counts, too; `old` is taken at its word where nothing moved. -EINVAL: there is
+ * none. Logged. */
+int resolution_python(const Resolution *x, const Lock *l, const Overlay *o,
+                const LockedEnvironment *old, PythonTarget *ret);
 
 /* Adds the environments of all overlays to `l`. Returns how many were not locked yet; l NULL: only
  * counts them. Errors are logged. */

@@ -41,6 +41,7 @@ int resolution_package_moves(
 int resolution_keeps(const Resolution *x, size_t i);
 int resolution_wants_packages(const Resolution *x); /* whether any stage needs apt; the same */
 
+bool locked_stages_equal(const LockedStage *a, const LockedStage *b);
 int locked_stage_copy(const LockedStage *from, LockedStage *to);
 
 /* Fills `l`: with what is locked, or with what apt says. */

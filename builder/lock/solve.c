@@ -47,7 +47,7 @@ static int pin_locked(const Resolution *x, const Solver *solver) {
         return 0;
 }
 
-static bool stages_equal(const LockedStage *a, const LockedStage *b) {
+bool locked_stages_equal(const LockedStage *a, const LockedStage *b) {
         if (a->n_packages != b->n_packages || !streq(a->request, b->request))
                 return false;
         for (size_t i = 0; i < a->n_packages; i++)
@@ -214,7 +214,7 @@ static int solve_stage(
         r = install(x, solver, l, s);
         if (r < 0)
                 return r;
-        if (!before || !stages_equal(before, s))
+        if (!before || !locked_stages_equal(before, s))
                 *changed = true;
         return 0;
 }

@@ -71,6 +71,8 @@ static int describe(const Resolution *x, size_t i, Wanted *w) {
         hash_field(h, "format", PYTHON_FORMAT);
         hash_field(h, "environment", w->path);
         hash_field(h, "index", w->index);
+        if (!streq(recipe_interpreter(recipe, w->path), "python3"))
+                hash_field(h, "interpreter", recipe_interpreter(recipe, w->path));
         for (size_t k = i; k < recipe->n_overlays; k++) {
                 const Overlay *o = recipe->overlays[k];
 
@@ -238,16 +240,6 @@ static int fetch_and_lock(Context *ctx, PipWheels *wheels, LockedEnvironment *e)
         return 0;
 }
 
-static int find_target(const Resolution *x, const Lock *l, const Overlay *o, PythonTarget *ret) {
-        int r = python_target(l, x->recipe, ret);
-
-        if (r == -ENOENT)
-                return log_error_return(-EINVAL,
-                                "Overlay %s fills the Python environment %s, and the image has no Python: add \"python3\" to the overlay's packages",
-                                o->name, o->python.environment);
-        return r < 0 ? log_oom() : 0;
-}
-
 static int solve(const Resolution *x, Wanted *w, const PythonTarget *t, Lock *l) {
         _cleanup_pip_wheels_ PipWheels wheels = {}, installer = {};
         LockedEnvironment *e;
@@ -295,6 +287,7 @@ static bool is_kept(const Resolution *x, const Wanted *w) {
 static int resolve_one(const Resolution *x, size_t i, Lock *l) {
         _cleanup_(python_target_done) PythonTarget t = {};
         _cleanup_(wanted_done) Wanted w = {};
+        bool kept;
         int r;
 
         r = describe(x, i, &w);
@@ -302,10 +295,11 @@ static int resolve_one(const Resolution *x, size_t i, Lock *l) {
                 return r;
         if (!l)
                 return !is_kept(x, &w);
-        r = find_target(x, l, x->recipe->overlays[i], &t);
+        kept = is_kept(x, &w);
+        r = resolution_python(x, l, x->recipe->overlays[i], kept ? w.old : NULL, &t);
         if (r < 0)
                 return r;
-        if (is_kept(x, &w) && (streq(w.old->target, t.name)))
+        if (kept && streq(w.old->target, t.name))
                 return keep(&w, l);
         r = solve(x, &w, &t, l);
         return r < 0 ? r : 1;

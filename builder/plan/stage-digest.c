@@ -201,6 +201,8 @@ static int hash_wheels(Inputs *in, const Plan *p, const Stage *s) {
         if (!e)
                 return -ESTALE;
         hash_field(in->h, "environment", e->path);
+        if (!streq(recipe_interpreter(p->recipe, e->path), "python3"))
+                take(in, "interpreter", recipe_interpreter(p->recipe, e->path));
         for (size_t i = 0; i < e->n_wheels; i++) {
                 const LockedWheel *w = e->wheels + i;
 

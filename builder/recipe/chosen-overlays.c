@@ -236,6 +236,34 @@ static void check_compile_places(const Building *b) {
         }
 }
 
+const char *recipe_interpreter(const Recipe *recipe, const char *environment) {
+        for (size_t i = 0; i < recipe->n_overlays; i++) {
+                const Python *p = &recipe->overlays[i]->python;
+
+                if (streq_ptr(p->environment, environment) && p->interpreter)
+                        return p->interpreter;
+        }
+        return "python3";
+}
+
+/* One environment is of one Python. */
+static void check_interpreters(const Building *b) {
+        const Recipe *r = b->recipe;
+
+        for (size_t i = 0; i < r->n_overlays; i++) {
+                const Overlay *o = r->overlays[i];
+                const char *first = o->python.environment
+                                                    ? recipe_interpreter(r, o->python.environment)
+                                                    : NULL;
+
+                if (o->python.interpreter && !streq(first, o->python.interpreter))
+                        problems_add(b->problems, b->file, "$.overlays",
+                                        "overlay \"%s\" has %s for the environment %s, and another one has %s: say one of them in both, or give one of them an environment of its own",
+                                        o->name, o->python.interpreter, o->python.environment,
+                                        first);
+        }
+}
+
 int build_overlays(Building *b) {
         _cleanup_strv_free_ char **dirs = NULL, **named = NULL, **removed = NULL;
         _cleanup_(refs_done) OverlayRefs refs = {};
@@ -271,5 +299,6 @@ int build_overlays(Building *b) {
         check_repositories(b);
         check_kernel_wanted(b);
         check_compile_places(b);
+        check_interpreters(b);
         return tell_namesakes(recipe, dirs, n_own);
 }

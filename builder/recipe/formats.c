@@ -254,6 +254,11 @@ static const Schema source_keys[] = {
 static const Schema source = { .flags = OBJECT, .keys = source_keys };
 
 static const char *const compile_places[] = { "packages", "base", "python", NULL };
+static const Schema family_place_keys[] = {
+        { "debian", STRING, .choices = compile_places, .meaning = "For Debian and Ubuntu." },
+        { "el", STRING, .choices = compile_places, .meaning = "For Oracle, RHEL, Rocky and Alma." },
+        {},
+};
 static const Schema compile_keys[] = {
         { "packages", OBJECT, .keys = packages_keys,
                         .meaning = "What the build needs; none of it is in the image." },
@@ -263,7 +268,7 @@ static const Schema compile_keys[] = {
                         .meaning = "A folder inside the overlay, or imgbuild:firstboot." },
         { "artifacts", LIST, .item = &source,
                         .meaning = "Source archives, unpacked for the script below $ARTIFACTS." },
-        { "on", STRING, .choices = compile_places,
+        { "on", STRING | OBJECT, .choices = compile_places, .keys = family_place_keys,
                         .meaning = "What is there: packages up to the overlay's own (packages, unless said), the base alone (base), or those packages and the overlay's Python environments (python)." },
         { "script", STRING | REQUIRED, .check = value_inside,
                         .meaning = "Builds in a throw-away layer and installs into $DESTDIR." },
@@ -272,10 +277,25 @@ static const Schema compile_keys[] = {
 static const Schema compile = { .flags = OBJECT, .keys = compile_keys };
 
 static const Schema requirement = { .flags = STRING, .check = value_requirement };
+static const Schema family_interpreter_keys[] = {
+        { "debian", STRING, .check = value_interpreter, .meaning = "For Debian and Ubuntu." },
+        { "el", STRING, .check = value_interpreter,
+                        .meaning = "For Oracle, RHEL, Rocky and Alma." },
+        {},
+};
+static const Schema family_requirement_keys[] = {
+        { "debian", LIST, .item = &requirement, .meaning = "For Debian and Ubuntu." },
+        { "el", LIST, .item = &requirement, .meaning = "For Oracle, RHEL, Rocky and Alma." },
+        {},
+};
 static const Schema python_keys[] = {
         { "environment", STRING | REQUIRED, .check = value_environment,
                         .meaning = "Its folder in the image, below /opt; overlays that name the same one fill it together." },
-        { "requirements", LIST | REQUIRED, .item = &requirement,
+        { "interpreter", STRING | OBJECT, .check = value_interpreter,
+                        .keys = family_interpreter_keys,
+                        .meaning = "The image's Python that it is made with: python3, unless said." },
+        { "requirements", LIST | OBJECT | REQUIRED, .item = &requirement,
+                        .keys = family_requirement_keys,
                         .meaning = "What is installed, as pip takes it: \"torch==2.6.0\"." },
         { "constraints", LIST, .item = &requirement,
                         .meaning = "Versions of what comes along, should it come." },

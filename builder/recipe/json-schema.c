@@ -59,6 +59,7 @@ static const struct {
         { value_el_package, { EL_PACKAGE, NULL, 200 } },
         { value_version, { "^[A-Za-z0-9][A-Za-z0-9.+~_:-]*$", NULL, 200 } },
         { value_environment, { "^/opt(/[A-Za-z0-9._-]+)+$", NOT_PLAIN, 80 } },
+        { value_interpreter, { "^python3([.][0-9]{1,3})?$", NULL, 0 } },
         { value_requirement, { "^[A-Za-z0-9][A-Za-z0-9._,<>=!~*+ ;()'\"[\\]-]*$",
                                              "[.](whl|zip|gz|bz2|tgz|xz)$", 200 } },
         { value_file_name, { "^[A-Za-z0-9][A-Za-z0-9+._-]*$", NULL, 200 } },

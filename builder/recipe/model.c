@@ -41,6 +41,7 @@ static void run_done(Run *r) {
 
 static void python_done(Python *p) {
         free(p->environment);
+        free(p->interpreter);
         strv_free(p->requirements);
         strv_free(p->constraints);
         free(p->index);

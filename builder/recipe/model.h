@@ -64,6 +64,7 @@ typedef struct Run {
  * fill it together. */
 typedef struct Python {
         char *environment;                  /* absolute path in the image, below /opt; NULL: none */
+        char *interpreter;                  /* program of the image, "python3.12"; NULL: not said */
         char **requirements, **constraints; /* as pip reads them, one each */
         char *index;                        /* URL; NULL: the host's own pip configuration */
 } Python;

@@ -304,8 +304,8 @@ int overlay_load_compile(const OverlayLoading *l, json_object *o) {
                         return -ENOMEM;
                 if (streq(l->family, "el") && to->without)
                         problems_add(l->problems, l->file, without_path,
-                                        "is for Debian and Ubuntu alone");
-                to->on = compile_place(json_get_string(item, "on"));
+                                        "is for Debian and Ubuntu alone: rpm installs nothing whose dependencies are not there");
+                to->on = compile_place(by_family(l, item, "on"));
                 to->script = overlay_load_script(l, script_path, json_get_string(item, "script"));
                 if (source && streq(source, "imgbuild:firstboot")) {
                         to->source = find_firstboot(l);
@@ -351,23 +351,44 @@ int overlay_load_run(const OverlayLoading *l, json_object *o) {
         return 0;
 }
 
+/* What this family's environment is filled with. One list for all families, or an object with one
+ * for each, of which an empty one says that the overlay fills none there. */
+static int load_requirements(const OverlayLoading *l, json_object *python, char ***ret) {
+        static const char at[] = "$.python.requirements";
+        json_object *given = json_get(python, "requirements");
+        bool split = json_object_is_type(given, json_type_object);
+        bool said = problems_at(l->problems, l->file, "$.python");
+        int r;
+
+        r = split ? schema_get_strv(given, l->family, ret)
+                  : schema_get_strv(python, "requirements", ret);
+        if (r < 0 || strv_length(*ret) > 0 || said)
+                return r;
+        if (split && !json_get(given, l->family))
+                problems_add(l->problems, l->file, at,
+                                "has none for family %s; give its own, or an empty list where the overlay fills no environment there",
+                                l->family);
+        else if (!split)
+                problems_add(l->problems, l->file, at, "is empty: name what is to be installed");
+        return 0;
+}
+
 int overlay_load_python(const OverlayLoading *l, json_object *o) {
         json_object *python = json_get(o, "python");
         Python *to = &l->overlay->python;
+        const char *interpreter;
 
         if (!python || !json_get_string(python, "environment"))
                 return 0; /* where it is missing, that was said */
-        if (streq(l->family, "el")) {
-                problems_add(l->problems, l->file, "$.python", "is for Debian and Ubuntu alone");
+        if (load_requirements(l, python, &to->requirements) < 0)
+                return -ENOMEM;
+        if (strv_length(to->requirements) == 0)
                 return 0;
-        }
+        interpreter = by_family(l, python, "interpreter");
         if (overlay_load_string(python, "environment", &to->environment) < 0 ||
                         overlay_load_string(python, "index", &to->index) < 0 ||
-                        schema_get_strv(python, "requirements", &to->requirements) < 0 ||
+                        (interpreter && !(to->interpreter = strdup(interpreter))) ||
                         schema_get_strv(python, "constraints", &to->constraints) < 0)
                 return -ENOMEM;
-        if (strv_length(to->requirements) == 0 && !problems_at(l->problems, l->file, "$.python"))
-                problems_add(l->problems, l->file, "$.python.requirements",
-                                "is empty: name what is to be installed");
         return 0;
 }

@@ -256,6 +256,15 @@ const char *value_environment(const char *s) {
                                : "is not a folder below /opt (as /opt/ml/torch: letters, digits, . _ -)";
 }
 
+const char *value_interpreter(const char *s) {
+        const char *rest = startswith(s, "python3"), *minor = rest ? startswith(rest, ".") : NULL;
+
+        return rest && (*rest == '\0' || (minor && *minor && strlen(minor) <= 3 &&
+                                                         minor[strspn(minor, DIGITS)] == '\0'))
+                               ? NULL
+                               : "is no Python of the image (python3, or python3.12 and the like)";
+}
+
 const char *value_requirement(const char *s) {
         static const char *const archives[] = { ".whl", ".zip", ".gz", ".bz2", ".tgz", ".xz" };
 

@@ -36,6 +36,7 @@ const char *value_base_package(const char *s);
 const char *value_el_package(const char *s);
 const char *value_version(const char *s);
 const char *value_environment(const char *s); /* a folder below /opt */
+const char *value_interpreter(const char *s); /* a Python's program: python3, python3.12 */
 const char *value_requirement(const char *s); /* as pip takes it; no option, no URL, no path */
 const char *value_file_name(const char *s);
 const char *value_sha256(const char *s);

@@ -27,6 +27,10 @@ const char *recipe_image_name(const Recipe *r);
 /* Which family the distribution of this name is of; false: no recipe can be of it. */
 bool distro_family(const char *name, Family *ret);
 
+/* The program of the image that makes this environment, as one of the overlays that fill it says;
+ * "python3" where none does. */
+const char *recipe_interpreter(const Recipe *recipe, const char *environment);
+
 /* Whether `overlay` is `other` or requires it, itself or through others. */
 bool recipe_overlay_needs(const Overlay *overlay, const Overlay *other);
 

@@ -74,7 +74,7 @@ static int link_wheels(StageBuild *b, const LockedEnvironment *e, char **ret_fol
         return stage_link_debs(b, blobs, names, ret_folder);
 }
 
-static int make_argv(const LockedEnvironment *e, char ***ret) {
+static int make_argv(const LockedEnvironment *e, const char *interpreter, char ***ret) {
         _cleanup_strv_free_ char **argv = NULL;
         const LockedWheel *installer = NULL;
         int r;
@@ -84,7 +84,7 @@ static int make_argv(const LockedEnvironment *e, char ***ret) {
                         installer = e->wheels + i;
         if (!installer)
                 return -ESTALE;
-        r = strv_extend_many(&argv, "python3", "-I", "-B", "-c", program, e->path, INSIDE_WHEELS,
+        r = strv_extend_many(&argv, interpreter, "-I", "-B", "-c", program, e->path, INSIDE_WHEELS,
                         installer->file, NULL);
         if (r < 0)
                 return r;
@@ -105,7 +105,7 @@ static int run(StageBuild *b, const LockedEnvironment *e, const char *folder) {
         Sandbox s = b->sandbox;
         int r;
 
-        r = make_argv(e, &argv);
+        r = make_argv(e, recipe_interpreter(b->plan->recipe, e->path), &argv);
         if (r == -ESTALE)
                 return log_error_errno(r,
                                 "Stage %s: the lock names no pip, which installs its wheels: restore it from git, or 'imgbuild lock %s --update' makes it anew",

@@ -15,9 +15,13 @@ sed -i '/setup_requires=/d' setup.py
 mkdir nccl
 ln -s "$environment/nvidia/nccl/lib/libnccl.so.2" nccl/libnccl.so
 export HOROVOD_NCCL_INCLUDE=$environment/nvidia/nccl/include HOROVOD_NCCL_LIB=$PWD/nccl HOROVOD_NCCL_LINK=SHARED
-export HOROVOD_GPU=CUDA HOROVOD_GPU_OPERATIONS=NCCL HOROVOD_CUDA_HOME=/usr/lib/nvidia-cuda-toolkit HOROVOD_BUILD_CUDA_CC_LIST=70,80,90
-# CUDA 12.4 knows compilers up to 13.
-export CC=gcc-13 CXX=g++-13
+export HOROVOD_GPU=CUDA HOROVOD_GPU_OPERATIONS=NCCL HOROVOD_BUILD_CUDA_CC_LIST=70,80,90
+if [[ -d /usr/local/cuda-12.8 ]]; then # EL, whose own compiler is 11; and where it has its compilers for MPI
+        export HOROVOD_CUDA_HOME=/usr/local/cuda-12.8
+        PATH=$PATH:/usr/local/cuda-12.8/bin:/usr/lib64/openmpi/bin
+else # CUDA 12.4 knows compilers up to 13.
+        export HOROVOD_CUDA_HOME=/usr/lib/nvidia-cuda-toolkit CC=gcc-13 CXX=g++-13
+fi
 export CXXFLAGS="-O2 -g0 -ffile-prefix-map=$PWD=horovod -include stdexcept -include cstdint" LDFLAGS="-Wl,-rpath,\$ORIGIN/../../nvidia/nccl/lib:\$ORIGIN/../../nvidia/cuda_runtime/lib"
 export HOROVOD_WITH_PYTORCH=1 HOROVOD_WITH_MPI=1 HOROVOD_WITH_GLOO=1 HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_MXNET=1 MAKEFLAGS=-j$JOBS
 $python setup.py build

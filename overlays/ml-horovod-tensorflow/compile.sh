@@ -5,6 +5,8 @@ cd "$ARTIFACTS/horovod"
 python=/opt/ml/tensorflow/bin/python
 site=$DESTDIR$($python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 
+# Where EL has its compilers for MPI.
+PATH=$PATH:/usr/lib64/openmpi/bin
 patch -p1 <"$SRCDIR/keras-3.patch"
 # An assignment in FlatBuffers that no compiler looked at before gcc 14.
 sed -i 's/const size_type count_;/size_type count_;/' third_party/flatbuffers/include/flatbuffers/stl_emulation.h

@@ -89,6 +89,19 @@ check "Kubernetes' repository and its key are of one minor version" $?
 out=$("$IMGBUILD" plan images/containerd-instance.json --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
 [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
 check "containerd-instance asks for nothing but a lock" $?
+
+# Python's frameworks on a tree of family el: one interpreter, which is among their packages.
+for overlay in ml-ray ml-submitit ml-tensorflow ml-tensorflow-cpu ml-torch ml-torch-cpu; do
+        printf '{ "name": "el", "kind": "tree", "overlays": ["%s"], "base": { "distro": "rocky", "release": "9", "packages": ["rpm"], "repositories": { "os": { "uri": "https://x.example/", "key": "https://x.example/key", "fingerprint": "%040d" } } } }\n' \
+                "$overlay" 0 >"$work/el.json"
+        out=$("$IMGBUILD" plan "$work/el.json" --overlays overlays --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
+        [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
+        s=$?
+        check "$overlay asks for nothing but a lock in family el" $s
+        [[ $s -eq 0 ]] || echo "# $out"
+done
+[[ $(grep -ohE '"el": "python3[0-9.]*"' overlays/*/overlay.json | sort -u) == '"el": "python3.12"' && $(grep -ohE '"el": \["python3[0-9.]*"' overlays/*/overlay.json | sort -u) == '"el": ["python3.12"' ]]
+check "all environments of family el are of one Python" $?
 folder=$(sed -n 's/^FOLDER=//p' overlays/rootless-common/files/etc/rootless.conf)
 grep -q "^rootless_storage_path = \"${folder:?}/" overlays/podman/files/etc/containers/storage.conf
 check "podman's images are in the folders that rootless-common makes" $?

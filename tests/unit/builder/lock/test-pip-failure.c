@@ -25,11 +25,11 @@ static int setup(void **state) {
         (void) state;
         log_set_writer(remember, NULL);
         old = (Overlay) { .name = (char *) "ml-old",
-                .python = { (char *) WHERE, with_old, NULL, NULL } };
+                .python = { .environment = (char *) WHERE, .requirements = with_old } };
         new = (Overlay) { .name = (char *) "ml-new",
-                .python = { (char *) WHERE, with_new, NULL, NULL } };
+                .python = { .environment = (char *) WHERE, .requirements = with_new } };
         other = (Overlay) { .name = (char *) "ml-other",
-                .python = { (char *) WHERE, with_other, NULL, NULL } };
+                .python = { .environment = (char *) WHERE, .requirements = with_other } };
         return 0;
 }
 
@@ -119,6 +119,26 @@ static void a_version_that_is_not_there_names_those_that_are(void **state) {
                         "(overlay ml-other): no wheel for cpython-3.13.5-glibc-2.41-x86_64 answers bar. There are: 0.1, 0.2)"));
 }
 
+static void of_family_el_the_systems_python_may_be_too_old(void **state) {
+        static const char output[] =
+                        "ERROR: Could not find a version that satisfies the requirement bar (from versions: 0.1)\n"
+                        "ERROR: No matching distribution found for bar\n";
+        const PythonTarget before = target;
+
+        (void) state;
+        recipe.family = FAMILY_EL;
+        target = (PythonTarget) { .name = (char *) "cpython-3.9.21-glibc-2.34-x86_64",
+                .minor = (char *) "3.9" };
+        assert_int_equal(explain(output), -EINVAL);
+        assert_non_null(strstr(said,
+                        "The environment is of the system's own Python, 3.9: name a newer one in the overlay's python.interpreter"));
+        other.python.interpreter = (char *) "python3.12";
+        assert_int_equal(explain(output), -EINVAL);
+        assert_null(strstr(said, "the system's own Python"));
+        recipe.family = FAMILY_DEBIAN;
+        target = before;
+}
+
 static void anything_else_is_told_in_pips_words(void **state) {
         (void) state;
         assert_int_equal(explain("ERROR: something new\n"), -EREMOTEIO);
@@ -133,6 +153,7 @@ int main(void) {
                 cmocka_unit_test(what_the_driver_says_goes_before_what_pip_says),
                 cmocka_unit_test(an_index_without_tls_is_not_a_missing_package),
                 cmocka_unit_test(a_version_that_is_not_there_names_those_that_are),
+                cmocka_unit_test(of_family_el_the_systems_python_may_be_too_old),
                 cmocka_unit_test(anything_else_is_told_in_pips_words),
         };
         return cmocka_run_group_tests(tests, setup, teardown);

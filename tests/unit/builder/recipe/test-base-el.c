@@ -139,6 +139,21 @@ static void an_overlay_takes_streams_of_modules(void **state) {
         assert_string_equal(r->overlays[0]->repositories[0].modules[1], "other:latest");
 }
 
+static void an_environment_is_this_familys(void **state) {
+        put_script("overlays/one/build.sh");
+        put_overlay("one",
+                        ", \"python\": {\"environment\": \"/opt/x\", \"requirements\": {\"debian\": [], \"el\": [\"y\"]},"
+                        " \"interpreter\": {\"el\": \"python3.12\"}},"
+                        " \"compile\": [{\"script\": \"build.sh\", \"on\": {\"debian\": \"base\", \"el\": \"python\"}}]");
+        put_el_recipe("x", ", " EL_REPOSITORY, ", \"overlays\": [\"one\"]");
+        const Overlay *o = load_good(*state, "images/x.json")->overlays[0];
+
+        assert_string_equal(o->python.environment, "/opt/x");
+        assert_string_equal(o->python.requirements[0], "y");
+        assert_string_equal(o->python.interpreter, "python3.12");
+        assert_int_equal(o->compile[0].on, COMPILE_ON_PYTHON);
+}
+
 static void units_may_have_another_name_in_each_family(void **state) {
         put_overlay("one",
                         ", \"services\": {\"enable\": [\"both.service\"], \"debian\": {\"enable\": [\"ssh.service\"]},"
@@ -171,6 +186,7 @@ int main(void) {
                 TEST(an_overlay_has_packages_for_each_family),
                 TEST(an_overlay_of_family_el_alone_is_not_for_debian),
                 TEST(an_overlay_takes_streams_of_modules),
+                TEST(an_environment_is_this_familys),
                 TEST(units_may_have_another_name_in_each_family),
         };
 

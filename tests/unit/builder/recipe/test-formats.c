@@ -26,6 +26,8 @@ static void list_keys(const Schema *keys, const char *prefix, char ***ret) {
                 assert_int_equal(strv_extend(ret, name), 0);
                 if (item && item->keys)
                         list_keys(item->keys, below, ret);
+                if (item != s && s->keys) /* a list, or an object of lists */
+                        list_keys(s->keys, name, ret);
         }
 }
 

@@ -222,6 +222,12 @@ static void an_environment_is_checked(void **state) {
                                 "$.python.index: \"https://u:p@x.example\" holds a user or password; what it holds ends up in locks and manifests" },
                 { "\"environment\": \"/opt/x\", \"requirements\": []",
                                 "$.python.requirements: is empty: name what is to be installed" },
+                { "\"environment\": \"/opt/x\", \"requirements\": {\"el\": [\"x\"]}",
+                                "$.python.requirements: has none for family debian; give its own, or an empty list where the overlay fills no environment there" },
+                { "\"environment\": \"/opt/x\", \"requirements\": [\"x\"], \"interpreter\": \"/usr/bin/python3\"",
+                                "$.python.interpreter: \"/usr/bin/python3\" is no Python of the image (python3, or python3.12 and the like)" },
+                { "\"environment\": \"/opt/x\", \"requirements\": [\"x\"], \"interpreter\": {\"el\": \"python3.\"}",
+                                "$.python.interpreter.el: \"python3.\" is no Python of the image (python3, or python3.12 and the like)" },
                 { "\"environment\": \"/opt/x\"",
                                 "$.python.requirements: missing: What is installed, as pip takes it: \"torch==2.6.0\"" },
         };
@@ -231,6 +237,24 @@ static void an_environment_is_checked(void **state) {
 
                 assert_overlay_refused(*state, keys, cases[i].message);
         }
+}
+
+static void an_environment_is_made_by_a_python_of_the_family(void **state) {
+        Overlay *o = load_overlay(*state,
+                        ", \"python\": {\"environment\": \"/opt/x\", \"requirements\": {\"debian\": [\"x\"], \"el\": [\"y\"]},"
+                        "\"interpreter\": {\"debian\": \"python3.13\", \"el\": \"python3.12\"}}");
+
+        assert_string_equal(o->python.interpreter, "python3.13");
+        assert_string_equal(o->python.requirements[0], "x");
+        assert_int_equal(strv_length(o->python.requirements), 1);
+}
+
+static void an_environment_may_be_the_other_familys_alone(void **state) {
+        Overlay *o = load_overlay(*state,
+                        ", \"python\": {\"environment\": \"/opt/x\", \"requirements\": {\"debian\": [], \"el\": [\"y\"]}}");
+
+        assert_null(o->python.environment);
+        assert_int_equal(strv_length(o->python.requirements), 0);
 }
 
 static void compile_stages_are_read(void **state) {
@@ -361,6 +385,8 @@ int main(void) {
                 TEST(artifacts_are_checked),
                 TEST(an_environment_is_read),
                 TEST(an_environment_is_checked),
+                TEST(an_environment_is_made_by_a_python_of_the_family),
+                TEST(an_environment_may_be_the_other_familys_alone),
                 TEST(compile_stages_are_read),
                 TEST(source_archives_are_read),
                 TEST(source_archives_are_checked),

@@ -110,6 +110,39 @@ static void a_compile_on_python_needs_an_environment(void **state) {
                         COMPILE_ON_PYTHON);
 }
 
+/* Of one family a framework is packages, of the other wheels. */
+static void a_compile_may_be_on_python_in_the_other_family_alone(void **state) {
+        put_script("overlays/one/build.sh");
+        put_overlay("one",
+                        ", \"python\": {\"environment\": \"/opt/x\", \"requirements\": {\"debian\": [], \"el\": [\"x\"]}},"
+                        "\"compile\": [{\"script\": \"build.sh\", \"on\": {\"el\": \"python\"}}]");
+        put_file("images/t.json", "{\"name\": \"t\", \"kind\": \"tree\", \"overlays\": [\"one\"],"
+                                  "\"base\": {\"distro\": \"debian\", \"release\": \"trixie\"}}");
+        assert_int_equal(load_good(*state, "images/t.json")->overlays[0]->compile[0].on,
+                        COMPILE_ON_PACKAGES);
+}
+
+static void an_environment_is_of_one_python(void **state) {
+        static const char environment[] =
+                        ", \"python\": {\"environment\": \"/opt/x\", \"requirements\": [\"x\"]%s}";
+        _cleanup_free_ char *plain = strf(environment, ""),
+                            *newer = strf(environment, ", \"interpreter\": \"python3.12\""),
+                            *other = strf(environment, ", \"interpreter\": \"python3.11\"");
+        Recipe *r;
+
+        put_overlay("one", plain);
+        put_overlay("two", newer);
+        put_file("images/t.json",
+                        "{\"name\": \"t\", \"kind\": \"tree\", \"overlays\": [\"one\", \"two\"],"
+                        "\"base\": {\"distro\": \"debian\", \"release\": \"trixie\"}}");
+        r = load_good(*state, "images/t.json");
+        assert_string_equal(recipe_interpreter(r, "/opt/x"), "python3.12");
+        assert_string_equal(recipe_interpreter(r, "/opt/y"), "python3");
+        put_overlay("one", other);
+        assert_refused(*state, "images/t.json",
+                        "images/t.json: $.overlays: overlay \"two\" has python3.12 for the environment /opt/x, and another one has python3.11: say one of them in both, or give one of them an environment of its own");
+}
+
 static void an_unknown_key_is_refused_with_the_nearest(void **state) {
         put_recipe("x", ", \"pacakges\": []");
         assert_refused(*state, "images/x.json",
@@ -441,6 +474,8 @@ int main(void) {
                 TEST(a_tree_has_no_disk),
                 TEST(a_tree_has_no_kernel_for_others),
                 TEST(a_compile_on_python_needs_an_environment),
+                TEST(a_compile_may_be_on_python_in_the_other_family_alone),
+                TEST(an_environment_is_of_one_python),
                 TEST(an_unknown_key_is_refused_with_the_nearest),
                 TEST(a_key_in_the_wrong_place_is_told_its_place),
                 TEST(a_key_like_no_other_lists_what_there_is),
