@@ -142,4 +142,56 @@ broken "… and the overlay leaves the list out for it" slurm-tmp/older.sh \
         'sed -i s/Dirs/Durs/g /usr/lib64/slurm/job_container_tmpfs.so; sh -s; grep -c Dirs /etc/slurm/job_container.conf' '^0$'
 broken "a slapd without its schema: the head's check says so, not its first boot" hpc-head/check-head.sh 'rm /etc/openldap/schema/nis.schema; bash -s || echo refused' \
         'slapadd does not take the directory.s first entries'
+
+# --- GPUs and clouds' networks: trees alone ------------------------------------------------------------------------------
+# CUDA's runtime and headers are NVIDIA's own, from PyPI, packaged as its repository for EL has them; NCCL is a double.
+have_source aws-ofi-nccl-2daf7d30.tar.xz && have_source lustre-2.17.57.tar.xz || exit 77
+wheels=$W/wheels cuda=usr/local/cuda-13.0/targets/x86_64-linux
+python3 -m pip download -q --no-deps -d "$wheels" nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 >>"$W/log" 2>&1 || { echo "CUDA's runtime and headers, which PyPI has"; exit 77; }
+mkdir -p "$W"/nvidia/{cuda-cudart-13-0,cuda-cudart-devel-13-0,cuda-crt-13-0}/files/"$cuda" "$W/nvidia/libnccl/files/usr/lib64" "$W/nvidia/cuda-cudart-13-0/files/etc/ld.so.conf.d"
+for name in runtime crt; do python3 -m zipfile -e "$wheels"/nvidia_cuda_$name-*.whl "$W/$name"; done
+mkdir "$W/nvidia/cuda-cudart-13-0/files/$cuda/lib" "$W/nvidia/cuda-cudart-devel-13-0/files/$cuda/lib"
+cp "$W"/runtime/nvidia/cu13/lib/libcudart.so.13 "$W/nvidia/cuda-cudart-13-0/files/$cuda/lib/"
+ln -s libcudart.so.13 "$W/nvidia/cuda-cudart-devel-13-0/files/$cuda/lib/libcudart.so"
+cp -r "$W/runtime/nvidia/cu13/include" "$W/nvidia/cuda-cudart-devel-13-0/files/$cuda/"
+cp -r "$W/crt/nvidia/cu13/include" "$W/nvidia/cuda-crt-13-0/files/$cuda/"
+echo "/$cuda/lib" >"$W/nvidia/cuda-cudart-13-0/files/etc/ld.so.conf.d/988_cuda-13.conf"
+cp "$TOP/$BUILD/tests/nccl-double/libnccl.so.2" "$W/nvidia/libnccl/files/usr/lib64/"
+for name in cuda-cudart-13-0 cuda-cudart-devel-13-0 cuda-crt-13-0; do printf 'Package: %s\nVersion: 13.0.96-1\n' $name >"$W/nvidia/$name/control"; done
+printf 'Package: libnccl\nVersion: 2.28.9-1+cuda13.0\n' >"$W/nvidia/libnccl/control"
+for name in cuda-cudart-13-0 libnccl; do echo ldconfig >"$W/nvidia/$name/post"; done
+# What the overlay efa fetches for Debian, and needs no more here.
+for name in cudart nvcc; do tar -C "$W/crt/nvidia" -cf "$W/$name.tar" cu13; done
+"$TOP/tests/fixtures/make-dnf-repo" --gnupg "$W/key" "$W/nvidia" "$W/site/cuda" >>"$W/log" 2>&1
+check "NVIDIA's repository is made" $?
+sed -i -e "s,\"https://developer[^\"]*\\.pub\",\"file://$W/key/key.asc\"," -e "s,\"https://developer[^\"]*\",\"file://$W/site/cuda/\"," -e "s/\"610C 7B14[^\"]*\"/\"$fingerprint\"/" \
+        "$PROJECT/overlays/cuda-runtime/overlay.json"
+sed -i -e "s,\"https://github.com/aws/[^\"]*\",\"file://$(realpath "$SOURCES")/aws-ofi-nccl-\${version}.tar.xz\"," \
+        -e "s,\"https://developer[^\"]*/cuda_\(cudart\|nvcc\)-[^\"]*\",\"file://$W/\1.tar\"," "$PROJECT/overlays/efa/overlay.json"
+from_sources "$PROJECT" lustre-client
+check "overlays name what is here" $?
+
+recipe el-mpi tree "$kernel" '"overlays": ["openmpi", "lmod", "nccl-examples", "efa", "slim"]'
+tree_checks "$RECIPES/el-mpi.json" "cuda-runtime, nccl, nccl-examples and efa: the tree is made, and every check passes"
+in_tree() { "$IMGBUILD" shell "$RECIPES/$1.json" --cache "$CACHE" --progress none -- bash -c "$2" 2>&1; }
+in_tree el-mpi 'ldd /opt/nccl-examples/one-process | grep -oE "libcudart.so.[0-9]+ => .*/lib/|libnccl.so.2 => [^ ]*"; ls /opt/modulefiles/{cuda,nccl,openmpi} | xargs; command -v mpirun; readlink /usr/bin/mpirun' >"$W/said"
+[[ $(<"$W/said") == "libnccl.so.2 => /lib64/libnccl.so.2"$'\n'"libcudart.so.13 => /$cuda/lib/"$'\n'* ]] || [[ $(grep -c "libnccl.so.2 => .*/lib64/\|libcudart.so.13 => /$cuda/lib/" "$W/said") -eq 2 ]]
+s=$?
+check "… the examples have NVIDIA's runtime of EL, by its own name" $s
+grep -q '13.0.96.lua .*2.28.9.lua' "$W/said" && grep -qx /usr/lib64/openmpi/bin/mpirun "$W/said"
+s=$((s + $?))
+check "… module files have the versions of RPMs, and mpirun is found without a module" $s
+[[ $s -eq 0 ]] || sed 's/^/# /' "$W/said"
+
+recipe el-efa tree "$kernel" '"overlays": ["efa-driver"]'
+"$IMGBUILD" check "$RECIPES/el-efa.json" --cache "$CACHE" --progress plain >"$W/said" 2>&1
+[[ $? -ne 0 ]] && grep -q "without CONFIG_INFINIBAND_EFA, and this distribution has no source of it to compile" "$W/said"
+s=$?
+check "efa-driver with a kernel that is without it (Debian's, here): the build says so" $s
+[[ $s -eq 0 ]] || tail -n 10 "$W/said"
+
+recipe el-lustre tree "$kernel" '"overlays": ["lustre-client", "slim"]'
+SECONDS=0
+tree_checks "$RECIPES/el-lustre.json" "Lustre's client is compiled for this distribution's kernel, and every check passes"
+echo "# $SECONDS s"
 exit $rc
