@@ -4,6 +4,10 @@ set -euo pipefail
 to=/opt/modulefiles
 install -d -m 0755 "$to"
 
+# EL's Open MPI asks for modules of any kind: where dnf took environment-modules for it, login shells would have that.
+profile=/usr/share/lmod/lmod/init/profile
+if [[ -e $profile ]] && alternatives --display modules.sh >/dev/null 2>&1; then alternatives --set modules.sh "$profile"; fi
+
 # version_of DEBIAN EL: patterns; of the first installed package, without the distribution's part, nothing where there is none.
 version_of() {
         if command -v dpkg-query >/dev/null; then
