@@ -3,7 +3,7 @@
 set -euo pipefail
 fail() { echo "$1"; exit 1; }
 PATH=$PATH:/usr/sbin:/sbin
-for program in slapadd slaptest slapd slurmctld slurmdbd munged exportfs openssl mariadb ldapadd rsync; do
+for program in slapadd slaptest slapd slurmctld slurmdbd munged exportfs openssl mariadb ldapadd rsync awk cmp; do
         command -v "$program" >/dev/null || fail "$program is missing: the head's first boot would fail"
 done
 
