@@ -12,11 +12,11 @@ source "$TOP/tests/e2e/el.bash"
 el_project el-cluster-parts
 fingerprint=$(<"$W/key/fingerprint")
 
-# recipe NAME KIND [LINE…]: of that distribution, with these lines besides.
+# recipe NAME [LINE…]: of that distribution, with these lines besides.
 recipe() {
         cat >"$RECIPES/$1.json" <<R
 {
-        "name": "$1", "kind": "$2",
+        "name": "$1",
         "base": {
                 "distro": "rocky", "release": "9",
                 "packages": [
@@ -25,7 +25,8 @@ recipe() {
                 ],
                 "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$fingerprint", "keep": true } }
         },
-        $(printf '%s\n        ' "${@:3}")
+        "kernel": { "package": "kernel", "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check security=selinux" },
+        $(printf '%s\n        ' "${@:2}")
 }
 R
 }
@@ -36,11 +37,10 @@ echo '{ "description": "Starts and stops machines" }' >"$PROJECT/overlays/site-p
 printf '#!/bin/sh\nlogger -t machine "$*"\n' >"$PROJECT/overlays/site-power/files/etc/slurm-power/machine"
 chmod 0755 "$PROJECT/overlays/site-power/files/etc/slurm-power/machine"
 
-kernel='"kernel": { "package": "kernel", "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check security=selinux" },'
 common='"job-env", "cluster-ssh", "openmpi", "lmod", "profiling", "slim"'
-recipe el-head disk "$kernel" '"disk": { "formats": ["qcow2"] },' \
+recipe el-head '"disk": { "formats": ["qcow2"] },' \
         "\"overlays\": [\"firstboot\", \"hpc-head\", \"slurm-gpu\", \"site-power\", \"slurm-power\", \"slurm-tmp\", \"slurm-topology\", $common]"
-recipe el-node disk "$kernel" '"disk": { "formats": ["qcow2"] },' "\"overlays\": [\"firstboot\", \"cluster-member\", \"rdma\", \"tuning\", \"slurm-adopt\", $common]"
+recipe el-node '"disk": { "formats": ["qcow2"] },' "\"overlays\": [\"firstboot\", \"cluster-member\", \"rdma\", \"tuning\", \"slurm-adopt\", $common]"
 for name in el-head el-node; do
         build "$name" --no-proof >"$W/build.log" 2>&1 # the boot is one
         s=$?
@@ -171,7 +171,7 @@ sed -i -e "s,\"https://github.com/aws/[^\"]*\",\"file://$(realpath "$SOURCES")/a
 from_sources "$PROJECT" lustre-client
 check "overlays name what is here" $?
 
-recipe el-mpi tree "$kernel" '"overlays": ["openmpi", "lmod", "nccl-examples", "efa", "slim"]'
+recipe el-mpi '"overlays": ["openmpi", "lmod", "nccl-examples", "efa", "slim"]'
 tree_checks "$RECIPES/el-mpi.json" "cuda-runtime, nccl, nccl-examples and efa: the tree is made, and every check passes"
 in_tree() { "$IMGBUILD" shell "$RECIPES/$1.json" --cache "$CACHE" --progress none -- bash -c "$2" 2>&1; }
 in_tree el-mpi 'ldd /opt/nccl-examples/one-process | grep -oE "libcudart.so.[0-9]+ => .*/lib/|libnccl.so.2 => [^ ]*"; ls /opt/modulefiles/{cuda,nccl,openmpi} | xargs; command -v mpirun; readlink /usr/bin/mpirun' >"$W/said"
@@ -183,14 +183,14 @@ s=$((s + $?))
 check "… module files have the versions of RPMs, and mpirun is found without a module" $s
 [[ $s -eq 0 ]] || sed 's/^/# /' "$W/said"
 
-recipe el-efa tree "$kernel" '"overlays": ["efa-driver"]'
+recipe el-efa '"overlays": ["efa-driver"]'
 "$IMGBUILD" check "$RECIPES/el-efa.json" --cache "$CACHE" --progress plain >"$W/said" 2>&1
 [[ $? -ne 0 ]] && grep -q "without CONFIG_INFINIBAND_EFA, and this distribution has no source of it to compile" "$W/said"
 s=$?
 check "efa-driver with a kernel that is without it (Debian's, here): the build says so" $s
 [[ $s -eq 0 ]] || tail -n 10 "$W/said"
 
-recipe el-lustre tree "$kernel" '"overlays": ["lustre-client", "slim"]'
+recipe el-lustre '"overlays": ["lustre-client", "slim"]'
 SECONDS=0
 tree_checks "$RECIPES/el-lustre.json" "Lustre's client is compiled for this distribution's kernel, and every check passes"
 echo "# $SECONDS s"
