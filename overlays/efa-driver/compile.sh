@@ -2,7 +2,12 @@
 # drivers/infiniband/hw/efa alone, against the headers of the image's kernel. Nothing where the kernel has the driver itself.
 set -euo pipefail
 config=/boot/config-$KERNEL
+[[ -e $config ]] || config=/usr/lib/modules/$KERNEL/config
 if grep -qE '^CONFIG_INFINIBAND_EFA=[ym]' "$config"; then exit 0; fi
+if ! command -v dpkg-query >/dev/null; then
+        echo "kernel $KERNEL is without CONFIG_INFINIBAND_EFA, and this distribution has no source of it to compile: EL's own kernel and UEK have the driver"
+        exit 1
+fi
 if ! grep -qE '^CONFIG_INFINIBAND_USER_ACCESS=[ym]' "$config"; then
         echo "kernel $KERNEL is without CONFIG_INFINIBAND_USER_ACCESS, which EFA stands on: name linux-image-amd64 in the recipe's kernel.package"
         exit 1

@@ -1,10 +1,14 @@
 #!/bin/sh
-# SELinux: the agent's programs are labelled as a service's are in /usr/libexec. Below /usr/lib the policy takes them for libraries, and they
-# would run with no more rights than its init has.
+# SELinux: programs of the agent's and of overlays' services are labelled as a service's are in /usr/libexec. Below /usr/lib the policy takes them for
+# libraries, and they would run with no more rights than its init has.
 set -eu
-line='/usr/lib/firstboot/.*	--	system_u:object_r:bin_t:s0'
-for folder in /etc/selinux/*/contexts/files; do
-        [ -d "$folder" ] || continue
-        grep -qsxF "$line" "$folder/file_contexts.local" || echo "$line" >>"$folder/file_contexts.local"
-        rm -f "$folder/file_contexts.local.bin" # its compiled form, which would go before it
+folders=$({ echo /usr/lib/firstboot; sed -n 's,^Exec[A-Za-z]*=[-+!@:]*\(/usr/lib/[a-z0-9-]*\)/.*,\1,p' /etc/systemd/system/*.service /etc/systemd/system/*.d/*.conf 2>/dev/null; } |
+        grep -vx /usr/lib/systemd | sort -u)
+for contexts in /etc/selinux/*/contexts/files; do
+        [ -d "$contexts" ] || continue
+        for folder in $folders; do
+                line="$folder/.*	--	system_u:object_r:bin_t:s0"
+                grep -qsxF "$line" "$contexts/file_contexts.local" || echo "$line" >>"$contexts/file_contexts.local"
+        done
+        rm -f "$contexts/file_contexts.local.bin" # its compiled form, which would go before it
 done

@@ -3,4 +3,4 @@
 set -eu
 plugin=$(sed -n "s,.*'TopologyPlugin=\(.*\)/\(.*\)'.*,\1_\2,p" /usr/lib/slurm-topology/topology)
 [ -n "$plugin" ] || { echo "/usr/lib/slurm-topology/topology names no TopologyPlugin"; exit 1; }
-[ -n "$(find /usr/lib -path "*/slurm-wlm/$plugin.so")" ] || { echo "slurm.conf will name $plugin, and there is no such plugin here: slurmctld would not start"; exit 1; }
+[ -n "$(find /usr/lib /usr/lib64 -path "*/slurm*/$plugin.so")" ] || { echo "slurm.conf will name $plugin, and there is no such plugin here: slurmctld would not start"; exit 1; }

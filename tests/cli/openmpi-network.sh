@@ -39,6 +39,21 @@ fresh
 echo ' btl_tcp_if_exclude= lo' >>"$T/etc/openmpi/openmpi-mca-params.conf"
 write && [[ $(ours openmpi) == ' btl_tcp_if_exclude= lo' && $(ours prte) == 'prte_if_include = 10.77.0.0/24' ]]
 check "what somebody has set stays" $?
+# Open MPI 4, as EL has it: another folder, one file for both.
+fresh
+mkdir "$T/etc/openmpi-x86_64"
+printf '# openmpi-mca-params\nbtl = ^openib\n' >"$T/etc/openmpi-x86_64/openmpi-mca-params.conf"
+cp -r "$T/etc/openmpi" "$T/debians"
+el() { sed -n 's/^\([a-z_]*_if_.*\)/\1/p' "$T/etc/openmpi-x86_64/openmpi-mca-params.conf"; }
+write && [[ $(el) == $'btl_tcp_if_include = 10.77.0.0/24\noob_tcp_if_include = 10.77.0.0/24' ]] && diff -r "$T/etc/openmpi" "$T/debians"
+check "EL's Open MPI and its starter are told in EL's file" $?
+cp -r "$T/etc/openmpi-x86_64" "$T/once"
+write && diff -r "$T/etc/openmpi-x86_64" "$T/once"
+check "… once" $?
+echo 'oob_tcp_if_include = eth9' >"$T/etc/openmpi-x86_64/openmpi-mca-params.conf"
+write && [[ $(el) == $'oob_tcp_if_include = eth9\nbtl_tcp_if_include = 10.77.0.0/24' ]]
+check "… and what somebody has set for the starter alone stays" $?
+rm -r "$T/etc/openmpi-x86_64"
 fresh
 double getent <<<'exit 2'
 write && [[ -z $(ours openmpi)$(ours prte) ]]

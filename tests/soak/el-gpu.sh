@@ -1,5 +1,5 @@
 #!/bin/bash
-# A GPU node of family el: overlays nvidia-driver-el, cuda-el, container-toolkit-el, enroot and pyxis on an EL-like distribution of Debian's packages as
+# A GPU node of family el: overlays nvidia-driver-el, cuda-runtime, nccl, container-toolkit-el, enroot and pyxis on an EL-like distribution of Debian's packages as
 # RPMs. NVIDIA's packages are doubles (tests/fixtures/el/driver), Enroot's is made of its own source; what compiles the modules is real: dkms, the
 # kernel's headers, the overlay's script. First with modules that do nothing, twice, the same bytes; then with NVIDIA's own source of the open
 # modules (six minutes of one processor).
@@ -49,7 +49,7 @@ check "the vendor's repository is made" $s
 [[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
 
 # The overlays, other addresses.
-for overlay in nvidia-driver-el cuda-el container-toolkit-el enroot; do
+for overlay in nvidia-driver-el cuda-runtime container-toolkit-el enroot; do
         sed -i -E -e "s,\"https://developer[^\"]*\\.pub\",\"file://$W/key/key.asc\"," -e "s,\"https://developer[^\"]*\",\"file://$W/site/cuda/\"," \
                 -e "s,\"https://nvidia[^\"]*gpgkey\",\"file://$W/key/key.asc\"," -e "s,\"https://nvidia[^\"]*\",\"file://$W/site/toolkit/\"," \
                 -e "s,\"https://github.com/NVIDIA/enroot/[^\"]*/([^\"]*rpm)\",\"file://$W/site/toolkit/Packages/\\1\"," \
@@ -71,7 +71,7 @@ cat >"$RECIPES/el-gpu.json" <<R
         "kernel": { "package": "kernel" },
         // The vendor's package has the parts that are C++ compiled, its source archive has not.
         "packages": ["g++", "nvidia-fs-dkms", "kernel-devel-uname-r = \${kernel}"],
-        "overlays": ["nvidia-driver-el", "cuda-el", "container-toolkit-el", "enroot", "pyxis", "slim"]
+        "overlays": ["nvidia-driver-el", "cuda-runtime", "nccl", "container-toolkit-el", "enroot", "pyxis", "slim"]
 }
 R
 in_tree() { "$IMGBUILD" shell "$RECIPES/el-gpu.json" --cache "$CACHE" --progress none -- sh -c "$1" 2>>"$W/log"; }
