@@ -53,6 +53,43 @@ for folder in overlays/*/; do
 done
 check "overlays/README.md has every overlay with its description" $bad
 
+# Each overlay serves both families, or is in the README's list of those that serve one.
+families=$(mktemp -d)
+family_recipe() { # FAMILY OVERLAY
+        local base='{ "distro": "debian", "release": "trixie" }' kernel=linux-image-amd64
+        [[ $1 == debian ]] || base='{ "distro": "rocky", "release": "9", "packages": ["rpm", "dracut"], "repositories": { "os": {
+                "uri": "https://os.example/", "key": "https://os.example/key", "fingerprint": "0123456789ABCDEF0123456789ABCDEF01234567" } } }' kernel=kernel
+        printf '{ "name": "one", "base": %s, "kernel": { "package": "%s" }, "overlays": ["%s"] }\n' "$base" "$kernel" "$2" >"$families/one.json"
+}
+bad=0
+for folder in overlays/*/; do
+        name=$(basename "$folder")
+        row=$(sed -n "s/^| \`$name\` | \(debian\|el\) | ..*|$/\1/p" <(sed -n '/^## One family only/,$p' overlays/README.md))
+        for family in debian el; do
+                family_recipe $family "$name"
+                out=$("$IMGBUILD" plan "$families/one.json" --overlays overlays --offline --cache "$families/cache" 2>&1)
+                if [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]; then
+                        [[ ${row:-$family} == "$family" ]] || { echo "# $name serves $family, too: take it out of overlays/README.md, One family only"; bad=1; }
+                else
+                        [[ ${row:-$family} != "$family" ]] || { echo "# $name does not serve $family, and overlays/README.md, One family only, does not say so: $(head -n 1 <<<"$out")"; bad=1; }
+                fi
+        done
+done
+rm -rf "$families"
+check "every overlay serves both families, or README says which one, and why" $bad
+bad=0
+while read -r name; do
+        [[ -d overlays/$name ]] || { echo "# overlays/README.md, One family only: $name is no overlay"; bad=1; }
+done < <(sed -n '/^## One family only/,$s/^| `\([^`]*\)`.*/\1/p' overlays/README.md)
+check "… and names none that is not there" $bad
+# What serves both calls no program of one of them without asking.
+bad=0
+while read -r file; do
+        [[ $(sed -n '/^## One family only/,$p' overlays/README.md) == *"| \`$(cut -d/ -f2 <<<"$file")\` |"* ]] || grep -qE '\b(rpm|lsinitrd)\b' "$file" ||
+                grep -qE 'command -v (dpkg-query|dpkg)' "$file" || { echo "# $file calls what Enterprise Linux has not"; bad=1; }
+done < <(grep -lE '^[^#]*\b(dpkg|dpkg-query|apt-get|lsinitramfs|update-initramfs)\b' overlays/*/*.sh)
+check "no script of an overlay for both calls dpkg or initramfs-tools alone" $bad
+
 # Whether a recipe's overlays fit one another, before any of them is fetched.
 for recipe in aws-hpc ml-cluster ml-cluster-head ubuntu-24.04-gpu; do
         out=$("$IMGBUILD" plan "images/$recipe.json" --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
