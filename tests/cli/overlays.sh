@@ -99,12 +99,13 @@ done
 # The same of those on a vendor's image of family el, which is not here: on a base of that family instead.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for recipe in rocky-9-slurm oracle-linux-9-slurm rocky-9-gpu oracle-linux-9-gpu; do
+for recipe in rocky-9-slurm oracle-linux-9-slurm rocky-9-gpu oracle-linux-9-gpu rocky-9-kubernetes rocky-9-kubernetes-gpu; do
         python3 - "images/$recipe.json" "$work" <<'P'
 import json, re, sys
 o = json.loads(re.sub(r"^\s*//.*$", "", open(sys.argv[1]).read(), flags=re.M))
-o["base"] = {"distro": "rocky", "release": "9", "packages": ["rpm", "dracut"], "repositories": o["base"]["repositories"]}
-o["kernel"]["package"] = "kernel"
+if "extends" not in o:
+    o["base"] = {"distro": "rocky", "release": "9", "packages": ["rpm", "dracut"], "repositories": o["base"]["repositories"]}
+    o["kernel"]["package"] = "kernel"
 json.dump(o, open(sys.argv[2] + "/" + o["name"] + ".json", "w"))
 P
         out=$("$IMGBUILD" plan "$work/$recipe.json" --overlays overlays --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
@@ -119,13 +120,19 @@ for recipe in kubernetes-rdma kubernetes-control; do
         [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
         check "$recipe asks for nothing but a lock" $?
 done
-grep -q '"fingerprint": "DE15 B144 86CD 377B 9E87 6E1A 2346 54DA 9A29 6436"' overlays/kubernetes-node/overlay.json
+[[ $(grep -c '"fingerprint": "DE15 B144 86CD 377B 9E87 6E1A 2346 54DA 9A29 6436"' overlays/kubernetes-node/overlay.json) -eq 2 ]]
 check "Kubernetes' key is pinned by its whole fingerprint" $?
-[[ $(grep -oE 'v1\.[0-9]+/deb' overlays/kubernetes-node/overlay.json | sort -u | wc -l) -eq 1 ]]
+[[ $(grep -oE 'v1\.[0-9]+/(deb|rpm)' overlays/kubernetes-node/overlay.json | wc -l) -eq 4 && $(grep -oE 'v1\.[0-9]+/' overlays/kubernetes-node/overlay.json | sort -u | wc -l) -eq 1 ]]
 check "Kubernetes' repository and its key are of one minor version" $?
 out=$("$IMGBUILD" plan images/containerd-instance.json --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
 [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
 check "containerd-instance asks for nothing but a lock" $?
+docker_repository() { sed -n '/"name": "docker-ce"/,/fingerprint/p' "overlays/$1/overlay.json"; }
+[[ $(docker_repository docker) == "$(docker_repository containerd)" && $(docker_repository docker) == *'"060A 61C5 1B55 8A7F 742B 77AA C52F EB6B 621E 9F35"'* ]]
+check "Docker's repository is one for Docker and containerd, its key pinned by the whole fingerprint" $?
+labelled() { sed "s,$2,X,g" "overlays/$1/label.sh"; }
+diff <(labelled scratch-folder scratch-folder) <(labelled kubernetes-node kubernetes) && diff <(labelled scratch-folder scratch-folder) <(labelled monitoring monitoring)
+check "programs that systemd starts are labelled alike" $?
 folder=$(sed -n 's/^FOLDER=//p' overlays/rootless-common/files/etc/rootless.conf)
 grep -q "^rootless_storage_path = \"${folder:?}/" overlays/podman/files/etc/containers/storage.conf
 check "podman's images are in the folders that rootless-common makes" $?

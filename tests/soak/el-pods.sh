@@ -106,4 +106,58 @@ name=el-containerd
 tree_checks "$RECIPES/el-containerd.json" "containerd for users, and Podman, without Kubernetes"
 [[ $(in_tree 'readlink /opt/cni/bin; grep -c . /etc/containerd/config.toml; ls /etc/yum.repos.d') == $'/usr/libexec/cni\n'[1-9]*$'\ndocker-ce.repo\nos.repo' ]]
 check "… finds CNI's plugins where Enterprise Linux has them" $?
+
+# A disk, booted: no local disks, so scratch is on its root.
+recipe el-kubernetes '["firstboot", "kubernetes-node", "monitoring", "podman", "docker", "scratch-on-root", "slim"]'
+build el-kubernetes >>"$W/log" 2>&1
+s=$?
+check "a disk of a Kubernetes node with Podman and Docker is baked, every check passed" $s
+[[ $s -eq 0 ]] || { tail -n 60 "$W/log"; exit 1; }
+{
+        declare -f small_image
+        cat <<'C'
+on() { "${@:2}"; }
+say() { echo "== $1"; }
+until [ "$(systemctl is-active docker)" = active ] || [ $((n++)) -gt 120 ]; do sleep 1; done
+say units; for u in containerd docker prometheus-node-exporter kubelet; do echo "$u $(systemctl is-active $u) $(systemctl is-enabled $u)"; done
+say failed; systemctl --failed --plain --no-legend
+say modules; for m in overlay br_netfilter; do [ -d /sys/module/$m ] && echo $m; done; cat /proc/sys/net/bridge/bridge-nf-call-iptables
+say cri; ctr plugins ls 2>&1 | grep -E 'cri +.*ok|cri +ok' | wc -l
+say metrics; exec 3<>/dev/tcp/127.0.0.1/9100; printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3; grep -oE '^(firstboot_node_state|node_uname_info)[^ {]*' <&3 | sort -u | head -n 2
+say docker; docker info --format '{{.DockerRootDir}} {{.Driver}}' 2>&1; findmnt -n -o FSROOT -M /mnt/localdisk
+small_image /root/small; tar -C /root/small -cf /tmp/small.tar .
+podman import -q /tmp/small.tar localhost/small:1 >/dev/null 2>&1; podman save -q -o /tmp/small-image.tar localhost/small:1 >/dev/null 2>&1
+say containerd; ctr -n k8s.io images import /tmp/small-image.tar >/dev/null && ctr -n k8s.io run --rm localhost/small:1 one sh -c 'echo "ran as $(id -u)"' 2>&1
+say user; useradd -m -d /home/usera -s /bin/bash -u 10000 usera && loginctl enable-linger usera
+for i in $(seq 120); do [ -S /run/user/10000/bus ] && break; sleep 1; done
+grep usera /etc/subuid
+as() { runuser -u usera -- env HOME=/home/usera XDG_RUNTIME_DIR=/run/user/10000 DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/10000/bus bash -c "cd; $1" 2>/root/err || { echo "exit code $?"; tail -n 5 /root/err; }; }
+as 'podman import -q /tmp/small.tar localhost/small:1 >/dev/null; podman info --format "{{.Store.GraphRoot}} {{.Host.OCIRuntime.Name}} {{.Host.CgroupsVersion}}"'
+as 'podman run --rm --network=none localhost/small:1 sh -c "echo ran as \$(id -u); cat /proc/self/uid_map" | xargs'
+say end
+C
+} >"$W/commands"
+(cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/el-kubernetes/el-kubernetes.raw" --cache "$CACHE" --offline --progress plain --until ready --timeout 900 --save "$W/save" -- "$(cat "$W/commands")") \
+        >"$W/booted" 2>"$W/boot.log"
+s=$?
+check "it boots until the node is ready" $s
+[[ $s -eq 0 ]] || { tail -n 40 "$W/boot.log" "$W/booted"; exit 1; }
+part() { sed -n "/^== $1\$/,/^== /{/^== /!p}" "$W/booted"; }
+# booted NAME PART PATTERN
+booted() {
+        # shellcheck disable=SC2053 # a pattern
+        [[ $(part "$2") == $3 ]]
+        local s=$?
+        check "$1" $s
+        [[ $s -eq 0 ]] || part "$2" | sed 's/^/# /'
+}
+booted "… containerd, Docker and the exporter run, kubelet waits for its cluster" units $'containerd active enabled\ndocker active disabled\nprometheus-node-exporter active enabled\nkubelet inactive disabled'
+booted "… no unit has failed" failed ''
+booted "… modules and settings of pods' networks are there" modules $'overlay\nbr_netfilter\n1'
+booted "… containerd answers kubelet" cri '[1-9]*'
+booted "… the exporter shows the agent's figures" metrics $'firstboot_node_state\nnode_uname_info'
+booted "… Docker's images are on the scratch volume, which is on the root disk" docker $'/mnt/localdisk/docker overlay2\n/var/lib/localdisk'
+booted "… containerd runs a container" containerd 'ran as 0'
+booted "… so does a user's Podman, with ids of a rule and its data on the scratch volume" user \
+        $'usera:655360000:65536\n/mnt/localdisk/rootless/10000/storage crun v2\nran as 0 0 10000 1 1 655360000 65536'
 exit $rc
