@@ -31,6 +31,7 @@ done
 
 dump=$(containerd config dump 2>&1) || fail "/etc/containerd/config.toml: $dump"
 says() { printf '%s\n' "$dump" | grep -qE "^ *$1\$"; }
+! says 'disabled_plugins = .*cri.*' || fail "/etc/containerd/config.toml switches the CRI plugin off, by which kubelet talks to containerd"
 says 'SystemdCgroup = true' || fail "containerd's cgroups are not systemd's: /etc/containerd/conf.d/20-kubernetes.toml is not imported"
 ! says 'SystemdCgroup = false' || fail "one of containerd's runtimes does not use systemd's cgroups"
 says 'enable_cdi = true' || fail "containerd does not know CDI devices"

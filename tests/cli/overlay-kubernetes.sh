@@ -162,6 +162,8 @@ sed -i 's/SystemdCgroup = true/SystemdCgroup = false/' "$W/tree/etc/containerd/c
 finds "cgroups that are not systemd's" $node "cgroups are not systemd's"
 echo 'version = 2' >"$W/tree/etc/containerd/config.toml"
 finds "a configuration that was replaced" $node 'is not imported'
+sed -i '1i disabled_plugins = ["io.containerd.grpc.v1.cri"]' "$W/tree/etc/containerd/conf.d/20-kubernetes.toml"
+finds "a containerd without CRI" $node 'switches the CRI plugin off'
 sed -i 's|pause:3.10|pause:latest|' "$W/tree/etc/containerd/conf.d/20-kubernetes.toml"
 finds "a pause image of no certain version" $node 'of no certain version'
 rm "$W/tree/opt/cni/bin/host-device"
