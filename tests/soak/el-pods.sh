@@ -137,7 +137,7 @@ as 'podman run --rm --network=none localhost/small:1 sh -c "echo ran as \$(id -u
 say end
 C
 } >"$W/commands"
-(cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/el-kubernetes/el-kubernetes.raw" --cache "$CACHE" --offline --progress plain --until ready --timeout 900 --save "$W/save" -- "$(cat "$W/commands")") \
+(cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/el-kubernetes/el-kubernetes.raw" --cache "$CACHE" --offline --progress plain --until ready --timeout 1800 --save "$W/save" -- "$(cat "$W/commands")") \
         >"$W/booted" 2>"$W/boot.log"
 s=$?
 check "it boots until the node is ready" $s
