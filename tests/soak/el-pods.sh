@@ -81,9 +81,9 @@ apptainer-scratch enabled' ]]
 said "… and its units are as they should be" $?
 # shellcheck disable=SC2016 # the tree's own
 in_tree 'k=$(ls /usr/lib/modules); lsinitrd "/boot/initramfs-$k.img" -f etc/modprobe.d/ib_core.conf | tail -n 1; grep groups: /etc/cloud/cloud.cfg.d/20-oci-compat.cfg; readlink /usr/libexec/oci-growfs' >"$W/said"
-[[ $(<"$W/said") == $'options ib_core netns_mode=0\n'*'groups: [adm, wheel, systemd-journal]'$'\n../lib/oci-compat/oci-growfs' ]]
-said "… ib_core's option is in the initramfs, opc's group is wheel, oci-growfs is where documents call it" $?
-in_tree 'useradd -m -u 10000 usera && sed -i /usera/d /etc/subuid /etc/subgid && /usr/lib/rootless/user start 10000; grep usera /etc/subuid' >"$W/said" 2>&1
+[[ $(<"$W/said") == $'options ib_core netns_mode=0\n'*'groups: [adm, sudo, systemd-journal]'$'\n../lib/oci-compat/oci-growfs' ]]
+said "… ib_core's option is in the initramfs, opc's groups are there, oci-growfs is where documents call it" $?
+in_tree 'useradd -m -u 10000 usera && rm -f /etc/subuid /etc/subgid && /usr/lib/rootless/user start 10000; grep usera /etc/subuid' >"$W/said" 2>&1
 grep -qx 'usera:655360000:65536' "$W/said"
 said "… a user gets subordinate ids" $?
 
@@ -128,7 +128,7 @@ say docker; docker info --format '{{.DockerRootDir}} {{.Driver}}' 2>&1; findmnt 
 small_image /root/small; tar -C /root/small -cf /tmp/small.tar .
 podman import -q /tmp/small.tar localhost/small:1 >/dev/null 2>&1; podman save -q -o /tmp/small-image.tar localhost/small:1 >/dev/null 2>&1
 say containerd; ctr -n k8s.io images import /tmp/small-image.tar >/dev/null && ctr -n k8s.io run --rm localhost/small:1 one sh -c 'echo "ran as $(id -u)"' 2>&1
-say user; useradd -m -d /home/usera -s /bin/bash -u 10000 usera && sed -i /usera/d /etc/subuid /etc/subgid && loginctl enable-linger usera
+say user; useradd -m -d /home/usera -s /bin/bash -u 10000 usera && rm -f /etc/subuid /etc/subgid && loginctl enable-linger usera
 for i in $(seq 120); do [ -S /run/user/10000/bus ] && break; sleep 1; done
 grep usera /etc/subuid
 as() { runuser -u usera -- env HOME=/home/usera XDG_RUNTIME_DIR=/run/user/10000 DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/10000/bus bash -c "cd; $1" 2>/root/err || { echo "exit code $?"; tail -n 5 /root/err; }; }
