@@ -25,7 +25,7 @@ run() {
 # containerd's configuration: the package's own, one that a site changed, Debian's.
 config=$T/etc/containerd/config.toml
 # As rpm says it of a file: its package, and what differs.
-rpms() { double rpm "case \$1 in -qf) $1 ;; -Vf) echo '.......T.    /usr/bin/containerd'; $2 ;; esac"; }
+rpms() { double rpm "case \$1 in -qf) $1 ;; -Vf) echo '.......T.    /usr/bin/containerd'; [[ \$2 == --nomtime ]] || echo '.......T.  c $config'; $2 ;; esac"; }
 fresh
 rpms true :
 echo 'disabled_plugins = ["cri"]' >"$config"

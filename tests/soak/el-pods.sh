@@ -104,8 +104,9 @@ cp "$TOP/overlays/rdma-exclusive/files/etc/dracut.conf.d/ib_core.conf" "$overlay
 recipe el-containerd '["nerdctl", "podman"]'
 name=el-containerd
 tree_checks "$RECIPES/el-containerd.json" "containerd for users, and Podman, without Kubernetes"
-[[ $(in_tree 'readlink /opt/cni/bin; grep -c . /etc/containerd/config.toml; ls /etc/yum.repos.d') == $'/usr/libexec/cni\n'[1-9]*$'\ndocker-ce.repo\nos.repo' ]]
-check "… finds CNI's plugins where Enterprise Linux has them" $?
+in_tree 'readlink /opt/cni/bin; grep ^version /etc/containerd/config.toml; containerd config dump | grep ^disabled_plugins; ls /etc/yum.repos.d' >"$W/said"
+[[ $(<"$W/said") == $'/usr/libexec/cni\nversion = 2\ndisabled_plugins = []\ndocker-ce.repo\nos.repo' ]]
+said "… finds CNI's plugins where Enterprise Linux has them, and has its CRI plugin" $?
 
 # A disk, booted: no local disks, so scratch is on its root.
 recipe el-kubernetes '["firstboot", "kubernetes-node", "monitoring", "podman", "docker", "scratch-on-root", "slim"]'
