@@ -201,8 +201,10 @@ static const Schema packages_keys[] = {
 };
 
 static const Schema family_url_keys[] = {
-        { "debian", STRING, .check = value_text, .meaning = "For Debian and Ubuntu." },
-        { "el", STRING, .check = value_text, .meaning = "For Oracle Linux, RHEL, Rocky and Alma." },
+        { "debian", STRING | SCHEMA_BOOL, .check = value_text,
+                        .meaning = "For Debian and Ubuntu; false: none, for it needs none." },
+        { "el", STRING | SCHEMA_BOOL, .check = value_text,
+                        .meaning = "For Oracle Linux, RHEL, Rocky and Alma; false: none, for it needs none." },
         {},
 };
 static const Schema family_digest_keys[] = {

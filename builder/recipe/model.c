@@ -19,7 +19,7 @@ static void repository_done(Repository *r) {
         strv_free(r->modules);
 }
 
-static void artifact_done(Artifact *a) {
+void artifact_done(Artifact *a) {
         free(a->name);
         free(a->version);
         free(a->url);

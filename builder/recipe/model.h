@@ -38,6 +38,8 @@ typedef struct Artifact {
         size_t compile; /* INSTALL_SOURCE: whose it is */
 } Artifact;
 
+void artifact_done(Artifact *a);
+
 /* What a compile stage sees besides its build packages. */
 typedef enum CompilePlace {
         COMPILE_ON_PACKAGES, /* kernel, and packages up to those of what its overlay requires */

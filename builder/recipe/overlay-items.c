@@ -170,6 +170,11 @@ static const char *by_family(const OverlayLoading *l, json_object *item, const c
                                                             : json_get_string(item, key);
 }
 
+/* "url": {"debian": false}: the family has by its packages what others get by the artifact. */
+static bool is_for_others(const OverlayLoading *l, json_object *item) {
+        return !json_get_bool(json_get(item, "url"), l->family, true);
+}
+
 /* What all artifacts have; `at`: their list's path. */
 static int load_artifact(const OverlayLoading *l, const char *at, size_t i, json_object *item,
                 Artifact *to) {
@@ -182,7 +187,7 @@ static int load_artifact(const OverlayLoading *l, const char *at, size_t i, json
                 return -ENOMEM;
         from = by_family(l, item, "url");
         sha256 = by_family(l, item, "sha256");
-        if (!from && !problems_at(l->problems, l->file, url))
+        if (!from && !is_for_others(l, item) && !problems_at(l->problems, l->file, url))
                 problems_add(l->problems, l->file, url, "has none for family %s", l->family);
         if ((from && expand_url(l, url, from, to->version, &to->url) < 0) ||
                         (sha256 && !(to->sha256 = strdup(sha256))))
@@ -194,6 +199,23 @@ static int load_artifact(const OverlayLoading *l, const char *at, size_t i, json
                                         "two artifacts of this overlay are called \"%s\"",
                                         to->name);
         return 0;
+}
+
+static void check_families(const OverlayLoading *l, json_object *item, size_t i) {
+        json_object *url = json_get(item, "url");
+
+        if (!json_object_is_type(url, json_type_object))
+                return;
+        json_object_object_foreach (url, family, value) {
+                _cleanup_free_ char *at = strf("$.artifacts[%zu].url.%s", i, family);
+
+                if (!at)
+                        l->problems->oom = true;
+                else if (json_object_is_type(value, json_type_boolean) &&
+                                json_object_get_boolean(value))
+                        problems_add(l->problems, l->file, at,
+                                        "is true; it is a URL, or false where this family has no use for the artifact");
+        }
 }
 
 /* compile[at].artifacts, behind the others: the lock has them all alike. */
@@ -250,9 +272,15 @@ int overlay_load_artifacts(const OverlayLoading *l, json_object *o) {
                 if (!item)
                         continue;
                 overlay->n_artifacts++;
+                check_families(l, item, i);
                 if (load_artifact(l, "$.artifacts", i, item, to) < 0 ||
                                 load_install(l, install, json_get(item, "install"), to) < 0)
                         return -ENOMEM;
+                if (is_for_others(l, item)) {
+                        artifact_done(to);
+                        *to = (Artifact) {};
+                        overlay->n_artifacts--;
+                }
         }
         return 0;
 }

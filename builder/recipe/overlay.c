@@ -129,19 +129,29 @@ static void check_services(const OverlayLoading *l, const Services *s) {
                                         strv_contains(s->mask, *unit) ? "masked" : "disabled");
 }
 
-/* What only the other family's part of an overlay brings would be missing without a word. */
-static void check_family(const OverlayLoading *l, json_object *o) {
-        static const char *const keys[] = { "packages", "repositories" };
+static void check_family_of(const OverlayLoading *l, const char *path, json_object *both) {
         const char *other = streq(l->family, "el") ? "debian" : "el";
 
-        for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
-                json_object *both = json_get(o, keys[i]);
-                _cleanup_free_ char *path = strf("$.%s", keys[i]);
+        if (json_get(both, other) && !json_get(both, l->family))
+                problems_add(l->problems, l->file, path,
+                                "are for family %s alone, and the recipe's is %s; give its own under \"%s\", or an empty list where it needs none",
+                                other, l->family, l->family);
+}
 
-                if (path && json_get(both, other) && !json_get(both, l->family))
-                        problems_add(l->problems, l->file, path,
-                                        "are for family %s alone, and the recipe's is %s; give its own under \"%s\", or an empty list where it needs none",
-                                        other, l->family, l->family);
+/* What only the other family's part of an overlay brings would be missing without a word. */
+static void check_family(const OverlayLoading *l, json_object *o) {
+        json_object *compile = json_get(o, "compile");
+
+        check_family_of(l, "$.packages", json_get(o, "packages"));
+        check_family_of(l, "$.repositories", json_get(o, "repositories"));
+        for (size_t i = 0; i < json_array_length(compile); i++) {
+                json_object *item = json_object_array_get_idx(compile, i);
+                _cleanup_free_ char *path = strf("$.compile[%zu].packages", i);
+
+                if (!path)
+                        l->problems->oom = true;
+                else
+                        check_family_of(l, path, json_get(item, "packages"));
         }
 }
 

@@ -4,7 +4,15 @@ set -eu
 fail() { echo "$1"; exit 1; }
 [ -x /usr/bin/apptainer ] || fail "/usr/bin/apptainer is missing"
 said=$(/usr/bin/apptainer version 2>&1) || fail "apptainer does not run: $(echo "$said" | tail -n 1)"
-package=$(dpkg-query -W -f '${Version}' apptainer)
+if command -v dpkg-query >/dev/null; then
+        package=$(dpkg-query -W -f '${Version}' apptainer)
+else
+        # rpm's database wants to be written beside, even for who only reads it.
+        database=$(mktemp -d)
+        trap 'rm -rf "$database"' EXIT
+        cp "$(rpm --eval '%_dbpath')"/* "$database"
+        package=$(rpm --dbpath "$database" -q --queryformat '%{VERSION}' apptainer)
+fi
 [ "${said%%-*}" = "${package%%[-~+]*}" ] || fail "apptainer says that it is $said, its package is $package"
 # The vendor's package has what it calls in a folder of its own, Debian's takes other packages' programs.
 for helpers in /usr/libexec/apptainer/bin /usr/lib/*/apptainer/bin; do [ ! -d "$helpers" ] || break; done

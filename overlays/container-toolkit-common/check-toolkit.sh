@@ -3,7 +3,7 @@
 set -eu
 fail() { echo "$1"; exit 1; }
 for program in nvidia-container-runtime containerd; do
-        command -v "$program" >/dev/null || fail "$program is missing: overlay container-toolkit or container-toolkit-source brings it"
+        command -v "$program" >/dev/null || fail "$program is missing: overlay container-toolkit, container-toolkit-source or container-toolkit-el brings it"
 done
 grep -q 'BinaryName = "/usr/bin/nvidia-container-runtime"' /etc/containerd/config.toml ||
         fail "/etc/containerd/config.toml does not name nvidia-container-runtime: a package replaced it"

@@ -15,5 +15,5 @@ for plugin in host-device loopback; do
 done
 grep -q '^LimitMEMLOCK=infinity$' /etc/systemd/system/containerd.service.d/10-rdma.conf || fail "pods may not lock what they register with an RDMA device"
 if command -v nvidia-smi >/dev/null; then
-        command -v nvidia-ctk >/dev/null || fail "there is a driver, and gpu-operator-values.yaml says that the container toolkit is the image's: take overlay container-toolkit"
+        command -v nvidia-ctk >/dev/null || fail "there is a driver, and gpu-operator-values.yaml says that the container toolkit is the image's: take overlay container-toolkit, or container-toolkit-el"
 fi

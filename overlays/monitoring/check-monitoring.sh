@@ -3,6 +3,10 @@
 set -euo pipefail
 folder=$(sed -n 's/.*collector\.textfile\.directory=\([^ "]*\).*/\1/p' /etc/default/prometheus-node-exporter)
 [[ $folder == /var/lib/prometheus/node-exporter ]] || { echo "the exporter reads '$folder', the agent writes to /var/lib/prometheus/node-exporter"; exit 1; }
+[[ -d $folder ]] || { echo "$folder is missing: the agent writes nothing where there is no folder"; exit 1; }
+id prometheus >/dev/null || { echo "the exporter's user, prometheus, is missing"; exit 1; }
+state=$(systemctl is-enabled prometheus-node-exporter.service 2>/dev/null) || true
+[[ $state == enabled ]] || { echo "prometheus-node-exporter.service is $state"; exit 1; }
 source /etc/default/prometheus-node-exporter
 work=$(mktemp -d)
 trap 'rm -rf "$work"; kill "${exporter:-0}" 2>/dev/null || true' EXIT

@@ -10,7 +10,7 @@ double() { # NAME SCRIPT
         printf '#!/bin/bash\necho "%s $*" >>%s/asked\n%s\n' "$1" "$T" "$2" >"$T/bin/$1"
         chmod +x "$T/bin/$1"
 }
-grow() { : >"$T/asked"; PATH=$T/bin:$PATH OCI_GROWFS_SYS=$T/sys "$TOP/overlays/oci-compat/files/usr/libexec/oci-growfs" "$@" >"$T/out" 2>&1 </dev/null; }
+grow() { : >"$T/asked"; PATH=$T/bin:$PATH OCI_GROWFS_SYS=$T/sys "$TOP/overlays/oci-compat/files/usr/lib/oci-compat/oci-growfs" "$@" >"$T/out" 2>&1 </dev/null; }
 mkdir -p "$T"/bin "$T/sys/class/block/vda1"
 echo 1 >"$T/sys/class/block/vda1/partition"
 double findmnt '[[ "$*" == *FSTYPE* ]] && echo ext4 || echo /dev/vda1'

@@ -82,6 +82,70 @@ finds "which is missed" $node 'no runtime nvidia'
 echo 'imports = ["/etc/elsewhere/*.toml"]' >"$W/tree/etc/containerd/config.toml"
 finds "imports of somebody else's are not written over" kubernetes-node/containerd-config.sh 'has imports of its own'
 
+# containerd 2 (Enterprise Linux') makes its own version of the same files: what of 2.1.9's "config dump" of them counts here.
+containerd_2() {
+        program containerd <<'P'
+cat <<'D'
+version = 3
+disabled_plugins = []
+
+[plugins]
+  [plugins.'io.containerd.cri.v1.images']
+    [plugins.'io.containerd.cri.v1.images'.pinned_images]
+      sandbox = 'registry.k8s.io/pause:3.10'
+
+  [plugins.'io.containerd.cri.v1.runtime']
+    enable_cdi = true
+    cdi_spec_dirs = ['/etc/cdi', '/run/cdi']
+
+        [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.nvidia]
+          sandboxer = ""
+          [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.nvidia.options]
+            BinaryName = '/usr/bin/nvidia-container-runtime'
+            SystemdCgroup = true
+
+          [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+            SystemdCgroup = true
+
+    [plugins.'io.containerd.cri.v1.runtime'.cni]
+      bin_dir = ""
+      bin_dirs = ['/opt/cni/bin']
+      conf_dir = '/etc/cni/net.d'
+
+  [plugins.'io.containerd.image-verifier.v1.bindir']
+    bin_dir = '/opt/containerd/image-verifier/bin'
+D
+P
+        sed -i "s/= \"\"/= ''/" "$W/tree/bin/containerd"
+}
+containerd_2
+program nvidia-container-runtime <<<:
+passes "the same of containerd 2" $node
+sed -i 's,pause:3.10,pause:latest,' "$W/tree/bin/containerd"
+finds "a pause image of no certain version, of containerd 2" $node 'of no certain version'
+containerd_2; sed -i '/BinaryName = .\/usr/d' "$W/tree/bin/containerd"; program nvidia-container-runtime <<<:
+finds "NVIDIA's runtime that is missed, of containerd 2" $node 'no runtime nvidia'
+containerd_2; rm "$W/tree/opt/cni/bin/host-device"
+finds "a network plugin that is missing, of containerd 2" $node '/opt/cni/bin/host-device is missing'
+# The unit that gives it images asks for the same name.
+containerd_2
+program ctr <<'P'
+case "$*" in *ls*) echo registry.k8s.io/pause:3.10 ;; *) echo "$*" ;; esac
+P
+sed 's,>/dev/null,,' overlays/kubernetes-node/files/usr/lib/kubernetes/load-images >"$W/load-images"
+PATH=$W/tree/bin:$PATH sh "$W/load-images" "$W/none" >"$W/out" 2>&1 && grep -q 'images label registry.k8s.io/pause:3.10 io.cri-containerd.pinned=pinned' "$W/out"
+check "the pause image of containerd 2 is pinned" $?
+fresh
+
+# A module that the kernel's main package has not.
+touch "$W/tree/modules/6.12.0-amd64/modules.dep"
+passes "a kernel with the modules of pods" $node
+touch "$W/tree/modules/6.12.0-amd64/modules.dep"
+program modinfo <<'P'
+case "$*" in *br_netfilter) exit 1 ;; esac
+P
+finds "a kernel without one of them" $node 'kernel 6.12.0-amd64 has no module br_netfilter: kernel-modules has it'
+
 program kubeadm <<<'echo v1.34.0'
 finds "a kubeadm of another version" $node 'kubelet is v1.33.5 and kubeadm v1.34.0'
 program kubectl <<<'echo "Client Version: v1.31.0"'
@@ -98,6 +162,8 @@ sed -i 's/SystemdCgroup = true/SystemdCgroup = false/' "$W/tree/etc/containerd/c
 finds "cgroups that are not systemd's" $node "cgroups are not systemd's"
 echo 'version = 2' >"$W/tree/etc/containerd/config.toml"
 finds "a configuration that was replaced" $node 'is not imported'
+sed -i '1i disabled_plugins = ["io.containerd.grpc.v1.cri"]' "$W/tree/etc/containerd/conf.d/20-kubernetes.toml"
+finds "a containerd without CRI" $node 'switches the CRI plugin off'
 sed -i 's|pause:3.10|pause:latest|' "$W/tree/etc/containerd/conf.d/20-kubernetes.toml"
 finds "a pause image of no certain version" $node 'of no certain version'
 rm "$W/tree/opt/cni/bin/host-device"
@@ -129,6 +195,13 @@ echo 'options ib_core netns_mode=1' >"$W/tree/etc/modprobe.d/zz.conf"
 finds "two that differ" $exclusive 'two files'
 echo etc >"$W/tree/boot/initrd.img-6.12.0-amd64"
 finds "an initramfs without it" $exclusive 'was made without'
+# dracut's, whose program shows it as ls does.
+dracuts() { rm "$W/tree/boot/initrd.img-6.12.0-amd64"; printf '%s root root 180 Jan  1  1970 %s\n' -rw-r--r-- "$1" >"$W/tree/boot/initramfs-6.12.0-amd64.img"; }
+dracuts etc/modprobe.d/ib_core.conf
+passes "an initramfs of dracut's with it" $exclusive
+fresh
+dracuts etc/modprobe.d/other.conf
+finds "one without" $exclusive 'initramfs-6.12.0-amd64.img was made without'
 : >"$W/tree/boot/no-ib-core"
 finds "a kernel without ib_core" $exclusive 'no kernel of the image has ib_core'
 : >"$W/tree/boot/old"

@@ -53,6 +53,43 @@ for folder in overlays/*/; do
 done
 check "overlays/README.md has every overlay with its description" $bad
 
+# Each overlay serves both families, or is in the README's list of those that serve one.
+families=$(mktemp -d)
+family_recipe() { # FAMILY OVERLAY
+        local base='{ "distro": "debian", "release": "trixie" }' kernel=linux-image-amd64
+        [[ $1 == debian ]] || base='{ "distro": "rocky", "release": "9", "packages": ["rpm", "dracut"], "repositories": { "os": {
+                "uri": "https://os.example/", "key": "https://os.example/key", "fingerprint": "0123456789ABCDEF0123456789ABCDEF01234567" } } }' kernel=kernel
+        printf '{ "name": "one", "base": %s, "kernel": { "package": "%s" }, "overlays": ["%s"] }\n' "$base" "$kernel" "$2" >"$families/one.json"
+}
+bad=0
+for folder in overlays/*/; do
+        name=$(basename "$folder")
+        row=$(sed -n "s/^| \`$name\` | \(debian\|el\) | ..*|$/\1/p" <(sed -n '/^## One family only/,$p' overlays/README.md))
+        for family in debian el; do
+                family_recipe $family "$name"
+                out=$("$IMGBUILD" plan "$families/one.json" --overlays overlays --offline --cache "$families/cache" 2>&1)
+                if [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]; then
+                        [[ ${row:-$family} == "$family" ]] || { echo "# $name serves $family, too: take it out of overlays/README.md, One family only"; bad=1; }
+                else
+                        [[ ${row:-$family} != "$family" ]] || { echo "# $name does not serve $family, and overlays/README.md, One family only, does not say so: $(head -n 1 <<<"$out")"; bad=1; }
+                fi
+        done
+done
+rm -rf "$families"
+check "every overlay serves both families, or README says which one, and why" $bad
+bad=0
+while read -r name; do
+        [[ -d overlays/$name ]] || { echo "# overlays/README.md, One family only: $name is no overlay"; bad=1; }
+done < <(sed -n '/^## One family only/,$s/^| `\([^`]*\)`.*/\1/p' overlays/README.md)
+check "… and names none that is not there" $bad
+# What serves both calls no program of one of them without asking.
+bad=0
+while read -r file; do
+        [[ $(sed -n '/^## One family only/,$p' overlays/README.md) == *"| \`$(cut -d/ -f2 <<<"$file")\` |"* ]] || grep -qE '\b(rpm|lsinitrd)\b' "$file" ||
+                grep -qE 'command -v (dpkg-query|dpkg)' "$file" || { echo "# $file calls what Enterprise Linux has not"; bad=1; }
+done < <(grep -lE '^[^#]*\b(dpkg|dpkg-query|apt-get|lsinitramfs|update-initramfs)\b' overlays/*/*.sh)
+check "no script of an overlay for both calls dpkg or initramfs-tools alone" $bad
+
 # Whether a recipe's overlays fit one another, before any of them is fetched.
 for recipe in aws-hpc ml-cluster ml-cluster-head ubuntu-24.04-gpu; do
         out=$("$IMGBUILD" plan "images/$recipe.json" --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
@@ -62,12 +99,13 @@ done
 # The same of those on a vendor's image of family el, which is not here: on a base of that family instead.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for recipe in rocky-9-slurm oracle-linux-9-slurm rocky-9-gpu oracle-linux-9-gpu rocky-9-head; do
+for recipe in rocky-9-slurm oracle-linux-9-slurm rocky-9-gpu oracle-linux-9-gpu rocky-9-head rocky-9-kubernetes rocky-9-kubernetes-gpu; do
         python3 - "images/$recipe.json" "$work" <<'P'
 import json, re, sys
 o = json.loads(re.sub(r"^\s*//.*$", "", open(sys.argv[1]).read(), flags=re.M))
-o["base"] = {"distro": "rocky", "release": "9", "packages": ["rpm", "dracut"], "repositories": o["base"]["repositories"]}
-o["kernel"]["package"] = "kernel"
+if "extends" not in o:
+    o["base"] = {"distro": "rocky", "release": "9", "packages": ["rpm", "dracut"], "repositories": o["base"]["repositories"]}
+    o["kernel"]["package"] = "kernel"
 json.dump(o, open(sys.argv[2] + "/" + o["name"] + ".json", "w"))
 P
         out=$("$IMGBUILD" plan "$work/$recipe.json" --overlays overlays --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
@@ -82,9 +120,9 @@ for recipe in kubernetes-rdma kubernetes-control; do
         [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
         check "$recipe asks for nothing but a lock" $?
 done
-grep -q '"fingerprint": "DE15 B144 86CD 377B 9E87 6E1A 2346 54DA 9A29 6436"' overlays/kubernetes-node/overlay.json
+[[ $(grep -c '"fingerprint": "DE15 B144 86CD 377B 9E87 6E1A 2346 54DA 9A29 6436"' overlays/kubernetes-node/overlay.json) -eq 2 ]]
 check "Kubernetes' key is pinned by its whole fingerprint" $?
-[[ $(grep -oE 'v1\.[0-9]+/deb' overlays/kubernetes-node/overlay.json | sort -u | wc -l) -eq 1 ]]
+[[ $(grep -oE 'v1\.[0-9]+/(deb|rpm)' overlays/kubernetes-node/overlay.json | wc -l) -eq 4 && $(grep -oE 'v1\.[0-9]+/' overlays/kubernetes-node/overlay.json | sort -u | wc -l) -eq 1 ]]
 check "Kubernetes' repository and its key are of one minor version" $?
 out=$("$IMGBUILD" plan images/containerd-instance.json --offline --cache "$BUILD/tests/overlays-sh/cache" 2>&1)
 [[ $(wc -l <<<"$out") -eq 1 && $out == *"imgbuild lock"* ]]
@@ -102,6 +140,12 @@ for overlay in ml-ray ml-submitit ml-tensorflow ml-tensorflow-cpu ml-torch ml-to
 done
 [[ $(grep -ohE '"el": "python3[0-9.]*"' overlays/*/overlay.json | sort -u) == '"el": "python3.12"' && $(grep -ohE '"el": \["python3[0-9.]*"' overlays/*/overlay.json | sort -u) == '"el": ["python3.12"' ]]
 check "all environments of family el are of one Python" $?
+docker_repository() { sed -n '/"name": "docker-ce"/,/fingerprint/p' "overlays/$1/overlay.json"; }
+[[ $(docker_repository docker) == "$(docker_repository containerd)" && $(docker_repository docker) == *'"060A 61C5 1B55 8A7F 742B 77AA C52F EB6B 621E 9F35"'* ]]
+check "Docker's repository is one for Docker and containerd, its key pinned by the whole fingerprint" $?
+labelled() { sed "s,$2,X,g" "overlays/$1/label.sh"; }
+diff <(labelled scratch-folder scratch-folder) <(labelled kubernetes-node kubernetes) && diff <(labelled scratch-folder scratch-folder) <(labelled monitoring monitoring)
+check "programs that systemd starts are labelled alike" $?
 folder=$(sed -n 's/^FOLDER=//p' overlays/rootless-common/files/etc/rootless.conf)
 grep -q "^rootless_storage_path = \"${folder:?}/" overlays/podman/files/etc/containers/storage.conf
 check "podman's images are in the folders that rootless-common makes" $?

@@ -75,7 +75,7 @@ report "the recipe is locked" $?
 python3 - "$lock" "$url" "$T/site" <<'EOF' >>"$T/out" 2>&1
 import hashlib, json, sys
 lock, url, site = json.load(open(sys.argv[1])), sys.argv[2], sys.argv[3]
-stages = [s for s in lock["stages"] if s["id"] in ("packages:container-toolkit-common", "packages:container-toolkit")]
+stages = [s for s in lock["stages"] if s["id"] in ("packages:containerd", "packages:container-toolkit")]
 packages = {p["name"]: p for s in stages for p in s["packages"]}
 for name in ("nvidia-container-toolkit", "nvidia-container-toolkit-base", "libnvidia-container1", "libnvidia-container-tools"):
     p = packages[name]

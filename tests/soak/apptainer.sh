@@ -27,7 +27,7 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
         version=$(dpkg-deb -f "$deb" Version)
         echo "# apptainer $version"
         # What that package calls is packages of its own, where the vendor's brings it.
-        sed -i -e "s,\"version\": \"[^\"]*\",\"version\": \"$version\"," -e "s,\"url\": \"[^\"]*\",\"url\": \"file://$deb\"," \
+        sed -i -e "s,\"version\": \"[^\"]*\",\"version\": \"$version\"," -e "s,\"debian\": \"https://github.com/apptainer/[^\"]*\",\"debian\": \"file://$deb\"," \
                 -e 's/"debian": \["uidmap"/"debian": ["squashfuse", "fuse-overlayfs", "squashfs-tools", "containernetworking-plugins", "libsqlite3-0", "ca-certificates", "uidmap"/' \
                 "$PROJECT/overlays/apptainer/overlay.json"
         cat >"$tree" <<'R'

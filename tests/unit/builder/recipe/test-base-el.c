@@ -127,6 +127,15 @@ static void an_overlay_of_family_el_alone_is_not_for_debian(void **state) {
                         "overlays/one/overlay.json: $.packages: are for family el alone, and the recipe's is debian; give its own under \"debian\", or an empty list where it needs none");
 }
 
+static void what_an_overlay_compiles_with_is_for_each_family_too(void **state) {
+        put_script("overlays/one/compile.sh");
+        put_overlay("one",
+                        ", \"compile\": [{\"packages\": {\"debian\": [\"gcc\"]}, \"script\": \"compile.sh\"}]");
+        put_el_recipe("x", ", " EL_REPOSITORY, ", \"overlays\": [\"one\"]");
+        assert_refused(*state, "images/x.json",
+                        "overlays/one/overlay.json: $.compile[0].packages: are for family debian alone, and the recipe's is el; give its own under \"el\", or an empty list where it needs none");
+}
+
 static void an_overlay_takes_streams_of_modules(void **state) {
         put_overlay("one",
                         ", \"repositories\": {\"el\": [{\"name\": \"tools\", \"uri\": \"https://x.example/\", \"key\": \"https://x.example/key\", "
@@ -185,6 +194,7 @@ int main(void) {
                 TEST(a_vendors_image_keeps_the_repositories_of_what_it_replaces),
                 TEST(an_overlay_has_packages_for_each_family),
                 TEST(an_overlay_of_family_el_alone_is_not_for_debian),
+                TEST(what_an_overlay_compiles_with_is_for_each_family_too),
                 TEST(an_overlay_takes_streams_of_modules),
                 TEST(an_environment_is_this_familys),
                 TEST(units_may_have_another_name_in_each_family),

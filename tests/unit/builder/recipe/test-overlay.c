@@ -145,6 +145,16 @@ static void an_artifact_may_have_a_place_and_a_digest_for_each_family(void **sta
         assert_string_equal(o->artifacts[0].sha256, SHA);
 }
 
+static void a_family_may_have_no_use_for_an_artifact(void **state) {
+        Overlay *o = load_overlay(*state,
+                        ", \"artifacts\": [{\"name\": \"tool\", \"version\": \"2\", \"install\": \"package\","
+                        "\"url\": {\"debian\": false, \"el\": \"https://x.example/${version}.rpm\"}},"
+                        "{\"name\": \"other\", \"version\": \"1\", \"install\": \"package\", \"url\": \"https://x.example/other.deb\"}]");
+
+        assert_int_equal(o->n_artifacts, 1);
+        assert_string_equal(o->artifacts[0].name, "other");
+}
+
 static void artifacts_are_checked(void **state) {
         static const struct {
                 const char *rest, *message;
@@ -153,6 +163,10 @@ static void artifacts_are_checked(void **state) {
                                 "$.artifacts[0].url: \"${verison}\" is unknown; there is ${version} and ${arch}" },
                 { "\"url\": {\"el\": \"https://x.example/x.rpm\"}, \"install\": \"package\"",
                                 "$.artifacts[0].url: has none for family debian" },
+                { "\"url\": {\"debian\": true, \"el\": \"https://x.example/x.rpm\"}, \"install\": \"package\"",
+                                "$.artifacts[0].url.debian: is true; it is a URL, or false where this family has no use for the artifact" },
+                { "\"url\": {\"debian\": false, \"el\": \"https://x.example/x.rpm\"}, \"install\": {\"path\": \"/a\", \"unpack\": \"/b\"}",
+                                "$.artifacts[0].install: must have either \"path\" (a file) or \"unpack\" (a folder)" },
                 { "\"url\": {\"debian\": \"ftp://x.example/\"}, \"install\": \"package\"",
                                 "$.artifacts[0].url: \"ftp://x.example/\" is not a URL (https://…, http://… or file:///…)" },
                 { "\"url\": {\"suse\": \"https://x.example/\"}, \"install\": \"package\"",
@@ -382,6 +396,7 @@ int main(void) {
                 TEST(such_a_repository_is_not_kept),
                 TEST(artifacts_are_read),
                 TEST(an_artifact_may_have_a_place_and_a_digest_for_each_family),
+                TEST(a_family_may_have_no_use_for_an_artifact),
                 TEST(artifacts_are_checked),
                 TEST(an_environment_is_read),
                 TEST(an_environment_is_checked),
