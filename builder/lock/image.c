@@ -143,7 +143,7 @@ static int require_usable(const Recipe *recipe, const ImageFacts *f) {
                 return log_error_return(-EINVAL,
                                 "%s: $.base.image: %s has no %s: nothing could be installed on it",
                                 recipe->path, recipe->base.image,
-                                f->el ? "rpmdb.sqlite, as releases from 9 on have it"
+                                f->el ? "rpmdb.sqlite, nor /var/lib/rpm/Packages as release 8 has it"
                                       : "/var/lib/dpkg/status");
         if (!lock_name_valid(f->distro) || !lock_name_valid(f->release) ||
                         (f->kernel && !lock_name_valid(f->kernel)))
