@@ -278,6 +278,8 @@ int resolution_image(Resolution *x, Recipe *recipe) {
         r = set_text(&recipe->base.release, x->image.release);
         if (r < 0)
                 return r;
+        if (recipe_expand_release(recipe) < 0)
+                return log_oom();
         r = set_text(&recipe->base.sha256, x->image.sha256);
         return r < 0 ? r : !same;
 }

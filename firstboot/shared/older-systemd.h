@@ -2,7 +2,8 @@
 #pragma once
 
 /* What libsystemd has learned since 239, that of EL 8. LIBSYSTEMD is its version as pkg-config tells
- * it, where the Makefile says so. */
+ * it, where the Makefile says so. Some of these functions Red Hat has in that one's headers, and not
+ * all of those in the library: ours have names of their own. */
 
 #include <signal.h>
 #include <stdarg.h>
@@ -15,7 +16,8 @@
 
 #if LIBSYSTEMD < 240
 /* Calls have sd-bus' own limit then, 25 s. */
-static inline int sd_bus_set_method_call_timeout(sd_bus *bus, uint64_t usec) {
+#define sd_bus_set_method_call_timeout older_bus_set_method_call_timeout
+static inline int older_bus_set_method_call_timeout(sd_bus *bus, uint64_t usec) {
         (void) bus;
         (void) usec;
         return 0;
@@ -23,7 +25,8 @@ static inline int sd_bus_set_method_call_timeout(sd_bus *bus, uint64_t usec) {
 #endif
 
 #if LIBSYSTEMD < 241
-static inline sd_bus *sd_bus_close_unref(sd_bus *bus) {
+#define sd_bus_close_unref older_bus_close_unref
+static inline sd_bus *older_bus_close_unref(sd_bus *bus) {
         if (bus)
                 sd_bus_close(bus);
         return sd_bus_unref(bus);
@@ -31,7 +34,8 @@ static inline sd_bus *sd_bus_close_unref(sd_bus *bus) {
 #endif
 
 #if LIBSYSTEMD < 243
-static inline sd_event_source *sd_event_source_disable_unref(sd_event_source *s) {
+#define sd_event_source_disable_unref older_event_source_disable_unref
+static inline sd_event_source *older_event_source_disable_unref(sd_event_source *s) {
         if (s)
                 (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
         return sd_event_source_unref(s);
@@ -50,7 +54,8 @@ static inline sd_event_source *event_source_leave(sd_event_source *s) {
 }
 
 #if LIBSYSTEMD < 245
-static inline int sd_event_source_send_child_signal(
+#define sd_event_source_send_child_signal older_event_source_send_child_signal
+static inline int older_event_source_send_child_signal(
                 sd_event_source *s, int sig, const siginfo_t *info, unsigned flags) {
         pid_t pid;
         int r = sd_event_source_get_child_pid(s, &pid);
@@ -62,7 +67,8 @@ static inline int sd_event_source_send_child_signal(
 #endif
 
 #if LIBSYSTEMD < 247
-static inline int sd_event_add_time_relative(sd_event *e, sd_event_source **ret, clockid_t clock,
+#define sd_event_add_time_relative older_event_add_time_relative
+static inline int older_event_add_time_relative(sd_event *e, sd_event_source **ret, clockid_t clock,
                 uint64_t usec, uint64_t accuracy, sd_event_time_handler_t callback,
                 void *userdata) {
         uint64_t now;
@@ -75,7 +81,8 @@ static inline int sd_event_add_time_relative(sd_event *e, sd_event_source **ret,
         return sd_event_add_time(e, ret, clock, now + usec, accuracy, callback, userdata);
 }
 
-static inline int sd_event_source_set_time_relative(sd_event_source *s, uint64_t usec) {
+#define sd_event_source_set_time_relative older_event_source_set_time_relative
+static inline int older_event_source_set_time_relative(sd_event_source *s, uint64_t usec) {
         clockid_t clock;
         uint64_t now;
         int r = sd_event_source_get_time_clock(s, &clock);
@@ -88,7 +95,7 @@ static inline int sd_event_source_set_time_relative(sd_event_source *s, uint64_t
         return usec >= UINT64_MAX - now ? -EOVERFLOW : sd_event_source_set_time(s, now + usec);
 }
 
-static inline int sd_bus_error_has_names_sentinel(const sd_bus_error *e, ...) {
+static inline int older_bus_error_has_names_sentinel(const sd_bus_error *e, ...) {
         const char *name;
         va_list names;
         int found = 0;
@@ -99,7 +106,8 @@ static inline int sd_bus_error_has_names_sentinel(const sd_bus_error *e, ...) {
         va_end(names);
         return found;
 }
-#define sd_bus_error_has_names(e, ...) sd_bus_error_has_names_sentinel(e, __VA_ARGS__, NULL)
+#undef sd_bus_error_has_names
+#define sd_bus_error_has_names(e, ...) older_bus_error_has_names_sentinel(e, __VA_ARGS__, NULL)
 #endif
 
 /* Parameters have no names then. */
