@@ -43,12 +43,12 @@ static void check_variables(const OverlayLoading *l, const char *text, const cha
         static const char variable[] = "${release}";
 
         for (const char *s = text; s && (s = strchr(s, '$'));) {
-                const char *behind =
-                                streq(l->family, "el") ? startswith(s, variable) : NULL;
+                const char *behind = streq(l->family, "el") ? startswith(s, variable) : NULL;
 
                 if (!behind) {
                         problems_add(l->problems, l->file, path,
-                                        "\"%.60s\" is unknown; there is ${release}, of family el", s);
+                                        "\"%.60s\" is unknown; there is ${release}, of family el",
+                                        s);
                         return;
                 }
                 s = behind;

@@ -182,7 +182,7 @@ static int add_cgroups(char ***argv) {
         own = text ? startswith(text, "0::") : NULL;
         folder = strf("/sys/fs/cgroup%.*s", own ? (int) strcspn(own, "\n") : 0, strempty(own));
         return folder ? strv_extend_strv(argv, ARGV("--unshare-cgroup-try", "--ro-bind-try", folder,
-                                                          "/sys/fs/cgroup"))
+                                                               "/sys/fs/cgroup"))
                       : -ENOMEM;
 }
 

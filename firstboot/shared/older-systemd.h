@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What libsystemd has learned since 239, that of EL 8. LIBSYSTEMD is its version as pkg-config tells
- * it, where the Makefile says so. Some of these functions Red Hat has in that one's headers, and not
- * all of those in the library: ours have names of their own. */
+/* What libsystemd has learned since 239, that of EL 8. LIBSYSTEMD is its version as pkg-config
+ * tells it, where the Makefile says so. Some of these functions Red Hat has in that one's headers,
+ * and not all of those in the library: ours have names of their own. */
 
 #include <signal.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
 #include "shared/macro.h"
 #include <sys/types.h>
 
-/* A file descriptor that poll() finds something to read at, or hung up, once the child has ended and
- * is there to be reaped: look at revents != 0. Negative errno; the caller closes it. */
+/* A file descriptor that poll() finds something to read at, or hung up, once the child has ended
+ * and is there to be reaped: look at revents != 0. Negative errno; the caller closes it. */
 int pidfd_of_child(pid_t pid);
 
 /* The same on kernels older than 5.3. */

@@ -58,8 +58,8 @@ static int add_folder(const Found *f, const char *folder, const char *below, boo
                                        ? 0
                                        : strv_extendf(f->errors, "%s: %s", folder, strerror(-r));
         STRV_FOREACH (name, names) {
-                _cleanup_free_ char *path = strf("%s/%s%s%s", folder, *name, below ? "/" : "",
-                                                    strempty(below));
+                _cleanup_free_ char *path =
+                                strf("%s/%s%s%s", folder, *name, below ? "/" : "", strempty(below));
 
                 if (!path)
                         return -ENOMEM;
@@ -162,7 +162,8 @@ int credentials_read(json_object **ret, char ***errors) {
 
         if (!values)
                 return -ENOMEM;
-        r = given ? add_folder(&f, given, NULL, true) : add_place(&f, "/run/credentials/@system", NULL);
+        r = given ? add_folder(&f, given, NULL, true)
+                  : add_place(&f, "/run/credentials/@system", NULL);
         if (r < 0)
                 return r;
         r = given ? 0 : add_firmware(&f);

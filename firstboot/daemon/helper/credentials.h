@@ -12,7 +12,8 @@
  *   credstore in /etc, /run, /usr/local/lib, /usr/lib
  *
  * Encrypted ones are systemd's alone; so is what the kernel's command line has, which every user of
- * the node can read. A confidential guest does not trust its host, and takes nothing of firmware. */
+ * the node can read. A confidential guest does not trust its host, and takes nothing of
+ * firmware. */
 
 #include "shared/json-util.h"
 

@@ -42,7 +42,10 @@ static void padding_of_a_tree_is_zero(void **state _unused_) {
         assert_memory_equal(file + PAGE + 200, ((uint8_t[]) { 1, 0, 1, 'x' }), 4);
 
         make(file, 0x053162, 3);
-        memcpy(file + PAGE + 100, (uint8_t[]) { 12, 0, 3, 0xcc, 9, 0, 0, 0, 1, 0, 0, 0, 0xaa, 0xbb, 3, 0xdd, 7 }, 17);
+        memcpy(file + PAGE + 100,
+                        (uint8_t[]) { 12, 0, 3, 0xcc, 9, 0, 0, 0, 1, 0, 0, 0, 0xaa, 0xbb, 3, 0xdd,
+                                        7 },
+                        17);
         assert_true(rpm_bdb_settle(file, sizeof(file), "Name"));
         assert_memory_equal(file + PAGE + 100,
                         ((uint8_t[]) { 12, 0, 3, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 3, 0, 7 }), 17);
@@ -60,7 +63,8 @@ static void two_that_were_made_alike_are_the_same_bytes(void **state _unused_) {
         assert_true(rpm_bdb_settle(two, sizeof(two), "Packages"));
         assert_memory_equal(one, two, sizeof(one));
         assert_true(rpm_bdb_settle(two, sizeof(two), "Name"));
-        assert_memory_not_equal(one, two, sizeof(one)); /* no two files of a folder are the same one */
+        assert_memory_not_equal(
+                        one, two, sizeof(one)); /* no two files of a folder are the same one */
 }
 
 static void what_is_none_stays_as_it_is(void **state _unused_) {
