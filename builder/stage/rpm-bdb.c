@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Pages of Berkeley DB 5.3 (dbinc/db_page.h), of which rpm has hashes and B-trees. An item too
+/* Pages of Berkeley DB 5.3, of which rpm has hashes and B-trees. An item too
  * large for its page is there as a reference to pages of its own, a struct with bytes that nobody
  * sets. Numbers are in the machine's byte order: little-endian here. */
 
