@@ -5,7 +5,6 @@
 
 #include "boot/seed.h"
 #include "boot/qemu.h"
-#include "boot/vm.h"
 
 #include "shared/file-util.h"
 #include "shared/json-strv.h"
