@@ -125,7 +125,7 @@ static int verify_units(Context *ctx, const Plan *plan, char *const *layers, cha
                         ret_status);
 }
 
-/* Takes out what a systemd says of keys that are younger than it, and ignores. */
+/* Takes out what a systemd says of keys and values that are younger than it, and ignores. */
 static int leave_unknown(Said *said) {
         _cleanup_strv_free_ char **lines = strv_split(strempty(said->text), "\n"), **kept = NULL;
         char *text;
@@ -133,7 +133,7 @@ static int leave_unknown(Said *said) {
         if (!lines)
                 return -ENOMEM;
         STRV_FOREACH (line, lines)
-                if (!(strstr(*line, ": Unknown ") && strstr(*line, "ignoring")) &&
+                if (!strstr(*line, "ignoring") && !strstr(*line, "Unknown lvalue") &&
                                 strv_extend(&kept, *line) < 0)
                         return -ENOMEM;
         text = kept ? strv_join(kept, "\n") : strdup("");

@@ -130,18 +130,19 @@ bool rpm_bdb_settle(void *data, size_t size, const char *name) {
         return true;
 }
 
+/* What is no file stays shut: one that the stage removed is a device in its layer. */
 static int settle_file(int folder_fd, const char *name) {
-        _cleanup_close_ int fd =
-                        openat(folder_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        _cleanup_close_ int fd = -EBADF;
         struct stat st;
         void *data;
 
-        if (fd < 0)
-                return errno == ELOOP || errno == EISDIR || errno == ENXIO ? 0 : -errno;
-        if (fstat(fd, &st) < 0)
+        if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                 return -errno;
         if (!S_ISREG(st.st_mode) || st.st_size < META_SIZE)
                 return 0;
+        fd = openat(folder_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return -errno;
         data = mmap(NULL, (size_t) st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (data == MAP_FAILED)
                 return -errno;
