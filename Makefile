@@ -44,8 +44,16 @@ shared_objects  := $(patsubst firstboot/%.c,$(BUILD)/%.o,$(wildcard firstboot/sh
 	$(addprefix firstboot/contract/,json-schema.c config.c config-check.c config-defaults.c \
 	config-schema.c config-rules.c quantity.c secrets.c mask-text.c step-file.c graph.c zone.c step-codes.c codes.c condition.c \
 	paths.c result.c result-parse.c))
-builder_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard builder/*/*.c))
+builder_objects := $(patsubst %.c,$(BUILD)/%.o,$(filter-out builder/stage/rpm-clock-preload.c,$(wildcard builder/*/*.c)))
 builder_tested  := $(filter-out $(BUILD)/builder/cmd/main.o,$(builder_objects)) $(shared_objects)
+
+# Preloaded into the rpm of a tree, whatever its C library; it is in imgbuild itself.
+$(BUILD)/rpm-clock.so: builder/stage/rpm-clock-preload.c
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -fno-stack-protector -U_FORTIFY_SOURCE -shared -nostdlib -Wl,-z,noexecstack -o $@ $<
+$(BUILD)/builder/stage/rpm-clock.o: $(BUILD)/rpm-clock.so
+$(BUILD)/builder/stage/rpm-clock.o: ALL_CFLAGS += -DRPM_CLOCK_FILE='"$(BUILD)/rpm-clock.so"'
 
 $(BUILD)/imgbuild: $(builder_objects) $(shared_objects)
 	$(call say,LD,$@)
@@ -80,7 +88,7 @@ define link_test
 endef
 
 unit_builder := $(call tests_of,builder)
-unit_builder_fuzz := $(call fuzz_tests,json recipe openpgp rpm-header sums minisig delta qcow2 ext4 json-each json-line initramfs)
+unit_builder_fuzz := $(call fuzz_tests,json recipe openpgp rpm-header rpm-bdb sums minisig delta qcow2 ext4 json-each json-line initramfs)
 # Programs that e2e tests ask for by name.
 builder_fixtures := $(BUILD)/tests/fixtures/damaged-disk
 

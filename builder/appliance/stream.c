@@ -29,13 +29,14 @@ struct TreeStream {
 /* Extended attributes as they are, ACLs and labels among them (--acls would look up names of the
  * appliance's users); names as they are, not as UTF-8; no access and change times. What lies in
  * folders that a booted system mounts over is nobody's; boot entries are of the disk that stays
- * behind. */
+ * behind, and of a Berkeley DB's shared memory there is the file that a boot removes. */
 static const char tar_script[] =
                 "cd /sysroot && tar --create --file=" APPLIANCE_PORT
                 " --format=posix --sparse --numeric-owner --xattrs "
                 "--pax-option=delete=atime,delete=ctime,hdrcharset:=BINARY --blocking-factor=512 --anchored "
                 "--exclude='./dev/*' --exclude='./proc/*' --exclude='./sys/*' --exclude='./run/*' --exclude='./tmp/*' "
-                "--exclude='./lost+found' --exclude='./*/lost+found' --exclude='./boot/loader/entries/*' .";
+                "--exclude='./lost+found' --exclude='./*/lost+found' --exclude='./boot/loader/entries/*' "
+                "--exclude='./var/lib/rpm/__db.*' .";
 
 static volatile sig_atomic_t ended; /* by whoever reads: no error of ours */
 

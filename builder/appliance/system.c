@@ -13,6 +13,9 @@
 /* Bytes; that of 1500 packages has a hundred million. */
 #define RPMDB_SIZE_MAX (512 * 1024 * 1024)
 
+#define BERKELEY_PACKAGES "/var/lib/rpm/Packages"
+#define BERKELEY_HASH_MAGIC 0x061561
+
 /* Family el, by os-release's ID. */
 static const struct {
         const char *id, *name;
@@ -254,9 +257,29 @@ static int refuse_log(guestfs_h *g, const char *image, const char *path) {
                         image, wal);
 }
 
+/* rpm before 4.16 keeps it in Berkeley DB: its first page says how many follow. */
+static int check_berkeley(const char *image, const char *path, const char *data, size_t size) {
+        uint32_t magic = 0, page_size = 0, last = 0;
+
+        if (size >= 36) {
+                memcpy(&magic, data + 12, sizeof(magic));
+                memcpy(&page_size, data + 20, sizeof(page_size));
+                memcpy(&last, data + 32, sizeof(last));
+        }
+        if (magic != BERKELEY_HASH_MAGIC)
+                return log_error_return(-EINVAL,
+                                "%s: its %s is no hash of Berkeley DB on a little-endian machine, as rpm writes it",
+                                image, path);
+        if (((uint64_t) last + 1) * page_size > size)
+                return log_error_return(-EINVAL,
+                                "%s: its %s is cut off: its system was not shut down while rpm had finished",
+                                image, path);
+        return 0;
+}
+
 static int read_packages(guestfs_h *g, const char *image, ImageFacts *f) {
         static const char *const rpm[] = { "/usr/lib/sysimage/rpm/rpmdb.sqlite",
-                "/var/lib/rpm/rpmdb.sqlite", NULL },
+                "/var/lib/rpm/rpmdb.sqlite", BERKELEY_PACKAGES, NULL },
                                  *const dpkg[] = { "/var/lib/dpkg/status", NULL };
         const char *const *path = f->el ? rpm : dpkg;
         int r;
@@ -272,9 +295,12 @@ static int read_packages(guestfs_h *g, const char *image, ImageFacts *f) {
         if (r < 0)
                 return r;
         f->packages = guestfs_read_file(g, *path, &f->packages_size);
-        return f->packages ? 0
-                           : log_error_return(-EINVAL, "%s: its %s cannot be read: %s", image,
-                                             *path, strempty(guestfs_last_error(g)));
+        if (!f->packages)
+                return log_error_return(-EINVAL, "%s: its %s cannot be read: %s", image, *path,
+                                strempty(guestfs_last_error(g)));
+        return streq(*path, BERKELEY_PACKAGES)
+                               ? check_berkeley(image, *path, f->packages, f->packages_size)
+                               : 0;
 }
 
 /* What libguestfs has no call for is asked of the appliance's own programs; nothing of the image is

@@ -19,10 +19,10 @@ typedef struct ImageFacts {
         char *distro, *release; /* debian, trixie: as os-release says; of family el as recipes do */
         char *arch;             /* as libguestfs says: x86_64 */
         char *kernel;           /* release of the newest in /boot; NULL: none */
-        bool el;                /* of family el: what follows is rpm's SQLite, else dpkg's status */
-        char *packages;         /* the database of these, whole; NULL: the system has none */
-        size_t packages_size;   /* bytes */
-        int64_t newest;         /* newest time stamp of its files, seconds since 1970 */
+        bool el; /* of family el: what follows is rpm's, SQLite or Berkeley DB, else dpkg's */
+        char *packages;       /* the database of these, whole; NULL: the system has none */
+        size_t packages_size; /* bytes */
+        int64_t newest;       /* newest time stamp of its files, seconds since 1970 */
 } ImageFacts;
 void image_facts_done(ImageFacts *f);
 #define _cleanup_image_facts_ _cleanup_(image_facts_done)

@@ -26,6 +26,7 @@ NAMESPACE = "{http://linux.duke.edu/metadata/repo}"
 WANTED = {"primary", "filelists", "group", "group_gz", "modules", "updateinfo"}
 
 
+SQLITE = b"SQLite format 3\0"
 KERNEL = re.compile(r"(?:/usr)?/lib/modules/([^/]+)/vmlinuz$")
 
 
@@ -75,7 +76,12 @@ def system(database):
     if database:
         rpm.addMacro("_dbpath", folder[len(root):])
         os.makedirs(folder)
-        shutil.copyfile(database, os.path.join(folder, "rpmdb.sqlite"))
+        with open(database, "rb") as f:
+            sqlite = f.read(len(SQLITE)) == SQLITE
+        if not sqlite:  # release 8's, in Berkeley DB: read, never written, and of its many files the one that has the headers is enough
+            rpm.addMacro("_db_backend", "bdb_ro")
+            rpm.setVerbosity(rpm.RPMLOG_ERR)
+        shutil.copyfile(database, os.path.join(folder, "rpmdb.sqlite" if sqlite else "Packages"))
     return root
 
 

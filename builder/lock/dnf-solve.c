@@ -9,7 +9,7 @@
 #include "shared/log.h"
 #include "store/store.h"
 
-#define DATABASE "rpmdb.sqlite"
+#define DATABASE "rpmdb"
 
 json_object *dnf_package_json(const LockedPackage *p) {
         json_object *o = json_object_new_object();

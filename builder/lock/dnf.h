@@ -27,7 +27,7 @@ typedef struct Dnf {
         json_object *pinned;  /* array: versions that are not to move */
         json_object *offered; /* digest → path inside: of the store, where no index has them */
         const Lock *old;      /* whose packages these are; may be NULL */
-        bool database;        /* the system was there before: in/rpmdb.sqlite says what it has */
+        bool database;        /* the system was there before: in/rpmdb says what it has */
 } Dnf;
 
 int dnf_new(Context *ctx, const Recipe *recipe, Dnf **ret);
@@ -53,7 +53,7 @@ int dnf_offer_locked(Dnf *d, const Lock *old);
 int dnf_solve(Dnf *d, const char *id, char *const *packages, const Lock *l, LockedStage *s);
 int dnf_install(Dnf *d, const LockedStage *s);
 
-/* The system has all that this rpmdb.sqlite, a file of the store, says. */
+/* The system has all that this database of rpm's, a file of the store, says. */
 int dnf_install_database(Dnf *d, const char *path);
 int dnf_origins(const Dnf *d, const Lock *old, Lock *l);
 

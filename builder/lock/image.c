@@ -143,7 +143,7 @@ static int require_usable(const Recipe *recipe, const ImageFacts *f) {
                 return log_error_return(-EINVAL,
                                 "%s: $.base.image: %s has no %s: nothing could be installed on it",
                                 recipe->path, recipe->base.image,
-                                f->el ? "rpmdb.sqlite, as releases from 9 on have it"
+                                f->el ? "rpmdb.sqlite, nor /var/lib/rpm/Packages as release 8 has it"
                                       : "/var/lib/dpkg/status");
         if (!lock_name_valid(f->distro) || !lock_name_valid(f->release) ||
                         (f->kernel && !lock_name_valid(f->kernel)))
@@ -278,6 +278,8 @@ int resolution_image(Resolution *x, Recipe *recipe) {
         r = set_text(&recipe->base.release, x->image.release);
         if (r < 0)
                 return r;
+        if (recipe_expand_release(recipe) < 0)
+                return log_oom();
         r = set_text(&recipe->base.sha256, x->image.sha256);
         return r < 0 ? r : !same;
 }

@@ -24,7 +24,7 @@ bool resolution_updates_all(const Resolution *x);
  * its distribution and digest. Returns 1 where it is not what the lock said before. */
 int resolution_image(Resolution *x, Recipe *recipe);
 
-/* Where the store has its database of packages: dpkg's status file, or rpm's SQLite. The caller
+/* Where the store has its database of packages: dpkg's status file, or rpm's. The caller
  * frees *ret_path. */
 int resolution_image_packages(const Resolution *x, char **ret_path);
 

@@ -38,6 +38,23 @@ static void check_kept(const OverlayLoading *l, const Repository *q, const char 
                                 "missing: an image cannot keep a repository that lies in the distribution's archive, wherever a host has that; give its place, or \"keep\": false");
 }
 
+/* Which release an image is of is known later; what stands for it, here. */
+static void check_variables(const OverlayLoading *l, const char *text, const char *path) {
+        static const char variable[] = "${release}";
+
+        for (const char *s = text; s && (s = strchr(s, '$'));) {
+                const char *behind = streq(l->family, "el") ? startswith(s, variable) : NULL;
+
+                if (!behind) {
+                        problems_add(l->problems, l->file, path,
+                                        "\"%.60s\" is unknown; there is ${release}, of family el",
+                                        s);
+                        return;
+                }
+                s = behind;
+        }
+}
+
 static int load_repository(
                 const OverlayLoading *l, json_object *item, const char *where, Repository *to) {
         _cleanup_free_ char *uri_path = strf("%s.uri", where), *key_path = strf("%s.key", where),
@@ -54,6 +71,8 @@ static int load_repository(
                 return -ENOMEM;
         to->keep = json_get_bool(item, "keep", true);
         check_kept(l, to, uri_path);
+        check_variables(l, to->uri, uri_path);
+        check_variables(l, to->key, key_path);
 
         write = to->fingerprint;
         for (const char *c = to->fingerprint; *c; c++)

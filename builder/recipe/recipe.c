@@ -205,6 +205,11 @@ static int build_arch_and_packages(Building *b) {
         return schema_get_strv(b->merged, "packages", &b->recipe->packages);
 }
 
+/* Of a vendor's image the lock tells later which release it is. */
+static int build_release(Building *b) {
+        return recipe_expand_release(b->recipe);
+}
+
 static int build_recipe(Problems *problems, const RecipeChain *chain, const char *file,
                 char *const *overlay_dirs, Recipe *recipe) {
         static int (*const builders[])(Building *) = {
@@ -214,6 +219,7 @@ static int build_recipe(Problems *problems, const RecipeChain *chain, const char
                 build_base,
                 build_disk,
                 build_overlays,
+                build_release,
                 build_secrets,
                 build_node,
         };

@@ -19,6 +19,10 @@ int recipe_load(const char *path, char *const *overlay_dirs, Recipe **ret);
  * puts it. */
 int recipe_to_json(const Recipe *r, json_object **ret);
 
+/* "${release}" in the repositories of overlays, where base.release is known by now; again where it
+ * is known already: nothing. -ENOMEM. */
+int recipe_expand_release(Recipe *recipe);
+
 /* Of base.image: whether it is a URL; and that, or the file's name, for locks and messages on other
  * hosts. */
 bool recipe_image_is_url(const Recipe *r);

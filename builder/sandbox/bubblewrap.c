@@ -4,6 +4,7 @@
 
 #include "sandbox/internal.h"
 
+#include "shared/file-util.h"
 #include "shared/strv.h"
 
 #include <sys/stat.h>
@@ -170,6 +171,21 @@ static int add_secrets(const Sandbox *s, const Handed *handed, char ***argv) {
         return r;
 }
 
+/* A namespace of its own begins at our cgroup, where all of them are in one hierarchy: that folder
+ * and what is below it is all that is to be seen then. */
+static int add_cgroups(char ***argv) {
+        _cleanup_free_ char *text = NULL, *folder = NULL;
+        const char *own;
+
+        if (read_file("/proc/self/cgroup", 64 * 1024, &text, NULL) < 0)
+                text = NULL;
+        own = text ? startswith(text, "0::") : NULL;
+        folder = strf("/sys/fs/cgroup%.*s", own ? (int) strcspn(own, "\n") : 0, strempty(own));
+        return folder ? strv_extend_strv(argv, ARGV("--unshare-cgroup-try", "--ro-bind-try", folder,
+                                                               "/sys/fs/cgroup"))
+                      : -ENOMEM;
+}
+
 static int add_mounts(const Mount *m, const Handed *handed, char ***argv) {
         int r;
 
@@ -180,8 +196,13 @@ static int add_mounts(const Mount *m, const Handed *handed, char ***argv) {
         r = add_proc("/proc", argv);
         if (r < 0)
                 return r;
-        r = strv_extend_strv(
-                        argv, ARGV("--dev", "/dev", "--tmpfs", "/sys", "--remount-ro", "/sys"));
+        r = strv_extend_strv(argv, ARGV("--dev", "/dev", "--tmpfs", "/sys"));
+        if (r < 0)
+                return r;
+        r = m->sandbox->cgroups ? add_cgroups(argv) : 0;
+        if (r < 0)
+                return r;
+        r = strv_extend_strv(argv, ARGV("--remount-ro", "/sys"));
         if (r < 0)
                 return r;
         r = strv_extend_strv(argv, ARGV("--perms", "1777", "--dir", "/run/lock", "--perms", "1777",

@@ -35,6 +35,7 @@ typedef struct Sandbox {
         bool read_only;
 
         bool network;
+        bool cgroups;   /* it sees, and only sees, which cgroups are below ours */
         bool low_ports; /* its command may listen below port 1024 */
         bool durable;   /* its fsync() reaches the disk: what it writes is not synced by us */
 

@@ -5,6 +5,7 @@
  * no network, and rpm asks for none. Whose the files are, the lock says by their digests. */
 
 #include "stage/internal.h"
+#include "stage/rpm-clock.h"
 #include "stage/shims.h"
 #include "stage/workspace.h"
 
@@ -27,7 +28,10 @@
 
 /* Systemd's programs are told that nothing runs here; kernel-install, that nothing is to be
  * made. */
-#define ENVIRONMENT ARGV("SYSTEMD_OFFLINE=1", "KERNEL_INSTALL_BYPASS=1")
+#define ENVIRONMENT "SYSTEMD_OFFLINE=1", "KERNEL_INSTALL_BYPASS=1"
+
+/* The tree's rpm may be one that asks the clock, not SOURCE_DATE_EPOCH. */
+#define PRELOAD "LD_PRELOAD=" SHIMS_INSIDE "/" RPM_CLOCK
 
 /* `first`: a tree that has no rpm yet, at SANDBOX_TREE. `replaces`: some of these may be newer
  * versions of what somebody else's image has. */
@@ -74,7 +78,7 @@ static int run_rpm(StageBuild *b, const Sandbox *sandbox, bool first, char *cons
         };
         s.binds = binds;
         s.n_binds = first ? 1 : ELEMENTSOF(binds);
-        s.env = ENVIRONMENT;
+        s.env = first ? ARGV(ENVIRONMENT) : ARGV(ENVIRONMENT, PRELOAD);
         return stage_command(b, &s, argv);
 }
 

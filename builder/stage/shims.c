@@ -4,6 +4,7 @@
  * something off turn into. */
 
 #include "stage/shims.h"
+#include "stage/rpm-clock.h"
 #include "sandbox/open-inside.h"
 #include "store/store.h"
 
@@ -79,6 +80,14 @@ static const struct {
         { "update-ca-certificates", LATER("update-ca-certificates") },
 };
 
+static int write_clock(const char *folder) {
+        _cleanup_free_ char *path = path_join(folder, RPM_CLOCK);
+        size_t size;
+        const void *data = rpm_clock(&size);
+
+        return path ? write_file_atomic(path, data, size, 0755) : -ENOMEM;
+}
+
 int shims_write(Store *s, char **ret_folder) {
         _cleanup_free_ char *folder = NULL;
         int r;
@@ -95,6 +104,9 @@ int shims_write(Store *s, char **ret_folder) {
                 if (r < 0)
                         return r;
         }
+        r = write_clock(folder);
+        if (r < 0)
+                return r;
         *ret_folder = TAKE_PTR(folder);
         return 0;
 }

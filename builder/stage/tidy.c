@@ -7,6 +7,7 @@
  * and keys that a package's script made by chance, so that no two builders had the same layer. */
 
 #include "stage/internal.h"
+#include "stage/rpm-bdb.h"
 #include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
@@ -83,6 +84,8 @@ static const struct {
         { "var/log/apt", "*", REMOVE, END | EACH },
         { "var/lib/rpm", ".rpm.lock", REMOVE, END | EACH },
         { "var/lib/rpm", "*.sqlite-shm", REMOVE, END | EACH }, /* SQLite makes it from its log */
+        { "var/lib/rpm", "__db.*", REMOVE, END | EACH },       /* Berkeley DB's memory, shared */
+        { "var/lib/rpm", ".dbenv.lock", REMOVE, END | EACH },
         { "var", "log", REMOVE_FILES, END },
         { "tmp", "*", REMOVE, END },
         { "var/tmp", "*", REMOVE, END },
@@ -264,7 +267,9 @@ int tidy_tree(int root_fd) {
 }
 
 int tidy_upper(int root_fd, StageKind kind) {
-        return apply_rules(root_fd, kind == STAGE_RUN ? EACH : EACH | INSTALL);
+        int r = apply_rules(root_fd, kind == STAGE_RUN ? EACH : EACH | INSTALL);
+
+        return r < 0 ? r : rpm_bdb_settle_all(root_fd);
 }
 
 int tidy_layer(StageBuild *b) {

@@ -8,6 +8,7 @@
 #include "shared/json-strv.h"
 #include "shared/duration.h"
 #include "shared/log.h"
+#include "shared/older-systemd.h"
 #include "shared/time-util.h"
 
 #include <sys/stat.h>

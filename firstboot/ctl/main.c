@@ -7,6 +7,7 @@
 #include "contract/codes.h"
 #include "contract/quantity.h"
 #include "shared/log.h"
+#include "shared/older-systemd.h"
 #include "shared/option-error.h"
 #include "shared/package-note.h"
 #include "shared/streams.h"

@@ -6,6 +6,7 @@
 #include "daemon/document.h"
 #include "contract/paths.h"
 #include "contract/secrets.h"
+#include "shared/older-systemd.h"
 
 #define STEP_PREFIX DBUS_PATH "/step"
 #define ACTION_RERUN "org.imgbuild.FirstBoot1.rerun"

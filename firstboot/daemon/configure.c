@@ -10,6 +10,7 @@
 #include "shared/file-util.h"
 #include "shared/json-strv.h"
 #include "shared/log.h"
+#include "shared/older-systemd.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
 

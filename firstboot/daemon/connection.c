@@ -5,6 +5,7 @@
 #include "daemon/connection.h"
 #include "contract/paths.h"
 #include "shared/log.h"
+#include "shared/older-systemd.h"
 
 #include <systemd/sd-daemon.h>
 

@@ -12,6 +12,7 @@
 #include "contract/retry.h"
 #include "contract/room.h"
 #include "shared/log.h"
+#include "shared/older-systemd.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
 

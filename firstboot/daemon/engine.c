@@ -24,6 +24,7 @@
 #include "contract/paths.h"
 #include "contract/room.h"
 #include "shared/log.h"
+#include "shared/older-systemd.h"
 #include "shared/time-util.h"
 
 /* --- The steps ------------------------------------------------------------------------------- */

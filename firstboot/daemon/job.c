@@ -14,6 +14,7 @@
 #include "contract/secrets.h"
 #include "shared/duration.h"
 #include "shared/log.h"
+#include "shared/older-systemd.h"
 #include "shared/time-util.h"
 
 #define STOP_USEC (20 * USEC_PER_SEC) /* firstboot@.service has TimeoutStopSec=15s */

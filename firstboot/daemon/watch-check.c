@@ -7,6 +7,7 @@
 #include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
+#include "shared/older-systemd.h"
 #include "shared/strv.h"
 
 #define REPORT_MAX (4 * 1024 * 1024)

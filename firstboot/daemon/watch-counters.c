@@ -7,6 +7,7 @@
 #include "contract/paths.h"
 #include "shared/duration.h"
 #include "shared/file-util.h"
+#include "shared/older-systemd.h"
 #include "shared/parse-number.h"
 #include "shared/strv.h"
 
@@ -38,8 +39,7 @@ static const struct {
 static void drop_reader(WatchCounters *w) {
         if (w->reader) {
                 (void) sd_event_source_send_child_signal(w->reader, SIGKILL, NULL, 0);
-                (void) sd_event_source_set_floating(w->reader, true);
-                w->reader = sd_event_source_unref(w->reader);
+                w->reader = event_source_leave(w->reader);
                 w->fd = safe_close(w->fd);
         }
         w->size = 0;

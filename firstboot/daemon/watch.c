@@ -14,6 +14,7 @@
 #include "contract/room.h"
 #include "shared/duration.h"
 #include "shared/log.h"
+#include "shared/older-systemd.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
 

@@ -4,13 +4,13 @@
 
 #include "ncclbench/supervise.h"
 #include "ncclbench/deadline.h"
+#include "shared/pidfd.h"
 #include "shared/spawn.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define TERM_GRACE_USEC USEC_PER_SEC
@@ -125,7 +125,7 @@ static int sleep_for_news(const Supervisor *s, int events_fd, int pidfd) {
                 { .fd = pidfd, .events = POLLIN },
                 { .fd = interrupt_fd(), .events = POLLIN },
         };
-        /* Without a pidfd (old kernels, exotic sandboxes) the cap makes this a slow poll. */
+        /* Without a pidfd (exotic sandboxes) the cap makes this a slow poll. */
         int cap = pidfd < 0 ? 50 : 1000;
 
         if (poll(fds, ELEMENTSOF(fds), deadline_poll_ms(s->deadline, cap)) < 0 && errno != EINTR)
@@ -185,7 +185,7 @@ int supervise(Supervisor *s, ChildEnd *ret_end, int *ret_status) {
         }
         events[1] = safe_close(events[1]);
         fcntl(events[0], F_SETFL, O_NONBLOCK);
-        pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+        pidfd = pidfd_of_child(pid);
 
         r = follow(s, pid, pidfd, &events[0], &lines, &end, &status);
         if (r < 0)

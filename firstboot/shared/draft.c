@@ -5,10 +5,10 @@
 
 #include "shared/draft.h"
 #include "shared/folder.h"
+#include "shared/older-headers.h"
 #include "shared/strv.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>

@@ -26,6 +26,14 @@ int folder_names(DIR *d, char ***ret) {
         return 0;
 }
 
+int folder_list(const char *path, char ***ret) {
+        _cleanup_closedir_ DIR *d = NULL;
+        int r;
+
+        r = folder_open(path, &d);
+        return r < 0 ? r : folder_names(d, ret);
+}
+
 int folder_each(int fd, const char *prefix, folder_each_t fn, void *userdata) {
         _cleanup_closedir_ DIR *d = NULL;
         _cleanup_strv_free_ char **names = NULL;

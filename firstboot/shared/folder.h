@@ -62,6 +62,7 @@ static inline const char *folder_next_name(DIR *d) {
 /* All names but "." and "..", sorted, for what must not depend on the file system's order; NULL
  * where there are none. 0 or negative errno; the caller frees them. */
 int folder_names(DIR *d, char ***ret);
+int folder_list(const char *path, char ***ret);
 
 /* path is "PREFIX/NAME", or the name alone where the prefix is NULL. */
 typedef int (*folder_each_t)(int folder, const char *name, const char *path, void *userdata);

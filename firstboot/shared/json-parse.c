@@ -14,6 +14,12 @@
 
 #define DEPTH_MAX 64
 
+/* json-c before 0.14, that of EL 8. */
+#if JSON_C_VERSION_NUM < 0x000e00
+#define JSON_TOKENER_VALIDATE_UTF8 0 /* check_bytes() did */
+#define json_tokener_get_parse_end(tokener) ((size_t) (tokener)->char_offset)
+#endif
+
 static int fail(JsonError *e, const char *text, const char *at, const char *format, ...)
                 _printf_(4, 5);
 

@@ -6,6 +6,7 @@
 #include "shared/spawn.h"
 
 #include "shared/file-util.h"
+#include "shared/pidfd.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
 
@@ -14,7 +15,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define LINE_LENGTH_MAX 8192
@@ -310,7 +310,7 @@ static int follow(Child *c) {
 
 /* In the parent: follows the child, and ends all of it. */
 static int attend(pid_t pid, const SpawnOptions *o, int *output, int *ret_status) {
-        _cleanup_close_ int pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+        _cleanup_close_ int pidfd = pidfd_of_child(pid);
         _cleanup_free_ LineBuffer *lines = calloc(1, sizeof(*lines));
         Child c = {
                 .o = o,
@@ -322,7 +322,7 @@ static int attend(pid_t pid, const SpawnOptions *o, int *output, int *ret_status
         };
         int r;
 
-        r = pidfd < 0 ? -errno : !lines ? -ENOMEM : follow(&c);
+        r = pidfd < 0 ? pidfd : !lines ? -ENOMEM : follow(&c);
         reap(pid, !o->stdin_inherit, ret_status);
         if (!lines)
                 return r;

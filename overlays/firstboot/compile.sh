@@ -4,5 +4,5 @@
 set -eu
 cp -R "$SRCDIR" firstboot
 # Without DEBUG: strip would take it out again, and it is a sixth of the compiler's time. PRECOMPILED saves a tenth more.
-make -C firstboot -j"$JOBS" DEBUG= PRECOMPILED=1 BUILD="$PWD/build" PREFIX=/usr DESTDIR="$DESTDIR" install
+make -C firstboot -j"$JOBS" DEBUG= WERROR= PRECOMPILED=1 BUILD="$PWD/build" PREFIX=/usr DESTDIR="$DESTDIR" install
 find "$DESTDIR" -type f -perm -u+x -exec strip {} +

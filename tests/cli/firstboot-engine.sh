@@ -427,6 +427,50 @@ case_secrets() {
         check "a fault in a credential does not quote it" sh -c "! CREDENTIALS_DIRECTORY='$NODE/credentials' '$node_build/firstboot-helper' config | python3 -c 'import json,sys; print(json.load(sys.stdin)[\"errors\"])' | grep -E 'hunter2|s3cret'"
 }
 
+# A systemd that hands over none: each from where it would have had it. The first counts.
+case_old_systemd() {
+        mkdir -p "$NODE"/etc/credstore "$NODE"/run/{credstore,credentials/@system} "$NODE/sys/firmware/dmi/tables" "$NODE/dev" \
+                "$NODE/sys/firmware/qemu_fw_cfg/by_name/opt/io.systemd.credentials/firstboot.site.fw"
+        echo system-s3cret >"$NODE/run/credentials/@system/firstboot.slurm.munge_key"
+        echo store-s3cret >"$NODE/etc/credstore/firstboot.slurm.munge_key"
+        echo store-s3cret >"$NODE/etc/credstore/firstboot.identity.bind_password"
+        echo run-s3cret >"$NODE/run/credstore/firstboot.site.run"
+        echo fw-s3cret >"$NODE/sys/firmware/qemu_fw_cfg/by_name/opt/io.systemd.credentials/firstboot.site.fw/raw"
+        echo nobody >"$NODE/etc/credstore/another.program"
+        python3 - "$NODE/sys/firmware/dmi/tables/DMI" <<'P'
+import base64, struct, sys
+def structure(kind, body, *strings):
+    return struct.pack("<BBH", kind, 4 + len(body), kind) + body + (b"".join(s + b"\0" for s in strings) if strings else b"\0") + b"\0"
+table = (structure(1, b"\1\2", b"vendor", b"io.systemd.credential:firstboot.site.wrong=of another kind of structure") + structure(32, b"\0" * 7) +
+         structure(11, b"\3", b"io.systemd.credential:firstboot.site.plain=plain-s3cret",
+                   b"io.systemd.credential.binary:firstboot.site.binary=" + base64.b64encode(b"binary-s3cret\n"),
+                   b"io.systemd.credential:firstboot.slurm.munge_key=firmware-s3cret", b"io.systemd.credential.binary:firstboot.site.bad=%%%",
+                   b"io.systemd.credential:other.x=y") +
+         structure(11, b"\1", b"io.systemd.credential:firstboot.site.last=last-s3cret") + structure(127, b""))
+open(sys.argv[1], "wb").write(table)
+P
+        config '{"identity":{"uri":["ldaps://x"],"base":"dc=x","probe_user":"u"},"slurm":{"controllers":["x"]},"site":{}}'
+        step site '{}' <<<true
+        helper() { "$node_build/firstboot-helper" config | python3 -c 'import json,sys; o=json.load(sys.stdin); v=o["config"]; print(eval(sys.argv[1]))' "$1"; }
+        check "credentials are found where they lie, and the first of a name counts" test "$(helper '[v["slurm"]["munge_key"], v["identity"]["bind_password"], *sorted(v["site"].items())]')" = \
+                "['system-s3cret', 'store-s3cret', ('binary', 'binary-s3cret'), ('fw', 'fw-s3cret'), ('last', 'last-s3cret'), ('plain', 'plain-s3cret'), ('run', 'run-s3cret')]"
+        check "one that is no base64 is named, without what it is" test "$(helper '[e for e in o["errors"] if "credential" in e]')" = "['credential firstboot.site.bad: it is no base64']"
+        mkdir "$NODE/credentials"
+        echo given-s3cret >"$NODE/credentials/firstboot.slurm.munge_key"
+        check "where systemd hands some over, these alone count" test "$(CREDENTIALS_DIRECTORY=$NODE/credentials helper '[v["slurm"]["munge_key"], v["identity"].get("bind_password"), v["site"]]')" = "['given-s3cret', None, {}]"
+        touch "$NODE/dev/sev-guest"
+        check "a confidential guest takes none of the firmware" test "$(helper 'sorted(v["site"])')" = "['run']"
+        rm "$NODE/dev/sev-guest"
+        head -c 150 "$NODE/sys/firmware/dmi/tables/DMI" >"$NODE/cut" && mv "$NODE/cut" "$NODE/sys/firmware/dmi/tables/DMI"
+        check "of a table that is cut off counts what is whole" test "$(helper 'sorted(v["site"])')" = "['fw', 'run']"
+        rm "$NODE/sys/firmware/dmi/tables/DMI" "$NODE/run/credentials/@system/firstboot.slurm.munge_key"
+        node_boot
+        check "the node is ready" node_wait ready
+        check "with what the store has" grep -q store-s3cret "$NODE/run/firstboot/config.json"
+        check "no file that others may read has a secret" sh -c "! find '$NODE/run/firstboot' '$NODE/var/lib/firstboot' -type f -perm /044 -exec grep -l s3cret {} + | grep ."
+        check "and firstbootctl masks it" sh -c "! '$ctl' config --json | grep -q s3cret"
+}
+
 case_bus_api() {
         step a '{"description":"First"}' <<<true
         node_boot
@@ -467,7 +511,7 @@ refused_by_agent() {
         [[ $said == *"Only root, and whom polkit lets"* ]] || { echo "# $said"; return 1; }
 }
 
-for case in ${ONLY:-order retry slow_retry slow_defect heal slow_off spread metadata only_if by_hand skipped_behind_failure failure busy optional timeout timeout_without_bus config_errors site_step drain metrics crashes secrets bus_api}; do
+for case in ${ONLY:-order retry slow_retry slow_defect heal slow_off spread metadata only_if by_hand skipped_behind_failure failure busy optional timeout timeout_without_bus config_errors site_step drain metrics crashes secrets old_systemd bus_api}; do
         node_new
         chmod 755 "$NODE"
         "case_$case"

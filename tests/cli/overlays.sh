@@ -99,7 +99,7 @@ done
 # The same of those on a vendor's image of family el, which is not here: on a base of that family instead.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for recipe in rocky-9-slurm oracle-linux-9-slurm rocky-9-gpu oracle-linux-9-gpu rocky-9-head rocky-9-kubernetes rocky-9-kubernetes-gpu; do
+for recipe in rocky-9-slurm oracle-linux-9-slurm rocky-9-gpu oracle-linux-9-gpu oracle-linux-8-gpu rocky-9-head rocky-9-kubernetes rocky-9-kubernetes-gpu; do
         python3 - "images/$recipe.json" "$work" <<'P'
 import json, re, sys
 o = json.loads(re.sub(r"^\s*//.*$", "", open(sys.argv[1]).read(), flags=re.M))

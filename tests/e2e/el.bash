@@ -13,7 +13,8 @@ el_programs() {
         done
 }
 
-el_repository() { "$TOP/tests/fixtures/el/make-el-repo" "${@:3}" "$2/parts/$1.lock.json" "$CACHE" "$2/site/os" >>"$2/log" 2>&1; }
+# EL_RELEASE: 8 for a distribution of bullseye's packages.
+el_repository() { "$TOP/tests/fixtures/el/make-el-repo" ${EL_RELEASE:+--release "$EL_RELEASE"} "${@:3}" "$2/parts/$1.lock.json" "$CACHE" "$2/site/os" >>"$2/log" 2>&1; }
 
 el_distribution() {
         mkdir -p "$2/parts" "$2/site"

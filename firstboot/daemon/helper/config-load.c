@@ -3,6 +3,7 @@
 /* The layers of the configuration, each read and laid over those before it. */
 
 #include "daemon/helper/config-load.h"
+#include "daemon/helper/credentials.h"
 #include "daemon/helper/cloud-init.h"
 #include "daemon/helper/metadata.h"
 #include "contract/config-layer.h"
@@ -31,15 +32,6 @@ static int merge_file(Config *c, const char *name, bool optional) {
         return config_merge(c, layer, name);
 }
 
-/* All names of a folder, sorted. */
-static int list_folder(const char *folder, char ***ret) {
-        _cleanup_closedir_ DIR *d = NULL;
-        int r;
-
-        r = folder_open(folder, &d);
-        return r < 0 ? r : folder_names(d, ret);
-}
-
 static int merge_dropins(Config *c) {
         _cleanup_strv_free_ char **names = NULL;
         _cleanup_free_ char *folder = fb_path(PATH_CONFIG_DROPINS);
@@ -47,7 +39,7 @@ static int merge_dropins(Config *c) {
 
         if (!folder)
                 return -ENOMEM;
-        r = list_folder(folder, &names);
+        r = folder_list(folder, &names);
         if (r == -ENOENT)
                 return 0;
         if (r < 0)
@@ -68,20 +60,15 @@ static int merge_dropins(Config *c) {
 }
 
 /* Credential "firstboot.KEY": text for a string, JSON for any other key of the table. */
-static int take_credential(Config *c, const char *folder, const char *name, const char *key) {
-        _cleanup_free_ char *path = path_join(folder, name), *text = NULL,
-                            *source = strf("credential %s", name);
+static int take_credential(Config *c, const char *name, const char *text) {
+        const char *key = name + strlen("firstboot.");
+        _cleanup_free_ char *source = strf("credential %s", name);
         const ConfigKey *k = config_key_find(key);
         json_object *value = NULL;
         JsonError e = {};
-        int r;
 
-        if (!path || !source)
+        if (!source)
                 return -ENOMEM;
-        r = read_line_file(path, &text);
-        if (r < 0)
-                return strv_extendf(&c->errors, "%s: %s", source, strerror(-r));
-
         if (!k || k->type == CONFIG_STRING)
                 return config_set(c, key, json_object_new_string(text), source);
         if (json_parse(text, strlen(text), &e, &value) < 0)
@@ -91,22 +78,14 @@ static int take_credential(Config *c, const char *folder, const char *name, cons
 }
 
 static int take_credentials(Config *c) {
-        const char *folder = secure_getenv("CREDENTIALS_DIRECTORY");
-        _cleanup_strv_free_ char **names = NULL;
+        _cleanup_json_ json_object *values = NULL;
         int r;
 
-        if (!folder)
-                return 0;
-        r = list_folder(folder, &names);
+        r = credentials_read(&values, &c->errors);
         if (r < 0)
-                return strv_extendf(&c->errors, "%s: %s", folder, strerror(-r));
-
-        STRV_FOREACH (name, names) {
-                const char *key = startswith(*name, "firstboot.");
-
-                if (!key)
-                        continue;
-                r = take_credential(c, folder, *name, key);
+                return r;
+        json_object_object_foreach (values, name, value) {
+                r = take_credential(c, name, json_object_get_string(value));
                 if (r < 0)
                         return r;
         }

@@ -3,9 +3,11 @@
 /* One request, its limits, and curl's errors as ours. */
 
 #include "daemon/helper/http.h"
+#include "shared/file-util.h"
 #include "shared/strv.h"
 
 #include <curl/curl.h>
+#include <sys/mman.h>
 
 #define BODY_MAX (1024 * 1024)
 
@@ -74,39 +76,76 @@ static int take_headers(char *const *headers, struct curl_slist **list) {
         return 0;
 }
 
-static void set_blob(CURL *c, CURLoption option, const char *text) {
-        struct curl_blob blob = {
-                .data = (char *) text, .len = text ? strlen(text) : 0, .flags = CURL_BLOB_COPY
-        };
+/* Texts that this TLS is told of; curl before 7.77 takes them as files alone. */
+typedef struct TlsFiles {
+        int fds[3];
+        size_t n;
+} TlsFiles;
 
-        if (text)
-                curl_easy_setopt(c, option, &blob);
+static void tls_files_done(TlsFiles *f) {
+        for (size_t i = 0; i < f->n; i++)
+                safe_close(f->fds[i]);
 }
 
-static void set_tls(CURL *c, const HttpTls *t) {
-        curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "https");
+/* A file in memory, which is gone with this process. */
+static int set_text(CURL *c, CURLoption option, const char *text, TlsFiles *files) {
+        _cleanup_free_ char *path = NULL;
+        int fd;
+
+        if (!text)
+                return 0;
+        fd = memfd_create("tls", MFD_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        files->fds[files->n++] = fd;
+        path = strf("/proc/self/fd/%d", fd);
+        if (!path || write_all(fd, text, strlen(text)) < 0)
+                return -ENOMEM;
+        return curl_easy_setopt(c, option, path) == CURLE_OK ? 0 : -ENOMEM;
+}
+
+static void set_protocols(CURL *c, bool tls) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+        curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, tls ? "https" : "http,https");
+#else
+        curl_easy_setopt(c, CURLOPT_PROTOCOLS,
+                        (long) (tls ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+static int set_tls(CURL *c, const HttpTls *t, TlsFiles *files) {
+        int r;
+
+        set_protocols(c, true);
         curl_easy_setopt(c, CURLOPT_SSLVERSION, (long) CURL_SSLVERSION_TLSv1_2);
         curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, t->unverified ? 0L : 1L);
         curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, t->unverified ? 0L : 2L);
         if (t->ca) /* and no authority besides */
                 curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
-        set_blob(c, CURLOPT_CAINFO_BLOB, t->ca);
-        set_blob(c, CURLOPT_SSLCERT_BLOB, t->cert);
-        set_blob(c, CURLOPT_SSLKEY_BLOB, t->key);
+        r = set_text(c, CURLOPT_CAINFO, t->ca, files);
+        if (r < 0)
+                return r;
+        r = set_text(c, CURLOPT_SSLCERT, t->cert, files);
+        if (r < 0)
+                return r;
+        r = set_text(c, CURLOPT_SSLKEY, t->key, files);
+        if (r < 0)
+                return r;
         if (t->cert_file)
                 curl_easy_setopt(c, CURLOPT_SSLCERT, t->cert_file);
         if (t->key_file)
                 curl_easy_setopt(c, CURLOPT_SSLKEY, t->key_file);
+        return 0;
 }
 
-static void set_request(CURL *c, const HttpRequest *q, struct curl_slist *headers) {
+static int set_request(CURL *c, const HttpRequest *q, struct curl_slist *headers, TlsFiles *files) {
         uint64_t timeout_msec = q->timeout_usec / USEC_PER_MSEC;
 
         curl_easy_setopt(c, CURLOPT_URL, q->url);
         curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
         curl_easy_setopt(c, CURLOPT_PROXY, "");
         curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-        curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+        set_protocols(c, false);
         curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long) MIN(timeout_msec, 3000u));
         curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long) MAX(timeout_msec, 1u));
 
@@ -116,12 +155,11 @@ static void set_request(CURL *c, const HttpRequest *q, struct curl_slist *header
                 curl_easy_setopt(c, CURLOPT_POSTFIELDS, q->body);
                 curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long) strlen(q->body));
         }
-        if (q->tls)
-                set_tls(c, q->tls);
         if (q->ret_date) {
                 curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
                 curl_easy_setopt(c, CURLOPT_HEADERDATA, q->ret_date);
         }
+        return q->tls ? set_tls(c, q->tls, files) : 0;
 }
 
 static int errno_of(CURLcode code, const Body *body) {
@@ -138,6 +176,7 @@ static int errno_of(CURLcode code, const Body *body) {
 int http_request(const HttpRequest *q, long *ret_status, char **ret_body, char **ret_detail) {
         _cleanup_(curl_cleanupp) CURL *c = curl_easy_init();
         _cleanup_(slist_freep) struct curl_slist *headers = NULL;
+        _cleanup_(tls_files_done) TlsFiles files = {};
         _cleanup_(body_done) Body body = {};
         char error[CURL_ERROR_SIZE] = "";
         CURLcode code;
@@ -148,7 +187,9 @@ int http_request(const HttpRequest *q, long *ret_status, char **ret_body, char *
         r = take_headers(q->headers, &headers);
         if (r < 0)
                 return r;
-        set_request(c, q, headers);
+        r = set_request(c, q, headers, &files);
+        if (r < 0)
+                return r;
         curl_easy_setopt(c, CURLOPT_ERRORBUFFER, error);
         curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_data);
         curl_easy_setopt(c, CURLOPT_WRITEDATA, &body);

@@ -5,13 +5,13 @@
 #include "steps/common/patience.h"
 #include "contract/paths.h"
 #include "shared/file-util.h"
+#include "shared/pidfd.h"
 #include "shared/time-util.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* Waits for a child of somebody else's check, which may well be alive. */
@@ -39,7 +39,7 @@ int patience_run(
                 _exit(-f(userdata) & 0xff);
         }
 
-        pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+        pidfd = pidfd_of_child(pid);
         struct pollfd p = { .fd = pidfd, .events = POLLIN };
         uint64_t now = now_usec(), left = deadline - MIN(now, deadline);
         if (pidfd < 0 || poll(&p, 1, (int) (left / USEC_PER_MSEC)) <= 0) {

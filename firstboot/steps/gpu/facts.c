@@ -4,13 +4,13 @@
 
 #include "steps/gpu/facts.h"
 #include "shared/duration.h"
+#include "shared/pidfd.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define KILL_WAIT_MS 1000
@@ -122,7 +122,7 @@ GpuChild gpu_ask_begin(GpuFacts *f, GpuPhase *phase,
                 ask(f, phase, userdata);
                 _exit(0);
         }
-        return (GpuChild) { .pid = pid, .pidfd = (int) syscall(SYS_pidfd_open, pid, 0) };
+        return (GpuChild) { .pid = pid, .pidfd = pidfd_of_child(pid) };
 }
 
 void gpu_ask_end(GpuPhase *phase, GpuChild child, uint64_t timeout_usec) {

@@ -8,6 +8,8 @@
 #include "contract/retry.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
+#include "shared/older-systemd.h"
+#include "shared/pidfd.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
 #include "steps/common/mount-table.h"
@@ -23,7 +25,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define CONNECT_MS 3000
@@ -131,7 +132,7 @@ static int verify_mount(const MountEntry *e) {
                 _exit(-use_mount(e) & 0xff);
         }
 
-        pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+        pidfd = pidfd_of_child(pid);
         struct pollfd p = { .fd = pidfd, .events = POLLIN };
         int limit_ms = (int) MIN(e->timeout_usec / USEC_PER_MSEC, VERIFY_MAX_MS);
         if (pidfd < 0 || poll(&p, 1, limit_ms) <= 0) {

@@ -12,6 +12,7 @@
 #include "contract/paths.h"
 #include "shared/file-util.h"
 #include "shared/folder.h"
+#include "shared/older-headers.h"
 #include "shared/parse-number.h"
 #include "shared/strv.h"
 #include "shared/time-util.h"
@@ -19,7 +20,6 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 
 #define NAMESPACES_MAX 512

@@ -80,6 +80,17 @@ static void vendor_data_opens_root_only_for_keys(void **state _unused_) {
         assert_null(strstr(b, "disable_root"));
 }
 
+static void an_older_guest_is_asked_for_its_journal(void **state _unused_) {
+        const SeedOptions o = { .instance_id = "i" };
+        _cleanup_free_ char *text = NULL;
+
+        assert_int_equal(seed_vendor_data(&o, &text), 0);
+        assert_non_null(strstr(text, "\"bootcmd\""));
+        assert_non_null(strstr(text, "port=/dev/virtio-ports/org.imgbuild.journal; [ -e $port ]"));
+        /* One that has the unit by credential has it once. */
+        assert_non_null(strstr(text, "systemctl cat imgbuild-journal.service >/dev/null 2>&1 || "));
+}
+
 static void hosts_are_added_by_vendor_data(void **state _unused_) {
         const SeedOptions o = { .hosts = "10.0.0.1 head\n" };
         _cleanup_free_ char *text = NULL;
@@ -100,6 +111,7 @@ int main(void) {
                 cmocka_unit_test(keys_are_read_line_by_line),
                 cmocka_unit_test(wrong_keys_are_refused),
                 cmocka_unit_test(meta_data_quotes_what_it_is_given),
+                cmocka_unit_test(an_older_guest_is_asked_for_its_journal),
                 cmocka_unit_test(hosts_are_added_by_vendor_data),
                 cmocka_unit_test(vendor_data_opens_root_only_for_keys),
         };

@@ -181,6 +181,45 @@ static void units_may_have_another_name_in_each_family(void **state) {
                         "overlays/one/overlay.json: $.services: x.service is to be enabled and disabled");
 }
 
+#define CUDA(uri)                                                                           \
+        ", \"repositories\": {\"el\": [{\"name\": \"cuda\", \"uri\": \"" uri                \
+        "\", \"key\": \"https://x.example/rhel${release}/key\", \"fingerprint\": \"" EL_KEY \
+        "\"}]}"
+
+static void a_repository_is_of_the_release(void **state) {
+        put_overlay("one", CUDA("https://x.example/rhel${release}/x86_64/"));
+        put_file("images/x.json",
+                        "{\"name\": \"x\", \"kind\": \"tree\", \"base\": {\"distro\": \"rocky\", \"release\": \"9.6\", " EL_REPOSITORY
+                        "}, \"overlays\": [\"one\"]}");
+        Recipe *r = load_good(*state, "images/x.json");
+
+        assert_string_equal(r->overlays[0]->repositories[0].uri, "https://x.example/rhel9/x86_64/");
+        assert_string_equal(r->overlays[0]->repositories[0].key, "https://x.example/rhel9/key");
+}
+
+static void the_release_of_an_image_is_known_later(void **state) {
+        put_overlay("one", CUDA("https://x.example/${release}/${release}"));
+        put_file("images/x.json",
+                        "{\"name\": \"x\", \"base\": {\"image\": \"vendor.qcow2\", " EL_REPOSITORY
+                        "}, \"overlays\": [\"one\"]}");
+        Recipe *r = load_good(*state, "images/x.json");
+
+        assert_string_equal(r->overlays[0]->repositories[0].uri,
+                        "https://x.example/${release}/${release}");
+        r->base.release = strdup("8.10");
+        assert_int_equal(recipe_expand_release(r), 0);
+        assert_string_equal(r->overlays[0]->repositories[0].uri, "https://x.example/8/8");
+        assert_int_equal(recipe_expand_release(r), 0);
+        assert_string_equal(r->overlays[0]->repositories[0].uri, "https://x.example/8/8");
+}
+
+static void another_variable_there_is_refused(void **state) {
+        put_overlay("one", CUDA("https://x.example/${arch}/"));
+        put_el_recipe("x", ", " EL_REPOSITORY, ", \"overlays\": [\"one\"]");
+        assert_refused(*state, "images/x.json",
+                        "overlays/one/overlay.json: $.repositories.el[0].uri: \"${arch}/\" is unknown; there is ${release}, of family el");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -198,6 +237,9 @@ int main(void) {
                 TEST(an_overlay_takes_streams_of_modules),
                 TEST(an_environment_is_this_familys),
                 TEST(units_may_have_another_name_in_each_family),
+                TEST(a_repository_is_of_the_release),
+                TEST(the_release_of_an_image_is_known_later),
+                TEST(another_variable_there_is_refused),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
