@@ -157,6 +157,8 @@ cp -r "$W/runtime/nvidia/cu13/include" "$W/nvidia/cuda-cudart-devel-13-0/files/$
 cp -r "$W/crt/nvidia/cu13/include" "$W/nvidia/cuda-crt-13-0/files/$cuda/"
 echo "/$cuda/lib" >"$W/nvidia/cuda-cudart-13-0/files/etc/ld.so.conf.d/988_cuda-13.conf"
 cp "$TOP/$BUILD/tests/nccl-double/libnccl.so.2" "$W/nvidia/libnccl/files/usr/lib64/"
+mkdir -p "$W/nvidia/libnccl/files/etc/ld.so.conf.d"
+echo /usr/lib64 >"$W/nvidia/libnccl/files/etc/ld.so.conf.d/lib64.conf" # where EL's linker looks anyway
 for name in cuda-cudart-13-0 cuda-cudart-devel-13-0 cuda-crt-13-0; do printf 'Package: %s\nVersion: 13.0.96-1\n' $name >"$W/nvidia/$name/control"; done
 printf 'Package: libnccl\nVersion: 2.28.9-1+cuda13.0\n' >"$W/nvidia/libnccl/control"
 for name in cuda-cudart-13-0 libnccl; do echo ldconfig >"$W/nvidia/$name/post"; done
