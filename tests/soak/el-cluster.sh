@@ -76,7 +76,7 @@ cat >/home/mpi <<'M'
 mpirun --map-by :OVERSUBSCRIBE mpi-hello
 M
 say mpirun; su - alice -c 'timeout 300 sbatch -W /home/mpi >/dev/null; grep -E "ring|wrong" mpi.out; cat mpi.err >&2'
-say module; su - alice -c 'module -t avail 2>&1 | grep -c ^openmpi/; module load openmpi && echo $MPI_HOME'
+say module; su - alice -c 'module -t avail 2>&1 | grep -c "^openmpi/[0-9]"; module load openmpi && echo $MPI_HOME'
 say gres; scontrol show config | grep -E '^(GresTypes|JobContainerType|SuspendProgram) ' | sed 's/ *= */=/'
 say tmp; touch /tmp/of-the-head; su - alice -c "srun sh -c 'touch /var/tmp/mine /tmp/mine; ls /tmp /var/tmp | xargs'"; srun sh -c 'ls /tmp/mine /var/tmp/mine 2>&1 | grep -c cannot'
 say hosts; for i in $(seq 60); do [ "$(srun systemctl is-active cluster-ssh)" = active ] && break; sleep 1; done; grep -c cert-authority /etc/ssh/ssh_known_hosts
@@ -85,7 +85,7 @@ say adopt; su - alice -c 'timeout 200 salloc -Q -n 1 sh -c "ssh -o BatchMode=yes
         sed 's,.*/\(job_\)[0-9]*\(/step_extern\)/.*,\1\2,'
 srun authselect current --raw
 say time; srun sh -c 'chronyc -n sources | grep -c " 10.78.0.1 "'
-say labels; ls -Z /usr/lib/hpc-head/new-cluster /usr/lib/cluster-ssh/join /etc/munge/munge.key /etc/openldap/slapd.d | grep -E 'new-cluster|join|munge.key' | cut -d: -f3
+say labels; ls -dZ /usr/lib/hpc-head/new-cluster /usr/lib/cluster-ssh/join /var/lib/ldap /etc/openldap/slapd.d /etc/exports.d/hpc-head.exports | cut -d: -f3 | sort
 say topology; for i in $(seq 90); do [ -s /etc/slurm/topology.conf ] && break; sleep 2; done; cat /etc/slurm/topology.conf; su - alice -c 'srun hostname'
 say hostfile; for i in $(seq 60); do [ -s /etc/opt/oci-hpc/hostfile.tcp ] && break; sleep 2; done; cat /etc/opt/oci-hpc/hostfile.tcp
 say again; systemctl stop nfs-server slurmctld slurmdbd mariadb slapd munge; sleep 3; systemctl start mariadb munge slapd slurmdbd slurmctld nfs-server
@@ -118,7 +118,7 @@ says "a job has /tmp and /var/tmp of its own" tmp $'/tmp: mine /var/tmp: mine\n2
 says "the node's host key is known by the head's authority, and nobody comes in without a job" hosts $'1\nwithout a job 255'
 says "… with one he does, into its cgroup; authselect has a profile for it, and homes stay as the image says" adopt $'node1\njob_/step_extern\ncustom/slurm-adopt with-mkhomedir'
 says "the node asks the head for the time" time 1
-says "programs of services and what the head made have their labels" labels $'munge_etc_t\nbin_t\nbin_t'
+says "programs of services and what the head made have their labels" labels $'bin_t\nbin_t\nexports_t\nslapd_db_t\nslapd_db_t'
 says "topology.conf is made, and a job runs with it" topology $'SwitchName=all Switches=elsewhere\nSwitchName=elsewhere Nodes=node1\nnode1'
 says "the head lists its nodes" hostfile node1
 says "its services are stopped and started: a job runs" again alice
@@ -137,7 +137,7 @@ broken() { # TEXT OVERLAY COMMAND PATTERN: what the check says in the tree that 
 }
 broken "a Slurm that finds no GPUs by itself: the check says which does" slurm-gpu/check-slurm-gpu.sh 'rm /usr/lib64/slurm/gpu_nvidia.so; sh -s || echo refused' 'EPEL.s 22.05 does not'
 broken "a Slurm before 23.02 with a list of folders: the check says that slurmd would not start" slurm-tmp/check-slurm-tmp.sh \
-        'sed -i s/Dirs/Durs/g /usr/lib64/slurm/job_container_tmpfs.so; sh -s || echo refused' 'has Dirs, which slurm .* does not know'
+        'sed -i s/Dirs/Durs/g /usr/lib64/slurm/job_container_tmpfs.so; sh -s || echo refused' 'has Dirs, which slurm.* does not know'
 broken "… and the overlay leaves the list out for it" slurm-tmp/older.sh \
         'sed -i s/Dirs/Durs/g /usr/lib64/slurm/job_container_tmpfs.so; sh -s; grep -c Dirs /etc/slurm/job_container.conf' '^0$'
 broken "a slapd without its schema: the head's check says so, not its first boot" hpc-head/check-head.sh 'rm /etc/openldap/schema/nis.schema; bash -s || echo refused' \
@@ -157,6 +157,8 @@ cp -r "$W/runtime/nvidia/cu13/include" "$W/nvidia/cuda-cudart-devel-13-0/files/$
 cp -r "$W/crt/nvidia/cu13/include" "$W/nvidia/cuda-crt-13-0/files/$cuda/"
 echo "/$cuda/lib" >"$W/nvidia/cuda-cudart-13-0/files/etc/ld.so.conf.d/988_cuda-13.conf"
 cp "$TOP/$BUILD/tests/nccl-double/libnccl.so.2" "$W/nvidia/libnccl/files/usr/lib64/"
+mkdir -p "$W/nvidia/libnccl/files/etc/ld.so.conf.d"
+echo /usr/lib64 >"$W/nvidia/libnccl/files/etc/ld.so.conf.d/lib64.conf" # where EL's linker looks anyway
 for name in cuda-cudart-13-0 cuda-cudart-devel-13-0 cuda-crt-13-0; do printf 'Package: %s\nVersion: 13.0.96-1\n' $name >"$W/nvidia/$name/control"; done
 printf 'Package: libnccl\nVersion: 2.28.9-1+cuda13.0\n' >"$W/nvidia/libnccl/control"
 for name in cuda-cudart-13-0 libnccl; do echo ldconfig >"$W/nvidia/$name/post"; done
