@@ -113,9 +113,9 @@ check "another store makes the same layers, without a network" $s
 rm -rf "$W/second"
 
 # What is asked of a base image's database: what rpm wrote into the last layer with packages.
-digest=$(py plan --offline --json | python3 -c 'import json,sys; print([s["digest"][:32] for s in json.load(sys.stdin)["stages"] if s["kind"] == "packages"][-1])')
+layers=$(py plan --offline --json | python3 -c 'import json,sys; print(*[s["digest"][:32] for s in json.load(sys.stdin)["stages"]][::-1])')
 mkdir "$W/ask"
-cp "$(find "$CACHE/layers/$digest/tree" -name rpmdb.sqlite)" "$TOP/builder/lock/dnf-ask.py" "$W/ask/"
+cp "$(for digest in $layers; do find "$CACHE/layers/$digest/tree" -name rpmdb.sqlite; done | head -n 1)" "$TOP/builder/lock/dnf-ask.py" "$W/ask/"
 cat >"$W/ask/question" <<'E'
 { "release": "9", "platform": "platform:el9", "database": "/tmp/ask/rpmdb.sqlite", "folder": "/tmp/ask", "cache": "/tmp/cache", "repositories": [],
   "modules": [], "before": [], "pinned": [], "offered": {}, "packages": ["glibc", "python3", "python3.12", "python3.13"] }
