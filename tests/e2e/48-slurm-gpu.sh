@@ -59,6 +59,7 @@ gpus='echo $(hostname) $CUDA_VISIBLE_DEVICES'
 is "--gpus-per-node on both" "$(run "srun -N 2 --gpus-per-node=3 sh -c '$gpus' | sort | tr '\n' ';'")" 'n1 0,1,2;n2 0,1,2;'
 is "--gpus-per-task: each task its own" "$(run "srun -N 1 -n 4 --gpus-per-task=1 --gpu-bind=per_task:1 sh -c 'echo \$SLURM_LOCALID \$CUDA_VISIBLE_DEVICES' | sort | tr '\n' ';'")" '0 0;1 1;2 2;3 3;'
 is "no GPU without asking" "$(run "srun -N 1 sh -c 'echo \${CUDA_VISIBLE_DEVICES-none}'")" none
+is "MPI's tasks find PMIx' files, though each job has a /tmp of its own" "$(run 'OMPI_MCA_btl_tcp_if_include=lo srun --mpi=pmix -N 2 -n 4 mpi-hello | grep ring')" 'the ring of 4 is well'
 [[ $(run 'srun -N 1 --gpus-per-node=5 true 2>&1') == *'Requested node configuration is not available'* ]]
 check "more than a node has are refused at once" $?
 
