@@ -81,7 +81,8 @@ static char *suggest_name(const Resolution *x, const char *name) {
 /* From names on the command line to source packages. */
 int resolution_find_moving(Resolution *x) {
         STRV_FOREACH (name, x->options->names) {
-                int found = move_package(x, *name);
+                int found = x->recipe->base.image && streq(*name, "image") ? 1
+                                                                           : move_package(x, *name);
 
                 if (found < 0)
                         return found;

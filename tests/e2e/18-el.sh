@@ -545,12 +545,12 @@ vendor_8() {
         head -c "$1" "$V/Packages" >"$V/some"
         printf '%s\n' 'rm /var/lib/rpm/rpmdb.sqlite' "write $V/some /var/lib/rpm/Packages" 'rm /usr/lib/os-release' "write $V/os-release /usr/lib/os-release" |
                 debugfs -w -f - "$V/vendor8.raw$offset" >>"$W/log" 2>&1
-        rm -f "$lock"
-        el lock >"$W/out" 2>&1
+        el lock "${@:2}" >"$W/out" 2>&1
 }
 cp "$lock" "$W/before.json"
 cp "$W/images/el.json" "$W/el9.json"
 sed -i 's|vendor/vendor.raw|vendor/vendor8.raw|' "$W/images/el.json"
+rm -f "$lock"
 [[ $s -eq 0 ]] && vendor_8 "$(stat -c %s "$V/Packages")" && python3 - "$W/before.json" "$lock" <<'P'
 import json, sys
 nine, eight = (json.load(open(f)) for f in sys.argv[1:])
@@ -559,7 +559,7 @@ P
 s=$?
 check "of a vendor's disk of release 8 the packages are known as well" $s
 [[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
-vendor_8 20000
+vendor_8 20000 --update image # what is there now
 grep -q 'its /var/lib/rpm/Packages is cut off' "$W/out"
 s=$?
 check "… and a database that is cut off is refused" $s

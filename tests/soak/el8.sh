@@ -56,6 +56,7 @@ own_systemd() (
                 while read -r file; do [[ -d .$file && ! -L .$file ]] || rm -f ".$file"; done
         rm -f var/lib/rpm/__db.*
         cp -a --remove-destination "$EL8_SYSTEMD/." .
+        rm -rf etc/systemd/system/{network-online.target.wants,multi-user.target.wants/systemd-networkd.service} # EL has NetworkManager
         rm -rf usr/include usr/lib/x86_64-linux-gnu/{libsystemd.so,libudev.so,pkgconfig}
         for name in halt poweroff reboot shutdown; do ln -sfn ../bin/systemctl "usr/sbin/$name"; done
         ln -sfn ../lib/systemd/systemd usr/sbin/init
@@ -83,6 +84,7 @@ cp "$V/new/usr/lib/modules/$release/config" "$V/new/boot/config-$release"
 chroot "$V/new" depmod "$release"
 echo '/dev/sda1 / ext4 defaults 0 1' >"$V/new/etc/fstab"
 ln -sf ../usr/lib/os-release "$V/new/etc/os-release"
+ln -s sshd.service "$V/new/usr/lib/systemd/system/ssh.service" # Debian's cloud-init looks for it
 echo 'of another boot' >"$V/new/var/lib/rpm/__db.001"
 rm -f "$V/new/dev/null"
 truncate -s 901M "$V/vendor.raw"
