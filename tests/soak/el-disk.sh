@@ -212,6 +212,28 @@ begin=$EPOCHREALTIME
 build el-vendor >>"$W/log" 2>&1
 check "one file of an overlay is edited" $?
 echo "# to the raw disk, proved: $(python3 -c "print(round($EPOCHREALTIME - $begin, 1))") s"
+# The vendor's disk itself, kept: XFS in LVM, written to and read back, labels by its own policy.
+sed -e 's/"name": "el-vendor"/"name": "el-keep"/' -e '/"kernel":/d' -e 's/"disk": {/"disk": { "layout": "keep",/' "$RECIPES/el-vendor.json" >"$RECIPES/el-keep.json"
+build el-keep >>"$W/log" 2>&1
+s=$?
+check "the vendor's disk is kept, on XFS in LVM, and written to" $s
+[[ $s -eq 0 ]] || { tail -n 30 "$W/log"; exit 1; }
+guestfish --ro --format=raw -a "$OUT/el-keep/el-keep.raw" -i >"$W/kept" 2>>"$W/log" <<'G'
+cat /etc/edited
+getxattr /etc/edited security.selinux
+getxattr /usr/lib/firstboot/firstbootd security.selinux
+cat /etc/fstab
+lvs
+vfs-type /dev/vg/root
+is-file /usr/bin/jq
+G
+tr -d '\0' <"$W/kept" >"$W/kept.text"
+grep -qx twice "$W/kept.text" && grep -q ':etc_t:' "$W/kept.text" && grep -q ':bin_t:' "$W/kept.text" && grep -qx '/dev/mapper/vg-root / xfs defaults 0 0' "$W/kept.text" &&
+        grep -qx /dev/vg/root "$W/kept.text" && grep -qx xfs "$W/kept.text" && grep -qx true "$W/kept.text"
+s=$?
+check "… with its fstab, volume and labels" $s
+[[ $s -eq 0 ]] || sed 's/^/# /' "$W/kept.text"
+rm -rf "$OUT/el-keep"
 rm -rf "$V"
 [[ $rc -eq 0 ]] || exit 1
 PROJECT=$SHARED/project RECIPES=$SHARED/project/images
