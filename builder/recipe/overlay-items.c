@@ -38,12 +38,13 @@ static void check_kept(const OverlayLoading *l, const Repository *q, const char 
                                 "missing: an image cannot keep a repository that lies in the distribution's archive, wherever a host has that; give its place, or \"keep\": false");
 }
 
-/* Which release an image is of is known later; what stands for it, here. */
+/* Which release an image is of is known later; what stands for it, here. $(ARCH) is apt's own. */
 static void check_variables(const OverlayLoading *l, const char *text, const char *path) {
         static const char variable[] = "${release}";
+        bool el = streq(l->family, "el");
 
-        for (const char *s = text; s && (s = strchr(s, '$'));) {
-                const char *behind = streq(l->family, "el") ? startswith(s, variable) : NULL;
+        for (const char *s = text; s && (s = strstr(s, el ? "$" : "${"));) {
+                const char *behind = el ? startswith(s, variable) : NULL;
 
                 if (!behind) {
                         problems_add(l->problems, l->file, path,
