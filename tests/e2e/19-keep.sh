@@ -71,7 +71,7 @@ rm "$W/vendor.raw"
 on_disk() { debugfs -R "$*" "$disk?offset=$((last * 512))" 2>/dev/null; }
 [[ $(on_disk cat /etc/issue | tail -n 1) == appended && $(on_disk cat /srv/site/two) == one && $(on_disk cat /etc/motd/file) == inside ]]
 check "what was changed and added is there, a folder where a file was too" $?
-[[ -z $(on_disk stat /etc/cloud/templates) && $(on_disk ls -p /usr/share/bash-completion | cut -d/ -f6 | sort | paste -sd' ') == '. .. ours' ]]
+[[ -z $(on_disk stat /etc/cloud/templates) && $(on_disk ls -p /usr/share/bash-completion | cut -d/ -f6 | grep . | sort | paste -sd' ') == '. .. ours' ]]
 check "what was removed is gone, and nothing shows through a folder that was made anew" $?
 [[ $(on_disk stat /srv/site/one | grep -o 'Links: [0-9]*') == 'Links: 2' && $(on_disk stat /srv/site/hole | grep -o 'Blockcount: [0-9]*') == 'Blockcount: 0' &&
         $(on_disk stat /srv/site | grep -oE 'Mode: +[0-9]+') =~ 2750 && $(on_disk stat /srv/site | grep -oE 'Group: +[0-9]+') =~ 4$ ]]
