@@ -3,7 +3,7 @@
 # make-el-repo lays slapd, Slurm's plugins, MariaDB, chronyd, sshd's PAM and Open MPI out as EL has them, and authselect is a double; what runs is
 # Debian's Slurm 24.11, slapd, MariaDB. On the head: hpc-head, slurm-gpu, slurm-power, slurm-tmp, slurm-topology, and on both pmix, openmpi, lmod,
 # cluster-ssh, profiling; on the node cluster-member and slurm-adopt. Then trees: cuda-runtime, nccl, nccl-examples, efa on doubles of NVIDIA's packages;
-# efa-driver, which this kernel cannot have; lustre-client of its own source (ten minutes of one processor).
+# efa-driver, which this kernel cannot have.
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
@@ -145,7 +145,7 @@ broken "a slapd without its schema: the head's check says so, not its first boot
 
 # --- GPUs and clouds' networks: trees alone ------------------------------------------------------------------------------
 # CUDA's runtime and headers are NVIDIA's own, from PyPI, packaged as its repository for EL has them; NCCL is a double.
-have_source aws-ofi-nccl-2daf7d30.tar.xz && have_source lustre-2.17.57.tar.xz || exit 77
+have_source aws-ofi-nccl-2daf7d30.tar.xz || exit 77
 wheels=$W/wheels cuda=usr/local/cuda-13.0/targets/x86_64-linux
 python3 -m pip download -q --no-deps -d "$wheels" nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 >>"$W/log" 2>&1 || { echo "CUDA's runtime and headers, which PyPI has"; exit 77; }
 mkdir -p "$W"/nvidia/{cuda-cudart-13-0,cuda-cudart-devel-13-0,cuda-crt-13-0}/files/"$cuda" "$W/nvidia/libnccl/files/usr/lib64" "$W/nvidia/cuda-cudart-13-0/files/etc/ld.so.conf.d"
@@ -170,7 +170,6 @@ sed -i -e "s,\"https://developer[^\"]*\\.pub\",\"file://$W/key/key.asc\"," -e "s
         "$PROJECT/overlays/cuda-runtime/overlay.json"
 sed -i -e "s,\"https://github.com/aws/[^\"]*\",\"file://$(realpath "$SOURCES")/aws-ofi-nccl-\${version}.tar.xz\"," \
         -e "s,\"https://developer[^\"]*/cuda_\(cudart\|nvcc\)-[^\"]*\",\"file://$W/\1.tar\"," "$PROJECT/overlays/efa/overlay.json"
-from_sources "$PROJECT" lustre-client
 check "overlays name what is here" $?
 
 recipe el-mpi '"overlays": ["openmpi", "lmod", "nccl-examples", "efa", "slim"]'
@@ -191,9 +190,4 @@ recipe el-efa '"overlays": ["efa-driver"]'
 s=$?
 check "efa-driver with a kernel that is without it (Debian's, here): the build says so" $s
 [[ $s -eq 0 ]] || tail -n 10 "$W/said"
-
-recipe el-lustre '"overlays": ["lustre-client", "slim"]'
-SECONDS=0
-tree_checks "$RECIPES/el-lustre.json" "Lustre's client is compiled for this distribution's kernel, and every check passes"
-echo "# $SECONDS s"
 exit $rc

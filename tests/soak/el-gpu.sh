@@ -2,13 +2,14 @@
 # A GPU node of family el: overlays nvidia-driver-el, cuda-runtime, nccl, container-toolkit-el, enroot and pyxis on an EL-like distribution of Debian's packages as
 # RPMs. NVIDIA's packages are doubles (tests/fixtures/el/driver), Enroot's is made of its own source; what compiles the modules is real: dkms, the
 # kernel's headers, the overlay's script. First with modules that do nothing, twice, the same bytes; then with NVIDIA's own source of the open
-# modules (six minutes of one processor).
+# modules, and Lustre's client of its own (six and ten minutes of one processor).
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/el.bash"
 vendor=595.45.04
-have_source "open-gpu-kernel-modules-$vendor.tar.xz" && have_source enroot-4.1.2.tar.gz && have_source pyxis-0.24.0.tar.gz || exit 77
+have_source "open-gpu-kernel-modules-$vendor.tar.xz" && have_source enroot-4.1.2.tar.gz && have_source pyxis-0.24.0.tar.gz &&
+        have_source lustre-2.17.57.tar.xz || exit 77
 el_project el-gpu-parts
 fingerprint=$(<"$W/key/fingerprint")
 
@@ -130,4 +131,11 @@ check "five modules of NVIDIA's source for the image's kernel" $?
 # shellcheck disable=SC2016 # the tree's own
 [[ $(in_tree 'modinfo -k "$(ls /usr/lib/modules)" -F firmware nvidia | grep ga10x') == "nvidia/$vendor/gsp_ga10x.bin" ]]
 check "… which ask for that version's firmware" $?
+
+# Another module for the image's kernel, here because this distribution has that kernel's headers.
+from_sources "$PROJECT" lustre-client || exit 1
+sed -e 's/"name": "el-gpu"/"name": "el-lustre"/' -e '/^ *"packages": \["g++"/d' -e 's/"overlays": \[.*/"overlays": ["lustre-client", "slim"]/' "$RECIPES/el-gpu.json" >"$RECIPES/el-lustre.json"
+SECONDS=0
+tree_checks "$RECIPES/el-lustre.json" "Lustre's client is compiled for this distribution's kernel, and every check passes"
+echo "# $SECONDS s"
 exit $rc
