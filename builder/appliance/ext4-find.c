@@ -18,7 +18,7 @@
 typedef struct Volume {
         int number;           /* of the partition */
         uint64_t start, size; /* bytes */
-        char type[16], uuid[64], label[64], part_uuid[64], part_label[64];
+        char type[16], uuid[64], label[64], part_uuid[64];
         ext2_filsys fs; /* NULL: not one of these */
         bool used;
 } Volume;
@@ -117,7 +117,6 @@ static bool take_volume(int disk, blkid_partition part, Volume *v) {
         v->start = (uint64_t) blkid_partition_get_start(part) * SECTOR;
         v->size = (uint64_t) blkid_partition_get_size(part) * SECTOR;
         take_text(blkid_partition_get_uuid(part), v->part_uuid, sizeof(v->part_uuid));
-        take_text(blkid_partition_get_name(part), v->part_label, sizeof(v->part_label));
         if (!probe_volume(disk, v))
                 return false;
         if (!startswith(v->type, "ext"))
@@ -184,7 +183,6 @@ static bool is_named(const Volume *v, const char *spec) {
                 { "UUID=", v->uuid, strcasecmp },
                 { "LABEL=", v->label, strcmp },
                 { "PARTUUID=", v->part_uuid, strcasecmp },
-                { "PARTLABEL=", v->part_label, strcmp },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {

@@ -59,7 +59,7 @@ truncate -s 700M "$I/var.xfs"
         dd if="$I/root.xfs" of="$I/vendor.raw" bs=1M seek=66 conv=sparse,notrunc status=none &&
         dd if="$I/var.xfs" of="$I/vendor.raw" bs=1M seek=966 conv=sparse,notrunc status=none; } || exit 1
 truncate -s 2G "$I/ext4.raw"
-printf 'label: gpt\nstart=1MiB, size=64MiB, type=uefi\nstart=65MiB, size=300MiB, type=linux, name=var\nstart=370MiB, type=linux\n' | sfdisk -q "$I/ext4.raw" || exit 1
+printf 'label: gpt\nstart=1MiB, size=64MiB, type=uefi\nstart=65MiB, size=300MiB, type=linux\nstart=370MiB, type=linux\n' | sfdisk -q "$I/ext4.raw" || exit 1
 guestfish --format=raw -a "$I/vendor.raw" -a "$I/ext4.raw" >"$I/log" 2>&1 <<F
 run
 mkfs vfat /dev/sda1 label:ESP
@@ -83,7 +83,7 @@ mount /dev/sdb3 /
 mkdir /var
 mount /dev/sdb2 /var
 tar-in $I/source.tar / xattrs:true selinux:true acls:true
-write /etc/fstab "LABEL=root / ext4 defaults 0 1\nPARTLABEL=var /var ext4 defaults 0 2\nLABEL=ESP /boot/efi vfat umask=0077 0 1\n"
+write /etc/fstab "LABEL=root / ext4 defaults 0 1\nLABEL=var /var ext4 defaults 0 2\nLABEL=ESP /boot/efi vfat umask=0077 0 1\n"
 F
 s=$?
 check "two disks are made: GPT, ESP, LVM, XFS and ext4; ext4 in partitions" $s
