@@ -151,7 +151,7 @@ failed $s
 check "a system on ext4 in partitions is imported without an appliance" $s
 layer=$("$IMGBUILD" plan "$I/images/ext4.json" --json --cache "$I/cache" --offline | python3 -c 'import json, sys; print(json.load(sys.stdin)["stages"][0]["digest"][:32])')
 "$TOP/tests/fixtures/tree-list" "$I/cache/layers/$layer/tree" >"$I/layer.list"
-diff "$I/source.list" "$I/layer.list" >"$I/diff"
+diff <(grep -v "^'etc/fstab'" "$I/source.list") <(grep -v "^'etc/fstab'" "$I/layer.list") >"$I/diff"
 s=$?
 [[ $s -eq 0 ]] || cut -c1-300 "$I/diff" | head -n 20 | sed 's/^/#   /'
 check "… entry for entry, /etc/fstab apart" $s
