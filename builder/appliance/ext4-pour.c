@@ -6,6 +6,7 @@
 #include "appliance/ext4.h"
 
 #include "shared/strv.h"
+#include "store/tree-archive.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -409,7 +410,7 @@ static int pour(Pouring *p, const Ext4Mount *m, ext2_ino_t ino, const char *path
 
 int ext4_pour(Ext4System *s, int to, char **ret_why) {
         _cleanup_(pouring_done) Pouring p = { .system = s,
-                .to = archive_write_new(),
+                .to = tree_archive_writer(),
                 .buffer = malloc(4 * BLOCK_SIZE),
                 .ret_why = ret_why };
         int r;
@@ -420,10 +421,7 @@ int ext4_pour(Ext4System *s, int to, char **ret_why) {
                 p.zeros = NULL;
         if (!p.to || !p.buffer || !p.zeros)
                 return -ENOMEM;
-        if (archive_write_set_format_pax(p.to) != ARCHIVE_OK ||
-                        archive_write_set_options(p.to, "hdrcharset=BINARY,xattrheader=SCHILY") !=
-                                        ARCHIVE_OK ||
-                        archive_write_set_bytes_per_block(p.to, BLOCK_SIZE) != ARCHIVE_OK ||
+        if (archive_write_set_bytes_per_block(p.to, BLOCK_SIZE) != ARCHIVE_OK ||
                         archive_write_open_fd(p.to, to) != ARCHIVE_OK)
                 return -ENOMEM;
         r = pour(&p, s->mounts, EXT2_ROOT_INO, "");
