@@ -5,6 +5,7 @@
  * memory and not for ever. docs/security.md says so. */
 
 #include "appliance/ext4.h"
+#include "appliance/internal.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -123,19 +124,14 @@ static int run(int disk, const char *root, int to, Said *said, int *ret_status) 
         return 0;
 }
 
-/* -ENOSPC and the like: the appliance needs no room. */
-static int make_raw(const char *path, const char *format, const char *scratch) {
+/* -ENOSPC and the like: the appliance needs no room. -ECANCELED: nobody reads `to`. */
+static int make_raw(const char *path, const char *format, const char *scratch, int to) {
         _cleanup_free_ char *raw = path_join(scratch, "disk.raw"), *output = NULL;
-        int status, fd, r;
+        int fd, r;
 
         if (!raw)
                 return -ENOMEM;
-        r = spawn_capture(NULL,
-                        ARGV("qemu-img", "convert", "-q", "-f", (char *) format, "-O", "raw", "-t",
-                                        "unsafe", "-T", "unsafe", (char *) path, raw),
-                        &output, &status);
-        if (r == 0 && status != 0)
-                r = -EIO;
+        r = image_to_raw(path, format, raw, to, &output);
         if (r < 0) {
                 log_debug("%s becomes no raw disk in %s: %s", path, scratch, strempty(output));
                 (void) unlink(raw);
@@ -150,12 +146,12 @@ static int make_raw(const char *path, const char *format, const char *scratch) {
 int ext4_stream(const char *path, const char *format, const char *root, const char *scratch,
                 int to) {
         _cleanup_close_ int disk = streq(format, "raw") ? open(path, O_RDONLY | O_CLOEXEC)
-                                                        : make_raw(path, format, scratch);
+                                                        : make_raw(path, format, scratch, to);
         int status = 0, r;
         Said *said;
 
         if (disk < 0)
-                return 0;
+                return disk == -ECANCELED ? disk : 0;
         said = mmap(NULL, sizeof(*said), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (said == MAP_FAILED)
                 return log_oom();

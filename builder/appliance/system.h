@@ -14,6 +14,12 @@
  * encrypted; -EBADMSG where qemu-img finds it damaged or cut off. Errors are logged. */
 int image_require_whole(const char *path, const char *format);
 
+/* raw.c. The image as a raw disk in the new file `raw`, by qemu-img: -ENOENT where there is none,
+ * -EIO where it fails, and *ret_output (the caller frees it) says why. `pipe`: once nobody reads
+ * that any more, -ECANCELED; negative: there is none. */
+int image_to_raw(const char *image, const char *format, const char *raw, int pipe,
+                char **ret_output);
+
 /* system.c. What a lock says of the one operating system of an image. */
 typedef struct ImageFacts {
         char *distro, *release; /* debian, trixie: as os-release says; of family el as recipes do */

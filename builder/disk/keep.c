@@ -18,7 +18,7 @@
 static int convert(const Disk *d, const char *image) {
         _cleanup_free_ char *output = NULL;
         const char *format;
-        int status, r;
+        int r;
 
         r = image_format_log(image, &format);
         if (r < 0)
@@ -26,20 +26,15 @@ static int convert(const Disk *d, const char *image) {
         r = image_require_whole(image, format);
         if (r < 0)
                 return r;
-        r = spawn_capture(NULL,
-                        ARGV("qemu-img", "convert", "-q", "-f", (char *) format, "-O", "raw",
-                                        (char *) image, (char *) d->path),
-                        &output, &status);
+        r = image_to_raw(image, format, d->path, -EBADF, &output);
         if (r == -ENOENT)
                 return log_error_return(
                                 -ENOPKG, "qemu-img is not installed: apt install qemu-utils");
-        if (r < 0)
-                return r == -ECANCELED ? r : log_error_errno(r, "qemu-img cannot read %s", image);
-        if (status == 0)
-                return 0;
+        if (r >= 0 || r == -ECANCELED)
+                return r;
         if (require_space(d->folder, SPACE_LOW, "the disk") == -ENOSPC)
                 return -ENOSPC;
-        return log_error_return(-EIO, "%s cannot be made a raw disk: %s", image, output);
+        return log_error_return(r, "%s cannot be made a raw disk: %s", image, strempty(output));
 }
 
 /* Returns 1 where it became larger. */

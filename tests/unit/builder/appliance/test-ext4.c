@@ -242,6 +242,23 @@ static void a_qcow2_is_made_raw_for_it_and_that_is_gone_afterwards(void **state 
         sh(UNPACK "cmp tree/etc/fstab out/etc/fstab; test ! -e disk.raw");
 }
 
+static void who_waits_no_longer_is_not_waited_for(void **state) {
+        _cleanup_free_ char *path = strf("%s/bin:%s", (const char *) *state, getenv("PATH")),
+                            *before = strdup(getenv("PATH"));
+        int fds[2];
+        time_t begin;
+
+        sh("mkdir bin; printf '#!/bin/sh\\nexec sleep 20\\n' >bin/qemu-img; chmod +x bin/qemu-img; : >image");
+        assert_int_equal(pipe(fds), 0);
+        close(fds[0]);
+        setenv("PATH", path, 1);
+        begin = time(NULL);
+        assert_int_equal(ext4_stream("image", "qcow2", NULL, ".", fds[1]), -ECANCELED);
+        setenv("PATH", before, 1);
+        close(fds[1]);
+        assert_true(time(NULL) - begin < 10);
+}
+
 static void what_is_not_for_it_has_nothing_written(void **state _unused_) {
         int size;
 
@@ -287,6 +304,7 @@ int main(void) {
                 TEST(blocks_beyond_the_disk),
                 TEST(a_process_without_rights_does_it),
                 TEST(a_qcow2_is_made_raw_for_it_and_that_is_gone_afterwards),
+                TEST(who_waits_no_longer_is_not_waited_for),
                 TEST(what_is_not_for_it_has_nothing_written),
                 TEST(damage_is_told_once),
         };
