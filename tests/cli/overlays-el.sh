@@ -97,8 +97,12 @@ check "beside a package's there is nothing to do" $?
 fresh
 mkdir -p "$T"/etc/selinux/{targeted,mls}/contexts/files
 touch "$T/etc/selinux/targeted/contexts/files/file_contexts.local.bin"
-for overlay in scratch-folder kubernetes-node monitoring; do run "$overlay/label.sh" && run "$overlay/label.sh"; done
-[[ $(sort "$T/etc/selinux/targeted/contexts/files/file_contexts.local" | uniq -c | awk '{ print $1, $2 }' | tr '\n' ' ') == "1 /usr/lib/kubernetes/.* 1 /usr/lib/monitoring/.* 1 /usr/lib/scratch-folder/.* " &&
+mkdir -p "$T/etc/systemd/system"
+for overlay in apptainer kubernetes-node monitoring; do
+        for unit in "$TOP/overlays/$overlay"/files/etc/systemd/system/*.service; do sed -E "s,^(Exec.*=)/usr/,\\1$T/usr/," "$unit" >"$T/etc/systemd/system/${unit##*/}"; done
+done
+run service-labels/label.sh && run service-labels/label.sh
+[[ $(sed "s,^$T,," "$T/etc/selinux/targeted/contexts/files/file_contexts.local" | sort | uniq -c | awk '{ print $1, $2 }' | tr '\n' ' ') == "1 /usr/lib/kubernetes/.* 1 /usr/lib/monitoring/.* 1 /usr/lib/scratch-folder/.* " &&
         -e $T/etc/selinux/mls/contexts/files/file_contexts.local && ! -e $T/etc/selinux/targeted/contexts/files/file_contexts.local.bin ]]
 check "programs that systemd starts are labelled as such, once" $?
 exit $rc

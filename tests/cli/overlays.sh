@@ -143,8 +143,23 @@ check "all environments of family el are of one Python" $?
 docker_repository() { sed -n '/"name": "docker-ce"/,/fingerprint/p' "overlays/$1/overlay.json"; }
 [[ $(docker_repository docker) == "$(docker_repository containerd)" && $(docker_repository docker) == *'"060A 61C5 1B55 8A7F 742B 77AA C52F EB6B 621E 9F35"'* ]]
 check "Docker's repository is one for Docker and containerd, its key pinned by the whole fingerprint" $?
-labelled() { sed "s,$2,X,g" "overlays/$1/label.sh"; }
-diff <(labelled scratch-folder scratch-folder) <(labelled kubernetes-node kubernetes) && diff <(labelled scratch-folder scratch-folder) <(labelled monitoring monitoring)
+# One script labels what units in /etc/systemd/system start below /usr/lib.
+python3 - <<'P'
+import glob, json, os, re, sys
+def load(name):
+    return json.loads(re.sub(r"^\s*//.*$", "", open(f"overlays/{name}/overlay.json").read(), flags=re.M))
+def needs(name):
+    return {name}.union(*(needs(n) for n in load(name).get("requires", [])))
+faults, found = [], 0
+for path in glob.glob("overlays/*/files/**/systemd/system/**/*.[cst]*", recursive=True):
+    if os.path.isdir(path): continue
+    programs = [p for p in re.findall(r"^Exec\w*=[-+!@:]*(/usr/lib/[^/\s]+)/", open(path).read(), re.M) if p != "/usr/lib/systemd"]
+    found += len(programs)
+    if programs and ("/files/etc/systemd/" not in path or "service-labels" not in needs(path.split("/")[1])):
+        faults.append(path)
+print(*(f"# {f}" for f in faults), sep="\n", end="\n" if faults else "")
+sys.exit(bool(faults) or found < 10)
+P
 check "programs that systemd starts are labelled alike" $?
 folder=$(sed -n 's/^FOLDER=//p' overlays/rootless-common/files/etc/rootless.conf)
 grep -q "^rootless_storage_path = \"${folder:?}/" overlays/podman/files/etc/containers/storage.conf

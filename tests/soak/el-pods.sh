@@ -90,12 +90,12 @@ said "… a user gets subordinate ids" $?
 # What its checks are for.
 overlays=$PROJECT/overlays
 sed -i 's/"links.sh", "config.sh"/"links.sh"/' "$overlays/containerd/overlay.json"
-sed -i 's/"containerd-config.sh", //' "$overlays/kubernetes-node/overlay.json"
+sed -i 's/"containerd-config.sh"//' "$overlays/kubernetes-node/overlay.json"
 rm "$overlays/container-toolkit-common/files/etc/containerd/config.toml"
 refused "a containerd without CRI, as Docker's package leaves it, is refused" "switches the CRI plugin off"
 cp "$TOP/overlays/container-toolkit-common/files/etc/containerd/config.toml" "$overlays/container-toolkit-common/files/etc/containerd/"
 sed -i 's/"links.sh"/"links.sh", "config.sh"/' "$overlays/containerd/overlay.json"
-sed -i 's/"label.sh"\]/"containerd-config.sh", "label.sh"]/' "$overlays/kubernetes-node/overlay.json"
+sed -i 's/"run": \[\]/"run": ["containerd-config.sh"]/' "$overlays/kubernetes-node/overlay.json"
 rm "$overlays/rdma-exclusive/files/etc/dracut.conf.d/ib_core.conf"
 refused "an initramfs without ib_core's option is refused" 'was made without /etc/modprobe.d/ib_core.conf'
 cp "$TOP/overlays/rdma-exclusive/files/etc/dracut.conf.d/ib_core.conf" "$overlays/rdma-exclusive/files/etc/dracut.conf.d/"
