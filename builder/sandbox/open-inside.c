@@ -6,6 +6,7 @@
 #include "sandbox/open-inside.h"
 
 #include "shared/file-util.h"
+#include "shared/folder.h"
 #include "shared/strv.h"
 
 #include <fcntl.h>
@@ -76,6 +77,12 @@ static int regular_only(int taken_fd, size_t max, size_t *ret_size) {
 
 /* O_NONBLOCK: a FIFO must not hold us up. */
 #define READING (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+int inside_open_folder(int root_fd, const char *path, DIR **ret) {
+        int fd = inside_open(root_fd, path, O_RDONLY | O_DIRECTORY);
+
+        return fd < 0 ? fd : folder_from_fd(fd, ret);
+}
 
 int inside_open_regular(int root_fd, const char *path, size_t max, size_t *ret_size) {
         return regular_only(inside_open(root_fd, path, READING), max, ret_size);

@@ -5,6 +5,7 @@
  * booted image would follow them, and lead nowhere else. */
 
 #include "shared/macro.h"
+#include <dirent.h>
 #include <sys/types.h>
 
 /* Opens a path of a tree as if the tree were /: an absolute link or any number of ".." stays
@@ -12,6 +13,9 @@
  * leading slash does not matter; "" is the tree itself. For what is there already: O_CREAT is not
  * for here. Returns an fd (close-on-exec) or negative errno. */
 int inside_open(int root_fd, const char *path, int flags);
+
+/* A folder, to go through what is in it. */
+int inside_open_folder(int root_fd, const char *path, DIR **ret);
 
 /* Opens a regular file of at most `max` bytes for reading: an fd, -EINVAL for anything else that is
  * there (a FIFO does not block), -EFBIG beyond. ret_size may be NULL. */

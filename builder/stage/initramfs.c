@@ -37,12 +37,10 @@ static bool has_kernel(StageBuild *b, const char *kernel) {
 static int add_kernels(StageBuild *b, const char *layer, char ***kernels) {
         _cleanup_close_ int layer_fd = open(layer, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _cleanup_closedir_ DIR *d = NULL;
-        int fd;
 
         if (layer_fd < 0)
                 return -errno;
-        fd = inside_open(layer_fd, "usr/lib/modules", O_RDONLY | O_DIRECTORY);
-        if (fd < 0 || folder_from_fd(fd, &d) < 0)
+        if (inside_open_folder(layer_fd, "usr/lib/modules", &d) < 0)
                 return 0;
         FOLDER_FOREACH (name, d) {
                 if (name[0] == '.' || strv_contains(*kernels, name) || !has_kernel(b, name))

@@ -152,14 +152,11 @@ static int settle_file(int folder_fd, const char *name) {
 
 int rpm_bdb_settle_all(int root_fd) {
         _cleanup_closedir_ DIR *d = NULL;
-        int fd, r;
+        int r;
 
-        fd = inside_open(root_fd, FOLDER, O_RDONLY | O_DIRECTORY);
-        if (fd == -ENOENT || fd == -ENOTDIR)
+        r = inside_open_folder(root_fd, FOLDER, &d);
+        if (r == -ENOENT || r == -ENOTDIR)
                 return 0;
-        if (fd < 0)
-                return fd;
-        r = folder_from_fd(fd, &d);
         if (r < 0)
                 return r;
         FOLDER_FOREACH (name, d) {

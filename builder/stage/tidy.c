@@ -192,16 +192,13 @@ static int apply(int folder_fd, const char *name, Action action) {
 static int is_brought(int root_fd, const char *folder, const char *name) {
         _cleanup_free_ char *line = strf("\n/%s/%s\n", folder, name);
         _cleanup_closedir_ DIR *d = NULL;
-        int fd, r;
+        int r;
 
         if (!line)
                 return -ENOMEM;
-        fd = inside_open(root_fd, PACKAGE_LISTS, O_RDONLY | O_DIRECTORY);
-        if (fd < 0)
-                return fd == -ENOENT ? 1 : fd;
-        r = folder_from_fd(fd, &d);
+        r = inside_open_folder(root_fd, PACKAGE_LISTS, &d);
         if (r < 0)
-                return r;
+                return r == -ENOENT ? 1 : r;
         FOLDER_FOREACH (list, d) {
                 _cleanup_free_ char *path = strf(PACKAGE_LISTS "/%s", list), *text = NULL;
 
@@ -230,14 +227,11 @@ static int applies(int root_fd, size_t rule, const char *name) {
 /* Applies one rule to all names of its folder. A folder that the image does not have is fine. */
 static int apply_rule(int root_fd, size_t rule) {
         _cleanup_closedir_ DIR *d = NULL;
-        int fd, r;
+        int r;
 
-        fd = inside_open(root_fd, rules[rule].folder, O_RDONLY | O_DIRECTORY);
-        if (fd == -ENOENT || fd == -ENOTDIR)
+        r = inside_open_folder(root_fd, rules[rule].folder, &d);
+        if (r == -ENOENT || r == -ENOTDIR)
                 return 0;
-        if (fd < 0)
-                return fd;
-        r = folder_from_fd(fd, &d);
         if (r < 0)
                 return r;
 
