@@ -6,7 +6,7 @@ source "$TOP/tests/fixtures/archive.bash"
 publish_base
 for p in containerd runc containernetworking-plugins iptables conntrack ethtool socat kmod iproute2 mount util-linux; do package "$p" 2.0; done
 publish trixie
-cp -r "$TOP"/overlays/{containerd,kubernetes-node} "$T/overlays/"
+cp -r "$TOP"/overlays/{containerd,kubernetes-node,service-labels} "$T/overlays/"
 "$FIXTURES/vendor/describe" "$T/new" kubelet kubeadm kubectl cri-tools kubernetes-cni
 repository kubernetes --flat >/dev/null
 # NAME FINGERPRINT: of the key that the overlay asks for

@@ -95,12 +95,7 @@ check "it is byte-compiled, and nothing of pip stays" $?
 py lock --check >"$W/out" 2>&1 && py build --locked --offline >>"$W/out" 2>&1
 check "nothing moves afterwards" $?
 
-bytes() { # STORE: of the layers of this tree
-        local digest
-        for digest in $(py plan --offline --json | python3 -c 'import json,sys; print(*[s["digest"][:32] for s in json.load(sys.stdin)["stages"]])'); do
-                echo "$digest $(tree_sum "$1/layers/$digest")"
-        done
-}
+bytes() { RECIPES=$W/images layer_sums py "$1"; } # STORE
 bytes "$CACHE" >"$W/bytes"
 mkdir "$W/second"
 cp -al "$CACHE/blobs" "$W/second/"

@@ -187,3 +187,12 @@ tree_sum() { # LAYER: names, modes, times and contents; whose they are shows in 
         (cd "$1/tree" && { find . -type d -printf '%P %y %m %T@\n'; find . ! -type d -printf '%P %y %m %s %T@ %l\n'; } | sort &&
                 find . -type f -print0 | sort -z | xargs -0r sha256sum) | sha256sum
 }
+
+# layer_sums RECIPE STORE [PATTERN]: a line for each layer of the recipe that the store has, or of the stages whose ids match.
+layer_sums() {
+        local id digest
+        while read -r id digest; do
+                [[ $id =~ ${3:-.} ]] && echo "$digest $(tree_sum "$2/layers/$digest")"
+        done < <("$IMGBUILD" plan "$RECIPES/$1.json" --cache "$CACHE" --offline --json 2>/dev/null | python3 -c 'import json,sys
+for s in json.load(sys.stdin)["stages"]: print(s["id"], s["digest"][:32])')
+}

@@ -62,12 +62,7 @@ check "their wheels are for this Python" $?
 check "all environments are of it, and Horovod is one's module" $?
 
 # Once more in another store: the same bytes of PyPI's wheels, and of what is compiled against them.
-layers() { # STORE
-        local digest
-        for digest in $("$IMGBUILD" plan "$RECIPES/el-ml.json" --cache "$CACHE" --offline --json 2>>"$W/log" | python3 -c 'import json,sys; print(*[s["digest"][:32] for s in json.load(sys.stdin)["stages"] if s["kind"] == "python" or s["id"].startswith("compile:ml-")])'); do
-                echo "$digest $(tree_sum "$1/layers/$digest")"
-        done
-}
+layers() { layer_sums el-ml "$1" '^(python|compile:ml-)'; } # STORE
 "$IMGBUILD" lock "$RECIPES/el-ml.json" --fetch --cache "$CACHE" --progress plain >>"$W/log" 2>&1 # of the tools, too
 mkdir -p "$W/second"
 cp -al "$CACHE/blobs" "$W/second/"
