@@ -452,6 +452,8 @@ P
         config '{"identity":{"uri":["ldaps://x"],"base":"dc=x","probe_user":"u"},"slurm":{"controllers":["x"]},"site":{}}'
         step site '{}' <<<true
         helper() { "$node_build/firstboot-helper" config | python3 -c 'import json,sys; o=json.load(sys.stdin); v=o["config"]; print(eval(sys.argv[1]))' "$1"; }
+        check "a systemd that hands over what there is has handed over none: nothing is looked for" test "$(helper '[v["slurm"].get("munge_key"), v["site"]]')" = "[None, {}]"
+        export FIRSTBOOT_FIND_CREDENTIALS=1 # as the unit has it there
         check "credentials are found where they lie, and the first of a name counts" test "$(helper '[v["slurm"]["munge_key"], v["identity"]["bind_password"], *sorted(v["site"].items())]')" = \
                 "['system-s3cret', 'store-s3cret', ('binary', 'binary-s3cret'), ('fw', 'fw-s3cret'), ('last', 'last-s3cret'), ('plain', 'plain-s3cret'), ('run', 'run-s3cret')]"
         check "one that is no base64 is named, without what it is" test "$(helper '[e for e in o["errors"] if "credential" in e]')" = "['credential firstboot.site.bad: it is no base64']"
@@ -461,6 +463,12 @@ P
         touch "$NODE/dev/sev-guest"
         check "a confidential guest takes none of the firmware" test "$(helper 'sorted(v["site"])')" = "['run']"
         rm "$NODE/dev/sev-guest"
+        mkdir -p "$NODE/proc"
+        echo 'root=/dev/vda1 systemd.import_credentials=no quiet' >"$NODE/proc/cmdline"
+        check "nor does one whose admin told systemd so" test "$(helper 'sorted(v["site"])')" = "['run']"
+        echo 'root=/dev/vda1 x.systemd.import_credentials=no systemd.import_credentials=no systemd.import_credentials=1' >"$NODE/proc/cmdline"
+        check "… the last word on it counts" test "$(helper 'sorted(v["site"])')" = "['binary', 'fw', 'last', 'plain', 'run']"
+        rm -r "$NODE/proc"
         head -c 150 "$NODE/sys/firmware/dmi/tables/DMI" >"$NODE/cut" && mv "$NODE/cut" "$NODE/sys/firmware/dmi/tables/DMI"
         check "of a table that is cut off counts what is whole" test "$(helper 'sorted(v["site"])')" = "['fw', 'run']"
         rm "$NODE/sys/firmware/dmi/tables/DMI" "$NODE/run/credentials/@system/firstboot.slurm.munge_key"

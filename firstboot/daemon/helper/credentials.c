@@ -129,12 +129,34 @@ static int add_dmi(const Found *f, const char *table, size_t size) {
         return 0;
 }
 
+/* systemd from 251 on is told so on the kernel's command line; the last word counts. */
+static bool is_refused(const char *cmdline) {
+        static const char name[] = "systemd.import_credentials=";
+        const char *no[] = { "0", "no", "n", "false", "f", "off" }, *last = NULL;
+        size_t n;
+
+        for (const char *word = cmdline; *(word += strspn(word, " \n"));
+                        word += strcspn(word, " \n"))
+                if (startswith(word, name))
+                        last = word + strlen(name);
+        n = last ? strcspn(last, " \n") : 0;
+        for (size_t i = 0; i < ELEMENTSOF(no) && last; i++)
+                if (strlen(no[i]) == n && strncasecmp(last, no[i], n) == 0)
+                        return true;
+        return false;
+}
+
 static int add_firmware(const Found *f) {
         static const char *const guests[] = { "/dev/sev-guest", "/dev/tdx_guest" };
-        _cleanup_free_ char *path = fb_path(DMI_TABLE), *table = NULL;
+        _cleanup_free_ char *path = fb_path(DMI_TABLE), *table = NULL,
+                            *words = fb_path("/proc/cmdline"), *cmdline = NULL;
         size_t size;
         int r;
 
+        if (!path || !words)
+                return -ENOMEM;
+        if (read_file(words, 64 * 1024, &cmdline, NULL) >= 0 && is_refused(cmdline))
+                return 0;
         for (size_t i = 0; i < ELEMENTSOF(guests); i++) {
                 _cleanup_free_ char *device = fb_path(guests[i]);
 
@@ -143,8 +165,6 @@ static int add_firmware(const Found *f) {
                 if (access(device, F_OK) == 0)
                         return 0;
         }
-        if (!path)
-                return -ENOMEM;
         r = read_file(path, DMI_MAX, &table, &size);
         if (r == -ENOMEM)
                 return r;
@@ -152,28 +172,40 @@ static int add_firmware(const Found *f) {
         return r < 0 ? r : add_place(f, FW_CFG, "raw");
 }
 
-int credentials_read(json_object **ret, char ***errors) {
+/* Where an older systemd is. */
+static int look_for_them(const Found *f) {
         static const char *const stores[] = { "/etc/credstore", "/run/credstore",
                 "/usr/local/lib/credstore", "/usr/lib/credstore" };
-        _cleanup_json_ json_object *values = json_object_new_object();
-        const char *given = secure_getenv("CREDENTIALS_DIRECTORY");
-        const Found f = { values, errors };
         int r;
 
-        if (!values)
-                return -ENOMEM;
-        r = given ? add_folder(&f, given, NULL, true)
-                  : add_place(&f, "/run/credentials/@system", NULL);
+        r = add_place(f, "/run/credentials/@system", NULL);
         if (r < 0)
                 return r;
-        r = given ? 0 : add_firmware(&f);
+        r = add_firmware(f);
         if (r < 0)
                 return r;
-        for (size_t i = 0; !given && i < ELEMENTSOF(stores); i++) {
-                r = add_place(&f, stores[i], NULL);
+        for (size_t i = 0; i < ELEMENTSOF(stores); i++) {
+                r = add_place(f, stores[i], NULL);
                 if (r < 0)
                         return r;
         }
+        return 0;
+}
+
+int credentials_read(json_object **ret, char ***errors) {
+        _cleanup_json_ json_object *values = json_object_new_object();
+        const char *given = secure_getenv("CREDENTIALS_DIRECTORY");
+        const Found f = { values, errors };
+        int r = 0;
+
+        if (!values)
+                return -ENOMEM;
+        if (given)
+                r = add_folder(&f, given, NULL, true);
+        else if (secure_getenv("FIRSTBOOT_FIND_CREDENTIALS"))
+                r = look_for_them(&f);
+        if (r < 0)
+                return r;
         *ret = TAKE_PTR(values);
         return 0;
 }

@@ -3,8 +3,8 @@
 
 /* Credentials "firstboot.PATH". systemd from 254 on hands them over, whichever way they came into
  * the machine, in the folder $CREDENTIALS_DIRECTORY. An older one (EL 8 and 9) knows no
- * ImportCredential=: then they are looked for here, where systemd would have found them, first come
- * first served:
+ * ImportCredential=, and the unit has FIRSTBOOT_FIND_CREDENTIALS=1 there instead: then they are
+ * looked for here, where systemd would have found them, first come first served:
  *
  *   /run/credentials/@system                    what systemd from 250 on took of the firmware
  *   DMI's OEM strings                           io.systemd.credential:NAME=TEXT
@@ -13,7 +13,7 @@
  *
  * Encrypted ones are systemd's alone; so is what the kernel's command line has, which every user of
  * the node can read. A confidential guest does not trust its host, and takes nothing of
- * firmware. */
+ * firmware; nor does a node whose command line has systemd.import_credentials=no. */
 
 #include "shared/json-util.h"
 
