@@ -9,6 +9,8 @@
 #include "shared/log.h"
 #include "shared/strv.h"
 
+#define ROOM_LEAST (INT64_C(64) * 1024) /* bytes: with less a file system is full */
+
 typedef struct Root {
         guestfs_h *g;
         const Disk *d;
@@ -16,14 +18,54 @@ typedef struct Root {
         unsigned grown; /* the partition that was; 0: none */
 } Root;
 
-static int fail(const Root *r, const char *what) {
-        const char *why = strempty(guestfs_last_error(r->g));
+/* Bytes; none where no more files can be made. XFS and btrfs make inodes as they go. */
+static int64_t room(const struct guestfs_statvfs *v) {
+        return v->files > 0 && v->favail <= 0 ? 0 : v->bavail * v->bsize;
+}
 
-        if (strstr(why, "No space left"))
+/* The mount point with the least room, and how many bytes that is; NULL: nobody knows. The caller
+ * frees it. */
+static char *find_fullest(guestfs_h *g, int64_t *ret_left) {
+        _cleanup_strv_free_ char **mounts = guestfs_mountpoints(g); /* device, point, device … */
+        const char *fullest = NULL;
+        int64_t least = INT64_MAX;
+
+        for (size_t i = 0; mounts && mounts[i]; i += 2) {
+                struct guestfs_statvfs *v = guestfs_statvfs(g, mounts[i + 1]);
+
+                if (v && room(v) < least) {
+                        least = room(v);
+                        fullest = mounts[i + 1];
+                }
+                if (v)
+                        guestfs_free_statvfs(v);
+        }
+        *ret_left = least;
+        return fullest ? strdup(fullest) : NULL;
+}
+
+/* `full`: a mount point, or NULL where it is not known. */
+static int fail_for_room(const Root *r, const char *full) {
+        const char *recipe = r->d->plan->recipe->path;
+
+        if (full && !streq(full, "/"))
                 return log_error_return(-EINVAL,
-                                "%s: $.disk.size: the vendor's file systems have no room for what the recipe adds: say a larger size",
-                                r->d->plan->recipe->path);
-        return log_error_return(-EIO, "The vendor's disk: %s: %s", what, why);
+                                "%s: $.disk.layout: the vendor's %s has no room for what the recipe adds there, and disk.size grows / alone: put less there, or let the disk be a new one",
+                                recipe, full);
+        return log_error_return(-EINVAL,
+                        "%s: $.disk.size: the vendor's file systems have no room for what the recipe adds: say a larger size",
+                        recipe);
+}
+
+static int fail(const Root *r, const char *what) {
+        _cleanup_free_ char *why = strdup(strempty(guestfs_last_error(r->g))), *full = NULL;
+        int64_t left;
+
+        /* What was written in part, tar calls so without a word of room. */
+        full = find_fullest(r->g, &left);
+        if ((why && strstr(why, "No space left")) || left < ROOM_LEAST)
+                return fail_for_room(r, full);
+        return log_error_return(-EIO, "The vendor's disk: %s: %s", what, strempty(why));
 }
 
 static int refuse(const Root *r, const char *why) {
