@@ -4,6 +4,7 @@
 
 #include "disk/internal.h"
 
+#include "disk/firmware.h"
 #include "disk/image-draft.h"
 #include "disk/pack-archive.h"
 #include "disk/qcow2-pack.h"
@@ -12,22 +13,23 @@
 #include "shared/log.h"
 
 const ImageFormat image_formats[] = {
-        { "qcow2", "qcow2", "qcow2", "compression_type=zstd", true, true, true, qcow2_pack,
+        { "qcow2", "qcow2", "qcow2", "compression_type=zstd", true, true, true, qcow2_pack, NULL,
                         "QEMU, OpenStack, Oracle Cloud" },
-        { "raw", "raw", "raw", NULL, false, false, true, NULL, "dd, bare metal" },
-        { "vhd", "vhd", "vpc", "subformat=fixed,force_size=on", false, false, false, NULL,
+        { "raw", "raw", "raw", NULL, false, false, true, NULL, NULL, "dd, bare metal" },
+        { "vhd", "vhd", "vpc", "subformat=fixed,force_size=on", false, false, false, NULL, NULL,
                         "Azure" },
-        { "vmdk", "vmdk", "vmdk", "subformat=streamOptimized", true, false, false, NULL,
+        { "vmdk", "vmdk", "vmdk", "subformat=streamOptimized", true, false, false, NULL, NULL,
                         "VMware, AWS import" },
-        { "ova", "ova", "vmdk", "subformat=streamOptimized", true, false, false, ova_pack,
-                        "vSphere, VirtualBox: a machine with the disk, by UEFI" },
-        { "raw.zst", "raw.zst", "raw", NULL, false, false, true, zstd_pack,
+        { "ova", "ova", "vmdk", "subformat=streamOptimized", true, false, false, NULL, ova_pack,
+                        "vSphere, VirtualBox: a machine with the disk" },
+        { "raw.zst", "raw.zst", "raw", NULL, false, false, true, zstd_pack, NULL,
                         "zstd -d, then dd; to send" },
-        { "gce", "tar.gz", "raw", NULL, false, false, true, gce_pack, "Google Cloud" },
-        { "oci", "oci", "qcow2", NULL, true, false, true, oci_pack,
+        { "gce", "tar.gz", "raw", NULL, false, false, true, gce_pack, NULL, "Google Cloud" },
+        { "oci", "oci", "qcow2", NULL, true, false, true, NULL, oci_pack,
                         "Oracle Cloud, with its launch options" },
         { "artifact", "artifact.tar", "qcow2", "compression_type=zstd", true, false, true,
-                        artifact_pack, "registries: an OCI image layout, for oras and skopeo" },
+                        artifact_pack, NULL,
+                        "registries: an OCI image layout, for oras and skopeo" },
         {},
 };
 
@@ -85,7 +87,7 @@ static int qemu_img_convert(Tools *tools, const char *source, const char *driver
         return tools_run(tools, binds, ELEMENTSOF(binds), NULL, NULL, argv);
 }
 
-static int pack(const ImageFormat *format, ImageDraft *d, const char *folder) {
+static int pack(const ImageFormat *format, bool uefi, ImageDraft *d, const char *folder) {
         _cleanup_close_ int from = image_draft_reopen(d, folder);
         _cleanup_image_draft_ ImageDraft packed = { .fd = -EBADF };
         int r;
@@ -93,7 +95,11 @@ static int pack(const ImageFormat *format, ImageDraft *d, const char *folder) {
         r = image_draft_open(folder, d->path, &packed);
         if (r < 0)
                 return r;
-        r = from < 0 ? from : format->pack(from, packed.fd);
+        if (from < 0)
+                r = from;
+        else
+                r = format->pack ? format->pack(from, packed.fd)
+                                 : format->pack_machine(from, packed.fd, uefi);
         if (r < 0)
                 return log_error_errno(r, "%s: cannot pack the %s", folder, format->name);
         ImageDraft before = *d;
@@ -105,12 +111,17 @@ static int pack(const ImageFormat *format, ImageDraft *d, const char *folder) {
 
 static int convert(Tools *tools, const char *source, const char *driver, const char *folder,
                 const ImageFormat *format, ImageDraft *d) {
+        int uefi = 0;
         int r;
 
+        if (format->pack_machine)
+                uefi = disk_wants_uefi(tools, source, driver, folder);
+        if (uefi < 0)
+                return uefi;
         r = qemu_img_convert(tools, source, driver, d->path, format);
-        if (r < 0 || !format->pack)
+        if (r < 0 || (!format->pack && !format->pack_machine))
                 return r;
-        return pack(format, d, folder);
+        return pack(format, uefi > 0, d, folder);
 }
 
 int image_convert(Tools *tools, const char *source, const char *driver, const char *target,

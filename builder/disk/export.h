@@ -13,8 +13,11 @@ typedef struct ImageFormat {
         const char *options;      /* -o; NULL: none */
         bool compress, unordered; /* by qemu-img; in no order, by all its threads */
         bool same_bytes; /* of the same disk; other formats carry random ids and the time of day */
-        int (*pack)(int from, int to); /* makes of what qemu-img wrote what is kept; may be NULL */
-        const char *used_by;           /* for help and docs */
+        /* Either makes of what qemu-img wrote what is kept; both may be NULL. The second tells who
+         * starts it by which firmware. */
+        int (*pack)(int from, int to);
+        int (*pack_machine)(int from, int to, bool uefi);
+        const char *used_by; /* for help and docs */
 } ImageFormat;
 
 extern const ImageFormat image_formats[]; /* ends with a NULL name */

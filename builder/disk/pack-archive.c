@@ -149,7 +149,7 @@ int gce_pack(int from, int to) {
 static const char oci_metadata[] = "{\n"
                                    "  \"version\": 2,\n"
                                    "  \"externalLaunchOptions\": {\n"
-                                   "    \"firmware\": \"UEFI_64\",\n"
+                                   "    \"firmware\": \"%s\",\n"
                                    "    \"networkType\": \"PARAVIRTUALIZED\",\n"
                                    "    \"bootVolumeType\": \"PARAVIRTUALIZED\",\n"
                                    "    \"remoteDataVolumeType\": \"PARAVIRTUALIZED\",\n"
@@ -165,17 +165,20 @@ static const char oci_metadata[] = "{\n"
                                    "  \"operatingSystemVersion\": \"\"\n"
                                    "}\n";
 
-int oci_pack(int from, int to) {
+int oci_pack(int from, int to, bool uefi) {
+        _cleanup_free_ char *metadata = strf(oci_metadata, uefi ? "UEFI_64" : "BIOS");
         _cleanup_archive_ struct archive *a = NULL;
         struct stat st;
         int r;
 
+        if (!metadata)
+                return -ENOMEM;
         if (fstat(from, &st) < 0)
                 return -errno;
         r = open_tar(to, archive_write_set_format_gnutar, false, &a);
         if (r < 0)
                 return r;
-        r = add_text(a, "image_metadata.json", oci_metadata);
+        r = add_text(a, "image_metadata.json", metadata);
         if (r < 0)
                 return r;
         r = add_file(a, "output.QCOW2", from, (uint64_t) st.st_size);
@@ -243,7 +246,7 @@ static const char ovf[] =
                 "      <Item><rasd:AddressOnParent>1</rasd:AddressOnParent><rasd:AutomaticAllocation>true</rasd:AutomaticAllocation>"
                 "<rasd:Connection>network</rasd:Connection><rasd:ElementName>Network card</rasd:ElementName><rasd:InstanceID>5</rasd:InstanceID>"
                 "<rasd:ResourceSubType>VmxNet3</rasd:ResourceSubType><rasd:ResourceType>10</rasd:ResourceType></Item>\n"
-                "      <vmw:Config ovf:required=\"false\" vmw:key=\"firmware\" vmw:value=\"efi\"/>\n"
+                "      <vmw:Config ovf:required=\"false\" vmw:key=\"firmware\" vmw:value=\"%s\"/>\n"
                 "    </VirtualHardwareSection>\n"
                 "  </VirtualSystem>\n"
                 "</Envelope>\n";
@@ -259,7 +262,7 @@ static int vmdk_capacity(int fd, uint64_t *ret) {
         return 0;
 }
 
-static int add_ova(struct archive *a, int from) {
+static int add_ova(struct archive *a, int from, bool uefi) {
         _cleanup_free_ char *descriptor = NULL, *sums = NULL;
         uint64_t size, capacity = 0;
         Digest disk, digest;
@@ -275,7 +278,7 @@ static int add_ova(struct archive *a, int from) {
                 return r;
         if (lseek(from, 0, SEEK_SET) < 0)
                 return -errno;
-        descriptor = strf(ovf, size, capacity);
+        descriptor = strf(ovf, size, capacity, uefi ? "efi" : "bios");
         if (!descriptor)
                 return -ENOMEM;
         r = digest_text(descriptor, digest);
@@ -294,14 +297,14 @@ static int add_ova(struct archive *a, int from) {
         return add_file(a, OVF_DISK, from, size);
 }
 
-int ova_pack(int from, int to) {
+int ova_pack(int from, int to, bool uefi) {
         _cleanup_archive_ struct archive *a = NULL;
         int r;
 
         r = open_tar(to, archive_write_set_format_ustar, false, &a);
         if (r < 0)
                 return r;
-        r = add_ova(a, from);
+        r = add_ova(a, from, uefi);
         return r < 0 ? r : close_tar(a);
 }
 

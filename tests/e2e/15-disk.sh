@@ -158,7 +158,7 @@ done
 
 # The archives, opened by other programs; of a small disk, for they take their time. Theirs may be longer, by zeros.
 small=$E2E/small.raw
-truncate -s 64M "$small" && printf 'label: gpt\nstart=2048, size=60000\n' | sfdisk -q "$small" && dd if="$raw" of="$small" bs=1M skip=140 seek=2 count=9 conv=notrunc status=none
+truncate -s 64M "$small" && printf 'label: gpt\nstart=2048, size=60000\nsize=20000, type=uefi\n' | sfdisk -q "$small" && dd if="$raw" of="$small" bs=1M skip=140 seek=2 count=9 conv=notrunc status=none
 export_to "$small" --format=gce --output=there.tar.gz && [[ $(tar -tzvf "$PROJECT/there.tar.gz" | awk '{ print $NF, $3 % 2 ^ 30 }') == 'disk.raw 0' ]] &&
         tar -xzOf "$PROJECT/there.tar.gz" disk.raw | cmp -n $((64 << 20)) "$small" -
 check "gce: tar finds disk.raw in whole GiB, and the same disk in it" $?
@@ -171,7 +171,7 @@ check "oci: launch options, and the same disk as qcow2" $?
 export_to "$small" --format=ova --output=there.ova && mkdir -p "$E2E/ova" && tar -C "$E2E/ova" -xf "$PROJECT/there.ova" &&
         [[ $(tar -tf "$PROJECT/there.ova" | tr '\n' ' ') == 'image.ovf image.mf image-disk1.vmdk ' ]] &&
         (cd "$E2E/ova" && sed -E 's/^SHA256\((.*)\)= (.*)/\2  \1/' image.mf | sha256sum -c --quiet) &&
-        qemu-img compare -q -f raw -F vmdk "$small" "$E2E/ova/image-disk1.vmdk"
+        grep -q 'vmw:key="firmware" vmw:value="efi"' "$E2E/ova/image.ovf" && qemu-img compare -q -f raw -F vmdk "$small" "$E2E/ova/image-disk1.vmdk"
 check "ova: descriptor, sums that are right, and the same disk as VMDK, in the order that OVF wants" $?
 python3 - "$E2E/ova" <<'E'
 import os, sys, xml.etree.ElementTree as tree
@@ -188,6 +188,13 @@ assert len(drive) == 1 and items[drive[0].findtext(rasd + "Parent")].findtext(ra
 E
 check "ova: its machine has the disk at its controller, in the sizes of the files" $?
 rm -rf "$E2E/ova"
+# A disk without an EFI system partition starts by BIOS alone; a qcow2, for the table is read through its format.
+printf 'label: gpt\nstart=2048, size=60000\n' | sfdisk -q "$small" && export_to "$small" --format=qcow2 --output=there.qcow2 &&
+        export_to there.qcow2 --format=oci --output=there.oci && tar -C "$PROJECT" -xf "$PROJECT/there.oci" image_metadata.json &&
+        grep -q '"firmware": "BIOS"' "$PROJECT/image_metadata.json" &&
+        export_to there.qcow2 --format=ova --output=there.ova && tar -xOf "$PROJECT/there.ova" image.ovf >"$E2E/out" && grep -q 'vmw:key="firmware" vmw:value="bios"' "$E2E/out"
+check "oci, ova: a disk for BIOS alone is said to be one" $?
+rm -f "$PROJECT"/there.*
 export_to "$small" --format=artifact --output=there.tar && mkdir -p "$E2E/layout" && tar -C "$E2E/layout" -xf "$PROJECT/there.tar" &&
         blob=$(python3 -c 'import json, sys
 def blob(d): return sys.argv[1] + "/blobs/" + d["digest"].replace(":", "/")

@@ -29,6 +29,13 @@ static int pack(int (*fn)(int from, int to), const char *target) {
         return fn(from, to);
 }
 
+static int pack_machine(int (*fn)(int from, int to, bool uefi), bool uefi, const char *target) {
+        _cleanup_close_ int from = open("disk", O_RDONLY | O_CLOEXEC),
+                            to = open(target, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+        return fn(from, to, uefi);
+}
+
 static void assert_runs(char *const argv[]) {
         _cleanup_free_ char *output = NULL;
         int status;
@@ -62,13 +69,25 @@ static void test_oracle_s_archive_has_launch_options_and_disk(void **state _unus
         JsonError error;
 
         put_disk();
-        assert_int_equal(pack(oci_pack, "x.oci"), 0);
+        assert_int_equal(pack_machine(oci_pack, true, "x.oci"), 0);
         assert_runs(ARGV("tar", "-xf", "x.oci"));
         assert_runs(ARGV("cmp", "disk", "output.QCOW2"));
         assert_int_equal(json_load("image_metadata.json", 10000, &error, &o), 0);
         assert_int_equal(json_get_int(o, "version", 0), 2);
         assert_string_equal(json_get_string(json_get(o, "externalLaunchOptions"), "firmware"),
                         "UEFI_64");
+}
+
+static void test_oracle_s_archive_of_a_disk_for_bios_says_so(void **state _unused_) {
+        _cleanup_json_ json_object *o = NULL;
+        JsonError error;
+
+        put_disk();
+        assert_int_equal(pack_machine(oci_pack, false, "x.oci"), 0);
+        assert_runs(ARGV("tar", "-xf", "x.oci"));
+        assert_int_equal(json_load("image_metadata.json", 10000, &error, &o), 0);
+        assert_string_equal(
+                        json_get_string(json_get(o, "externalLaunchOptions"), "firmware"), "BIOS");
 }
 
 /* By names, digests and sizes alone, as a registry's client goes through it. */
@@ -123,7 +142,7 @@ static void test_zstd_gives_the_disk_back(void **state _unused_) {
 }
 
 static void test_the_same_disk_gives_the_same_bytes(void **state _unused_) {
-        int (*const packers[])(int, int) = { zstd_pack, oci_pack, artifact_pack };
+        int (*const packers[])(int, int) = { zstd_pack, artifact_pack };
 
         put_disk();
         for (size_t i = 0; i < ELEMENTSOF(packers); i++) {
@@ -131,10 +150,13 @@ static void test_the_same_disk_gives_the_same_bytes(void **state _unused_) {
                 assert_int_equal(pack(packers[i], "two"), 0);
                 assert_runs(ARGV("cmp", "one", "two"));
         }
+        assert_int_equal(pack_machine(oci_pack, true, "one"), 0);
+        assert_int_equal(pack_machine(oci_pack, true, "two"), 0);
+        assert_runs(ARGV("cmp", "one", "two"));
 }
 
 static void test_what_cannot_be_written_is_an_error(void **state _unused_) {
-        int (*const packers[])(int, int) = { zstd_pack, oci_pack, gce_pack, artifact_pack };
+        int (*const packers[])(int, int) = { zstd_pack, gce_pack, artifact_pack };
 
         put_disk();
         for (size_t i = 0; i < ELEMENTSOF(packers); i++) {
@@ -143,6 +165,9 @@ static void test_what_cannot_be_written_is_an_error(void **state _unused_) {
 
                 assert_int_equal(packers[i](from, full), -ENOSPC);
         }
+        _cleanup_close_ int from = open("disk", O_RDONLY | O_CLOEXEC),
+                            full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+        assert_int_equal(oci_pack(from, full, true), -ENOSPC);
 }
 
 int main(void) {
@@ -150,6 +175,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_setup, fixture_teardown)
                 TEST(gnu_tar_finds_the_disk_in_whole_gib_without_traces),
                 TEST(oracle_s_archive_has_launch_options_and_disk),
+                TEST(oracle_s_archive_of_a_disk_for_bios_says_so),
                 TEST(an_artifact_is_found_by_its_digests),
                 TEST(zstd_gives_the_disk_back),
                 TEST(the_same_disk_gives_the_same_bytes),

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The firmware that a disk is for, by its partition table alone: a vendor's disk says so nowhere
+ * else, and neither does an image that somebody exports. */
+
+#include "disk/firmware.h"
+#include "disk/image-draft.h"
+
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "shared/strv.h"
+
+#include <blkid.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HEAD_BYTES ((size_t) 1 << 20) /* tables end long before */
+#define DISK_BYTES ((off_t) 1 << 50)  /* no table says that there is more */
+#define MBR_ESP 0xef
+#define GPT_ESP "c12a7328-f81f-11d2-ba4b-00a0c93ec93b"
+
+static void probe_free(blkid_probe *p) {
+        if (*p)
+                blkid_free_probe(*p);
+}
+
+static bool is_esp(blkid_partition p) {
+        const char *type = blkid_partition_get_type_string(p); /* a GPT's; NULL in an MBR */
+
+        return type ? strcasecmp(type, GPT_ESP) == 0 : blkid_partition_get_type(p) == MBR_ESP;
+}
+
+/* A disk that begins as that one, and is as long as its table may say: in memory. */
+static int open_like(int fd) {
+        _cleanup_free_ char *head = malloc(HEAD_BYTES);
+        _cleanup_close_ int disk = memfd_create("disk", MFD_CLOEXEC);
+        ssize_t n;
+        int r;
+
+        if (!head || disk < 0)
+                return -ENOMEM;
+        n = read_at(fd, head, HEAD_BYTES, 0);
+        if (n < 0)
+                return (int) n;
+        r = write_all_at(disk, head, (size_t) n, 0);
+        if (r < 0)
+                return r;
+        return ftruncate(disk, DISK_BYTES) < 0 ? -errno : TAKE_FD(disk);
+}
+
+int table_has_esp(int fd) {
+        _cleanup_close_ int disk = open_like(fd);
+        _cleanup_(probe_free) blkid_probe probe = blkid_new_probe();
+        blkid_partlist list;
+
+        if (disk < 0)
+                return disk;
+        if (!probe)
+                return -ENOMEM;
+        if (blkid_probe_set_device(probe, disk, 0, 0) != 0)
+                return -EIO;
+        list = blkid_probe_get_partitions(probe);
+        for (int i = 0; list && i < blkid_partlist_numof_partitions(list); i++)
+                if (is_esp(blkid_partlist_get_partition(list, i)))
+                        return true;
+        return false;
+}
+
+/* `draft` gets the disk's beginning. */
+static int take_head(Tools *tools, const char *source, const char *driver, const char *draft) {
+        const SandboxBind binds[] = {
+                { .source = source, .target = "/source" },
+                { .source = draft, .target = "/run/image/head", .writable = true },
+        };
+
+        return tools_run(tools, binds, ELEMENTSOF(binds), NULL, NULL,
+                        ARGV("qemu-img", "dd", "-f", driver, "-O", "raw", "bs=1M", "count=1",
+                                        "if=/source", "of=/run/image/head"));
+}
+
+int disk_wants_uefi(Tools *tools, const char *source, const char *driver, const char *folder) {
+        _cleanup_image_draft_ ImageDraft head = { .fd = -EBADF };
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        r = image_draft_open(folder, source, &head);
+        if (r < 0)
+                return r;
+        r = take_head(tools, source, driver, head.path);
+        if (r < 0)
+                return r;
+        fd = image_draft_reopen(&head, folder);
+        r = fd < 0 ? fd : table_has_esp(fd);
+        return r < 0 ? log_error_errno(r, "%s: cannot read its partition table", source) : r;
+}
