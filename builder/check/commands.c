@@ -87,7 +87,8 @@ static int run_command(Context *ctx, const Plan *plan, char *const *layers, cons
 int check_rpms(Context *ctx, const Plan *plan, char *const *layers, char **ret) {
         static char script[] = "! command -v rpm >/dev/null || "
                                "exec rpm --query --all --queryformat "
-                               "'%{NAME}\\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\\t%{ARCH}\\n'";
+                               "'%{NAME}\\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\\t%{ARCH}\\t"
+                               "%|SOURCERPM?{%{SOURCERPM}}|\\n'";
         _cleanup_(said_done) Said said = {};
         int r, status;
 

@@ -25,10 +25,8 @@ static const struct {
         { "enroot", "enroot" },
 };
 
-/* No lock tells what a vendor's image brings. */
+/* No lock tells what a vendor's image brings, nor what a package was made from. */
 static int list_installed(const Tree *t, Findings *f) {
-        if (!t->recipe || !t->recipe->base.image)
-                return 0;
         f->installed = json_object_new_array();
         if (!f->installed)
                 return -ENOMEM;
@@ -39,7 +37,10 @@ static int list_installed(const Tree *t, Findings *f) {
                 if (json_append_object(f->installed, &o) < 0 ||
                                 json_set_fields(o, JSON_STRING("name", p->name),
                                                 JSON_STRING("version", p->version),
-                                                JSON_STRING("arch", p->arch)) < 0)
+                                                JSON_STRING("arch", p->arch),
+                                                JSON_STRING("source", p->source),
+                                                JSON_STRING("source_version", p->source_version)) <
+                                                0)
                         return -ENOMEM;
         }
         return 0;

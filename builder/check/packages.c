@@ -6,37 +6,65 @@
 #include "check/internal.h"
 
 #include "common/dpkg-status.h"
+#include "common/rpm-version.h"
 #include "shared/file-util.h"
 
 #define STATUS_MAX (64u * 1024 * 1024)
 
-static int add_package(
-                Tree *t, const char *name, const char *version, const char *arch, bool held) {
-        InstalledPackage p = { strdup(name), strdup(version), arch ? strdup(arch) : NULL, held },
-                         *grown = NULL;
+static void package_done(InstalledPackage *p) {
+        free(p->name);
+        free(p->version);
+        free(p->arch);
+        free(p->source);
+        free(p->source_version);
+}
 
-        if (p.name && p.version && !arch == !p.arch)
+/* They are a stranger's words, and go into the manifest. */
+static void clean(InstalledPackage *p) {
+        char *const words[] = { p->name, p->version, p->arch, p->source, p->source_version };
+
+        for (size_t i = 0; i < ELEMENTSOF(words); i++)
+                if (words[i])
+                        json_clean_utf8(words[i]);
+}
+
+/* One that is its own source is said to have none. */
+static void forget_own_source(InstalledPackage *p) {
+        if (!p->source || !streq(p->source, p->name) ||
+                        (p->source_version && !streq(p->source_version, p->version)))
+                return;
+        free(TAKE_PTR(p->source));
+        free(TAKE_PTR(p->source_version));
+}
+
+/* Takes what *p has. */
+static int add_package(Tree *t, InstalledPackage *p) {
+        InstalledPackage *grown = NULL;
+
+        if (p->name && p->version)
                 grown = reallocarray(t->packages, t->n_packages + 1, sizeof(*grown));
         if (!grown) {
-                free(p.name);
-                free(p.version);
-                free(p.arch);
+                package_done(p);
                 return -ENOMEM;
         }
-        /* They are a stranger's words, and go into the manifest. */
-        json_clean_utf8(p.name);
-        json_clean_utf8(p.version);
-        if (p.arch)
-                json_clean_utf8(p.arch);
+        clean(p);
+        forget_own_source(p);
         t->packages = grown;
-        t->packages[t->n_packages++] = p;
+        t->packages[t->n_packages++] = *p;
         return 0;
 }
 
 static int add_deb(const DpkgPackage *package, void *userdata) {
-        return package->installed ? add_package(userdata, package->name, package->version,
-                                                    package->arch, package->held)
-                                  : 0;
+        InstalledPackage p = { .held = package->held };
+
+        if (!package->installed)
+                return 0;
+        if (package->source && dpkg_source_split(package->source, &p.source, &p.source_version) < 0)
+                return -ENOMEM;
+        p.name = strdup(package->name);
+        p.version = strdup(package->version);
+        p.arch = package->arch ? strdup(package->arch) : NULL;
+        return add_package(userdata, &p);
 }
 
 static int read_dpkg(Tree *t) {
@@ -64,15 +92,20 @@ static int read_rpm(Tree *t) {
         if (!text)
                 return -ENOMEM;
         for (char *line; (line = strsep(&rest, "\n"));) {
-                const char *name = strsep(&line, "\t"), *version;
-                int r;
+                const char *name = strsep(&line, "\t"), *version, *arch;
+                InstalledPackage p = {};
 
                 if (!line || isempty(name) || streq(name, "gpg-pubkey"))
                         continue;
                 version = strsep(&line, "\t");
-                r = add_package(t, name, version, line, false);
-                if (r < 0)
-                        return r;
+                arch = strsep(&line, "\t");
+                if (line && rpm_source_split(line, version, &p.source, &p.source_version) < 0)
+                        return -ENOMEM;
+                p.name = strdup(name);
+                p.version = strdup(version);
+                p.arch = arch ? strdup(arch) : NULL;
+                if (add_package(t, &p) < 0)
+                        return -ENOMEM;
         }
         return 0;
 }

@@ -27,6 +27,8 @@ void tree_done(Tree *t) {
                 free(t->packages[i].name);
                 free(t->packages[i].version);
                 free(t->packages[i].arch);
+                free(t->packages[i].source);
+                free(t->packages[i].source_version);
         }
         free(t->packages);
         for (size_t i = 0; i < t->n_modules; i++) {

@@ -13,7 +13,8 @@
 /* One package of the tree's package database. */
 typedef struct InstalledPackage {
         char *name, *version;
-        char *arch; /* NULL: not said */
+        char *arch;                    /* NULL: not said */
+        char *source, *source_version; /* NULL: as its own */
         bool held;
 } InstalledPackage;
 
@@ -27,7 +28,7 @@ typedef struct DriverModule {
 typedef struct Tree {
         int fd; /* of the root */
         const Recipe *recipe;
-        const char *rpms; /* a tree of family el: "NAME\tVERSION" of each package, as its rpm said */
+        const char *rpms; /* a tree of family el: "NAME\tVERSION\tARCH\tSOURCE" of each package, as its rpm said */
 
         /* Filled by tree_survey(). */
         char **kernels; /* releases below usr/lib/modules, sorted */

@@ -78,3 +78,16 @@ int dpkg_status_read(FILE *f, int (*visit)(const DpkgPackage *, void *), void *u
         }
         return ferror(f) ? -EIO : end_stanza(&s, visit, userdata);
 }
+
+int dpkg_source_split(const char *source, char **ret_name, char **ret_version) {
+        const char *version = strchr(source, '(');
+        _cleanup_free_ char *name = strndup(source, strcspn(source, " ")),
+                            *bare = version ? strndup(version + 1, strcspn(version + 1, ")"))
+                                            : NULL;
+
+        if (!name || (version && !bare))
+                return -ENOMEM;
+        *ret_name = TAKE_PTR(name);
+        *ret_version = TAKE_PTR(bare);
+        return 0;
+}

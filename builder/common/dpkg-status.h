@@ -18,3 +18,6 @@ typedef struct DpkgPackage {
  * good until it returns. Its negative errno ends the reading and is returned. -EFBIG for a line
  * beyond 1 MiB. */
 int dpkg_status_read(FILE *f, int (*visit)(const DpkgPackage *p, void *userdata), void *userdata);
+
+/* "linux (6.12-1)" as "linux" and "6.12-1", which is NULL where it is the package's. -ENOMEM. */
+int dpkg_source_split(const char *source, char **ret_name, char **ret_version);

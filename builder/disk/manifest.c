@@ -117,6 +117,38 @@ static int add_all_packages(json_object *m, const Plan *plan) {
         return 0;
 }
 
+/* NULL: not there, or the tree was not looked at. */
+static json_object *find_installed(
+                json_object *installed, const char *name, const char *version, const char *arch) {
+        for (size_t i = 0; i < json_array_length(installed); i++) {
+                json_object *o = json_object_array_get_idx(installed, i);
+
+                if (streq_ptr(json_get_string(o, "name"), name) &&
+                                streq_ptr(json_get_string(o, "version"), version) &&
+                                streq_ptr(json_get_string(o, "arch"), arch))
+                        return o;
+        }
+        return NULL;
+}
+
+/* By which vulnerabilities are recorded; no lock has it, but the packages themselves. */
+static int add_package_sources(json_object *m, const Findings *findings) {
+        json_object *packages = json_get(m, "packages");
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < json_array_length(packages); i++) {
+                json_object *p = json_object_array_get_idx(packages, i),
+                            *o = find_installed(findings->installed, json_get_string(p, "name"),
+                                            json_get_string(p, "version"),
+                                            json_get_string(p, "arch"));
+
+                r = json_set_fields(p, JSON_STRING("source", json_get_string(o, "source")),
+                                JSON_STRING("source_version",
+                                                json_get_string(o, "source_version")));
+        }
+        return r;
+}
+
 static bool is_locked(const Plan *plan, const char *name, const char *version, const char *arch) {
         for (size_t i = 0; i < plan->n_stages; i++) {
                 const LockedStage *s = plan->stages[i].kind == STAGE_COMPILE
@@ -383,6 +415,9 @@ static int add_sources(
         if (r < 0)
                 return r;
         r = add_all_packages(m, plan);
+        if (r < 0)
+                return r;
+        r = add_package_sources(m, findings);
         if (r < 0)
                 return r;
         r = add_image_packages(m, plan, findings);

@@ -38,6 +38,7 @@ static inline const char *unless_empty(const char *s) {
 /* packages.c. The packages of a dpkg status file: installed ones only, as [{name, version, arch,
  * size}], sorted by name. */
 int inspect_parse_dpkg(FILE *f, json_object *packages);
+int inspect_by_name(const void *a, const void *b); /* of packages, for json_object_array_sort() */
 
 /* software.c. The digits of a library's file name: "libnccl.so.2.21.5" gives "2.21.5",
  * "libcudart.so" NULL. Points into it. */

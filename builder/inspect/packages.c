@@ -27,7 +27,7 @@ static int add_package(json_object *packages, const char *name, const char *vers
         return size >= 0 ? json_set_int(o, "size", size) : 0;
 }
 
-static int by_name(const void *a, const void *b) {
+int inspect_by_name(const void *a, const void *b) {
         json_object *const *x = a, *const *y = b;
         int r = strcmp(strempty(json_get_string(*x, "name")),
                         strempty(json_get_string(*y, "name")));
@@ -37,17 +37,13 @@ static int by_name(const void *a, const void *b) {
                                         strempty(json_get_string(*y, "arch")));
 }
 
-/* "linux (6.12-1)" as two members. */
 static int set_source(json_object *o, const char *source) {
-        size_t length = strcspn(source, " ");
-        const char *version = strchr(source, '(');
-        _cleanup_free_ char *name = strndup(source, length),
-                            *bare = version ? strndup(version + 1, strcspn(version + 1, ")"))
-                                            : NULL;
+        _cleanup_free_ char *name = NULL, *version = NULL;
 
-        if (!name || (version && !bare))
+        if (dpkg_source_split(source, &name, &version) < 0)
                 return -ENOMEM;
-        return json_set_fields(o, JSON_STRING("source", name), JSON_STRING("source_version", bare));
+        return json_set_fields(
+                        o, JSON_STRING("source", name), JSON_STRING("source_version", version));
 }
 
 static int add_installed(const DpkgPackage *p, void *userdata) {
@@ -69,7 +65,7 @@ int inspect_parse_dpkg(FILE *f, json_object *packages) {
         r = dpkg_status_read(f, add_installed, packages);
         if (r < 0)
                 return r;
-        json_object_array_sort(packages, by_name);
+        json_object_array_sort(packages, inspect_by_name);
         return 0;
 }
 
@@ -154,7 +150,7 @@ static int read_other(guestfs_h *g, const char *root, const char *kind, json_obj
                 if (r < 0)
                         return r;
         }
-        json_object_array_sort(packages, by_name);
+        json_object_array_sort(packages, inspect_by_name);
         return 0;
 }
 

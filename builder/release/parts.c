@@ -79,19 +79,39 @@ static size_t epoch_length(const char *version) {
         return version[n] == ':' ? n : 0;
 }
 
+/* "&upstream=…" as scanners look for it: the source package by which vulnerabilities are recorded,
+ * of an RPM as its file is called. "" where the package is its own. */
+static char *make_upstream(json_object *m, json_object *o) {
+        const char *source = json_get_string(o, "source"),
+                   *version = json_get_string(o, "source_version");
+        _cleanup_free_ char *name = source ? encode(source) : strdup(""), *v = NULL;
+
+        if (!name || !source)
+                return TAKE_PTR(name);
+        if (version && has_rpms(m) && epoch_length(version) > 0)
+                version += epoch_length(version) + 1;
+        v = encode(strempty(version));
+        if (!v)
+                return NULL;
+        if (has_rpms(m))
+                return strf("&upstream=%s-%s.src.rpm", name, v);
+        return strf("&upstream=%s%s%s", name, *v ? "%40" : "", v);
+}
+
 /* "?arch=…": of an RPM the epoch goes in here, not into the version. */
 static char *make_qualifiers(json_object *m, json_object *o, size_t epoch) {
         _cleanup_free_ char *arch = encode(strempty(json_get_string(o, "arch"))),
-                            *release = encode(strempty(json_get_string(m, "release")));
+                            *release = encode(strempty(json_get_string(m, "release"))),
+                            *upstream = make_upstream(m, o);
         const char *distro = json_get_string(m, "distro");
 
-        if (!arch || !release)
+        if (!arch || !release || !upstream)
                 return NULL;
         if (!has_rpms(m))
-                return strf("?arch=%s&distro=%s", arch, release);
-        return epoch > 0 ? strf("?arch=%s&distro=%s-%s&epoch=%.*s", arch, distro, release,
-                                           (int) epoch, json_get_string(o, "version"))
-                         : strf("?arch=%s&distro=%s-%s", arch, distro, release);
+                return strf("?arch=%s&distro=%s%s", arch, release, upstream);
+        return epoch > 0 ? strf("?arch=%s&distro=%s-%s&epoch=%.*s%s", arch, distro, release,
+                                           (int) epoch, json_get_string(o, "version"), upstream)
+                         : strf("?arch=%s&distro=%s-%s%s", arch, distro, release, upstream);
 }
 
 static int add_package(Parts *p, json_object *m, json_object *o, PartKind kind) {

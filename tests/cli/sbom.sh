@@ -16,7 +16,7 @@ cat >x/manifest.json <<'M'
 "epoch": 1700000000, "tools": "bbbb",
 "recipe": {"name": "x", "sources": [{"path": "x.json", "sha256": "1111111111111111111111111111111111111111111111111111111111111111"}], "merged": {"name": "x"}},
 "stages": [{"id": "base", "kind": "base", "digest": "cccc"}],
-"packages": [{"name": "libstdc++6", "version": "1:14.2.0-19~b", "arch": "amd64", "sha256": "2222222222222222222222222222222222222222222222222222222222222222", "stage": "base"},
+"packages": [{"name": "libstdc++6", "version": "1:14.2.0-19~b", "arch": "amd64", "sha256": "2222222222222222222222222222222222222222222222222222222222222222", "stage": "base", "source": "gcc-14", "source_version": "14.2.0-19"},
  {"name": "cuda", "version": "12", "arch": "amd64", "sha256": "3333333333333333333333333333333333333333333333333333333333333333", "stage": "packages:cuda", "origin": "nvidia"}],
 "base_made_with": {"by": "vendor", "image": "https://example.org/vendor.qcow2", "sha256": "abababababababababababababababababababababababababababababababab"},
 "image_packages": [{"name": "bash", "version": "5.2.37-2", "arch": "amd64"}],

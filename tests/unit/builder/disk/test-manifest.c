@@ -40,7 +40,7 @@ static int put_files(const World *w, const char *source, const char *overlay) {
  * one that only the image has. */
 static json_object *installed(void) {
         static const char text[] =
-                        "[{\"name\": \"libc6\", \"version\": \"2.41-12\", \"arch\": \"amd64\"},"
+                        "[{\"name\": \"libc6\", \"version\": \"2.41-12\", \"arch\": \"amd64\", \"source\": \"glibc\"},"
                         " {\"name\": \"libc6\", \"version\": \"2.41-12\", \"arch\": \"i386\"},"
                         " {\"name\": \"gcc\", \"version\": \"4:14.2\", \"arch\": \"amd64\"}]";
         json_object *list = NULL;
@@ -179,6 +179,14 @@ static void packages_of_compilers_are_not_the_image_s(void **state) {
         assert_string_equal(json_get_string(at(build, 0), "name"), "gcc");
 }
 
+static void a_package_s_source_is_what_the_package_says(void **state) {
+        World *w = *state;
+
+        assert_string_equal(json_get_string(at(json_get(w->manifest, "packages"), 0), "source"),
+                        "glibc");
+        assert_null(json_get(at(json_get(w->manifest, "build_packages"), 0), "source"));
+}
+
 static void what_only_a_vendors_image_brings_is_listed_apart(void **state) {
         World *w = *state;
         json_object *others = json_get(w->manifest, "image_packages");
@@ -263,6 +271,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(it_says_what_is_in_the_image),
                 cmocka_unit_test(packages_of_compilers_are_not_the_image_s),
+                cmocka_unit_test(a_package_s_source_is_what_the_package_says),
                 cmocka_unit_test(what_only_a_vendors_image_brings_is_listed_apart),
                 cmocka_unit_test(stages_come_with_their_digests),
                 cmocka_unit_test(what_a_script_fetched_makes_it_not_reproducible),

@@ -43,6 +43,16 @@ static void test_package_urls(void **state _unused_) {
                         "pkg:generic/enroot");
 }
 
+static void test_urls_name_what_a_package_was_made_from(void **state _unused_) {
+        assert_purl(MANIFEST_WITH(", \"packages\": [{\"name\": \"libssl3t64\", \"version\": \"3.5.4-1\", "
+                                  "\"arch\": \"amd64\", \"source\": \"openssl\", " SUM "}]"),
+                        "pkg:deb/debian/libssl3t64@3.5.4-1?arch=amd64&distro=trixie&upstream=openssl");
+        assert_purl(MANIFEST_WITH(", \"packages\": [{\"name\": \"libstdc++6\", \"version\": \"14.2-1+b1\", "
+                                  "\"arch\": \"amd64\", \"source\": \"gcc-14\", \"source_version\": \"14.2-1\", " SUM
+                                  "}]"),
+                        "pkg:deb/debian/libstdc%2B%2B6@14.2-1%2Bb1?arch=amd64&distro=trixie&upstream=gcc-14%4014.2-1");
+}
+
 #define OF_ROCKY(lists) "{\"distro\": \"rocky\", \"release\": \"9\"" lists "}"
 
 static void test_urls_of_rpms_have_the_epoch_apart(void **state _unused_) {
@@ -53,6 +63,12 @@ static void test_urls_of_rpms_have_the_epoch_apart(void **state _unused_) {
                              "\"3:580.178.04-1.el9\", \"arch\": \"x86_64\", \"origin\": \"nvidia-cuda\", " SUM
                              "}]"),
                         "pkg:rpm/nvidia-cuda/nvidia-driver-cuda@580.178.04-1.el9?arch=x86_64&distro=rocky-9&epoch=3");
+}
+
+static void test_urls_of_rpms_name_the_source_rpm(void **state _unused_) {
+        assert_purl(OF_ROCKY(", \"image_packages\": [{\"name\": \"openssl-libs\", \"version\": \"1:3.0.7-27.el9\", "
+                             "\"arch\": \"x86_64\", \"source\": \"openssl\", \"source_version\": \"1:3.0.7-27.el9\"}]"),
+                        "pkg:rpm/rocky/openssl-libs@3.0.7-27.el9?arch=x86_64&distro=rocky-9&epoch=1&upstream=openssl-3.0.7-27.el9.src.rpm");
 }
 
 static void test_what_is_no_epoch_brings_no_qualifier(void **state _unused_) {
@@ -190,6 +206,8 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_setup, fixture_teardown)
                 TEST(package_urls),
                 TEST(urls_of_rpms_have_the_epoch_apart),
+                TEST(urls_name_what_a_package_was_made_from),
+                TEST(urls_of_rpms_name_the_source_rpm),
                 TEST(what_is_no_epoch_brings_no_qualifier),
                 TEST(a_vendors_image_and_its_packages_are_parts),
                 TEST(each_list_has_its_kind),
