@@ -209,20 +209,37 @@ static void print(json_object *o, size_t shown) {
 
 typedef struct Inspection {
         const char *image, *format;
+        bool sources; /* of RPMs are wanted too */
         json_object *found;
+        RpmDatabase rpm;
 } Inspection;
+
+static void inspection_done(Inspection *i) {
+        json_object_put(i->found);
+        rpm_database_done(&i->rpm);
+}
 
 static int look(guestfs_h *g, void *userdata) {
         Inspection *i = userdata;
+        int r;
 
         json_object_put(i->found);
         i->found = NULL;
-        return inspect_image(g, i->image, i->format, &i->found);
+        r = inspect_image(g, i->image, i->format, &i->found);
+        if (r < 0 || !i->sources ||
+                        !streq_ptr(json_get_string(json_get(i->found, "os"), "package_format"),
+                                        "rpm"))
+                return r;
+        r = rpm_database_take(g, &i->rpm);
+        if (r < 0 && r != -ENOENT)
+                return log_error_errno(r, "%s: cannot copy its rpm database", i->image);
+        return 0;
 }
 
 static int inspect(const char *image, const InspectOptions *how) {
-        _cleanup_json_ json_object *o = NULL;
-        Inspection i = { .image = image };
+        _cleanup_(inspection_done) Inspection i = {
+                .image = image, .sources = how->vulnerabilities, .rpm = RPM_DATABASE_NONE
+        };
         int r, fixable = 0;
 
         r = image_format_log(image, &i.format);
@@ -230,19 +247,18 @@ static int inspect(const char *image, const InspectOptions *how) {
                 return r == -EACCES ? EXIT_HOST : EXIT_BAD_INPUT;
         log_info("Starting libguestfs' appliance to look into %s", image);
         r = guestfs_use_readonly(image, i.format, look, &i);
-        o = i.found;
         if (r < 0)
                 return r;
         if (how->vulnerabilities) {
-                fixable = inspect_vulnerabilities(o, how->vulnerabilities);
+                fixable = inspect_vulnerabilities(i.found, how->vulnerabilities, &i.rpm);
                 if (fixable < 0)
                         return fixable;
         }
 
         if (how->json)
-                json_print(o, 0);
+                json_print(i.found, 0);
         else
-                print(o, how->shown);
+                print(i.found, how->shown);
         return fixable > 0 ? EXIT_FAILED : EXIT_OK;
 }
 

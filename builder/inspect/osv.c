@@ -5,27 +5,48 @@
 
 #include "inspect/osv.h"
 #include "common/deb-version.h"
+#include "common/rpm-version.h"
 #include "shared/strv.h"
 
-char *osv_ecosystem(json_object *os) {
+#include <ctype.h>
+
+static const OsvKind kinds[] = {
+        { "debian", "Debian:", true, deb_version_compare },
+        { "ubuntu", "Ubuntu:", true, deb_version_compare },
+        { "rocky", "Rocky Linux:", true, rpm_version_compare },
+        { "almalinux", "AlmaLinux:", false, rpm_version_compare },
+        { "rhel", "Red Hat:enterprise_linux:", false, rpm_version_compare },
+};
+
+const OsvKind *osv_kind(json_object *os) {
+        const char *distro = json_get_string(os, "distro");
+
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++)
+                if (streq_ptr(distro, kinds[i].distro))
+                        return kinds + i;
+        return NULL;
+}
+
+char *osv_ecosystem(const OsvKind *k, json_object *os) {
         int64_t major = json_get_int(os, "major", 0);
 
-        if (streq_ptr(json_get_string(os, "distro"), "ubuntu"))
-                return strf("Ubuntu:%lld.%02lld", (long long) major,
+        if (streq(k->distro, "ubuntu"))
+                return strf("%s%lld.%02lld", k->ecosystem, (long long) major,
                                 (long long) json_get_int(os, "minor", 0));
-        return strf("Debian:%lld", (long long) major);
+        return strf("%s%lld", k->ecosystem, (long long) major);
 }
 
 bool osv_is_of(json_object *affected, const char *ecosystem) {
         const char *there = json_get_string(json_get(affected, "package"), "ecosystem"),
                    *rest = there ? startswith(there, ecosystem) : NULL;
 
-        return rest && (*rest == '\0' || *rest == ':');
+        /* "Red Hat:enterprise_linux:10.0" is one of 10's. */
+        return rest && (*rest == '\0' || *rest == ':' || *rest == '.');
 }
 
 /* "0" is before all versions. */
-static int compare(const char *version, const char *event) {
-        return streq(event, "0") ? 1 : deb_version_compare(version, event);
+static int compare(const OsvKind *k, const char *version, const char *event) {
+        return streq(event, "0") ? 1 : k->compare(version, event);
 }
 
 typedef struct Verdict {
@@ -33,7 +54,7 @@ typedef struct Verdict {
         bool affected;
 } Verdict;
 
-static void take_event(Verdict *v, json_object *event, const char *version) {
+static void take_event(const OsvKind *k, Verdict *v, json_object *event, const char *version) {
         const char *introduced = json_get_string(event, "introduced"),
                    *fixed = json_get_string(event, "fixed"),
                    *last = json_get_string(event, "last_affected"),
@@ -44,42 +65,90 @@ static void take_event(Verdict *v, json_object *event, const char *version) {
 
         if (!at)
                 return;
-        order = compare(version, at);
-        if (fixed && order < 0 && (!v->fixed || deb_version_compare(fixed, v->fixed) < 0))
+        order = compare(k, version, at);
+        if (fixed && order < 0 && (!v->fixed || k->compare(fixed, v->fixed) < 0))
                 v->fixed = fixed;
         if (order < 0 || (at == last && order == 0))
                 return;
-        if (v->last && !streq(v->last, "0") && compare(v->last, at) > 0)
+        if (v->last && !streq(v->last, "0") && compare(k, v->last, at) > 0)
                 return;
         v->last = at;
         v->affected = at == introduced;
 }
 
-static bool range_affects(json_object *range, const char *version, const char **ret_fixed) {
+static bool range_affects(
+                const OsvKind *k, json_object *range, const char *version, const char **ret_fixed) {
         json_object *events = json_get(range, "events");
         Verdict v = {};
 
         if (streq_ptr(json_get_string(range, "type"), "GIT"))
                 return false;
         for (size_t i = 0; i < json_array_length(events); i++)
-                take_event(&v, json_object_array_get_idx(events, i), version);
+                take_event(k, &v, json_object_array_get_idx(events, i), version);
         if (v.affected && v.fixed)
                 *ret_fixed = v.fixed;
         return v.affected;
 }
 
-bool osv_affects(json_object *affected, const char *version, const char **ret_fixed) {
+bool osv_affects(const OsvKind *k, json_object *affected, const char *version,
+                const char **ret_fixed) {
         json_object *ranges = json_get(affected, "ranges"),
                     *versions = json_get(affected, "versions");
 
         for (size_t i = 0; i < json_array_length(ranges); i++)
-                if (range_affects(json_object_array_get_idx(ranges, i), version, ret_fixed))
+                if (range_affects(k, json_object_array_get_idx(ranges, i), version, ret_fixed))
                         return true;
         for (size_t i = 0; i < json_array_length(versions); i++)
                 if (streq_ptr(json_object_get_string(json_object_array_get_idx(versions, i)),
                                     version))
                         return true;
         return false;
+}
+
+/* --- modules ---------------------------------------------------------------------------------- */
+
+static bool is_module_build(const char *version) {
+        return version && strstr(version, ".module");
+}
+
+static bool names_module_builds(json_object *affected) {
+        json_object *ranges = json_get(affected, "ranges");
+
+        for (size_t i = 0; i < json_array_length(ranges); i++) {
+                json_object *events = json_get(json_object_array_get_idx(ranges, i), "events");
+
+                for (size_t k = 0; k < json_array_length(events); k++) {
+                        json_object *event = json_object_array_get_idx(events, k);
+
+                        if (is_module_build(json_get_string(event, "fixed")) ||
+                                        is_module_build(json_get_string(event, "last_affected")))
+                                return true;
+                }
+        }
+        return false;
+}
+
+/* Whether "NAME:STREAM" of `module` is there: 1; another stream of the same name: 0; none: -1. */
+static int find_stream(const char *text, const char *module) {
+        size_t name = strcspn(module, ":") + 1;
+        int found = -1;
+
+        for (const char *p = text; (p = memmem(p, strlen(p), module, name)); p += name) {
+                size_t stream = strcspn(p + name, " ,;)");
+
+                if (p > text && !isspace((unsigned char) p[-1]) && p[-1] != ',' && p[-1] != '(')
+                        continue;
+                if (stream == strlen(module + name) && memcmp(p + name, module + name, stream) == 0)
+                        return 1;
+                found = stream > 0 ? 0 : found;
+        }
+        return found;
+}
+
+bool osv_is_of_module(json_object *record, json_object *affected, const char *module) {
+        if (names_module_builds(affected) != !!module)
+                return false;
+        return !module || find_stream(strempty(json_get_string(record, "summary")), module) != 0;
 }
 
 const char *osv_urgency(json_object *record, json_object *affected) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Both files speak of source packages. What is installed of each is looked up once, and only
- * records of that are parsed: the tracker's file has some 100 MB. */
+/* Records speak of source packages, but for some distributions of RPMs. What is installed of each
+ * is looked up once, and only records of that are parsed: the tracker's file has some 100 MB. */
 
 #include "inspect/vulnerabilities.h"
 #include "common/deb-version.h"
@@ -18,6 +18,7 @@ typedef struct Search {
         json_object *installed; /* source: [{version, binaries}] */
         json_object *found, *known;
         const char *codename;
+        const OsvKind *kind;
         char *ecosystem; /* of OSV */
         bool release_known;
         int fixable;
@@ -33,7 +34,8 @@ static void search_done(Search *s) {
 /* --- what is installed ------------------------------------------------------------------------ */
 
 /* The entry of that version in a list of a source's; made where there is none. */
-static int find_version(json_object *versions, const char *version, json_object **ret) {
+static int find_version(
+                json_object *versions, const char *version, const char *module, json_object **ret) {
         for (size_t i = 0; i < json_array_length(versions); i++) {
                 *ret = json_object_array_get_idx(versions, i);
                 if (streq_ptr(json_get_string(*ret, "version"), version))
@@ -41,30 +43,40 @@ static int find_version(json_object *versions, const char *version, json_object 
         }
         if (json_append_object(versions, ret) < 0)
                 return -ENOMEM;
-        return json_set_fields(*ret, JSON_STRING("version", version),
+        return json_set_fields(*ret, JSON_STRING("version", version), JSON_STRING("module", module),
                         JSON_TAKE("binaries", json_object_new_array()));
 }
 
-static int add_installed(json_object *installed, json_object *package) {
-        const char *name = strempty(json_get_string(package, "name")),
-                   *source = json_get_string(package, "source"),
+/* What records call an installed package, and which version they mean. */
+static void find_source(const Search *s, json_object *package, const char **ret_source,
+                const char **ret_version) {
+        const char *source = json_get_string(package, "source"),
                    *version = json_get_string(package, "source_version");
-        json_object *versions, *entry = NULL;
 
-        if (!source)
-                source = name;
+        if (!s->kind->by_source || !source) {
+                source = strempty(json_get_string(package, "name"));
+                version = s->kind->by_source ? version : NULL;
+        }
         if (startswith(source, SIGNED)) {
                 source = "linux";
                 version = NULL;
         }
-        if (!version)
-                version = strempty(json_get_string(package, "version"));
-        versions = json_get(installed, source);
-        if (!versions && json_add_array(installed, source, &versions) < 0)
+        *ret_source = source;
+        *ret_version = version ? version : strempty(json_get_string(package, "version"));
+}
+
+static int add_installed(Search *s, json_object *package) {
+        const char *source, *version;
+        json_object *versions, *entry = NULL;
+
+        find_source(s, package, &source, &version);
+        versions = json_get(s->installed, source);
+        if (!versions && json_add_array(s->installed, source, &versions) < 0)
                 return -ENOMEM;
-        if (find_version(versions, version, &entry) < 0)
+        if (find_version(versions, version, json_get_string(package, "module"), &entry) < 0)
                 return -ENOMEM;
-        return json_append(json_get(entry, "binaries"), json_object_new_string(name));
+        return json_append(json_get(entry, "binaries"),
+                        json_object_new_string(strempty(json_get_string(package, "name"))));
 }
 
 static int list_installed(json_object *packages, Search *s) {
@@ -74,7 +86,7 @@ static int list_installed(json_object *packages, Search *s) {
         if (!s->installed || !s->found || !s->known)
                 return -ENOMEM;
         for (size_t i = 0; i < json_array_length(packages); i++)
-                if (add_installed(s->installed, json_object_array_get_idx(packages, i)) < 0)
+                if (add_installed(s, json_object_array_get_idx(packages, i)) < 0)
                         return -ENOMEM;
         return 0;
 }
@@ -159,7 +171,8 @@ static int look_at_source(const JsonSlice *key, const JsonSlice *value, void *us
         release = strf("\"%s\"", s->codename);
         if (!source || !release)
                 return -ENOMEM;
-        if (!s->release_known && memmem(value->text, value->size, release, strlen(release)))
+        if (!s->release_known && streq(s->kind->distro, "debian") &&
+                        memmem(value->text, value->size, release, strlen(release)))
                 s->release_known = true;
         if (!json_get(s->installed, source))
                 return 0;
@@ -191,7 +204,9 @@ static int look_at_affected(Search *s, json_object *record, json_object *affecte
                 json_object *entry = json_object_array_get_idx(versions, i);
                 const char *fixed = NULL;
 
-                if (!osv_affects(affected, json_get_string(entry, "version"), &fixed))
+                if (!osv_is_of_module(record, affected, json_get_string(entry, "module")) ||
+                                !osv_affects(s->kind, affected, json_get_string(entry, "version"),
+                                                &fixed))
                         continue;
                 r = add_finding(s,
                                 &(Finding) { json_get_string(record, "id"), name, fixed,
@@ -286,16 +301,40 @@ static int search_file(Search *s, const char *path) {
         return 0;
 }
 
-int inspect_vulnerabilities(json_object *inspection, const char *path) {
+/* As rpm itself lists them. */
+static int read_rpm(json_object *inspection, const RpmDatabase *rpm) {
+        json_object *packages = NULL;
+        int r;
+
+        if (!rpm->name)
+                return log_error_return(-EINVAL,
+                                "The image's rpm database is of a kind that cannot be read here: leave --vulnerabilities out, and let a scanner for its distribution read what imgbuild sbom writes");
+        r = rpm_database_read(rpm, &packages);
+        if (r < 0)
+                return r;
+        return json_set(inspection, "packages", packages) < 0 ? log_oom() : 0;
+}
+
+int inspect_vulnerabilities(json_object *inspection, const char *path, const RpmDatabase *rpm) {
         _cleanup_(search_done) Search s = {};
         json_object *os = json_get(inspection, "os");
         int r;
 
         s.codename = json_get_string(os, "codename");
-        if (!streq_ptr(json_get_string(os, "package_format"), "deb"))
+        s.kind = osv_kind(os);
+        if (!s.kind)
                 return log_error_return(-EINVAL,
-                                "--vulnerabilities is for images of Debian and Ubuntu, and this one has no packages of theirs: leave it out, and let a scanner for its distribution read what imgbuild sbom writes");
-        s.ecosystem = osv_ecosystem(os);
+                                "--vulnerabilities is for images of Debian, Ubuntu, Rocky Linux, AlmaLinux and RHEL, of which there are records, and this one is none: leave it out, and let a scanner for its distribution read what imgbuild sbom writes");
+        if (rpm && streq_ptr(json_get_string(os, "package_format"), "rpm")) {
+                r = read_rpm(inspection, rpm);
+                if (r < 0)
+                        return r;
+        }
+        /* None is none known to be safe. */
+        if (json_array_length(json_get(inspection, "packages")) == 0)
+                return log_error_return(-EIO,
+                                "No packages could be read of the image, so nothing is known of their vulnerabilities");
+        s.ecosystem = osv_ecosystem(s.kind, os);
         if (!s.ecosystem || list_installed(json_get(inspection, "packages"), &s) < 0)
                 return log_oom();
         if (!s.codename)

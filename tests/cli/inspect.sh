@@ -135,6 +135,34 @@ assert "os" not in d and d["partition_table"] == "gpt", d
 assert [p["name"] for p in d["partitions"]] == ["first", "second"], d
 assert d["virtual_size"] == 64 << 20'
         check "inspect: its partitions" $?
+
+        # A system of RPMs, whose list libguestfs cannot read: rpm's macros are not in it. What is known of it is known by its sources.
+        printf '%s\n' 'Name: openssl' 'Version: 3.0.7' 'Release: 25.el9' 'Epoch: 1' 'Summary: x' 'License: x' 'BuildArch: noarch' %description x \
+                '%package libs' 'Summary: x' 'ModularityLabel: ssl:3:904:rhel9' '%description libs' x %files '%files libs' >openssl.spec
+        mkdir -p root/{bin,etc,usr/bin,var/lib/rpm,lib,boot,dev} rpms
+        printf '%s\n' 'NAME="Rocky Linux"' ID=rocky VERSION_ID=9.4 >root/etc/os-release
+        echo 'LABEL=root / ext4 defaults 0 1' >root/etc/fstab
+        rpmbuild --quiet -bb --define "_topdir $work/rpms" openssl.spec >out 2>&1 &&
+                rpm --root "$work/root" --dbpath /var/lib/rpm -i --justdb --nodeps --ignorearch rpms/RPMS/noarch/*.rpm >>out 2>&1 &&
+                truncate -s 60M fs && mke2fs -q -t ext4 -L root -d root fs && truncate -s 62M system.raw && printf 'label: gpt\ntype=linux\n' | /sbin/sfdisk -q system.raw &&
+                dd if=fs of=system.raw bs=1M seek=1 conv=notrunc status=none
+        s=$?
+        check "a system of RPMs is made" $s
+        [[ $s -eq 0 ]] || cat out
+        osv() { printf '[{"id": "RLSA-1", "summary": "%s", "affected": [{"package": {"ecosystem": "Rocky Linux:9", "name": "openssl"}, "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "%s"}]}]}]}]' "$1" "$2"; }
+        osv "Important: openssl security update" 1:3.0.7-27.el9 >osv.json
+        timeout 400 "$IMGBUILD" inspect --json --vulnerabilities=osv.json system.raw >out 2>err
+        [[ $? -eq 1 ]] && python3 -c 'import json
+d = json.load(open("out"))
+assert [(p["name"], p["version"], p.get("source"), p.get("module")) for p in d["packages"]] == [
+    ("openssl", "1:3.0.7-25.el9", None, None), ("openssl-libs", "1:3.0.7-25.el9", "openssl", "ssl:3")], d
+assert [(v["id"], v["package"], v["fixed"], v["binaries"]) for v in d["vulnerabilities"]] == [
+    ("RLSA-1", "openssl", "1:3.0.7-27.el9", ["openssl", "openssl-libs"])], d'
+        check "inspect --vulnerabilities: records of sources, for what RPMs were made from them" $?
+        rm root/var/lib/rpm/* && mke2fs -q -F -t ext4 -L root -d root fs && dd if=fs of=system.raw bs=1M seek=1 conv=notrunc status=none
+        timeout 400 "$IMGBUILD" inspect --vulnerabilities=osv.json system.raw >out 2>err
+        [[ $? -ne 0 && ! -s out ]] && grep -q "rpm database is of a kind that cannot be read here" err
+        check "inspect --vulnerabilities: where packages cannot be read, nothing is known, not: none is vulnerable" $?
 else
         echo "skip - inspect: disk without a system: libguestfs does not work here (imgbuild doctor inspect)"
 fi

@@ -113,15 +113,17 @@ vendors = {p["name"] for p in manifest["image_packages"]}
 assert {"rpm", "kernel-core", "bash"} < vendors and not vendors & added, vendors
 P
 check "… of which only what was missing is locked, and the manifest names every package of the vendor's" $?
-"$IMGBUILD" inspect "$OUT/el8/el8.raw" --json --cache "$CACHE" --progress plain >"$W/inspected" 2>>"$W/log"
+echo '[{"id": "X", "affected": [{"package": {"ecosystem": "Rocky Linux:8", "name": "rpm"}, "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}]}]}]}]' >"$W/osv.json"
+"$IMGBUILD" inspect "$OUT/el8/el8.raw" --json --vulnerabilities "$W/osv.json" --cache "$CACHE" --progress plain >"$W/inspected" 2>>"$W/log"
 python3 - "$W/inspected" "$OUT/el8/manifest.json" <<'P'
 import json, sys
 o, manifest = (json.load(open(f)) for f in sys.argv[1:])
 there = {(p["name"], p["version"]) for p in o["packages"]}
 ours = {(p["name"], p["version"]) for key in ("packages", "image_packages") for p in manifest[key]}
 assert o["problems"] == [] and there == ours, (o["problems"], there ^ ours)
+assert [v["id"] for v in o["vulnerabilities"]] == ["X"] and "rpm" in o["vulnerabilities"][0]["binaries"], o["vulnerabilities"]
 P
-check "inspect reads them from the disk" $?
+check "inspect reads them from the disk, and from Berkeley DB what they were made from" $?
 root=$(manifest el8 disk.root_start)
 ! debugfs -R 'ls -p /var/lib/rpm' "$OUT/el8/el8.raw?offset=$root" 2>/dev/null | grep -qE '__db|\.dbenv\.lock'
 check "nothing of a database that is open is left" $?

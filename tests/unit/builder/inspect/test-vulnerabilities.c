@@ -2,21 +2,30 @@
 #include "inspect/vulnerabilities.h"
 #include "recipe-fixture.h"
 
-static const char inspection_text[] =
+static const char debian[] =
                 "{\"os\": {\"distro\": \"debian\", \"major\": 13, \"minor\": 0, \"codename\": \"trixie\", \"package_format\": \"deb\"}, \"packages\": ["
                 "{\"name\": \"libssl3t64\", \"version\": \"3.5.7-1\", \"source\": \"openssl\"},"
                 "{\"name\": \"openssl\", \"version\": \"3.5.7-1\"},"
                 "{\"name\": \"linux-image-6.12.9\", \"version\": \"6.12.9-1\", \"source\": \"linux-signed-amd64\", \"source_version\": \"6.12.9+1\"},"
                 "{\"name\": \"bash\", \"version\": \"5.2-1+b3\", \"source\": \"bash\", \"source_version\": \"5.2-1\"}]}";
 
+#define EL(distro)                                                                                \
+        "{\"os\": {\"distro\": \"" distro                                                         \
+        "\", \"major\": 9, \"minor\": 4, \"package_format\": \"rpm\"}, \"packages\": ["           \
+        "{\"name\": \"openssl-libs\", \"version\": \"1:3.0.7-25.el9\", \"source\": \"openssl\", " \
+        "\"source_version\": \"1:3.0.7-25.el9\"},"                                                \
+        "{\"name\": \"openssh\", \"version\": \"8.7p1-38.el9\"},"                                 \
+        "{\"name\": \"nodejs\", \"version\": \"1:18.20.2-1.module_el9.4.0+100\", "                \
+        "\"module\": \"nodejs:18\"}]}"
+
 /* What is found, a line each: "ID PACKAGE VERSION FIXED URGENCY"; *ret: what the call returned. */
-static char *find(const char *text, int *ret) {
-        _cleanup_json_ json_object *inspection = json_tokener_parse(inspection_text);
+static char *find(const char *image, const char *text, int *ret) {
+        _cleanup_json_ json_object *inspection = json_tokener_parse(image);
         _cleanup_strv_free_ char **lines = NULL;
         json_object *found;
 
         put_file("known.json", text);
-        *ret = inspect_vulnerabilities(inspection, "known.json");
+        *ret = inspect_vulnerabilities(inspection, "known.json", NULL);
         found = json_get(inspection, "vulnerabilities");
         for (size_t i = 0; i < json_array_length(found); i++) {
                 json_object *v = json_object_array_get_idx(found, i);
@@ -32,12 +41,16 @@ static char *find(const char *text, int *ret) {
         return strv_join(lines, "\n");
 }
 
-static void assert_found(const char *text, int fixable, const char *wanted) {
+static void assert_found_in(const char *image, const char *text, int fixable, const char *wanted) {
         int r;
-        _cleanup_free_ char *got = find(text, &r);
+        _cleanup_free_ char *got = find(image, text, &r);
 
         assert_int_equal(r, fixable);
         assert_string_equal(strempty(got), wanted);
+}
+
+static void assert_found(const char *text, int fixable, const char *wanted) {
+        assert_found_in(debian, text, fixable, wanted);
 }
 
 #define ISSUE(status, more) \
@@ -77,11 +90,12 @@ static void a_file_about_another_release_is_not_an_all_clear(void **state) {
         assert_found("[]", -EINVAL, "");
 }
 
-#define OSV(id, name, events)                                                               \
-        "{\"id\": \"" id                                                                    \
-        "\", \"affected\": [{\"package\": {\"ecosystem\": \"Debian:13\", \"name\": \"" name \
-        "\"}, "                                                                             \
+#define OSV_OF(ecosystem, id, summary, name, events)                                            \
+        "{\"id\": \"" id "\", \"summary\": \"" summary                                          \
+        "\", \"affected\": [{\"package\": {\"ecosystem\": \"" ecosystem "\", \"name\": \"" name \
+        "\"}, "                                                                                 \
         "\"ranges\": [{\"type\": \"ECOSYSTEM\", \"events\": [" events "]}]}]}"
+#define OSV(id, name, events) OSV_OF("Debian:13", id, "", name, events)
 #define AT(what, version) "{\"" what "\": \"" version "\"}"
 
 static void osv_has_ranges(void **state _unused_) {
@@ -137,6 +151,85 @@ static void what_is_neither_or_cut_is_refused(void **state) {
         assert_true(was_logged(*state, "is neither the file of Debian's security tracker"));
 }
 
+#define FIXED_IN(version) AT("introduced", "0") ", " AT("fixed", version)
+
+static void rocky_s_records_name_sources(void **state _unused_) {
+        assert_found_in(EL("rocky"),
+                        OSV_OF("Rocky Linux:9", "A", "", "openssl", FIXED_IN("1:3.0.7-27.el9")), 1,
+                        "A openssl 1:3.0.7-25.el9 1:3.0.7-27.el9 -");
+        assert_found_in(EL("rocky"),
+                        OSV_OF("Rocky Linux:9", "A", "", "openssl-libs",
+                                        FIXED_IN("1:3.0.7-27.el9")),
+                        0, "");
+}
+
+static void almalinux_s_and_red_hat_s_name_what_is_installed(void **state _unused_) {
+        assert_found_in(EL("almalinux"),
+                        OSV_OF("AlmaLinux:9", "A", "", "openssl-libs", FIXED_IN("1:3.0.7-27.el9")),
+                        1, "A openssl-libs 1:3.0.7-25.el9 1:3.0.7-27.el9 -");
+        assert_found_in(EL("rhel"),
+                        OSV_OF("Red Hat:enterprise_linux:9::baseos", "A", "", "openssl-libs",
+                                        FIXED_IN("1:3.0.7-27.el9")),
+                        1, "A openssl-libs 1:3.0.7-25.el9 1:3.0.7-27.el9 -");
+        assert_found_in(EL("rhel"),
+                        OSV_OF("Red Hat:enterprise_linux:9::baseos", "A", "", "openssl",
+                                        FIXED_IN("1:3.0.7-27.el9")),
+                        0, "");
+}
+
+/* An epoch of 0 is none; "_4.1" is behind nothing. */
+static void versions_of_rpms_are_in_rpm_s_order(void **state _unused_) {
+        assert_found_in(EL("rocky"),
+                        OSV_OF("Rocky Linux:9", "A", "", "openssh", FIXED_IN("0:8.7p1-38.el9_4.1")),
+                        1, "A openssh 8.7p1-38.el9 0:8.7p1-38.el9_4.1 -");
+        assert_found_in(EL("rocky"),
+                        OSV_OF("Rocky Linux:9", "A", "", "openssh", FIXED_IN("0:8.7p1-38.el9")), 0,
+                        "");
+        assert_found_in(EL("rocky"),
+                        OSV_OF("Rocky Linux:9", "A", "", "openssl", FIXED_IN("3.0.7-27.el9")), 0,
+                        "");
+}
+
+/* 18.20.2 is no older 20.15.1: it is of another stream, and what has none is of none. */
+static void a_module_s_record_is_for_its_stream(void **state _unused_) {
+#define NODEJS(summary, version) OSV_OF("Rocky Linux:9", "A", summary, "nodejs", FIXED_IN(version))
+        assert_found_in(EL("rocky"),
+                        NODEJS("Important: nodejs:20 security update",
+                                        "1:20.15.1-1.module_el9.4.0+123"),
+                        0, "");
+        assert_found_in(EL("rocky"),
+                        NODEJS("Important: nodejs:18 security update",
+                                        "1:18.20.4-1.module_el9.4.0+123"),
+                        1,
+                        "A nodejs 1:18.20.2-1.module_el9.4.0+100 1:18.20.4-1.module_el9.4.0+123 -");
+        assert_found_in(EL("rocky"),
+                        NODEJS("nodejs security update", "1:18.20.4-1.module_el9.4.0+123"), 1,
+                        "A nodejs 1:18.20.2-1.module_el9.4.0+100 1:18.20.4-1.module_el9.4.0+123 -");
+        assert_found_in(EL("rocky"), NODEJS("nodejs security update", "1:20.15.1-1.el9"), 0, "");
+        assert_found_in(EL("rocky"),
+                        OSV_OF("Rocky Linux:9", "A", "ssh:2 security update", "openssh",
+                                        FIXED_IN("0:9.0-1.module+el9")),
+                        0, "");
+}
+
+static void records_of_another_distribution_are_no_all_clear(void **state) {
+        assert_found_in(EL("rocky"), OSV("A", "openssl", FIXED_IN("9")), -EINVAL, "");
+        assert_true(was_logged(*state, "says nothing of Rocky Linux:9"));
+        /* Debian's own file has texts of all kinds, empty ones among them. */
+        assert_found_in(EL("rocky"),
+                        "{\"openssl\": {\"CVE-1\": {\"description\": \"\", \"releases\": {}}}}",
+                        -EINVAL, "");
+        assert_found_in(EL("oraclelinux"), OSV("A", "openssl", FIXED_IN("9")), -EINVAL, "");
+        assert_true(was_logged(*state, "of which there are records, and this one is none"));
+}
+
+/* libguestfs could not read them, or an attacker took dpkg's list away. */
+static void an_image_without_packages_is_no_all_clear(void **state) {
+        assert_found_in("{\"os\": {\"distro\": \"debian\", \"major\": 13, \"codename\": \"trixie\", \"package_format\": \"deb\"}, \"packages\": []}",
+                        OSV("A", "openssl", FIXED_IN("9")), -EIO, "");
+        assert_true(was_logged(*state, "No packages could be read"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -147,6 +240,12 @@ int main(void) {
                 TEST(osv_may_be_lines_a_list_or_an_answer),
                 TEST(what_was_withdrawn_or_is_exactly_another_version_is_nothing),
                 TEST(what_is_neither_or_cut_is_refused),
+                TEST(rocky_s_records_name_sources),
+                TEST(almalinux_s_and_red_hat_s_name_what_is_installed),
+                TEST(versions_of_rpms_are_in_rpm_s_order),
+                TEST(a_module_s_record_is_for_its_stream),
+                TEST(records_of_another_distribution_are_no_all_clear),
+                TEST(an_image_without_packages_is_no_all_clear),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
