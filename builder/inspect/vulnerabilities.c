@@ -6,6 +6,7 @@
 #include "inspect/vulnerabilities.h"
 #include "common/deb-version.h"
 #include "common/json-each.h"
+#include "inspect/osv-zip.h"
 #include "inspect/osv.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -263,10 +264,16 @@ static int outline(const JsonSlice *key, const JsonSlice *value, void *userdata)
         return 0;
 }
 
+static int look_at_file(const char *text, size_t size, void *userdata) {
+        return look_at_record(NULL, &(JsonSlice) { text, size }, userdata);
+}
+
 static int search(Search *s, const char *text, size_t size) {
         Outline o = {};
         int r;
 
+        if (osv_is_zip(text, size))
+                return osv_zip_each(text, size, look_at_file, s);
         r = json_each(text, size, outline, &o);
         if (r < 0)
                 return r;
@@ -275,7 +282,7 @@ static int search(Search *s, const char *text, size_t size) {
         if (o.vulns.text)
                 return json_each(o.vulns.text, o.vulns.size, look_at_record, s);
         if (o.is_record)
-                return look_at_record(NULL, &(JsonSlice) { text, size }, s);
+                return look_at_file(text, size, s);
         return json_each(text, size, look_at_source, s);
 }
 

@@ -3,7 +3,8 @@
 
 /* Known vulnerabilities of what an image has, by a file that somebody else keeps: that of Debian's
  * security tracker (https://security-tracker.debian.org/tracker/data/json), or records of OSV
- * (https://ossf.github.io/osv-schema/): one, several, a list, or {"vulns": […]}. */
+ * (https://ossf.github.io/osv-schema/): one, several, a list, {"vulns": […]},
+ * or a zip archive of them. */
 
 #include "inspect/rpm-database.h"
 

@@ -2,6 +2,11 @@
 #include "inspect/vulnerabilities.h"
 #include "recipe-fixture.h"
 
+#include <archive.h>
+#include <archive_entry.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 static const char debian[] =
                 "{\"os\": {\"distro\": \"debian\", \"major\": 13, \"minor\": 0, \"codename\": \"trixie\", \"package_format\": \"deb\"}, \"packages\": ["
                 "{\"name\": \"libssl3t64\", \"version\": \"3.5.7-1\", \"source\": \"openssl\"},"
@@ -223,6 +228,55 @@ static void records_of_another_distribution_are_no_all_clear(void **state) {
         assert_true(was_logged(*state, "of which there are records, and this one is none"));
 }
 
+/* known.json as an archive of two records, of which so many bytes are left out. */
+static int put_zip(const char *one, const char *other, size_t cut) {
+        const char *const records[] = { one, other };
+        struct archive *a = archive_write_new();
+        struct archive_entry *e = archive_entry_new();
+        struct stat st;
+
+        assert_int_equal(archive_write_set_format_zip(a), ARCHIVE_OK);
+        assert_int_equal(archive_write_open_filename(a, "known.zip"), ARCHIVE_OK);
+        for (size_t i = 0; i < ELEMENTSOF(records); i++) {
+                _cleanup_free_ char *name = strf("RLSA-%zu.json", i);
+
+                archive_entry_clear(e);
+                archive_entry_set_pathname(e, name);
+                archive_entry_set_mode(e, S_IFREG | 0644);
+                archive_entry_set_size(e, (int64_t) strlen(records[i]));
+                assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+                assert_int_equal(archive_write_data(a, records[i], strlen(records[i])),
+                                strlen(records[i]));
+        }
+        archive_entry_free(e);
+        assert_int_equal(archive_write_free(a), ARCHIVE_OK);
+        assert_int_equal(stat("known.zip", &st), 0);
+        return truncate("known.zip", st.st_size - (off_t) cut);
+}
+
+static int look_in_zip(size_t *ret_found) {
+        _cleanup_json_ json_object *inspection = json_tokener_parse(EL("rocky"));
+        int r = inspect_vulnerabilities(inspection, "known.zip", NULL);
+
+        *ret_found = json_array_length(json_get(inspection, "vulnerabilities"));
+        return r;
+}
+
+static void osv_may_be_its_archive(void **state) {
+        static const char one[] = OSV_OF("Rocky Linux:9", "A", "", "openssl", FIXED_IN("1:4-1")),
+                          other[] = OSV_OF("Rocky Linux:9", "B", "", "openssh", FIXED_IN("9-1"));
+        size_t n;
+
+        assert_int_equal(put_zip(one, other, 0), 0);
+        assert_int_equal(look_in_zip(&n), 2);
+        assert_int_equal(n, 2);
+        assert_int_equal(put_zip(one, other, 30), 0);
+        assert_int_equal(look_in_zip(&n), -EINVAL);
+        assert_int_equal(put_zip(one, "no record", 0), 0);
+        assert_int_equal(look_in_zip(&n), -EINVAL);
+        assert_true(was_logged(*state, "is neither the file of Debian's security tracker"));
+}
+
 /* libguestfs could not read them, or an attacker took dpkg's list away. */
 static void an_image_without_packages_is_no_all_clear(void **state) {
         assert_found_in("{\"os\": {\"distro\": \"debian\", \"major\": 13, \"codename\": \"trixie\", \"package_format\": \"deb\"}, \"packages\": []}",
@@ -245,6 +299,7 @@ int main(void) {
                 TEST(versions_of_rpms_are_in_rpm_s_order),
                 TEST(a_module_s_record_is_for_its_stream),
                 TEST(records_of_another_distribution_are_no_all_clear),
+                TEST(osv_may_be_its_archive),
                 TEST(an_image_without_packages_is_no_all_clear),
         };
 
