@@ -57,13 +57,17 @@ static int fail_for_room(const Root *r, const char *full) {
                         recipe);
 }
 
+/* tar says of what is written in part how much that is, and nothing of room. */
+static bool is_for_room(const char *why, int64_t left) {
+        return strstr(why, "No space left") || (strstr(why, "Wrote only") && left < ROOM_LEAST);
+}
+
 static int fail(const Root *r, const char *what) {
         _cleanup_free_ char *why = strdup(strempty(guestfs_last_error(r->g))), *full = NULL;
         int64_t left;
 
-        /* What was written in part, tar calls so without a word of room. */
         full = find_fullest(r->g, &left);
-        if ((why && strstr(why, "No space left")) || left < ROOM_LEAST)
+        if (why && is_for_room(why, left))
                 return fail_for_room(r, full);
         return log_error_return(-EIO, "The vendor's disk: %s: %s", what, strempty(why));
 }
