@@ -215,7 +215,7 @@ int rpm_database_read(const RpmDatabase *d, json_object **ret) {
         if (r < 0)
                 return log_error_errno(r, "Cannot run rpm for the image's database");
         if (status != 0)
-                return log_error_return(-EIO, "rpm cannot read the image's database: %s",
+                return log_error_return(-EINVAL, "rpm cannot read the image's database: %s",
                                 isempty(text) ? "it says nothing" : text);
         return rpm_database_parse(text, ret) < 0 ? log_oom() : 0;
 }

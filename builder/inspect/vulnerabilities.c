@@ -339,7 +339,7 @@ int inspect_vulnerabilities(json_object *inspection, const char *path, const Rpm
         }
         /* None is none known to be safe. */
         if (json_array_length(json_get(inspection, "packages")) == 0)
-                return log_error_return(-EIO,
+                return log_error_return(-EINVAL,
                                 "No packages could be read of the image, so nothing is known of their vulnerabilities");
         s.ecosystem = osv_ecosystem(s.kind, os);
         if (!s.ecosystem || list_installed(json_get(inspection, "packages"), &s) < 0)

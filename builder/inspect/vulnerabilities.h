@@ -16,6 +16,6 @@
  * name those, fixed is the version to have, absent where there is none yet. `rpm`: the database of
  * an image of RPMs, whose packages take the place of the inspection's; NULL: those are whole.
  * Returns how many have a fix; -EINVAL (logged) for a file of neither kind, one that knows nothing
- * of this release, or an image of a distribution without records; -EIO (logged) where no package is
- * known; other errors are logged too. */
+ * of this release, an image of a distribution without records, or one of which no package is known;
+ * other errors are logged too. */
 int inspect_vulnerabilities(json_object *inspection, const char *path, const RpmDatabase *rpm);
