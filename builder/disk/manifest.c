@@ -117,36 +117,43 @@ static int add_all_packages(json_object *m, const Plan *plan) {
         return 0;
 }
 
-/* NULL: not there, or the tree was not looked at. */
-static json_object *find_installed(
-                json_object *installed, const char *name, const char *version, const char *arch) {
-        for (size_t i = 0; i < json_array_length(installed); i++) {
-                json_object *o = json_object_array_get_idx(installed, i);
+static char *package_key(json_object *p) {
+        return strf("%s %s %s", strempty(json_get_string(p, "name")),
+                        strempty(json_get_string(p, "version")),
+                        strempty(json_get_string(p, "arch")));
+}
 
-                if (streq_ptr(json_get_string(o, "name"), name) &&
-                                streq_ptr(json_get_string(o, "version"), version) &&
-                                streq_ptr(json_get_string(o, "arch"), arch))
-                        return o;
+static int index_packages(json_object *packages, json_object *index) {
+        for (size_t i = 0; i < json_array_length(packages); i++) {
+                json_object *p = json_object_array_get_idx(packages, i);
+                _cleanup_free_ char *key = package_key(p);
+
+                if (!key || json_set(index, key, json_object_get(p)) < 0)
+                        return -ENOMEM;
         }
-        return NULL;
+        return 0;
 }
 
 /* By which vulnerabilities are recorded; no lock has it, but the packages themselves. */
 static int add_package_sources(json_object *m, const Findings *findings) {
+        _cleanup_json_ json_object *index = json_object_new_object();
         json_object *packages = json_get(m, "packages");
-        int r = 0;
 
-        for (size_t i = 0; r >= 0 && i < json_array_length(packages); i++) {
-                json_object *p = json_object_array_get_idx(packages, i),
-                            *o = find_installed(findings->installed, json_get_string(p, "name"),
-                                            json_get_string(p, "version"),
-                                            json_get_string(p, "arch"));
+        if (!index || index_packages(findings->installed, index) < 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < json_array_length(packages); i++) {
+                json_object *p = json_object_array_get_idx(packages, i), *o;
+                _cleanup_free_ char *key = package_key(p);
 
-                r = json_set_fields(p, JSON_STRING("source", json_get_string(o, "source")),
-                                JSON_STRING("source_version",
-                                                json_get_string(o, "source_version")));
+                if (!key)
+                        return -ENOMEM;
+                o = json_get(index, key);
+                if (json_set_fields(p, JSON_STRING("source", json_get_string(o, "source")),
+                                    JSON_STRING("source_version",
+                                                    json_get_string(o, "source_version"))) < 0)
+                        return -ENOMEM;
         }
-        return r;
+        return 0;
 }
 
 static bool is_locked(const Plan *plan, const char *name, const char *version, const char *arch) {

@@ -41,4 +41,12 @@ for version in (m["kernel"], m["versions"]["driver"]):
     assert version in text, version
 E
 check "inspect finds kernel, driver, agent and benchmark in the finished image, with their versions" $?
+[[ -s $E2E/inspect.json ]] &&
+        python3 - "$E2E/inspect.json" "$OUT/debian-13-gpu/manifest.json" <<'E'
+import json, sys
+found, manifest = ({(p["name"], p["arch"]): (p.get("source", p["name"]), p.get("source_version", p["version"])) for p in json.load(open(f))["packages"]} for f in sys.argv[1:])
+assert manifest[("libssl3t64", "amd64")][0] == "openssl"
+assert all(found[p] == source for p, source in manifest.items()), [(p, s, found[p]) for p, s in manifest.items() if found[p] != s]
+E
+check "… and of each package the source that the manifest names" $?
 exit $rc
