@@ -11,14 +11,6 @@
 
 #define STATUS_MAX (64u * 1024 * 1024)
 
-static void package_done(InstalledPackage *p) {
-        free(p->name);
-        free(p->version);
-        free(p->arch);
-        free(p->source);
-        free(p->source_version);
-}
-
 /* They are a stranger's words, and go into the manifest. */
 static void clean(InstalledPackage *p) {
         char *const words[] = { p->name, p->version, p->arch, p->source, p->source_version };
@@ -44,7 +36,7 @@ static int add_package(Tree *t, InstalledPackage *p) {
         if (p->name && p->version)
                 grown = reallocarray(t->packages, t->n_packages + 1, sizeof(*grown));
         if (!grown) {
-                package_done(p);
+                installed_package_done(p);
                 return -ENOMEM;
         }
         clean(p);

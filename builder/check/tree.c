@@ -20,16 +20,19 @@ int tree_open(const char *root, const Recipe *recipe, Tree *ret) {
         return 0;
 }
 
+void installed_package_done(InstalledPackage *p) {
+        free(p->name);
+        free(p->version);
+        free(p->arch);
+        free(p->source);
+        free(p->source_version);
+}
+
 void tree_done(Tree *t) {
         t->fd = safe_close(t->fd);
         t->kernels = strv_free(t->kernels);
-        for (size_t i = 0; i < t->n_packages; i++) {
-                free(t->packages[i].name);
-                free(t->packages[i].version);
-                free(t->packages[i].arch);
-                free(t->packages[i].source);
-                free(t->packages[i].source_version);
-        }
+        for (size_t i = 0; i < t->n_packages; i++)
+                installed_package_done(t->packages + i);
         free(t->packages);
         for (size_t i = 0; i < t->n_modules; i++) {
                 free(t->modules[i].kernel);

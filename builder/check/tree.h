@@ -18,6 +18,8 @@ typedef struct InstalledPackage {
         bool held;
 } InstalledPackage;
 
+void installed_package_done(InstalledPackage *p);
+
 /* One of NVIDIA's kernel modules, as the file itself says. */
 typedef struct DriverModule {
         char *kernel; /* the release whose folder it is in */
