@@ -1,6 +1,6 @@
 #!/bin/bash
-# A vendor's disk that is kept, with another table than e2e/19-keep's and /boot apart: debian-13-cpu's system on an MBR disk. What the kept disk boots by is
-# not here: it is not booted.
+# Vendors' disks that are kept, other than e2e/19-keep's: debian-13-cpu's system on an MBR disk with /boot apart, and in subvolumes of btrfs. What they boot by
+# is not here: they are not booted.
 set -u
 source "$TOP/tests/e2e/lib.bash"
 cpu_image
@@ -9,28 +9,32 @@ W=$E2E/keep
 rm -rf "$W"
 mkdir -p "$W" "$PROJECT/overlays/site/files/srv" "$PROJECT/overlays/site/files/boot"
 export LIBGUESTFS_BACKEND=direct LIBGUESTFS_BACKEND_SETTINGS=force_tcg
-truncate -s 2G "$W/vendor.raw"
-printf 'label: dos\n1MiB,120MiB,L,*\n122MiB,,L\n' | sfdisk -q "$W/vendor.raw" &&
-        virt-tar-out -a "$OUT/debian-13-cpu/debian-13-cpu.qcow2" / "$W/root.tar" && guestfish --format=raw -a "$W/vendor.raw" >"$W/log" 2>&1 <<G
-run
+virt-tar-out -a "$OUT/debian-13-cpu/debian-13-cpu.qcow2" / "$W/root.tar" || exit 1
+# vendor NAME TABLE FSTAB: a disk of so many bytes, with debian-13-cpu's system where the commands on standard input mount it.
+vendor() {
+        truncate -s 2G "$W/$1.raw"
+        { echo run; cat; printf 'tar-in %s / xattrs:true acls:true\nwrite /etc/fstab "%s"\n' "$W/root.tar" "$3"; } >"$W/commands"
+        printf '%s' "$2" | sfdisk -q "$W/$1.raw" && guestfish --format=raw -a "$W/$1.raw" -f "$W/commands" >"$W/log" 2>&1
+        local s=$?
+        check "a vendor's disk is made: $1" $s
+        [[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
+}
+vendor mbr 'label: dos
+1MiB,120MiB,L,*
+122MiB,,L
+' 'LABEL=root / ext4 defaults 0 1\nLABEL=boot /boot ext4 defaults 0 2\n' <<'G'
 mkfs ext4 /dev/sda1 label:boot
 mkfs ext4 /dev/sda2 label:root
 mount /dev/sda2 /
 mkdir /boot
 mount /dev/sda1 /boot
-tar-in $W/root.tar / xattrs:true acls:true
-write /etc/fstab "LABEL=root / ext4 defaults 0 1\nLABEL=boot /boot ext4 defaults 0 2\n"
 G
-s=$?
-check "a vendor's disk is made: MBR, /boot apart" $s
-[[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
-rm "$W/root.tar"
 echo '{ "description": "a site", "run": ["site.sh"] }' >"$PROJECT/overlays/site/overlay.json"
 printf '#!/bin/sh\nset -e\ntruncate -s 1500M /srv/large\nhead -c 1200M /dev/urandom | dd of=/srv/large conv=notrunc status=none\n' >"$PROJECT/overlays/site/site.sh"
 chmod +x "$PROJECT/overlays/site/site.sh"
 echo ours >"$PROJECT/overlays/site/files/boot/ours"
 cat >"$RECIPES/keep-mbr.json" <<R
-{ "name": "keep-mbr", "base": { "image": "$W/vendor.raw" }, "overlays": ["site"], "disk": { "layout": "keep", "size": "4G", "formats": ["raw"] } }
+{ "name": "keep-mbr", "base": { "image": "$W/mbr.raw" }, "overlays": ["site"], "disk": { "layout": "keep", "size": "4G", "formats": ["raw"] } }
 R
 build keep-mbr >"$W/log" 2>&1
 s=$?
@@ -57,5 +61,40 @@ build keep-mbr --no-proof >"$W/full" 2>&1
 s=$?
 check "a full /boot is named, for no size of the disk mends it" $s
 [[ $s -eq 0 ]] || tail -n 5 "$W/full"
-rm -rf "$W" "$OUT/keep-mbr"
+rm -rf "$OUT/keep-mbr"
+
+# btrfs, with the system and /home in subvolumes.
+vendor btrfs 'label: gpt
+size=100MiB, type=uefi
+size=1900MiB
+' 'LABEL=root / btrfs subvol=@ 0 1\nLABEL=root /home btrfs subvol=@home 0 1\n' <<'G'
+mkfs vfat /dev/sda1
+mkfs btrfs /dev/sda2 label:root
+mount /dev/sda2 /
+btrfs-subvolume-create /@
+btrfs-subvolume-create /@home
+umount /
+mount-options subvol=@ /dev/sda2 /
+mkdir /home
+mount-options subvol=@home /dev/sda2 /home
+G
+rm "$PROJECT/overlays/site/files/boot/large" "$PROJECT/overlays/site/files/boot/ours"
+mkdir -p "$PROJECT/overlays/site/files/home"
+echo ours >"$PROJECT/overlays/site/files/home/ours"
+sed "s/keep-mbr/keep-btrfs/; s/mbr.raw/btrfs.raw/" "$RECIPES/keep-mbr.json" >"$RECIPES/keep-btrfs.json"
+build keep-btrfs >"$W/log" 2>&1
+s=$?
+check "subvolumes of btrfs are grown, written and read back" $s
+[[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
+guestfish --ro --format=raw -a "$OUT/keep-btrfs/keep-btrfs.raw" >"$W/said" 2>>"$W/log" <<'G'
+run
+mount-options ro,subvol=@home /dev/sda2 /
+cat /ours
+btrfs-subvolume-list /
+G
+grep -q ^ours "$W/said" && [[ $(grep -c 'path: @' "$W/said") -eq 2 ]]
+s=$?
+check "… each with what belongs to it" $s
+[[ $s -eq 0 ]] || cat "$W/said"
+rm -rf "$W" "$OUT/keep-btrfs"
 exit $rc
