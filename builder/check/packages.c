@@ -20,15 +20,6 @@ static void clean(InstalledPackage *p) {
                         json_clean_utf8(words[i]);
 }
 
-/* One that is its own source is said to have none. */
-static void forget_own_source(InstalledPackage *p) {
-        if (!p->source || !streq(p->source, p->name) ||
-                        (p->source_version && !streq(p->source_version, p->version)))
-                return;
-        free(TAKE_PTR(p->source));
-        free(TAKE_PTR(p->source_version));
-}
-
 /* Takes what *p has. */
 static int add_package(Tree *t, InstalledPackage *p) {
         InstalledPackage *grown = NULL;
@@ -40,7 +31,6 @@ static int add_package(Tree *t, InstalledPackage *p) {
                 return -ENOMEM;
         }
         clean(p);
-        forget_own_source(p);
         t->packages = grown;
         t->packages[t->n_packages++] = *p;
         return 0;
@@ -76,6 +66,19 @@ static int read_dpkg(Tree *t) {
         return dpkg_status_read(f, add_deb, t);
 }
 
+/* `file`: of the source RPM, or NULL. */
+static int take_source(
+                const char *file, const char *name, const char *version, InstalledPackage *p) {
+        int r = file ? rpm_source_split(file, &p->source, &p->source_version) : 0;
+
+        if (r < 0 || !p->source || !version ||
+                        !rpm_source_is_own(p->source, p->source_version, name, version))
+                return r;
+        free(TAKE_PTR(p->source));
+        free(TAKE_PTR(p->source_version));
+        return 0;
+}
+
 /* What else it may have printed, warnings, has no tab. */
 static int read_rpm(Tree *t) {
         _cleanup_free_ char *text = strdup(t->rpms);
@@ -90,8 +93,8 @@ static int read_rpm(Tree *t) {
                 if (!line || isempty(name) || streq(name, "gpg-pubkey"))
                         continue;
                 version = strsep(&line, "\t");
-                arch = strsep(&line, "\t");
-                if (line && rpm_source_split(line, version, &p.source, &p.source_version) < 0)
+                arch = strsep(&line, "\t"); /* what is left is the source RPM */
+                if (take_source(line, name, version, &p) < 0)
                         return -ENOMEM;
                 p.name = strdup(name);
                 p.version = strdup(version);

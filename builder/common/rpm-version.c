@@ -137,9 +137,12 @@ int rpm_version_compare(const char *a, const char *b) {
         return compare_part(x.release, y.release);
 }
 
-int rpm_source_split(const char *file, const char *version, char **ret_name, char **ret_version) {
-        _cleanup_free_ char *name = strdup(file), *whole = NULL;
-        const char *colon = strchr(version, ':');
+const char *rpm_version_bare(const char *version) {
+        return split(version).version.p;
+}
+
+int rpm_source_split(const char *file, char **ret_name, char **ret_version) {
+        _cleanup_free_ char *name = strdup(file), *version = NULL;
         char *end, *dash;
 
         *ret_name = *ret_version = NULL;
@@ -157,10 +160,15 @@ int rpm_source_split(const char *file, const char *version, char **ret_name, cha
         if (!dash || dash == name)
                 return 0;
         *dash = '\0';
-        whole = strf("%.*s%s", colon ? (int) (colon - version) + 1 : 0, version, dash + 1);
-        if (!whole)
+        version = strdup(dash + 1);
+        if (!version)
                 return -ENOMEM;
         *ret_name = TAKE_PTR(name);
-        *ret_version = TAKE_PTR(whole);
+        *ret_version = TAKE_PTR(version);
         return 0;
+}
+
+bool rpm_source_is_own(const char *source, const char *source_version, const char *name,
+                const char *version) {
+        return streq(source, name) && streq(source_version, rpm_version_bare(version));
 }

@@ -10,12 +10,17 @@
 
 #include <ctype.h>
 
+/* Of which a package does not say the epoch: it is the same for all versions of a release. */
+static int compare_sources(const char *a, const char *b) {
+        return rpm_version_compare(rpm_version_bare(a), rpm_version_bare(b));
+}
+
 static const OsvKind kinds[] = {
-        { "debian", "Debian:", true, deb_version_compare },
-        { "ubuntu", "Ubuntu:", true, deb_version_compare },
-        { "rocky", "Rocky Linux:", true, rpm_version_compare },
-        { "almalinux", "AlmaLinux:", false, rpm_version_compare },
-        { "rhel", "Red Hat:enterprise_linux:", false, rpm_version_compare },
+        { "debian", "Debian:", false, true, deb_version_compare },
+        { "ubuntu", "Ubuntu:", false, true, deb_version_compare },
+        { "rocky", "Rocky Linux:", true, true, compare_sources },
+        { "almalinux", "AlmaLinux:", true, false, rpm_version_compare },
+        { "rhel", "Red Hat:enterprise_linux:", true, false, rpm_version_compare },
 };
 
 const OsvKind *osv_kind(json_object *os) {

@@ -9,7 +9,8 @@
 typedef struct OsvKind {
         const char *distro;    /* as libguestfs calls it */
         const char *ecosystem; /* in front of the release: "Debian:" */
-        bool by_source;        /* its records name source packages, else those that are installed */
+        bool rpm;
+        bool by_source; /* its records name source packages, else those that are installed */
         int (*compare)(const char *a, const char *b); /* its versions' order */
 } OsvKind;
 

@@ -82,13 +82,13 @@ static int set_source(json_object *o, const char *file) {
         const char *own = strempty(json_get_string(o, "version"));
         _cleanup_free_ char *name = NULL, *version = NULL;
 
-        if (rpm_source_split(file, own, &name, &version) < 0)
+        if (rpm_source_split(file, &name, &version) < 0)
                 return -ENOMEM;
         if (!name)
                 return 0;
         json_clean_utf8(name);
         json_clean_utf8(version);
-        if (streq(name, strempty(json_get_string(o, "name"))) && streq(version, own))
+        if (rpm_source_is_own(name, version, strempty(json_get_string(o, "name")), own))
                 return 0;
         return json_set_fields(
                         o, JSON_STRING("source", name), JSON_STRING("source_version", version));

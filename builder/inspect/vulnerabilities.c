@@ -6,6 +6,7 @@
 #include "inspect/vulnerabilities.h"
 #include "common/deb-version.h"
 #include "common/json-each.h"
+#include "common/rpm-version.h"
 #include "inspect/osv-zip.h"
 #include "inspect/osv.h"
 #include "shared/file-util.h"
@@ -64,6 +65,8 @@ static void find_source(const Search *s, json_object *package, const char **ret_
         }
         *ret_source = source;
         *ret_version = version ? version : strempty(json_get_string(package, "version"));
+        if (s->kind->by_source && s->kind->rpm)
+                *ret_version = rpm_version_bare(*ret_version);
 }
 
 static int add_installed(Search *s, json_object *package) {

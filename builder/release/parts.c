@@ -88,8 +88,6 @@ static char *make_upstream(json_object *m, json_object *o) {
 
         if (!name || !source)
                 return TAKE_PTR(name);
-        if (version && has_rpms(m) && epoch_length(version) > 0)
-                version += epoch_length(version) + 1;
         v = encode(strempty(version));
         if (!v)
                 return NULL;

@@ -25,7 +25,7 @@ static void a_package_s_source_is_said_where_it_is_another(void **state) {
         put("var/lib/dpkg/status",
                         "Package: libb\nStatus: install ok installed\nVersion: 1-1+b2\nSource: b (1-1)\n\n"
                         "Package: libc6\nStatus: install ok installed\nVersion: 2\nSource: glibc\n\n"
-                        "Package: own\nStatus: install ok installed\nVersion: 3\nSource: own (3)");
+                        "Package: own\nStatus: install ok installed\nVersion: 3");
         assert_int_equal(tree_open(f->folder, NULL, &t), 0);
         assert_int_equal(tree_survey(&t), 0);
         assert_string_equal(tree_package(&t, "libb")->source, "b");
@@ -44,7 +44,7 @@ static void rpm_says_what_a_package_was_made_from(void **state) {
                  "bash\t5.1-9\tx86_64\tbash-5.1-9.src.rpm\nold\t1-1\tnoarch\n";
         assert_int_equal(tree_survey(&t), 0);
         assert_string_equal(tree_package(&t, "openssl-libs")->source, "openssl");
-        assert_string_equal(tree_package(&t, "openssl-libs")->source_version, "1:3.0-2.el9");
+        assert_string_equal(tree_package(&t, "openssl-libs")->source_version, "3.0-2.el9");
         assert_null(tree_package(&t, "bash")->source);
         assert_string_equal(tree_package(&t, "old")->arch, "noarch");
 }

@@ -67,7 +67,7 @@ static void test_urls_of_rpms_have_the_epoch_apart(void **state _unused_) {
 
 static void test_urls_of_rpms_name_the_source_rpm(void **state _unused_) {
         assert_purl(OF_ROCKY(", \"image_packages\": [{\"name\": \"openssl-libs\", \"version\": \"1:3.0.7-27.el9\", "
-                             "\"arch\": \"x86_64\", \"source\": \"openssl\", \"source_version\": \"1:3.0.7-27.el9\"}]"),
+                             "\"arch\": \"x86_64\", \"source\": \"openssl\", \"source_version\": \"3.0.7-27.el9\"}]"),
                         "pkg:rpm/rocky/openssl-libs@3.0.7-27.el9?arch=x86_64&distro=rocky-9&epoch=1&upstream=openssl-3.0.7-27.el9.src.rpm");
 }
 
