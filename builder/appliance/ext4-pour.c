@@ -96,7 +96,8 @@ static bool is_left_out(const char *folder, const char *name) {
         for (size_t i = 0; i < ELEMENTSOF(emptied); i++)
                 if (streq(folder, emptied[i]))
                         return true;
-        return streq(name, "lost+found");
+        return streq(name, "lost+found") ||
+               (streq(folder, "var/lib/rpm") && startswith(name, "__db."));
 }
 
 static int describe(Pouring *p, const Ext4Mount *m, ext2_ino_t ino,

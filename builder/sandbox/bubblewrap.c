@@ -247,6 +247,26 @@ static int add_rights(const Sandbox *s, const int filters[static 2], char ***arg
         return 0;
 }
 
+/* The dynamic linker's own: for the command, not for bubblewrap, which is another system's. Nothing
+ * else of the environment goes where everybody sees it. */
+static bool is_linker_variable(const char *assignment) {
+        return startswith(assignment, "LD_");
+}
+
+static int add_linker_variables(const Sandbox *s, char ***argv) {
+        STRV_FOREACH (e, s->env) {
+                const char *value = strchr(*e, '=');
+                _cleanup_free_ char *name = NULL;
+
+                if (!is_linker_variable(*e) || !value)
+                        continue;
+                name = strndup(*e, (size_t) (value - *e));
+                if (!name || strv_extend_strv(argv, ARGV("--setenv", name, value + 1)) < 0)
+                        return -ENOMEM;
+        }
+        return 0;
+}
+
 int bubblewrap_argv(const Mount *m, bool interactive, const Handed *handed, char *const command[],
                 char ***ret) {
         const Sandbox *s = m->sandbox;
@@ -273,6 +293,9 @@ int bubblewrap_argv(const Mount *m, bool interactive, const Handed *handed, char
         if (r < 0)
                 return r;
         r = add_mounts(m, handed, &argv);
+        if (r < 0)
+                return r;
+        r = add_linker_variables(s, &argv);
         if (r < 0)
                 return r;
         r = strv_extend_strv(&argv, ARGV("--chdir", s->cwd ? s->cwd : "/", "--"));
@@ -308,9 +331,13 @@ int bubblewrap_environment(const Sandbox *s, char ***ret) {
                 if (r < 0)
                         return r;
         }
-        r = strv_extend_strv(&env, s->env);
-        if (r < 0)
-                return r;
+        STRV_FOREACH (e, s->env) {
+                if (is_linker_variable(*e))
+                        continue;
+                r = strv_extend(&env, *e);
+                if (r < 0)
+                        return r;
+        }
 
         *ret = TAKE_PTR(env);
         return 0;

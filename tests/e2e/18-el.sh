@@ -71,6 +71,8 @@ el build >>"$W/log" 2>&1
 s=$?
 check "the tree builds" $s
 [[ $s -eq 0 ]] || { tail -n 40 "$W/log"; exit 1; }
+grep -qs '^+ rpm' "$CACHE"/log/*packages_query.log && ! grep -s 'cannot be preloaded' "$CACHE"/log/*packages_query.log
+check "what rpm is started with is for it alone" $?
 [[ $(in_tree 'echo "[1]" | jq .[0]; rpm -q jq bash >/dev/null && echo known; . /etc/os-release; echo $ID') == $'1\nknown\nrocky' ]]
 check "its programs run, and its own rpm knows its packages" $?
 [[ $(in_tree 'rpm -Va --nomtime | grep -v " /\(proc\|dev\|sys\|run\|tmp\)$"; echo end') == end ]]

@@ -133,6 +133,14 @@ static void folders_that_a_system_mounts_over_are_empty(void **state _unused_) {
         sh("test -z \"$(find out -name x -o -name lost+found)\"; test -d out/tmp -a -d out/boot/loader/entries");
 }
 
+/* Berkeley DB's memory of another boot: rpm waits for who has died with it. */
+static void what_rpm_s_database_shared_while_it_was_open_stays_behind(void **state _unused_) {
+        sh(TREE "mkdir -p tree/var/lib/rpm tree/srv; touch tree/var/lib/rpm/__db.001 tree/var/lib/rpm/Packages tree/srv/__db.001; " DISK(
+                        "-t ext4"));
+        assert_poured();
+        sh("test ! -e out/var/lib/rpm/__db.001 -a -e out/var/lib/rpm/Packages -a -e out/srv/__db.001");
+}
+
 static void a_file_system_apart_is_where_fstab_says(void **state _unused_) {
         sh(TREE "echo 'LABEL=boot /boot ext4 defaults 0 2' >>tree/etc/fstab; echo 'UUID=ABCD-1234 /boot/efi vfat umask=0077 0 1' >>tree/etc/fstab; mkdir -p tree/boot/below boot/efi; echo k >boot/vmlinuz; "
                 "truncate -s 60M disk; printf '1M,30M\\n32M,10M\\n43M,10M\\n' | sfdisk -q disk; mke2fs -q -F -L root -t ext4 -d tree -E offset=1048576 disk 30M; "
@@ -289,6 +297,7 @@ int main(void) {
                 TEST(what_was_reserved_and_never_written_is_zero),
                 TEST(nanoseconds_and_years_beyond_2038),
                 TEST(folders_that_a_system_mounts_over_are_empty),
+                TEST(what_rpm_s_database_shared_while_it_was_open_stays_behind),
                 TEST(a_file_system_apart_is_where_fstab_says),
                 TEST(a_system_is_looked_for_where_the_recipe_says),
                 TEST(a_second_file_system_that_fstab_does_not_name),
