@@ -117,7 +117,12 @@ static bool is_module_build(const char *version) {
 }
 
 static bool names_module_builds(json_object *affected) {
-        json_object *ranges = json_get(affected, "ranges");
+        json_object *ranges = json_get(affected, "ranges"),
+                    *versions = json_get(affected, "versions");
+
+        for (size_t i = 0; i < json_array_length(versions); i++)
+                if (is_module_build(json_object_get_string(json_object_array_get_idx(versions, i))))
+                        return true;
 
         for (size_t i = 0; i < json_array_length(ranges); i++) {
                 json_object *events = json_get(json_object_array_get_idx(ranges, i), "events");
@@ -150,8 +155,9 @@ static int find_stream(const char *text, const char *module) {
         return found;
 }
 
-bool osv_is_of_module(json_object *record, json_object *affected, const char *module) {
-        if (names_module_builds(affected) != !!module)
+bool osv_is_of_module(json_object *record, json_object *affected, const char *version,
+                const char *module) {
+        if (names_module_builds(affected) != (module || is_module_build(version)))
                 return false;
         return !module || find_stream(strempty(json_get_string(record, "summary")), module) != 0;
 }

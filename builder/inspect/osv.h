@@ -29,10 +29,11 @@ bool osv_is_of(json_object *affected, const char *ecosystem);
 bool osv_affects(const OsvKind *k, json_object *affected, const char *version,
                 const char **ret_fixed);
 
-/* Whether it is of a package with that module ("nodejs:20"; NULL: of none). Builds of two streams
- * have versions that say nothing of each other, and a record names its stream in its summary
- * alone; one that names none is taken for all. */
-bool osv_is_of_module(json_object *record, json_object *affected, const char *module);
+/* Whether it is of a package of that version, and of that module ("nodejs:20"; NULL: none, or not
+ * known which). Builds of two streams have versions that say nothing of each other, and a record
+ * names its stream in its summary alone; one that names none is taken for all. */
+bool osv_is_of_module(json_object *record, json_object *affected, const char *version,
+                const char *module);
 
 /* What the record says of how bad it is; borrowed, NULL where it does not. */
 const char *osv_urgency(json_object *record, json_object *affected);

@@ -208,7 +208,8 @@ static int look_at_affected(Search *s, json_object *record, json_object *affecte
                 json_object *entry = json_object_array_get_idx(versions, i);
                 const char *fixed = NULL;
 
-                if (!osv_is_of_module(record, affected, json_get_string(entry, "module")) ||
+                if (!osv_is_of_module(record, affected, json_get_string(entry, "version"),
+                                    json_get_string(entry, "module")) ||
                                 !osv_affects(s->kind, affected, json_get_string(entry, "version"),
                                                 &fixed))
                         continue;

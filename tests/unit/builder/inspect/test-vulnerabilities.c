@@ -225,6 +225,12 @@ static void a_module_s_record_is_for_its_stream(void **state _unused_) {
                         NODEJS("nodejs security update", "1:18.20.4-1.module_el9.4.0+123"), 1,
                         "A nodejs 18.20.2-1.module_el9.4.0+100 1:18.20.4-1.module_el9.4.0+123 -");
         assert_found_in(EL("rocky"), NODEJS("nodejs security update", "1:20.15.1-1.el9"), 0, "");
+        /* One whose label is not there is of a module all the same. */
+        assert_found_in("{\"os\": {\"distro\": \"rocky\", \"major\": 9, \"package_format\": \"rpm\"}, \"packages\": ["
+                        "{\"name\": \"nodejs\", \"version\": \"1:18.20.2-1.module+el9\"}]}",
+                        NODEJS("Important: nodejs:18 security update",
+                                        "1:18.20.4-1.module_el9.4.0+123"),
+                        1, "A nodejs 18.20.2-1.module+el9 1:18.20.4-1.module_el9.4.0+123 -");
         assert_found_in(EL("rocky"),
                         OSV_OF("Rocky Linux:9", "A", "ssh:2 security update", "openssh",
                                         FIXED_IN("0:9.0-1.module+el9")),
