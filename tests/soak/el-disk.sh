@@ -113,7 +113,7 @@ s=$?
 check "its policy is loaded, and finds every file labelled" $s
 [[ $s -eq 0 ]] || cat "$W/said"
 
-echo '[{"id": "X", "affected": [{"package": {"ecosystem": "Rocky Linux:9", "name": "openssh"}, "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}]}]}]}]' >"$W/osv.json"
+echo '[{"id": "X", "affected": [{"package": {"ecosystem": "Rocky Linux:9", "name": "el-like"}, "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}]}]}]}]' >"$W/osv.json"
 "$IMGBUILD" inspect "$OUT/el-disk/el-disk.raw" --json --vulnerabilities "$W/osv.json" --cache "$CACHE" --progress plain >"$W/inspected" 2>>"$W/log"
 python3 - "$W/inspected" "$RECIPES/el-disk.lock.json" "$(manifest el-disk versions.openssh)" <<'P'
 import json, sys
@@ -124,7 +124,7 @@ assert o["problems"] == [] and there == locked, (o["problems"], there ^ locked)
 assert sys.argv[3] in {p["version"] for p in o["packages"] if p["name"] == "openssh-server"}, sys.argv[3]
 assert [(v["id"], "openssh-server" in v["binaries"]) for v in o["vulnerabilities"]] == [("X", True)], o["vulnerabilities"]
 P
-check "inspect finds what the lock says, and the checks knew it; one record of a source is for all packages made from it" $?
+check "inspect finds what the lock says, and the checks knew it; a record of the source that they were made from is for all of them" $?
 
 sum=$(sha256sum <"$OUT/el-disk/el-disk.raw")
 mkdir -p "$W/second"
