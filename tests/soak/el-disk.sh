@@ -230,7 +230,7 @@ vfs-type /dev/vg/root
 is-file /usr/bin/jq
 G
 tr -d '\0' <"$W/kept" >"$W/kept.text"
-grep -qx twice "$W/kept.text" && grep -q ':etc_t:' "$W/kept.text" && grep -q ':bin_t:' "$W/kept.text" && grep -qx '/dev/mapper/vg-root / xfs defaults 0 0' "$W/kept.text" &&
+grep -qx twice "$W/kept.text" && grep -q ':etc_t:' "$W/kept.text" && grep -q ':bin_t:' "$W/kept.text" && grep -q '/dev/mapper/vg-root / xfs defaults 0 0$' "$W/kept.text" &&
         grep -qx /dev/vg/root "$W/kept.text" && grep -qx xfs "$W/kept.text" && grep -qx true "$W/kept.text"
 s=$?
 check "… with its fstab, volume and labels" $s
