@@ -18,6 +18,7 @@
 #define BLOCK_SIZE (512 * 512)              /* bytes, of the archive */
 #define ZEROS (UINT64_C(256) * 1024 * 1024) /* of holes, at once: no memory */
 #define TARGET_MAX 4096                     /* a link's */
+#define BLOCK_BITS 32 /* of a block's number in a file: no kernel makes more */
 
 typedef struct Link {
         const Ext4Mount *mount;
@@ -204,7 +205,7 @@ static int write_file(Pouring *p, const Ext4Mount *m, ext2_ino_t ino, struct ext
         size_t n = 0;
         int r;
 
-        if (size > INT64_MAX)
+        if (size > (uint64_t) m->fs->blocksize << BLOCK_BITS)
                 return damaged(p, path, "it is larger than a file can be");
         archive_entry_set_size(e, (la_int64_t) size);
         if (inode->i_flags & EXT4_INLINE_DATA_FL)

@@ -191,6 +191,13 @@ static void a_file_system_that_is_longer_than_its_partition(void **state _unused
         assert_not_for_us(NULL);
 }
 
+/* Of holes alone: without an end to it, an hour's. */
+static void a_file_that_is_larger_than_any_can_be_is_damage(void **state _unused_) {
+        sh(TREE "echo x >tree/srv/file; " DISK("-t ext4")
+                                        DEBUGFS("sif /srv/file size 0x7ffffffffff00000"));
+        assert_damaged("/srv/file: it is larger than a file can be");
+}
+
 static void a_folder_in_itself_ends_it(void **state _unused_) {
         sh(TREE "mkdir tree/srv/inside; " DISK("-t ext4") DEBUGFS("ln /srv /srv/inside/again"));
         assert_damaged("/srv/inside/again: this folder is in several others");
@@ -298,6 +305,7 @@ int main(void) {
                 TEST(nanoseconds_and_years_beyond_2038),
                 TEST(folders_that_a_system_mounts_over_are_empty),
                 TEST(what_rpm_s_database_shared_while_it_was_open_stays_behind),
+                TEST(a_file_that_is_larger_than_any_can_be_is_damage),
                 TEST(a_file_system_apart_is_where_fstab_says),
                 TEST(a_system_is_looked_for_where_the_recipe_says),
                 TEST(a_second_file_system_that_fstab_does_not_name),
