@@ -5,29 +5,20 @@
 
 #include "disk/firmware.h"
 #include "disk/image-draft.h"
+#include "inspect/inspect.h"
 
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/strv.h"
 
-#include <blkid.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define HEAD_BYTES ((size_t) 1 << 20) /* tables end long before */
 #define DISK_BYTES ((off_t) 1 << 50)  /* no table says that there is more */
-#define MBR_ESP 0xef
-#define GPT_ESP "c12a7328-f81f-11d2-ba4b-00a0c93ec93b"
 
-static void probe_free(blkid_probe *p) {
-        if (*p)
-                blkid_free_probe(*p);
-}
-
-static bool is_esp(blkid_partition p) {
-        const char *type = blkid_partition_get_type_string(p); /* a GPT's; NULL in an MBR */
-
-        return type ? strcasecmp(type, GPT_ESP) == 0 : blkid_partition_get_type(p) == MBR_ESP;
+static bool is_esp(const Partition *p) {
+        return streq(p->type, "C12A7328-F81F-11D2-BA4B-00A0C93EC93B") || streq(p->type, "0xef");
 }
 
 /* A disk that begins as that one, and is as long as its table may say: in memory. */
@@ -49,19 +40,15 @@ static int open_like(int fd) {
 }
 
 int table_has_esp(int fd) {
+        _cleanup_partition_table_ PartitionTable table = {};
         _cleanup_close_ int disk = open_like(fd);
-        _cleanup_(probe_free) blkid_probe probe = blkid_new_probe();
-        blkid_partlist list;
+        bool elsewhere;
+        int r = disk < 0 ? disk : partition_table_parse(disk, &table, &elsewhere);
 
-        if (disk < 0)
-                return disk;
-        if (!probe)
-                return -ENOMEM;
-        if (blkid_probe_set_device(probe, disk, 0, 0) != 0)
-                return -EIO;
-        list = blkid_probe_get_partitions(probe);
-        for (int i = 0; list && i < blkid_partlist_numof_partitions(list); i++)
-                if (is_esp(blkid_partlist_get_partition(list, i)))
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < table.n; i++)
+                if (is_esp(table.partitions + i))
                         return true;
         return false;
 }
