@@ -110,15 +110,23 @@ typedef struct Parts {
         Text epoch, version, release;
 } Parts;
 
-static Parts split(const char *s) {
-        const char *end = s + strlen(s), *digits = s, *version = s, *dash;
+size_t rpm_version_epoch(const char *version) {
+        size_t n = strspn(version, "0123456789");
 
-        while (is_digit(*digits))
-                digits++;
-        if (*digits == ':')
-                version = digits + 1;
-        dash = strrchr(version, '-');
-        return (Parts) { { s, version == s ? s : digits }, { version, dash ? dash : end },
+        return version[n] == ':' ? n : 0;
+}
+
+const char *rpm_version_bare(const char *version) {
+        size_t epoch = rpm_version_epoch(version);
+
+        return epoch > 0 ? version + epoch + 1 : version;
+}
+
+static Parts split(const char *s) {
+        const char *version = rpm_version_bare(s), *dash = strrchr(version, '-'),
+                   *end = version + strlen(version);
+
+        return (Parts) { { s, s + rpm_version_epoch(s) }, { version, dash ? dash : end },
                 { dash ? dash + 1 : end, end } };
 }
 
@@ -135,10 +143,6 @@ int rpm_version_compare(const char *a, const char *b) {
         if (length(&x.release) == 0 || length(&y.release) == 0)
                 return (length(&x.release) > 0) - (length(&y.release) > 0);
         return compare_part(x.release, y.release);
-}
-
-const char *rpm_version_bare(const char *version) {
-        return split(version).version.p;
 }
 
 int rpm_source_split(const char *file, char **ret_name, char **ret_version) {

@@ -10,6 +10,9 @@
  * order. */
 int rpm_version_compare(const char *a, const char *b);
 
+/* How many digits stand before the colon; 0: there is no epoch. */
+size_t rpm_version_epoch(const char *version);
+
 /* What stands behind the epoch; borrowed. */
 const char *rpm_version_bare(const char *version);
 

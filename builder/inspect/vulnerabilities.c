@@ -336,7 +336,7 @@ int inspect_vulnerabilities(json_object *inspection, const char *path, const Rpm
         if (!s.kind)
                 return log_error_return(-EINVAL,
                                 "--vulnerabilities is for images of Debian, Ubuntu, Rocky Linux, AlmaLinux and RHEL, of which there are records, and this one is none: leave it out, and let a scanner for its distribution read what imgbuild sbom writes");
-        if (rpm && streq_ptr(json_get_string(os, "package_format"), "rpm")) {
+        if (rpm && s.kind->rpm) {
                 r = read_rpm(inspection, rpm);
                 if (r < 0)
                         return r;

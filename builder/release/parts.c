@@ -3,6 +3,7 @@
 /* Gathers the manifest's lists (packages, artifacts, wheels …) into one list of parts. */
 
 #include "release/parts.h"
+#include "common/rpm-version.h"
 #include "recipe/recipe.h"
 
 #include "shared/file-util.h"
@@ -72,25 +73,17 @@ static bool has_rpms(json_object *m) {
                family == FAMILY_EL;
 }
 
-/* How many digits stand before the colon; 0: there is no epoch. */
-static size_t epoch_length(const char *version) {
-        size_t n = strspn(version, "0123456789");
-
-        return version[n] == ':' ? n : 0;
-}
-
 /* "&upstream=…" as scanners look for it: the source package by which vulnerabilities are recorded,
  * of an RPM as its file is called. "" where the package is its own. */
 static char *make_upstream(json_object *m, json_object *o) {
         const char *source = json_get_string(o, "source"),
                    *version = json_get_string(o, "source_version");
-        _cleanup_free_ char *name = source ? encode(source) : strdup(""), *v = NULL;
+        _cleanup_free_ char *name = encode(strempty(source)), *v = encode(strempty(version));
 
-        if (!name || !source)
-                return TAKE_PTR(name);
-        v = encode(strempty(version));
-        if (!v)
+        if (!name || !v)
                 return NULL;
+        if (!*name)
+                return strdup("");
         if (has_rpms(m))
                 return strf("&upstream=%s-%s.src.rpm", name, v);
         return strf("&upstream=%s%s%s", name, *v ? "%40" : "", v);
@@ -115,7 +108,7 @@ static char *make_qualifiers(json_object *m, json_object *o, size_t epoch) {
 static int add_package(Parts *p, json_object *m, json_object *o, PartKind kind) {
         const char *origin = json_get_string(o, "origin"),
                    *version = strempty(json_get_string(o, "version"));
-        size_t epoch = has_rpms(m) ? epoch_length(version) : 0;
+        size_t epoch = has_rpms(m) ? rpm_version_epoch(version) : 0;
         _cleanup_free_ char *qualifiers = make_qualifiers(m, o, epoch);
         Part part = { .kind = kind,
                 .name = json_get_string(o, "name"),
@@ -127,7 +120,7 @@ static int add_package(Parts *p, json_object *m, json_object *o, PartKind kind) 
                 return -ENOMEM;
         part.purl = make_purl(has_rpms(m) ? "rpm" : "deb",
                         origin ? origin : json_get_string(m, "distro"), part.name,
-                        epoch > 0 ? version + epoch + 1 : part.version, qualifiers);
+                        has_rpms(m) ? rpm_version_bare(version) : part.version, qualifiers);
         if (!part.purl)
                 return -ENOMEM;
         return add(p, &part, "package");

@@ -51,6 +51,11 @@ static void test_urls_name_what_a_package_was_made_from(void **state _unused_) {
                                   "\"arch\": \"amd64\", \"source\": \"gcc-14\", \"source_version\": \"14.2-1\", " SUM
                                   "}]"),
                         "pkg:deb/debian/libstdc%2B%2B6@14.2-1%2Bb1?arch=amd64&distro=trixie&upstream=gcc-14%4014.2-1");
+        /* A package may say anything of itself. */
+        assert_purl(MANIFEST_WITH(", \"packages\": [{\"name\": \"a\", \"version\": \"1\", "
+                                  "\"arch\": \"all\", \"source\": \"\", \"source_version\": \"2\", " SUM
+                                  "}]"),
+                        "pkg:deb/debian/a@1?arch=all&distro=trixie");
 }
 
 #define OF_ROCKY(lists) "{\"distro\": \"rocky\", \"release\": \"9\"" lists "}"
