@@ -156,36 +156,27 @@ static int add_package_sources(json_object *m, const Findings *findings) {
         return 0;
 }
 
-static bool is_locked(const Plan *plan, const char *name, const char *version, const char *arch) {
-        for (size_t i = 0; i < plan->n_stages; i++) {
-                const LockedStage *s = plan->stages[i].kind == STAGE_COMPILE
-                                                       ? NULL
-                                                       : plan->stages[i].locked;
-
-                for (size_t k = 0; s && k < s->n_packages; k++)
-                        if (streq(s->packages[k].name, name) &&
-                                        streq(s->packages[k].version, version) &&
-                                        streq_ptr(s->packages[k].arch, arch))
-                                return true;
-        }
-        return false;
-}
-
 /* What is installed, and no stage of the lock's installed it: the vendor's, and packages among
  * artifacts. */
 static int add_image_packages(json_object *m, const Plan *plan, const Findings *findings) {
+        _cleanup_json_ json_object *locked = json_object_new_object();
         json_object *array = NULL;
         int r;
 
         if (!plan->recipe->base.image)
                 return 0;
         r = json_add_array(m, "image_packages", &array);
+        if (r < 0)
+                return r;
+        if (!locked || index_packages(json_get(m, "packages"), locked) < 0)
+                return -ENOMEM;
         for (size_t i = 0; r >= 0 && i < json_array_length(findings->installed); i++) {
                 json_object *p = json_object_array_get_idx(findings->installed, i);
+                _cleanup_free_ char *key = package_key(p);
 
-                if (!is_locked(plan, strempty(json_get_string(p, "name")),
-                                    strempty(json_get_string(p, "version")),
-                                    json_get_string(p, "arch")))
+                if (!key)
+                        return -ENOMEM;
+                if (!json_get(locked, key))
                         r = json_append(array, json_object_get(p));
         }
         return r;
