@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The walk through a system on ext4, and its archive. What is in folders that a booted system
- * mounts over is nobody's, as it is for the appliance's tar. */
+/* The walk through a system on ext4, and its archive. */
 
 #include "appliance/ext4.h"
+#include "appliance/left-out.h"
 
 #include "shared/strv.h"
 #include "store/tree-archive.h"
@@ -88,17 +88,6 @@ static const Ext4Mount *mount_at(const Ext4System *s, const char *path) {
                 if (streq(s->mounts[i].point, path))
                         return s->mounts + i;
         return NULL;
-}
-
-static bool is_left_out(const char *folder, const char *name) {
-        static const char *const emptied[] = { "dev", "proc", "sys", "run", "tmp",
-                "boot/loader/entries" };
-
-        for (size_t i = 0; i < ELEMENTSOF(emptied); i++)
-                if (streq(folder, emptied[i]))
-                        return true;
-        return streq(name, "lost+found") ||
-               (streq(folder, "var/lib/rpm") && startswith(name, "__db."));
 }
 
 static int describe(Pouring *p, const Ext4Mount *m, ext2_ino_t ino,
@@ -339,7 +328,7 @@ static int pour_folder(Pouring *p, const Ext4Mount *m, ext2_ino_t ino, const cha
 
                 if (!inside)
                         return -ENOMEM;
-                if (is_left_out(path, name))
+                if (left_out(inside))
                         continue;
                 if (strlen(inside) >= PATH_MAX)
                         return damaged(p, path, "its path is longer than any");

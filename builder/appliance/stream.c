@@ -8,6 +8,7 @@
  * like what comes. */
 
 #include "appliance/internal.h"
+#include "appliance/left-out.h"
 #include "appliance/ext4.h"
 
 #include "shared/log.h"
@@ -27,16 +28,12 @@ struct TreeStream {
 };
 
 /* Extended attributes as they are, ACLs and labels among them (--acls would look up names of the
- * appliance's users); names as they are, not as UTF-8; no access and change times. What lies in
- * folders that a booted system mounts over is nobody's; boot entries are of the disk that stays
- * behind, and of a Berkeley DB's shared memory there is the file that a boot removes. */
+ * appliance's users); names as they are, not as UTF-8; no access and change times. Behind it stand
+ * what is left out, and the root. */
 static const char tar_script[] =
                 "cd /sysroot && tar --create --file=" APPLIANCE_PORT
                 " --format=posix --sparse --numeric-owner --xattrs "
-                "--pax-option=delete=atime,delete=ctime,hdrcharset:=BINARY --blocking-factor=512 --anchored "
-                "--exclude='./dev/*' --exclude='./proc/*' --exclude='./sys/*' --exclude='./run/*' --exclude='./tmp/*' "
-                "--exclude='./lost+found' --exclude='./*/lost+found' --exclude='./boot/loader/entries/*' "
-                "--exclude='./var/lib/rpm/__db.*' .";
+                "--pax-option=delete=atime,delete=ctime,hdrcharset:=BINARY --blocking-factor=512 --anchored %s .";
 
 static volatile sig_atomic_t ended; /* by whoever reads: no error of ours */
 
@@ -46,14 +43,17 @@ typedef struct Source {
 } Source;
 
 static int pour(guestfs_h *g, const Source *s) {
-        _cleanup_free_ char *root = NULL, *output = NULL;
+        _cleanup_free_ char *root = NULL, *output = NULL, *options = left_out_options(),
+                            *script = options ? strf(tar_script, options) : NULL;
         const char *why;
         int r;
 
+        if (!script)
+                return log_oom();
         r = system_mount(g, s->path, s->root, false, &root);
         if (r < 0)
                 return r;
-        output = guestfs_debug(g, "sh", ARGV((char *) tar_script));
+        output = guestfs_debug(g, "sh", ARGV(script));
         if (output || ended)
                 return output ? 0 : -ECANCELED;
         why = strempty(guestfs_last_error(g));
