@@ -5,6 +5,7 @@
 
 #include "check/internal.h"
 
+#include "common/rpm-list.h"
 #include "sandbox/logged-command.h"
 #include "shared/log.h"
 
@@ -87,8 +88,7 @@ static int run_command(Context *ctx, const Plan *plan, char *const *layers, cons
 int check_rpms(Context *ctx, const Plan *plan, char *const *layers, char **ret) {
         static char script[] = "! command -v rpm >/dev/null || "
                                "exec rpm --query --all --queryformat "
-                               "'%{NAME}\\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\\t%{ARCH}\\t"
-                               "%|SOURCERPM?{%{SOURCERPM}}|\\n'";
+                               "'" RPM_LIST_FORMAT "\\n'";
         _cleanup_(said_done) Said said = {};
         int r, status;
 

@@ -5,7 +5,7 @@
 
 #include "common/rpm-version.h"
 
-#include "shared/strv.h"
+#include "shared/macro.h"
 
 #include <string.h>
 
@@ -143,36 +143,4 @@ int rpm_version_compare(const char *a, const char *b) {
         if (length(&x.release) == 0 || length(&y.release) == 0)
                 return (length(&x.release) > 0) - (length(&y.release) > 0);
         return compare_part(x.release, y.release);
-}
-
-int rpm_source_split(const char *file, char **ret_name, char **ret_version) {
-        _cleanup_free_ char *name = strdup(file), *version = NULL;
-        char *end, *dash;
-
-        *ret_name = *ret_version = NULL;
-        if (!name)
-                return -ENOMEM;
-        end = strstr(name, ".src.rpm");
-        if (!end)
-                end = strstr(name, ".nosrc.rpm");
-        if (!end)
-                return 0;
-        *end = '\0';
-        dash = strrchr(name, '-');
-        if (dash)
-                dash = memrchr(name, '-', (size_t) (dash - name));
-        if (!dash || dash == name)
-                return 0;
-        *dash = '\0';
-        version = strdup(dash + 1);
-        if (!version)
-                return -ENOMEM;
-        *ret_name = TAKE_PTR(name);
-        *ret_version = TAKE_PTR(version);
-        return 0;
-}
-
-bool rpm_source_is_own(const char *source, const char *source_version, const char *name,
-                const char *version) {
-        return streq(source, name) && streq(source_version, rpm_version_bare(version));
 }

@@ -15,12 +15,3 @@ size_t rpm_version_epoch(const char *version);
 
 /* What stands behind the epoch; borrowed. */
 const char *rpm_version_bare(const char *version);
-
-/* "openssl-3.0.7-27.el9.src.rpm" as "openssl" and "3.0.7-27.el9". Its epoch is written nowhere, and
- * need not be that of the packages that were made from it. Both NULL where `file` is no source
- * RPM's name. -ENOMEM. */
-int rpm_source_split(const char *file, char **ret_name, char **ret_version);
-
-/* Whether that source is called, and its version is, as the package's own. */
-bool rpm_source_is_own(const char *source, const char *source_version, const char *name,
-                const char *version);

@@ -4,7 +4,7 @@
  * still reads. */
 
 #include "inspect/rpm-database.h"
-#include "common/rpm-version.h"
+#include "common/rpm-list.h"
 #include "inspect/internal.h"
 
 #include "shared/file-util.h"
@@ -18,10 +18,6 @@
 #define INSIDE "/run/rpm"
 #define TIMEOUT_USEC (120 * USEC_PER_SEC)
 #define MEMORY_MAX ((rlim_t) 2 << 30)
-
-#define FORMAT                                                             \
-        "%{NAME}\\t%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE}\\t%{ARCH}\\t" \
-        "%|SOURCERPM?{%{SOURCERPM}}|\\t%|MODULARITYLABEL?{%{MODULARITYLABEL}}|\\n"
 
 static const char *const folders[] = { "/var/lib/rpm", "/usr/lib/sysimage/rpm" };
 static const char *const names[] = { "rpmdb.sqlite", "Packages" };
@@ -78,22 +74,6 @@ int rpm_database_take(guestfs_h *g, RpmDatabase *ret) {
 
 /* --- what rpm says ---------------------------------------------------------------------------- */
 
-static int set_source(json_object *o, const char *file) {
-        const char *own = strempty(json_get_string(o, "version"));
-        _cleanup_free_ char *name = NULL, *version = NULL;
-
-        if (rpm_source_split(file, &name, &version) < 0)
-                return -ENOMEM;
-        if (!name)
-                return 0;
-        json_clean_utf8(name);
-        json_clean_utf8(version);
-        if (rpm_source_is_own(name, version, strempty(json_get_string(o, "name")), own))
-                return 0;
-        return json_set_fields(
-                        o, JSON_STRING("source", name), JSON_STRING("source_version", version));
-}
-
 /* "nodejs:20:9040020240…:rhel9" */
 static int set_module(json_object *o, const char *label) {
         const char *colon = strchr(label, ':');
@@ -108,42 +88,43 @@ static int set_module(json_object *o, const char *label) {
         return json_set_string(o, "module", module);
 }
 
-/* What else rpm may have printed, warnings, has no tab; and a key is no package. */
-static int take_line(char *line, json_object *packages) {
-        char *field[5];
+/* A stranger's words, NULL where there are none. */
+static int set_word(json_object *o, const char *key, const char *word) {
+        _cleanup_free_ char *clean = word ? strdup(word) : NULL;
+
+        if (!word)
+                return 0;
+        if (!clean)
+                return -ENOMEM;
+        json_clean_utf8(clean);
+        return json_set_string(o, key, clean);
+}
+
+static int add_rpm(const RpmPackage *p, void *userdata) {
+        const struct {
+                const char *key, *word;
+        } words[] = { { "name", p->name }, { "version", p->version }, { "arch", p->arch },
+                { "source", p->source }, { "source_version", p->source_version } };
         json_object *o = NULL;
         int r;
 
-        for (size_t i = 0; i < ELEMENTSOF(field); i++) {
-                field[i] = strsep(&line, "\t");
-                if (!field[i])
-                        return 0;
-        }
-        if (isempty(field[0]) || streq(field[0], "gpg-pubkey"))
+        if (!p->module) /* no line that was asked for */
                 return 0;
-        for (size_t i = 0; i < 3; i++)
-                json_clean_utf8(field[i]);
-        r = json_append_object(packages, &o);
-        if (r < 0)
-                return r;
-        r = json_set_fields(o, JSON_STRING("name", field[0]), JSON_STRING("version", field[1]),
-                        JSON_STRING("arch", field[2]));
-        if (r < 0)
-                return r;
-        r = set_source(o, field[3]);
-        return r < 0 ? r : set_module(o, field[4]);
+        r = json_append_object(userdata, &o);
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(words); i++)
+                r = set_word(o, words[i].key, words[i].word);
+        return r < 0 ? r : set_module(o, p->module);
 }
 
 int rpm_database_parse(const char *text, json_object **ret) {
         _cleanup_json_ json_object *packages = json_object_new_array();
-        _cleanup_free_ char *copy = strdup(text);
-        char *rest = copy;
+        int r;
 
-        if (!packages || !copy)
+        if (!packages)
                 return -ENOMEM;
-        for (char *line; (line = strsep(&rest, "\n"));)
-                if (take_line(line, packages) < 0)
-                        return -ENOMEM;
+        r = rpm_list_read(text, add_rpm, packages);
+        if (r < 0)
+                return r;
         json_object_array_sort(packages, inspect_by_name);
         *ret = TAKE_PTR(packages);
         return 0;
@@ -185,8 +166,9 @@ static int make_command(const RpmDatabase *d, char ***argv) {
         r = d->wal_fd >= 0 ? add_file(d->wal_fd, d->name, "-wal", argv) : 0;
         if (r < 0)
                 return r;
-        return strv_extend_strv(argv, ARGV("rpm", "--dbpath", INSIDE, "--nodigest", "--nosignature",
-                                                      "-qa", "--qf", FORMAT));
+        return strv_extend_strv(
+                        argv, ARGV("rpm", "--dbpath", INSIDE, "--nodigest", "--nosignature", "-qa",
+                                              "--qf", RPM_LIST_FORMAT RPM_LIST_MODULE "\\n"));
 }
 
 static int run_rpm(const RpmDatabase *d, char **ret_text, int *ret_status) {

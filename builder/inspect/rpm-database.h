@@ -27,6 +27,5 @@ void rpm_database_done(RpmDatabase *d);
  * logged. */
 int rpm_database_read(const RpmDatabase *d, json_object **ret);
 
-/* The same of what rpm said: a line a package, of name, version, architecture, file name of the
- * source RPM and label of the module, with tabs between them. -ENOMEM. */
+/* The same of what rpm said, in the format of rpm-list.h with the module's label. -ENOMEM. */
 int rpm_database_parse(const char *text, json_object **ret);

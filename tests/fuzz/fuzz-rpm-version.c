@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any three texts as versions: an order, of which everything has its mirror image and no circle. */
+/* Any three texts as versions: an order, of which everything has its mirror image and no circle;
+ * and the first as what rpm lists. */
 
+#include "common/rpm-list.h"
 #include "common/rpm-version.h"
 
 #include "shared/strv.h"
@@ -30,9 +32,16 @@ static char *take(const uint8_t **data, size_t *size) {
         return text;
 }
 
+static int look(const RpmPackage *p, void *userdata _unused_) {
+        expect(*p->name && p->version, "a package that is none");
+        expect(!p->source == !p->source_version && (!p->source || *p->source), "half a source");
+        expect(p->arch || (!p->source && !p->module), "a field behind the end");
+        return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         _cleanup_free_ char *a = take(&data, &size), *b = take(&data, &size),
-                            *c = take(&data, &size), *name = NULL, *version = NULL;
+                            *c = take(&data, &size);
         int ab, bc;
 
         if (!a || !b || !c)
@@ -42,7 +51,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         expect(rpm_version_compare(a, a) == 0, "a version is not itself");
         expect(sign(rpm_version_compare(b, a)) == -ab, "no mirror image");
         expect(ab != bc || sign(rpm_version_compare(a, c)) == ab, "a circle");
-        expect(rpm_source_split(a, &name, &version) == 0, "no memory");
-        expect(!name == !version && (!name || *name), "half a source");
+        expect(rpm_list_read(a, look, NULL) == 0, "no memory");
         return 0;
 }

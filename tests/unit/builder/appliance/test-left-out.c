@@ -27,7 +27,8 @@ static const struct {
         { "srv/var/lib/rpm/__db.001", false },
 };
 
-/* As both readers go through a tree: what lies below something that is left out is not looked at. */
+/* As both readers go through a tree: what lies below something that is left out is not looked
+ * at. */
 static bool stays(const char *path) {
         _cleanup_free_ char *part = strdup(path);
 
