@@ -5,8 +5,8 @@
  * is refused: a second control file, a second stanza, a field twice. */
 
 #include "common/deb-control.h"
+#include "common/archive-data.h"
 
-#include <archive.h>
 #include <archive_entry.h>
 #include <strings.h>
 
@@ -15,45 +15,11 @@
 #define ENTRIES_MAX 10000
 #define BLOCK_SIZE ((size_t) 64 * 1024)
 
-static struct archive *reader_free(struct archive *a) {
-        archive_read_free(a);
-        return NULL;
-}
-DEFINE_CLEANUP(struct archive *, reader_free);
-
 void deb_control_done(DebControl *c) {
         free(c->name);
         free(c->version);
         free(c->arch);
         *c = (DebControl) {};
-}
-
-/* The entry's data, at most `max` bytes, with a NUL behind it. */
-static int read_entry(struct archive *a, size_t max, char **ret, size_t *ret_size) {
-        _cleanup_free_ char *data = NULL;
-        size_t size = 0, room = 0;
-
-        for (;;) {
-                la_ssize_t n;
-
-                if (room - size < BLOCK_SIZE) {
-                        char *more = realloc(data, room += 2 * BLOCK_SIZE);
-
-                        if (!more)
-                                return -ENOMEM;
-                        data = more;
-                }
-                n = archive_read_data(a, data + size, BLOCK_SIZE);
-                if (n < 0 || size + (size_t) n > max)
-                        return -EBADMSG;
-                if (n == 0)
-                        break;
-                size += (size_t) n;
-        }
-        data[size] = '\0';
-        *ret = TAKE_PTR(data);
-        *ret_size = size;
-        return 0;
 }
 
 /* The first member is debian-binary; control.tar comes next. Those with a '_' are of no meaning. */
@@ -76,7 +42,7 @@ static int find_tar(struct archive *a) {
 }
 
 static int read_tar(const char *path, char **ret, size_t *ret_size) {
-        _cleanup_(reader_freep) struct archive *a = archive_read_new();
+        _cleanup_archive_read_ struct archive *a = archive_read_new();
         int r;
 
         if (!a || archive_read_support_format_ar(a) < ARCHIVE_WARN)
@@ -86,12 +52,12 @@ static int read_tar(const char *path, char **ret, size_t *ret_size) {
         if (archive_read_open_filename(a, path, BLOCK_SIZE) < ARCHIVE_WARN)
                 return -EBADMSG;
         r = find_tar(a);
-        return r < 0 ? r : read_entry(a, TAR_SIZE_MAX, ret, ret_size);
+        return r < 0 ? r : archive_data_read(a, TAR_SIZE_MAX, ret, ret_size);
 }
 
 /* None of the filters for which libarchive would start a program. */
 static int open_tar(const char *tar, size_t size, struct archive **ret) {
-        _cleanup_(reader_freep) struct archive *a = archive_read_new();
+        _cleanup_archive_read_ struct archive *a = archive_read_new();
 
         if (!a || archive_read_support_filter_gzip(a) == ARCHIVE_FATAL ||
                         archive_read_support_filter_xz(a) == ARCHIVE_FATAL ||
@@ -116,7 +82,7 @@ static bool is_control(struct archive_entry *e) {
 
 /* tar unpacks them all, and the last one stays: where there are two, nothing is sure. */
 static int read_control(const char *tar, size_t tar_size, char **ret, size_t *ret_size) {
-        _cleanup_(reader_freep) struct archive *a = NULL;
+        _cleanup_archive_read_ struct archive *a = NULL;
         _cleanup_free_ char *control = NULL;
         struct archive_entry *e;
         size_t size = 0;
@@ -138,7 +104,7 @@ static int read_control(const char *tar, size_t tar_size, char **ret, size_t *re
                         continue;
                 if (control || archive_entry_filetype(e) != AE_IFREG || archive_entry_hardlink(e))
                         return -EBADMSG;
-                r = read_entry(a, CONTROL_SIZE_MAX, &control, &size);
+                r = archive_data_read(a, CONTROL_SIZE_MAX, &control, &size);
                 if (r < 0)
                         return r;
         }
