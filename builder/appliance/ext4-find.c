@@ -4,9 +4,9 @@
 
 #include "appliance/ext4.h"
 
+#include "shared/probe.h"
 #include "shared/strv.h"
 
-#include <blkid.h>
 #include <fcntl.h>
 #include <mntent.h>
 #include <unistd.h>
@@ -45,11 +45,6 @@ void ext4_system_close(Ext4System *s) {
         *s = (Ext4System) {};
 }
 
-static void probe_free(blkid_probe *p) {
-        if (*p)
-                blkid_free_probe(*p);
-}
-
 static void take_value(blkid_probe probe, const char *name, char *to, size_t room) {
         const char *value;
 
@@ -64,7 +59,7 @@ static void take_text(const char *value, char *to, size_t room) {
 
 /* False: several signatures, or it cannot be read. */
 static bool probe_volume(int disk, Volume *v) {
-        _cleanup_(probe_free) blkid_probe probe = blkid_new_probe();
+        _cleanup_probe_ blkid_probe probe = blkid_new_probe();
         int r;
 
         if (!probe || blkid_probe_set_device(probe, disk, (blkid_loff_t) v->start,
@@ -126,7 +121,7 @@ static bool take_volume(int disk, blkid_partition part, Volume *v) {
 }
 
 static bool find_volumes(int disk, Volumes *ret) {
-        _cleanup_(probe_free) blkid_probe probe = blkid_new_probe();
+        _cleanup_probe_ blkid_probe probe = blkid_new_probe();
         blkid_partlist list;
         int n;
 

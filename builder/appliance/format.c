@@ -6,26 +6,21 @@
 #include "appliance/appliance.h"
 
 #include "shared/log.h"
+#include "shared/probe.h"
 
-#include <blkid.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 /* A block device's node, or anything else that blkid knows how to begin a disk. */
 static bool looks_like_disk(int fd) {
-        blkid_probe probe = blkid_new_probe();
-        bool found = false;
+        _cleanup_probe_ blkid_probe probe = blkid_new_probe();
 
-        if (!probe)
+        if (!probe || blkid_probe_set_device(probe, fd, 0, 0) != 0)
                 return false;
-        if (blkid_probe_set_device(probe, fd, 0, 0) == 0) {
-                blkid_probe_enable_superblocks(probe, 1);
-                blkid_probe_enable_partitions(probe, 1);
-                /* 0: found, -2: several, -1: error, 1: nothing */
-                found = blkid_do_safeprobe(probe) != 1;
-        }
-        blkid_free_probe(probe);
-        return found;
+        blkid_probe_enable_superblocks(probe, 1);
+        blkid_probe_enable_partitions(probe, 1);
+        /* 0: found, -2: several, -1: error, 1: nothing */
+        return blkid_do_safeprobe(probe) != 1;
 }
 
 static bool has_magic(int fd, off_t offset, const char *magic, size_t size) {

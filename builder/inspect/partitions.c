@@ -7,17 +7,12 @@
 #include "inspect/internal.h"
 
 #include "shared/file-util.h"
+#include "shared/probe.h"
 
-#include <blkid.h>
 #include <ctype.h>
 
 #define SECTOR 512
 #define TABLE_SIZE (1024 * 1024) /* at either end of the disk; GPT with 128 entries takes 17 KiB */
-
-static void probep(blkid_probe *p) {
-        if (*p)
-                blkid_free_probe(*p);
-}
 
 void partition_table_done(PartitionTable *t) {
         free(t->partitions);
@@ -71,7 +66,7 @@ static int take_list(blkid_partlist list, PartitionTable *t, bool *elsewhere) {
 }
 
 int partition_table_parse(int fd, PartitionTable *ret, bool *ret_elsewhere) {
-        _cleanup_(probep) blkid_probe probe = blkid_new_probe();
+        _cleanup_probe_ blkid_probe probe = blkid_new_probe();
         _cleanup_partition_table_ PartitionTable t = {};
         blkid_partlist list;
         bool elsewhere = false;

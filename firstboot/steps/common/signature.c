@@ -5,14 +5,9 @@
 
 #include "steps/common/signature.h"
 #include "shared/parse-number.h"
+#include "shared/probe.h"
 
-#include <blkid.h>
 #include <fcntl.h>
-
-static void probe_freep(blkid_probe *p) {
-        if (*p)
-                blkid_free_probe(*p);
-}
 
 static void copy_value(blkid_probe p, const char *name, char *to, size_t size) {
         const char *value = NULL;
@@ -38,7 +33,7 @@ static Signature current(blkid_probe p) {
 }
 
 int probe_fd(int fd, uint64_t offset, Signature ret[SIGNATURES_MAX]) {
-        _cleanup_(probe_freep) blkid_probe p = blkid_new_probe();
+        _cleanup_probe_ blkid_probe p = blkid_new_probe();
         int n = 0, r;
 
         if (!p)
@@ -88,7 +83,7 @@ static uint64_t lookup_number(blkid_probe p, const char *name) {
 }
 
 uint64_t probe_filesystem_bytes(const char *path) {
-        _cleanup_(probe_freep) blkid_probe p = blkid_new_probe();
+        _cleanup_probe_ blkid_probe p = blkid_new_probe();
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
         if (fd < 0 || !p || blkid_probe_set_device(p, fd, 0, 0) != 0 ||
