@@ -4,6 +4,9 @@
 #   el_distribution PARTS W TOOLS   of tests/fixtures/el/PARTS.json, by the tools of a file tools.json: the repository W/site/os, its key in W/key;
 #                             W/log says what was done; ends the script where that fails
 #   el_project PARTS          own_project with it: W is $E2E/work, the key in $RECIPES/os.asc
+#   el_vendors W [COMMAND…]   what Docker, Kubernetes, NVIDIA and others would have: doubles of parts el-pods-parts, in W/vendor, in a repository W/site/vendor;
+#                             the command has its way with W/vendor before
+#   el_from_here W OVERLAY…   these overlays take theirs from there
 #   el_repository PARTS W [OPTION…]   makes the repository again, as make-el-repo takes options
 
 el_programs() {
@@ -33,4 +36,26 @@ el_project() {
         mkdir -p "$W"
         el_distribution "$1" "$W" "$RECIPES/tools.json"
         cp "$W/key/key.asc" "$RECIPES/os.asc"
+}
+
+el_vendors() {
+        "$TOP/tests/fixtures/el/containers" "$1/parts/el-pods-parts.lock.json" "$CACHE" "$1/vendor" >>"$1/log" 2>&1 && { [[ $# -eq 1 ]] || "${@:2}" >>"$1/log" 2>&1; } &&
+                "$TOP/tests/fixtures/make-dnf-repo" --gnupg "$1/key" "$1/vendor/packages" "$1/site/vendor" >>"$1/log" 2>&1
+        local s=$?
+        check "doubles of the vendors' packages and releases are made" $s
+        [[ $s -eq 0 ]] || { tail -n 20 "$1/log"; exit 1; }
+}
+
+el_from_here() {
+        local w=$1 overlay file
+        for overlay in "${@:2}"; do
+                file=$PROJECT/overlays/$overlay/overlay.json
+                sed -i -E -e "s,\"https://(download\\.docker|pkgs\\.k8s|nvidia\\.github)[^\"]*(/rpm/|/x86_64/stable/|/rpm/x86_64/)\",\"file://$w/site/vendor/\"," \
+                        -e "s,\"https://(download\\.docker|pkgs\\.k8s|nvidia\\.github)[^\"]*(/gpg|/repomd.xml.key|/gpgkey)\",\"file://$w/key/key.asc\"," \
+                        -e "s/\"(060A 61C5|DE15 B144|C95B 321B)[^\"]*\"/\"$(<"$w/key/fingerprint")\"/" \
+                        -e "s,\"https://github.com/apptainer/[^\"]*/([^\"/]*\\.rpm)\",\"file://$w/site/vendor/Packages/\\1\"," \
+                        -e "s,\"https://github.com/(rootless-containers|prometheus|containerd)/[^\"]*/([^\"/]*)\",\"file://$w/vendor/\\2\"," "$file"
+                grep -q "\"file://$w" "$file" && ! grep -E '"el"|x86_64' "$file" | grep -q '"https:'
+                check "$overlay has its own from here" $?
+        done
 }

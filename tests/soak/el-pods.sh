@@ -9,22 +9,8 @@ source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/el.bash"
 el_project el-pods-parts
 fingerprint=$(<"$W/key/fingerprint")
-"$TOP/tests/fixtures/el/containers" "$W/parts/el-pods-parts.lock.json" "$CACHE" "$W/vendor" >>"$W/log" 2>&1 &&
-        "$TOP/tests/fixtures/make-dnf-repo" --gnupg "$W/key" "$W/vendor/packages" "$W/site/vendor" >>"$W/log" 2>&1
-s=$?
-check "doubles of the vendors' packages and releases are made" $s
-[[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
-
-# The overlays, other addresses.
-for overlay in containerd docker kubernetes-node container-toolkit-el apptainer containerd-rootless monitoring nerdctl; do
-        sed -i -E -e "s,\"https://(download\\.docker|pkgs\\.k8s|nvidia\\.github)[^\"]*(/rpm/|/x86_64/stable/|/rpm/x86_64/)\",\"file://$W/site/vendor/\"," \
-                -e "s,\"https://(download\\.docker|pkgs\\.k8s|nvidia\\.github)[^\"]*(/gpg|/repomd.xml.key|/gpgkey)\",\"file://$W/key/key.asc\"," \
-                -e "s/\"(060A 61C5|DE15 B144|C95B 321B)[^\"]*\"/\"$fingerprint\"/" \
-                -e "s,\"https://github.com/apptainer/[^\"]*/([^\"/]*\\.rpm)\",\"file://$W/site/vendor/Packages/\\1\"," \
-                -e "s,\"https://github.com/(rootless-containers|prometheus|containerd)/[^\"]*/([^\"/]*)\",\"file://$W/vendor/\\2\"," "$PROJECT/overlays/$overlay/overlay.json"
-        grep -q "\"file://$W" "$PROJECT/overlays/$overlay/overlay.json" && ! grep -E '"el"|x86_64' "$PROJECT/overlays/$overlay/overlay.json" | grep -q '"https:'
-        check "$overlay has its own from here" $?
-done
+el_vendors "$W"
+el_from_here "$W" containerd docker kubernetes-node container-toolkit-el apptainer containerd-rootless monitoring nerdctl
 recipe() { # NAME OVERLAYS [MORE]
         cat >"$RECIPES/$1.json" <<R
 {
